@@ -82,10 +82,8 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
             guess: guess.join(", "),
         }
     })?;
-    let bones = found
-        .joints()
-        .iter()
-        .filter_map(|(b, j)| Some((*b, *nodes.get(*j)?)));
+    let bones = found.in_order(&rig).into_iter();
+    let bones = bones.filter_map(|(b, j)| Some((b, *nodes.get(j)?)));
     Ok((bones.collect(), found.origin()))
 }
 

@@ -141,7 +141,7 @@ impl Bone {
         let fingers = ["Thumb", "Index", "Middle", "Ring", "Little"];
         let limbs = ["Arm", "Hand", "Leg"];
         let has = |part: &&str| self.name().contains(part);
-        fingers.iter().chain(&limbs).any(|p| has(p))
+        fingers.iter().chain(&limbs).any(has)
     }
 
     /// The bones above this one, nearest first, up to the hips.

@@ -11,9 +11,19 @@ use super::{Bone, Conflict, Rig};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Humanoid {
     joints: BTreeMap<Bone, usize>,
-    convention: Option<Convention>,
-    is_given: bool,
+    origin: Origin,
     misplaced: Vec<(Bone, usize)>,
+}
+
+/// Where the joints of the bones are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Names and hierarchy.
+    Recognised(Option<Convention>),
+    /// The file.
+    Given,
+    /// The shape of the skeleton.
+    Guessed,
 }
 
 /// A rig in which no human body is recognised. As text, it says why.
@@ -42,6 +52,18 @@ impl fmt::Display for Unrecognised {
 }
 
 impl std::error::Error for Unrecognised {}
+
+impl Unrecognised {
+    /// Takes the guess as the bones.
+    #[must_use]
+    pub fn guessed(self) -> Humanoid {
+        Humanoid {
+            joints: self.guess,
+            origin: Origin::Guessed,
+            misplaced: Vec::new(),
+        }
+    }
+}
 
 /// A main bone that a rig may have, but that is not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +95,7 @@ impl Humanoid {
         let (joints, misplaced) = recognise::by_names(rig);
         let found = Self {
             joints,
-            convention: Convention::of(rig.names()),
-            is_given: false,
+            origin: Origin::Recognised(Convention::of(rig.names())),
             misplaced,
         };
         let main = found.main_count();
@@ -96,8 +117,7 @@ impl Humanoid {
         let joints = joints.into_iter().filter(|(_, j)| *j < rig.len()).collect();
         Self {
             joints,
-            convention: None,
-            is_given: true,
+            origin: Origin::Given,
             misplaced: Vec::new(),
         }
     }
@@ -109,19 +129,45 @@ impl Humanoid {
     }
 
     /// The convention that the names follow; `None` if it is none that is known by name, or if the
-    /// map is from the file.
+    /// bones are not from names.
     #[must_use]
     pub fn convention(&self) -> Option<Convention> {
-        self.convention
+        match self.origin {
+            Origin::Recognised(convention) => convention,
+            Origin::Given | Origin::Guessed => None,
+        }
+    }
+
+    /// The joints of the bones, without those between two others that are neighbours in the full
+    /// hierarchy of bones. VRM and EXT_skeleton_humanoid demand this of a map: where arms hang from
+    /// the neck, as in 3ds Max Biped, the neck is left out. Limbs that do not hang from the trunk
+    /// are left out too.
+    #[must_use]
+    pub fn in_order(&self, rig: &Rig) -> BTreeMap<Bone, usize> {
+        let mut out = self.joints.clone();
+        loop {
+            let at = |joint: usize| out.iter().find(|(_, j)| **j == joint).map(|(b, _)| *b);
+            let wrong = out.iter().find_map(|(bone, joint)| {
+                let above = rig.chain(*joint).skip(1).find_map(at);
+                let nearest = bone.ancestors().find(|b| out.contains_key(b));
+                let is_main = |b: &Bone| Bone::MAIN.contains(b);
+                (nearest != above).then(|| above.filter(|a| !is_main(a)).unwrap_or(*bone))
+            });
+            match wrong {
+                Some(bone) => out.remove(&bone),
+                None => return out,
+            };
+        }
     }
 
     /// How the bones were found, such as `the names of Mixamo`.
     #[must_use]
     pub fn origin(&self) -> String {
-        match (self.is_given, self.convention) {
-            (true, _) => "the file's own humanoid map".to_owned(),
-            (false, Some(convention)) => format!("the names of {convention}"),
-            (false, None) => "names and hierarchy".to_owned(),
+        match self.origin {
+            Origin::Recognised(Some(convention)) => format!("the names of {convention}"),
+            Origin::Recognised(None) => "names and hierarchy".to_owned(),
+            Origin::Given => "the file's own humanoid map".to_owned(),
+            Origin::Guessed => "a guess".to_owned(),
         }
     }
 
@@ -144,10 +190,10 @@ impl Humanoid {
     /// The main bones that are not found although the rig may have them: joints that are no bone
     /// yet, and neither twists, ends, controls, hair nor cloth, are where these bones would be. So
     /// a rig that lacks a limb has no such bone, but one with a limb of unknown names has. Empty if
-    /// the map is from the file.
+    /// the bones are not from names.
     #[must_use]
     pub fn unsure(&self, rig: &Rig) -> Vec<UnsureBone> {
-        if self.is_given {
+        if !matches!(self.origin, Origin::Recognised(_)) {
             return Vec::new();
         }
         let suggested = guess(rig, self.joints.clone());

@@ -350,3 +350,29 @@ fn neither_prefix_nor_case_nor_pose_matters() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// Long chains and many joints of equal names are no bodies, and do not overflow the stack.
+#[test]
+fn large_rigs_are_no_bodies() {
+    for name in [
+        "LeftHand",
+        "neck",
+        "finger1",
+        "Hips",
+        "spine",
+        "DEF-spine",
+        "x",
+    ] {
+        for (count, is_chain) in [(500, true), (5_000, false)] {
+            let joint = |i: usize| Joint {
+                name: name.into(),
+                parent: i.checked_sub(1).map(|p| if is_chain { p } else { 0 }),
+                bone: None,
+                at: DVec3::Y * i as f64,
+            };
+            let joints: Vec<Joint> = (0..count).map(joint).collect();
+            let rig = Made::default().rig(&joints);
+            assert!(Humanoid::recognise(&rig).is_err(), "{name}");
+        }
+    }
+}

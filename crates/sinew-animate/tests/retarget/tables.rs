@@ -1282,4 +1282,179 @@ global_jnt
             #_ball_jnt =Toes
               #_toetip_jnt",
     },
+    Table {
+        name: None,
+        rig: "auto-rig pro",
+        sides: LOWER,
+        joints: "
+root.x =hips
+  spine_01.x =spine
+    spine_02.x =chest
+      spine_03.x =upperChest
+        neck.x =neck
+          head.x =head
+        shoulder.# =Shoulder
+          arm_stretch.# =UpperArm
+            arm_twist.#
+            forearm_stretch.# =LowerArm
+              forearm_twist.#
+              hand.# =Hand
+                thumb1.# =ThumbMetacarpal
+                  thumb2.# =ThumbProximal
+                    thumb3.# =ThumbDistal
+                index1_base.#
+                  index1.# =IndexProximal
+                    index2.# =IndexIntermediate
+                      index3.# =IndexDistal
+  thigh_stretch.# =UpperLeg
+    thigh_twist.#
+    leg_stretch.# =LowerLeg
+      leg_twist.#
+      foot.# =Foot
+        toes_01.# =Toes",
+    },
+    Table {
+        name: None,
+        rig: "advanced skeleton",
+        sides: L,
+        joints: "
+Root_M =hips
+  RootPart1_M
+    Spine1_M =spine
+      Chest_M =chest
+        Neck_M =neck
+          Head_M =head
+            Eye_# =Eye
+            Jaw_M =jaw
+              JawEnd_M
+            HeadEnd_M
+        Scapula_# =Shoulder
+          Shoulder_# =UpperArm
+            ShoulderPart1_#
+              Elbow_# =LowerArm
+                ElbowPart1_#
+                  Wrist_# =Hand
+                    ThumbFinger1_# =ThumbMetacarpal
+                      ThumbFinger2_# =ThumbProximal
+                        ThumbFinger3_# =ThumbDistal
+                          ThumbFinger4_#
+                    IndexFinger1_# =IndexProximal
+                      IndexFinger2_# =IndexIntermediate
+                        IndexFinger3_# =IndexDistal
+                          IndexFinger4_#
+                    Cup_#
+                      PinkyFinger1_# =LittleProximal
+                        PinkyFinger2_# =LittleIntermediate
+                          PinkyFinger3_# =LittleDistal
+                            PinkyFinger4_#
+  Hip_# =UpperLeg
+    HipPart1_#
+      Knee_# =LowerLeg
+        Ankle_# =Foot
+          Toes_# =Toes
+            ToesEnd_#
+          Heel_#
+            HeelEnd_#",
+    },
+    Table {
+        name: None,
+        rig: "makehuman",
+        sides: L,
+        joints: "
+root =hips
+  pelvis.#
+    upperleg01.# =UpperLeg
+      upperleg02.#
+        lowerleg01.# =LowerLeg
+          lowerleg02.#
+            foot.# =Foot
+              toe1-1.# =Toes
+                toe1-2.#
+              toe2-1.#
+                toe2-2.#
+  spine05 =spine
+    spine04
+      spine03 =chest
+        spine02
+          breast.#
+          spine01 =upperChest
+            clavicle.# =Shoulder
+              shoulder01.#
+                upperarm01.# =UpperArm
+                  upperarm02.#
+                    lowerarm01.# =LowerArm
+                      lowerarm02.#
+                        wrist.# =Hand
+                          finger1-1.# =ThumbMetacarpal
+                            finger1-2.# =ThumbProximal
+                              finger1-3.# =ThumbDistal
+                          metacarpal1.#
+                            finger2-1.# =IndexProximal
+                              finger2-2.# =IndexIntermediate
+                                finger2-3.# =IndexDistal
+                          metacarpal4.#
+                            finger5-1.# =LittleProximal
+                              finger5-2.# =LittleIntermediate
+                                finger5-3.# =LittleDistal
+            neck01 =neck
+              neck02
+                neck03
+                  head =head
+                    jaw =jaw
+                      tongue00
+                    eye.# =Eye
+                    levator02.#",
+    },
+    Table {
+        name: None,
+        rig: "kinect",
+        sides: LEFT,
+        joints: "
+SpineBase =hips
+  SpineMid =spine
+    SpineShoulder =chest
+      Neck =neck
+        Head =head
+      Shoulder# =UpperArm
+        Elbow# =LowerArm
+          Wrist# =Hand
+            Hand#
+              HandTip#
+            Thumb# =ThumbMetacarpal
+  Hip# =UpperLeg
+    Knee# =LowerLeg
+      Ankle# =Foot
+        Foot# =Toes",
+    },
+    Table {
+        name: None,
+        rig: "synty",
+        sides: L,
+        joints: "
+Root
+  Hips =hips
+    Spine_01 =spine
+      Spine_02 =chest
+        Spine_03 =upperChest
+          Neck =neck
+            Head =head
+              Eyes
+              Eyebrows
+          Clavicle_# =Shoulder
+            Shoulder_# =UpperArm
+              Elbow_# =LowerArm
+                Hand_# =Hand
+                  Thumb_01_# =ThumbMetacarpal
+                    Thumb_02_# =ThumbProximal
+                      Thumb_03_# =ThumbDistal
+                  IndexFinger_01_# =IndexProximal
+                    IndexFinger_02_# =IndexIntermediate
+                      IndexFinger_03_# =IndexDistal
+                      Prop_#
+    UpperLeg_# =UpperLeg
+      LowerLeg_# =LowerLeg
+        Ankle_# =Foot
+          Ball_# =Toes
+            Toes_#",
+    },
 ];

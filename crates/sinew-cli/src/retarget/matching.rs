@@ -1,6 +1,6 @@
 //! Matches the joints of the source with those of the target.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl Matching {
             None => Humanoid::recognise(rig).or_else(|unknown| {
                 is_guess |= guesses;
                 match guesses && !unknown.guess.is_empty() {
-                    true => Ok(Humanoid::given(rig, unknown.guess)),
+                    true => Ok(unknown.guessed()),
                     false => Err(unknown),
                 }
             }),
@@ -143,6 +143,19 @@ impl Matching {
         map
     }
 
+    /// Whether a joint of the source has a partner, or belongs to a spine of which a joint further
+    /// up has one, so that the partner gets its bend too.
+    fn is_carried(&self, source: &Rig, joint: usize) -> bool {
+        const TRUNK: [Bone; 3] = [Bone::Spine, Bone::Chest, Bone::UpperChest];
+        self.map.pairs.iter().any(|pair| {
+            let Ok(paired) = source.find(&pair.source) else {
+                return false;
+            };
+            let is_trunk = pair.bone.is_some_and(|b| TRUNK.contains(&b));
+            paired == joint || (is_trunk && source.chain(paired).any(|j| j == joint))
+        })
+    }
+
     /// Warnings about joints that the clip moves and that no joint of the target follows, about
     /// bones that are not sure, and about joints whose names do not fit their places.
     pub fn warnings(
@@ -155,11 +168,10 @@ impl Matching {
         let by_bones = matches!(self.by, MatchedBy::Bones | MatchedBy::Guess);
         let lost: Vec<String> = match (&self.source, &self.target) {
             (Some(s), Some(t)) if by_bones => {
-                let lacks = s
-                    .joints()
-                    .iter()
-                    .filter(|(b, _)| !t.joints().contains_key(b));
-                let lacks = lacks.filter(|(_, joint)| moves(**joint));
+                let lacks = s.joints().iter().filter(|(bone, joint)| {
+                    let is_lost = !t.joints().contains_key(bone);
+                    is_lost && moves(**joint) && !self.is_carried(source, **joint)
+                });
                 lacks
                     .map(|(bone, joint)| format!("{bone} ({})", source.names()[*joint]))
                     .collect()
@@ -320,22 +332,13 @@ fn no_match(source: Side<'_>, target: Side<'_>, write_map: Option<&Path>) -> Err
             first_few(rig.names(), MOST_NAMES)
         );
     }
-    let guess = |(rig, found): Side<'_>| match found {
-        Ok(humanoid) => named(rig, humanoid.joints()),
-        Err(unknown) => named(rig, &unknown.guess),
+    let guess = |(_, found): Side<'_>| match found {
+        Ok(humanoid) => humanoid.clone(),
+        Err(unknown) => unknown.clone().guessed(),
     };
-    let (from, to) = (guess(source), guess(target));
-    let both = from.into_iter().filter_map(|(bone, source)| {
-        let (_, target) = to.iter().find(|(b, _)| *b == bone)?;
-        Some(BonePair {
-            source,
-            target: target.clone(),
-            bone: Some(bone),
-        })
-    });
-    let map = BoneMap {
-        pairs: both.collect(),
-    };
+    let bones = (guess(source), guess(target));
+    let (source, target) = ((source.0, &bones.0), (target.0, &bones.1));
+    let map = BoneMap::between(source, target).with_top_of_trunk(source, target);
     text += "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
     text += &match (map.pairs.is_empty(), write_map) {
         (true, _) => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
@@ -364,12 +367,4 @@ pub fn map_text(map: &BoneMap) -> String {
     let line = |p: &BonePair| format!("  {}: {}", quote(&p.source), quote(&p.target));
     let lines: Vec<String> = map.pairs.iter().map(line).collect();
     format!("{{\n{}\n}}", lines.join(",\n"))
-}
-
-fn named(rig: &Rig, joints: &BTreeMap<Bone, usize>) -> Vec<(Bone, String)> {
-    let name = |joint: usize| rig.unique_name(joint).to_owned();
-    joints
-        .iter()
-        .map(|(bone, joint)| (*bone, name(*joint)))
-        .collect()
 }

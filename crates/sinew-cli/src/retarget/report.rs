@@ -254,8 +254,8 @@ impl<'a> Report<'a> {
     }
 }
 
-/// A row for every bone that a side has; or for every pair, if the joints were not matched by
-/// bones.
+/// A row for every pair, and for every bone whose joint has no partner; or for every pair alone, if
+/// the joints were not matched by bones.
 fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
     if matches!(matching.by, MatchedBy::Map | MatchedBy::Names) {
         let pairs = matching.map.pairs.iter();
@@ -267,21 +267,30 @@ fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
             })
             .collect();
     }
-    let joint = |rig: &Rig, humanoid: &Option<Humanoid>, bone: Bone| {
-        let joint = humanoid.as_ref()?.joints().get(&bone)?;
-        Some(rig.names()[*joint].clone())
+    let pairs = &matching.map.pairs;
+    let row = |p: &BonePair| Row {
+        bone: p.bone.map(Bone::name),
+        source: Some(p.source.clone()),
+        target: Some(p.target.clone()),
     };
     // The topmost bone of the trunk may follow another joint than the bone of the same name.
-    let follows = |bone: Bone| {
-        let mut pairs = matching.map.pairs.iter();
-        let pair = pairs.find(|p| p.bone == Some(bone))?;
-        Some(source.names()[source.find(&pair.source).ok()?].clone())
+    let free = |rig: &Rig, humanoid: &Option<Humanoid>, bone: Bone, of: fn(&BonePair) -> &str| {
+        let name = rig.unique_name(*humanoid.as_ref()?.joints().get(&bone)?);
+        let is_paired = pairs.iter().any(|p| of(p) == name);
+        (!is_paired).then(|| name.to_owned())
     };
-    let all = Bone::ALL.iter().map(|bone| Row {
-        bone: Some(bone.name()),
-        source: follows(*bone).or_else(|| joint(source, &matching.source, *bone)),
-        target: joint(target, &matching.target, *bone),
+    let all = Bone::ALL.iter().filter_map(|bone| {
+        if let Some(pair) = pairs.iter().find(|p| p.bone == Some(*bone)) {
+            return Some(row(pair));
+        }
+        let source = free(source, &matching.source, *bone, |p| &p.source);
+        let target = free(target, &matching.target, *bone, |p| &p.target);
+        (source.is_some() || target.is_some()).then(|| Row {
+            bone: Some(bone.name()),
+            source,
+            target,
+        })
     });
-    all.filter(|r| r.source.is_some() || r.target.is_some())
-        .collect()
+    let others = pairs.iter().filter(|p| p.bone.is_none()).map(row);
+    all.chain(others).collect()
 }

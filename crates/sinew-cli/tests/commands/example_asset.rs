@@ -83,7 +83,7 @@ fn the_puppet_and_its_clips_go_together() {
     assert!(humanoid.joints().len() >= 20);
 }
 
-/// It is a bird, with wings and a tail, but its body is a human one.
+/// It is a dragon with wings and a tail, but its body is a human one.
 #[test]
 fn the_hatchling_has_a_body() {
     let scene = UsdFile::open(ASSET).unwrap().scene(Default::default());

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::dictionary::{Role, Side};
 use super::limbs::{self, Kind, Limb};
 use super::tree::Tree;
-use super::words::{Role, Side};
 use super::{Misplaced, fingers};
 use crate::retarget::Bone;
 

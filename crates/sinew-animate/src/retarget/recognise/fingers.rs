@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::dictionary::{Segment, Side};
 use super::tree::Tree;
-use super::words::{Segment, Side};
 use crate::retarget::Bone;
 
 /// The bones of the fingers of a hand, from the thumb on, from the hand outward.
@@ -195,15 +195,12 @@ fn segments(tree: &Tree, hand: usize, chain: &[usize], is_thumb: bool) -> Vec<(u
             .checked_sub(usize::from(!is_from_zero))
             .filter(|s| *s < 3)
     };
-    let ways: [&dyn Fn(&usize) -> Option<usize>; 2] = [&by_name, &by_number];
-    for (way, most) in ways.into_iter().zip([4, 3]) {
-        let found: Option<Vec<usize>> = chain.iter().map(way).collect();
-        if let Some(found) = found
-            && found.windows(2).all(|w| w[0] < w[1])
-            && chain.len() < most
-        {
-            return found.into_iter().zip(chain.iter().copied()).collect();
-        }
+    let in_order = |found: &Vec<usize>| found.windows(2).all(|w| w[0] < w[1]);
+    let named: Option<Vec<usize>> = chain.iter().map(by_name).collect();
+    let numbered: Option<Vec<usize>> = chain.iter().map(by_number).collect();
+    let said = named.filter(in_order).or(numbered.filter(in_order));
+    if let Some(said) = said {
+        return said.into_iter().zip(chain.iter().copied()).collect();
     }
     let skip = usize::from(!is_thumb && chain.len() > 3 && begins_in_palm(tree, hand, &chain));
     let first = usize::from(is_thumb && chain.len() == 2);
@@ -224,9 +221,12 @@ fn chain_has_zero(tree: &Tree, chain: &[usize]) -> bool {
         .any(|n| n.parse() == Ok(0_usize))
 }
 
-/// Whether the first of more than three joints is the metacarpal: its number is 0, or without
-/// numbers its bone is the longest one. Else the last joint is the end of the finger.
+/// Whether the first of more than three joints is the metacarpal: its name says base, its number is
+/// 0, or without numbers its bone is the longest one. Else the last joint is the end of the finger.
 fn begins_in_palm(tree: &Tree, hand: usize, chain: &[usize]) -> bool {
+    if tree.clues[chain[0]].is_base {
+        return true;
+    }
     if chain.iter().all(|j| !tree.clues[*j].numbers.is_empty()) {
         return chain_has_zero(tree, chain);
     }

@@ -1,7 +1,7 @@
 //! Finds arms and legs: chains of joints whose names fit the parts of a limb in their order.
 
+use super::dictionary::{Role, Side};
 use super::tree::Tree;
-use super::words::{Role, Side};
 use crate::retarget::Bone;
 
 /// An arm or a leg: the joint of each of its four parts.
@@ -107,7 +107,7 @@ pub(super) fn find(tree: &Tree, kind: Kind, side: Side) -> Limb {
         }
         let begins = above.may_begin && is_own;
         let before = above.best;
-        for part in 0..4 {
+        for (part, own) in steps[joint].iter_mut().enumerate() {
             let weight = tree.weight(joint, kind.role(part));
             if weight <= 0.0 || !is_own {
                 continue;
@@ -130,7 +130,7 @@ pub(super) fn find(tree: &Tree, kind: Kind, side: Side) -> Limb {
                 joint,
                 before,
             };
-            steps[joint][part] = Some(step);
+            *own = Some(step);
             if above.best[part].is_none_or(|b| score > b.score) {
                 above.best[part] = Some(step);
             }

@@ -2,6 +2,7 @@
 
 pub(super) mod anatomy;
 mod body;
+mod dictionary;
 mod fingers;
 mod limbs;
 mod shape;

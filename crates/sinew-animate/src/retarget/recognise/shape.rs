@@ -76,6 +76,9 @@ fn find(rig: &Rig) -> Option<BTreeMap<Bone, usize>> {
     let trunk = path(rig, hips, chest);
     out.extend([Bone::Spine, Bone::Chest].into_iter().zip(trunk));
     out.extend(head.map(|head| (Bone::Head, head)));
+    let neck = head.map(|head| path(rig, chest, head));
+    let neck = neck.filter(|way| way.len() > 1);
+    out.extend(neck.map(|way| (Bone::Neck, way[0])));
     for (one, other) in [hands, (hands.1, hands.0)] {
         let arm = path(rig, chest, one);
         let bones = match is_left(one, other) {

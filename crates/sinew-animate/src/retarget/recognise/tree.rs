@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use glam::DVec3;
 
-use super::words::{Clue, Role, clues};
+use super::dictionary::Role;
+use super::words::{Clue, clues};
 use crate::retarget::Rig;
 
 /// The hierarchy of a rig. In a generated rig of Blender (Rigify) it holds the deforming joints

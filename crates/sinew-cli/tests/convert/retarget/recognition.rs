@@ -1,12 +1,18 @@
-//! Which bones of real files and of made ones are recognised.
+//! Which bones of real files are recognised, and what happens with those that are not.
 
 use std::path::{Path, PathBuf};
 
-use common::files::files_of;
+use common::command::{refused, sinew, stderr, stdout};
+use common::files::{at_least, files_of};
+use common::rigs::{Build, vroid};
 use common::trials::Trial;
 use libtest_mimic::Failed;
+use serde_json::Value;
 use sinew_animate::retarget::{Bone, Humanoid};
 use sinew_io::{open, rig, skeletons};
+
+use super::stages::Stage;
+use super::{Pair, pair};
 
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
@@ -18,13 +24,48 @@ pub fn trials() -> Vec<Trial> {
     let real = Trial::test("real_rigs_are_recognised", move || {
         real_rigs_are_recognised(&folder)
     });
-    vec![real.with_kind(kind).with_ignored_flag(skip)]
+    vec![
+        real.with_kind(kind).with_ignored_flag(skip),
+        Trial::test(
+            "an_unknown_leg_is_a_partial_result",
+            an_unknown_leg_is_a_partial_result,
+        ),
+        Trial::test(
+            "a_guess_is_taken_when_asked_for",
+            a_guess_is_taken_when_asked_for,
+        ),
+        Trial::test("swapped_sides_are_refused", swapped_sides_are_refused),
+    ]
 }
 
-/// Runs over all files, recognising by names and hierarchy, even where a file has its own map.
+/// Real files with a human body, and how many bones names and hierarchy show, whether or not the
+/// file has a map of its own.
+const BODIES: &[(&str, usize)] = &[
+    ("blender/rig_dense.glb", 22),
+    ("blender/rig_identity.usda", 22),
+    ("gltf/RiggedFigure.glb", 19),
+    ("kaykit_char/res/anim/Med_MovementBasic.glb", 18),
+    ("kaykit_char/res/models/mannequin_v2/manny_med_mod.gltf", 18),
+    (
+        "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv/testUsdImagingGLSkeleton/skeleton.usda",
+        54,
+    ),
+    ("usd-wg-assets/CesiumMan.usdz", 19),
+    ("usd-wg-assets/RiggedFigure.usdz", 19),
+    ("vrm/Example.vrm", 53),
+    ("vrm/modifier_shapekey_vrm1.vrm", 17),
+    ("vrm/mtoon_default.vrm", 19),
+    ("vrm/skinned_mesh_parent_vrm1.vrm", 17),
+    ("vrm/smoke_spring.vrm", 19),
+];
+
+/// Every file with skeletons is tried: these bodies have all main bones, the fox stands on four
+/// legs, and no other rig is taken for a body.
 fn real_rigs_are_recognised(assets: &Path) -> Result<(), Failed> {
+    let mut seen = Vec::new();
     for file in files_of(assets, &["usda", "usdc", "usdz", "glb", "gltf", "vrm"]) {
         let name = file.strip_prefix(assets)?.display().to_string();
+        // Some files of the collection have to fail.
         let Ok(opened) = open(&file) else { continue };
         let Ok(scene) = opened.scene(Default::default()) else {
             continue;
@@ -33,36 +74,198 @@ fn real_rigs_are_recognised(assets: &Path) -> Result<(), Failed> {
             let Ok(rig) = rig(&scene, skeleton) else {
                 continue;
             };
-            let row = match Humanoid::recognise(&rig) {
-                Ok(found) => {
-                    let lacks: Vec<&str> = Bone::MAIN
-                        .iter()
-                        .filter(|b| !found.joints().contains_key(b))
-                        .map(|b| b.name())
-                        .collect();
+            let expected = BODIES.iter().find(|(n, _)| *n == name).map(|(_, n)| *n);
+            let is_rig_of_blender = name.starts_with("blender/");
+            match (Humanoid::recognise(&rig), expected) {
+                (Ok(found), expected) => {
+                    let lacks = Bone::MAIN.iter();
+                    let lacks: Vec<_> = lacks.filter(|b| !found.joints().contains_key(b)).collect();
+                    let count = found.joints().len();
                     println!(
-                        "   {:?}",
-                        found
-                            .joints()
-                            .iter()
-                            .map(|(b, j)| format!("{b}={}", rig.names()[*j]))
-                            .collect::<Vec<_>>()
-                            .join(" ")
-                    );
-                    format!(
-                        "{} of {} joints; {}; lacks {}; {:?} {:?}",
-                        found.joints().len(),
+                        "{name}: {count} of {} joints, {}",
                         rig.len(),
-                        found.origin(),
-                        lacks.join(" "),
-                        found.conflicts(&rig),
-                        found.misplaced()
-                    )
+                        found.origin()
+                    );
+                    if expected.is_none() && !is_rig_of_blender {
+                        return Err(format!("{name} is no body").into());
+                    }
+                    assert!(lacks.is_empty(), "{name} lacks {lacks:?}");
+                    assert_eq!(found.conflicts(&rig), [], "{name}");
+                    assert_eq!(found.misplaced(), [], "{name}");
+                    assert_eq!(expected.unwrap_or(count), count, "{name}");
+                    own_map(&opened, skeleton, &rig, &found, &name);
+                    seen.push(name.clone());
                 }
-                Err(e) => format!("{} joints: {e}", rig.len()),
-            };
-            println!("{name} <{}>: {row}", skeleton.path);
+                (Err(error), Some(_)) => return Err(format!("{name}: {error}").into()),
+                (Err(error), None) => assert_eq!(
+                    error.is_on_all_fours,
+                    name == "gltf/Fox.glb",
+                    "{name}: {error}"
+                ),
+            }
         }
     }
+    let bodies = BODIES.iter().filter(|(n, _)| seen.iter().any(|s| s == n));
+    let public = BODIES.iter().filter(|(n, _)| !n.starts_with("blender/"));
+    assert_eq!(
+        bodies.count(),
+        at_least(assets, BODIES.len(), public.count())
+    );
+    Ok(())
+}
+
+/// What names and hierarchy show is what the file's own map says.
+fn own_map(
+    file: &sinew_io::usd::UsdFile,
+    skeleton: &sinew::scene::PlacedSkeleton,
+    rig: &sinew_animate::retarget::Rig,
+    found: &Humanoid,
+    name: &str,
+) {
+    let Some(own) = sinew_io::humanoid(file, skeleton, rig) else {
+        return;
+    };
+    for (bone, joint) in own.joints() {
+        assert_eq!(found.joints().get(bone), Some(joint), "{name}: {bone}");
+    }
+}
+
+/// A hero whose right leg has names that say nothing.
+fn with_odd_leg(pair: &Pair) {
+    let odd = |key: &str| match key {
+        "RUpperLeg" => "b12".to_owned(),
+        "RLowerLeg" => "b13".to_owned(),
+        "RFoot" => "b14".to_owned(),
+        "RToes" => "b15".to_owned(),
+        key => vroid(key),
+    };
+    write_hero(pair, &odd);
+}
+
+fn write_hero(pair: &Pair, name: &dyn Fn(&str) -> String) {
+    let made = Build {
+        name,
+        ..Build::default()
+    }
+    .make();
+    let stage = Stage {
+        made: &made,
+        up: 'Y',
+        meters_per_unit: 1.0,
+        rate: 24.0,
+        clips: vec![],
+        channels: &[],
+        shapes: &[],
+    };
+    pair.bench.write("hero.usda", stage.text());
+}
+
+fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
+    let pair = pair(11);
+    with_odd_leg(&pair);
+    let map = pair.bench.path("map.json");
+    let map = map.to_str().ok_or("UTF-8")?;
+    let output = pair.run("out.usda", &["--write-map", map]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(pair.bench.path("out.usda").exists());
+    let text = stdout(&output);
+    for part in [
+        "incomplete: no partner for mixamorig:RightUpLeg (rightUpperLeg)",
+        "may be b12",
+        "\"mixamorig:RightLeg\": \"b13\"",
+        "at rest: b12, b13, b14, b15",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in\n{text}");
+    }
+    assert!(stderr(&output).contains("[retarget-incomplete]"));
+    let output = pair.run("out.usda", &["--allow-partial", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(&stdout(&output))?;
+    assert_eq!(report["incomplete"].as_array().map(Vec::len), Some(3));
+    assert_eq!(report["incomplete"][0]["candidates"][0], "b12");
+    assert_eq!(report["map_to_edit"]["mixamorig:RightFoot"], "b14");
+    assert_eq!(report["map"]["mixamorig:RightFoot"], Value::Null);
+    // The map that was written is complete, but for the toes.
+    let output = pair.ran("out.usda", &["--map", map]);
+    assert!(
+        stdout(&output).contains("mixamorig:RightFoot"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(!stdout(&output).contains("incomplete"));
+    // A target without that leg is no partial result.
+    let made = Build {
+        name: &vroid,
+        has: &|key| !["RUpperLeg", "RLowerLeg", "RFoot", "RToes"].contains(&key),
+        ..Build::default()
+    }
+    .make();
+    let stage = Stage {
+        made: &made,
+        up: 'Y',
+        meters_per_unit: 1.0,
+        rate: 24.0,
+        clips: vec![],
+        channels: &[],
+        shapes: &[],
+    };
+    pair.bench.write("hero.usda", stage.text());
+    let output = pair.ran("out.usda", &[]);
+    assert!(stderr(&output).contains("[retarget-bone-missing]"));
+    Ok(())
+}
+
+fn a_guess_is_taken_when_asked_for() -> Result<(), Failed> {
+    let pair = pair(12);
+    let letters = |key: &str| key.bytes().map(|b| format!("x{b}")).collect();
+    write_hero(&pair, &letters);
+    let map = pair.bench.path("map.json");
+    let map = map.to_str().ok_or("UTF-8")?;
+    let out = pair.bench.path("out.usda");
+    let output = pair.run("out.usda", &["--write-map", map]);
+    refused(&output, &out, &["no human body", "The best guess is in"]);
+    let by_map = stdout(&pair.ran("out.usda", &["--map", map, "--json"]));
+    let output = pair.ran("guessed.usda", &["--map", "guess", "--json"]);
+    assert!(stderr(&output).contains("[retarget-guess]"));
+    let maps = [by_map, stdout(&output)].map(|text| {
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        report["map"].clone()
+    });
+    assert_eq!(maps[0], maps[1]);
+    assert!(maps[0].as_object().is_some_and(|m| m.len() >= 15));
+    // Rigs that are recognised need no guess.
+    let path = |name: &str| pair.bench.path(name).to_str().unwrap().to_owned();
+    let (walk, out) = (path("walk.usda"), path("same.usda"));
+    let output = sinew(&["retarget", &walk, &walk, "-o", &out, "--map", "guess"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("[retarget-guess]"));
+    Ok(())
+}
+
+fn swapped_sides_are_refused() -> Result<(), Failed> {
+    let pair = pair(13);
+    let swapped = |key: &str| match (key.strip_prefix('L'), key.strip_prefix('R')) {
+        (Some(rest), _) => vroid(&format!("R{rest}")),
+        (_, Some(rest)) => vroid(&format!("L{rest}")),
+        _ => vroid(key),
+    };
+    write_hero(&pair, &swapped);
+    let out = pair.bench.path("out.usda");
+    refused(
+        &pair.run("out.usda", &[]),
+        &out,
+        &[
+            "hero.usda",
+            "J_Bip_L_UpperArm as leftUpperArm",
+            "J_Bip_R_UpperArm as rightUpperArm",
+            "on the right of the body",
+            "--map",
+            "[retarget-anatomy]",
+        ],
+    );
+    // A map of the user's own is taken at its word.
+    let map = r#"{"mixamorig:Hips": "J_Bip_C_Hips", "mixamorig:LeftArm": "J_Bip_R_UpperArm"}"#;
+    let map = pair.bench.write("map.json", map);
+    pair.ran("out.usda", &["--map", map.to_str().ok_or("UTF-8")?]);
     Ok(())
 }

@@ -1,0 +1,165 @@
+//! The rigs of the tables as files of three formats: their names, hierarchy and positions reach
+//! recognition through every reader.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use common::bvh_maker::{Bvh, Part};
+use common::command::Bench;
+use common::gltf_maker::GltfMaker;
+use glam::DVec3;
+use serde_json::json;
+use sinew_animate::humanoid::bones_by_name;
+use sinew_animate::retarget::{Bone, Humanoid};
+use sinew_io::{open, rig, skeletons};
+
+use crate::conventions::{Joint, joints};
+use crate::tables::TABLES;
+
+/// The offset of a joint from its parent.
+fn offset(all: &[Joint], joint: usize) -> DVec3 {
+    all[joint].at - all[joint].parent.map_or(DVec3::ZERO, |p| all[p].at)
+}
+
+/// A BVH file. Names have no spaces there. `None` if the rig has several roots.
+fn bvh(all: &[Joint], file: PathBuf) -> Option<PathBuf> {
+    let mut roots = (0..all.len()).filter(|j| all[*j].parent.is_none());
+    let (root, None) = (roots.next()?, roots.next()) else {
+        return None;
+    };
+    // Depth first, as the brackets of the format are.
+    let mut order = Vec::new();
+    let mut open = vec![root];
+    while let Some(joint) = open.pop() {
+        order.push(joint);
+        open.extend(
+            (0..all.len())
+                .rev()
+                .filter(|j| all[*j].parent == Some(joint)),
+        );
+    }
+    let place = |joint: usize| order.iter().position(|j| *j == joint);
+    let part = |joint: &usize| {
+        let channels: &[&str] = &["Zrotation", "Xrotation", "Yrotation"];
+        let parent = all[*joint].parent.and_then(place);
+        let at = (offset(all, *joint) * 100.0).to_array();
+        Part::new(&all[*joint].name.replace(' ', "_"), parent, at, channels)
+    };
+    let parts: Vec<Part> = order.iter().map(part).collect();
+    let frames = vec![vec![0.0; parts.len() * 3]; 2];
+    let bvh = Bvh {
+        parts,
+        frames,
+        frame_time: "0.04",
+    };
+    std::fs::write(&file, bvh.text()).unwrap();
+    Some(file)
+}
+
+/// A GLB with a skin.
+fn glb(all: &[Joint], folder: &Path, name: &str) -> PathBuf {
+    let mut gltf = GltfMaker::new();
+    let mut nodes: Vec<usize> = Vec::new();
+    for (j, joint) in all.iter().enumerate() {
+        let at = offset(all, j).to_array();
+        let node = json!({ "name": joint.name, "translation": at });
+        nodes.push(gltf.node(joint.parent.map(|p| nodes[p]), node));
+    }
+    gltf.skin_at_rest(&nodes);
+    gltf.write(folder, name)
+}
+
+/// A .usda without jointNames: what of the names is valid in a path.
+fn usda(all: &[Joint], file: PathBuf) -> PathBuf {
+    let valid = |name: &str| name.replace(|c: char| !c.is_alphanumeric(), "_");
+    let mut paths: Vec<String> = Vec::new();
+    let (mut bind, mut rest) = (String::new(), String::new());
+    for (j, joint) in all.iter().enumerate() {
+        let name = valid(&joint.name);
+        paths.push(match joint.parent {
+            Some(p) => format!("{}/{name}", paths[p]),
+            None => name,
+        });
+        for (text, at) in [(&mut bind, joint.at), (&mut rest, offset(all, j))] {
+            let DVec3 { x, y, z } = at;
+            write!(
+                text,
+                "((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), ({x:?}, {y:?}, {z:?}, 1)), "
+            )
+            .unwrap();
+        }
+    }
+    let text = format!(
+        "#usda 1.0\n(\n    upAxis = \"Y\"\n    metersPerUnit = 1\n)\ndef SkelRoot \"Char\"\n{{\n    def Skeleton \"Skel\"\n    {{\n        uniform token[] joints = {paths:?}\n        uniform matrix4d[] bindTransforms = [{}]\n        uniform matrix4d[] restTransforms = [{}]\n    }}\n}}\n",
+        bind.trim_end_matches(", "),
+        rest.trim_end_matches(", ")
+    );
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// The position of the joint of each bone, rounded to millimetres, read from a file.
+fn found(file: &Path, unit: f64) -> BTreeMap<Bone, [i64; 3]> {
+    let opened = open(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let scene = opened.scene(Default::default()).unwrap();
+    let rig = rig(&scene, skeletons(&scene)[0]).unwrap();
+    let humanoid = Humanoid::recognise(&rig).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    assert_eq!(humanoid.conflicts(&rig), [], "{}", file.display());
+    let joints = humanoid.joints().iter();
+    joints
+        .map(|(bone, joint)| {
+            (
+                *bone,
+                millimetres(rig.rest_skel()[*joint].w_axis.truncate() * unit),
+            )
+        })
+        .collect()
+}
+
+/// The map that `describe` writes holds a bone's nearest bone above as its parent.
+fn is_described_in_order(file: &Path, found: &BTreeMap<Bone, [i64; 3]>) {
+    let asset = sinew_io::read_asset(file).unwrap().expect("glTF");
+    let (bones, _) = bones_by_name(&asset).unwrap();
+    // The limbs of a generated rig hang from joints that do not deform.
+    let is_generated = file.ends_with("rigify generated.glb");
+    assert!(
+        is_generated || bones.len() + 1 >= found.len(),
+        "{}",
+        file.display()
+    );
+    let at = |node: usize| bones.iter().find(|(_, n)| **n == node).map(|(b, _)| *b);
+    for (bone, node) in &bones {
+        let above = asset.chain(*node).skip(1).find_map(at);
+        let nearest = bone.ancestors().find(|b| bones.contains_key(b));
+        assert_eq!(above, nearest, "{}: {bone}", file.display());
+    }
+}
+
+fn millimetres(at: DVec3) -> [i64; 3] {
+    (at * 1000.0).round().to_array().map(|v| v as i64)
+}
+
+#[test]
+fn files_of_three_formats_give_the_same_bones() {
+    let bench = Bench::new();
+    let mut bvhs = 0;
+    for table in TABLES {
+        let joints = joints(table);
+        let want: BTreeMap<Bone, [i64; 3]> = joints
+            .iter()
+            .filter_map(|j| Some((j.bone?, millimetres(j.at))))
+            .collect();
+        let name = table.rig;
+        let glb = glb(&joints, bench.folder.path(), &format!("{name}.glb"));
+        assert_eq!(found(&glb, 1.0), want, "{name}.glb");
+        is_described_in_order(&glb, &want);
+        let usda = usda(&joints, bench.path(&format!("{name}.usda")));
+        assert_eq!(found(&usda, 1.0), want, "{name}.usda");
+        if let Some(bvh) = bvh(&joints, bench.path(&format!("{name}.bvh"))) {
+            bvhs += 1;
+            assert_eq!(found(&bvh, 0.01), want, "{name}.bvh");
+        }
+    }
+    assert!(bvhs + 2 >= TABLES.len(), "{bvhs}");
+}

@@ -6,9 +6,12 @@ use std::path::Path;
 use common::python;
 use common::scenery::{SOCKET_OFFSET, scenery};
 use common::trials::Trial;
-use glam::{DMat4, DQuat, DVec3};
+use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
+use half::f16;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::skel::SkelAnimation;
 use sinew_animate::asset::Asset;
 use sinew_io::gltf;
 use sinew_io::usd::{OpenOptions, UsdFile};
@@ -28,6 +31,8 @@ pub fn trials() -> Vec<Trial> {
             judged(python, extension)
         }));
     }
+    let name = "usd_core::sockets_follow_another_animation";
+    trials.push(python::trial(name, moved));
     trials
 }
 
@@ -126,6 +131,40 @@ fn judged(python: &str, extension: &str) -> Outcome {
     Ok(())
 }
 
+/// A Skeleton that gets another animation takes its sockets along.
+fn moved(python: &str) -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("scenery.usda");
+    let mut file = UsdFile::from_asset(&read()?, &OpenOptions::default())?;
+    let turned = |radians: f32| vec![Quat::IDENTITY, Quat::from_rotation_x(radians)];
+    let one = f16::from_f32(1.0);
+    let animation = SkelAnimation {
+        joints: vec!["A".to_owned(), "A/B".to_owned()],
+        translations: Sampled::constant(vec![Vec3::ZERO, Vec3::Y * 5.0]),
+        rotations: Sampled::new(
+            None,
+            vec![(1.0, Some(turned(0.0))), (4.0, Some(turned(0.9)))],
+            Interpolation::Linear,
+        ),
+        scales: Sampled::constant(vec![[one; 3]; 2]),
+        ..SkelAnimation::default()
+    };
+    let time_line = file.scene(Default::default())?.time_line;
+    file.set_animation("/scenery/Root/Skeleton", "Other", &animation, &time_line)?;
+    file.save_as(&out)?;
+    let found = ask(python, "scenery.py", &out, &[1.0, 4.0])?;
+    assert_eq!(found["findings"], json!([]));
+    let socket = &found["prims"]["/scenery/Root/Sockets/Weapon_Socket"]["world"];
+    for (i, radians) in [0.0, 0.9].into_iter().enumerate() {
+        let turn = DQuat::from_rotation_x(radians);
+        let joint = DMat4::from_rotation_translation(turn, DVec3::Y * 5.0);
+        let want = joint * DMat4::from_translation(DVec3::from(SOCKET_OFFSET));
+        let got = matrix(&socket[i]);
+        assert!(got.abs_diff_eq(want, 1e-6), "{got} for {want}");
+    }
+    Ok(())
+}
+
 fn cameras(prim: &dyn Fn(&str) -> Value) {
     let main = prim("/Root/Sockets/Weapon_Socket/HeadCam/Main_cam");
     let height = (0.4_f64).tan();
@@ -215,6 +254,7 @@ fn data(found: &Value, prim: &dyn Fn(&str) -> Value) {
     );
     let socket = prim("/Root/Sockets/Weapon_Socket");
     assert_eq!(socket["data"]["gltf"]["followsJoint"], "A/B");
+    assert_eq!(socket["data"]["gltf"]["followsSkeleton"], "Skeleton");
     assert_eq!(
         extras("/Root/Sockets/Weapon_Socket"),
         json!({ "socket": "weapon" })

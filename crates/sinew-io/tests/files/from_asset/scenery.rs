@@ -26,6 +26,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("sinew::scenery_is_warned_of_once", warned),
         Trial::test("sinew::a_camera_alone_is_no_skeleton", camera_alone),
+        Trial::test("sinew::an_empty_scene_shows_nothing", empty_scene),
         Trial::test("sinew::changed_scenery_is_converted_or_refused", changed),
     ];
     for extension in ["usda", "usdc"] {
@@ -132,6 +133,19 @@ fn judged(python: &str, extension: &str) -> Outcome {
         (&json!(false), &json!("Xform"))
     );
     assert_eq!(other["name"], "Second scene");
+    Ok(())
+}
+
+/// An empty scene shows nothing, where another scene has the nodes.
+fn empty_scene() -> Outcome {
+    let mut file = scenery();
+    file.json["scenes"] = json!([{ "name": "Empty" }, { "nodes": [0] }]);
+    let asset = gltf::read_bytes(&file.glb(), Path::new("scenes.glb"))?;
+    let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    let origin = converted.origin().ok_or("an origin")?;
+    assert!(origin.skeletons.is_empty());
+    let codes: Vec<_> = origin.warnings.iter().map(|w| w.code).collect();
+    assert!(codes.contains(&"scenes-inactive"), "{codes:?}");
     Ok(())
 }
 

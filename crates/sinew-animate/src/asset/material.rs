@@ -129,7 +129,7 @@ pub struct TextureRef {
 }
 
 /// How a texture continues outside 0..1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// The texture repeats.
     #[default]

@@ -320,6 +320,17 @@ fn clips_begin_where_told() -> Result<(), Failed> {
     ];
     check(&out, &parts)?;
     assert_eq!(told.matches("[clip-overlap]").count(), 1, "{told}");
+    // What is cut does not make the result longer.
+    bench.write(
+        "long.usda",
+        clip("Walk", 24.0, &[[0.0; 4], [500.0, 1.0, 1.0, 1.0]]).layer(),
+    );
+    animate(&bench, &["long.usda", "a.usda@40"])?;
+    let stage = usd::open(&out);
+    assert_eq!(
+        (stage.start_time_code(), stage.end_time_code()),
+        (Some(0.0), Some(60.0))
+    );
     assert!(
         told.contains("would play from 40 to 60; Walk begins at 50"),
         "{told}"
@@ -542,6 +553,14 @@ fn wrong_requests_write_nothing() -> Result<(), Failed> {
     fails(
         &["hero.usda", "a.usda", "--skeleton", "/No"],
         &["/Hero/Skel"],
+    );
+    let text = walk
+        .layer()
+        .replace("timeCodesPerSecond = 24", "timeCodesPerSecond = 0");
+    bench.write("still.usda", text);
+    fails(
+        &["hero.usda", "still.usda"],
+        &["timeCodesPerSecond", "frame-rate-invalid"],
     );
     let puppet = common::repository().join("examples/assets/puppet.glb");
     fails(

@@ -121,8 +121,11 @@ fn json_of(args: &[&str]) -> Value {
     serde_json::from_str(&stdout(&output)).expect("JSON")
 }
 
+/// A mesh, with its points at times.
+type Baked = (String, Vec<(f64, Vec<DVec3>)>);
+
 /// The times and points of every mesh of a bake.
-fn baked(input: &Path, clip: &str) -> Vec<(String, Vec<(f64, Vec<DVec3>)>)> {
+fn baked(input: &Path, clip: &str) -> Vec<Baked> {
     let out = input.with_file_name("baked.usdc");
     let output = bake(input, &out, &["--clip", clip]);
     assert_eq!(output.status.code(), Some(0), "{clip}: {}", stderr(&output));

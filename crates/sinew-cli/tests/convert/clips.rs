@@ -178,6 +178,24 @@ fn usd_clips_bake_as_their_glb() -> Result<(), Failed> {
         }
     }
     same(&glb, &glb, ["Wave", "R*ve"]);
+    // Clips that play together: where both move a joint, the first counts.
+    same(&glb, &glb, ["Wave+all", "Wave"]);
+    let hero = bench.path("hero_all.usda");
+    let (out, both) = (
+        bench.path("out.usda"),
+        format!("{}#Wave+Walk@9", name(&glb)),
+    );
+    run(&["animate", name(&hero), &both, "-o", name(&out)]);
+    let walk = bench.path("walk.usda");
+    run(&[
+        "retarget",
+        name(&glb),
+        name(&glb),
+        "-o",
+        name(&walk),
+        "--clip",
+        "Walk+Wave",
+    ]);
     Ok(())
 }
 

@@ -147,7 +147,7 @@ mod tests {
         for name in ["Wave", "Wave", "Wave_2", "", "", "Wave"] {
             asset.clips.push(AssetClip {
                 name: name.to_owned(),
-                tracks: Vec::new(),
+                ..AssetClip::default()
             });
         }
         asset.make_clip_names_unique();

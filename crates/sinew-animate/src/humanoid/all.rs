@@ -70,6 +70,7 @@ pub fn apply_to_all(
         clip: AssetClip {
             name: clip.name.clone(),
             tracks: Vec::new(),
+            extras: clip.extras.clone(),
         },
         moved: Vec::new(),
         unmoved: Vec::new(),

@@ -40,6 +40,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         let bones = AssetClip {
             name: clip.name.clone(),
             tracks: bones,
+            extras: clip.extras.clone(),
         };
         let mut tracks = Vec::new();
         match apply_to_all(&model, &asset, &bones, &ApplyOptions::default(), None) {
@@ -67,6 +68,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         clips.push(AssetClip {
             name: clip.name.clone(),
             tracks,
+            extras: clip.extras.clone(),
         });
     }
     model.clips = clips;

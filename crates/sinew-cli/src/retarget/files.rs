@@ -52,6 +52,7 @@ pub fn source(args: &Args) -> Result<Source> {
             .filter(|t| is_expression(t))
             .cloned()
             .collect(),
+        ..AssetClip::default()
     };
     if asset.meshes.is_empty() {
         clip.tracks.retain(|t| !is_expression(t));
@@ -119,6 +120,7 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
         asset.clips = vec![AssetClip {
             name: source.expressions.name.clone(),
             tracks: known,
+            ..AssetClip::default()
         }];
         // Only the channels of this conversion are used.
         let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;

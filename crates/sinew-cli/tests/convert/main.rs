@@ -4,6 +4,7 @@ mod animate;
 mod bvh_fbx;
 mod clips;
 mod gltf_eval;
+mod gltf_out;
 mod real_humanoid;
 mod retarget;
 
@@ -13,6 +14,7 @@ fn main() {
         ("clips", clips::trials()),
         ("convert_bvh_fbx", bvh_fbx::trials()),
         ("gltf_eval", gltf_eval::trials()),
+        ("gltf_out", gltf_out::trials()),
         ("real_files", real_humanoid::trials()),
         ("retarget_files", retarget::trials()),
     ])

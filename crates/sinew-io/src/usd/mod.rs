@@ -4,6 +4,7 @@
 //! - `geometry` turns it into a [`Geometry`](sinew::scene::Geometry).
 //! - `write` writes bakes, edits and copies.
 //! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
+//! - `to_asset` turns a stage into an `Asset`, which can be written as glTF.
 
 mod clips;
 pub(crate) mod file;
@@ -11,6 +12,7 @@ mod fingerprint;
 mod from_asset;
 mod geometry;
 pub(crate) mod read;
+mod to_asset;
 mod variants;
 pub(crate) mod write;
 
@@ -19,6 +21,7 @@ pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use to_asset::AssetOptions;
 pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};

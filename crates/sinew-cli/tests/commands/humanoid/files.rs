@@ -395,7 +395,7 @@ fn the_guess_for_unknown_names_is_a_map() {
     let out = bench.path("out.glb");
     let more = ["--describe", "-o", out.to_str().unwrap()];
     let output = run(&[&model], &more);
-    refused(&output, &out, &["no known convention", "--map"]);
+    refused(&output, &out, &["no human body", "--map"]);
     let text = stderr(&output);
     let guess = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
     let map = bench.write("map.json", guess);

@@ -3,24 +3,29 @@
 //! The default prim is a SkelRoot over everything, where there is a Skeleton, and an Xform else: a skinned mesh and what it
 //! stands on share it whatever tree they come from, and SkelRoots never nest. Below it stand the nodes that are no
 //! joints, as Xforms; each Skeleton hangs below the lowest of them above its joints, with the meshes that it skins
-//! beside it, which so have its space for their own.
+//! beside it, which so have its space for their own. Further scenes are root prims of their own, which are inactive.
 
 mod animations;
 mod binds;
 mod budget;
+mod cameras;
 mod channels;
 mod clips;
 pub(crate) mod convert;
+mod extras;
+mod instances;
 mod joints;
 mod layer;
 mod materials;
 mod meshes;
 mod names;
+mod nodes;
 mod placement;
 mod sampling;
 mod skeletons;
 mod stage;
 mod time;
+mod variants;
 
 use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;

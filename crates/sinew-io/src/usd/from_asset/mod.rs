@@ -108,10 +108,11 @@ fn joined_name(asset: &Asset, clips: &[usize]) -> String {
 /// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
 pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<AssetClip> {
     let clips = named(asset, asked)?;
-    let tracks = clips.iter().flat_map(|c| asset.clips[*c].tracks.iter());
+    let all = || clips.iter().map(|c| &asset.clips[*c]);
     Ok(AssetClip {
         name: joined_name(asset, &clips),
-        tracks: tracks.cloned().collect(),
+        tracks: all().flat_map(|c| c.tracks.iter().cloned()).collect(),
+        extras: all().find_map(|c| c.extras.clone()),
     })
 }
 

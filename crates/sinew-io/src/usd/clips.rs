@@ -113,7 +113,12 @@ impl UsdFile {
     /// # Errors
     /// Values that cannot be decoded.
     pub fn stage_clips(&self) -> Result<Vec<StageClip>> {
-        self.all_read(read_clips(&read_tree(&self.stage)))
+        self.all_read(self.read_stage_clips())
+    }
+
+    /// As [`UsdFile::stage_clips`], with the stage's own errors.
+    pub(crate) fn read_stage_clips(&self) -> Result<Vec<StageClip>, sinew_stage::Error> {
+        read_clips(&read_tree(&self.stage))
     }
 
     /// The SkelAnimations that a text means: the one at this path, or all of the clip that it

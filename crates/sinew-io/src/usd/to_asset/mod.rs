@@ -92,7 +92,7 @@ impl UsdFile {
             .iter()
             .chain(&scene.unbound_skeletons)
             .collect();
-        let plans = maker.plan_clips(&placed, animations);
+        let plans = maker.plan_clips(&placed, animations)?;
         maker.add_skeletons(&placed, &plans)?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
@@ -140,7 +140,7 @@ impl<'a> Maker<'a> {
         &self,
         placed: &[&'a PlacedSkeleton],
         animations: &[SkelAnimation],
-    ) -> Vec<ClipPlan> {
+    ) -> Result<Vec<ClipPlan>, sinew_stage::Error> {
         let shapes = |path: &str| {
             let bindings = self.scene.bindings.iter();
             let bound = bindings.filter(|b| self.scene.instances[b.instance].path == path);
@@ -157,7 +157,8 @@ impl<'a> Maker<'a> {
                 shapes: shapes(&p.path),
             })
             .collect();
-        clips::plan(&skeletons, animations)
+        let named = self.file.read_stage_clips()?;
+        Ok(clips::plan(&skeletons, animations, &named))
     }
 
     /// The prim at a path that the scene has.

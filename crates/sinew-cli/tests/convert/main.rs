@@ -2,6 +2,7 @@
 
 mod bvh_fbx;
 mod gltf_eval;
+mod gltf_written;
 mod real_humanoid;
 mod retarget;
 
@@ -9,6 +10,7 @@ fn main() {
     common::trials::run([
         ("convert_bvh_fbx", bvh_fbx::trials()),
         ("gltf_eval", gltf_eval::trials()),
+        ("gltf_written", gltf_written::trials()),
         ("real_files", real_humanoid::trials()),
         ("retarget_files", retarget::trials()),
     ])

@@ -188,7 +188,8 @@ fn y_up(v: DVec3) -> DVec3 {
     DVec3::new(v.x, v.z, -v.y)
 }
 
-fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
+/// Seconds, mesh and points of each frame that a file of Blender's vertices holds.
+pub fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
     let mut npz = npyz::npz::NpzArchive::open(npz)?;
     let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
     let mut out = Vec::new();

@@ -12,6 +12,7 @@ use super::extras;
 use super::names::Names;
 use super::sampling::Samples;
 use crate::error::Result;
+use crate::usd::write::sockets::SOURCE_DATA;
 use sinew::error::Invalid;
 
 /// A prim of the layer that is being built.
@@ -28,9 +29,6 @@ struct Prim {
     /// Data of the source file.
     source: Dictionary,
 }
-
-/// The dictionary of customData, and of customLayerData, that holds data of the source file.
-const SOURCE_DATA: &str = "gltf";
 
 /// The layer that is being built.
 pub(super) struct LayerBuilder {

@@ -217,6 +217,8 @@ impl Follower<'_> {
 #[derive(Default)]
 pub(super) struct Xforms {
     pub prims: HashMap<usize, PrimId>,
+    /// Prims that follow a Skeleton, by its index.
+    pub followers: Vec<(PrimId, usize)>,
     /// By the node that the Skeleton hangs below.
     pub sockets: HashMap<Option<usize>, PrimId>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DMat4, Vec3};
+use glam::{DMat4, DVec3, Vec3};
 use sinew_layer::layer::field;
 use sinew_layer::value::Dictionary;
 use sinew_layer::{Path, Token, Value};
@@ -26,7 +26,8 @@ use super::time::Rate;
 use super::variants::Materials;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
 use crate::error::Result;
-use crate::usd::read::values::matrices;
+use crate::usd::read::values::{matrices, matrix4d};
+use crate::usd::write::sockets::{FOLLOWS_JOINT, FOLLOWS_SKELETON, JOINT_OFFSET, SOCKETS};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, AssetScene, Axis};
@@ -256,6 +257,10 @@ impl Builder<'_> {
     fn build(&mut self) -> Result<ConvertedScene> {
         let xforms = self.author_xforms()?;
         let skeletons = self.author_skeletons(&xforms.prims)?;
+        for (prim, skeleton) in &xforms.followers {
+            let name = Value::string(self.layer.name(skeletons[*skeleton]));
+            self.layer.source_data(*prim, FOLLOWS_SKELETON, name)?;
+        }
         let images = self.author_meshes(&xforms.prims, &skeletons)?;
         let clips = self.author_animations(&skeletons)?;
         let converted = |(i, plan): (usize, &SkeletonPlan)| ConvertedSkeleton {
@@ -312,9 +317,17 @@ impl Builder<'_> {
                         size,
                     };
                     follower.author(&mut self.layer, prim)?;
-                    let token = &self.plans[*skeleton].joints[*joint].token;
+                    let joint = &self.plans[*skeleton].joints[*joint];
+                    let token = Value::string(joint.token.as_str());
+                    self.layer.source_data(prim, FOLLOWS_JOINT, token)?;
+                    let from_node = match joint.node == Some(*node) {
+                        true => DMat4::IDENTITY,
+                        false => source.local.matrix(),
+                    };
+                    let offset = DMat4::from_scale(DVec3::splat(joint.frame.recip())) * from_node;
                     self.layer
-                        .source_data(prim, "followsJoint", Value::string(token.as_str()))?;
+                        .source_data(prim, JOINT_OFFSET, matrix4d(offset))?;
+                    xforms.followers.push((prim, *skeleton));
                     prim
                 }
             };
@@ -349,7 +362,7 @@ impl Builder<'_> {
         let parent = above.and_then(|n| xforms.prims.get(&n).copied());
         let scope = self
             .layer
-            .define(parent.unwrap_or(self.root), &["Sockets"], "Scope")?;
+            .define(parent.unwrap_or(self.root), &[SOCKETS], "Scope")?;
         xforms.sockets.insert(above, scope);
         Ok(scope)
     }

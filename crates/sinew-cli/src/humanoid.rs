@@ -131,6 +131,8 @@ struct Report {
     unmoved: Vec<usize>,
     /// Expressions that the clip moves.
     expressions: Vec<String>,
+    /// Factor of translations of the first humanoid skeleton that has one.
+    hips_scale: Option<f64>,
     errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
 }
@@ -216,7 +218,7 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
         Skeletons::All => None,
         Skeletons::One(number) => Some(number),
     };
-    let all = apply_to_all(&model, &source, clip, &options, only).map_err(with_advice)?;
+    let all = apply_to_all(&model, &source, &clip, &options, only).map_err(with_advice)?;
     let moved = all.moved.clone();
     let unmoved = all.unmoved.clone();
     let mut applied = all.into_applied();
@@ -255,6 +257,7 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
         skeletons: skeletons.collect(),
         unmoved,
         expressions: done.expressions,
+        hips_scale: done.hips_scale,
         errors: invalid_reports(&errors),
         warnings,
     };
@@ -308,10 +311,10 @@ fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
 }
 
 /// The clip that a text names, or else the first.
-fn choose<'a>(source: &'a Asset, name: Option<&str>, quiet: bool) -> Result<&'a AssetClip> {
+fn choose(source: &Asset, name: Option<&str>, quiet: bool) -> Result<AssetClip> {
     let file = source.file.display();
     if let Some(name) = name {
-        return Ok(&source.clips[find_asset_clip(source, name)?]);
+        return Ok(find_asset_clip(source, name)?);
     }
     let Some(first) = source.clips.first() else {
         return Err(Error::Message(format!("{file}: no clips in this file")));
@@ -328,7 +331,7 @@ fn choose<'a>(source: &'a Asset, name: Option<&str>, quiet: bool) -> Result<&'a 
             format!("{file} has the clips {names}; taking the first (choose with --clip)"),
         );
     }
-    Ok(first)
+    Ok(first.clone())
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sinew::skel::SkelAnimation;
-use sinew_io::usd::{StageClip, UsdFile, find_asset_clip};
+use sinew_io::usd::{StageClip, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions, read_asset};
 
 use crate::error::{Error, Result};
@@ -88,18 +88,16 @@ pub fn open(request: &Request, opened: &mut Vec<Opened>) -> Result<usize> {
     let file = match read_asset(&request.file)? {
         None => UsdFile::open(&request.file)?,
         Some(asset) => {
-            let clip = match &request.clip {
-                Some(name) => find_asset_clip(&asset, name)?,
-                None => match asset.clips.len() {
-                    1 => 0,
-                    _ => {
-                        let names = asset.clips.iter().map(|c| c.name.as_str());
-                        return Err(undecided(request, &names.collect::<Vec<_>>()));
-                    }
-                },
+            let clips = match (&request.clip, asset.clips.len()) {
+                (Some(name), _) => ClipChoice::Named(name.clone()),
+                (None, 1) => ClipChoice::First,
+                (None, _) => {
+                    let names = asset.clips.iter().map(|c| c.name.as_str());
+                    return Err(undecided(request, &names.collect::<Vec<_>>()));
+                }
             };
             let options = OpenOptions {
-                clips: ClipChoice::Named(asset.clips[clip].name.clone()),
+                clips,
                 ..OpenOptions::default()
             };
             sinew_io::open_with(&request.file, &options)?

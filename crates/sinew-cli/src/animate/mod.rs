@@ -5,10 +5,10 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use sinew::Warning;
 use sinew::error::first_few;
 use sinew::scene::{PlacedSkeleton, TimeLine};
 use sinew::skel::SkelAnimation;
+use sinew::{Invalid, Warning};
 use sinew_io::usd::{SequencePart, SkeletonSequence, StageClip, UsdFile};
 use sinew_io::{ClipChoice, shape_names, skeletons};
 
@@ -56,6 +56,9 @@ pub struct Args {
     json: bool,
 }
 
+/// The largest number of joints or prims in a message.
+const MOST_NAMES: usize = 8;
+
 const AFTER_HELP: &str = "\
 OUT has the time codes per second of the first clip. Value clips need one prim path, one order of
 joints and samples of everything that moves. A clip that has something else, and one that is not USD,
@@ -102,6 +105,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         let file = &opened[at].file;
         let clips = clip::chosen(request, file)?;
         let found = matched(request, &clips, &targets, &shapes, &mut warnings)?;
+        check_rate(request, file)?;
         check_units(request, file, &character, &mut warnings);
         let (rate, fps) = match played.first() {
             Some(first) => (first.out_rate, first.out_fps),
@@ -115,7 +119,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     let mut sequences = sequences(&played, &targets, &mut warnings);
     sequences.retain(|s| !s.parts.is_empty());
-    let time_line = time_line(&played);
+    let time_line = time_line(&played, &sequences);
     progress.doing("composing");
     let mut assembled = character.assemble(&args.output, &sequences, &time_line)?;
     warnings.append(&mut assembled.warnings);
@@ -337,16 +341,18 @@ fn matched(
             None => animation.clone(),
         };
         let joints = skeleton.joints();
-        let known = animation
+        let missing: Vec<&String> = animation
             .joints
             .iter()
-            .filter(|j| joints.contains(j))
-            .count();
-        if known < animation.joints.len() && !is_renamed {
+            .filter(|j| !joints.contains(j))
+            .collect();
+        if !missing.is_empty() && !is_renamed {
             let message = format!(
-                "{} has only {known} of the {} joints that this clip moves",
+                "{} does not have {} of the {} joints that this clip moves: {}",
                 target.path,
-                animation.joints.len()
+                missing.len(),
+                animation.joints.len(),
+                first_few(&missing, MOST_NAMES)
             );
             warnings.push(Warning::new("clip-joints", &clip.path, message));
         }
@@ -366,7 +372,6 @@ fn matched(
         ));
     }
     if out.is_empty() {
-        const MOST_NAMES: usize = 8;
         let moved: Vec<&String> = clips
             .iter()
             .flat_map(|(_, a)| a.joints.iter().chain(&a.blend_shapes))
@@ -380,6 +385,20 @@ fn matched(
         )));
     }
     Ok(out)
+}
+
+/// Refuses a rate by which no time can be divided.
+fn check_rate(request: &Request, file: &UsdFile) -> Result<()> {
+    let rate = file.time_line().time_codes_per_second;
+    match rate.is_finite() && rate > 0.0 {
+        true => Ok(()),
+        false => {
+            let found = rate.to_string();
+            let error = Invalid::new("/", "timeCodesPerSecond", "a rate above 0", found);
+            let error = error.coded("frame-rate-invalid");
+            Err(error.in_file(&request.file).into())
+        }
+    }
 }
 
 /// Warns of a clip whose translations are in other units than the character's.
@@ -483,14 +502,20 @@ fn cut(cut: &Played<'_>, by: &Played<'_>) -> Warning {
     Warning::new("clip-overlap", file, message)
 }
 
-fn time_line(played: &[Played<'_>]) -> TimeLine {
-    let start = played.iter().map(|p| p.start).min_by(f64::total_cmp);
-    let end = played.iter().map(|p| p.end).max_by(f64::total_cmp);
-    let rates = played
-        .first()
-        .map_or((24.0, 24.0), |p| (p.out_rate, p.out_fps));
+/// From the first start to the end of what plays last.
+fn time_line(played: &[Played<'_>], sequences: &[SkeletonSequence<'_>]) -> TimeLine {
+    let rates = played.first();
+    let rates = rates.map_or((24.0, 24.0), |p| (p.out_rate, p.out_fps));
+    let end =
+        |part: &SequencePart<'_>| part.start + (part.range.1 - part.range.0) * rates.0 / part.rate;
+    let starts = sequences
+        .iter()
+        .filter_map(|s| Some(s.parts.first()?.start));
+    let ends = sequences.iter().filter_map(|s| s.parts.last().map(end));
     TimeLine {
-        range: start.zip(end),
+        range: starts
+            .min_by(f64::total_cmp)
+            .zip(ends.max_by(f64::total_cmp)),
         time_codes_per_second: rates.0,
         frames_per_second: rates.1,
     }

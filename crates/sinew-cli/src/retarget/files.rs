@@ -35,15 +35,14 @@ pub fn source(args: &Args) -> Result<Source> {
             expressions: AssetClip::default(),
         });
     };
-    let chosen = match &args.clip {
+    let mut clip = match &args.clip {
         Some(name) => find_asset_clip(&asset, name)?,
         None if asset.clips.is_empty() => {
             let file = args.source.display();
             return Err(Error::Message(format!("{file}: no clip in this file")));
         }
-        None => 0,
+        None => asset.clips.swap_remove(0),
     };
-    let mut clip = asset.clips.swap_remove(chosen);
     let is_expression = |t: &Track| matches!(t.target, TrackTarget::Expression(_));
     let expressions = AssetClip {
         name: clip.name.clone(),

@@ -22,6 +22,8 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("clips_of_other_formats", clips_of_other_formats),
         Trial::test("instances_are_expanded", instances_are_expanded),
         Trial::test("names_find_joints_elsewhere", names_find_joints_elsewhere),
+        Trial::test("shapes_alone_are_a_clip", shapes_alone_are_a_clip),
+        Trial::test("variants_and_units", variants_and_units),
         Trial::test("the_report", the_report),
         Trial::test("wrong_requests_write_nothing", wrong_requests_write_nothing),
         python::trial("usd_core_plays_the_same", usd_core_plays_the_same),
@@ -320,6 +322,17 @@ fn clips_begin_where_told() -> Result<(), Failed> {
     ];
     check(&out, &parts)?;
     assert_eq!(told.matches("[clip-overlap]").count(), 1, "{told}");
+    // What is cut does not make the result longer.
+    bench.write(
+        "long.usda",
+        clip("Walk", 24.0, &[[0.0; 4], [500.0, 1.0, 1.0, 1.0]]).layer(),
+    );
+    animate(&bench, &["long.usda", "a.usda@40"])?;
+    let stage = usd::open(&out);
+    assert_eq!(
+        (stage.start_time_code(), stage.end_time_code()),
+        (Some(0.0), Some(60.0))
+    );
     assert!(
         told.contains("would play from 40 to 60; Walk begins at 50"),
         "{told}"
@@ -482,6 +495,54 @@ fn names_find_joints_elsewhere() -> Result<(), Failed> {
     check(&out, &[part(1.0, &walk, 1.0, 1.0)])
 }
 
+/// A clip of blend shapes fits by their names; joints are at rest in a sequence with others.
+fn shapes_alone_are_a_clip() -> Result<(), Failed> {
+    let (walk, mut face) = (
+        walk(),
+        clip("Face", 24.0, &[[0.0, 0.0, 0.0, 0.0], [10.0, 0.0, 0.0, 1.0]]),
+    );
+    let bench = stage(&[("a", &walk), ("b", &face)]);
+    let text = face.layer();
+    let without = |line: &&str| {
+        let names = ["joints", "translations", "rotations", "scales"];
+        !names.iter().any(|name| line.contains(&format!("] {name}")))
+    };
+    let text: Vec<&str> = text.lines().filter(without).collect();
+    assert_eq!(text.len(), face.layer().lines().count() - 4);
+    bench.write("b.usda", text.join("\n"));
+    let (out, told) = animate(&bench, &["b.usda@5"])?;
+    assert_eq!(told, "");
+    check(&out, &[part(5.0, &face, 0.0, 1.0)])?;
+    face.sparse = true;
+    let (out, told) = animate(&bench, &["b.usda", "a.usda@20"])?;
+    assert!(told.contains("[clip-copied]"), "{told}");
+    check(
+        &out,
+        &[part(0.0, &face, 0.0, 1.0), part(20.0, &walk, 1.0, 1.0)],
+    )
+}
+
+fn variants_and_units() -> Result<(), Failed> {
+    let walk = walk();
+    let bench = stage(&[]);
+    let centimetres = walk
+        .layer()
+        .replace("metersPerUnit = 1", "metersPerUnit = 0.01");
+    bench.write("a.usda", centimetres);
+    let text = hero().replace(
+        "def SkelRoot \"Hero\" (",
+        "def SkelRoot \"Hero\" (\n    variants = { string size = \"small\" }\n    prepend variantSets = \"size\"\n    ",
+    );
+    let end = text.trim_end().trim_end_matches('}').len();
+    let sets = "    variantSet \"size\" = {\n        \"small\" {\n        }\n        \"large\" {\n            over \"Body\" {\n                point3f[] points = [(0, 0, 0), (0, 9, 0)]\n            }\n        }\n    }\n}\n";
+    let base = text[..end].replace("point3f[] points = [(0, 0, 0), (0, 1, 0)]\n", "");
+    bench.write("hero.usda", format!("{base}{sets}"));
+    let (out, told) = animate(&bench, &["a.usda", "--variant", "/Hero{size=large}"])?;
+    assert!(told.contains("[clip-units]"), "{told}");
+    assert!((deformed(&out, 1.0)[1].y - 9.0).abs() < tolerance::READ);
+    Ok(())
+}
+
 fn the_report() -> Result<(), Failed> {
     let (walk, wave) = (walk(), wave());
     let bench = stage(&[("a", &walk), ("b", &wave)]);
@@ -542,6 +603,14 @@ fn wrong_requests_write_nothing() -> Result<(), Failed> {
     fails(
         &["hero.usda", "a.usda", "--skeleton", "/No"],
         &["/Hero/Skel"],
+    );
+    let text = walk
+        .layer()
+        .replace("timeCodesPerSecond = 24", "timeCodesPerSecond = 0");
+    bench.write("still.usda", text);
+    fails(
+        &["hero.usda", "still.usda"],
+        &["timeCodesPerSecond", "frame-rate-invalid"],
     );
     let puppet = common::repository().join("examples/assets/puppet.glb");
     fails(

@@ -16,6 +16,7 @@ use sinew_io::gltf;
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("usd_clips_bake_as_their_glb", usd_clips_bake_as_their_glb),
+        Trial::test("names_survive_a_round_trip", names_survive_a_round_trip),
         Trial::test("twins_keep_their_own_clips", twins_keep_their_own_clips),
         Trial::test("all_is_a_name", all_is_a_name),
         Trial::test("unclear_choices_are_refused", unclear_choices_are_refused),
@@ -121,8 +122,11 @@ fn json_of(args: &[&str]) -> Value {
     serde_json::from_str(&stdout(&output)).expect("JSON")
 }
 
+/// A mesh, with its points at times.
+type Baked = (String, Vec<(f64, Vec<DVec3>)>);
+
 /// The times and points of every mesh of a bake.
-fn baked(input: &Path, clip: &str) -> Vec<(String, Vec<(f64, Vec<DVec3>)>)> {
+fn baked(input: &Path, clip: &str) -> Vec<Baked> {
     let out = input.with_file_name("baked.usdc");
     let output = bake(input, &out, &["--clip", clip]);
     assert_eq!(output.status.code(), Some(0), "{clip}: {}", stderr(&output));
@@ -175,12 +179,52 @@ fn usd_clips_bake_as_their_glb() -> Result<(), Failed> {
         }
     }
     same(&glb, &glb, ["Wave", "R*ve"]);
+    // Clips that play together: where both move a joint, the first counts.
+    same(&glb, &glb, ["Wave+all", "Wave"]);
+    let hero = bench.path("hero_all.usda");
+    let (out, both) = (
+        bench.path("out.usda"),
+        format!("{}#Wave+Walk@9", name(&glb)),
+    );
+    run(&["animate", name(&hero), &both, "-o", name(&out)]);
+    let walk = bench.path("walk.usda");
+    run(&[
+        "retarget",
+        name(&glb),
+        name(&glb),
+        "-o",
+        name(&walk),
+        "--clip",
+        "Walk+Wave",
+    ]);
+    Ok(())
+}
+
+/// To USD and back to glTF, clips keep their names and what they move.
+fn names_survive_a_round_trip() -> Result<(), Failed> {
+    let bench = Bench::new();
+    for (file, gltf) in [("hero", character()), ("twins", twins())] {
+        let glb = gltf.write(bench.folder.path(), &format!("{file}.glb"));
+        let all = bench.path(&format!("{file}_all.usda"));
+        let back = bench.path(&format!("{file}_back.glb"));
+        run(&["convert", name(&glb), "-o", name(&all)]);
+        run(&["convert", name(&all), "-o", name(&back)]);
+        let clips = |file: &Path| -> Vec<String> {
+            let asset = gltf::read(file).expect("a file");
+            let mut clips: Vec<String> = asset.clips.into_iter().map(|c| c.name).collect();
+            clips.sort();
+            clips
+        };
+        assert_eq!(clips(&back), clips(&glb));
+        for (clip, _) in CLIPS {
+            same(&all, &back, [clip, clip]);
+        }
+    }
     Ok(())
 }
 
 /// Two characters whose joints have the same names, each with its own side of a clip.
-fn twins_keep_their_own_clips() -> Result<(), Failed> {
-    let bench = Bench::new();
+fn twins() -> GltfMaker {
     let mut gltf = GltfMaker::new();
     // Clips list the later one first.
     let twins = [("Ann", 0.0, 1.0), ("Bob", 5.0, -0.5)];
@@ -197,7 +241,12 @@ fn twins_keep_their_own_clips() -> Result<(), Failed> {
     for joint in twins[1].0 {
         turn(&mut gltf, alone, joint, CLIPS[1].1);
     }
-    let glb = gltf.write(bench.folder.path(), "twins.glb");
+    gltf
+}
+
+fn twins_keep_their_own_clips() -> Result<(), Failed> {
+    let bench = Bench::new();
+    let glb = twins().write(bench.folder.path(), "twins.glb");
     let out = bench.path("twins_all.usda");
     run(&["convert", name(&glb), "-o", name(&out)]);
     for (clip, _) in CLIPS {

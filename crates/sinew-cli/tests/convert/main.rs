@@ -5,6 +5,7 @@ mod bvh_fbx;
 mod clips;
 mod gltf_eval;
 mod gltf_out;
+mod gltf_written;
 mod real_humanoid;
 mod retarget;
 
@@ -15,6 +16,7 @@ fn main() {
         ("convert_bvh_fbx", bvh_fbx::trials()),
         ("gltf_eval", gltf_eval::trials()),
         ("gltf_out", gltf_out::trials()),
+        ("gltf_written", gltf_written::trials()),
         ("real_files", real_humanoid::trials()),
         ("retarget_files", retarget::trials()),
     ])

@@ -113,7 +113,12 @@ impl UsdFile {
     /// # Errors
     /// Values that cannot be decoded.
     pub fn stage_clips(&self) -> Result<Vec<StageClip>> {
-        self.all_read(read_clips(&read_tree(&self.stage)))
+        self.all_read(self.read_stage_clips())
+    }
+
+    /// As [`UsdFile::stage_clips`], with the stage's own errors.
+    pub(crate) fn read_stage_clips(&self) -> Result<Vec<StageClip>, sinew_stage::Error> {
+        read_clips(&read_tree(&self.stage))
     }
 
     /// The SkelAnimations that a text means: the one at this path, or all of the clip that it
@@ -525,10 +530,18 @@ fn choice(
         }
         out.bound.push((prim.path(), animation.path()));
         if !fit.is_whole() {
-            let message = format!(
-                "{skeleton} has only {} of the {} joints that this clip moves",
-                fit.known, fit.of
-            );
+            let ClipFit { known, of } = fit;
+            let missing = missing(&prim, &animation)?;
+            let message = match missing.is_empty() {
+                true => format!(
+                    "the prims of {skeleton} have only {known} of the {of} blend shapes that this clip moves"
+                ),
+                false => format!(
+                    "{skeleton} does not have {} of the {of} joints that this clip moves: {}",
+                    missing.len(),
+                    first_few(&missing, MOST_NAMES)
+                ),
+            };
             out.warnings
                 .push(Warning::new("clip-joints", &clip.path, message));
         }
@@ -551,6 +564,14 @@ fn choice(
         }
     }
     Ok(out)
+}
+
+/// Joints of a SkelAnimation that a Skeleton lacks.
+fn missing(skeleton: &Prim<'_>, animation: &Prim<'_>) -> Result<Vec<String>, sinew_stage::Error> {
+    let joints = |prim: &Prim<'_>| read_uniform::<Vec<String>>(&prim.attribute("joints"));
+    let (theirs, mut own) = (joints(skeleton)?, joints(animation)?.unwrap_or_default());
+    own.retain(|joint| !theirs.iter().flatten().any(|t| t == joint));
+    Ok(own)
 }
 
 /// Every time of a SkelAnimation's samples.

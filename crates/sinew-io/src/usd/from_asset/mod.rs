@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, FoundName};
+use sinew_animate::asset::{Asset, AssetClip, FoundName};
 
 /// What an asset became.
 pub(crate) struct Converted {
@@ -79,25 +79,44 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
         ClipChoice::First => Ok(all.take(1).collect()),
         ClipChoice::All => Ok(all.collect()),
         ClipChoice::Named(name) => {
-            let sources = match find_asset_clip(asset, name) {
-                Err(Error::NoSuchClip { .. }) if name.contains('+') => {
-                    let parts = name.split('+').map(|part| find_asset_clip(asset, part));
-                    parts.collect::<Result<Vec<usize>>>()?
-                }
-                whole => vec![whole?],
-            };
-            let names = sources.iter().map(|s| asset.clips[*s].name.as_str());
-            let name = names.collect::<Vec<_>>().join("+");
+            let sources = named(asset, name)?;
+            let name = joined_name(asset, &sources);
             Ok(vec![ChosenClip { name, sources }])
         }
     }
 }
 
-/// Finds the clip of an asset that a text names, as [`ClipChoice::Named`] does, and gives its index.
+/// The clip that a text names, or the clips that play together if it joins names by `+`.
+fn named(asset: &Asset, asked: &str) -> Result<Vec<usize>> {
+    match find(asset, asked) {
+        Err(Error::NoSuchClip { .. }) if asked.contains('+') => {
+            asked.split('+').map(|part| find(asset, part)).collect()
+        }
+        whole => Ok(vec![whole?]),
+    }
+}
+
+fn joined_name(asset: &Asset, clips: &[usize]) -> String {
+    let names = clips.iter().map(|c| asset.clips[*c].name.as_str());
+    names.collect::<Vec<_>>().join("+")
+}
+
+/// Finds the clip of an asset that a text names, as [`ClipChoice::Named`] does. Clips that play
+/// together are one with the tracks of all.
 ///
 /// # Errors
 /// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
-pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<usize> {
+pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<AssetClip> {
+    let clips = named(asset, asked)?;
+    let all = || clips.iter().map(|c| &asset.clips[*c]);
+    Ok(AssetClip {
+        name: joined_name(asset, &clips),
+        tracks: all().flat_map(|c| c.tracks.iter().cloned()).collect(),
+        extras: all().find_map(|c| c.extras.clone()),
+    })
+}
+
+fn find(asset: &Asset, asked: &str) -> Result<usize> {
     let file = || asset.file.clone();
     let name = |clip: usize| asset.clips[clip].name.clone();
     let asked = asked.to_owned();

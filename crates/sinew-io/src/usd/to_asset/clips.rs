@@ -1,10 +1,12 @@
 //! SkelAnimations as clips: which Skeleton each one moves, and what the clips are called.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::nodes::steps;
 use super::skeletons::name_of;
 use super::time::{Clock, merged};
+use crate::usd::clips::StageClip;
 use sinew::scene::SkinBinding;
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton, SkeletonInstance};
 use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Track, TrackTarget};
@@ -34,8 +36,24 @@ pub(super) const STAGE: &str = "Animation";
 
 /// Plans the clips: first what the stage shows, then all other animations. An animation that is
 /// bound to no Skeleton moves those that it fits and that are nearest to it in the stage; animations
-/// of one name that move different Skeletons are one clip.
-pub(super) fn plan(skeletons: &[ClipSkeleton<'_>], animations: &[SkelAnimation]) -> Vec<ClipPlan> {
+/// of one name that move different Skeletons are one clip. `named` has the names of the animations,
+/// and the Skeletons that they were made for.
+pub(super) fn plan(
+    skeletons: &[ClipSkeleton<'_>],
+    animations: &[SkelAnimation],
+    named: &[StageClip],
+) -> Vec<ClipPlan> {
+    let named: HashMap<&str, &StageClip> = named.iter().map(|c| (c.path.as_str(), c)).collect();
+    let name_of = |path: &str| {
+        named
+            .get(path)
+            .map_or(name_of(path), |clip| clip.name.as_str())
+            .to_owned()
+    };
+    let is_meant = |path: &str, skeleton: &str| {
+        let made_for = named.get(path).map_or(&[][..], |clip| &clip.made_for);
+        made_for.is_empty() || made_for.iter().any(|s| s == skeleton)
+    };
     let mut out: Vec<ClipPlan> = Vec::new();
     let bound: Vec<(usize, &Arc<SkelAnimation>)> = skeletons
         .iter()
@@ -43,14 +61,14 @@ pub(super) fn plan(skeletons: &[ClipSkeleton<'_>], animations: &[SkelAnimation])
         .filter_map(|(i, s)| Some((i, s.bound?)))
         .collect();
     if !bound.is_empty() {
-        let mut names: Vec<&str> = bound.iter().map(|(_, a)| name_of(&a.path)).collect();
+        let mut names: Vec<String> = bound.iter().map(|(_, a)| name_of(&a.path)).collect();
         names.dedup();
-        let name = match names[..] {
-            [name] => name,
-            _ => STAGE,
+        let name = match &names[..] {
+            [name] => name.clone(),
+            _ => STAGE.to_owned(),
         };
         out.push(ClipPlan {
-            name: name.to_owned(),
+            name,
             parts: bound.iter().map(|(i, a)| (*i, (*a).clone())).collect(),
             is_stage: true,
         });
@@ -62,6 +80,7 @@ pub(super) fn plan(skeletons: &[ClipSkeleton<'_>], animations: &[SkelAnimation])
         .filter(|a| !is_bound.contains(a.path.as_str()))
     {
         let fitting: Vec<usize> = (0..skeletons.len())
+            .filter(|i| is_meant(&animation.path, skeletons[*i].path))
             .filter(|i| fits(animation, &skeletons[*i]))
             .collect();
         let nearness = |i: &usize| common(&animation.path, skeletons[*i].path);
@@ -81,7 +100,7 @@ pub(super) fn plan(skeletons: &[ClipSkeleton<'_>], animations: &[SkelAnimation])
         match same {
             Some(clip) => clip.parts.extend(parts),
             None => out.push(ClipPlan {
-                name: name.to_owned(),
+                name,
                 parts: parts.collect(),
                 is_stage: false,
             }),
@@ -143,16 +162,21 @@ pub(super) fn weights_track(
     if channels.is_empty() || values.iter().all(|w| *w == 0.0) {
         return None;
     }
-    let keys = Keys::Weights {
-        count: channels.len(),
-        values,
-    };
+    let count = channels.len();
+    let mut seconds: Vec<f64> = times.iter().map(|t| clock.seconds(*t)).collect();
+    let rows: Vec<&[f64]> = values.chunks_exact(count).collect();
+    let mut interpolation = CurveInterpolation::Linear;
+    if let Some(kept) = steps(&seconds, &rows) {
+        interpolation = CurveInterpolation::Step;
+        seconds = kept.iter().map(|i| seconds[*i]).collect();
+        values = kept.iter().flat_map(|i| rows[*i]).copied().collect();
+    }
     Some(Track {
         target: TrackTarget::Node(node),
         curve: Curve {
-            times: times.iter().map(|t| clock.seconds(*t)).collect(),
-            interpolation: CurveInterpolation::Linear,
-            keys,
+            times: seconds,
+            interpolation,
+            keys: Keys::Weights { count, values },
         },
     })
 }
@@ -201,7 +225,7 @@ mod tests {
             animation("/X/Anim/Foreign", &["Q", "R", "A"]),
             animation("/Y/Anim/Walk", &["A"]),
         ];
-        let clips = plan(&skeletons, &all);
+        let clips = plan(&skeletons, &all, &[]);
         let found: Vec<(&str, Vec<usize>)> = clips
             .iter()
             .map(|c| (c.name.as_str(), c.parts.iter().map(|(i, _)| *i).collect()))
@@ -214,6 +238,6 @@ mod tests {
         ];
         assert_eq!(found, wanted);
         assert!(clips[0].is_stage && !clips[1].is_stage);
-        assert!(plan(&[], &all).is_empty());
+        assert!(plan(&[], &all, &[]).is_empty());
     }
 }

@@ -63,6 +63,7 @@ impl SequencePart<'_> {
 
 /// The clips of one Skeleton of a character.
 pub struct SkeletonSequence<'a> {
+    /// A Skeleton of the character, as its own file has it.
     pub skeleton: &'a PlacedSkeleton,
     /// In the order of their starts, which differ. Each plays until the next one starts, and holds
     /// its last pose if it ends before.

@@ -93,7 +93,7 @@ impl Graph {
         }
         PrimIndex {
             path: self.nodes[0].path.clone(),
-            instanceable: is_instanceable(&self),
+            instanceable: is_instanceable(&self, false),
             has_payloads: self.has_payloads,
             nodes: self.nodes.into_boxed_slice(),
         }

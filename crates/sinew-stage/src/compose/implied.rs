@@ -23,7 +23,8 @@ pub(super) fn place_of(nodes: &[Node], at: usize) -> Option<usize> {
         return None;
     }
     let origin = node.origin?;
-    node.is_at(&nodes[origin].stack, &nodes[origin].path).then_some(origin)
+    node.is_at(&nodes[origin].stack, &nodes[origin].path)
+        .then_some(origin)
 }
 
 /// A node with the nodes whose arcs lead to it, up to the root. The copy of a specialized class is where its place is.
@@ -52,9 +53,9 @@ impl Graph {
         if self.nodes[node].kind != ArcKind::Specialize || self.nodes[node].parent == Some(0) {
             return node;
         }
-        let mut moved = self.children(0).filter(|c| {
-            self.nodes[*c].origin == Some(node) && self.is_moved_specialize(*c)
-        });
+        let mut moved = self
+            .children(0)
+            .filter(|c| self.nodes[*c].origin == Some(node) && self.is_moved_specialize(*c));
         moved.next().unwrap_or(node)
     }
 

@@ -479,7 +479,10 @@ impl<'a> Indexer<'a> {
         }
         if self.is_cycle(link, stack, path) {
             let file = &stack.root_layer().identifier;
-            let text = format!("{} -> @{file}@<{path}>", self.chain(link.above(&self.graph)));
+            let text = format!(
+                "{} -> @{file}@<{path}>",
+                self.chain(link.above(&self.graph))
+            );
             work.report("arc-cycle", text);
             return Ok(None);
         }

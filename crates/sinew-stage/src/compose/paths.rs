@@ -27,7 +27,6 @@ pub(super) fn namespace_depth(path: &Path) -> usize {
     depth
 }
 
-
 /// A path without the variants at its end: the prim that they are variants of.
 pub(super) fn without_last_variants(path: &Path) -> Path {
     let mut at = path.clone();

@@ -21,7 +21,12 @@ impl Graph {
     }
 
     /// Compares the branches of two nodes, or their distances from the root if one is above the other.
-    fn compare_chains(&self, a: usize, b: usize, nested: fn(&usize, &usize) -> Ordering) -> Ordering {
+    fn compare_chains(
+        &self,
+        a: usize,
+        b: usize,
+        nested: fn(&usize, &usize) -> Ordering,
+    ) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }
@@ -63,7 +68,8 @@ impl Graph {
     fn compare_specializes(&self, a: usize, b: usize) -> Ordering {
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let ((root_a, steps_a), (root_b, steps_b)) = (self.origin_root(a), self.origin_root(b));
-        let is_above = |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
+        let is_above =
+            |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
         // What a specialized prim specializes is weaker than it, at any depth.
         if !is_above(root_a, root_b) && !is_above(root_b, root_a) {
             let by_depth = nb.depth.cmp(&na.depth);

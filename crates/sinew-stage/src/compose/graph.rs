@@ -1,5 +1,6 @@
 //! The tree of sites that contribute to a prim, while it grows.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sinew_layer::Path;
@@ -22,6 +23,8 @@ pub(super) struct Graph {
     pub nodes: Vec<Node>,
     /// Whether the prim itself has payloads, also if they are not loaded.
     pub has_payloads: bool,
+    /// What comparisons have cost that are not counted against the limits yet: nodes that were looked at.
+    pub compared: Cell<usize>,
 }
 
 /// How a new node hangs on its parent.
@@ -114,6 +117,7 @@ impl Graph {
         Self {
             nodes: vec![root],
             has_payloads: false,
+            compared: Cell::new(0),
         }
     }
 

@@ -272,7 +272,8 @@ impl<'a> Indexer<'a> {
 
     fn run(&mut self) -> Result<()> {
         while let Some(task) = self.next_task() {
-            self.work.steps(1 + self.variants.len())?;
+            let compared = self.graph.compared.take();
+            self.work.steps(1 + self.variants.len() + compared)?;
             match task {
                 Task::ImpliedClasses => {
                     if let Some(node) = self.transfers.pop() {

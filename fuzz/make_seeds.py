@@ -7,7 +7,6 @@ Writes FOLDER/TARGET/NAME, by default into `seeds` beside this script. The files
 
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -585,7 +584,10 @@ def layers(folder):
 
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "seeds")
-    shutil.rmtree(out, ignore_errors=True)
+    # What fuzzers found stays.
+    for path in glob(os.path.join(out, "*", "*")):
+        if not os.path.basename(path).startswith("found_"):
+            os.remove(path)
     with tempfile.TemporaryDirectory() as folder:
         layers(folder)
         texts = sorted(glob(os.path.join(folder, "*.usda")))

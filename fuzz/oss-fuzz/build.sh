@@ -1,9 +1,10 @@
 #!/bin/bash -eu
-# Builds all targets for OSS-Fuzz, with their seeds and dictionaries.
+# Builds all targets for OSS-Fuzz, with their seeds and dictionaries. Its machine sets SRC, OUT, RUSTFLAGS and the compilers.
 
 cd "$SRC/sinew"
-cargo fuzz build -O --debug-assertions
-built=fuzz/target/x86_64-unknown-linux-gnu/release
+triple=$(rustc -vV | sed -n 's/^host: //p')
+cargo fuzz build -O --debug-assertions ${FUZZ_FLAGS:-}
+built=${CARGO_TARGET_DIR:-fuzz/target}/$triple/release
 for source in fuzz/fuzz_targets/*.rs; do
     target=$(basename "$source" .rs)
     cp "$built/$target" "$OUT/"

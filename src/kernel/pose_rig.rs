@@ -60,7 +60,7 @@ gpu_struct! {
 /// matrix multiplies the error: a point at rest distance `d` from its joint moves by up to `18 n u`
 /// times the sum of the reach and `d`. A root that is a kilometre away therefore costs the last
 /// bits of a kilometre: put such a distance into `out_from_skel`. Random chains, trees and shears
-/// measure about a tenth of this bound (`tests/engine/posing`).
+/// measure about a tenth of this bound (`crates/sinew-verify/src/posing`).
 ///
 /// Normals use the inverse transpose of the joint's matrix in f32, so their error grows with the
 /// ratio of its largest to its smallest stretch. A joint that is scaled to nothing has no inverse.

@@ -12,7 +12,8 @@ use serde::Serialize;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, AssetClip, unique_clip_name};
 use sinew_animate::humanoid::{
-    Applied, ApplyOptions, Mode, apply_to_all, bones_by_name, describe, expressions_to_weights,
+    Applied, ApplyOptions, Mode, apply_to_all, bones_by_name, bones_from_json, describe,
+    expressions_to_weights,
 };
 use sinew_animate::retarget::Bone;
 use sinew_io::OpenOptions;
@@ -452,58 +453,10 @@ fn describe_summary(report: &DescribedReport) -> String {
     out
 }
 
-/// Reads a map such as `{"hips": "Bip001 Pelvis"}` or `{"hips": 3}`: the node of each human bone,
-/// by name or index.
+/// Reads the map of `--map`: the node of each human bone.
 fn read_map(file: &Path, model: &Asset) -> Result<BTreeMap<Bone, usize>> {
     let text = sinew_io::read_text(file)?;
-    let wrong = |at: String, expected: &str, found: String| {
-        Error::from(Invalid::new(at, "", expected, found).in_file(file))
-    };
-    let json: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(&text).map_err(|e| {
-            let at = format!("line {} column {}", e.line(), e.column());
-            wrong(
-                at,
-                "a JSON object such as {\"hips\": \"Pelvis\"}",
-                e.to_string(),
-            )
-        })?;
-    let mut bones = BTreeMap::new();
-    for (key, value) in &json {
-        let bone: Bone = key
-            .parse()
-            .map_err(|e| wrong(key.clone(), "one of the 55 human bones", format!("{e}")))?;
-        let node = match value {
-            serde_json::Value::String(name) => {
-                let mut named = (0..model.nodes.len()).filter(|n| model.nodes[*n].name == *name);
-                match (named.next(), named.next()) {
-                    (Some(node), None) => node,
-                    (None, _) => {
-                        let expected = "the name of a node of the model";
-                        return Err(wrong(key.clone(), expected, format!("\"{name}\"")));
-                    }
-                    (Some(_), Some(_)) => {
-                        let found = format!("\"{name}\", which several nodes have");
-                        return Err(wrong(
-                            key.clone(),
-                            "a name of one node, or its index",
-                            found,
-                        ));
-                    }
-                }
-            }
-            other => other
-                .as_u64()
-                .and_then(|n| usize::try_from(n).ok())
-                .filter(|n| *n < model.nodes.len())
-                .ok_or_else(|| {
-                    let expected = "a node of the model, by name or index";
-                    wrong(key.clone(), expected, other.to_string())
-                })?,
-        };
-        bones.insert(bone, node);
-    }
-    Ok(bones)
+    Ok(bones_from_json(&text, &file.to_string_lossy(), model)?)
 }
 
 /// Reads a glTF file; only glTF files have human bones and clips for them. The extension may be any

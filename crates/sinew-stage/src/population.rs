@@ -8,6 +8,7 @@ use sinew_layer::layer::field;
 use sinew_layer::value::Specifier;
 use sinew_layer::{ListOp, Path, SpecKind, Token, Value};
 
+use crate::clips::definition::DefinitionKey;
 use crate::clips::{ClipLayers, ClipSet, definition};
 use crate::compose::{ArcKind, Composer, InstanceKey, PrimIndex};
 use crate::error::{Error, Result};
@@ -89,6 +90,7 @@ impl Population {
             fallback_types,
             type_numbers: HashMap::new(),
             keys: HashMap::new(),
+            instance_clips: HashMap::new(),
             out: Self {
                 prims: Vec::new(),
                 prototypes: Vec::new(),
@@ -161,7 +163,9 @@ struct Builder<'a> {
     clip_layers: &'a Arc<ClipLayers>,
     fallback_types: &'a HashMap<Token, Token>,
     type_numbers: HashMap<(Token, Vec<Token>), u32>,
-    keys: HashMap<InstanceKey, u32>,
+    keys: HashMap<(InstanceKey, Vec<DefinitionKey>), u32>,
+    /// The clips of instances that have clips of their own.
+    instance_clips: HashMap<u32, Vec<DefinitionKey>>,
     out: Population,
 }
 
@@ -232,6 +236,10 @@ impl Builder<'_> {
         };
         let above_clips = above.clips;
         self.out.messages.extend(facts.messages);
+        let shared: Vec<DefinitionKey> = match flags.instance {
+            true => facts.clips.iter().map(|c| c.key()).collect(),
+            false => Vec::new(),
+        };
         let mut sets = Vec::new();
         for definition in facts.clips {
             match ClipSet::new(definition, self.clip_layers) {
@@ -241,6 +249,9 @@ impl Builder<'_> {
                     self.out.messages.push(message);
                 }
             }
+        }
+        if !shared.is_empty() {
+            self.instance_clips.insert(id, shared);
         }
         let clips = if sets.is_empty() {
             above_clips
@@ -294,6 +305,9 @@ impl Builder<'_> {
             let Some(key) = data.index.instance_key() else {
                 continue;
             };
+            // As in usd-core, clips of an instance do not reach into its prototype, but tell it from others.
+            let clips = self.instance_clips.remove(&instance);
+            let key = (key, clips.unwrap_or_default());
             let prototype = match self.keys.get(&key) {
                 Some(prototype) => *prototype,
                 None => {

@@ -521,6 +521,36 @@ mod tests {
     }
 
     #[test]
+    fn instances_with_other_clips_have_other_prototypes() {
+        let clips = |prim: &str| {
+            format!(
+                "clips = {{ dictionary default = {{
+                    asset[] assetPaths = [@clip@]\n string primPath = \"{prim}\"
+                    double2[] active = [(0, 0)]\n double2[] times = [(0, 0)]\n asset manifestAssetPath = @clip@
+                }} }}"
+            )
+        };
+        let instance = |name: &str, clips: String| {
+            format!("def \"{name}\" (references = </R>\n instanceable = true\n {clips}) {{}}\n")
+        };
+        let count = |second: String| {
+            let first = instance("I1", clips("/C"));
+            let text = format!(
+                "#usda 1.0\ndef \"R\" {{}}\n{first}{}",
+                instance("I2", second)
+            );
+            let mut resolver = FileResolver::new(Vec::new());
+            resolver.add_file("root.usda", text.into_bytes());
+            resolver.add_file("clip", b"#usda 1.0\ndef \"C\" {}\n".to_vec());
+            let stage = Stage::open(StageOptions::new(Arc::new(resolver), "root.usda")).unwrap();
+            stage.prototypes().count()
+        };
+        // The clips belong to the prims that have them, so even equal ones are other clips.
+        assert_eq!(count(clips("/D")), 2);
+        assert_eq!(count(String::new()), 2);
+    }
+
+    #[test]
     fn edits_compose_the_stage_anew() {
         let mut stage = open(INSTANCES);
         assert_eq!(stage.time_codes_per_second(), 30.0);

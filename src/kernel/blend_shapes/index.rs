@@ -204,7 +204,7 @@ impl BlendIndex {
     }
 
     /// Point and index of each entry of a sub-shape.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "check-decoding"))]
     pub(in crate::kernel) fn entries_of(
         &self,
         sub_shape: u32,

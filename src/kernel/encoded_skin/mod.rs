@@ -11,10 +11,10 @@
 //! | `codecs` | numbers in fewer bits: grids, octahedral directions, fractions |
 //! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
 //! | `slices` | the words of a slice, and their number |
-//! | `decode` | decoding by the steps of the shaders; tests compare it with the CPU mirror's input |
+//! | `decode` | decoding by the steps of the shaders; tests and fuzzers compare it with the CPU mirror's input |
 
 mod codecs;
-#[cfg(test)]
+#[cfg(any(test, feature = "check-decoding"))]
 mod decode;
 mod packing;
 mod slices;
@@ -23,6 +23,8 @@ mod tests;
 mod values;
 
 pub use codecs::Grid;
+#[cfg(feature = "check-decoding")]
+pub use decode::check_decoded;
 pub use packing::{Packing, PointBytes};
 pub use slices::{
     EncodedShapes, EncodedSlice, MultiPoseValues, SliceOffsets, TooLarge, encode, encode_shapes,

@@ -24,6 +24,7 @@ mod binds;
 mod curves;
 mod describe;
 mod expressions;
+mod map;
 mod motion;
 mod own;
 mod reference;
@@ -38,6 +39,7 @@ pub use apply::apply;
 pub use binds::BindPoses;
 pub use describe::{bones_by_name, describe};
 pub use expressions::expressions_to_weights;
+pub use map::bones_from_json;
 pub use own::on_own_skeleton;
 pub use reference::{reference_asset, reference_rotation};
 

@@ -254,6 +254,19 @@ impl ArrayEdit {
                 });
             }
         }
+        if !ops.is_empty() {
+            return Ok(Self { literals, ops });
+        }
+        // An edit that changes nothing needs no literals, and no file keeps them.
+        macro_rules! none {
+            ($(($scalar:ident, $array:ident, $type:ty, $number:expr, $name:expr),)*) => {
+                match literals {
+                    $(Value::$array(_) => Value::$array(Array::default()),)*
+                    other => other,
+                }
+            };
+        }
+        let literals = for_each_element!(none);
         Ok(Self { literals, ops })
     }
 }
@@ -383,6 +396,12 @@ mod tests {
             literals: floats(literals),
             ops: ops.to_vec(),
         }
+    }
+
+    #[test]
+    fn an_edit_that_changes_nothing_has_no_literals() {
+        let none = ArrayEdit::from_crate(floats(&[1.0]), &[]).unwrap();
+        assert_eq!(none, edit(&[], &[]));
     }
 
     /// Literals and instructions as usd-core 26.11 writes them, and its result over [1, 2, 3].

@@ -34,6 +34,44 @@ pub(crate) struct Definition {
     pub interpolate_missing: bool,
 }
 
+/// What is equal for equal definitions: instances that differ in their clips share no prototype.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct DefinitionKey {
+    /// Address of the layer stack, prim, and layer.
+    place: (usize, Path, usize),
+    /// Asset paths, prim in the clips, and manifest.
+    names: (Vec<Token>, Option<Token>, Option<Token>),
+    /// The bits of all times, with the length of `active`; no length if it is not there.
+    times: (Vec<u64>, Option<usize>),
+    interpolate_missing: bool,
+}
+
+impl Definition {
+    pub fn key(&self) -> DefinitionKey {
+        let bits = |n: &f64| (n + 0.0).to_bits();
+        let active = self.active.as_deref().unwrap_or_default();
+        let offset = [self.offset.offset, self.offset.scale];
+        let times = active.iter().chain(&self.times).flatten();
+        DefinitionKey {
+            place: (
+                Arc::as_ptr(&self.stack) as usize,
+                self.prim.clone(),
+                self.layer,
+            ),
+            names: (
+                self.assets.clone(),
+                self.clip_prim.clone(),
+                self.manifest.clone(),
+            ),
+            times: (
+                offset.iter().chain(times).map(bits).collect(),
+                self.active.as_ref().map(Vec::len),
+            ),
+            interpolate_missing: self.interpolate_missing,
+        }
+    }
+}
+
 /// Where the asset paths of a set were found.
 #[derive(Clone)]
 struct Anchor {

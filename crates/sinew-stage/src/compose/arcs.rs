@@ -198,7 +198,6 @@ impl Indexer<'_> {
             contributes,
             skip_duplicates: contributes,
             with_ancestors: contributes && namespace_depth(path) != 1,
-            ..Options::default()
         };
         self.add_arc(link, &stack, path, options)
     }

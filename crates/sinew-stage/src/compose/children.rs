@@ -88,7 +88,7 @@ impl PrimIndex {
         let mut names = Names::default();
         if self.instanceable {
             let mut shared = Vec::new();
-            walk_instanceable(&self.nodes, |at, is_shared| {
+            walk_instanceable(&self.nodes, false, |at, is_shared| {
                 if is_shared {
                     shared.push(at);
                 }

@@ -1,5 +1,6 @@
 //! From the graph of a prim to its index: nodes without opinions go, the others are put in the order of their strength.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::graph::{Graph, NONE, is_instanceable};
@@ -12,6 +13,7 @@ impl PrimIndex {
         Graph {
             nodes: self.nodes.to_vec(),
             has_payloads: self.has_payloads,
+            compared: Cell::new(0),
         }
     }
 }
@@ -93,7 +95,7 @@ impl Graph {
         }
         PrimIndex {
             path: self.nodes[0].path.clone(),
-            instanceable: is_instanceable(&self),
+            instanceable: is_instanceable(&self, false),
             has_payloads: self.has_payloads,
             nodes: self.nodes.into_boxed_slice(),
         }

@@ -1,5 +1,6 @@
 //! The tree of sites that contribute to a prim, while it grows.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sinew_layer::Path;
@@ -22,6 +23,8 @@ pub(super) struct Graph {
     pub nodes: Vec<Node>,
     /// Whether the prim itself has payloads, also if they are not loaded.
     pub has_payloads: bool,
+    /// What comparisons have cost that are not counted against the limits yet: nodes that were looked at.
+    pub compared: Cell<usize>,
 }
 
 /// How a new node hangs on its parent.
@@ -114,6 +117,7 @@ impl Graph {
         Self {
             nodes: vec![root],
             has_payloads: false,
+            compared: Cell::new(0),
         }
     }
 
@@ -274,21 +278,27 @@ impl Graph {
 }
 
 /// Walks over the nodes, the strongest first, with whether each is one that instances share: a direct arc leads to it, and
-/// it has specs. `visit` says whether to go on below a node.
-pub(super) fn walk_instanceable(nodes: &[Node], mut visit: impl FnMut(usize, bool) -> bool) {
+/// it has specs. In a graph that will be a part of another (`is_part`), the arc to the node itself has to be direct.
+/// `visit` says whether to go on below a node.
+pub(super) fn walk_instanceable(
+    nodes: &[Node],
+    is_part: bool,
+    mut visit: impl FnMut(usize, bool) -> bool,
+) {
     let mut open: Vec<(usize, bool)> = vec![(0, false)];
     while let Some((at, direct)) = open.pop() {
         let node = &nodes[at];
         if node.culled {
             continue;
         }
-        // The copy of a specialized class is direct if the arcs to its place are.
         let is_direct = |n: usize| n != 0 && !nodes[n].ancestral;
-        let direct = direct
-            || match place_of(nodes, at) {
-                Some(_) => arcs_above(nodes, at).any(is_direct),
-                None => is_direct(at),
-            };
+        let direct = is_direct(at)
+            || !is_part
+                && match place_of(nodes, at) {
+                    // The copy of a specialized class is direct if the arcs to its place are.
+                    Some(_) => arcs_above(nodes, at).any(is_direct),
+                    None => direct,
+                };
         if visit(at, direct && node.has_specs && node.contributes()) {
             let below = open.len();
             let mut child = node.first;
@@ -302,7 +312,7 @@ pub(super) fn walk_instanceable(nodes: &[Node], mut visit: impl FnMut(usize, boo
 }
 
 /// Whether a prim is an instance: it has a direct arc with specs, and its strongest opinion on `instanceable` is true.
-pub(super) fn is_instanceable(graph: &Graph) -> bool {
+pub(super) fn is_instanceable(graph: &Graph, is_part: bool) -> bool {
     let nodes = &graph.nodes;
     // The quick answer for nearly all prims.
     if !nodes
@@ -312,7 +322,7 @@ pub(super) fn is_instanceable(graph: &Graph) -> bool {
         return false;
     }
     let mut any = false;
-    walk_instanceable(nodes, |_, is_shared| {
+    walk_instanceable(nodes, is_part, |_, is_shared| {
         any |= is_shared;
         !any
     });

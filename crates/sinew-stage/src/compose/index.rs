@@ -161,7 +161,7 @@ impl PrimIndex {
             return None;
         }
         let mut arcs = Vec::new();
-        walk_instanceable(&self.nodes, |i, is_shared| {
+        walk_instanceable(&self.nodes, false, |i, is_shared| {
             let node = &self.nodes[i];
             if is_shared {
                 let offset = node.map.offset();

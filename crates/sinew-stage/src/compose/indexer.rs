@@ -188,8 +188,8 @@ pub(super) fn child<'a>(
     if namespace_depth(&graph.nodes[0].path) >= limit {
         return Err(work.too_large(format!("prims nest deeper than {limit}")));
     }
-    if is_instanceable(&graph) || is_instance_of_stage(frame, &graph.nodes[0]) {
-        disable_local_opinions(&mut graph);
+    if is_instanceable(&graph, frame.is_some()) || is_instance_of_stage(frame, &graph.nodes[0]) {
+        disable_local_opinions(&mut graph, frame.is_some());
     }
     graph.enter_child(name);
     if !contributes {
@@ -218,9 +218,9 @@ fn is_instance_of_stage(frame: Option<&Frame<'_>>, node: &Node) -> bool {
 }
 
 /// Lets no opinions count on the children of an instance but those that its prototype has.
-fn disable_local_opinions(graph: &mut Graph) {
+fn disable_local_opinions(graph: &mut Graph, is_part: bool) {
     let mut local = Vec::new();
-    walk_instanceable(&graph.nodes, |at, is_shared| {
+    walk_instanceable(&graph.nodes, is_part, |at, is_shared| {
         if !is_shared {
             local.push(at);
         }
@@ -272,7 +272,8 @@ impl<'a> Indexer<'a> {
 
     fn run(&mut self) -> Result<()> {
         while let Some(task) = self.next_task() {
-            self.work.steps(1 + self.variants.len())?;
+            let compared = self.graph.compared.take();
+            self.work.steps(1 + self.variants.len() + compared)?;
             match task {
                 Task::ImpliedClasses => {
                     if let Some(node) = self.transfers.pop() {

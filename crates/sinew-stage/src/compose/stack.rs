@@ -135,7 +135,9 @@ pub(super) fn build(
         origin_to: BTreeMap::new(),
     };
     let mut offset = LayerOffset::IDENTITY;
+    let mut owner = None;
     if let Some(session) = session {
+        owner = text(&session, "sessionOwner");
         let rate = time_codes_per_second(&session);
         let mut session_offset = LayerOffset::IDENTITY;
         let has = |l: &Layer, name: &str| site::number(l, name).is_some();
@@ -148,16 +150,46 @@ pub(super) fn build(
             session_offset = scaled(session_offset, stack.time_codes_per_second, rate);
         }
         let name = session.name().to_owned();
-        add(library, work, &mut stack, name, session, session_offset)?;
+        add(
+            library,
+            work,
+            &mut stack,
+            name,
+            session,
+            session_offset,
+            None,
+        )?;
         stack.root = stack.layers.len();
     }
     let name = identifier.to_owned();
-    add(library, work, &mut stack, name, layer, offset)?;
+    add(
+        library,
+        work,
+        &mut stack,
+        name,
+        layer,
+        offset,
+        owner.as_deref(),
+    )?;
     relocates::compute(&mut stack, work);
     Ok(stack)
 }
 
-/// Adds a layer and its sublayers to a stack.
+/// A text of a layer's metadata; none if it is empty.
+fn text(layer: &Layer, name: &str) -> Option<String> {
+    match &*site::get(layer.root(), name)? {
+        Value::String(text) | Value::Token(text) if !text.is_empty() => Some(text.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether a layer lets sublayers have owners.
+fn has_owned_sublayers(layer: &Layer) -> bool {
+    let value = site::get(layer.root(), "hasOwnedSubLayers");
+    matches!(value.as_deref(), Some(Value::Bool(true)))
+}
+
+/// Adds a layer and its sublayers to a stack. The sublayers of the session's `owner` come first, where a layer has such.
 fn add(
     library: &Library,
     work: &Work<'_>,
@@ -165,6 +197,7 @@ fn add(
     identifier: String,
     layer: Arc<Layer>,
     offset: LayerOffset,
+    owner: Option<&str>,
 ) -> Result<()> {
     // The layers above the current one. A layer may be there more than once, but not below itself.
     let mut open = HashSet::new();
@@ -248,6 +281,12 @@ fn add(
             }
             inner = scaled(inner, rate, time_codes_per_second(&sublayer));
             steps.push(Step::Enter(name, sublayer, offset.after(&inner)));
+        }
+        if owner.is_some() && has_owned_sublayers(&layer) {
+            steps[first..].sort_by_key(|step| match step {
+                Step::Enter(_, sublayer, _) => text(sublayer, "owner").as_deref() != owner,
+                Step::Leave(_) => false,
+            });
         }
         steps[first..].reverse();
     }

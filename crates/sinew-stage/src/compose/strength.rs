@@ -36,14 +36,21 @@ impl Graph {
             nodes
         };
         let (a, b) = (chain(a), chain(b));
+        self.count(a.len() + b.len());
         match a.iter().zip(&b).find(|(a, b)| a != b) {
             Some((a, b)) => self.compare_siblings(*a, *b),
             None => nested(&a.len(), &b.len()),
         }
     }
 
+    /// Counts nodes that a comparison has looked at.
+    fn count(&self, nodes: usize) {
+        self.compared.set(self.compared.get().saturating_add(nodes));
+    }
+
     /// Compares two children of one node: less is stronger.
     pub fn compare_siblings(&self, a: usize, b: usize) -> Ordering {
+        self.count(1);
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let by_kind = na.kind.cmp(&nb.kind);
         if a == b || by_kind.is_ne() {
@@ -121,6 +128,7 @@ impl Graph {
             nodes
         };
         let (ca, cb) = (chain(a), chain(b));
+        self.count(ca.len() + cb.len());
         let Some(fork) = (0..ca.len().min(cb.len())).find(|i| ca[*i] != cb[*i]) else {
             return ca.len().cmp(&cb.len());
         };
@@ -128,6 +136,7 @@ impl Graph {
         let above = ca[fork.saturating_sub(1)];
         let first = self
             .children(above)
+            .inspect(|_| self.count(1))
             .find(|c| *c == ca[fork] || *c == cb[fork]);
         match first {
             Some(c) if c == ca[fork] => Ordering::Less,

@@ -82,6 +82,52 @@ fn instances_share_all_but_local_opinions() {
 }
 
 #[test]
+fn a_specialized_class_is_weaker_than_all_else() {
+    let composer = composer(&[
+        (
+            "a",
+            "def \"A\" (references = [@b@</B>, @c@</C>]) {}\n class \"S\" {}\n class \"I\" {}",
+        ),
+        (
+            "b",
+            "def \"B\" (specializes = </S>) {}\n class \"S\" (inherits = </I>) {}\n class \"I\" {}",
+        ),
+        ("c", "def \"C\" {}"),
+    ]);
+    let expected = ["a/A", "b/B", "c/C", "a/S", "a/I", "b/S", "b/I"];
+    assert_eq!(sites(&prim(&composer, "/A")), expected);
+}
+
+#[test]
+fn sublayers_of_the_session_owner_come_first() {
+    let layers = [
+        (
+            "a",
+            "(\n hasOwnedSubLayers = true\n subLayers = [@b@, @c@]\n)\ndef \"A\" {}",
+        ),
+        ("b", "(\n owner = \"ann\"\n)\nover \"A\" {}"),
+        ("c", "(\n owner = \"bob\"\n)\nover \"A\" {}"),
+    ];
+    let order = |owner: &str| {
+        let mut resolver = FileResolver::new(Vec::new());
+        for (name, text) in layers {
+            resolver.add_file(name, format!("#usda 1.0\n{text}\n").into_bytes());
+        }
+        let session = format!("#usda 1.0\n(\n sessionOwner = \"{owner}\"\n)\n");
+        let session = sinew_layer::usda::parse("session", session.as_bytes()).unwrap();
+        let composer = Composer::new(
+            Arc::new(resolver),
+            "a",
+            Some(Arc::new(session)),
+            Options::default(),
+        );
+        sites(&prim(&composer.unwrap(), "/A"))
+    };
+    assert_eq!(order("ann"), ["a/A", "b/A", "c/A"]);
+    assert_eq!(order("bob"), ["a/A", "c/A", "b/A"]);
+}
+
+#[test]
 fn circles_are_diagnostics() {
     let composer = composer(&[
         (

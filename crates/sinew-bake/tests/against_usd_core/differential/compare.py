@@ -25,7 +25,7 @@ class Report:
 class Comparison:
     """`theirs` is Pixar's stage and `written` what its bake wrote; `path` is the file both are baked from.
 
-    `tolerance` holds `points`, `normals`, `transforms` and `tie`: tests/common/tolerance.rs says why.
+    `tolerance` holds `points`, `normals`, `transforms` and `tie`: crates/sinew-verify/src/tolerance.rs says why.
     """
 
     def __init__(self, path, theirs, written, ours, tolerance):

@@ -148,16 +148,16 @@ impl Builder<'_> {
         let mut fields = Vec::with_capacity(set.len());
         let mut seen = HashSet::new();
         for (i, field) in set.iter().map(|i| *i as usize).enumerate() {
-            // The first of two fields of one name counts.
-            let token = self.names[field];
+            // The first of two fields of one name counts. Broken files have two tokens with one text.
+            let name_of = |field: usize| &self.file.tokens[self.names[field] as usize];
+            let name = name_of(field);
             let again = match set.len() <= FEW {
-                true => set[..i].iter().any(|f| self.names[*f as usize] == token),
-                false => !seen.insert(token),
+                true => set[..i].iter().any(|f| name_of(*f as usize) == name),
+                false => !seen.insert(name),
             };
             if again {
                 continue;
             }
-            let name = &self.file.tokens[token as usize];
             let value = self
                 .field(field, name, &mut below)
                 .map_err(|bad| (name.clone(), bad))?;

@@ -337,6 +337,20 @@ fn dictionaries_that_share_their_parts_are_decoded_once() {
 }
 
 #[test]
+fn of_two_fields_of_one_name_the_first_counts() {
+    let mut maker = Maker::new();
+    // Another token with the same text names the second field.
+    maker.tokens.push("default");
+    let count = maker.tokens.len() as u32;
+    maker.fields[3].0 = count - 1;
+    let layer = open(maker.make()).unwrap();
+    let fields = &layer.spec(&path("/A.a")).unwrap().fields;
+    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["default"]);
+    assert!(matches!(fields.get("default"), Some(Value::Stored(_))));
+}
+
+#[test]
 fn names_of_children_count_once_and_have_to_be_names() {
     let mut maker = Maker::new();
     let at = VALUES + maker.values.len() as u64;

@@ -18,7 +18,7 @@ use sinew::skel::{
 };
 
 /// Sums of weights that differ from 1 by less than this are rounding.
-const LOOSE: f64 = 1e-5;
+pub(super) const LOOSE: f64 = 1e-5;
 
 /// Errors below this part of a mesh's size do not show.
 const INVISIBLE: f64 = 1e-6;

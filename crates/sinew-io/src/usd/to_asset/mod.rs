@@ -672,15 +672,25 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     };
     let mut has_unmapped = false;
     for point in 0..skin.points().len() {
+        let first = out.weights.len();
         for (joint, weight) in influences.of_point(point) {
             let joint = skin.skeleton_joint(joint);
-            has_unmapped |= joint.is_none() && weight != 0.0;
+            has_unmapped |= joint.is_none() && weight > 0.0;
             out.joints.push(match joint {
                 Some(joint) => joint,
-                None if weight == 0.0 => 0,
-                None => unmapped,
+                None if weight > 0.0 => unmapped,
+                None => 0,
             });
-            out.weights.push(weight);
+            out.weights.push(weight.max(0.0));
+        }
+        // glTF's add up to 1. What that changes is measured elsewhere.
+        let row = &mut out.weights[first..];
+        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
+        if sum <= 0.0 {
+            row.iter_mut().take(1).for_each(|w| *w = 1.0);
+        } else if (sum - 1.0).abs() > misfits::LOOSE {
+            row.iter_mut()
+                .for_each(|w| *w = (f64::from(*w) / sum) as f32);
         }
     }
     (out, has_unmapped)

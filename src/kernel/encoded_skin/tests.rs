@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use glam::{Vec3, Vec4};
+use glam::Vec3;
 
 use super::decode::check_decoded;
 use super::*;
 use crate::kernel::testing::Rng;
-use crate::kernel::{MAX_SHARED_RESULTS, NONE};
+use crate::kernel::MAX_SHARED_RESULTS;
 use crate::mesh::RenderVertices;
 use crate::skel::{
     BlendShape, Inbetween, InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin,

@@ -50,6 +50,12 @@ def bake(stage, times):
             op = UsdGeom.Xformable(prim).AddTranslateOp(opSuffix="sampled")
             for time in times:
                 op.Set(Gf.Vec3d(0), time)
+        if prim.IsA(UsdSkel.Animation):
+            # Where no joint moves, only samples of weights count.
+            weights = UsdSkel.Animation(prim).GetBlendShapeWeightsAttr()
+            if weights.GetNumTimeSamples():
+                for time, value in [(time, weights.Get(time)) for time in times]:
+                    weights.Set(value, time)
     if not UsdSkel.BakeSkinning(stage.Traverse()):
         raise RuntimeError("usd-core could not bake it")
 

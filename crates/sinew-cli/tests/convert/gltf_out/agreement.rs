@@ -78,7 +78,7 @@ pub fn blender_and_evaluator(python: &str, file: &Path, allowed: f64) -> Result<
         let prims: Vec<MeshPrim> = want.iter().map(as_prim).collect();
         let got = judges::blender(python, file, name, &seconds)?;
         for (prim, node) in pair_meshes(&prims, &got)?.0 {
-            let found = match_points(prim, node)?;
+            let found = match_points(prim, node, |_| true)?;
             // Written so that a NaN fails.
             if !(found.error <= allowed) {
                 let at = seconds[found.worst.1];

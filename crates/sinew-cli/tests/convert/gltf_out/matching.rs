@@ -56,11 +56,11 @@ impl MeshNode {
 
 /// Points of a stage's mesh and vertices of a glTF file's that are the same.
 pub struct Match {
-    /// The largest distance of a vertex from its point, relative to the mesh's size.
+    /// The largest distance of a vertex from its point at a key, relative to the mesh's size.
     pub error: f64,
     /// Where that is: the vertex and the moment.
     pub worst: (usize, usize),
-    /// The largest such distance at each moment, and the vertex where it is.
+    /// The largest such distance at each moment, key or not, and the vertex where it is.
     pub moments: Vec<(f64, usize)>,
     /// For each vertex, the points that it may be: several where points stay together.
     pub points: Vec<Vec<usize>>,
@@ -69,27 +69,37 @@ pub struct Match {
 /// Distances up to which points are looked for, relative to the mesh's size.
 const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-/// Points that are looked at for one vertex, nearest first.
-const CANDIDATES: usize = 32;
-
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
 const TOGETHER: f64 = 1e-5;
 
-/// Finds the points of all vertices of a mesh.
+/// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than
+/// from their neighbours.
 ///
 /// # Errors
 /// Text, if the mesh has no points.
-pub fn match_points(want: &MeshPrim, got: &MeshNode) -> Result<Match, String> {
+pub fn match_points(
+    want: &MeshPrim,
+    got: &MeshNode,
+    is_key: impl Fn(usize) -> bool,
+) -> Result<Match, String> {
+    let moments = 0..want.points.len();
+    let mut keys: Vec<usize> = moments.clone().filter(|t| is_key(*t)).collect();
+    if keys.is_empty() {
+        keys = moments.collect();
+    }
     let used: BTreeSet<usize> = want.corners.iter().copied().collect();
     let sizes: Vec<f64> = want.points.iter().map(|p| size(p)).collect();
     // Where the mesh is largest its points are farthest from each other.
-    let base = (0..sizes.len()).max_by(|a, b| sizes[*a].total_cmp(&sizes[*b]));
+    let base = keys
+        .iter()
+        .copied()
+        .max_by(|a, b| sizes[*a].total_cmp(&sizes[*b]));
     let base = base.filter(|_| !used.is_empty()).ok_or("no points")?;
     let full = sizes[base].max(f64::MIN_POSITIVE);
     let mut best: Option<Match> = None;
     for radius in RADII {
         let grid = Grid::new(&want.points[base], &used, radius * full);
-        let found = match_within(want, got, &grid, base, &sizes);
+        let found = match_within(want, got, &grid, radius, base, &sizes, &keys);
         if let Some(found) = found {
             let is_better = best.as_ref().is_none_or(|b| found.error < b.error);
             if is_better {
@@ -109,8 +119,10 @@ fn match_within(
     want: &MeshPrim,
     got: &MeshNode,
     grid: &Grid<'_>,
+    radius: f64,
     base: usize,
     sizes: &[f64],
+    keys: &[usize],
 ) -> Option<Match> {
     let mut out = Match {
         error: 0.0,
@@ -119,14 +131,16 @@ fn match_within(
         points: Vec::new(),
     };
     for vertex in 0..got.points[base].len() {
-        let near = grid.near(got.points[base][vertex], CANDIDATES);
+        let mut near = grid.near(got.points[base][vertex]);
         // Of what is scaled away, the size at its largest.
         let share = |moment: usize| sizes[moment].max(0.01 * sizes[base]);
         let off_at = |point: usize, t: usize| {
             got.points[t][vertex].distance(want.points[t][point]) / share(t)
         };
+        // Many points may be together at one moment.
+        near.retain(|p| keys.iter().all(|t| !(off_at(*p, *t) > 2.0 * radius)));
         let off = |point: usize| -> (f64, usize) {
-            let each = (0..sizes.len()).map(|t| (off_at(point, t), t));
+            let each = keys.iter().map(|t| (off_at(point, *t), *t));
             // A NaN is the largest.
             each.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
         };
@@ -256,8 +270,8 @@ impl<'a> Grid<'a> {
         (point / self.cell).floor().as_i64vec3()
     }
 
-    /// At most so many points within the radius of a place, the nearest ones.
-    fn near(&self, place: DVec3, most: usize) -> Vec<usize> {
+    /// The points within the radius of a place.
+    fn near(&self, place: DVec3) -> Vec<usize> {
         let center = self.cell_of(place);
         let mut out = Vec::new();
         for x in -1..=1 {
@@ -268,10 +282,7 @@ impl<'a> Grid<'a> {
                 }
             }
         }
-        let distance = |p: &usize| self.points[*p].distance(place);
-        out.retain(|p| distance(p) <= self.cell);
-        out.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-        out.truncate(most);
+        out.retain(|p| self.points[*p].distance(place) <= self.cell);
         out
     }
 }

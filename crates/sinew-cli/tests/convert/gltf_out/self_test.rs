@@ -64,7 +64,7 @@ pub fn matching() -> Result<(), Failed> {
         let prims = [prim.clone()];
         let nodes = std::slice::from_ref(node);
         for (prim, node) in pair_meshes(&prims, nodes)?.0 {
-            let found = match_points(prim, node)?;
+            let found = match_points(prim, node, |_| true)?;
             // Written so that a NaN fails.
             if !(found.error <= 1e-4) {
                 return Err(format!("off by {}", found.error));

@@ -14,9 +14,12 @@ use crate::gltf_out::agreement::{blender_and_evaluator, influence_sets, same};
 use crate::gltf_out::judges;
 use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
 use common::command::{sinew, stderr, stdout};
-use common::compare::size;
+use common::compare::{compare_within, size};
 use common::gltf_eval::Document;
 use common::{files, node, repository, tolerance};
+
+/// Warnings and hints of the validator that are no faults.
+pub const ALLOWED: &[&str] = &["NODE_SKINNED_MESH_NON_ROOT"];
 
 /// Times at which a stage is looked at.
 const MOMENTS: usize = 24;
@@ -69,8 +72,7 @@ impl Written {
             .iter()
             .filter(|w| w[1].is_empty() || prim == w[1] || prim.starts_with(&format!("{}/", w[1])));
         let stated = of.filter_map(|w| stated_error(w[2]));
-        let cut = self.report["influences"]["worst_relative"].as_f64();
-        stated.chain(cut).fold(promised, f64::max)
+        stated.fold(promised, f64::max)
     }
 }
 
@@ -94,11 +96,33 @@ pub fn as_glb(python: &str, stage: &Path) -> Result<(), Failed> {
     }
     let to = folder.path().join("four.glb");
     let four = Written::new(stage, to, &["--max-influences", "4"])?;
-    let document = judged(python, stage, &four)?;
-    if influence_sets(&document) > 1 {
+    judges::valid(&four.file, ALLOWED)?;
+    let fewer = Document::open(&four.file);
+    if influence_sets(&fewer) > 1 {
         return Err("more than four influences with --max-influences 4".into());
     }
+    let stated = &four.report["influences"]["worst_distance"];
+    let stated = stated.as_f64().ok_or("a distance")?;
+    as_far_as_stated(&document, &fewer, stated)?;
     in_three(&four)
+}
+
+/// Points of every clip at its keys are at most so many metres from those of a file with more influences.
+fn as_far_as_stated(all: &Document, fewer: &Document, metres: f64) -> Result<(), Failed> {
+    for (play, with_fewer) in play::Play::all(all).iter().zip(play::Play::all(fewer)) {
+        let mut moments = play.moments();
+        moments.retain(|m| m.is_key);
+        let (want, got) = (play.shown(&moments), with_fewer.shown(&moments));
+        assert_eq!(want.len(), got.len(), "surfaces");
+        for (want, got) in want.iter().zip(&got) {
+            for (want_points, got_points) in want.points.iter().zip(&got.points) {
+                let what = format!("{}, {} with fewer influences", play.name(), want.name);
+                let roundings = tolerance::FEW_ROUNDINGS + tolerance::READ * size(want_points);
+                compare_within(&what, got_points, want_points, metres + roundings)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Blender shows the .glb of a stage as the evaluator does.
@@ -122,7 +146,7 @@ pub fn baked(python: &str, stage: &Path) -> Result<(), Failed> {
 /// The validator and the evaluator.
 fn judged(python: &str, stage: &Path, written: &Written) -> Result<Document, Failed> {
     if node::missing().is_none() {
-        judges::valid(&written.file, &["NODE_SKINNED_MESH_NON_ROOT"])?;
+        judges::valid(&written.file, ALLOWED)?;
     }
     let document = Document::open(&written.file);
     let told = facts(python, stage)?;
@@ -160,16 +184,17 @@ fn judged(python: &str, stage: &Path, written: &Written) -> Result<Document, Fai
     let others = told["gprims"].as_array().ok_or("gprims")?.iter();
     let others: Vec<&str> = others.filter_map(Value::as_str).collect();
     for node in more {
-        let is_known = others
-            .iter()
-            .any(|path| node.name.starts_with(path.rsplit('/').next().unwrap_or_default()));
+        let is_known = others.iter().any(|path| {
+            node.name
+                .starts_with(path.rsplit('/').next().unwrap_or_default())
+        });
         if !is_known {
             return Err(format!("node '{}' is not in the stage", node.name).into());
         }
     }
     for (prim, node) in pairs {
         let at = |e: String| format!("{} as node '{}': {e}", prim.path, node.name);
-        let found = match_points(prim, node);
+        let found = match_points(prim, node, |moment| is_key(codes[moment]));
         let found = found.map_err(|e| at(format!("{e}; warnings: {:?}", written.warnings())))?;
         for (moment, (error, vertex)) in found.moments.iter().enumerate() {
             let allowed = written.allowed(&prim.path, is_key(codes[moment]));
@@ -183,10 +208,7 @@ fn judged(python: &str, stage: &Path, written: &Written) -> Result<Document, Fai
                 .into());
             }
         }
-        // With fewer influences, points that lie together may not stay so.
-        if written.report["influences"].is_null() {
-            found.same_faces(prim, node).map_err(at)?;
-        }
+        found.same_faces(prim, node).map_err(at)?;
     }
     Ok(document)
 }
@@ -280,7 +302,7 @@ pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Fail
         })
         .collect();
     for (prim, node) in pair_meshes(&prims, &nodes)?.0 {
-        let found = match_points(prim, node)?;
+        let found = match_points(prim, node, |_| true)?;
         let (vertex, moment) = found.worst;
         let off = found.error * size(&prim.points[moment]);
         // Written so that a NaN fails.

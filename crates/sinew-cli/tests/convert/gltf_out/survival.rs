@@ -238,7 +238,7 @@ impl Survival {
             };
             for (prim, node) in pairs {
                 let name = prim.path.clone();
-                let found = match_points(prim, node).map_err(|e| format!("{name}: {e}"));
+                let found = match_points(prim, node, |_| true).map_err(|e| format!("{name}: {e}"));
                 let found = match found {
                     Ok(found) => found,
                     Err(e) => {

@@ -78,8 +78,9 @@ def meshes(stage, times, out, with_normals):
     axis = UsdGeom.GetStageUpAxis(stage)
     turn = np.eye(3) if axis == "Y" else np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # Rows: x, y, z of z up.
     unit = UsdGeom.GetStageMetersPerUnit(stage)
-    # Neither invisible prims nor guides are part of the picture.
-    prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"]
+    # Neither invisible prims nor guides and stand-ins are part of the picture.
+    prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"
+             and UsdGeom.Imageable(p).ComputePurpose() not in ("guide", "proxy")]
     if not with_normals:
         # Nobody can follow points that come and go.
         prims = [p for p in prims if len({len(UsdGeom.Mesh(p).GetPointsAttr().Get(t) or []) for t in times}) == 1]

@@ -9,10 +9,12 @@ use crate::gltf_eval::oracle::MeshPrim;
 use common::compare::{bounds, size};
 use common::gltf_eval::{Document, Surface};
 
-/// A mesh of a glTF file over time: all primitives of one node.
+/// A mesh of a glTF file over time: all primitives of one node, or one of them.
 pub struct MeshNode {
     /// Its number in the file.
     pub node: usize,
+    /// Which of its primitives; `None` if all.
+    pub primitive: Option<usize>,
     pub name: String,
     /// For each moment.
     pub points: Vec<Vec<DVec3>>,
@@ -23,22 +25,36 @@ pub struct MeshNode {
 impl MeshNode {
     /// The meshes of a document, from its surfaces at each moment.
     pub fn all(document: &Document, moments: &[Vec<Surface>]) -> Vec<Self> {
-        let mut out: Vec<(usize, Self)> = Vec::new();
+        Self::grouped(document, moments, |_| None)
+    }
+
+    /// Each primitive for itself.
+    pub fn primitives(document: &Document, moments: &[Vec<Surface>]) -> Vec<Self> {
+        Self::grouped(document, moments, |surface| Some(surface.primitive))
+    }
+
+    fn grouped(
+        document: &Document,
+        moments: &[Vec<Surface>],
+        part: fn(&Surface) -> Option<usize>,
+    ) -> Vec<Self> {
+        let mut out: Vec<Self> = Vec::new();
         for (moment, surfaces) in moments.iter().enumerate() {
             for surface in surfaces {
                 let node = &document.nodes[surface.node];
-                let place = out.iter().position(|(n, _)| *n == surface.node);
+                let of = (surface.node, part(surface));
+                let place = out.iter().position(|m| (m.node, m.primitive) == of);
                 let place = place.unwrap_or_else(|| {
-                    let mesh = Self {
+                    out.push(Self {
                         node: surface.node,
+                        primitive: of.1,
                         name: node.name.clone(),
                         points: vec![Vec::new(); moments.len()],
                         triangles: Vec::new(),
-                    };
-                    out.push((surface.node, mesh));
+                    });
                     out.len() - 1
                 });
-                let mesh = &mut out[place].1;
+                let mesh = &mut out[place];
                 let first = mesh.points[moment].len();
                 mesh.points[moment].extend(&surface.points);
                 if moment == 0 {
@@ -50,7 +66,7 @@ impl MeshNode {
                 }
             }
         }
-        out.into_iter().map(|(_, mesh)| mesh).collect()
+        out
     }
 }
 

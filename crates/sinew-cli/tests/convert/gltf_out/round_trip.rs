@@ -9,8 +9,34 @@ use crate::gltf_out::stages::{ALLOWED, Written};
 use crate::gltf_out::survival::Survival;
 use common::node;
 
-/// Kinds of things that are lost in all files or in some, and why.
-const LOST: &[(&str, &str)] = &[];
+/// What is lost of the files whose name ends so, the beginning of its kind, and why.
+const LOST: &[(&str, &str, &str)] = &[
+    (
+        "",
+        "materials: baseColorTexture.sampler.magFilter",
+        "UsdUVTexture says nothing of filters",
+    ),
+    (
+        "",
+        "materials: baseColorTexture.sampler.minFilter",
+        "UsdUVTexture says nothing of filters",
+    ),
+    (
+        "",
+        "materials: occlusionTexture.sampler.magFilter",
+        "UsdUVTexture says nothing of filters",
+    ),
+    (
+        "",
+        "materials: occlusionTexture.sampler.minFilter",
+        "UsdUVTexture says nothing of filters",
+    ),
+    (
+        ".vrm",
+        "materials: VRMC_materials_mtoon",
+        "UsdPreviewSurface has no toon shading",
+    ),
+];
 
 /// What of a file survives, with a file of USD in binary between.
 pub fn survives(file: &Path) -> Result<(), Failed> {
@@ -39,7 +65,11 @@ pub fn survives(file: &Path) -> Result<(), Failed> {
             )?;
         }
     }
-    let is_known = |what: &str| LOST.iter().any(|(known, _)| *known == what);
+    let name = file.to_string_lossy();
+    let is_known = |what: &str| {
+        let mut lost = LOST.iter();
+        lost.any(|(ending, kind, _)| name.ends_with(ending) && what.starts_with(kind))
+    };
     let lost = survival
         .0
         .iter()

@@ -31,6 +31,7 @@ fn plate() -> (MeshPrim, MeshNode) {
     let order = [0, 1, 2, 3, 1, 4, 2];
     let node = MeshNode {
         node: 0,
+        primitive: None,
         name: "plate".to_owned(),
         points: prim
             .points

@@ -19,7 +19,10 @@ use common::gltf_eval::Document;
 use common::{files, node, repository, tolerance};
 
 /// Warnings and hints of the validator that are no faults.
-pub const ALLOWED: &[&str] = &["NODE_SKINNED_MESH_NON_ROOT"];
+pub const ALLOWED: &[&str] = &[
+    "MESH_PRIMITIVE_GENERATED_TANGENT_SPACE",
+    "NODE_SKINNED_MESH_NON_ROOT",
+];
 
 /// Times at which a stage is looked at.
 const MOMENTS: usize = 24;

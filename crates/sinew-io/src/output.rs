@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -274,6 +275,25 @@ pub fn remove_leftovers(folder: &Path, of: impl Fn(&[u8]) -> bool) -> Result<()>
         }
     }
     Ok(())
+}
+
+/// A name for a new file in a folder: `own`, or with a number behind it where another file has that.
+/// A file that holds the same bytes already is no other. `taken` are the names that are given away.
+pub(crate) fn free_name(
+    folder: &Path,
+    own: &str,
+    bytes: &[u8],
+    taken: &mut HashSet<String>,
+) -> String {
+    let (stem, extension) = own.rsplit_once('.').unwrap_or((own, ""));
+    let is_free = |name: &String| {
+        !taken.contains(name) && fs::read(folder.join(name)).map_or(true, |there| there == bytes)
+    };
+    let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{extension}"));
+    let mut candidates = std::iter::once(own.to_owned()).chain(numbered);
+    let name = candidates.find(is_free).unwrap_or_else(|| own.to_owned());
+    taken.insert(name.clone());
+    name
 }
 
 /// Removes a file, if it exists.

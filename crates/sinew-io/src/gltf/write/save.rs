@@ -1,5 +1,6 @@
 //! Writes a document to its files.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::container::write_glb;
 use super::Document;
 use crate::error::{Error, Result};
-use crate::output::Outputs;
+use crate::output::{Outputs, free_name};
 
 /// What a file name keeps in a URI.
 const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
@@ -116,11 +117,14 @@ fn write_beside(document: &mut Document, output: &Path, outputs: &mut Outputs) -
     let folder = output.with_file_name(&folder_name);
     outputs.folder(&folder)?;
     let mut images = Vec::new();
+    let mut taken = HashSet::new();
     for image in &document.images {
-        outputs.file(&folder.join(&image.file_name), |file| {
+        // Another file there may be one that the images were read from.
+        let name = free_name(&folder, &image.file_name, &image.bytes, &mut taken);
+        outputs.file(&folder.join(&name), |file| {
             file.write_all(&image.bytes).map_err(|e| e.to_string())
         })?;
-        let path = format!("{}/{}", uri(&folder_name), uri(&image.file_name));
+        let path = format!("{}/{}", uri(&folder_name), uri(&name));
         images.push(json!({ "mimeType": image.media_type, "uri": path }));
     }
     document.json.insert("images".into(), json!(images));

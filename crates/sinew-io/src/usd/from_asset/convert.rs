@@ -1,7 +1,6 @@
 //! Stages in memory, made from assets of other formats, and what their prims stand for.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use glam::Vec3;
 use sinew_layer::{Layer, assets};
 
 use crate::error::{Error, Result, Source};
-use crate::output::Outputs;
+use crate::output::{Outputs, free_name};
 use crate::usd::file::{OpenOptions, UsdFile};
 use crate::usd::from_asset;
 use sinew::error::Warning;
@@ -142,22 +141,12 @@ pub(crate) fn write_pictures(
 fn file_names<'a>(pictures: &'a Pictures, folder: &Path) -> HashMap<&'a str, String> {
     let mut paths: Vec<&str> = pictures.keys().map(|k| &**k).collect();
     paths.sort_unstable();
-    let mut names: HashMap<&str, String> = HashMap::new();
     let mut taken = HashSet::new();
-    for path in paths {
+    let mut name = |path: &&'a str| {
         let own = path.rsplit('/').next().unwrap_or(path);
-        let (stem, extension) = own.rsplit_once('.').unwrap_or((own, ""));
-        let is_free = |name: &String| {
-            !taken.contains(name)
-                && fs::read(folder.join(name)).map_or(true, |there| there[..] == pictures[path][..])
-        };
-        let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{extension}"));
-        let mut candidates = std::iter::once(own.to_owned()).chain(numbered);
-        let name = candidates.find(is_free).unwrap_or_else(|| own.to_owned());
-        taken.insert(name.clone());
-        names.insert(path, name);
-    }
-    names
+        free_name(folder, own, &pictures[*path], &mut taken)
+    };
+    paths.iter().map(|path| (*path, name(path))).collect()
 }
 
 /// What the prims of a stage stand for, if it was made from a file of another format.

@@ -46,10 +46,11 @@ pub(super) struct Part {
     pub colored: bool,
 }
 
-/// A mesh, with the point of each vertex of its primitives.
+/// A mesh, with the point and the first face corner of each vertex of its primitives.
 pub(super) struct MadeMesh {
     pub mesh: Mesh,
     pub points: Vec<Vec<u32>>,
+    pub corners: Vec<Vec<u32>>,
 }
 
 /// A primvar at the time of the mesh.
@@ -128,6 +129,7 @@ pub(super) fn make(
             ..Mesh::default()
         },
         points: Vec::new(),
+        corners: Vec::new(),
     };
     let maker = Maker {
         inputs,
@@ -139,9 +141,10 @@ pub(super) fn make(
         taken: &taken,
     };
     for part in &inputs.parts {
-        if let Some((primitive, points)) = maker.primitive(part) {
+        if let Some((primitive, points, corners)) = maker.primitive(part) {
             out.mesh.primitives.push(primitive);
             out.points.push(points);
+            out.corners.push(corners);
         }
     }
     if mesh.subdivided && maker.normals.is_some() {
@@ -165,8 +168,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The primitive of a part, with the point of each vertex.
-    fn primitive(&self, part: &Part) -> Option<(Primitive, Vec<u32>)> {
+    /// The primitive of a part, with the point and the corner of each vertex.
+    fn primitive(&self, part: &Part) -> Option<(Primitive, Vec<u32>, Vec<u32>)> {
         let mesh = self.inputs.mesh;
         let corner_points = mesh.topology.corner_points();
         let uvs = self.uv_sets(part);
@@ -256,7 +259,7 @@ impl Maker<'_> {
             double_sided: mesh.double_sided,
             ..Primitive::default()
         };
-        Some((primitive, vertices.points))
+        Some((primitive, vertices.points, vertices.corners))
     }
 
     /// The sets that the part's material reads, then all others of the mesh.

@@ -14,11 +14,13 @@
 //! Points, transforms and names stay in stage units and with the stage's up axis. Joints, weights
 //! and keys are what UsdSkel means by them, at the times that the file has.
 
+mod baked;
 mod cameras;
 mod clips;
 mod extras;
 mod materials;
 mod meshes;
+mod misfits;
 mod nodes;
 mod skeletons;
 mod textures;
@@ -31,13 +33,14 @@ use glam::DMat4;
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use clips::{ClipPlan, ClipSkeleton};
 use materials::MaterialTable;
-use meshes::{MeshInputs, Part, PointInfluences};
+use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
 use nodes::{NodeBuilder, local_transform};
 use sinew::error::{Invalid, Warning};
+use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, Geometry, PlacedSkeleton, Scene};
 use sinew::skel::{BlendShape, InfluenceInterpolation, SkelAnimation, Skin};
 use sinew_animate::asset::{Asset, AssetClip, AssetScene, Axis, Track};
@@ -61,10 +64,13 @@ impl UsdFile {
     /// # Errors
     /// Values that cannot be decoded.
     pub fn to_asset(&self, scene: &Scene, options: &AssetOptions) -> Result<Asset> {
-        let _ = options;
         let geometry = self.geometry_with_all_uvs(scene)?;
         let animations = self.animations()?;
-        self.all_read(self.make_asset(scene, &geometry, &animations))
+        let made = self.all_read(self.make_asset(scene, &geometry, &animations, options))?;
+        made.map_err(|reason| Error::TooLarge {
+            file: self.file().to_owned(),
+            reason,
+        })
     }
 
     fn make_asset(
@@ -72,7 +78,8 @@ impl UsdFile {
         scene: &Scene,
         geometry: &Geometry,
         animations: &[SkelAnimation],
-    ) -> Result<Asset, sinew_stage::Error> {
+        options: &AssetOptions,
+    ) -> Result<Result<Asset, String>, sinew_stage::Error> {
         let clock = Clock::new(scene.time_line);
         let mut maker = Maker {
             file: self,
@@ -86,21 +93,28 @@ impl UsdFile {
             joints: Vec::new(),
             shown: Vec::new(),
             meshes: HashMap::new(),
+            plans: Vec::new(),
+            bake: options.bake,
+            baked: Vec::new(),
+            too_large: None,
         };
         let placed: Vec<&PlacedSkeleton> = scene
             .instances
             .iter()
             .chain(&scene.unbound_skeletons)
             .collect();
-        let plans = maker.plan_clips(&placed, animations);
-        maker.add_skeletons(&placed, &plans)?;
+        maker.plans = maker.plan_clips(&placed, animations);
+        maker.add_skeletons(&placed)?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
         }
         maker.add_cameras()?;
         maker.add_others()?;
-        maker.add_clips(&plans);
-        Ok(maker.finish())
+        if let Some(reason) = maker.too_large {
+            return Ok(Err(reason));
+        }
+        maker.add_clips();
+        Ok(Ok(maker.finish()))
     }
 }
 
@@ -121,6 +135,13 @@ struct Maker<'a> {
     shown: Vec<(usize, usize, Vec<usize>)>,
     /// Meshes that nodes share.
     meshes: HashMap<MeshKey, usize>,
+    plans: Vec<ClipPlan>,
+    /// Whether what does not fit is baked.
+    bake: bool,
+    /// Tracks of baked meshes by the clip's plan.
+    baked: Vec<(usize, Track)>,
+    /// Why the asset would be larger than it may.
+    too_large: Option<String>,
 }
 
 /// What meshes that are equal have in common.
@@ -165,11 +186,7 @@ impl<'a> Maker<'a> {
         self.file.stage.prim(&Path::parse(path).ok()?)
     }
 
-    fn add_skeletons(
-        &mut self,
-        placed: &[&'a PlacedSkeleton],
-        plans: &[ClipPlan],
-    ) -> Result<(), sinew_stage::Error> {
+    fn add_skeletons(&mut self, placed: &[&'a PlacedSkeleton]) -> Result<(), sinew_stage::Error> {
         for (i, placed) in placed.iter().enumerate() {
             let space = match self.prim(&placed.path) {
                 Some(prim) => self.builder.space_unless_identity(prim)?,
@@ -177,7 +194,7 @@ impl<'a> Maker<'a> {
             };
             let skeleton = placed.instance.skeleton();
             let mut moved = vec![false; skeleton.joints().len()];
-            let parts = plans.iter().flat_map(|p| &p.parts);
+            let parts = self.plans.iter().flat_map(|p| &p.parts);
             for (_, animation) in parts.filter(|(s, _)| *s == i) {
                 let mapper = sinew::skel::AnimMapper::new(&animation.joints, skeleton.joints());
                 mapper
@@ -199,6 +216,31 @@ impl<'a> Maker<'a> {
 
     /// Adds the nodes that show a mesh.
     fn add_mesh(&mut self, mesh: &'a DrawnMesh) -> Result<(), sinew_stage::Error> {
+        if let Some(node) = self.add_shown(mesh)? {
+            self.hide(mesh, node);
+        }
+        Ok(())
+    }
+
+    /// Hides the node of a mesh that is never visible. Of one that appears or vanishes it warns.
+    fn hide(&mut self, mesh: &DrawnMesh, node: usize) {
+        let mut times = mesh.place.times();
+        times.extend(mesh.instances.iter().flat_map(|i| i.place.times()));
+        times.push(self.clock.start());
+        let times = time::merged(times);
+        let visible = times.iter().filter(|t| mesh.visible(Time::At(**t))).count();
+        if visible == 0 {
+            self.builder.nodes[node].hidden = true;
+        } else if visible < times.len() {
+            let message =
+                "its visibility changes over time, which glTF cannot hold: it is always visible";
+            self.warnings
+                .push(Warning::new("gltf-visibility", &mesh.path, message));
+        }
+    }
+
+    /// Adds the node of a mesh; `None` if there is nothing to show.
+    fn add_shown(&mut self, mesh: &'a DrawnMesh) -> Result<Option<usize>, sinew_stage::Error> {
         let name = name_of(&mesh.path);
         if let Some(binding) = mesh.binding
             && mesh.instances.is_empty()
@@ -206,7 +248,7 @@ impl<'a> Maker<'a> {
             match self.add_bound(mesh, binding) {
                 Ok(Some(node)) => {
                     self.builder.nodes[node].name = name.to_owned();
-                    return Ok(());
+                    return Ok(Some(node));
                 }
                 Ok(None) => {}
                 Err(invalid) => {
@@ -216,12 +258,31 @@ impl<'a> Maker<'a> {
                 }
             }
         }
+        if let Some(binding) = mesh.binding
+            && !mesh.instances.is_empty()
+            && self.scene.bindings[binding].influences.is_some()
+        {
+            let message =
+                "instances of a PointInstancer show it at rest, not as its Skeleton moves it";
+            self.warnings
+                .push(Warning::new("gltf-instanced-skin", &mesh.path, message));
+        }
         let shapes = match mesh.binding {
             Some(binding) => self.shapes(self.scene.bound(binding)),
             None => Vec::new(),
         };
+        if mesh.points.is_animated() {
+            if self.bake && shapes.is_empty() && mesh.instances.is_empty() {
+                let space = match self.prim(&mesh.path) {
+                    Some(prim) => self.builder.space(prim)?,
+                    None => None,
+                };
+                return Ok(Some(self.add_baked_points(mesh, space)));
+            }
+            misfits::warn_of_points(mesh, &self.clock, &mut self.warnings);
+        }
         let Some(index) = self.mesh(mesh, None, &shapes) else {
-            return Ok(());
+            return Ok(None);
         };
         let node = match self.prim(&mesh.path).filter(|_| mesh.instances.is_empty()) {
             Some(prim) => self.own_node(prim)?,
@@ -231,7 +292,7 @@ impl<'a> Maker<'a> {
         if let (Some(binding), false) = (mesh.binding, shapes.is_empty()) {
             self.show(binding, node, &shapes);
         }
-        Ok(())
+        Ok(Some(node))
     }
 
     fn show(&mut self, binding: usize, node: usize, shapes: &[Channel]) {
@@ -266,6 +327,13 @@ impl<'a> Maker<'a> {
         let geom_bind = bound.binding().geom_bind.at(self.clock.rest());
         let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
         let instance = bound.binding().instance;
+        let misfits = misfits::of_bound(bound.binding(), &skin);
+        if !misfits.is_empty() {
+            if self.bake {
+                return self.add_baked(mesh, bound).map(Some);
+            }
+            misfits::warn(bound, misfits, &self.plans, &self.clock, &mut self.warnings)?;
+        }
         let shapes = self.shapes(bound);
         if influences.interpolation() == InfluenceInterpolation::Constant
             && let Some(joint) = whole_joint(&skin)
@@ -328,23 +396,7 @@ impl<'a> Maker<'a> {
         influences: Option<&PointInfluences>,
         shapes: &[Channel],
     ) -> Option<usize> {
-        let mut parts = Vec::new();
-        for subset in &mesh.subsets {
-            let made = self.materials.of(mesh, subset.material);
-            parts.push(Part {
-                faces: Some(subset.faces.clone()),
-                material: made.material,
-                uv_names: made.uv_names,
-                colored: made.colored,
-            });
-        }
-        let made = self.materials.of(mesh, mesh.material);
-        parts.push(Part {
-            faces: None,
-            material: made.material,
-            uv_names: made.uv_names,
-            colored: made.colored,
-        });
+        let parts = self.parts(mesh);
         let has_data = influences.is_some() || !shapes.is_empty();
         let key = MeshKey {
             definition: mesh.definition,
@@ -363,28 +415,53 @@ impl<'a> Maker<'a> {
             .iter()
             .map(|c| (c.token.clone(), c.shape.clone()))
             .collect();
-        let inputs = MeshInputs {
+        let made = self.make(&MeshInputs {
             mesh,
             time: self.clock.rest(),
             influences,
             shapes: &shapes,
             parts,
-        };
-        let made = match meshes::make(&inputs, name_of(&mesh.path), &mut self.warnings) {
-            Ok(made) => made,
-            Err(invalid) => {
-                let code = invalid.code.unwrap_or("mesh-left-out");
-                let message = format!("it is left out: {}", invalid.brief());
-                self.warnings.push(Warning::new(code, &mesh.path, message));
-                return None;
-            }
-        };
-        if made.mesh.primitives.is_empty() {
-            return None;
-        }
+        })?;
         self.asset.meshes.push(made.mesh);
         self.meshes.insert(key, self.asset.meshes.len() - 1);
         Some(self.asset.meshes.len() - 1)
+    }
+
+    /// The parts of a mesh with their materials.
+    fn parts(&mut self, mesh: &DrawnMesh) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for subset in &mesh.subsets {
+            let made = self.materials.of(mesh, subset.material);
+            parts.push(Part {
+                faces: Some(subset.faces.clone()),
+                material: made.material,
+                uv_names: made.uv_names,
+                colored: made.colored,
+            });
+        }
+        let made = self.materials.of(mesh, mesh.material);
+        parts.push(Part {
+            faces: None,
+            material: made.material,
+            uv_names: made.uv_names,
+            colored: made.colored,
+        });
+        parts
+    }
+
+    /// Makes a mesh; `None` if it has no triangles or, with a warning, cannot be made.
+    fn make(&mut self, inputs: &MeshInputs<'_>) -> Option<MadeMesh> {
+        let path = &inputs.mesh.path;
+        match meshes::make(inputs, name_of(path), &mut self.warnings) {
+            Ok(made) if made.mesh.primitives.is_empty() => None,
+            Ok(made) => Some(made),
+            Err(invalid) => {
+                let code = invalid.code.unwrap_or("mesh-left-out");
+                let message = format!("it is left out: {}", invalid.brief());
+                self.warnings.push(Warning::new(code, path, message));
+                None
+            }
+        }
     }
 
     fn add_cameras(&mut self) -> Result<(), sinew_stage::Error> {
@@ -431,7 +508,8 @@ impl<'a> Maker<'a> {
         })
     }
 
-    fn add_clips(&mut self, plans: &[ClipPlan]) {
+    fn add_clips(&mut self) {
+        let plans = std::mem::take(&mut self.plans);
         if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
             self.asset.clips.push(AssetClip {
                 name: clips::STAGE.to_owned(),
@@ -439,7 +517,7 @@ impl<'a> Maker<'a> {
                 ..AssetClip::default()
             });
         }
-        for plan in plans {
+        for (index, plan) in plans.iter().enumerate() {
             let mut tracks: Vec<Track> = Vec::new();
             for (skeleton, animation) in &plan.parts {
                 let joints = &self.joints[*skeleton];
@@ -459,6 +537,8 @@ impl<'a> Maker<'a> {
                     }
                 }
             }
+            let baked = self.baked.iter().filter(|(clip, _)| *clip == index);
+            tracks.extend(baked.map(|(_, track)| track.clone()));
             if plan.is_stage {
                 tracks.append(&mut self.builder.tracks);
             }

@@ -1,0 +1,359 @@
+//! Deformations that glTF cannot hold: how far off its own are, or frames in their place.
+
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3, Vec3};
+use rayon::prelude::*;
+
+use super::clips::{ClipPlan, driven_by};
+use super::skeletons::joint_times;
+use super::time::{Clock, merged};
+use sinew::error::{Invalid, Warning};
+use sinew::sampled::Time;
+use sinew::scene::{BoundSkin, DrawnMesh, SkinBinding, SkinPart};
+use sinew::skel::reference::{Deformed, deform};
+use sinew::skel::{JointInfluences, Pose, SkelAnimation, SkeletonInstance, Skin, SkinningMethod};
+
+/// Sums of weights that differ from 1 by less than this are rounding.
+const LOOSE: f64 = 1e-5;
+
+/// Errors below this part of a mesh's size do not show.
+const INVISIBLE: f64 = 1e-6;
+
+/// Why glTF cannot hold the deformation of a prim.
+#[derive(Clone, Debug)]
+pub(super) struct Misfit {
+    pub code: &'static str,
+    /// What glTF does instead.
+    pub what: String,
+    /// Whether it is worth a word even if points hardly move.
+    pub always: bool,
+}
+
+/// Why glTF cannot hold the deformation of a prim that is bound to a Skeleton; empty if it can.
+pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin) -> Vec<Misfit> {
+    let mut out = Vec::new();
+    let mut add = |code, what: String, always| out.push(Misfit { code, what, always });
+    if skin.method() == SkinningMethod::DualQuaternion {
+        let what = "it is skinned by dual quaternions, but glTF blends matrices";
+        add("gltf-dual-quaternion", what.to_owned(), true);
+    }
+    if let Some(influences) = skin.influences() {
+        let (loose, negative) = loose_weights(influences, skin.points().len());
+        if loose > 0 {
+            let what = format!(
+                "the weights of {loose} points do not add up to 1, but glTF's do: they are divided by their sum"
+            );
+            add("gltf-weights", what, false);
+        }
+        if negative > 0 {
+            let what = format!("{negative} points have weights below 0, which glTF leaves out");
+            add("gltf-weights-negative", what, true);
+        }
+    }
+    let changes = binding.points.is_animated();
+    let influences = binding.influences.as_ref();
+    let reweighs = influences.is_some_and(|i| i.indices.is_animated() || i.weights.is_animated());
+    if changes || reweighs || binding.geom_bind.is_animated() {
+        let what = "its points at rest, its weights or its geomBindTransform change over time: glTF has those of the first frame";
+        add("gltf-animated-rest", what.to_owned(), true);
+    }
+    out
+}
+
+/// Points whose weights do not add up to 1, and points with weights below 0.
+fn loose_weights(influences: &JointInfluences, points: usize) -> (usize, usize) {
+    let rows = influences.weights().chunks_exact(influences.count());
+    // Constant influences are one row.
+    let each = if rows.len() == 1 { points } else { 1 };
+    let (mut loose, mut negative) = (0, 0);
+    for row in rows {
+        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
+        loose += if (sum - 1.0).abs() > LOOSE { each } else { 0 };
+        negative += if row.iter().any(|w| *w < 0.0) {
+            each
+        } else {
+            0
+        };
+    }
+    (loose, negative)
+}
+
+/// A clip as it moves one prim.
+pub(super) struct Movement {
+    /// Index of the clip's plan.
+    pub clip: usize,
+    animation: Option<Arc<SkelAnimation>>,
+    instance: SkeletonInstance,
+    /// The prim's binding with this animation.
+    binding: SkinBinding,
+    /// Its times, ascending.
+    pub times: Vec<f64>,
+}
+
+/// How the clips move a prim: all its samples, those of its rest data in the stage's clip, and no
+/// clip at all if there is none.
+pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock) -> Vec<Movement> {
+    let binding = bound.binding();
+    let skeleton = bound.skeleton().instance.skeleton();
+    let mut own = binding.rest_times(false);
+    own.extend(binding.influence_times());
+    let mut out = Vec::new();
+    for (clip, plan) in plans.iter().enumerate() {
+        for (_, animation) in plan.parts.iter().filter(|(s, _)| *s == binding.instance) {
+            let mut times = joint_times(animation, clock);
+            times.extend(animation.blend_shape_weights.times());
+            if plan.is_stage {
+                times.extend(&own);
+            }
+            out.push(Movement {
+                clip,
+                animation: Some(animation.clone()),
+                instance: SkeletonInstance::new(skeleton.clone(), Some(animation.clone())),
+                binding: driven_by(binding, animation),
+                times: merged(times),
+            });
+        }
+    }
+    if out.is_empty() {
+        let times = if own.is_empty() {
+            vec![clock.start()]
+        } else {
+            own
+        };
+        out.push(Movement {
+            clip: 0,
+            animation: None,
+            instance: SkeletonInstance::new(skeleton.clone(), None),
+            binding: binding.clone(),
+            times: merged(times),
+        });
+    }
+    out
+}
+
+impl Movement {
+    /// The clip's name for messages.
+    pub fn name<'a>(&self, plans: &'a [ClipPlan]) -> &'a str {
+        match &self.animation {
+            Some(_) => &plans[self.clip].name,
+            None => "no clip",
+        }
+    }
+
+    /// Number of its frames.
+    pub fn frame_count(&self, clock: &Clock) -> usize {
+        with_frames(&self.times, clock).len()
+    }
+
+    /// The pose at a time, with results in the Skeleton's space.
+    fn pose(&self, time: Time) -> Result<Pose, Invalid> {
+        let geom_bind = self.binding.geom_bind.at(time);
+        Ok(Pose {
+            skinning: Some(Arc::new(self.instance.skinning_transforms(time)?)),
+            geom_bind: geom_bind.map_or(DMat4::IDENTITY, |m| *m),
+            channel_weights: self.binding.channel_weights(&self.instance, time).0,
+            out_from_skel: DMat4::IDENTITY,
+        })
+    }
+
+    /// Points and normals at a time as UsdSkel has them, in the Skeleton's space.
+    pub fn deformed(
+        &self,
+        bound: BoundSkin<'_>,
+        time: f64,
+        normals: Option<usize>,
+    ) -> Result<Deformed, Invalid> {
+        let part = SkinPart {
+            blend_only: false,
+            // Beyond the last one there are none.
+            normals: normals.unwrap_or(usize::MAX),
+        };
+        let skin = bound.skin_part(Time::At(time), part)?;
+        Ok(deform(&skin, &self.pose(Time::At(time))?))
+    }
+}
+
+/// The skin as glTF has it: matrices, no weights below 0, sums of 1.
+fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
+    let path = &bound.binding().path;
+    let influences = skin.influences().map(|influences| {
+        let joints: Vec<i32> = influences.joints().iter().map(|j| *j as i32).collect();
+        let weights = influences.weights().iter().map(|w| w.max(0.0)).collect();
+        let made = JointInfluences::new(
+            path,
+            influences.interpolation(),
+            influences.count(),
+            &joints,
+            weights,
+            skin.points().len(),
+            skin.own_joint_count(),
+        );
+        made.map(JointInfluences::normalized)
+    });
+    let map = skin.has_own_joints().then(|| {
+        let joints = 0..skin.own_joint_count() as u32;
+        joints.map(|j| skin.skeleton_joint(j)).collect()
+    });
+    Skin::new(
+        path,
+        Arc::new(skin.points().to_vec()),
+        None,
+        influences.transpose()?,
+        map,
+        skin.joint_count(),
+        skin.shapes().to_vec(),
+    )
+}
+
+/// The warnings about a prim whose deformation glTF cannot hold, with the error that this causes:
+/// the largest distance at the keys of all clips, in stage units.
+pub(super) fn warn(
+    bound: BoundSkin<'_>,
+    misfits: Vec<Misfit>,
+    plans: &[ClipPlan],
+    clock: &Clock,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), Invalid> {
+    let rest = clock.rest();
+    let skin = bound.skin(rest)?;
+    let gltf = as_gltf(bound, &skin)?;
+    let geom_bind = bound
+        .binding()
+        .geom_bind
+        .at(rest)
+        .map_or(DMat4::IDENTITY, |m| *m);
+    let (mut worst, mut at) = (0.0f64, String::new());
+    for movement in movements(bound, plans, clock) {
+        let errors = movement
+            .times
+            .par_iter()
+            .map(|time| -> Result<f64, Invalid> {
+                let want = movement.deformed(bound, *time, None)?;
+                let mut pose = movement.pose(Time::At(*time))?;
+                pose.geom_bind = geom_bind;
+                let got = deform(&gltf, &pose);
+                let pairs = want.points.iter().zip(&got.points);
+                Ok(pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max))
+            });
+        let errors: Vec<f64> = errors.collect::<Result<_, _>>()?;
+        for (time, error) in movement.times.iter().zip(errors) {
+            if error > worst {
+                worst = error;
+                at = format!(" (time code {time} of {})", movement.name(plans));
+            }
+        }
+    }
+    let relative = worst / size(skin.points());
+    for misfit in misfits {
+        if relative < INVISIBLE && !misfit.always {
+            continue;
+        }
+        let message = format!(
+            "{}; points are off by up to {worst:.3e}, {:.3} % of the mesh's size{at}",
+            misfit.what,
+            relative * 100.0
+        );
+        let path = &bound.binding().path;
+        warnings.push(Warning::new(misfit.code, path, message));
+    }
+    Ok(())
+}
+
+/// The warning about a mesh without a Skeleton whose points move.
+pub(super) fn warn_of_points(mesh: &DrawnMesh, clock: &Clock, warnings: &mut Vec<Warning>) {
+    let Some(rest) = mesh
+        .points
+        .at(clock.rest())
+        .or_else(|| mesh.points.first().cloned())
+    else {
+        return;
+    };
+    let off = |points: &Arc<Vec<Vec3>>| {
+        let pairs = points.iter().zip(rest.iter());
+        pairs
+            .map(|(a, b)| f64::from(a.distance(*b)))
+            .fold(0.0, f64::max)
+    };
+    let worst = mesh.points.values().map(off).fold(0.0, f64::max);
+    let message = format!(
+        "its points change over time, but glTF has those of the first frame: they are off by up to {worst:.3e}, {:.3} % of the mesh's size",
+        worst / size(&rest) * 100.0
+    );
+    warnings.push(Warning::new("gltf-animated-points", &mesh.path, message));
+}
+
+/// The length of the diagonal of the box around points.
+fn size(points: &[Vec3]) -> f64 {
+    let low = points.iter().copied().reduce(Vec3::min).unwrap_or_default();
+    let high = points.iter().copied().reduce(Vec3::max).unwrap_or_default();
+    low.as_dvec3()
+        .distance(high.as_dvec3())
+        .max(f64::MIN_POSITIVE)
+}
+
+/// A frame of a baked mesh.
+pub(super) struct BakedFrame {
+    /// Index of the clip's plan; `None` for what moves with the stage without a clip.
+    pub clip: Option<usize>,
+    pub time: f64,
+    pub points: Vec<Vec3>,
+    pub normals: Option<Vec<Vec3>>,
+}
+
+/// The frames of a prim in the Skeleton's space: at the samples of each clip, and at every frame
+/// between them.
+pub(super) fn frames(
+    bound: BoundSkin<'_>,
+    normals: Option<usize>,
+    movements: &[Movement],
+    clock: &Clock,
+) -> Result<Vec<BakedFrame>, Invalid> {
+    let narrow = |v: Vec<DVec3>| v.iter().map(|p| p.as_vec3()).collect::<Vec<_>>();
+    let mut out = Vec::new();
+    for movement in movements {
+        let times = with_frames(&movement.times, clock);
+        let made = times.par_iter().map(|time| -> Result<BakedFrame, Invalid> {
+            let deformed = movement.deformed(bound, *time, normals)?;
+            Ok(BakedFrame {
+                clip: movement.animation.as_ref().map(|_| movement.clip),
+                time: *time,
+                points: narrow(deformed.points),
+                normals: deformed.normals.map(narrow),
+            })
+        });
+        out.extend(made.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(out)
+}
+
+/// Number of the frames of [`frames_of_points`].
+pub(super) fn frame_count(mesh: &DrawnMesh, clock: &Clock) -> usize {
+    with_frames(&merged(mesh.points.times().collect()), clock).len()
+}
+
+/// The frames of a mesh without a Skeleton whose points move.
+pub(super) fn frames_of_points(mesh: &DrawnMesh, clock: &Clock) -> Vec<BakedFrame> {
+    let times = merged(mesh.points.times().collect());
+    let frame = |time: f64| {
+        Some(BakedFrame {
+            clip: None,
+            time,
+            points: mesh.points.at(Time::At(time))?.to_vec(),
+            normals: None,
+        })
+    };
+    with_frames(&times, clock)
+        .into_iter()
+        .filter_map(frame)
+        .collect()
+}
+
+/// Times, and every frame between the first and the last of them.
+fn with_frames(times: &[f64], clock: &Clock) -> Vec<f64> {
+    let mut out = times.to_vec();
+    if let (Some(first), Some(last)) = (times.first(), times.last()) {
+        out.extend(clock.frames_between(*first, *last));
+    }
+    merged(out)
+}

@@ -22,6 +22,7 @@ pub mod processor;
 pub mod python;
 pub mod rigs;
 pub mod rng;
+pub mod scenery;
 pub mod tiny_gltf;
 pub mod tolerance;
 pub mod trials;

@@ -51,6 +51,10 @@ pub struct Primitive {
     pub targets: Vec<MorphTarget>,
     /// Index into the asset's materials.
     pub material: Option<usize>,
+    /// Indices of a variant in [`Asset::material_variants`](super::Asset::material_variants) and of
+    /// the material that the primitive has in it, each variant at most once. In other variants the
+    /// primitive has [`Primitive::material`].
+    pub variant_materials: Vec<(usize, usize)>,
     /// Whether back faces are drawn.
     pub double_sided: bool,
 }

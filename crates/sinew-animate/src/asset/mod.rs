@@ -66,6 +66,9 @@ pub struct Asset {
     pub clips: Vec<AssetClip>,
     /// Materials, which primitives use.
     pub materials: Vec<AssetMaterial>,
+    /// Names of the looks that a viewer can choose between (KHR_materials_variants); empty if there
+    /// is only one.
+    pub material_variants: Vec<String>,
     /// Images, which textures use.
     pub images: Vec<Image>,
     /// Humanoid maps: any number with EXT_skeleton_humanoid, at most one with VRM.

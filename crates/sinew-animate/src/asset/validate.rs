@@ -209,6 +209,14 @@ impl Asset {
         if let Some(m) = p.material {
             below(at, "material", m, self.materials.len())?;
         }
+        let mut seen = std::collections::HashSet::new();
+        for (variant, material) in &p.variant_materials {
+            below(at, "variant", *variant, self.material_variants.len())?;
+            below(at, "material", *material, self.materials.len())?;
+            if !seen.insert(variant) {
+                return broken(at, "each variant once", format!("{variant} more than once"));
+            }
+        }
         validate_faces(&p.faces, points, at)?;
         if p.points.iter().any(|v| !v.is_finite()) {
             return broken(at, "finite points", "a point that is not finite");

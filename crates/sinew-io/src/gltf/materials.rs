@@ -16,6 +16,44 @@ pub(super) fn read(document: &Document) -> Result<Vec<AssetMaterial>, Invalid> {
     list.iter().map(|m| read_material(document, m)).collect()
 }
 
+/// Names of the variants (KHR_materials_variants).
+pub(super) fn read_variants(document: &Document) -> Result<Vec<String>, Invalid> {
+    let Some(extension) = document.json().extension("KHR_materials_variants")? else {
+        return Ok(Vec::new());
+    };
+    let variants = extension.list("variants")?;
+    variants.iter().map(|v| v.text("name")).collect()
+}
+
+/// The material of a primitive in each variant that its mappings name.
+pub(super) fn variant_materials(
+    document: &Document,
+    primitive: &Json<'_>,
+) -> Result<Vec<(usize, usize)>, Invalid> {
+    let Some(extension) = primitive.extension("KHR_materials_variants")? else {
+        return Ok(Vec::new());
+    };
+    let variants = match document.json().extension("KHR_materials_variants")? {
+        Some(variants) => variants.count("variants")?,
+        None => 0,
+    };
+    let mut seen = HashSet::new();
+    let mut out = Vec::new();
+    for mapping in extension.list("mappings")? {
+        let material = mapping.need("material")?;
+        let (material, _) = document.follow(&material, "materials", "a material")?;
+        for variant in mapping.list("variants")? {
+            let index = variant.index("a variant", variants)?;
+            if !seen.insert(index) {
+                let found = format!("variant {index} twice");
+                return Err(variant.error("each variant once", found));
+            }
+            out.push((index, material));
+        }
+    }
+    Ok(out)
+}
+
 fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, Invalid> {
     let mut material = AssetMaterial {
         name: json.text("name")?,

@@ -89,6 +89,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         lights: cameras::read_lights(document)?,
         clips,
         materials,
+        material_variants: materials::read_variants(document)?,
         images,
         info: scenes::read_info(document)?,
         extras: document.json().extras()?,

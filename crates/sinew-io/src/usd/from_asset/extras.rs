@@ -83,7 +83,7 @@ pub(super) fn bytes(value: &Value) -> usize {
         Value::Int64Array(v) => 8 * v.len(),
         Value::DoubleArray(v) => 8 * v.len(),
         Value::IntArray(v) => 4 * v.len(),
-        _ => 16,
+        _ => 128,
     }
 }
 

@@ -1,5 +1,8 @@
 //! A layer built prim by prim, in memory.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use sinew_layer::layer::field;
 use sinew_layer::value::{Dictionary, Specifier, TimeSamples, Variability};
 use sinew_layer::{Layer, ListOp, Path, Spec, SpecKind, Token, Value};
@@ -9,6 +12,7 @@ use super::extras;
 use super::names::Names;
 use super::sampling::Samples;
 use crate::error::Result;
+use crate::usd::write::sockets::SOURCE_DATA;
 use sinew::error::Invalid;
 
 /// A prim of the layer that is being built.
@@ -25,9 +29,6 @@ struct Prim {
     /// Data of the source file.
     source: Dictionary,
 }
-
-/// The dictionary of customData, and of customLayerData, that holds data of the source file.
-const SOURCE_DATA: &str = "gltf";
 
 /// The layer that is being built.
 pub(super) struct LayerBuilder {
@@ -237,6 +238,45 @@ impl LayerBuilder {
         spec.fields
             .set(field::TARGET_PATHS, Value::PathListOp(targets.into()));
         Ok(())
+    }
+
+    /// Adds a variant of a prim, in which some prims below it are bound to materials. Prims and
+    /// materials are given by their paths.
+    ///
+    /// # Errors
+    /// More of them than the budget allows.
+    pub fn variant(
+        &mut self,
+        prim: PrimId,
+        (set, name): (&str, &str),
+        binds: &[(&Path, &Path)],
+    ) -> Result<()> {
+        let root = self.path(prim).clone();
+        let variant = root.with_variant(set, name);
+        self.charge(variant.as_str())?;
+        self.layer.create(&variant, SpecKind::Variant);
+        for (mesh, material) in binds {
+            let Some(mesh) = mesh.replace_prefix(&root, &variant) else {
+                continue;
+            };
+            let binding = mesh.property("material:binding");
+            self.charge(binding.as_str())?;
+            let fields = &mut self.layer.create(&binding, SpecKind::Relationship).fields;
+            let uniform = Value::Variability(Variability::Uniform);
+            fields.set(field::VARIABILITY, uniform);
+            let targets = ListOp::explicit(vec![(*material).clone()]);
+            fields.set(field::TARGET_PATHS, Value::PathListOp(targets.into()));
+        }
+        Ok(())
+    }
+
+    /// Names the variant sets of a prim, and selects a variant of each.
+    pub fn select_variants(&mut self, prim: PrimId, selection: Arc<BTreeMap<Token, Token>>) {
+        let sets = ListOp::prepended(selection.keys().cloned().collect());
+        let names = Value::StringListOp(sets.into());
+        self.metadata(prim, field::VARIANT_SET_NAMES, names);
+        let selection = Value::VariantSelections(selection);
+        self.metadata(prim, field::VARIANT_SELECTION, selection);
     }
 
     /// The whole layer.

@@ -31,7 +31,6 @@ pub(super) fn author_mesh(
     asset: &Asset,
     (at, index): (&MeshUse, usize),
     bound: Option<&Bound<'_>>,
-    material: Option<&Path>,
 ) -> Result<PrimId> {
     let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
     let primitive = &mesh.primitives[index];
@@ -65,10 +64,6 @@ pub(super) fn author_mesh(
     layer.uniform(prim, "orientation", "token", orientation)?;
     let none = Value::token("none");
     layer.uniform(prim, "subdivisionScheme", "token", none)?;
-    if let Some(material) = material {
-        layer.apply(prim, "MaterialBindingAPI");
-        layer.relationship(prim, "material:binding", vec![material.clone()])?;
-    }
     if let Some(bound) = bound {
         match at.place {
             Place::Skinned { skin, geom_bind } => {

@@ -25,6 +25,7 @@ mod sampling;
 mod skeletons;
 mod stage;
 mod time;
+mod variants;
 
 use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;

@@ -54,9 +54,10 @@ pub(super) fn shown_nodes(
     let mut needed = HashSet::new();
     for node in wanted.chain(plans.iter().filter_map(|p| p.above)) {
         for above in asset.chain(node) {
-            // Joints stand for themselves.
+            // Joints stand for themselves, but for the cameras and lights that they show.
             let is_joint = homes.joints.contains_key(&above);
-            if (is_joint && above != node) || !needed.insert(above) || is_joint {
+            let is_new = (!is_joint || above == node) && needed.insert(above);
+            if is_joint || !is_new {
                 break;
             }
         }
@@ -216,6 +217,8 @@ impl Follower<'_> {
 #[derive(Default)]
 pub(super) struct Xforms {
     pub prims: HashMap<usize, PrimId>,
+    /// Prims that follow a Skeleton, by its index.
+    pub followers: Vec<(PrimId, usize)>,
     /// By the node that the Skeleton hangs below.
     pub sockets: HashMap<Option<usize>, PrimId>,
 }

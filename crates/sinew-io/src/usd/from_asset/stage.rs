@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DMat4, Vec3};
+use glam::{DMat4, DVec3, Vec3};
 use sinew_layer::layer::field;
 use sinew_layer::value::Dictionary;
 use sinew_layer::{Path, Token, Value};
@@ -18,15 +18,16 @@ use super::extras::{author_info, author_scene};
 use super::instances::author_instancer;
 use super::joints::{Hierarchy, Joint};
 use super::layer::{LayerBuilder, PrimId, ROOT};
-use super::materials::author_material;
 use super::meshes::{Bound, author_invisible, author_mesh};
 use super::nodes::{Follower, ShownNode, Xforms, shown_nodes};
 use super::placement::{Homes, MeshUse, Place, author_transform, place};
 use super::skeletons::SkeletonPlan;
 use super::time::Rate;
+use super::variants::Materials;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
 use crate::error::Result;
-use crate::usd::read::values::matrices;
+use crate::usd::read::values::{matrices, matrix4d};
+use crate::usd::write::sockets::{FOLLOWS_JOINT, FOLLOWS_SKELETON, JOINT_OFFSET, SOCKETS};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, AssetScene, Axis};
@@ -256,6 +257,10 @@ impl Builder<'_> {
     fn build(&mut self) -> Result<ConvertedScene> {
         let xforms = self.author_xforms()?;
         let skeletons = self.author_skeletons(&xforms.prims)?;
+        for (prim, skeleton) in &xforms.followers {
+            let name = Value::string(self.layer.name(skeletons[*skeleton]));
+            self.layer.source_data(*prim, FOLLOWS_SKELETON, name)?;
+        }
         let images = self.author_meshes(&xforms.prims, &skeletons)?;
         let clips = self.author_animations(&skeletons)?;
         let converted = |(i, plan): (usize, &SkeletonPlan)| ConvertedSkeleton {
@@ -312,9 +317,17 @@ impl Builder<'_> {
                         size,
                     };
                     follower.author(&mut self.layer, prim)?;
-                    let token = &self.plans[*skeleton].joints[*joint].token;
+                    let joint = &self.plans[*skeleton].joints[*joint];
+                    let token = Value::string(joint.token.as_str());
+                    self.layer.source_data(prim, FOLLOWS_JOINT, token)?;
+                    let from_node = match joint.node == Some(*node) {
+                        true => DMat4::IDENTITY,
+                        false => source.local.matrix(),
+                    };
+                    let offset = DMat4::from_scale(DVec3::splat(joint.frame.recip())) * from_node;
                     self.layer
-                        .source_data(prim, "followsJoint", Value::string(token.as_str()))?;
+                        .source_data(prim, JOINT_OFFSET, matrix4d(offset))?;
+                    xforms.followers.push((prim, *skeleton));
                     prim
                 }
             };
@@ -349,7 +362,7 @@ impl Builder<'_> {
         let parent = above.and_then(|n| xforms.prims.get(&n).copied());
         let scope = self
             .layer
-            .define(parent.unwrap_or(self.root), &["Sockets"], "Scope")?;
+            .define(parent.unwrap_or(self.root), &[SOCKETS], "Scope")?;
         xforms.sockets.insert(above, scope);
         Ok(scope)
     }
@@ -441,10 +454,8 @@ impl Builder<'_> {
         xforms: &HashMap<usize, PrimId>,
         skeletons: &[PrimId],
     ) -> Result<Vec<(String, usize)>> {
-        let mut scope = None;
         let mut prototypes: HashMap<usize, PrimId> = HashMap::new();
-        let mut materials: HashMap<usize, Path> = HashMap::new();
-        let mut images = Vec::new();
+        let mut materials = Materials::new(self.asset, self.root);
         for at in &self.uses {
             for index in &at.primitives {
                 let primitive = &self.asset.meshes[at.mesh].primitives[*index];
@@ -456,18 +467,6 @@ impl Builder<'_> {
                     continue;
                 }
                 let layer = &mut self.layer;
-                if let Some(material) = primitive.material
-                    && !materials.contains_key(&material)
-                {
-                    let scope = match scope {
-                        Some(scope) => scope,
-                        None => *scope.insert(layer.define(self.root, &["Materials"], "Scope")?),
-                    };
-                    let (prim, named) =
-                        author_material(layer, scope, self.asset, material, &mut self.warnings)?;
-                    materials.insert(material, layer.path(prim).clone());
-                    images.extend(named);
-                }
                 let parent = match at.place {
                     Place::Free => Some(at.node),
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
@@ -490,22 +489,15 @@ impl Builder<'_> {
                     channels: &self.channels[s],
                     expressions: &self.expressions,
                 });
-                let material = primitive.material.and_then(|m| materials.get(&m));
                 let parent = parent.unwrap_or(self.root);
-                let mesh = author_mesh(
-                    layer,
-                    parent,
-                    self.asset,
-                    (at, *index),
-                    bound.as_ref(),
-                    material,
-                )?;
+                let mesh = author_mesh(layer, parent, self.asset, (at, *index), bound.as_ref())?;
+                materials.bind(layer, mesh, primitive, &mut self.warnings)?;
                 layer.extras(mesh, self.asset.meshes[at.mesh].extras.as_ref())?;
                 let chain = || self.asset.chain(at.node);
-                if !xforms.contains_key(&at.node) {
-                    if let Some(extras) = &self.asset.nodes[at.node].extras {
-                        layer.source_data(mesh, "nodeExtras", extras::value(extras))?;
-                    }
+                if !xforms.contains_key(&at.node)
+                    && let Some(extras) = &self.asset.nodes[at.node].extras
+                {
+                    layer.source_data(mesh, "nodeExtras", extras::value(extras))?;
                 }
                 // A free one is below its own node's prim.
                 let is_bound = !matches!(at.place, Place::Free);
@@ -514,10 +506,9 @@ impl Builder<'_> {
                 }
             }
         }
+        materials.author_variants(&mut self.layer)?;
         self.warn_of_instances();
-        images.sort();
-        images.dedup();
-        Ok(images)
+        Ok(materials.images)
     }
 
     /// What instances of meshes cannot have.

@@ -23,7 +23,8 @@ impl UsdFile {
     /// applied yet. The stage takes the animation's rate, and the range where one is given; up axis and units stay. Gives
     /// the new prim's path, whose last part is `name`, numbered where that is taken.
     ///
-    /// An animation that the Skeleton had stays in the file, bound to nothing there.
+    /// An animation that the Skeleton had stays in the file, bound to nothing there. Nodes of a
+    /// converted file that stand below joints move along.
     ///
     /// # Errors
     /// A path that is no Skeleton, or lies in a native instance; a name that is no identifier; components that are not
@@ -103,6 +104,7 @@ impl UsdFile {
             let source = skeleton.property("skel:animationSource");
             layer.relationship(&source, vec![path.clone()]);
         })?;
+        self.move_sockets(&skeleton, animation)?;
         Ok(path.as_str().to_owned())
     }
 }

@@ -184,6 +184,31 @@ fn match_within(
 }
 
 impl Match {
+    /// The largest distance of a vertex from its point, relative to the mesh's largest size, where the same vertices are at other
+    /// places.
+    ///
+    /// # Errors
+    /// Text, if there are not as many vertices.
+    pub fn error_of(&self, want: &MeshPrim, got: &MeshNode) -> Result<f64, String> {
+        let sizes = want.points.iter().map(|p| size(p));
+        let full = sizes.fold(f64::MIN_POSITIVE, f64::max);
+        let mut out = 0.0f64;
+        for (want, got) in want.points.iter().zip(&got.points) {
+            if got.len() != self.points.len() {
+                return Err(format!(
+                    "{} vertices, {} if baked",
+                    got.len(),
+                    self.points.len()
+                ));
+            }
+            for (vertex, points) in got.iter().zip(&self.points) {
+                let distances = points.iter().map(|p| want[*p].distance(*vertex));
+                out = out.max(distances.fold(f64::INFINITY, f64::min) / full);
+            }
+        }
+        Ok(out)
+    }
+
     /// Every point of a face is a vertex, and triangles are parts of faces and cover them, facing the same way.
     ///
     /// # Errors

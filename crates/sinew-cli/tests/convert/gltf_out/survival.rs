@@ -602,6 +602,8 @@ impl Side {
         let place = other.rest(joint);
         let off = |j: &usize| distance(self.rest(*j), place, 1.0);
         let unnamed = joints().filter(|j| self.name(*j).is_empty());
+        // Of several at one place, the one of the nearest number.
+        let off = |j: &usize| off(j) + 1e-9 * j.abs_diff(joint) as f64;
         let nearest = unnamed.min_by(|a, b| off(a).total_cmp(&off(b)));
         nearest.map_or(name, |j| self.joint_name(j))
     }

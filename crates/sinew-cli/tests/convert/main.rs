@@ -3,6 +3,7 @@
 mod bvh_fbx;
 mod gltf_eval;
 mod gltf_out;
+mod gltf_written;
 mod real_humanoid;
 mod retarget;
 
@@ -11,6 +12,7 @@ fn main() {
         ("convert_bvh_fbx", bvh_fbx::trials()),
         ("gltf_eval", gltf_eval::trials()),
         ("gltf_out", gltf_out::trials()),
+        ("gltf_written", gltf_written::trials()),
         ("real_files", real_humanoid::trials()),
         ("retarget_files", retarget::trials()),
     ])

@@ -41,6 +41,18 @@ def open_stage(request):
     return stage
 
 
+def flattened(stage, times):
+    """The stage as one layer with a sample at each time of all points that move: what a bake writes over them must not be
+    what it reads at the next time."""
+    flat = Usd.Stage.Open(stage.Flatten())
+    for prim in flat.Traverse():
+        points = UsdGeom.PointBased(prim).GetPointsAttr() if prim.IsA(UsdGeom.PointBased) else None
+        if points and points.GetNumTimeSamples():
+            for time, value in [(time, points.Get(time)) for time in times]:
+                points.Set(value, time)
+    return flat
+
+
 def bake(stage, times):
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Skeleton):
@@ -193,6 +205,8 @@ def answer(request):
     if "stage" in request:
         return {"stage": stage_facts}
     if "bake" in request:
+        if not request.get("normals", True):
+            stage = flattened(stage, request["times"])
         bake(stage, request["times"])
     return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}
 

@@ -77,7 +77,7 @@ pub fn blender_and_evaluator(python: &str, file: &Path, allowed: f64) -> Result<
         let want = MeshNode::all(&document, &surfaces);
         let prims: Vec<MeshPrim> = want.iter().map(as_prim).collect();
         let got = judges::blender(python, file, name, &seconds)?;
-        for (prim, node) in pair_meshes(&prims, &got)?.0 {
+        for (prim, node) in pair_meshes(&prims, &got, false)?.0 {
             let found = match_points(prim, node, |_| true)?;
             // Written so that a NaN fails.
             if !(found.error <= allowed) {

@@ -184,16 +184,22 @@ fn match_within(
 }
 
 impl Match {
-    /// The largest distance of a vertex from its point, relative to the mesh's largest size, where the same vertices are at other
-    /// places.
+    /// The largest distance of a vertex from its point, at keys and relative to the mesh's largest size, where the same
+    /// vertices are at other places.
     ///
     /// # Errors
     /// Text, if there are not as many vertices.
-    pub fn error_of(&self, want: &MeshPrim, got: &MeshNode) -> Result<f64, String> {
+    pub fn error_of(
+        &self,
+        want: &MeshPrim,
+        got: &MeshNode,
+        is_key: impl Fn(usize) -> bool,
+    ) -> Result<f64, String> {
         let sizes = want.points.iter().map(|p| size(p));
         let full = sizes.fold(f64::MIN_POSITIVE, f64::max);
         let mut out = 0.0f64;
-        for (want, got) in want.points.iter().zip(&got.points) {
+        let moments = want.points.iter().zip(&got.points).enumerate();
+        for (_, (want, got)) in moments.filter(|(moment, _)| is_key(*moment)) {
             if got.len() != self.points.len() {
                 return Err(format!(
                     "{} vertices, {} if baked",
@@ -332,11 +338,15 @@ impl<'a> Grid<'a> {
 type Paired<'a> = (Vec<(&'a MeshPrim, &'a MeshNode)>, Vec<&'a MeshNode>);
 
 /// Pairs the meshes of both sides, the most alike first: by where they are, and by names and numbers of triangles where several are
-/// at one place. Also gives the nodes that are left.
+/// at one place; or `by_name` first, where meshes may be at other places. Also gives the nodes that are left.
 ///
 /// # Errors
 /// Text with the first mesh that is no node.
-pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Paired<'a>, String> {
+pub fn pair_meshes<'a>(
+    want: &'a [MeshPrim],
+    got: &'a [MeshNode],
+    by_name: bool,
+) -> Result<Paired<'a>, String> {
     let all: Vec<DVec3> = want.iter().flat_map(|m| m.points[0].clone()).collect();
     let whole = size(&all).max(f64::MIN_POSITIVE);
     let mut costs = Vec::new();
@@ -353,9 +363,14 @@ pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Pair
             // Where a mesh does not move as it should, it is in its place at one moment at least.
             let nearest = places.iter().copied().min().unwrap_or_default();
             let farthest = places.iter().copied().max().unwrap_or_default();
-            let other_name = !node.name.starts_with(name);
+            let other_name = match node.name.strip_prefix(name) {
+                Some("") => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let first = if by_name { other_name } else { 0 };
             let more = node.triangles.len().abs_diff(triangles);
-            costs.push(((nearest, other_name, farthest, more), i, j));
+            costs.push(((first, nearest, other_name, farthest, more), i, j));
         }
     }
     costs.sort();

@@ -64,7 +64,7 @@ pub fn matching() -> Result<(), Failed> {
     let judged = |prim: &MeshPrim, node: &MeshNode| -> Result<(), String> {
         let prims = [prim.clone()];
         let nodes = std::slice::from_ref(node);
-        for (prim, node) in pair_meshes(&prims, nodes)?.0 {
+        for (prim, node) in pair_meshes(&prims, nodes, false)?.0 {
             let found = match_points(prim, node, |_| true)?;
             // Written so that a NaN fails.
             if !(found.error <= 1e-4) {

@@ -195,7 +195,7 @@ fn judged(
     let moments = codes.iter().map(|c| (c - first) / rate);
     let moments: Vec<_> = moments.map(|s| document.surfaces(&clips, s)).collect();
     let nodes = MeshNode::all(&document, &moments);
-    let (pairs, more) = pair_meshes(&baked, &nodes)?;
+    let (pairs, more) = pair_meshes(&baked, &nodes, !known.is_empty())?;
     // Those that usd-core does not skin: spheres and the like, and meshes whose points come and go.
     let others = told["gprims"].as_array().ok_or("gprims")?.iter();
     let others: Vec<&str> = others.filter_map(Value::as_str).collect();
@@ -213,7 +213,8 @@ fn judged(
         let at = |e: String| format!("{} as node '{}': {e}", prim.path, node.name);
         let told = || -> Vec<&str> { written.warnings().iter().map(|w| w[0]).collect() };
         if let (Some(stated), Some(found)) = (written.stated(&prim.path), known.get(&prim.path)) {
-            let error = found.error_of(prim, node).map_err(at)?;
+            let error = found.error_of(prim, node, |m| is_key(codes[m]));
+            let error = error.map_err(at)?;
             // Written so that a NaN fails.
             if !(error <= stated * OTHER_FRAME + tolerance::GLTF_OUT_BETWEEN_KEYS) {
                 return Err(at(format!(
@@ -334,7 +335,7 @@ pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Fail
             }
         })
         .collect();
-    for (prim, node) in pair_meshes(&prims, &nodes)?.0 {
+    for (prim, node) in pair_meshes(&prims, &nodes, false)?.0 {
         let found = match_points(prim, node, |_| true)?;
         let (vertex, moment) = found.worst;
         let off = found.error * size(&prim.points[moment]);

@@ -261,7 +261,7 @@ impl Survival {
                 here == there,
                 || format!("{there} nodes, was {here}"),
             );
-            let Ok((pairs, _)) = pair_meshes(&drawn, &got) else {
+            let Ok((pairs, _)) = pair_meshes(&drawn, &got, false) else {
                 continue;
             };
             for (prim, node) in pairs {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::nodes::steps;
 use super::skeletons::name_of;
 use super::time::{Clock, merged};
 use sinew::scene::SkinBinding;
@@ -143,16 +144,21 @@ pub(super) fn weights_track(
     if channels.is_empty() || values.iter().all(|w| *w == 0.0) {
         return None;
     }
-    let keys = Keys::Weights {
-        count: channels.len(),
-        values,
-    };
+    let count = channels.len();
+    let mut seconds: Vec<f64> = times.iter().map(|t| clock.seconds(*t)).collect();
+    let rows: Vec<&[f64]> = values.chunks_exact(count).collect();
+    let mut interpolation = CurveInterpolation::Linear;
+    if let Some(kept) = steps(&seconds, &rows) {
+        interpolation = CurveInterpolation::Step;
+        seconds = kept.iter().map(|i| seconds[*i]).collect();
+        values = kept.iter().flat_map(|i| rows[*i]).copied().collect();
+    }
     Some(Track {
         target: TrackTarget::Node(node),
         curve: Curve {
-            times: times.iter().map(|t| clock.seconds(*t)).collect(),
-            interpolation: CurveInterpolation::Linear,
-            keys,
+            times: seconds,
+            interpolation,
+            keys: Keys::Weights { count, values },
         },
     })
 }

@@ -186,6 +186,14 @@ impl<'a> Maker<'a> {
         self.file.stage.prim(&Path::parse(path).ok()?)
     }
 
+    /// What a prim is called.
+    fn name(&self, path: &str) -> Result<String, sinew_stage::Error> {
+        match self.prim(path) {
+            Some(prim) => nodes::display_name(prim),
+            None => Ok(name_of(path).to_owned()),
+        }
+    }
+
     fn add_skeletons(&mut self, placed: &[&'a PlacedSkeleton]) -> Result<(), sinew_stage::Error> {
         for (i, placed) in placed.iter().enumerate() {
             let space = match self.prim(&placed.path) {
@@ -241,13 +249,13 @@ impl<'a> Maker<'a> {
 
     /// Adds the node of a mesh; `None` if there is nothing to show.
     fn add_shown(&mut self, mesh: &'a DrawnMesh) -> Result<Option<usize>, sinew_stage::Error> {
-        let name = name_of(&mesh.path);
+        let name = self.name(&mesh.path)?;
         if let Some(binding) = mesh.binding
             && mesh.instances.is_empty()
         {
             match self.add_bound(mesh, binding) {
                 Ok(Some(node)) => {
-                    self.builder.nodes[node].name = name.to_owned();
+                    self.builder.nodes[node].name = name;
                     return Ok(Some(node));
                 }
                 Ok(None) => {}
@@ -501,6 +509,7 @@ impl<'a> Maker<'a> {
     fn own_node(&mut self, prim: Prim<'a>) -> Result<usize, sinew_stage::Error> {
         Ok(match self.builder.space(prim)? {
             Some(node) => node,
+            // The only root prim, where it does not move anything.
             None => {
                 let rest = sinew_animate::asset::LocalTransform::default();
                 self.builder.push(prim.name(), None, rest)

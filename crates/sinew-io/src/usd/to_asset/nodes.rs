@@ -272,57 +272,82 @@ pub(super) fn tracks(node: usize, seconds: &[f64], keys: &[Trs], rest: Trs) -> V
     let translations: Vec<DVec3> = keys.iter().map(|k| k.translation).collect();
     let rotations: Vec<DQuat> = keys.iter().map(|k| k.rotation).collect();
     let scales: Vec<DVec3> = keys.iter().map(|k| k.scale).collect();
-    let components = [
-        still(&translations).map(|v| v == rest.translation),
-        still(&rotations).map(|v| v == rest.rotation || v == -rest.rotation),
-        still(&scales).map(|v| v == rest.scale),
+    let moving = [
+        component(seconds, &translations, |v| v == rest.translation)
+            .map(|(times, how, v)| (times, how, Keys::Translation(v))),
+        component(seconds, &rotations, |v| {
+            v == rest.rotation || v == -rest.rotation
+        })
+        .map(|(times, how, v)| (times, how, Keys::Rotation(v))),
+        component(seconds, &scales, |v| v == rest.scale)
+            .map(|(times, how, v)| (times, how, Keys::Scale(v))),
     ];
-    let keys = [
-        Keys::Translation(translations),
-        Keys::Rotation(rotations),
-        Keys::Scale(scales),
-    ];
-    let moving = keys.into_iter().zip(components);
-    let moving = moving.filter(|(_, still)| *still != Some(true));
-    moving
-        .map(|(keys, still)| track(node, seconds, keys, still.is_some()))
-        .collect()
-}
-
-/// The value of all keys, if it is one.
-fn still<T: Copy + PartialEq>(keys: &[T]) -> Option<T> {
-    let first = *keys.first()?;
-    keys.iter().all(|k| *k == first).then_some(first)
-}
-
-/// A linear track; with only its first and last key if all are equal.
-fn track(node: usize, seconds: &[f64], keys: Keys, still: bool) -> Track {
-    let ends = |n: usize| match n {
-        0 | 1 => n,
-        _ => 2,
-    };
-    let (times, keys) = match still {
-        false => (seconds.to_vec(), keys),
-        true => {
-            let n = ends(seconds.len());
-            let times = seconds.first().into_iter().chain(seconds.last()).take(n);
-            let keys = match keys {
-                Keys::Translation(v) => Keys::Translation(v[..n].to_vec()),
-                Keys::Rotation(v) => Keys::Rotation(v[..n].to_vec()),
-                Keys::Scale(v) => Keys::Scale(v[..n].to_vec()),
-                weights @ Keys::Weights { .. } => weights,
-            };
-            (times.copied().collect(), keys)
-        }
-    };
-    Track {
+    let track = |(times, interpolation, keys)| Track {
         target: TrackTarget::Node(node),
         curve: Curve {
             times,
-            interpolation: CurveInterpolation::Linear,
+            interpolation,
             keys,
         },
+    };
+    moving.into_iter().flatten().map(track).collect()
+}
+
+/// The keys of a component; `None` if it is always as it is at rest. Only the first and the last key
+/// are left if all are equal, and steps if it jumps from one value to the next.
+fn component<T: Copy + PartialEq>(
+    seconds: &[f64],
+    values: &[T],
+    is_rest: impl Fn(T) -> bool,
+) -> Option<(Vec<f64>, CurveInterpolation, Vec<T>)> {
+    let first = *values.first()?;
+    let pick = |indices: &[usize]| {
+        let times = indices.iter().map(|i| seconds[*i]).collect();
+        (times, indices.iter().map(|i| values[*i]).collect())
+    };
+    if values.iter().all(|v| *v == first) {
+        if is_rest(first) {
+            return None;
+        }
+        let ends: &[usize] = if values.len() == 1 {
+            &[0]
+        } else {
+            &[0, values.len() - 1]
+        };
+        let (times, values) = pick(ends);
+        return Some((times, CurveInterpolation::Linear, values));
     }
+    match steps(seconds, values) {
+        Some(kept) => {
+            let (times, values) = pick(&kept);
+            Some((times, CurveInterpolation::Step, values))
+        }
+        None => Some((
+            seconds.to_vec(),
+            CurveInterpolation::Linear,
+            values.to_vec(),
+        )),
+    }
+}
+
+/// The longest time, in seconds, in which a value jumps. USD has no steps between time samples, so
+/// files have two samples close to each other.
+const JUMP: f64 = 1e-4;
+
+/// The keys of a value that stays between jumps: the first, the last, and the end of each jump.
+/// `None` if it moves in between.
+pub(super) fn steps<T: PartialEq>(seconds: &[f64], values: &[T]) -> Option<Vec<usize>> {
+    let mut kept = vec![0];
+    for i in 1..values.len() {
+        let jumps = values[i] != values[i - 1];
+        if jumps && seconds[i] - seconds[i - 1] > JUMP {
+            return None;
+        }
+        if jumps || i + 1 == values.len() {
+            kept.push(i);
+        }
+    }
+    Some(kept)
 }
 
 #[cfg(test)]
@@ -369,5 +394,13 @@ mod tests {
         let found = tracks(0, &[0.0, 1.0, 2.0], &[moved; 3], rest);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].curve.times, [0.0, 2.0]);
+    }
+
+    #[test]
+    fn jumps_are_steps() {
+        let values = [1, 1, 2, 2, 3, 3];
+        let seconds = [0.0, 0.99999, 1.0, 1.99999, 2.0, 3.0];
+        assert_eq!(steps(&seconds, &values), Some(vec![0, 2, 4, 5]));
+        assert_eq!(steps(&[0.0, 1.0, 2.0], &[1, 2, 2]), None);
     }
 }

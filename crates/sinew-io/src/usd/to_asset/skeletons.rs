@@ -11,7 +11,9 @@ use sinew::error::{Invalid, Warning};
 use sinew::math::{make_transform, try_inverse};
 use sinew::sampled::Time;
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton};
-use sinew_animate::asset::{AssetSkin, LocalTransform, Track, Trs};
+use sinew_animate::asset::{
+    AssetSkin, Curve, CurveInterpolation, Keys, LocalTransform, Track, TrackTarget, Trs,
+};
 
 /// Rotations whose length differs from 1 by less than this are rounding.
 const UNIT: f64 = 1e-5;
@@ -145,7 +147,8 @@ impl JointNodes {
                 list.push(key);
             }
         }
-        if ignored > 0 {
+        // One without values at any time has its own warning.
+        if ignored > 0 && ignored < times.len() {
             let message = format!(
                 "at {ignored} of its {} times joints rest for want of values; glTF moves them there gradually",
                 times.len()
@@ -155,7 +158,21 @@ impl JointNodes {
         let mut joints: Vec<usize> = keys.keys().copied().collect();
         joints.sort_unstable();
         let of_joint = |j: &usize| tracks(self.nodes[*j], &seconds, &keys[j], self.rest[*j]);
-        joints.iter().flat_map(of_joint).collect()
+        let mut out: Vec<Track> = joints.iter().flat_map(of_joint).collect();
+        if out.is_empty()
+            && let Some(joint) = joints.first()
+        {
+            // A clip that keeps the rest is a clip all the same.
+            out.push(Track {
+                target: TrackTarget::Node(self.nodes[*joint]),
+                curve: Curve {
+                    interpolation: CurveInterpolation::Linear,
+                    keys: Keys::Translation(vec![self.rest[*joint].translation; seconds.len()]),
+                    times: seconds,
+                },
+            });
+        }
+        out
     }
 }
 

@@ -44,12 +44,17 @@ def open_stage(request):
 def flattened(stage, times):
     """The stage as one layer with a sample at each time of all points that move: what a bake writes over them must not be
     what it reads at the next time."""
+    moves = [p for p in stage.Traverse() if p.IsA(UsdGeom.PointBased)
+             and UsdGeom.PointBased(p).GetPointsAttr().GetNumTimeSamples()]
+    if not moves:
+        return stage
     flat = Usd.Stage.Open(stage.Flatten())
     for prim in flat.Traverse():
         points = UsdGeom.PointBased(prim).GetPointsAttr() if prim.IsA(UsdGeom.PointBased) else None
         if points and points.GetNumTimeSamples():
             for time, value in [(time, points.Get(time)) for time in times]:
-                points.Set(value, time)
+                if value is not None:
+                    points.Set(value, time)
     return flat
 
 

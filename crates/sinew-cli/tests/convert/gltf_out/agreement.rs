@@ -116,7 +116,11 @@ pub fn same(want: &[Shown], got: &[Shown], moments: &[Moment]) -> Result<(), Str
     for (want, got) in want.iter().zip(got) {
         for (i, (want_points, got_points)) in want.points.iter().zip(&got.points).enumerate() {
             let what = format!("{} at {} s", want.name, moments[i].seconds);
-            let size = size(want_points).max(size(&want.points[0]));
+            let farthest = want_points.iter().map(|p| p.length()).fold(0.0, f64::max);
+            // Roundings of f32 grow with the distance from the origin.
+            let size = size(want_points)
+                .max(size(&want.points[0]))
+                .max(0.1 * farthest);
             let share = match moments[i].is_key {
                 true => tolerance::THREE_JS,
                 false => tolerance::THREE_JS_BETWEEN_KEYS,

@@ -236,8 +236,8 @@ def SkelRoot "Root"
         int[] faceVertexCounts = [4, 4]
         int[] faceVertexIndices = [0, 1, 3, 2, 2, 3, 5, 4]
         point3f[] points = [(-0.5,0,0), (0.5,0,0), (-0.5,1,0), (0.5,1,0), (-0.5,2,0), (0.5,2,0)]
-        int[] primvars:skel:jointIndices = [0,1,0,1,0,1,0,1,0,1,0,1] (elementSize = 2 interpolation = "vertex")
-        float[] primvars:skel:jointWeights = [{weights}] (elementSize = 2 interpolation = "vertex")
+        int[] primvars:skel:jointIndices = [0,1,0,1,0,1,0,1,0,1,0,1] (elementSize = 2; interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [{weights}] (elementSize = 2; interpolation = "vertex")
         uniform token primvars:skel:skinningMethod = "{method}"
         rel skel:skeleton = </Root/Skel>
     }}

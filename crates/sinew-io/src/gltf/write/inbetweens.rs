@@ -326,7 +326,7 @@ mod tests {
         );
         let mut spline = asset(
             CurveInterpolation::CubicSpline,
-            vec![0.0, 0.0, 1.0, 1.0, 1.0, 0.0],
+            vec![0.0, 0.0, 3.0, 1.0, 1.0, 0.0],
         );
         let mut warnings = Vec::new();
         expand(&mut spline, &mut warnings);

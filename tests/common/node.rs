@@ -1,4 +1,4 @@
-//! Trials that need node.js and the packages of `tests/gltf/package.json`, which lie in the folder that `SINEW_NODE` names
+//! Trials that need node.js and the packages of `tests/node/package.json`, which lie in the folder that `SINEW_NODE` names
 //! (tests/run.sh makes one).
 
 use libtest_mimic::Failed;

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::rng::Rng;
+
 /// JSON and its one buffer.
 #[derive(Clone)]
 pub struct TinyGltf {
@@ -107,6 +109,24 @@ impl TinyGltf {
         let removed = parent.and_then(|p| p.remove(key));
         removed.unwrap_or_else(|| panic!("nothing at {pointer}"));
         self
+    }
+
+    /// Removes some values of the JSON, or replaces them with odd ones or by each other.
+    pub fn change_at_random(&mut self, rng: &mut Rng) {
+        for _ in 0..1 + rng.below(3) {
+            let mut all = Vec::new();
+            pointers(&self.json, String::new(), &mut all);
+            let place = all[1 + rng.below(all.len() - 1)].clone();
+            let other = all[rng.below(all.len())].clone();
+            let copy = self.json.pointer(&other).unwrap().clone();
+            let (parent, key) = place.rsplit_once('/').unwrap();
+            match (rng.below(4), self.json.pointer_mut(parent).unwrap()) {
+                (0, Value::Object(parent)) => _ = parent.remove(key),
+                (0, Value::Array(parent)) => _ = parent.remove(key.parse().unwrap()),
+                (1, _) => *self.json.pointer_mut(&place).unwrap() = copy,
+                _ => *self.json.pointer_mut(&place).unwrap() = odd_value(rng),
+            }
+        }
     }
 
     pub fn glb(&self) -> Vec<u8> {
@@ -244,4 +264,50 @@ pub fn glb(json: &[u8], bin: &[u8]) -> Vec<u8> {
     out.extend((12 + chunks.len() as u32).to_le_bytes());
     out.extend(chunks);
     out
+}
+
+/// Pointers to every value below, itself first.
+fn pointers(value: &Value, at: String, out: &mut Vec<String>) {
+    out.push(at.clone());
+    match value {
+        Value::Array(a) => {
+            for (i, v) in a.iter().enumerate() {
+                pointers(v, format!("{at}/{i}"), out);
+            }
+        }
+        Value::Object(o) => {
+            for (k, v) in o {
+                pointers(v, format!("{at}/{k}"), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn odd_value(rng: &mut Rng) -> Value {
+    let values = [
+        json!(null),
+        json!(-1),
+        json!(0),
+        json!(1),
+        json!(2),
+        json!(3),
+        json!(5),
+        json!(255),
+        json!(5121),
+        json!(5126),
+        json!(u32::MAX),
+        json!(u64::MAX),
+        json!(1e308),
+        json!(-0.5),
+        json!(true),
+        json!(""),
+        json!("VEC4"),
+        json!("../x"),
+        json!([]),
+        json!([0, 1]),
+        json!({}),
+        json!([[[]]]),
+    ];
+    values[rng.below(values.len())].clone()
 }

@@ -42,6 +42,11 @@ pub const FILE_CODES: &[Code] = &[
     row("REF_AXES", Warning, "", "a bone is rotated about its length in the bind pose: +X is not the axis that it bends about", REPOSE),
     row("REF_Y_TO_CHILD", Warning, "", "the +Y axis of a bone does not point to its child in the bind pose", REPOSE),
     row("REF_TPOSE_ARM", Warning, "", "an arm is not stretched along X in the bind pose", REPOSE),
+    row("REF_TPOSE_LEG", Warning, "", "a leg does not point straight down in the bind pose", REPOSE),
+    row("REF_FOOT", Warning, "", "a foot is not perpendicular to its leg in the bind pose, or its toes do not point along +Z", REPOSE),
+    row("REF_HAND", Warning, "", "a hand is not flat with its palm facing the ground in the bind pose", REPOSE),
+    row("REF_FINGER", Warning, "", "a finger is not stretched along X in the bind pose", REPOSE),
+    row("REF_THUMB", Warning, "", "a thumb is not level and halfway between X and Z in the bind pose", REPOSE),
     row("REF_UP", Warning, "", "the character does not stand upright in the bind pose", REPOSE),
     row("REF_FACING", Warning, "", "the character does not face +Z in the bind pose", REPOSE),
     // VRM: humanoid
@@ -103,6 +108,8 @@ pub const FILE_CODES: &[Code] = &[
     row("bone-not-joint", Warning, "", "the node of a human bone is not a joint: its rest pose is used as its bind pose", "make the node a joint of a skin"),
     row("hips-height", Warning, "", "the height of the hips is unknown in the clip or the model: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "the axes of bones differ from the extension's reference pose: a clip rotates these bones in the wrong direction", REPOSE),
+    row("humanoid-shared", Warning, "", "two humanoid skeletons of the file share nodes: a clip moves them as the first skeleton says", "give each humanoid skeleton its own nodes"),
+    row("humanoid-unmoved", Warning, "", "a clip of human bones moves none of the bones of a humanoid skeleton", "map the bones that the clip moves"),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `rest`"),
     // Conversion to UsdSkel

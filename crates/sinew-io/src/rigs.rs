@@ -33,8 +33,8 @@ pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> RigPla
     }
 }
 
-/// Makes the rig of a skeleton, placed as it is at the first time sample of its transforms. Messages name the rig by
-/// file and prim.
+/// Makes the rig of a skeleton, placed as it is at the first time sample of its transforms. The first pose of its own
+/// animation is its example pose. Messages name the rig by file and prim.
 ///
 /// # Errors
 /// The errors of [`Rig::new`], with the file's name.
@@ -43,7 +43,20 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
     let first = times.into_iter().min_by(f64::total_cmp);
     let place = placement(scene, skeleton, first.map_or(Time::Default, Time::At));
     let label = format!("{} <{}>", scene.file.display(), skeleton.path);
-    Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))
+    let rig =
+        Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))?;
+    let Some(animation) = skeleton.instance.animation() else {
+        return Ok(rig);
+    };
+    let first = animation.joint_times().min_by(f64::total_cmp);
+    let pose = skeleton
+        .instance
+        .joint_local_transforms(first.map_or(Time::Default, Time::At));
+    // A pose that cannot be read is reported where it is needed.
+    Ok(match pose {
+        Ok(pose) => rig.with_example(&pose),
+        Err(_) => rig,
+    })
 }
 
 /// Lists the blend shapes of all prims that are bound to a skeleton, as the tokens of `skel:blendShapes`, sorted, each

@@ -10,6 +10,7 @@
 
 mod camera;
 mod clip;
+mod clip_names;
 mod material;
 mod mesh;
 mod node;
@@ -26,6 +27,7 @@ use sinew::error::Warning;
 
 pub use camera::{AssetCamera, AssetLight, CameraProjection, LightKind};
 pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
+pub use clip_names::{FoundName, find_clip_name, unique_clip_name};
 pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};

@@ -28,24 +28,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod align;
 mod arms;
 mod bone;
 mod bone_map;
+mod choice;
 mod clip;
 mod conventions;
-mod guess;
+mod feet;
 mod humanoid;
+mod recognise;
 mod reference;
 mod retargeter;
 mod rig;
 mod root;
 mod same;
+mod spine;
+mod stance;
 mod trunk;
 
+pub use align::AlignedLimb;
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
-pub use humanoid::{Humanoid, Unrecognised};
+pub use feet::{LockedFeet, Sliding, lock_feet};
+pub use humanoid::{Humanoid, Unrecognised, UnsureBone};
+pub use recognise::anatomy::Conflict;
 pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
 pub use rig::{Rig, RigPlacement};

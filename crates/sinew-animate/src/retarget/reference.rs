@@ -1,62 +1,186 @@
-//! The reference poses that rotations are measured from, and the common space of the two rigs.
+//! The reference poses that rotations are measured from, in the common space of the two rigs.
 //!
 //! The common space is in metres, with Y up. The heading of a character in its stage is removed,
 //! because it has nothing to do with that of the other character.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
+use super::Rig;
 use super::bone_map::JointPair;
-use super::{RetargetPose, Rig};
-use sinew::math;
+use super::stance::Stance;
+use sinew::math::{self, Trs};
 
-/// A rig in the common space.
+/// A rig in the common space, in its reference pose.
+#[derive(Clone, Debug)]
 pub(super) struct Reference {
     pub common_from_world: DMat4,
-    /// skel_from_joint of the reference pose.
-    skel: Vec<DMat4>,
     /// common_from_skel.
     pub placed: DMat4,
+    /// Joint-local rest transforms. Those of root joints are in skeleton space.
+    pub rest: Vec<Trs>,
+    /// common_from_joint of the reference pose. Paired joints have the rotations of the stance, all
+    /// else is as at rest.
+    joints: Vec<DMat4>,
+    /// The rotations of `joints`.
+    turns: Vec<DQuat>,
+    /// common_from_joint of the rest pose.
+    at_rest: Vec<DMat4>,
+    hips: Option<usize>,
+}
+
+/// Joints whose heights tell where a character stands.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    pub hips: Option<usize>,
+    /// Feet and toes.
+    pub feet: Vec<usize>,
 }
 
 impl Reference {
-    pub fn new(rig: &Rig, pose: RetargetPose) -> Self {
+    /// The stance of a rig. `paired` tells for each joint whether it has a partner.
+    pub fn new(rig: &Rig, stance: &Stance, paired: &[bool], standing: &Standing) -> Self {
         let placement = rig.placement();
         let upright = turn_to_y(placement.up);
         let world = math::nearest_rotation(DMat3::from_mat4(placement.world_from_skel));
         let placed_turn = upright * world.unwrap_or_default();
-        // The heading is the rest of the rotation after the skeleton was set upright.
+        // The heading is the rest of the rotation after the skeleton was set upright. Transforms in
+        // world space have their heading from there.
         let skel_up = placed_turn.inverse() * DVec3::Y;
-        let heading = placed_turn * turn_to_y(skel_up).inverse();
+        let heading = match stance.skel_from_rest {
+            Some(_) => DQuat::IDENTITY,
+            None => placed_turn * turn_to_y(skel_up).inverse(),
+        };
         let common_from_world = DMat4::from_scale(DVec3::splat(placement.meters_per_unit))
             * DMat4::from_quat((heading.inverse() * upright).normalize());
-        let skel = match pose {
-            RetargetPose::Rest => rig.rest_skel(),
-            RetargetPose::Bind | RetargetPose::Align => rig.bind_skel(),
-        };
-        Self {
+        let placed = common_from_world * placement.world_from_skel;
+        let moved = stance.skel_from_rest.unwrap_or(DMat4::IDENTITY);
+        let mut rest = rig.rest().to_vec();
+        if stance.skel_from_rest.is_some() {
+            for (local, parent) in rest.iter_mut().zip(rig.parents()) {
+                if parent.is_none() {
+                    *local = Trs::from_matrix(&(moved * local.matrix()));
+                }
+            }
+        }
+        let mut out = Self {
             common_from_world,
-            skel: skel.to_vec(),
-            placed: common_from_world * placement.world_from_skel,
+            placed,
+            rest,
+            joints: Vec::with_capacity(rig.len()),
+            turns: Vec::with_capacity(rig.len()),
+            at_rest: rig
+                .rest_skel()
+                .iter()
+                .map(|m| placed * moved * *m)
+                .collect(),
+            hips: standing.hips,
+        };
+        let turn = math::nearest_rotation(DMat3::from_mat4(placed)).unwrap_or_default();
+        for (j, parent) in rig.parents().iter().enumerate() {
+            let (above, above_turn) = match parent {
+                Some(p) => (out.joints[*p], out.turns[*p]),
+                None => (placed, turn),
+            };
+            let mut local = out.rest[j];
+            if paired[j]
+                && let Some(wanted) =
+                    math::nearest_rotation(DMat3::from_mat4(placed) * stance.linear[j])
+            {
+                local.rotation = (above_turn.inverse() * wanted).normalize();
+            }
+            let joint = above * local.matrix();
+            out.turns.push(match rig.is_uniform() {
+                true => above_turn * local.rotation,
+                false => math::nearest_rotation(DMat3::from_mat4(joint))
+                    .unwrap_or(above_turn * local.rotation),
+            });
+            out.joints.push(joint);
+        }
+        out.stand(stance, standing);
+        out
+    }
+
+    /// Moves the reference pose up or down to where the character stands. Its legs may be bent at
+    /// rest, so that the hips of the rest pose are lower.
+    fn stand(&mut self, stance: &Stance, standing: &Standing) {
+        let Some(hips) = standing.hips else { return };
+        let y = |m: &DMat4| m.w_axis.y;
+        let lowest = |joints: &[DMat4]| {
+            let feet = standing.feet.iter().map(|f| y(&joints[*f]));
+            feet.min_by(f64::total_cmp)
+        };
+        let (Some(foot), Some(rest_foot)) = (lowest(&self.joints), lowest(&self.at_rest)) else {
+            self.raise(y(&self.at_rest[hips]) - y(&self.joints[hips]));
+            return;
+        };
+        let height = y(&self.joints[hips]) - foot;
+        let rest_height = y(&self.at_rest[hips]) - rest_foot;
+        let by_rest = y(&self.at_rest[hips]) - y(&self.joints[hips]);
+        if (height - rest_height).abs() <= 1e-3 * height.abs() {
+            self.raise(by_rest);
+            return;
+        }
+        let bound = stance.positions.as_ref().map(|at| {
+            let y = |joint: usize| self.placed.transform_point3(at[joint]).y;
+            let feet = standing.feet.iter().map(|f| y(*f));
+            (y(hips), feet.fold(f64::INFINITY, f64::min))
+        });
+        match bound {
+            Some((hips_at, foot)) if stands_on_origin(hips_at, foot) => {
+                self.raise(hips_at - y(&self.joints[hips]));
+            }
+            _ => self.raise(rest_foot - foot),
+        }
+    }
+
+    fn raise(&mut self, by: f64) {
+        if by.is_finite() {
+            self.joints.iter_mut().for_each(|m| m.w_axis.y += by);
         }
     }
 
     /// Turns the rig about the vertical axis.
     pub fn turn(&mut self, quarters: i32) {
-        let turn = DMat4::from_quat(quarter_turns(quarters));
-        self.common_from_world = turn * self.common_from_world;
-        self.placed = turn * self.placed;
+        let turn = quarter_turns(quarters);
+        let matrix = DMat4::from_quat(turn);
+        self.common_from_world = matrix * self.common_from_world;
+        self.placed = matrix * self.placed;
+        for m in self.joints.iter_mut().chain(&mut self.at_rest) {
+            *m = matrix * *m;
+        }
+        self.turns.iter_mut().for_each(|t| *t = turn * *t);
+    }
+
+    /// common_from_joint of all joints in the reference pose.
+    pub fn joints(&self) -> &[DMat4] {
+        &self.joints
     }
 
     /// The position of a joint in the reference pose, in the common space.
     pub fn position(&self, joint: usize) -> DVec3 {
-        (self.placed * self.skel[joint]).w_axis.truncate()
+        self.joints[joint].w_axis.truncate()
+    }
+
+    /// Where the motion of a root joint starts: its position at rest. The hips are as high as in
+    /// the reference pose.
+    pub fn root_position(&self, joint: usize) -> DVec3 {
+        let rest = self.at_rest[joint].w_axis.truncate();
+        match self.hips == Some(joint) {
+            true => rest.with_y(self.position(joint).y),
+            false => rest,
+        }
     }
 
     /// The rotation of a joint in the reference pose, in the common space.
     pub fn turn_of(&self, joint: usize) -> DQuat {
-        let m = DMat3::from_mat4(self.placed * self.skel[joint]);
-        math::nearest_rotation(m).unwrap_or_default()
+        self.turns[joint]
     }
+}
+
+/// Whether the origin of the world is on the ground, for the heights of hips and feet. Ankles and
+/// heels are a little above the ground; a character on a table is further above the origin.
+pub(super) fn stands_on_origin(hips: f64, foot: f64) -> bool {
+    foot.abs() <= 0.35 * (hips - foot)
 }
 
 /// The shortest rotation from an up direction to Y; exactly the identity if it already is Y.
@@ -67,7 +191,8 @@ fn turn_to_y(up: DVec3) -> DQuat {
     }
 }
 
-fn quarter_turns(quarters: i32) -> DQuat {
+/// A rotation about the vertical axis.
+pub(super) fn quarter_turns(quarters: i32) -> DQuat {
     DQuat::from_rotation_y(f64::from(quarters) * std::f64::consts::FRAC_PI_2)
 }
 
@@ -98,51 +223,6 @@ pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]
     }
     let quarters = cross.atan2(dot) / std::f64::consts::FRAC_PI_2;
     (quarters.round() as i32).rem_euclid(4)
-}
-
-/// The rotation of the target's reference at each pair that makes its limbs point in the same
-/// direction as the source's. It is the shortest rotation, so the roll of a bone stays. A limb
-/// points to the nearest paired joint below it, a hand to its middle finger or its first one. If
-/// human bones are not known, every joint with one paired joint below it counts as a limb. Other
-/// joints below a limb, such as the last joint of a finger, rotate with it. Feet are not rotated.
-pub(super) fn alignment(
-    (source, source_rig): (&Reference, &Rig),
-    (target, target_rig): (&Reference, &Rig),
-    pairs: &[JointPair],
-) -> Vec<DQuat> {
-    let above: Vec<Option<usize>> = pairs
-        .iter()
-        .map(|p| pair_above(target_rig, pairs, p))
-        .collect();
-    let mut turns: Vec<DQuat> = Vec::with_capacity(pairs.len());
-    for (i, pair) in pairs.iter().enumerate() {
-        let below: Vec<&JointPair> = (0..pairs.len())
-            .filter(|j| above[*j] == Some(i))
-            .map(|j| &pairs[j])
-            // Only joints that are below this one on both sides.
-            .filter(|p| source_rig.chain(p.source).any(|j| j == pair.source))
-            .collect();
-        let is_limb = pair.bone.map_or(below.len() == 1, super::Bone::is_limb);
-        let is_middle = |p: &&&JointPair| {
-            use super::Bone::{LeftMiddleProximal, RightMiddleProximal};
-            matches!(p.bone, Some(LeftMiddleProximal | RightMiddleProximal))
-        };
-        let tip = below.iter().find(is_middle).or(below.first());
-        let direction = tip.filter(|_| is_limb).and_then(|tip| {
-            let from =
-                (target.position(tip.target) - target.position(pair.target)).try_normalize()?;
-            let to =
-                (source.position(tip.source) - source.position(pair.source)).try_normalize()?;
-            Some(DQuat::from_rotation_arc(from, to))
-        });
-        let inherits = pair.bone.is_none_or(super::Bone::is_limb);
-        turns.push(match (direction, above[i]) {
-            (Some(turn), _) => turn,
-            (None, Some(above)) if inherits => turns[above],
-            _ => DQuat::IDENTITY,
-        });
-    }
-    turns
 }
 
 /// The nearest paired joint above a pair's target; pairs are in the order of the target's joints.

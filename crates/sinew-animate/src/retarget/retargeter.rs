@@ -2,9 +2,10 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
+use super::align::{AlignedLimb, Alignment};
 use super::arms::{Arm, arms};
-use super::reference::{self, Reference};
-use super::root::{height_ratio, root_pairs};
+use super::choice::choose;
+use super::root::{height_ratio, root_pairs, with_root_bone};
 use super::same::{Same, same_joints};
 use super::trunk::Trunk;
 use super::{BoneMap, Rig};
@@ -13,15 +14,24 @@ use sinew::error::Warning;
 use sinew::math::{self, Trs};
 
 /// The reference pose that rotations are measured from.
+///
+/// The bind transforms may be in skeleton space, in world space or in another space that is rotated
+/// against these. Every pose but [`RetargetPose::Rest`] finds out which, and
+/// [`Retargeter::warnings`] tells if the evidence is not clear.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetargetPose {
-    /// The bind poses of both rigs.
+    /// The bind pose or the rest pose of each rig, whichever fits the other rig better. The limbs
+    /// of the target are then rotated to point in the same direction as the source's, if they are
+    /// known human bones. So a rig in an A-pose follows one in a T-pose.
     #[default]
+    Auto,
+    /// The bind poses of both rigs.
     Bind,
-    /// The rest poses of both rigs.
+    /// The rest poses of both rigs, as they are.
     Rest,
     /// The bind poses, after the limbs of the target are rotated to point in the same direction as
-    /// the source's. Use it if one rig is in an A-pose and the other one in a T-pose.
+    /// the source's. Joints that are no known human bones count as limbs if they have one paired
+    /// joint below them.
     Align,
 }
 
@@ -37,8 +47,9 @@ pub struct RetargetOptions {
     /// the ratio of the heights of the hips.
     pub no_scale: bool,
     /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If
-    /// it is above the hips, the translation of the hips is transferred too. `None` for the hips
-    /// and the paired joints above them.
+    /// it is above the hips, the translation of the hips is transferred too. It does not have to be
+    /// in a pair then: the target's joint of this name above the hips follows it, or else the
+    /// topmost one. `None` for the hips and the paired joints above them.
     pub root_bone: Option<String>,
     /// Angle in degrees by which the arms are opened to the sides, away from the body. A negative
     /// angle closes them.
@@ -75,7 +86,8 @@ struct Root {
 ///   whatever the joint axes are. Local rotations follow from these, parents first. Joints without
 ///   a pair keep their local rest transform.
 /// - **The root.** Its position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio of the
-///   heights of the hips.
+///   heights of the hips. If the legs are bent at rest, the hips are raised to where they are in
+///   the reference pose.
 /// - **Other translations, and scales.** They are those of the target's rest pose. Only joints that
 ///   have the same position, axes and parent on both sides follow the translation and scale of the
 ///   source, so the clips of a character play on it unchanged.
@@ -122,6 +134,8 @@ pub struct Retargeter {
     root_scale: f64,
     in_place: bool,
     trunk: Option<Trunk>,
+    poses: [RetargetPose; 2],
+    aligned: Vec<AlignedLimb>,
     warnings: Vec<Warning>,
     // Scratch: common_from_joint and its turn.
     source_common: Vec<DMat4>,
@@ -146,13 +160,13 @@ impl Retargeter {
         options: &RetargetOptions,
     ) -> Result<Self> {
         let pairs = map.resolve(source, target)?;
-        let mut warnings = Vec::new();
-        let mut from = Reference::new(source, options.pose);
-        let to = Reference::new(target, options.pose);
-        let quarters = reference::facing(&from, &to, &pairs);
-        from.turn(quarters);
-        if quarters != 0 {
-            let degrees = [0, 90, 180, -90][quarters as usize];
+        let pairs = with_root_bone(pairs, source, target, options.root_bone.as_deref());
+        let choice = choose(source, target, &pairs, options.pose);
+        let mut warnings = choice.warnings([source, target]);
+        let poses = choice.poses();
+        let (from, to) = (choice.from, choice.to);
+        if choice.quarters != 0 {
+            let degrees = [0, 90, 180, -90][choice.quarters as usize];
             let message = format!(
                 "faces another direction than {}: its motion is rotated by {degrees} degrees about the vertical axis",
                 target.label()
@@ -163,10 +177,14 @@ impl Retargeter {
             let message = "rest transforms have shear, which an animation cannot express: the shear is dropped";
             warnings.push(Warning::new("retarget-shear", target.label(), message));
         }
-        let aligned = match options.pose {
-            RetargetPose::Align => reference::alignment((&from, source), (&to, target), &pairs),
-            RetargetPose::Bind | RetargetPose::Rest => vec![DQuat::IDENTITY; pairs.len()],
+        let alignment = match options.pose {
+            RetargetPose::Auto | RetargetPose::Align => {
+                let only_human = options.pose == RetargetPose::Auto;
+                Alignment::new((&from, source), (&to, target), &pairs, only_human)
+            }
+            RetargetPose::Bind | RetargetPose::Rest => Alignment::none(&pairs),
         };
+        warnings.extend(alignment.warning(source, target));
         if math::try_inverse(to.placed).is_none() {
             return Err(Error::NoInverse {
                 rig: target.label().to_owned(),
@@ -183,27 +201,29 @@ impl Retargeter {
                 &mut warnings,
             ),
         };
-        let rest_at = |reference: &Reference, rig: &Rig, joint: usize| {
-            (reference.placed * rig.rest_skel()[joint])
-                .w_axis
-                .truncate()
+        let trunk = match options.pose {
+            RetargetPose::Auto => Trunk::find((source, &from), (target, &to), &pairs),
+            _ => {
+                let auto = choose(source, target, &pairs, RetargetPose::Auto);
+                Trunk::find((source, &auto.from), (target, &auto.to), &pairs)
+            }
         };
         let same = same_joints((source, &from), (target, &to), &pairs);
         let mut joints: Vec<Joint> = Vec::with_capacity(pairs.len());
         for (i, pair) in pairs.iter().enumerate() {
-            let turned = aligned[i] * to.turn_of(pair.target);
+            let turned = alignment.turns[i] * to.turn_of(pair.target);
             joints.push(Joint {
                 same: same[i].clone(),
                 source: pair.source,
                 after: from.turn_of(pair.source).inverse() * turned,
                 arm: None,
                 root: roots.contains(&i).then(|| Root {
-                    source_rest: rest_at(&from, source, pair.source),
-                    target_rest: rest_at(&to, target, pair.target),
+                    source_rest: from.root_position(pair.source),
+                    target_rest: to.root_position(pair.target),
                 }),
             });
         }
-        let arms = arms((target, &to), &pairs, &aligned, options.arm_space)?;
+        let arms = arms((target, &to), &pairs, &alignment.turns, options.arm_space)?;
         for (i, arm) in arms.iter().enumerate() {
             for pair in &arm.pairs {
                 joints[*pair].arm = Some(i);
@@ -216,7 +236,7 @@ impl Retargeter {
         Ok(Self {
             source_parents: source.parents().to_vec(),
             target_parents: target.parents().to_vec(),
-            target_rest: target.rest().to_vec(),
+            target_rest: to.rest.clone(),
             target_is_uniform: target.is_uniform(),
             joints,
             joint_of,
@@ -227,7 +247,9 @@ impl Retargeter {
             common_from_target: to.placed,
             root_scale,
             in_place: options.in_place,
-            trunk: Trunk::find((source, &from), (target, &to), &pairs),
+            trunk,
+            poses,
+            aligned: alignment.limbs,
             warnings,
             source_common: vec![DMat4::IDENTITY; source.len()],
             source_turns: vec![DQuat::IDENTITY; source.len()],
@@ -254,6 +276,19 @@ impl Retargeter {
     pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
         let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
         self.warnings.extend(warning);
+    }
+
+    /// The poses of source and target that rotations are measured from: [`RetargetPose::Bind`] or
+    /// [`RetargetPose::Rest`].
+    #[must_use]
+    pub fn reference_poses(&self) -> [RetargetPose; 2] {
+        self.poses
+    }
+
+    /// The limbs of the target that were turned in its reference pose to point as the source's do.
+    #[must_use]
+    pub fn aligned(&self) -> &[AlignedLimb] {
+        &self.aligned
     }
 
     /// The factor of the root's motion, with both sides in metres.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use glam::{DMat3, DMat4, DQuat, DVec3};
+use glam::{DMat4, DVec3};
 
+use super::stance;
 use sinew::error::Invalid;
-use sinew::math::{self, Trs};
+use sinew::math::Trs;
 use sinew::skel::Skeleton;
 use sinew::skel::utils::{compute_joint_local_transforms, concat_joint_transforms};
 
@@ -43,8 +44,12 @@ pub struct Rig {
     rest: Vec<Trs>,
     /// skel_from_joint.
     rest_skel: Vec<DMat4>,
-    /// skel_from_joint at bind time.
+    /// In the space of the file.
+    bind: Vec<DMat4>,
+    /// Rotated to skeleton space.
     bind_skel: Vec<DMat4>,
+    /// skel_from_joint of a pose of an animation.
+    example: Option<Vec<DMat4>>,
     placement: RigPlacement,
     is_uniform: bool,
     is_sheared: bool,
@@ -52,18 +57,12 @@ pub struct Rig {
     index: HashMap<String, (usize, usize)>,
 }
 
-/// Two rotations are the same if the cosine of half the angle between them is larger. The angle is
-/// 1e-4 rad.
-const SAME_TURN: f64 = 1.0 - 1.25e-9;
-
 impl Rig {
     /// Makes a rig from a skeleton. `label` is its name in messages. The names of the joints are
     /// the skeleton's jointNames or, without them, the last parts of the joint paths.
     ///
-    /// The bind transforms may be in another space than the rest pose. If more than half of the
-    /// joints have the same rotation between the two, this rotation is applied to all bind
-    /// transforms. If the skeleton has no rest transforms, the bind pose is used as the rest pose,
-    /// and the other way round.
+    /// If the skeleton has no rest transforms, the bind pose is used as the rest pose, and the other
+    /// way round.
     ///
     /// # Errors
     /// [`Invalid`] if the skeleton has neither rest nor bind transforms.
@@ -92,8 +91,8 @@ impl Rig {
             (None, Err(e)) => return Err(e.clone()),
         };
         let rest_skel = concat_joint_transforms(topology, &rest_local, None).map_err(wrong)?;
-        let bind_skel = match bind {
-            Ok(bind) => in_skeleton_space(bind, &rest_skel),
+        let bind = match bind {
+            Ok(bind) => bind.to_vec(),
             Err(_) => rest_skel.clone(),
         };
         let names = match skeleton.joint_names() {
@@ -113,7 +112,7 @@ impl Rig {
                 .fold(0.0, f64::max);
             !trs.matrix().abs_diff_eq(*m, 1e-6 * size)
         });
-        Ok(Self {
+        let mut rig = Self {
             label: label.into(),
             index: index(joints, &names),
             joints: joints.to_vec(),
@@ -121,11 +120,15 @@ impl Rig {
             parents: topology.parents().collect(),
             rest_skel,
             rest,
-            bind_skel,
+            bind,
+            bind_skel: Vec::new(),
+            example: None,
             placement,
             is_uniform,
             is_sheared,
-        })
+        };
+        rig.bind_skel = stance::bind_near_rest(&rig);
+        Ok(rig)
     }
 
     /// The name of the rig in messages.
@@ -176,10 +179,39 @@ impl Rig {
         &self.rest_skel
     }
 
-    /// skel_from_joint in the bind pose.
+    /// The bind transforms as they are in the file: in skeleton space, in world space or in another
+    /// space.
+    #[must_use]
+    pub fn bind(&self) -> &[DMat4] {
+        &self.bind
+    }
+
+    /// The bind transforms, rotated into the space that brings them nearest to the rest pose.
     #[must_use]
     pub fn bind_skel(&self) -> &[DMat4] {
         &self.bind_skel
+    }
+
+    /// Sets a pose of an animation of this skeleton, as joint-local transforms. It is evidence for
+    /// where rest transforms in world space belong. A pose with another number of joints is
+    /// ignored.
+    #[must_use]
+    pub fn with_example(mut self, pose: &[DMat4]) -> Self {
+        self.example = (pose.len() == self.len()).then(|| self.in_skeleton_space(pose));
+        self
+    }
+
+    /// skel_from_joint of the example pose.
+    pub(super) fn example(&self) -> Option<&[DMat4]> {
+        self.example.as_deref()
+    }
+
+    fn in_skeleton_space(&self, local: &[DMat4]) -> Vec<DMat4> {
+        let mut out: Vec<DMat4> = Vec::with_capacity(local.len());
+        for (local, parent) in local.iter().zip(&self.parents) {
+            out.push(parent.map_or(*local, |p| out[p] * *local));
+        }
+        out
     }
 
     /// The placement of the skeleton in its world.
@@ -256,33 +288,4 @@ fn index(joints: &[String], names: &[String]) -> HashMap<String, (usize, usize)>
         }
     }
     out
-}
-
-fn in_skeleton_space(bind: &[DMat4], rest_skel: &[DMat4]) -> Vec<DMat4> {
-    let turn = |m: &DMat4| math::nearest_rotation(DMat3::from_mat4(*m));
-    let mut turns: Vec<(DQuat, usize)> = Vec::new();
-    for (b, r) in bind.iter().zip(rest_skel) {
-        let (Some(b), Some(r)) = (turn(b), turn(r)) else {
-            continue;
-        };
-        let turn = r * b.inverse();
-        match turns
-            .iter()
-            .position(|(t, _)| t.dot(turn).abs() > SAME_TURN)
-        {
-            Some(known) => turns[known].1 += 1,
-            // With so many candidates no rotation has a majority.
-            None if turns.len() < 64 => turns.push((turn, 1)),
-            None => {}
-        }
-    }
-    let majority = turns.iter().find(|(_, votes)| votes * 2 > bind.len());
-    match majority {
-        // A rotation that is the identity except for rounding is not applied.
-        Some((turn, _)) if turn.w.abs() <= SAME_TURN => {
-            let turn = DMat4::from_quat(*turn);
-            bind.iter().map(|b| turn * *b).collect()
-        }
-        _ => bind.to_vec(),
-    }
 }

@@ -3,10 +3,44 @@
 use glam::{DMat4, DVec3};
 
 use super::bone_map::{JointPair, MOST_NAMES};
-use super::reference::{Reference, pair_above};
+use super::reference::{Reference, pair_above, stands_on_origin};
 use super::{Bone, Rig};
 use crate::error::{Error, Result};
 use sinew::error::{Warning, first_few};
+
+/// Adds a pair for the root bone that was asked for, if it is above the hips of the source and in no
+/// pair: with the target's joint of the same name above its hips, or else with the topmost joint
+/// there. Rigs of different naming conventions have such joints in no pair, because a root is no
+/// human bone.
+pub(super) fn with_root_bone(
+    mut pairs: Vec<JointPair>,
+    source: &Rig,
+    target: &Rig,
+    asked: Option<&str>,
+) -> Vec<JointPair> {
+    let hips = pairs.iter().find(|p| p.bone == Some(Bone::Hips)).copied();
+    let (Some(name), Some(hips)) = (asked, hips) else {
+        return pairs;
+    };
+    let is_above = |joint: &usize| source.chain(hips.source).skip(1).any(|j| j == *joint);
+    let is_free = |joint: &usize| pairs.iter().all(|p| p.source != *joint);
+    let root = source.find(name).ok().filter(is_above).filter(is_free);
+    let above = target.chain(hips.target).skip(1);
+    let above: Vec<usize> = above
+        .filter(|j| pairs.iter().all(|p| p.target != *j))
+        .collect();
+    let same = above.iter().find(|j| target.find(name) == Ok(**j));
+    if let (Some(source), Some(target)) = (root, same.or(above.last())) {
+        let pair = JointPair {
+            source,
+            target: *target,
+            bone: None,
+        };
+        let at = pairs.partition_point(|p| p.target < pair.target);
+        pairs.insert(at, pair);
+    }
+    pairs
+}
 
 /// The pairs whose translation is transferred: the one that was asked for, or else the hips and the
 /// pairs above them, or the topmost pair if there are no hips.
@@ -47,7 +81,7 @@ pub(super) fn root_pairs(
     })
 }
 
-/// Heights of joints at rest, in metres.
+/// Heights of joints in the reference pose, in metres.
 struct Heights {
     hips: f64,
     /// The lowest of the paired feet and toes, if they are known. Toes matter because ankles may be
@@ -58,11 +92,10 @@ struct Heights {
 }
 
 impl Heights {
-    /// Whether the origin of the world is on the ground. Ankles and heels are a little above the
-    /// ground; a character on a table is further above the origin.
+    /// Whether the origin of the world is on the ground.
     fn stand_on_origin(&self) -> bool {
         match self.foot {
-            Some(foot) => foot.abs() <= 0.35 * (self.hips - foot),
+            Some(foot) => stands_on_origin(self.hips, foot),
             None => self.hips > 0.05 * (self.highest - self.lowest),
         }
     }
@@ -88,10 +121,10 @@ pub(super) fn height_ratio(
         .into_iter()
         .filter_map(find)
         .collect();
-    let heights = |rig: &Rig, reference: &Reference, joint: &dyn Fn(&JointPair) -> usize| {
-        let y = |m: &DMat4| (reference.placed * *m).w_axis.y;
-        let of = |pair: usize| y(&rig.rest_skel()[joint(&pairs[pair])]);
-        let all = rig.rest_skel().iter().map(y);
+    let heights = |reference: &Reference, joint: &dyn Fn(&JointPair) -> usize| {
+        let y = |m: &DMat4| m.w_axis.y;
+        let of = |pair: usize| y(&reference.joints()[joint(&pairs[pair])]);
+        let all = reference.joints().iter().map(y);
         Heights {
             hips: of(hips),
             foot: feet.iter().map(|f| of(*f)).min_by(f64::total_cmp),
@@ -99,8 +132,8 @@ pub(super) fn height_ratio(
             highest: all.fold(f64::NEG_INFINITY, f64::max),
         }
     };
-    let s = heights(source, from, &|p| p.source);
-    let t = heights(target, to, &|p| p.target);
+    let s = heights(from, &|p| p.source);
+    let t = heights(to, &|p| p.target);
     let ratio = if s.stand_on_origin() && t.stand_on_origin() {
         t.hips / s.hips
     } else {

@@ -76,7 +76,7 @@ pub(super) fn same_joints(
     };
     let same = |pair: &JointPair| {
         is_same(pair).then(|| Same {
-            source_rest: source.rest()[pair.source],
+            source_rest: from.rest[pair.source],
             units,
             at_rest,
         })

@@ -22,7 +22,7 @@ pub(super) struct Trunk {
 
 impl Trunk {
     /// The trunks of two rigs; `None` if the bones are not known, or if the trunks point in
-    /// different directions at rest.
+    /// different directions in the reference poses.
     pub fn find(
         (source, from): (&Rig, &Reference),
         (target, to): (&Rig, &Reference),
@@ -42,13 +42,7 @@ impl Trunk {
             source: source.label().to_owned(),
             target: target.label().to_owned(),
         };
-        let rest = |rig: &Rig, reference: &Reference| -> Vec<DMat4> {
-            rig.rest_skel()
-                .iter()
-                .map(|m| reference.placed * *m)
-                .collect()
-        };
-        let apart = trunk.apart(&rest(source, from), &rest(target, to))?;
+        let apart = trunk.apart(from.joints(), to.joints())?;
         (apart <= MOST_APART).then_some(trunk)
     }
 
@@ -72,8 +66,8 @@ impl Trunk {
         let median = *apart.get(apart.len() / 2)?;
         (median > MOST_APART).then(|| {
             let message = format!(
-                "its trunk is rotated by {median:.0} degrees from that of {}, although both have the same direction at rest: the \
-                 bind transforms of one rig are in another space than its rest transforms; use the reference pose rest",
+                "its trunk is rotated by {median:.0} degrees from that of {}, although both can have the same direction: the bind \
+                 or rest transforms of one rig are in another space; use the reference pose auto or rest",
                 self.source
             );
             Warning::new("retarget-lying", &self.target, message)

@@ -38,10 +38,11 @@ pub struct Args {
     /// OUT.bin and OUT_textures beside it.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
-    /// Clip to convert, or several clips that play together (A+B). `all` writes every clip and
-    /// binds the skeletons to the first; it never means a clip of the name "all".
-    #[arg(long, value_name = "NAME|all", default_value = "all")]
-    clip: String,
+    /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
+    /// fits; A+B are two clips that play together. Without this every clip is written, and the
+    /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
     /// Write the composed stage as one layer, without references, sublayers and variants.
     #[arg(long)]
     flatten: bool,
@@ -108,9 +109,9 @@ struct ClipReport {
 }
 
 pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
-    let choice = match args.clip.as_str() {
-        "all" => ClipChoice::All,
-        name => ClipChoice::Named(name.to_owned()),
+    let choice = match &args.clip {
+        Some(name) => ClipChoice::Named(name.clone()),
+        None => ClipChoice::All,
     };
     if matches!(sinew_io::extension(&args.output).as_str(), "glb" | "gltf") {
         if args.flatten {
@@ -127,7 +128,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let options = args.compose.options(choice)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    let mut file = sinew_io::open_with(&args.input, &options)?;
+    let mut file = sinew_io::open_with(&args.input, &options).map_err(with_advice)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(&args.output)?;
@@ -139,6 +140,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
     } else {
         file.author_variants()?;
+        file.author_chosen_clip()?;
         warnings.extend(file.save_as(&args.output)?);
     }
     drop(progress);
@@ -152,6 +154,17 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// The library's error, with advice about the options of this command, which the library does not
+/// know.
+fn with_advice(error: sinew_io::Error) -> Error {
+    match &error {
+        sinew_io::Error::NoSuchClip { asked, .. } if asked == "all" => {
+            Error::Message(format!("{error}; without --clip every clip is converted"))
+        }
+        _ => error.into(),
+    }
 }
 
 fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {

@@ -257,7 +257,9 @@ impl<'a> Found<'a> {
 
 /// Warns of nodes that no scene has, and of things that no node shows.
 fn warn_of_unshown(document: &Document, asset: &Asset) {
-    let mut is_shown = vec![asset.scenes.is_empty(); asset.nodes.len()];
+    // Scenes without any nodes show everything.
+    let shows_all = asset.scenes.iter().all(|s| s.roots.is_empty());
+    let mut is_shown = vec![shows_all; asset.nodes.len()];
     let mut open: Vec<usize> = asset
         .scenes
         .iter()

@@ -24,7 +24,7 @@ pub struct Issue {
 
 /// All issues of a file, errors first.
 pub fn issues(file: &Path) -> Result<Vec<Issue>, Failed> {
-    static WORKERS: Workers = Workers::new("tests/gltf/validate.mjs");
+    static WORKERS: Workers = Workers::new("tests/node/validate.mjs");
     let mut answer = ask(&WORKERS, &json!({ "file": file }))?;
     let mut issues: Vec<Issue> = serde_json::from_value(answer["issues"].take())?;
     issues.sort_by_key(|i| i.severity != "error");
@@ -60,7 +60,7 @@ pub fn three(
     clip: Option<usize>,
     moments: &[Moment],
 ) -> Result<Vec<Shown>, Failed> {
-    static WORKERS: Workers = Workers::new("tests/gltf/evaluate.mjs");
+    static WORKERS: Workers = Workers::new("tests/node/evaluate.mjs");
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("points");
     let times: Vec<f64> = moments.iter().map(|m| m.seconds).collect();
@@ -107,7 +107,7 @@ pub fn blender(
     clip: Option<&str>,
     seconds: &[f64],
 ) -> Result<Vec<MeshNode>, Failed> {
-    static WORKERS: Workers = Workers::new("tests/gltf/blender.py");
+    static WORKERS: Workers = Workers::new("tests/node/blender.py");
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("points");
     let request = json!({ "file": file, "clip": clip, "times": seconds, "out": out });

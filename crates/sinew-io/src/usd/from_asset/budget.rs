@@ -114,6 +114,7 @@ pub(super) fn is_finite(value: &Value) -> bool {
         V::Float(v) => v.is_finite(),
         V::FloatArray(v) => floats(v),
         V::Vec2fArray(v) => floats(v),
+        V::Vec2f(v) => floats(&[*v]),
         V::Vec3f(v) => floats(&[*v]),
         V::Vec3fArray(v) => floats(v),
         V::Vec3hArray(v) => v.as_flattened().iter().all(|x| x.is_finite()),

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::{DQuat, DVec3, Vec3};
+use sinew_layer::Value;
 use sinew_layer::value::Dictionary;
 
 use super::ChosenClip;
@@ -14,6 +15,7 @@ use super::layer::PrimId;
 use super::stage::Builder;
 use super::time::Rate;
 use crate::error::Result;
+use crate::usd::clips::MADE_FOR;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{
@@ -250,7 +252,17 @@ impl Builder<'_> {
                     continue;
                 };
                 let path = self.layer.path(prim).as_str().to_owned();
-                written.push((self.clips[clip].name.clone(), path));
+                let name = self.clips[clip].name.clone();
+                // By these a reader of the layer finds the clip, and the Skeleton that it is for.
+                if !name.is_empty() && self.layer.name(prim) != name {
+                    let display = Value::string(name.as_str());
+                    self.layer.metadata(prim, "displayName", display);
+                }
+                if skeletons.len() > 1 {
+                    let target = self.layer.path(*skeleton).clone();
+                    self.layer.relationship(prim, MADE_FOR, vec![target])?;
+                }
+                written.push((name, path));
                 if self.bound == Some(clip) {
                     source = Some(prim);
                 }

@@ -156,7 +156,7 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// What the scene with these roots shows; everything where it has none.
+    /// What the scene with these roots shows; everything where no scene has any.
     ///
     /// # Errors
     /// More levels than [`MAX_DEPTH`].
@@ -167,10 +167,11 @@ impl Hierarchy {
         let mut depths = vec![0; asset.nodes.len()];
         let mut is_live = vec![false; asset.nodes.len()];
         let roots: HashSet<usize> = roots.iter().copied().collect();
+        let shows_all = roots.is_empty() && asset.scenes.iter().all(|s| s.roots.is_empty());
         let all = |i: &usize| asset.nodes[*i].parent.is_none();
         let mut open: Vec<(usize, usize, bool)> = (0..asset.nodes.len())
             .filter(all)
-            .map(|i| (i, 0, roots.is_empty() || roots.contains(&i)))
+            .map(|i| (i, 0, shows_all || roots.contains(&i)))
             .rev()
             .collect();
         while let Some((node, depth, live)) = open.pop() {

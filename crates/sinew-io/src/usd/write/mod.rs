@@ -11,6 +11,7 @@ pub(crate) mod flatten;
 pub(crate) mod instances;
 pub(crate) mod package;
 pub(crate) mod save;
+pub(crate) mod sequence;
 pub(crate) mod sockets;
 mod unbind;
 pub(crate) mod value_clips;

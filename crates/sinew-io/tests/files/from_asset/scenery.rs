@@ -1,9 +1,11 @@
 //! Cameras, lights, sockets, instances, scenes, names, extras and layered materials of glTF, as usd-core
 //! computes them from the converted file.
 
+use std::panic::catch_unwind;
 use std::path::Path;
 
 use common::python;
+use common::rng::Rng;
 use common::scenery::{SOCKET_OFFSET, scenery};
 use common::trials::Trial;
 use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
@@ -24,6 +26,8 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("sinew::scenery_is_warned_of_once", warned),
         Trial::test("sinew::a_camera_alone_is_no_skeleton", camera_alone),
+        Trial::test("sinew::an_empty_scene_shows_nothing", empty_scene),
+        Trial::test("sinew::changed_scenery_is_converted_or_refused", changed),
     ];
     for extension in ["usda", "usdc"] {
         let name = format!("usd_core::scenery::{extension}");
@@ -33,6 +37,7 @@ pub fn trials() -> Vec<Trial> {
     }
     let name = "usd_core::sockets_follow_another_animation";
     trials.push(python::trial(name, moved));
+    trials.push(python::trial("usd_core::layered_materials", layered));
     trials
 }
 
@@ -128,6 +133,136 @@ fn judged(python: &str, extension: &str) -> Outcome {
         (&json!(false), &json!("Xform"))
     );
     assert_eq!(other["name"], "Second scene");
+    Ok(())
+}
+
+/// An empty scene shows nothing, where another scene has the nodes.
+fn empty_scene() -> Outcome {
+    let mut file = scenery();
+    file.json["scenes"] = json!([{ "name": "Empty" }, { "nodes": [0] }]);
+    let asset = gltf::read_bytes(&file.glb(), Path::new("scenes.glb"))?;
+    let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    let origin = converted.origin().ok_or("an origin")?;
+    assert!(origin.skeletons.is_empty());
+    let codes: Vec<_> = origin.warnings.iter().map(|w| w.code).collect();
+    assert!(codes.contains(&"scenes-inactive"), "{codes:?}");
+    Ok(())
+}
+
+/// Files changed at random: what is read is converted or refused, and either way without a panic.
+fn changed() -> Outcome {
+    let mut converted = 0;
+    for seed in 0..3000 {
+        let mut file = scenery();
+        file.change_at_random(&mut Rng::new(seed));
+        let Ok(asset) = gltf::read_bytes(&file.glb(), Path::new("random.glb")) else {
+            continue;
+        };
+        let result = catch_unwind(|| UsdFile::from_asset(&asset, &OpenOptions::default()).is_ok());
+        let is_converted = result.map_err(|_| format!("seed {seed}: {}", file.json))?;
+        converted += usize::from(is_converted);
+    }
+    // Else the loop would test nothing.
+    assert!(converted > 200, "{converted} were converted");
+    Ok(())
+}
+
+/// Inputs of the surface that the glass becomes with another material in its place.
+fn surface(python: &str, material: Value) -> Result<(Value, Vec<&'static str>), Failed> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("scenery.usda");
+    let mut file = scenery();
+    file.json["materials"][2] = material;
+    file.json["materials"][2]["name"] = json!("Glass");
+    let asset = gltf::read_bytes(&file.glb(), Path::new("scenery.glb"))?;
+    let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+    file.save_as(&out)?;
+    let found = ask(python, "scenery.py", &out, &[0.0])?;
+    assert_eq!(found["findings"], json!([]));
+    let warnings = file.origin().ok_or("an origin")?.warnings.iter();
+    let codes = warnings
+        .map(|w| w.code)
+        .filter(|c| c.starts_with("material-"));
+    let mut prims = found["prims"].clone();
+    let path = |name: &str| format!("/scenery/Materials/Glass/{name}");
+    let mut inputs = prims[path("Surface")]["inputs"].take();
+    inputs["transmission"] = prims[path("Transmission")]["inputs"].take();
+    inputs["base"] = prims[path("BaseColor")]["inputs"].take();
+    Ok((inputs, codes.collect()))
+}
+
+/// Reflections and transmission in every combination that UsdPreviewSurface treats differently.
+fn layered(python: &str) -> Outcome {
+    let extension = |name: &str, value: Value| json!({ format!("KHR_materials_{name}"): value });
+    let texture = json!({ "index": 0 });
+    // Grey reflections are an index of refraction, beside metal too: half of 4% are 2%.
+    let (found, codes) = surface(
+        python,
+        json!({ "pbrMetallicRoughness": { "metallicFactor": 1 },
+                "extensions": extension("specular", json!({ "specularFactor": 0.5 })) }),
+    )?;
+    let ior = found["ior"].as_f64().ok_or("an index")?;
+    let reflected = ((ior - 1.0) / (ior + 1.0)).powi(2);
+    assert!((reflected - 0.02).abs() < 1e-6, "{found}");
+    assert_eq!((codes, &found["specularColor"]), (vec![], &Value::Null));
+    // Colours of them beside metal have no place.
+    let (found, codes) = surface(
+        python,
+        json!({ "extensions": extension("specular", json!({ "specularColorFactor": [1, 0, 0] })) }),
+    )?;
+    assert_eq!(
+        (codes, &found["specularColor"]),
+        (vec!["material-specular"], &Value::Null)
+    );
+    // Metal lets no light through.
+    let half = || extension("transmission", json!({ "transmissionFactor": 0.5 }));
+    let (found, codes) = surface(python, json!({ "extensions": half() }))?;
+    assert_eq!((codes, &found["opacity"]), (vec![], &Value::Null));
+    // Alpha and transmission multiply.
+    let base = json!({ "metallicFactor": 0, "baseColorFactor": [1, 1, 1, 0.5] });
+    let (found, codes) = surface(
+        python,
+        json!({ "alphaMode": "BLEND", "pbrMetallicRoughness": base, "extensions": half() }),
+    )?;
+    assert_eq!(
+        (codes, &found["opacity"]),
+        (vec!["material-transmission"], &json!(0.25))
+    );
+    let base = json!({ "metallicFactor": 0, "baseColorTexture": texture });
+    let (found, _) = surface(
+        python,
+        json!({ "alphaMode": "BLEND", "pbrMetallicRoughness": base, "extensions": half() }),
+    )?;
+    assert_eq!(found["base"]["scale"], json!([1.0, 1.0, 1.0, 0.5]));
+    // A mask has no place for it.
+    let base = json!({ "metallicFactor": 0 });
+    let (found, codes) = surface(
+        python,
+        json!({ "alphaMode": "MASK", "pbrMetallicRoughness": base, "extensions": half() }),
+    )?;
+    assert_eq!(
+        (codes, &found["opacity"]),
+        (vec!["material-transmission"], &json!(1.0))
+    );
+    // A texture of it is the opacity, upside down.
+    let textured = json!({ "transmissionFactor": 0.5, "transmissionTexture": texture });
+    let (found, _) = surface(
+        python,
+        json!({ "pbrMetallicRoughness": { "metallicFactor": 0 },
+                "extensions": extension("transmission", textured) }),
+    )?;
+    assert_eq!(
+        found["opacity"],
+        "/scenery/Materials/Glass/Transmission.outputs:r"
+    );
+    let inputs = &found["transmission"];
+    assert_eq!(
+        (&inputs["scale"], &inputs["bias"]),
+        (
+            &json!([-0.5, -0.5, -0.5, -0.5]),
+            &json!([1.0, 1.0, 1.0, 1.0])
+        )
+    );
     Ok(())
 }
 

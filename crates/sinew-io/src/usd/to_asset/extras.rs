@@ -31,6 +31,17 @@ pub(super) fn source_data(prim: Prim<'_>, key: &str) -> Result<Option<Json>, sin
     Ok(source.get(key).and_then(json))
 }
 
+/// The JSON object of a dictionary in a dictionary.
+pub(super) fn object_at(data: &Dictionary, key: &str) -> Option<Map<String, Json>> {
+    match data.get(key) {
+        Some(Value::Dictionary(members)) => match object(members) {
+            Some(Json::Object(members)) => Some(members),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn object(members: &Dictionary) -> Option<Json> {
     let members = members
         .iter()

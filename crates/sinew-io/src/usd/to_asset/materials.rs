@@ -15,6 +15,8 @@ use sinew_animate::asset::{AlphaMode, AssetMaterial, TextureRef};
 pub(super) struct MaterialTable<'a> {
     geometry: &'a Geometry,
     pub materials: Vec<AssetMaterial>,
+    /// The prim of each, if it has one.
+    pub paths: Vec<Option<String>>,
     pub images: Images<'a>,
     known: HashMap<(Option<usize>, Coloring), Made>,
 }
@@ -47,6 +49,7 @@ impl<'a> MaterialTable<'a> {
         Self {
             geometry,
             materials: Vec::new(),
+            paths: Vec::new(),
             images: Images::new(geometry),
             known: HashMap::new(),
         }
@@ -101,6 +104,7 @@ impl<'a> MaterialTable<'a> {
             }
         }
         self.materials.push(out);
+        self.paths.push(source.map(|s| s.path.clone()));
         made.material = Some(self.materials.len() - 1);
         made
     }

@@ -18,6 +18,7 @@ mod baked;
 mod cameras;
 mod clips;
 mod extras;
+mod kept;
 mod materials;
 mod meshes;
 mod misfits;
@@ -104,6 +105,7 @@ impl UsdFile {
             .chain(&scene.unbound_skeletons)
             .collect();
         maker.plans = maker.plan_clips(&placed, animations);
+        maker.name_plans()?;
         maker.add_skeletons(&placed)?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
@@ -114,7 +116,7 @@ impl UsdFile {
             return Ok(Err(reason));
         }
         maker.add_clips();
-        Ok(Ok(maker.finish()))
+        Ok(Ok(maker.finish(&placed)?))
     }
 }
 
@@ -226,6 +228,9 @@ impl<'a> Maker<'a> {
     fn add_mesh(&mut self, mesh: &'a DrawnMesh) -> Result<(), sinew_stage::Error> {
         if let Some(node) = self.add_shown(mesh)? {
             self.hide(mesh, node);
+            if let Some(prim) = self.prim(&mesh.path) {
+                self.restore_mesh(prim, node)?;
+            }
         }
         Ok(())
     }
@@ -565,9 +570,9 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn finish(mut self) -> Asset {
+    fn finish(mut self, placed: &[&PlacedSkeleton]) -> Result<Asset, sinew_stage::Error> {
         let name = self.builder.only_root().map(|p| p.name().to_owned());
-        let nodes = self.builder.nodes;
+        let nodes = &self.builder.nodes;
         let roots: Vec<usize> = (0..nodes.len())
             .filter(|i| nodes[*i].parent.is_none())
             .collect();
@@ -582,9 +587,10 @@ impl<'a> Maker<'a> {
             roots: roots.clone(),
             ..AssetScene::default()
         }];
+        self.restore(placed)?;
         self.asset.default_scene = Some(0);
         self.asset.roots = roots;
-        self.asset.nodes = nodes;
+        self.asset.nodes = self.builder.nodes;
         self.asset.materials = self.materials.materials;
         self.asset.images = self.materials.images.images;
         self.asset.warnings = self.geometry.warnings.clone();
@@ -592,7 +598,7 @@ impl<'a> Maker<'a> {
             .warnings
             .append(&mut self.materials.images.warnings);
         self.asset.warnings.append(&mut self.warnings);
-        self.asset
+        Ok(self.asset)
     }
 }
 

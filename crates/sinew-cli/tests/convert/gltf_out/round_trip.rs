@@ -13,28 +13,149 @@ use common::node;
 const LOST: &[(&str, &str, &str)] = &[
     (
         "",
-        "materials: baseColorTexture.sampler.magFilter",
-        "UsdUVTexture says nothing of filters",
+        "materials: baseColorTexture.sampler.m",
+        "UsdUVTexture has no filters",
     ),
     (
         "",
-        "materials: baseColorTexture.sampler.minFilter",
-        "UsdUVTexture says nothing of filters",
+        "materials: occlusionTexture.sampler.m",
+        "UsdUVTexture has no filters",
     ),
     (
         "",
-        "materials: occlusionTexture.sampler.magFilter",
-        "UsdUVTexture says nothing of filters",
+        "meshes: primitives of one node",
+        "each primitive becomes a Mesh, and so a node",
     ),
     (
-        "",
-        "materials: occlusionTexture.sampler.minFilter",
-        "UsdUVTexture says nothing of filters",
+        "materials.glb",
+        "materials: normalTexture.scale",
+        "UsdPreviewSurface has no strength",
+    ),
+    (
+        "materials.glb",
+        "materials: transmission",
+        "it becomes opacity",
+    ),
+    (
+        "materials.glb",
+        "materials: baseColorTexture.texCoord",
+        "sets are numbered anew",
+    ),
+    (
+        "materials.glb",
+        "meshes: TEXCOORD",
+        "sets are numbered anew",
+    ),
+    (
+        "materials.glb",
+        "meshes: COLOR",
+        "materials of glTF files do not read displayColor",
+    ),
+    (
+        "extras.glb",
+        "extras of primitives",
+        "a Mesh keeps those of the mesh",
+    ),
+    (
+        "extras.glb",
+        "extras of skins",
+        "a Skeleton is of several skins",
+    ),
+    ("scenes.glb", "scenes", "further scenes are inactive prims"),
+    (
+        "children_first.glb",
+        "scenes",
+        "further scenes are inactive prims",
+    ),
+    // Clips that move nodes alone have no prim that would keep their name.
+    ("every_curve.glb", "clips: name", "what moves is no joint"),
+    (
+        "interpolation_test.gltf",
+        "clips: name",
+        "what moves is no joint",
+    ),
+    (
+        "roundtrip/01_cs_rotate.gltf",
+        "clips: name",
+        "what moves is no joint",
+    ),
+    (
+        "roundtrip/01_cs_scale.gltf",
+        "clips: name",
+        "what moves is no joint",
+    ),
+    (
+        "roundtrip/01_cs_translate.gltf",
+        "clips: name",
+        "what moves is no joint",
+    ),
+    ("several_clips.glb", "clips:", "two clips have one name"),
+    (
+        "several_clips.glb",
+        "meshes: points at keys",
+        "two clips have one name",
+    ),
+    (
+        "two_characters.glb",
+        "nodes: node above",
+        "nodes of one name",
+    ),
+    ("fillers.gltf", "joints: joint above", "nodes of one name"),
+    (
+        "shared_faces.glb",
+        "morph targets: name",
+        "only the first Mesh of a primitive has shapes of these names",
+    ),
+    (
+        "node_weights.glb",
+        "morph targets: name",
+        "only the first Mesh of a primitive has shapes of these names",
+    ),
+    (
+        "MorphStressTest.gltf",
+        "morph targets: name",
+        "names of BlendShapes have no spaces",
+    ),
+    (
+        "MorphStressTest.gltf",
+        "morph targets: number",
+        "targets that move nothing are left out",
+    ),
+    (
+        "MorphPrimitivesTest.gltf",
+        "meshes: points at keys",
+        "weights without a clip become a clip",
+    ),
+    (
+        "modifier_shapekey_vrm1.vrm",
+        "morph targets: number",
+        "expressions that move a texture become shapes",
+    ),
+    (
+        "Example.vrm",
+        "joints:",
+        "joints without a skinned mesh are nodes",
+    ),
+    (
+        "Med_MovementBasic.glb",
+        "joints:",
+        "joints without a skinned mesh are nodes",
     ),
     (
         ".vrm",
         "materials: VRMC_materials_mtoon",
         "UsdPreviewSurface has no toon shading",
+    ),
+    (".vrm", "materials: unlit", "unlit colours become emission"),
+    (
+        ".vrm",
+        "materials: nothing more",
+        "unlit colours become emission",
+    ),
+    (
+        ".vrm",
+        "materials: roughnessFactor",
+        "unlit colours become emission",
     ),
 ];
 

@@ -640,7 +640,9 @@ impl Side {
             });
             out.attributes.insert(name.clone(), rows.collect());
         }
-        for influences in &self.document.meshes[mesh].primitives[part].influences {
+        let influences = &self.document.meshes[mesh].primitives[part].influences;
+        // Without a skin they mean nothing.
+        for influences in influences.iter().filter(|_| skin.is_some()) {
             let mut weights = BTreeMap::new();
             let used = influences.iter().filter(|(_, w)| *w != 0.0);
             let sum: f64 = used.clone().map(|(_, w)| w).sum();

@@ -135,6 +135,7 @@ pub const FILE_CODES: &[Code] = &[
     row("gltf-dual-quaternion", Warning, "", "a prim is skinned by dual quaternions: glTF blends matrices, and the message says how far points are off", "convert with --bake, or skin it linearly"),
     row("gltf-weights", Warning, "", "weights do not add up to 1: in glTF they are divided by their sum, and the message says how far points are off", "normalise the weights, or convert with --bake"),
     row("gltf-weights-negative", Warning, "", "weights are below 0: glTF leaves them out, and the message says how far points are off", "remove them, or convert with --bake"),
+    row("gltf-rotations", Warning, "", "rotations of joints do not have length 1: glTF has the nearest that do, and the message says how far points are off", "normalise the rotations, or convert with --bake"),
     row("gltf-animated-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: glTF has those of the first frame", "convert with --bake"),
     row("gltf-animated-points", Warning, "", "the points of a mesh change over time: glTF has those of the first frame", "convert with --bake"),
     row("gltf-baked", Info, "", "a deformation that glTF cannot hold is written as morph targets, one per frame", "nothing"),

@@ -77,7 +77,7 @@ pub fn run(args: &Args, choice: &ClipChoice, quiet: bool) -> Result<Exit> {
             file.to_asset(&scene, &AssetOptions { bake: args.bake })?
         }
     };
-    let asset = choose_clips(asset, choice)?;
+    let asset = choose_clips(asset, choice).map_err(super::with_advice)?;
     progress.doing(&format!("writing {}", args.output.display()));
     let mut report = report(args, &asset, failed, errors);
     let written = write_asset(

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::usd::ClipChoice;
-use sinew_animate::asset::{Asset, AssetClip};
+use sinew_animate::asset::{Asset, AssetClip, FoundName, find_clip_name};
 
-/// The asset with some of its clips only. Names joined by `+` are clips that become one; if both
-/// move the same, the earlier one counts.
+/// The asset with some of its clips only. A name is found as [`find_clip_name`] finds it. Names
+/// joined by `+` are clips that become one; if both move the same, the earlier one counts.
 ///
 /// # Errors
 /// [`Error::NoSuchClip`] if the asset lacks a clip.
@@ -14,7 +14,11 @@ pub fn choose_clips(mut asset: Asset, choice: &ClipChoice) -> Result<Asset> {
         ClipChoice::All => {}
         ClipChoice::First => asset.clips.truncate(1),
         ClipChoice::Named(name) => {
-            let find = |name: &str| asset.clip(name).cloned();
+            let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+            let find = |name: &str| match find_clip_name(&names, name) {
+                FoundName::One(clip) => Some(asset.clips[clip].clone()),
+                _ => None,
+            };
             let parts = match find(name) {
                 Some(whole) => Some(vec![whole]),
                 None => name.split('+').map(find).collect(),
@@ -26,7 +30,10 @@ pub fn choose_clips(mut asset: Asset, choice: &ClipChoice) -> Result<Asset> {
                     known: asset.clips.iter().map(|c| c.name.clone()).collect(),
                 });
             };
-            asset.clips = vec![joined(name, parts)];
+            asset.clips = vec![match <[AssetClip; 1]>::try_from(parts) {
+                Ok([clip]) => clip,
+                Err(parts) => joined(name, parts),
+            }];
         }
     }
     Ok(asset)

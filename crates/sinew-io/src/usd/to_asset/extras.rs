@@ -31,14 +31,33 @@ pub(super) fn source_data(prim: Prim<'_>, key: &str) -> Result<Option<Json>, sin
     Ok(source.get(key).and_then(json))
 }
 
-/// The JSON object of a dictionary in a dictionary.
-pub(super) fn object_at(data: &Dictionary, key: &str) -> Option<Map<String, Json>> {
-    match data.get(key) {
-        Some(Value::Dictionary(members)) => match object(members) {
-            Some(Json::Object(members)) => Some(members),
-            _ => None,
-        },
-        _ => None,
+/// What is known about a file as a whole.
+#[derive(Default)]
+pub(super) struct LayerInfo {
+    pub copyright: String,
+    /// Extras about the making of the file.
+    pub asset_extras: Option<Json>,
+    /// Extras of the file.
+    pub extras: Option<Json>,
+}
+
+/// Reads what `from_asset` has kept in a layer's customLayerData.
+pub(super) fn of_layer(data: Option<&Value>) -> LayerInfo {
+    let Some(Value::Dictionary(data)) = data else {
+        return LayerInfo::default();
+    };
+    let Some(Value::Dictionary(source)) = data.get(SOURCE) else {
+        return LayerInfo::default();
+    };
+    let copyright = source.get("copyright").and_then(json);
+    LayerInfo {
+        copyright: copyright
+            .as_ref()
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned(),
+        asset_extras: source.get("assetExtras").and_then(json),
+        extras: source.get("extras").and_then(json),
     }
 }
 

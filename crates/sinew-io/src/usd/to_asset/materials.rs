@@ -15,7 +15,7 @@ use sinew_animate::asset::{AlphaMode, AssetMaterial, TextureRef};
 pub(super) struct MaterialTable<'a> {
     geometry: &'a Geometry,
     pub materials: Vec<AssetMaterial>,
-    /// The prim of each, if it has one.
+    /// The prim of each material.
     pub paths: Vec<Option<String>>,
     pub images: Images<'a>,
     known: HashMap<(Option<usize>, Coloring), Made>,

@@ -9,13 +9,16 @@ use super::clips::{ClipPlan, driven_by};
 use super::skeletons::joint_times;
 use super::time::{Clock, merged};
 use sinew::error::{Invalid, Warning};
+use sinew::math::Trs;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, SkinBinding, SkinPart};
 use sinew::skel::reference::{Deformed, deform};
-use sinew::skel::{JointInfluences, Pose, SkelAnimation, SkeletonInstance, Skin, SkinningMethod};
+use sinew::skel::{
+    AnimMapper, JointInfluences, Pose, SkelAnimation, SkeletonInstance, Skin, SkinningMethod,
+};
 
 /// Sums of weights that differ from 1 by less than this are rounding.
-const LOOSE: f64 = 1e-5;
+pub(super) const LOOSE: f64 = 1e-5;
 
 /// Errors below this part of a mesh's size do not show.
 const INVISIBLE: f64 = 1e-6;
@@ -59,6 +62,23 @@ pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin) -> Vec<Misfit> {
         add("gltf-animated-rest", what.to_owned(), true);
     }
     out
+}
+
+/// Rotations whose length differs from 1 by less than this are rounding.
+const UNIT: f32 = 1e-4;
+
+/// The misfit of joints whose rotations are none, if a clip has such: UsdSkel takes quaternions as
+/// they are.
+pub(super) fn of_clips(skeleton: usize, plans: &[ClipPlan]) -> Option<Misfit> {
+    let parts = plans.iter().flat_map(|p| &p.parts);
+    let mut animations = parts.filter(|(s, _)| *s == skeleton).map(|(_, a)| a);
+    let is_loose = |q: &glam::Quat| (q.length() - 1.0).abs() > UNIT;
+    let loose = animations.any(|a| a.rotations.values().any(|v| v.iter().any(is_loose)));
+    loose.then(|| Misfit {
+        code: "gltf-rotations",
+        what: "rotations of its joints do not have length 1: glTF has the nearest that do".into(),
+        always: false,
+    })
 }
 
 /// Points whose weights do not add up to 1, and points with weights below 0.
@@ -157,6 +177,21 @@ impl Movement {
         })
     }
 
+    /// The same as glTF has it: joints that a clip moves have translation, rotation and scale.
+    fn gltf_pose(&self, time: Time) -> Result<Pose, Invalid> {
+        let mut out = self.pose(time)?;
+        if let Some(animation) = &self.animation {
+            let skeleton = self.instance.skeleton();
+            let mut locals = self.instance.joint_local_transforms(time)?;
+            let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
+            for joint in mapper.targets().flatten() {
+                locals[joint] = Trs::from_matrix(&locals[joint]).matrix();
+            }
+            out.set_local(skeleton, &locals)?;
+        }
+        Ok(out)
+    }
+
     /// Points and normals at a time as UsdSkel has them, in the Skeleton's space.
     pub fn deformed(
         &self,
@@ -230,7 +265,7 @@ pub(super) fn warn(
             .par_iter()
             .map(|time| -> Result<f64, Invalid> {
                 let want = movement.deformed(bound, *time, None)?;
-                let mut pose = movement.pose(Time::At(*time))?;
+                let mut pose = movement.gltf_pose(Time::At(*time))?;
                 pose.geom_bind = geom_bind;
                 let got = deform(&gltf, &pose);
                 let pairs = want.points.iter().zip(&got.points);

@@ -18,7 +18,6 @@ mod baked;
 mod cameras;
 mod clips;
 mod extras;
-mod kept;
 mod materials;
 mod meshes;
 mod misfits;
@@ -31,6 +30,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::DMat4;
+use serde_json::Value as Json;
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim};
 
@@ -105,7 +105,6 @@ impl UsdFile {
             .chain(&scene.unbound_skeletons)
             .collect();
         maker.plans = maker.plan_clips(&placed, animations);
-        maker.name_plans()?;
         maker.add_skeletons(&placed)?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
@@ -115,8 +114,8 @@ impl UsdFile {
         if let Some(reason) = maker.too_large {
             return Ok(Err(reason));
         }
-        maker.add_clips();
-        Ok(Ok(maker.finish(&placed)?))
+        maker.add_clips()?;
+        maker.finish().map(Ok)
     }
 }
 
@@ -228,9 +227,6 @@ impl<'a> Maker<'a> {
     fn add_mesh(&mut self, mesh: &'a DrawnMesh) -> Result<(), sinew_stage::Error> {
         if let Some(node) = self.add_shown(mesh)? {
             self.hide(mesh, node);
-            if let Some(prim) = self.prim(&mesh.path) {
-                self.restore_mesh(prim, node)?;
-            }
         }
         Ok(())
     }
@@ -261,6 +257,10 @@ impl<'a> Maker<'a> {
             match self.add_bound(mesh, binding) {
                 Ok(Some(node)) => {
                     self.builder.nodes[node].name = name;
+                    if let Some(prim) = self.prim(&mesh.path) {
+                        let extras = extras::source_data(prim, "nodeExtras")?;
+                        self.builder.nodes[node].extras = extras;
+                    }
                     return Ok(Some(node));
                 }
                 Ok(None) => {}
@@ -340,7 +340,13 @@ impl<'a> Maker<'a> {
         let geom_bind = bound.binding().geom_bind.at(self.clock.rest());
         let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
         let instance = bound.binding().instance;
-        let misfits = misfits::of_bound(bound.binding(), &skin);
+        // Without them the prim cannot be skinned at all.
+        bound
+            .skeleton()
+            .instance
+            .skinning_transforms(self.clock.rest())?;
+        let mut misfits = misfits::of_bound(bound.binding(), &skin);
+        misfits.extend(misfits::of_clips(instance, &self.plans));
         if !misfits.is_empty() {
             if self.bake {
                 return self.add_baked(mesh, bound).map(Some);
@@ -435,7 +441,11 @@ impl<'a> Maker<'a> {
             shapes: &shapes,
             parts,
         })?;
-        self.asset.meshes.push(made.mesh);
+        let mut made = made.mesh;
+        if let Some(prim) = self.prim(&mesh.path) {
+            made.extras = extras::extras(prim).ok().flatten();
+        }
+        self.asset.meshes.push(made);
         self.meshes.insert(key, self.asset.meshes.len() - 1);
         Some(self.asset.meshes.len() - 1)
     }
@@ -522,7 +532,7 @@ impl<'a> Maker<'a> {
         })
     }
 
-    fn add_clips(&mut self) {
+    fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
         let plans = std::mem::take(&mut self.plans);
         if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
             self.asset.clips.push(AssetClip {
@@ -562,17 +572,56 @@ impl<'a> Maker<'a> {
                     .push(Warning::new("clip-empty", &plan.name, message));
                 continue;
             }
+            // What the animation was called in the file that it came from.
+            let first = plan
+                .parts
+                .first()
+                .and_then(|(_, animation)| self.prim(&animation.path));
+            let (mut name, mut extras) = (plan.name.clone(), None);
+            if let Some(prim) = first
+                && plan.name == prim.name()
+            {
+                name = nodes::display_name(prim)?;
+                extras = extras::extras(prim)?;
+            }
             self.asset.clips.push(AssetClip {
-                name: plan.name.clone(),
+                name,
                 tracks,
-                ..AssetClip::default()
+                extras,
             });
         }
+        Ok(())
     }
 
-    fn finish(mut self, placed: &[&PlacedSkeleton]) -> Result<Asset, sinew_stage::Error> {
-        let name = self.builder.only_root().map(|p| p.name().to_owned());
-        let nodes = &self.builder.nodes;
+    fn finish(mut self) -> Result<Asset, sinew_stage::Error> {
+        let mut scene = AssetScene::default();
+        if let Some(root) = self.builder.only_root() {
+            scene.name = match extras::source_data(root, "scene")? {
+                Some(Json::String(name)) => name,
+                _ => root.name().to_owned(),
+            };
+            scene.extras = extras::extras(root)?;
+        }
+        let info = self.file.stage.metadata("customLayerData")?;
+        let info = extras::of_layer(info.as_ref());
+        self.asset.info.copyright = info.copyright;
+        self.asset.info.extras = info.asset_extras;
+        self.asset.extras = info.extras;
+        for (material, path) in self
+            .materials
+            .materials
+            .iter_mut()
+            .zip(&self.materials.paths)
+        {
+            let prim = path
+                .as_ref()
+                .and_then(|path| self.file.stage.prim(&Path::parse(path).ok()?));
+            if let Some(prim) = prim {
+                material.name = nodes::display_name(prim)?;
+                material.extras = extras::extras(prim)?;
+            }
+        }
+        let nodes = self.builder.nodes;
         let roots: Vec<usize> = (0..nodes.len())
             .filter(|i| nodes[*i].parent.is_none())
             .collect();
@@ -582,15 +631,11 @@ impl<'a> Maker<'a> {
             _ => Axis::Y,
         };
         self.asset.meters_per_unit = self.scene.meters_per_unit;
-        self.asset.scenes = vec![AssetScene {
-            name: name.unwrap_or_default(),
-            roots: roots.clone(),
-            ..AssetScene::default()
-        }];
-        self.restore(placed)?;
+        scene.roots.clone_from(&roots);
+        self.asset.scenes = vec![scene];
         self.asset.default_scene = Some(0);
         self.asset.roots = roots;
-        self.asset.nodes = self.builder.nodes;
+        self.asset.nodes = nodes;
         self.asset.materials = self.materials.materials;
         self.asset.images = self.materials.images.images;
         self.asset.warnings = self.geometry.warnings.clone();
@@ -627,15 +672,25 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     };
     let mut has_unmapped = false;
     for point in 0..skin.points().len() {
+        let first = out.weights.len();
         for (joint, weight) in influences.of_point(point) {
             let joint = skin.skeleton_joint(joint);
-            has_unmapped |= joint.is_none() && weight != 0.0;
+            has_unmapped |= joint.is_none() && weight > 0.0;
             out.joints.push(match joint {
                 Some(joint) => joint,
-                None if weight == 0.0 => 0,
-                None => unmapped,
+                None if weight > 0.0 => unmapped,
+                None => 0,
             });
-            out.weights.push(weight);
+            out.weights.push(weight.max(0.0));
+        }
+        // glTF's add up to 1. What that changes is measured elsewhere.
+        let row = &mut out.weights[first..];
+        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
+        if sum <= 0.0 {
+            row.iter_mut().take(1).for_each(|w| *w = 1.0);
+        } else if (sum - 1.0).abs() > misfits::LOOSE {
+            row.iter_mut()
+                .for_each(|w| *w = (f64::from(*w) / sum) as f32);
         }
     }
     (out, has_unmapped)

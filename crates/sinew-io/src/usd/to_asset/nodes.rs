@@ -111,8 +111,10 @@ impl<'s> NodeBuilder<'s> {
         }
         let name = display_name(prim)?;
         let node = self.add(&name, parent, &stack);
-        let extras = extras(prim)?;
-        self.nodes[node].extras = extras;
+        // Those of a mesh are its mesh's, and of others the camera's or the light's.
+        if prim.type_name() == "Xform" || prim.type_name() == "SkelRoot" {
+            self.nodes[node].extras = extras(prim)?;
+        }
         Ok(Some(node))
     }
 

@@ -9,7 +9,7 @@ use crate::gltf_eval::oracle::MeshPrim;
 use crate::gltf_eval::pairing::Shown;
 use crate::gltf_eval::play::Play;
 use crate::gltf_out::judges;
-use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
+use crate::gltf_out::matching::{MeshNode, exceeds, match_points, pair_meshes};
 use crate::gltf_out::survival::as_prim;
 use common::compare::{compare_within, size};
 use common::gltf_eval::Document;
@@ -79,8 +79,7 @@ pub fn blender_and_evaluator(python: &str, file: &Path, allowed: f64) -> Result<
         let got = judges::blender(python, file, name, &seconds)?;
         for (prim, node) in pair_meshes(&prims, &got, false)?.0 {
             let found = match_points(prim, node, |_| true)?;
-            // Written so that a NaN fails.
-            if !(found.error <= allowed) {
+            if exceeds(found.error, allowed) {
                 let at = seconds[found.worst.1];
                 return Err(format!(
                     "{}: '{}' is off by {:.1e} of its size at {at} s",

@@ -88,6 +88,11 @@ const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
 const TOGETHER: f64 = 1e-5;
 
+/// Whether an error is more than what is allowed, or no number.
+pub fn exceeds(error: f64, allowed: f64) -> bool {
+    error.is_nan() || error > allowed
+}
+
 /// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than
 /// from their neighbours.
 ///
@@ -154,7 +159,7 @@ fn match_within(
             got.points[t][vertex].distance(want.points[t][point]) / share(t)
         };
         // Many points may be together at one moment.
-        near.retain(|p| keys.iter().all(|t| !(off_at(*p, *t) > 2.0 * radius)));
+        near.retain(|p| keys.iter().all(|t| !exceeds(off_at(*p, *t), 2.0 * radius)));
         let off = |point: usize| -> (f64, usize) {
             let each = keys.iter().map(|t| (off_at(point, *t), *t));
             // A NaN is the largest.
@@ -165,12 +170,12 @@ fn match_within(
             .iter()
             .min_by(|a, b| a.0.0.total_cmp(&b.0.0))
             .copied()?;
-        if !(best.0.0 <= out.error) {
+        if exceeds(best.0.0, out.error) {
             (out.error, out.worst) = (best.0.0, (vertex, best.0.1));
         }
         for (t, worst) in out.moments.iter_mut().enumerate() {
             let error = off_at(best.1, t);
-            if !(error <= worst.0) {
+            if exceeds(error, worst.0) {
                 *worst = (error, vertex);
             }
         }

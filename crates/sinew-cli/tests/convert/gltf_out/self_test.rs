@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::gltf_eval::oracle::MeshPrim;
 use crate::gltf_out::judges;
 use crate::gltf_out::made;
-use crate::gltf_out::matching::{MeshNode, match_points, pair_meshes};
+use crate::gltf_out::matching::{MeshNode, exceeds, match_points, pair_meshes};
 use crate::gltf_out::survival::Survival;
 use common::gltf_maker::GltfMaker;
 
@@ -43,8 +43,10 @@ fn plate() -> (MeshPrim, MeshNode) {
     (prim, node)
 }
 
-/// Ways in which the mesh of a glTF file may be wrong.
-const WRONGS: &[(&str, fn(&mut MeshNode))] = &[
+/// One way in which the mesh of a glTF file may be wrong.
+type Wrong = (&'static str, fn(&mut MeshNode));
+
+const WRONGS: &[Wrong] = &[
     ("a point off at one moment", |m| m.points[1][3].z += 1e-3),
     ("a point that is no number", |m| m.points[1][0].x = f64::NAN),
     ("two points in each other's places at one moment", |m| {
@@ -66,8 +68,7 @@ pub fn matching() -> Result<(), Failed> {
         let nodes = std::slice::from_ref(node);
         for (prim, node) in pair_meshes(&prims, nodes, false)?.0 {
             let found = match_points(prim, node, |_| true)?;
-            // Written so that a NaN fails.
-            if !(found.error <= 1e-4) {
+            if exceeds(found.error, 1e-4) {
                 return Err(format!("off by {}", found.error));
             }
             found.same_faces(prim, node)?;

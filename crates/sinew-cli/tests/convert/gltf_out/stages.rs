@@ -12,7 +12,7 @@ use crate::gltf_eval::oracle::{Look, MeshPrim, facts, see};
 use crate::gltf_eval::{play, truth};
 use crate::gltf_out::agreement::{blender_and_evaluator, influence_sets, same};
 use crate::gltf_out::judges;
-use crate::gltf_out::matching::{Match, MeshNode, match_points, pair_meshes};
+use crate::gltf_out::matching::{Match, MeshNode, exceeds, match_points, pair_meshes};
 use common::command::{sinew, stderr, stdout};
 use common::compare::{compare_within, size};
 use common::gltf_eval::Document;
@@ -265,8 +265,10 @@ fn judged(
         if let (Some(stated), Some(found)) = (written.stated(&prim.path), known.get(&prim.path)) {
             let error = found.error_of(prim, node, |m| is_key(codes[m]));
             let error = error.map_err(at)?;
-            // Written so that a NaN fails.
-            if !(error <= stated * OTHER_FRAME + tolerance::GLTF_OUT_BETWEEN_KEYS) {
+            if exceeds(
+                error,
+                stated * OTHER_FRAME + tolerance::GLTF_OUT_BETWEEN_KEYS,
+            ) {
                 return Err(at(format!(
                     "off by {error:.2e} of its size, and {stated:.2e} is stated"
                 ))
@@ -281,8 +283,7 @@ fn judged(
                 true => tolerance::GLTF_OUT_AT_KEYS,
                 false => tolerance::GLTF_OUT_BETWEEN_KEYS,
             };
-            // Written so that a NaN fails.
-            if !(*error <= allowed) {
+            if exceeds(*error, allowed) {
                 return Err(at(format!(
                     "off by {error:.2e} of its size (allowed {allowed:.1e}) at vertex {vertex}, time code {}; warnings: {:?}",
                     codes[moment],
@@ -389,8 +390,7 @@ pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Fail
         let found = match_points(prim, node, |_| true)?;
         let (vertex, moment) = found.worst;
         let off = found.error * size(&prim.points[moment]);
-        // Written so that a NaN fails.
-        if !(off <= metres) {
+        if exceeds(off, metres) {
             let name = &node.name;
             return Err(
                 format!("{name}: off by {off:.2e} m at vertex {vertex}, frame {moment}").into(),

@@ -65,17 +65,6 @@ impl Survival {
         tally.worst = tally.worst.max(error);
     }
 
-    /// Adds the tallies of another file.
-    pub fn add(&mut self, other: Self) {
-        for (what, tally) in other.0 {
-            let sum = self.0.entry(what).or_default();
-            sum.kept += tally.kept;
-            sum.all += tally.all;
-            sum.worst = sum.worst.max(tally.worst);
-            sum.lost = sum.lost.take().or(tally.lost);
-        }
-    }
-
     /// Compares a file with what came of it.
     pub fn of(before: &Path, after: &Path) -> Result<Self, String> {
         let [before, after] = [before, after].map(|path| Side {
@@ -402,7 +391,7 @@ impl Survival {
                 _ => short,
             };
             self.count(&format!("{of}: {short}"), kept, || {
-                let text = |p: Option<&_>| p.map_or("nothing".to_owned(), |p| short_text(p));
+                let text = |p: Option<&_>| p.map_or("nothing".to_owned(), short_text);
                 format!(
                     "{name}: {}, was {}",
                     text(got.get(property)),
@@ -618,13 +607,15 @@ impl Side {
             skin.map_or(Vec::new(), |s| s.joints.iter().map(|j| name(*j)).collect());
         let json = &self.contents.list("meshes")[mesh];
         let primitive = &list(&json["primitives"])[part];
-        let mut out = Vertices::default();
-        out.targets = list(&json["extras"]["targetNames"])
-            .iter()
+        let target_names = list(&json["extras"]["targetNames"]).iter();
+        let mut targets: Vec<String> = target_names
             .map(|n| n.as_str().unwrap_or_default().to_owned())
             .collect();
-        out.targets
-            .resize(list(&primitive["targets"]).len(), String::new());
+        targets.resize(list(&primitive["targets"]).len(), String::new());
+        let mut out = Vertices {
+            targets,
+            ..Vertices::default()
+        };
         for (name, number) in primitive["attributes"].as_object().into_iter().flatten() {
             let kept = ["NORMAL", "TEXCOORD_", "COLOR_"];
             if !kept.iter().any(|k| name.starts_with(k)) {

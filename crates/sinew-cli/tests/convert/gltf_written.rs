@@ -63,8 +63,16 @@ fn codes(report: &Value) -> Vec<&str> {
 /// World points of the meshes of a baked file, in metres, at time codes of their own, with those at
 /// rest of the file that was baked.
 struct Baked {
-    /// By the last part of the path: rest points in prim space, and points at each time.
-    meshes: Vec<(String, Vec<Vec3>, Vec<Vec<DVec3>>)>,
+    meshes: Vec<BakedMesh>,
+}
+
+struct BakedMesh {
+    /// The last part of its path.
+    name: String,
+    /// In prim space.
+    rest: Vec<Vec3>,
+    /// At each time.
+    frames: Vec<Vec<DVec3>>,
 }
 
 impl Baked {
@@ -96,7 +104,11 @@ impl Baked {
                         .collect()
                 };
                 let rest_points = rest.points.first().unwrap().to_vec();
-                (name, rest_points, seconds.iter().map(at).collect())
+                BakedMesh {
+                    name,
+                    rest: rest_points,
+                    frames: seconds.iter().map(at).collect(),
+                }
             });
         Self {
             meshes: meshes.collect(),
@@ -108,7 +120,7 @@ impl Baked {
 /// by the size of the stage's mesh.
 fn difference(stage: &Baked, gltf: &Baked) -> f64 {
     let mut worst = 0.0f64;
-    for (name, rest, frames) in &stage.meshes {
+    for BakedMesh { name, rest, frames } in &stage.meshes {
         let mut points: HashMap<[u32; 3], Vec<usize>> = HashMap::new();
         for (i, p) in rest.iter().enumerate() {
             points
@@ -119,14 +131,14 @@ fn difference(stage: &Baked, gltf: &Baked) -> f64 {
         let low = rest.iter().copied().reduce(Vec3::min).unwrap();
         let high = rest.iter().copied().reduce(Vec3::max).unwrap();
         let size = f64::from(low.distance(high));
-        let (_, rest, found) = gltf
-            .meshes
-            .iter()
-            .find(|(n, ..)| n == name)
-            .unwrap_or_else(|| panic!("no mesh {name} in glTF"));
-        for (want, found) in frames.iter().zip(found) {
-            for (vertex, at) in rest.iter().enumerate() {
-                let from = &points[&at.to_array().map(f32::to_bits)];
+        let mut others = gltf.meshes.iter();
+        let other = others.find(|m| m.name == *name);
+        let other = other.unwrap_or_else(|| panic!("no mesh {name} in glTF"));
+        for (want, found) in frames.iter().zip(&other.frames) {
+            for (vertex, at) in other.rest.iter().enumerate() {
+                // The first frame of a baked mesh need not be at rest: any point may be it.
+                let all: Vec<usize> = (0..want.len()).collect();
+                let from = points.get(&at.to_array().map(f32::to_bits)).unwrap_or(&all);
                 let near = from.iter().map(|i| want[*i].distance(found[vertex]));
                 worst = worst.max(near.fold(f64::MAX, f64::min) / size);
             }

@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_full_turn_between_two_keys_turns() {
-        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t / 10.0 * 6.28));
+        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t * 0.6));
         assert!(keys.times.len() >= 3 && keys.inner.is_none());
         for i in 0..=50 {
             let t = f64::from(i) / 5.0;
@@ -369,7 +369,7 @@ mod tests {
             let (a, b) = (next - 1, next);
             let alpha = (t - keys.times[a]) / (keys.times[b] - keys.times[a]);
             let m = mix(&keys.outer[a], &keys.outer[b], alpha).matrix();
-            let want = DMat4::from_rotation_y(t / 10.0 * 6.28);
+            let want = DMat4::from_rotation_y(t * 0.6);
             assert!(m.abs_diff_eq(want, 1e-4), "{t}");
         }
     }

@@ -41,6 +41,23 @@ def open_stage(request):
     return stage
 
 
+def flattened(stage, times):
+    """The stage as one layer with a sample at each time of all points that move: what a bake writes over them must not be
+    what it reads at the next time."""
+    moves = [p for p in stage.Traverse() if p.IsA(UsdGeom.PointBased)
+             and UsdGeom.PointBased(p).GetPointsAttr().GetNumTimeSamples()]
+    if not moves:
+        return stage
+    flat = Usd.Stage.Open(stage.Flatten())
+    for prim in flat.Traverse():
+        points = UsdGeom.PointBased(prim).GetPointsAttr() if prim.IsA(UsdGeom.PointBased) else None
+        if points and points.GetNumTimeSamples():
+            for time, value in [(time, points.Get(time)) for time in times]:
+                if value is not None:
+                    points.Set(value, time)
+    return flat
+
+
 def bake(stage, times):
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Skeleton):
@@ -50,6 +67,12 @@ def bake(stage, times):
             op = UsdGeom.Xformable(prim).AddTranslateOp(opSuffix="sampled")
             for time in times:
                 op.Set(Gf.Vec3d(0), time)
+        if prim.IsA(UsdSkel.Animation):
+            # Where no joint moves, only samples of weights count.
+            weights = UsdSkel.Animation(prim).GetBlendShapeWeightsAttr()
+            if weights.GetNumTimeSamples():
+                for time, value in [(time, weights.Get(time)) for time in times]:
+                    weights.Set(value, time)
     if not UsdSkel.BakeSkinning(stage.Traverse()):
         raise RuntimeError("usd-core could not bake it")
 
@@ -72,8 +95,9 @@ def meshes(stage, times, out, with_normals):
     axis = UsdGeom.GetStageUpAxis(stage)
     turn = np.eye(3) if axis == "Y" else np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # Rows: x, y, z of z up.
     unit = UsdGeom.GetStageMetersPerUnit(stage)
-    # Neither invisible prims nor guides are part of the picture.
-    prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"]
+    # Neither invisible prims nor guides and stand-ins are part of the picture.
+    prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"
+             and UsdGeom.Imageable(p).ComputePurpose() not in ("guide", "proxy")]
     if not with_normals:
         # Nobody can follow points that come and go.
         prims = [p for p in prims if len({len(UsdGeom.Mesh(p).GetPointsAttr().Get(t) or []) for t in times}) == 1]
@@ -186,6 +210,8 @@ def answer(request):
     if "stage" in request:
         return {"stage": stage_facts}
     if "bake" in request:
+        if not request.get("normals", True):
+            stage = flattened(stage, request["times"])
         bake(stage, request["times"])
     return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}
 

@@ -123,6 +123,7 @@ pub fn blender(
         .enumerate()
         .map(|(node, mesh)| MeshNode {
             node,
+            primitive: None,
             name: mesh["name"].as_str().unwrap_or_default().to_owned(),
             points: Vec::new(),
             triangles: Vec::new(),

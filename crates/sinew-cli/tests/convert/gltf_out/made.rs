@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 use crate::gltf_eval::bodies;
 use common::gltf_maker::{GltfMaker, Shape};
 
-/// Files by name.
-const ALL: &[(&str, fn() -> GltfMaker)] = &[
+/// A file's name, and what makes it.
+type Made = (&'static str, fn() -> GltfMaker);
+
+const ALL: &[Made] = &[
     ("materials.glb", materials),
     ("cameras_lights.glb", cameras_and_lights),
     ("extras.glb", extras),

@@ -9,10 +9,12 @@ use crate::gltf_eval::oracle::MeshPrim;
 use common::compare::{bounds, size};
 use common::gltf_eval::{Document, Surface};
 
-/// A mesh of a glTF file over time: all primitives of one node.
+/// A mesh of a glTF file over time: all primitives of one node, or one of them.
 pub struct MeshNode {
     /// Its number in the file.
     pub node: usize,
+    /// Which of its primitives; `None` if all.
+    pub primitive: Option<usize>,
     pub name: String,
     /// For each moment.
     pub points: Vec<Vec<DVec3>>,
@@ -23,22 +25,36 @@ pub struct MeshNode {
 impl MeshNode {
     /// The meshes of a document, from its surfaces at each moment.
     pub fn all(document: &Document, moments: &[Vec<Surface>]) -> Vec<Self> {
-        let mut out: Vec<(usize, Self)> = Vec::new();
+        Self::grouped(document, moments, |_| None)
+    }
+
+    /// Each primitive for itself.
+    pub fn primitives(document: &Document, moments: &[Vec<Surface>]) -> Vec<Self> {
+        Self::grouped(document, moments, |surface| Some(surface.primitive))
+    }
+
+    fn grouped(
+        document: &Document,
+        moments: &[Vec<Surface>],
+        part: fn(&Surface) -> Option<usize>,
+    ) -> Vec<Self> {
+        let mut out: Vec<Self> = Vec::new();
         for (moment, surfaces) in moments.iter().enumerate() {
             for surface in surfaces {
                 let node = &document.nodes[surface.node];
-                let place = out.iter().position(|(n, _)| *n == surface.node);
+                let of = (surface.node, part(surface));
+                let place = out.iter().position(|m| (m.node, m.primitive) == of);
                 let place = place.unwrap_or_else(|| {
-                    let mesh = Self {
+                    out.push(Self {
                         node: surface.node,
+                        primitive: of.1,
                         name: node.name.clone(),
                         points: vec![Vec::new(); moments.len()],
                         triangles: Vec::new(),
-                    };
-                    out.push((surface.node, mesh));
+                    });
                     out.len() - 1
                 });
-                let mesh = &mut out[place].1;
+                let mesh = &mut out[place];
                 let first = mesh.points[moment].len();
                 mesh.points[moment].extend(&surface.points);
                 if moment == 0 {
@@ -50,17 +66,17 @@ impl MeshNode {
                 }
             }
         }
-        out.into_iter().map(|(_, mesh)| mesh).collect()
+        out
     }
 }
 
 /// Points of a stage's mesh and vertices of a glTF file's that are the same.
 pub struct Match {
-    /// The largest distance of a vertex from its point, relative to the mesh's size.
+    /// The largest distance of a vertex from its point at a key, relative to the mesh's size.
     pub error: f64,
     /// Where that is: the vertex and the moment.
     pub worst: (usize, usize),
-    /// The largest such distance at each moment, and the vertex where it is.
+    /// The largest such distance at each moment, key or not, and the vertex where it is.
     pub moments: Vec<(f64, usize)>,
     /// For each vertex, the points that it may be: several where points stay together.
     pub points: Vec<Vec<usize>>,
@@ -69,27 +85,42 @@ pub struct Match {
 /// Distances up to which points are looked for, relative to the mesh's size.
 const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
-/// Points that are looked at for one vertex, nearest first.
-const CANDIDATES: usize = 32;
-
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
 const TOGETHER: f64 = 1e-5;
 
-/// Finds the points of all vertices of a mesh.
+/// Whether an error is more than what is allowed, or no number.
+pub fn exceeds(error: f64, allowed: f64) -> bool {
+    error.is_nan() || error > allowed
+}
+
+/// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than
+/// from their neighbours.
 ///
 /// # Errors
 /// Text, if the mesh has no points.
-pub fn match_points(want: &MeshPrim, got: &MeshNode) -> Result<Match, String> {
+pub fn match_points(
+    want: &MeshPrim,
+    got: &MeshNode,
+    is_key: impl Fn(usize) -> bool,
+) -> Result<Match, String> {
+    let moments = 0..want.points.len();
+    let mut keys: Vec<usize> = moments.clone().filter(|t| is_key(*t)).collect();
+    if keys.is_empty() {
+        keys = moments.collect();
+    }
     let used: BTreeSet<usize> = want.corners.iter().copied().collect();
     let sizes: Vec<f64> = want.points.iter().map(|p| size(p)).collect();
     // Where the mesh is largest its points are farthest from each other.
-    let base = (0..sizes.len()).max_by(|a, b| sizes[*a].total_cmp(&sizes[*b]));
+    let base = keys
+        .iter()
+        .copied()
+        .max_by(|a, b| sizes[*a].total_cmp(&sizes[*b]));
     let base = base.filter(|_| !used.is_empty()).ok_or("no points")?;
     let full = sizes[base].max(f64::MIN_POSITIVE);
     let mut best: Option<Match> = None;
     for radius in RADII {
         let grid = Grid::new(&want.points[base], &used, radius * full);
-        let found = match_within(want, got, &grid, base, &sizes);
+        let found = match_within(want, got, &grid, radius, base, &sizes, &keys);
         if let Some(found) = found {
             let is_better = best.as_ref().is_none_or(|b| found.error < b.error);
             if is_better {
@@ -109,8 +140,10 @@ fn match_within(
     want: &MeshPrim,
     got: &MeshNode,
     grid: &Grid<'_>,
+    radius: f64,
     base: usize,
     sizes: &[f64],
+    keys: &[usize],
 ) -> Option<Match> {
     let mut out = Match {
         error: 0.0,
@@ -119,14 +152,16 @@ fn match_within(
         points: Vec::new(),
     };
     for vertex in 0..got.points[base].len() {
-        let near = grid.near(got.points[base][vertex], CANDIDATES);
+        let mut near = grid.near(got.points[base][vertex]);
         // Of what is scaled away, the size at its largest.
         let share = |moment: usize| sizes[moment].max(0.01 * sizes[base]);
         let off_at = |point: usize, t: usize| {
             got.points[t][vertex].distance(want.points[t][point]) / share(t)
         };
+        // Many points may be together at one moment.
+        near.retain(|p| keys.iter().all(|t| !exceeds(off_at(*p, *t), 2.0 * radius)));
         let off = |point: usize| -> (f64, usize) {
-            let each = (0..sizes.len()).map(|t| (off_at(point, t), t));
+            let each = keys.iter().map(|t| (off_at(point, *t), *t));
             // A NaN is the largest.
             each.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
         };
@@ -135,12 +170,12 @@ fn match_within(
             .iter()
             .min_by(|a, b| a.0.0.total_cmp(&b.0.0))
             .copied()?;
-        if !(best.0.0 <= out.error) {
+        if exceeds(best.0.0, out.error) {
             (out.error, out.worst) = (best.0.0, (vertex, best.0.1));
         }
         for (t, worst) in out.moments.iter_mut().enumerate() {
             let error = off_at(best.1, t);
-            if !(error <= worst.0) {
+            if exceeds(error, worst.0) {
                 *worst = (error, vertex);
             }
         }
@@ -154,6 +189,37 @@ fn match_within(
 }
 
 impl Match {
+    /// The largest distance of a vertex from its point, at keys and relative to the mesh's largest size, where the same
+    /// vertices are at other places.
+    ///
+    /// # Errors
+    /// Text, if there are not as many vertices.
+    pub fn error_of(
+        &self,
+        want: &MeshPrim,
+        got: &MeshNode,
+        is_key: impl Fn(usize) -> bool,
+    ) -> Result<f64, String> {
+        let sizes = want.points.iter().map(|p| size(p));
+        let full = sizes.fold(f64::MIN_POSITIVE, f64::max);
+        let mut out = 0.0f64;
+        let moments = want.points.iter().zip(&got.points).enumerate();
+        for (_, (want, got)) in moments.filter(|(moment, _)| is_key(*moment)) {
+            if got.len() != self.points.len() {
+                return Err(format!(
+                    "{} vertices, {} if baked",
+                    got.len(),
+                    self.points.len()
+                ));
+            }
+            for (vertex, points) in got.iter().zip(&self.points) {
+                let distances = points.iter().map(|p| want[*p].distance(*vertex));
+                out = out.max(distances.fold(f64::INFINITY, f64::min) / full);
+            }
+        }
+        Ok(out)
+    }
+
     /// Every point of a face is a vertex, and triangles are parts of faces and cover them, facing the same way.
     ///
     /// # Errors
@@ -256,8 +322,8 @@ impl<'a> Grid<'a> {
         (point / self.cell).floor().as_i64vec3()
     }
 
-    /// At most so many points within the radius of a place, the nearest ones.
-    fn near(&self, place: DVec3, most: usize) -> Vec<usize> {
+    /// The points within the radius of a place.
+    fn near(&self, place: DVec3) -> Vec<usize> {
         let center = self.cell_of(place);
         let mut out = Vec::new();
         for x in -1..=1 {
@@ -268,10 +334,7 @@ impl<'a> Grid<'a> {
                 }
             }
         }
-        let distance = |p: &usize| self.points[*p].distance(place);
-        out.retain(|p| distance(p) <= self.cell);
-        out.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-        out.truncate(most);
+        out.retain(|p| self.points[*p].distance(place) <= self.cell);
         out
     }
 }
@@ -280,11 +343,15 @@ impl<'a> Grid<'a> {
 type Paired<'a> = (Vec<(&'a MeshPrim, &'a MeshNode)>, Vec<&'a MeshNode>);
 
 /// Pairs the meshes of both sides, the most alike first: by where they are, and by names and numbers of triangles where several are
-/// at one place. Also gives the nodes that are left.
+/// at one place; or `by_name` first, where meshes may be at other places. Also gives the nodes that are left.
 ///
 /// # Errors
 /// Text with the first mesh that is no node.
-pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Paired<'a>, String> {
+pub fn pair_meshes<'a>(
+    want: &'a [MeshPrim],
+    got: &'a [MeshNode],
+    by_name: bool,
+) -> Result<Paired<'a>, String> {
     let all: Vec<DVec3> = want.iter().flat_map(|m| m.points[0].clone()).collect();
     let whole = size(&all).max(f64::MIN_POSITIVE);
     let mut costs = Vec::new();
@@ -301,9 +368,14 @@ pub fn pair_meshes<'a>(want: &'a [MeshPrim], got: &'a [MeshNode]) -> Result<Pair
             // Where a mesh does not move as it should, it is in its place at one moment at least.
             let nearest = places.iter().copied().min().unwrap_or_default();
             let farthest = places.iter().copied().max().unwrap_or_default();
-            let other_name = !node.name.starts_with(name);
+            let other_name = match node.name.strip_prefix(name) {
+                Some("") => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let first = if by_name { other_name } else { 0 };
             let more = node.triangles.len().abs_diff(triangles);
-            costs.push(((nearest, other_name, farthest, more), i, j));
+            costs.push(((first, nearest, other_name, farthest, more), i, j));
         }
     }
     costs.sort();

@@ -91,6 +91,9 @@ impl Contents {
         }
         let mut out = Properties::new();
         self.flatten("", &plain, &mut out);
+        if material["extensions"]["KHR_materials_unlit"].is_object() {
+            out.insert("unlit".to_owned(), Property::Value(json!(true)));
+        }
         out
     }
 
@@ -143,8 +146,11 @@ impl Contents {
         let Some(texture) = index(number).and_then(|n| self.list("textures").get(n)) else {
             return;
         };
+        let pixels = |image: &Value| Some(self.pixels(image)).filter(|p| !p.is_empty());
         if let Some(image) = index(&texture["source"]).and_then(|n| self.list("images").get(n)) {
-            out.insert(name.to_owned(), Property::Picture(self.pixels(image)));
+            // A file that is not there can survive nothing.
+            let Some(pixels) = pixels(image) else { return };
+            out.insert(name.to_owned(), Property::Picture(pixels));
         }
         if let Some(sampler) = index(&texture["sampler"]).and_then(|n| self.list("samplers").get(n))
         {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 use serde_json::Value;
 
 use crate::gltf_eval::moments::{Moment, moments};
@@ -65,17 +65,6 @@ impl Survival {
         tally.worst = tally.worst.max(error);
     }
 
-    /// Adds the tallies of another file.
-    pub fn add(&mut self, other: Self) {
-        for (what, tally) in other.0 {
-            let sum = self.0.entry(what).or_default();
-            sum.kept += tally.kept;
-            sum.all += tally.all;
-            sum.worst = sum.worst.max(tally.worst);
-            sum.lost = sum.lost.take().or(tally.lost);
-        }
-    }
-
     /// Compares a file with what came of it.
     pub fn of(before: &Path, after: &Path) -> Result<Self, String> {
         let [before, after] = [before, after].map(|path| Side {
@@ -102,7 +91,10 @@ impl Survival {
             }
             let found = got.get(node);
             self.count("nodes: name", found.is_some(), || node.clone());
-            if let Some(found) = found {
+            let is_skinned = before
+                .only(node)
+                .is_some_and(|n| before.document.nodes[n].skin.is_some());
+            if let Some(found) = found.filter(|_| !is_skinned) {
                 let parent = parents.iter().find(|p| !p.is_empty());
                 let same = parent.is_none_or(|p| found.contains(p));
                 self.count("nodes: node above", same, || node.clone());
@@ -127,9 +119,22 @@ impl Survival {
         }
         let (want, got) = (before.joint_parents(), after.joint_parents());
         for (joint, parent) in &want {
-            let same = got.get(joint) == Some(parent);
-            self.count("joints: joint above", same, || {
-                format!("{joint}: below {:?}, was {parent:?}", got.get(joint))
+            // Nodes between joints become joints.
+            let Some(parent) = parent.as_ref().filter(|p| !p.is_empty()) else {
+                continue;
+            };
+            let mut above = Vec::new();
+            let mut at = joint;
+            while let Some(Some(next)) = got.get(at) {
+                // Two joints of one name lead round in a circle.
+                if above.contains(next) {
+                    break;
+                }
+                above.push(next.clone());
+                at = next;
+            }
+            self.count("joints: joint above", above.contains(parent), || {
+                format!("{joint}: below {above:?}, was below {parent}")
             });
         }
     }
@@ -165,6 +170,10 @@ impl Survival {
                 let after_posed = after.document.world(&[found], seconds + shift);
                 for node in &moving {
                     let name = before.name(*node);
+                    // Where nodes of skinned meshes are means nothing.
+                    if before.document.nodes[*node].skin.is_some() {
+                        continue;
+                    }
                     let (Some(_), Some(there)) = (before.only(&name), after.only(&name)) else {
                         continue;
                     };
@@ -220,7 +229,7 @@ impl Survival {
                     .iter()
                     .map(|t| side.document.surfaces(&clips, t + shift))
                     .collect();
-                MeshNode::all(&side.document, &moments)
+                MeshNode::primitives(&side.document, &moments)
             };
             let want = all(before, before_clip, 0.0);
             let got = all(after, after_clip, shift);
@@ -230,15 +239,23 @@ impl Survival {
                 .filter(|p| !p.corners.is_empty())
                 .cloned()
                 .collect();
-            self.count("meshes", drawn.len() == got.len(), || {
-                format!("{} of {}", got.len(), drawn.len())
+            self.count("meshes: primitives", drawn.len() == got.len(), || {
+                format!("{}, was {}", got.len(), drawn.len())
             });
-            let Ok((pairs, _)) = pair_meshes(&drawn, &got) else {
+            let nodes =
+                |all: &[MeshNode]| all.iter().map(|m| m.node).collect::<BTreeSet<_>>().len();
+            let (here, there) = (nodes(&want), nodes(&got));
+            self.count(
+                "meshes: primitives of one node stay of one node",
+                here == there,
+                || format!("{there} nodes, was {here}"),
+            );
+            let Ok((pairs, _)) = pair_meshes(&drawn, &got, false) else {
                 continue;
             };
             for (prim, node) in pairs {
                 let name = prim.path.clone();
-                let found = match_points(prim, node).map_err(|e| format!("{name}: {e}"));
+                let found = match_points(prim, node, |_| true).map_err(|e| format!("{name}: {e}"));
                 let found = match found {
                     Ok(found) => found,
                     Err(e) => {
@@ -274,8 +291,11 @@ impl Survival {
         node: &MeshNode,
         found: &Match,
     ) {
-        let want_node = name.trim_start_matches('/').parse().unwrap_or(0);
-        let (want, got) = (before.vertices(want_node), after.vertices(node.node));
+        let mut numbers = name.split('/').filter_map(|n| n.parse().ok());
+        let (want_node, want_part) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        let same_joint = |joint: usize| before.joint_of(after, joint);
+        let want = before.vertices(want_node, want_part, |joint| before.joint_name(joint));
+        let got = after.vertices(node.node, node.primitive.unwrap_or(0), same_joint);
         for (what, values) in &want.attributes {
             let kind = what.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
             let Some(there) = got.attributes.get(what) else {
@@ -365,8 +385,13 @@ impl Survival {
         for (property, value) in want {
             let kept = got.get(property).is_some_and(|g| g.same(value));
             let short = property.trim_start_matches("pbrMetallicRoughness.");
+            // Of extensions for one application, the extension counts.
+            let short = match short.split_once('.') {
+                Some((extension, _)) if extension.starts_with("VRMC_") => extension,
+                _ => short,
+            };
             self.count(&format!("{of}: {short}"), kept, || {
-                let text = |p: Option<&_>| p.map_or("nothing".to_owned(), |p| short_text(p));
+                let text = |p: Option<&_>| p.map_or("nothing".to_owned(), short_text);
                 format!(
                     "{name}: {}, was {}",
                     text(got.get(property)),
@@ -548,54 +573,72 @@ impl Side {
         self.document.shown.iter().filter_map(light).collect()
     }
 
-    fn vertices(&self, node: usize) -> Vertices {
+    /// The name of a joint, or its number where it has none.
+    fn joint_name(&self, joint: usize) -> String {
+        match self.name(joint).as_str() {
+            "" => format!("@{joint}"),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The name of the joint of this file that is a joint of the other one: of the same name, or at the same place without a name.
+    fn joint_of(&self, other: &Self, joint: usize) -> String {
+        let name = other.name(joint);
+        let joints = || (0..self.document.nodes.len()).filter(|n| self.is_joint(*n));
+        if joints().any(|j| self.name(j) == name) {
+            return name;
+        }
+        let place = other.rest(joint);
+        let off = |j: &usize| distance(self.rest(*j), place, 1.0);
+        let unnamed = joints().filter(|j| self.name(*j).is_empty());
+        // Of several at one place, the one of the nearest number.
+        let off = |j: &usize| off(j) + 1e-9 * j.abs_diff(joint) as f64;
+        let nearest = unnamed.min_by(|a, b| off(a).total_cmp(&off(b)));
+        nearest.map_or(name, |j| self.joint_name(j))
+    }
+
+    fn vertices(&self, node: usize, part: usize, name: impl Fn(usize) -> String) -> Vertices {
         let Some(mesh) = self.document.nodes[node].mesh else {
             return Vertices::default();
         };
         let skin = self.document.nodes[node].skin;
         let skin = skin.map(|s| &self.document.skins[s]);
+        let names: Vec<String> =
+            skin.map_or(Vec::new(), |s| s.joints.iter().map(|j| name(*j)).collect());
         let json = &self.contents.list("meshes")[mesh];
-        let mut out = Vertices::default();
-        let names = list(&json["extras"]["targetNames"]).iter();
-        out.targets = names
+        let primitive = &list(&json["primitives"])[part];
+        let target_names = list(&json["extras"]["targetNames"]).iter();
+        let mut targets: Vec<String> = target_names
             .map(|n| n.as_str().unwrap_or_default().to_owned())
             .collect();
-        let primitives = list(&json["primitives"]);
-        let targets = primitives.first().map_or(0, |p| list(&p["targets"]).len());
-        out.targets.resize(targets, String::new());
-        let parts = &self.document.meshes[mesh].primitives;
-        let is_value = |name: &str| {
-            let kept = ["NORMAL", "TEXCOORD_", "COLOR_"];
-            kept.iter().any(|k| name.starts_with(k))
+        targets.resize(list(&primitive["targets"]).len(), String::new());
+        let mut out = Vertices {
+            targets,
+            ..Vertices::default()
         };
-        let names: BTreeSet<&String> = primitives
-            .iter()
-            .flat_map(|p| p["attributes"].as_object().into_iter().flatten())
-            .map(|(name, _)| name)
-            .filter(|n| is_value(n))
-            .collect();
-        for name in names {
-            let mut rows = Vec::new();
-            for (primitive, part) in primitives.iter().zip(parts) {
-                match index(&primitive["attributes"][name]) {
-                    Some(number) => {
-                        let item = &self.contents.list("accessors")[number];
-                        let values = accessor::read(&self.contents.file, number);
-                        rows.extend(values.chunks(accessor::width(item)).map(<[f64]>::to_vec));
-                    }
-                    None => rows.extend(part.points.iter().map(|_| Vec::new())),
-                }
+        for (name, number) in primitive["attributes"].as_object().into_iter().flatten() {
+            let kept = ["NORMAL", "TEXCOORD_", "COLOR_"];
+            if !kept.iter().any(|k| name.starts_with(k)) {
+                continue;
             }
-            out.attributes.insert(name.clone(), rows);
+            let number = index(number).expect("an accessor");
+            let width = accessor::width(&self.contents.list("accessors")[number]);
+            let values = accessor::read(&self.contents.file, number);
+            let rows = values.chunks(width).map(|row| match name.as_str() {
+                // Stored in few bits, they have no unit length.
+                "NORMAL" => DVec3::from_slice(row).normalize_or_zero().to_array().into(),
+                _ => row.to_vec(),
+            });
+            out.attributes.insert(name.clone(), rows.collect());
         }
-        for influences in parts.iter().flat_map(|p| &p.influences) {
+        let influences = &self.document.meshes[mesh].primitives[part].influences;
+        // Without a skin they mean nothing.
+        for influences in influences.iter().filter(|_| skin.is_some()) {
             let mut weights = BTreeMap::new();
             let used = influences.iter().filter(|(_, w)| *w != 0.0);
             let sum: f64 = used.clone().map(|(_, w)| w).sum();
             for (joint, weight) in used {
-                let joint = skin
-                    .map(|s| self.name(s.joints[*joint]))
-                    .unwrap_or_default();
+                let joint = names.get(*joint).cloned().unwrap_or_default();
                 *weights.entry(joint).or_insert(0.0) += weight / sum;
             }
             out.weights.push(weights);
@@ -604,10 +647,10 @@ impl Side {
     }
 }
 
-/// A mesh of a glTF file as usd-core would tell of it; its path is `/` and the node's number.
+/// A mesh of a glTF file as usd-core would tell of it; its path has the numbers of the node and the primitive.
 pub fn as_prim(node: &MeshNode) -> MeshPrim {
     MeshPrim {
-        path: format!("/{}", node.node),
+        path: format!("/{}/{}", node.node, node.primitive.unwrap_or(0)),
         points: node.points.clone(),
         normals: Vec::new(),
         corners: node.triangles.iter().flatten().copied().collect(),

@@ -176,6 +176,9 @@ pub(super) fn animation(
     if !clip.name.is_empty() {
         animation["name"] = json!(clip.name);
     }
+    if let Some(extras) = &clip.extras {
+        animation["extras"] = extras.clone();
+    }
     Ok(Some(animation))
 }
 

@@ -114,6 +114,7 @@ impl UsdFile {
         if let Some(reason) = maker.too_large {
             return Ok(Err(reason));
         }
+        maker.restore_joint_extras(&placed)?;
         maker.add_clips()?;
         maker.finish().map(Ok)
     }
@@ -533,6 +534,46 @@ impl<'a> Maker<'a> {
         })
     }
 
+    /// What a clip was called in the file that its animations come from, and its extras: what they
+    /// have of it, if all call it the same.
+    fn clip_name(&self, plan: &ClipPlan) -> Result<(String, Option<Json>), sinew_stage::Error> {
+        let mut kept: Option<(String, Option<Json>)> = None;
+        for (_, animation) in &plan.parts {
+            let Some(prim) = self.prim(&animation.path) else {
+                continue;
+            };
+            let name = nodes::display_name(prim)?;
+            // Numbered, as another clip is called so.
+            let is_numbered = plan.parts.len() == 1 && plan.name != prim.name();
+            if is_numbered || kept.as_ref().is_some_and(|k| k.0 != name) {
+                return Ok((plan.name.clone(), None));
+            }
+            kept = Some((name, extras::extras(prim)?));
+        }
+        Ok(kept.unwrap_or_else(|| (plan.name.clone(), None)))
+    }
+
+    /// Gives joints the extras that the file had that their Skeletons come from.
+    fn restore_joint_extras(
+        &mut self,
+        placed: &[&PlacedSkeleton],
+    ) -> Result<(), sinew_stage::Error> {
+        for (joints, placed) in self.joints.iter().zip(placed) {
+            let Some(prim) = self.prim(&placed.path) else {
+                continue;
+            };
+            let Some(Json::Object(kept)) = extras::source_data(prim, "jointExtras")? else {
+                continue;
+            };
+            for (joint, node) in joints.skeleton.joints().iter().zip(&joints.nodes) {
+                if let Some(extras) = kept.get(joint.as_str()) {
+                    self.builder.nodes[*node].extras = Some(extras.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
         let plans = std::mem::take(&mut self.plans);
         if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
@@ -573,18 +614,7 @@ impl<'a> Maker<'a> {
                     .push(Warning::new("clip-empty", &plan.name, message));
                 continue;
             }
-            // What the animation was called in the file that it came from.
-            let first = plan
-                .parts
-                .first()
-                .and_then(|(_, animation)| self.prim(&animation.path));
-            let (mut name, mut extras) = (plan.name.clone(), None);
-            if let Some(prim) = first
-                && plan.name == prim.name()
-            {
-                name = nodes::display_name(prim)?;
-                extras = extras::extras(prim)?;
-            }
+            let (name, extras) = self.clip_name(plan)?;
             self.asset.clips.push(AssetClip {
                 name,
                 tracks,

@@ -348,3 +348,7 @@ pub const PACKED_POINTS: f64 = 1e-5;
 /// How much further from f64 than the mirror's the GPU's normals may be where f32 loses digits on either side: each rounds in its own
 /// way, so that one of a few dozen products is off by some times the other.
 pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;
+
+/// Where the root of a retargeted body is, relative to the height of its hips: f64 products of a dozen transforms, of
+/// which one is found by comparing two poses.
+pub const ROOT_OF_BODIES: f64 = 1e-9;

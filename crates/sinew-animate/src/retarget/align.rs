@@ -61,6 +61,7 @@ impl Alignment {
         pairs: &[JointPair],
         only_human: bool,
     ) -> Self {
+        use Bone::{LeftFoot, LeftHand, RightFoot, RightHand};
         let mut out = Self::none(pairs);
         let above: Vec<Option<usize>> = pairs
             .iter()
@@ -81,9 +82,18 @@ impl Alignment {
             Some((from, to))
         };
         for (i, pair) in pairs.iter().enumerate() {
+            // A foot that is missing does not make the leg point to its toes.
+            let is_tip = |tip: Bone, bone: Bone| {
+                tip.parent() == Some(bone)
+                    || matches!(tip, LeftHand | RightHand | LeftFoot | RightFoot)
+                    || is_finger(tip) && is_finger(bone)
+            };
             let below: Vec<usize> = (0..pairs.len())
                 .filter(|j| match pair.bone {
-                    Some(_) => pairs[*j].bone.is_some() && human_above[*j] == Some(i),
+                    Some(bone) => {
+                        human_above[*j] == Some(i)
+                            && pairs[*j].bone.is_some_and(|t| is_tip(t, bone))
+                    }
                     None => above[*j] == Some(i),
                 })
                 // Only joints that are below this one on both sides.
@@ -145,10 +155,6 @@ impl Alignment {
         let mut limbs: Vec<&AlignedLimb> =
             self.limbs.iter().filter(|l| l.degrees >= SMALL).collect();
         let fingers = limbs.len();
-        let is_finger = |b: Bone| {
-            use super::conventions::{Part, Place};
-            matches!(Place::of(b).part, Part::Finger(..))
-        };
         limbs.retain(|l| !l.bone.is_some_and(is_finger));
         let fingers = fingers - limbs.len();
         let mut named: Vec<String> = limbs
@@ -173,6 +179,12 @@ impl Alignment {
             Warning::new("retarget-aligned", target.label(), message)
         })
     }
+}
+
+/// Whether a bone is one of a finger.
+pub(super) fn is_finger(bone: Bone) -> bool {
+    bone.ancestors()
+        .any(|b| matches!(b, Bone::LeftHand | Bone::RightHand))
 }
 
 /// How a joint is aligned.

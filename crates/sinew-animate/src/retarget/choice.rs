@@ -5,11 +5,13 @@
 //! least deviation is chosen: between the bones of the two rigs, between each stance and the rest
 //! pose, and between the legs and the vertical.
 
+use std::f64::consts::{FRAC_PI_2, TAU};
+
 use glam::{DMat3, DQuat, DVec3};
 
+use super::align::is_finger;
 use super::bone_map::JointPair;
-use super::conventions::{Part, Place};
-use super::reference::{Reference, Standing, facing, pair_above, quarter_turns};
+use super::reference::{Reference, Standing, facing, pair_above};
 use super::stance::{self, Joints, Pose, Space, Stance};
 use super::{Bone, RetargetPose, Rig};
 use sinew::error::Warning;
@@ -24,15 +26,21 @@ const NOT_UPRIGHT: f64 = 0.35;
 /// The cost of a turn about the vertical axis. It decides between equal stances.
 const TURNED: f64 = 5.0;
 
+/// A character that faces by less than this off an axis, in radians, counts as facing along it.
+const ODD_ANGLE: f64 = 0.05;
+
 /// A rotation is fitted if the bones of the best stances differ by more than this, in degrees.
-const POOR_FIT: f64 = 20.0;
+const POOR_FIT: f64 = 2.0;
+
+/// Bones that differ by less than this, in degrees, point the same way.
+const SAME_DIRECTION: f64 = 1.0;
 
 /// What is chosen.
 pub(super) struct Choice {
     pub from: Reference,
     pub to: Reference,
-    /// Quarter turns about the vertical axis that the source was rotated by.
-    pub quarters: i32,
+    /// Angle about the vertical axis that the source was rotated by, in radians.
+    pub turned: f64,
     /// The stances of source and target.
     stances: [Stance; 2],
     /// Mean angle between the bones of the two rigs in degrees; of the chosen stances, and of the
@@ -103,11 +111,11 @@ impl Candidate {
         let prior = match (self.stance.pose, self.stance.space) {
             (Pose::Bind, Space::Skeleton) => 0.0,
             (Pose::Bind, Space::World | Space::Turned) => 0.5,
-            (Pose::Bind, Space::Fitted) => 8.0,
+            (Pose::Bind, Space::Fitted) => 1.0,
             (Pose::Rest, _) => 3.0,
         };
         let moved = match self.stance.skel_from_rest {
-            Some(_) => 15.0,
+            Some(_) => 8.0,
             None => 0.0,
         };
         prior + moved + OFF_REST * (self.stance.off_rest - nearest) + NOT_UPRIGHT * self.tilt
@@ -133,12 +141,12 @@ fn links(source: &Rig, target: &Rig, pairs: &[JointPair]) -> Vec<Link> {
         let above = pair_above(target, pairs, pair)?;
         let mut chain = source.chain(pair.source).skip(1);
         chain.find(|j| *j == pairs[above].source)?;
-        let weight = match pair.bone.map(|b| Place::of(b).part) {
-            Some(Part::Eye) => return None,
-            _ if pair.bone == Some(Bone::Jaw) => return None,
-            Some(Part::Finger(..)) => 0.2,
+        use Bone::{Jaw, LeftEye, LeftShoulder, RightEye, RightShoulder};
+        let weight = match pair.bone {
+            Some(LeftEye | RightEye | Jaw) => return None,
             // Where shoulders begin differs from body to body.
-            Some(Part::Arm(0)) => 0.5,
+            Some(LeftShoulder | RightShoulder) => 0.5,
+            Some(bone) if is_finger(bone) => 0.2,
             _ => 1.0,
         };
         Some(Link {
@@ -166,9 +174,14 @@ fn directions<'a>(
 }
 
 /// Mean angle between the bones of both rigs in degrees.
-fn deviation(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link], q: i32) -> f64 {
+fn deviation(
+    both: (&Reference, &Reference),
+    pairs: &[JointPair],
+    links: &[Link],
+    angle: f64,
+) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (a, b, weight) in directions(both, pairs, links, quarter_turns(q)) {
+    for (a, b, weight) in directions(both, pairs, links, DQuat::from_rotation_y(angle)) {
         sum += weight * a.angle_between(b).to_degrees();
         weights += weight;
     }
@@ -178,26 +191,80 @@ fn deviation(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]
     }
 }
 
-/// The rotation of the source's bones that makes most of them point as the target's. A bone that
-/// points elsewhere counts less with every round, so that arms in another pose do not matter.
+/// The rotation of the source's bones that makes most of them point as the target's, if there is
+/// one. A bone that points elsewhere counts less with every round, so that arms in
+/// another pose do not matter.
 fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
+    let all: Vec<(DVec3, DVec3, f64)> = directions(both, pairs, links, DQuat::IDENTITY).collect();
     let mut best = DQuat::IDENTITY;
-    for round in 0..60 {
+    for round in 0..40 {
         let mut sum = DMat3::ZERO;
-        for (a, b, weight) in directions(both, pairs, links, DQuat::IDENTITY) {
-            let off = (best * a).angle_between(b);
+        for (a, b, weight) in &all {
             let weight = match round {
-                0 => weight,
-                _ => weight / off.max(1e-9),
+                0 => *weight,
+                _ => weight / (best * *a).angle_between(*b).max(1e-9),
             };
-            sum += DMat3::from_cols(b * a.x, b * a.y, b * a.z) * weight;
+            sum += DMat3::from_cols(*b * a.x, *b * a.y, *b * a.z) * weight;
         }
         if sum.determinant() <= 0.0 {
             return None;
         }
         best = math::nearest_rotation(sum)?;
     }
-    Some(best)
+    let (mut near, mut total) = (0.0, 0.0);
+    for (a, b, weight) in all {
+        total += weight;
+        if (best * a).angle_between(b).to_degrees() < SAME_DIRECTION {
+            near += weight;
+        }
+    }
+    (near > 0.5 * total).then_some(best)
+}
+
+/// The bind pose of a side, in the spaces in which it fits the other side best: these differ by
+/// quarter turns, because the other side may face another way, and by the tilt of the placement.
+/// Empty if the rest pose already tells the space.
+fn fitted(
+    all: &[Vec<Candidate>; 2],
+    side: usize,
+    of: &Side<'_>,
+    best: &Best,
+    pairs: &[JointPair],
+    links: &[Link],
+) -> Vec<Candidate> {
+    let is_bind = |c: &&Candidate| c.stance.pose == Pose::Bind;
+    let mut binds = all[side].iter().filter(is_bind);
+    if binds.clone().any(|c| c.stance.agreeing > 0.5) {
+        return Vec::new();
+    }
+    let plain = binds.clone().find(|c| c.stance.skel_from_rest.is_none());
+    let laid = binds.find(|c| c.stance.skel_from_rest.is_some());
+    // The other side's pose may be the chosen one, or the other of bind and rest.
+    let chosen = &all[1 - side][[best.target, best.source][side]];
+    let mut others = all[1 - side].iter();
+    let other = others.find(|c| c.stance.pose != chosen.stance.pose);
+    let others: Vec<&Candidate> = std::iter::once(chosen).chain(other).collect();
+    let mut out = Vec::new();
+    for own in plain.into_iter().chain(laid) {
+        let turn = others.iter().find_map(|other| {
+            let (s, t) = match side {
+                0 => (own, *other),
+                _ => (*other, own),
+            };
+            let turn = fit((&s.reference, &t.reference), pairs, links)?;
+            Some(if side == 0 { turn } else { turn.inverse() })
+        });
+        let Some(turn) = turn else { continue };
+        // From the common space to skeleton space.
+        let placed = DMat3::from_mat4(own.reference.placed);
+        let placed = math::nearest_rotation(placed).unwrap_or_default();
+        for quarters in 0..4 {
+            let turn = DQuat::from_rotation_y(f64::from(quarters) * FRAC_PI_2) * turn;
+            let turn = placed.inverse() * turn * placed;
+            out.push(of.candidate(own.stance.fitted(of.rig, &of.joints(), turn)));
+        }
+    }
+    out
 }
 
 /// Chooses the reference poses of two rigs.
@@ -219,30 +286,16 @@ pub(super) fn choose(
     let links = links(source, target, pairs);
     let mut all: [Vec<Candidate>; 2] = [0, 1].map(|i| {
         let side: &Side<'_> = &sides[i];
-        let stances = stance::stances(side.rig, &side.joints(), poses);
+        let may_be_laid = pose != RetargetPose::Rest;
+        let stances = stance::stances(side.rig, &side.joints(), poses, may_be_laid);
         stances.into_iter().map(|s| side.candidate(s)).collect()
     });
-    let mut best = best_of(&all, pairs, &links);
     let plain = best_of_two(&all[0][0], &all[1][0], pairs, &links).0;
+    let mut best = best_of(&all, pairs, &links);
     if best.deviation > POOR_FIT && pose != RetargetPose::Rest {
-        // The space of a rig whose bind pose and rest pose have nothing in common may be any.
         for (i, side) in sides.iter().enumerate() {
-            let chosen = &all[i][[best.source, best.target][i]].stance;
-            if chosen.pose == Pose::Rest || chosen.agreeing > 0.5 {
-                continue;
-            }
-            let (s, t) = (&all[0][best.source], &all[1][best.target]);
-            let Some(turn) = fit((&s.reference, &t.reference), pairs, &links) else {
-                continue;
-            };
-            let turn = if i == 0 { turn } else { turn.inverse() };
-            // From the common space to skeleton space.
-            let placed = DMat3::from_mat4([s, t][i].reference.placed);
-            let placed = math::nearest_rotation(placed).unwrap_or_default();
-            let turn = placed.inverse() * turn * placed;
-            let fitted = chosen.fitted(side.rig, &side.joints(), turn);
-            let fitted = side.candidate(fitted);
-            all[i].push(fitted);
+            let fitted = fitted(&all, i, side, &best, pairs, &links);
+            all[i].extend(fitted);
         }
         best = best_of(&all, pairs, &links);
     }
@@ -252,11 +305,11 @@ pub(super) fn choose(
         targets.swap_remove(best.target),
     );
     let mut turned = from.reference;
-    turned.turn(best.quarters);
+    turned.turn(best.turned);
     Choice {
         from: turned,
         to: to.reference,
-        quarters: best.quarters,
+        turned: best.turned,
         stances: [from.stance, to.stance],
         deviations: [best.deviation, plain],
     }
@@ -266,7 +319,7 @@ pub(super) fn choose(
 struct Best {
     source: usize,
     target: usize,
-    quarters: i32,
+    turned: f64,
     deviation: f64,
 }
 
@@ -274,15 +327,15 @@ fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Be
     let mut best = (f64::INFINITY, None);
     for (i, from) in all[0].iter().enumerate() {
         for (j, to) in all[1].iter().enumerate() {
-            let (off, quarters) = best_of_two(from, to, pairs, links);
-            let turned = if quarters == 0 { 0.0 } else { TURNED };
+            let (off, angle) = best_of_two(from, to, pairs, links);
+            let turned = if angle == 0.0 { 0.0 } else { TURNED };
             let own = |side: usize, c: &Candidate| c.cost(nearest(&all[side], c.stance.pose));
             let cost = off + turned + own(0, from) + own(1, to);
             if cost < best.0 || best.1.is_none() {
                 let found = Best {
                     source: i,
                     target: j,
-                    quarters,
+                    turned: angle,
                     deviation: off,
                 };
                 best = (cost, Some(found));
@@ -293,21 +346,39 @@ fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Be
     best.1.unwrap_or(Best {
         source: 0,
         target: 0,
-        quarters: 0,
+        turned: 0.0,
         deviation: 0.0,
     })
 }
 
-/// The deviation between two stances, and the quarter turns with which it is measured.
+/// The deviation between two stances, and the angle about the vertical axis with which it is
+/// measured.
+///
+/// Characters usually face along an axis, and bodies are not quite symmetric, so it is a number of
+/// quarter turns. Only if another angle fits far better, as below odd placements, it is that.
 fn best_of_two(
     from: &Candidate,
     to: &Candidate,
     pairs: &[JointPair],
     links: &[Link],
-) -> (f64, i32) {
+) -> (f64, f64) {
     let both = (&from.reference, &to.reference);
-    let quarters = facing(both.0, both.1, pairs);
-    (deviation(both, pairs, links, quarters), quarters)
+    let angle = facing(both.0, both.1, pairs);
+    let quarters = (angle / FRAC_PI_2).round().rem_euclid(4.0);
+    // From -90 to 180 degrees.
+    let snapped = if quarters == 3.0 { -1.0 } else { quarters } * FRAC_PI_2;
+    let off = deviation(both, pairs, links, snapped);
+    if (angle - snapped)
+        .rem_euclid(TAU)
+        .min((snapped - angle).rem_euclid(TAU))
+        > ODD_ANGLE
+    {
+        let exact = deviation(both, pairs, links, angle);
+        if exact < 0.5 * off {
+            return (exact, angle);
+        }
+    }
+    (off, snapped)
 }
 
 impl Choice {
@@ -324,12 +395,14 @@ impl Choice {
         let mut out = Vec::new();
         for (i, rig) in rigs.into_iter().enumerate() {
             let (stance, other) = (&self.stances[i], rigs[1 - i]);
-            let degrees = rig_turn(rig).to_degrees();
+            let laid = stance.skel_from_rest.map(|_| {
+                format!(
+                    "the transforms of its Skeleton tilt it by {:.0} degrees, which does not fit its bind and rest transforms: these \
+                     are used without the tilt; the reference pose rest uses them with it",
+                    tilt(rig).to_degrees()
+                )
+            });
             let space = match stance.space {
-                _ if stance.skel_from_rest.is_some() => format!(
-                    "its rest and bind transforms are in world space, while its Skeleton is rotated by {degrees:.0} degrees: the \
-                     rotation is not applied to them; the reference pose rest applies it"
-                ),
                 // Many joints agree with the rest pose, so the space is not in doubt.
                 Space::Skeleton => String::new(),
                 Space::World | Space::Turned if stance.agreeing > 0.5 => String::new(),
@@ -359,7 +432,8 @@ impl Choice {
                     self.deviations[1]
                 ),
             };
-            for message in [space, pose].into_iter().filter(|m| !m.is_empty()) {
+            let laid = laid.unwrap_or_default();
+            for message in [laid, space, pose].into_iter().filter(|m| !m.is_empty()) {
                 out.push(Warning::new("retarget-reference", rig.label(), message));
             }
         }
@@ -367,8 +441,9 @@ impl Choice {
     }
 }
 
-/// The angle by which the placement rotates a rig.
-fn rig_turn(rig: &Rig) -> f64 {
+/// The angle by which the placement tilts the up axis, in radians.
+fn tilt(rig: &Rig) -> f64 {
+    let up = rig.placement().up;
     let turn = math::nearest_rotation(DMat3::from_mat4(rig.placement().world_from_skel));
-    turn.map_or(0.0, |t| t.angle_between(DQuat::IDENTITY))
+    turn.map_or(0.0, |t| (t * up).angle_between(up))
 }

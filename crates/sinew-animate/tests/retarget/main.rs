@@ -2,6 +2,7 @@
 
 mod facing;
 mod maps;
+mod matrix;
 mod poses;
 mod root;
 

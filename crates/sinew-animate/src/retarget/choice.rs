@@ -23,14 +23,20 @@ const OFF_REST: f64 = 0.25;
 /// The cost of a degree by which the legs are not vertical.
 const NOT_UPRIGHT: f64 = 0.35;
 
-/// The cost of a turn about the vertical axis. It decides between equal stances.
-const TURNED: f64 = 5.0;
+/// The cost of quarter turns about the vertical axis. It decides between equal stances.
+const TURNED: f64 = 1.0;
+
+/// The cost of another turn about the vertical axis.
+const TURNED_ODDLY: f64 = 10.0;
 
 /// A character that faces by less than this off an axis, in radians, counts as facing along it.
 const ODD_ANGLE: f64 = 0.05;
 
-/// A rotation is fitted if the bones of the best stances differ by more than this, in degrees.
-const POOR_FIT: f64 = 2.0;
+/// No rotation is fitted if most bones of the best stances differ by less than this, in degrees.
+const SAME: f64 = 0.01;
+
+/// How often the bones are weighed to fit a rotation.
+const FIT_ROUNDS: usize = 15;
 
 /// Bones that differ by less than this, in degrees, point the same way.
 const SAME_DIRECTION: f64 = 1.0;
@@ -196,29 +202,49 @@ fn deviation(
 /// another pose do not matter.
 fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
     let all: Vec<(DVec3, DVec3, f64)> = directions(both, pairs, links, DQuat::IDENTITY).collect();
-    let mut best = DQuat::IDENTITY;
-    for round in 0..40 {
-        let mut sum = DMat3::ZERO;
-        for (a, b, weight) in &all {
-            let weight = match round {
-                0 => *weight,
-                _ => weight / (best * *a).angle_between(*b).max(1e-9),
-            };
-            sum += DMat3::from_cols(*b * a.x, *b * a.y, *b * a.z) * weight;
-        }
-        if sum.determinant() <= 0.0 {
-            return None;
-        }
-        best = math::nearest_rotation(sum)?;
+    let rotation = |weigh: &dyn Fn(&(DVec3, DVec3, f64)) -> f64| {
+        let sum = all.iter().fold(DMat3::ZERO, |sum, bone| {
+            let (a, b, _) = *bone;
+            sum + DMat3::from_cols(b * a.x, b * a.y, b * a.z) * weigh(bone)
+        });
+        Some(sum)
+            .filter(|s| s.determinant() > 0.0)
+            .and_then(math::nearest_rotation)
+    };
+    let off = |best: DQuat, bone: &(DVec3, DVec3, f64)| (best * bone.0).angle_between(bone.1);
+    let mut best = rotation(&|bone| bone.2)?;
+    for _ in 0..FIT_ROUNDS {
+        best = rotation(&|bone| bone.2 / off(best, bone).max(1e-9))?;
     }
-    let (mut near, mut total) = (0.0, 0.0);
-    for (a, b, weight) in all {
-        total += weight;
-        if (best * a).angle_between(b).to_degrees() < SAME_DIRECTION {
-            near += weight;
-        }
+    // Then only those that fit better than the others.
+    for _ in 0..FIT_ROUNDS {
+        let mut sorted: Vec<(f64, f64)> = all.iter().map(|b| (off(best, b), b.2)).collect();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let total: f64 = sorted.iter().map(|b| b.1).sum();
+        let mut sum = 0.0;
+        let within = sorted.iter().find(|b| {
+            sum += b.1;
+            sum > 0.5 * total
+        });
+        let within = within?.0 + 1e-9;
+        best = rotation(&|bone| {
+            if off(best, bone) <= within {
+                bone.2
+            } else {
+                0.0
+            }
+        })?;
     }
-    (near > 0.5 * total).then_some(best)
+    let near = |bone: &(DVec3, DVec3, f64)| off(best, bone).to_degrees() < SAME_DIRECTION;
+    most(all.iter().map(|bone| (near(bone), bone.2))).then_some(best)
+}
+
+/// Whether more than half of the weights have the property.
+fn most(all: impl Iterator<Item = (bool, f64)>) -> bool {
+    let (with, total) = all.fold((0.0, 0.0), |(with, total), (has, weight)| {
+        (with + if has { weight } else { 0.0 }, total + weight)
+    });
+    with > 0.5 * total
 }
 
 /// The bind pose of a side, in the spaces in which it fits the other side best: these differ by
@@ -239,17 +265,22 @@ fn fitted(
     }
     let plain = binds.clone().find(|c| c.stance.skel_from_rest.is_none());
     let laid = binds.find(|c| c.stance.skel_from_rest.is_some());
-    // The other side's pose may be the chosen one, or the other of bind and rest.
-    let chosen = &all[1 - side][[best.target, best.source][side]];
-    let mut others = all[1 - side].iter();
-    let other = others.find(|c| c.stance.pose != chosen.stance.pose);
-    let others: Vec<&Candidate> = std::iter::once(chosen).chain(other).collect();
+    // The other side's pose may be its bind pose or its rest pose. It stands as it does best by
+    // itself, because a fit follows it.
+    let theirs = &all[1 - side];
+    let by_itself = |pose: Pose| {
+        let same = theirs.iter().filter(move |c| c.stance.pose == pose);
+        let cost = |c: &Candidate| c.cost(nearest(theirs, pose));
+        same.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    };
+    let chosen = &theirs[[best.target, best.source][side]];
+    let others = [by_itself(Pose::Bind), by_itself(Pose::Rest), Some(chosen)];
     let mut out = Vec::new();
     for own in plain.into_iter().chain(laid) {
-        let turn = others.iter().find_map(|other| {
+        let turn = others.into_iter().flatten().find_map(|other| {
             let (s, t) = match side {
-                0 => (own, *other),
-                _ => (*other, own),
+                0 => (own, other),
+                _ => (other, own),
             };
             let turn = fit((&s.reference, &t.reference), pairs, links)?;
             Some(if side == 0 { turn } else { turn.inverse() })
@@ -292,12 +323,51 @@ pub(super) fn choose(
     });
     let plain = best_of_two(&all[0][0], &all[1][0], pairs, &links).0;
     let mut best = best_of(&all, pairs, &links);
-    if best.deviation > POOR_FIT && pose != RetargetPose::Rest {
+    let fits = {
+        let (s, t) = (&all[0][best.source], &all[1][best.target]);
+        let both = (&s.reference, &t.reference);
+        let turn = DQuat::from_rotation_y(best.turned);
+        let bones = directions(both, pairs, &links, turn);
+        most(bones.map(|(a, b, weight)| (a.angle_between(b).to_degrees() < SAME, weight)))
+    };
+    if !fits && pose != RetargetPose::Rest {
         for (i, side) in sides.iter().enumerate() {
             let fitted = fitted(&all, i, side, &best, pairs, &links);
             all[i].extend(fitted);
         }
         best = best_of(&all, pairs, &links);
+    }
+    if std::env::var("DBG").is_ok() {
+        for (i, side) in all.iter().enumerate() {
+            for (k, c) in side.iter().enumerate() {
+                println!(
+                    "  side {i} {k}: {:?} {:?} laid {} off_rest {:.1} agreeing {:.2} tilt {:.1} cost {:.2}",
+                    c.stance.pose,
+                    c.stance.space,
+                    c.stance.skel_from_rest.is_some(),
+                    c.stance.off_rest,
+                    c.stance.agreeing,
+                    c.tilt,
+                    c.cost(nearest(side, c.stance.pose))
+                );
+            }
+        }
+        for (i, a) in all[0].iter().enumerate() {
+            println!(
+                "  {i}: {:?}",
+                all[1]
+                    .iter()
+                    .map(|b| {
+                        let (o, t) = best_of_two(a, b, pairs, &links);
+                        format!("{o:.2}@{:.0}", t.to_degrees())
+                    })
+                    .collect::<Vec<_>>()
+            );
+        }
+        println!(
+            "  best {} {} {:.2} {:.2}",
+            best.source, best.target, best.turned, best.deviation
+        );
     }
     let [mut sources, mut targets] = all;
     let (from, to) = (
@@ -328,7 +398,11 @@ fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Be
     for (i, from) in all[0].iter().enumerate() {
         for (j, to) in all[1].iter().enumerate() {
             let (off, angle) = best_of_two(from, to, pairs, links);
-            let turned = if angle == 0.0 { 0.0 } else { TURNED };
+            let turned = match angle {
+                0.0 => 0.0,
+                _ if angle % FRAC_PI_2 == 0.0 => TURNED,
+                _ => TURNED_ODDLY,
+            };
             let own = |side: usize, c: &Candidate| c.cost(nearest(&all[side], c.stance.pose));
             let cost = off + turned + own(0, from) + own(1, to);
             if cost < best.0 || best.1.is_none() {

@@ -128,8 +128,11 @@ pub(super) fn stances(
     }
     let mut out: Vec<Stance> = Vec::with_capacity(all.len());
     for stance in all {
-        if !out.iter().any(|other| other.equals(&stance, joints.paired)) {
-            out.push(stance);
+        let equal = |other: &&mut Stance| other.equals(&stance, joints.paired);
+        match out.iter_mut().find(equal) {
+            Some(known) if known.positions.is_none() => known.positions = stance.positions,
+            Some(_) => {}
+            None => out.push(stance),
         }
     }
     out

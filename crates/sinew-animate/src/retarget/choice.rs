@@ -32,11 +32,12 @@ const TURNED_ODDLY: f64 = 10.0;
 /// A character that faces by less than this off an axis, in radians, counts as facing along it.
 const ODD_ANGLE: f64 = 0.05;
 
-/// No rotation is fitted if most bones of the best stances differ by less than this, in degrees.
+/// Bones point exactly the same way if they differ by less than this, in degrees.
 const SAME: f64 = 0.01;
 
-/// How often the bones are weighed to fit a rotation.
-const FIT_ROUNDS: usize = 15;
+/// The cost of stances whose bones do not point exactly the same way for the most part. If some do,
+/// that is no chance.
+const NOT_SAME: f64 = 10.0;
 
 /// Bones that differ by less than this, in degrees, point the same way.
 const SAME_DIRECTION: f64 = 1.0;
@@ -58,6 +59,7 @@ pub(super) struct Choice {
 struct Side<'a> {
     rig: &'a Rig,
     joints: Vec<usize>,
+    weights: Vec<f64>,
     paired: Vec<bool>,
     standing: Standing,
 }
@@ -76,6 +78,7 @@ impl<'a> Side<'a> {
                 hips: find(Hips).or(joints.first().copied()),
                 feet: feet.into_iter().filter_map(find).collect(),
             },
+            weights: stance::weights(rig, &joints),
             joints,
             paired,
         }
@@ -84,6 +87,7 @@ impl<'a> Side<'a> {
     fn joints(&self) -> Joints<'_> {
         Joints {
             paired: &self.joints,
+            weights: &self.weights,
             hips: self.standing.hips,
         }
     }
@@ -197,54 +201,73 @@ fn deviation(
     }
 }
 
-/// The rotation of the source's bones that makes most of them point as the target's, if there is
-/// one. A bone that points elsewhere counts less with every round, so that arms in
-/// another pose do not matter.
-fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
-    let all: Vec<(DVec3, DVec3, f64)> = directions(both, pairs, links, DQuat::IDENTITY).collect();
-    let rotation = |weigh: &dyn Fn(&(DVec3, DVec3, f64)) -> f64| {
-        let sum = all.iter().fold(DMat3::ZERO, |sum, bone| {
-            let (a, b, _) = *bone;
-            sum + DMat3::from_cols(b * a.x, b * a.y, b * a.z) * weigh(bone)
-        });
-        Some(sum)
-            .filter(|s| s.determinant() > 0.0)
-            .and_then(math::nearest_rotation)
-    };
-    let off = |best: DQuat, bone: &(DVec3, DVec3, f64)| (best * bone.0).angle_between(bone.1);
-    let mut best = rotation(&|bone| bone.2)?;
-    for _ in 0..FIT_ROUNDS {
-        best = rotation(&|bone| bone.2 / off(best, bone).max(1e-9))?;
-    }
-    // Then only those that fit better than the others.
-    for _ in 0..FIT_ROUNDS {
-        let mut sorted: Vec<(f64, f64)> = all.iter().map(|b| (off(best, b), b.2)).collect();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let total: f64 = sorted.iter().map(|b| b.1).sum();
-        let mut sum = 0.0;
-        let within = sorted.iter().find(|b| {
-            sum += b.1;
-            sum > 0.5 * total
-        });
-        let within = within?.0 + 1e-9;
-        best = rotation(&|bone| {
-            if off(best, bone) <= within {
-                bone.2
-            } else {
-                0.0
-            }
-        })?;
-    }
-    let near = |bone: &(DVec3, DVec3, f64)| off(best, bone).to_degrees() < SAME_DIRECTION;
-    most(all.iter().map(|bone| (near(bone), bone.2))).then_some(best)
+/// Whether many bones of both rigs point exactly the same way.
+fn is_same(
+    both: (&Reference, &Reference),
+    pairs: &[JointPair],
+    links: &[Link],
+    turned: f64,
+) -> bool {
+    let bones = directions(both, pairs, links, DQuat::from_rotation_y(turned));
+    let (with, total) = bones.filter(|bone| bone.2 >= 0.5).fold(
+        (0.0, 0.0),
+        |(with, total), (a, b, weight)| match a.angle_between(b).to_degrees() < SAME {
+            true => (with + weight, total + weight),
+            false => (with, total + weight),
+        },
+    );
+    with > 0.4 * total
 }
 
-/// Whether more than half of the weights have the property.
-fn most(all: impl Iterator<Item = (bool, f64)>) -> bool {
-    let (with, total) = all.fold((0.0, 0.0), |(with, total), (has, weight)| {
-        (with + if has { weight } else { 0.0 }, total + weight)
-    });
-    with > 0.5 * total
+/// The rotation of the source's bones that makes most of them point as the target's, if there is
+/// one. Arms in another pose do not matter: the rotations that two bones tell are tried, and the one
+/// with the most bones counts. Fingers are left out, because many of them turn with one hand.
+fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
+    let all = directions(both, pairs, links, DQuat::IDENTITY);
+    let all: Vec<(DVec3, DVec3, f64)> = all.filter(|bone| bone.2 >= 0.5).collect();
+    let total: f64 = all.iter().map(|bone| bone.2).sum();
+    let frame = |a: DVec3, b: DVec3| {
+        let across = a.cross(b).try_normalize()?;
+        Some(DQuat::from_mat3(&DMat3::from_cols(
+            a,
+            across,
+            a.cross(across),
+        )))
+    };
+    // Some bones point exactly the same way on bodies that were made alike, and most bones nearly
+    // so on others.
+    for (degrees, share) in [(SAME, 0.4), (SAME_DIRECTION, 0.5)] {
+        let near = |turn: DQuat, bone: &&(DVec3, DVec3, f64)| {
+            (turn * bone.0).angle_between(bone.1).to_degrees() < degrees
+        };
+        let mut best = (0.0, DQuat::IDENTITY);
+        for (i, first) in all.iter().enumerate() {
+            for second in &all[i + 1..] {
+                // Bones that are nearly in line tell no rotation.
+                if first.0.dot(second.0).abs() > 0.9 {
+                    continue;
+                }
+                let frames = frame(first.0, second.0).zip(frame(first.1, second.1));
+                let Some((from, to)) = frames else { continue };
+                let turn = to * from.inverse();
+                let with: f64 = all.iter().filter(|b| near(turn, b)).map(|b| b.2).sum();
+                if with > best.0 {
+                    best = (with, turn);
+                }
+            }
+        }
+        if best.0 <= share * total {
+            continue;
+        }
+        let with = all.iter().filter(|bone| near(best.1, bone));
+        let sum = with.fold(DMat3::ZERO, |sum, (a, b, weight)| {
+            sum + DMat3::from_cols(*b * a.x, *b * a.y, *b * a.z) * *weight
+        });
+        return Some(sum)
+            .filter(|s| s.determinant() > 0.0)
+            .and_then(math::nearest_rotation);
+    }
+    None
 }
 
 /// The bind pose of a side, in the spaces in which it fits the other side best: these differ by
@@ -325,10 +348,7 @@ pub(super) fn choose(
     let mut best = best_of(&all, pairs, &links);
     let fits = {
         let (s, t) = (&all[0][best.source], &all[1][best.target]);
-        let both = (&s.reference, &t.reference);
-        let turn = DQuat::from_rotation_y(best.turned);
-        let bones = directions(both, pairs, &links, turn);
-        most(bones.map(|(a, b, weight)| (a.angle_between(b).to_degrees() < SAME, weight)))
+        is_same((&s.reference, &t.reference), pairs, &links, best.turned)
     };
     if !fits && pose != RetargetPose::Rest {
         for (i, side) in sides.iter().enumerate() {
@@ -404,7 +424,12 @@ fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Be
                 _ => TURNED_ODDLY,
             };
             let own = |side: usize, c: &Candidate| c.cost(nearest(&all[side], c.stance.pose));
-            let cost = off + turned + own(0, from) + own(1, to);
+            let both = (&from.reference, &to.reference);
+            let chance = match is_same(both, pairs, links, angle) {
+                true => 0.0,
+                false => NOT_SAME,
+            };
+            let cost = off + turned + chance + own(0, from) + own(1, to);
             if cost < best.0 || best.1.is_none() {
                 let found = Best {
                     source: i,

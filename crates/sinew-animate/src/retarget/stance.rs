@@ -63,7 +63,22 @@ pub(super) struct Stance {
 pub(super) struct Joints<'a> {
     /// Joints that have a partner on the other side.
     pub paired: &'a [usize],
+    /// How much each of them counts: see [`weights`].
+    pub weights: &'a [f64],
     pub hips: Option<usize>,
+}
+
+/// How much joints count when two poses are compared: half as much as the nearest one above them,
+/// because they turn with all joints above them.
+pub(super) fn weights(rig: &Rig, joints: &[usize]) -> Vec<f64> {
+    let mut depth = vec![0; rig.len()];
+    for j in joints {
+        depth[*j] = 1;
+    }
+    for (j, parent) in rig.parents().iter().enumerate() {
+        depth[j] += parent.map_or(0, |p| depth[p]);
+    }
+    joints.iter().map(|j| f64::powi(0.5, depth[*j])).collect()
 }
 
 /// All stances of a rig in these poses: the bind pose in skeleton space, then in other spaces, then
@@ -85,7 +100,7 @@ pub(super) fn stances(
         let turned = DMat3::from_quat(turn);
         let from = if pose == Pose::Bind { &bind } else { &rest };
         let linear: Vec<DMat3> = from.iter().map(|m| turned * *m).collect();
-        let (off_rest, agreeing) = compare(&linear, &rest, joints.paired);
+        let (off_rest, agreeing) = compare(&linear, &rest, joints);
         Stance {
             pose,
             space,
@@ -143,6 +158,7 @@ pub(super) fn bind_near_rest(rig: &Rig) -> Vec<DMat4> {
     let all: Vec<usize> = (0..rig.len()).collect();
     let joints = Joints {
         paired: &all,
+        weights: &vec![1.0; all.len()],
         hips: None,
     };
     let stances = stances(rig, &joints, &[Pose::Bind], false);
@@ -194,7 +210,7 @@ impl Stance {
             .and_then(|_| math::nearest_rotation(placed));
         let upright = DMat3::from_quat(upright.unwrap_or_default().inverse());
         let rest: Vec<DMat3> = rest.iter().map(|m| upright * *m).collect();
-        let (off_rest, agreeing) = compare(&linear, &rest, joints.paired);
+        let (off_rest, agreeing) = compare(&linear, &rest, joints);
         Self {
             pose: self.pose,
             space: Space::Fitted,
@@ -221,17 +237,21 @@ fn turn(m: &DMat3) -> Option<DQuat> {
 }
 
 /// Mean angle between two poses in degrees, and the share of joints that agree.
-fn compare(pose: &[DMat3], rest: &[DMat3], joints: &[usize]) -> (f64, f64) {
-    let (mut sum, mut agreeing, mut count) = (0.0, 0, 0);
-    for j in joints {
+fn compare(pose: &[DMat3], rest: &[DMat3], joints: &Joints<'_>) -> (f64, f64) {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    let (mut agreeing, mut count) = (0, 0);
+    for (j, weight) in joints.paired.iter().zip(joints.weights) {
         if let (Some(a), Some(b)) = (turn(&pose[*j]), turn(&rest[*j])) {
-            sum += a.angle_between(b).to_degrees();
-            agreeing += usize::from(a.dot(b).abs() > SAME_TURN);
+            sum += weight * a.angle_between(b).to_degrees();
+            weights += weight;
+            agreeing += u32::from(a.dot(b).abs() > SAME_TURN);
             count += 1;
         }
     }
-    let count = f64::from(count.max(1));
-    (sum / count, agreeing as f64 / count)
+    match count {
+        0 => (0.0, 0.0),
+        _ => (sum / weights, f64::from(agreeing) / f64::from(count)),
+    }
 }
 
 /// Whether most bones of the bind pose are as long as at rest, if bind lengths are `size` times as

@@ -414,7 +414,10 @@ impl Body {
                 for (j, m) in rest.iter_mut().enumerate() {
                     let axis = twists.get(&j).copied();
                     let axis = axis.unwrap_or_else(|| random_turn(rng) * DVec3::X);
-                    let angle = f64::from(rng.range(-0.5, 0.5));
+                    // The hips still tell which way the body faces.
+                    let is_top = parents[j].is_none() || j == at["hips"];
+                    let most = if is_top { 0.2 } else { 0.5 };
+                    let angle = f64::from(rng.range(-most, most));
                     *m *= DMat4::from_quat(DQuat::from_axis_angle(axis, angle));
                 }
                 rest[at["hips"]].w_axis.y += 0.05 / metres;
@@ -462,6 +465,18 @@ impl Body {
             stands,
             world_from_skel,
         }
+    }
+
+    /// Binds and rests the body in other transforms, in skeleton space.
+    pub fn bind_as(&mut self, bind: Vec<DMat4>) {
+        let local = |(j, m): (usize, &DMat4)| match self.rig.parents()[j] {
+            Some(p) => bind[p].inverse() * *m,
+            None => *m,
+        };
+        let rest = bind.iter().enumerate().map(local).collect();
+        let joints = self.rig.joints().to_vec();
+        let skeleton = Skeleton::new("/Skel", joints, Some(bind), Some(rest)).expect("a skeleton");
+        self.rig = Rig::new("a body", &skeleton, *self.rig.placement()).expect("a rig");
     }
 
     /// The human bones; joints of the spine beyond the third have none.

@@ -211,7 +211,7 @@ fn is_same(
     let bones = directions(both, pairs, links, DQuat::from_rotation_y(turned));
     let (with, total) = bones.filter(|bone| bone.2 >= 0.5).fold(
         (0.0, 0.0),
-        |(with, total), (a, b, weight)| match a.angle_between(b).to_degrees() < SAME {
+        |(with, total), (a, b, weight)| match a.dot(b) > SAME.to_radians().cos() {
             true => (with + weight, total + weight),
             false => (with, total + weight),
         },
@@ -228,29 +228,32 @@ fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> O
     let total: f64 = all.iter().map(|bone| bone.2).sum();
     let frame = |a: DVec3, b: DVec3| {
         let across = a.cross(b).try_normalize()?;
-        Some(DQuat::from_mat3(&DMat3::from_cols(
-            a,
-            across,
-            a.cross(across),
-        )))
+        Some(DMat3::from_cols(a, across, a.cross(across)))
     };
     // Some bones point exactly the same way on bodies that were made alike, and most bones nearly
     // so on others.
     for (degrees, share) in [(SAME, 0.4), (SAME_DIRECTION, 0.5)] {
-        let near = |turn: DQuat, bone: &&(DVec3, DVec3, f64)| {
-            (turn * bone.0).angle_between(bone.1).to_degrees() < degrees
-        };
-        let mut best = (0.0, DQuat::IDENTITY);
+        let least = degrees.to_radians().cos();
+        let near = |turn: &DMat3, bone: &&(DVec3, DVec3, f64)| (*turn * bone.0).dot(bone.1) > least;
+        let mut best = (0.0, DMat3::IDENTITY);
         for (i, first) in all.iter().enumerate() {
             for second in &all[i + 1..] {
+                // So many bones do not fit by chance.
+                if best.0 > 0.6 * total {
+                    break;
+                }
                 // Bones that are nearly in line tell no rotation.
                 if first.0.dot(second.0).abs() > 0.9 {
                     continue;
                 }
                 let frames = frame(first.0, second.0).zip(frame(first.1, second.1));
                 let Some((from, to)) = frames else { continue };
-                let turn = to * from.inverse();
-                let with: f64 = all.iter().filter(|b| near(turn, b)).map(|b| b.2).sum();
+                let turn = to * from.transpose();
+                // Two bones with another angle between them tell no rotation either.
+                if !near(&turn, &second) {
+                    continue;
+                }
+                let with: f64 = all.iter().filter(|b| near(&turn, b)).map(|b| b.2).sum();
                 if with > best.0 {
                     best = (with, turn);
                 }
@@ -259,7 +262,7 @@ fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> O
         if best.0 <= share * total {
             continue;
         }
-        let with = all.iter().filter(|bone| near(best.1, bone));
+        let with = all.iter().filter(|bone| near(&best.1, bone));
         let sum = with.fold(DMat3::ZERO, |sum, (a, b, weight)| {
             sum + DMat3::from_cols(*b * a.x, *b * a.y, *b * a.z) * *weight
         });
@@ -357,38 +360,6 @@ pub(super) fn choose(
         }
         best = best_of(&all, pairs, &links);
     }
-    if std::env::var("DBG").is_ok() {
-        for (i, side) in all.iter().enumerate() {
-            for (k, c) in side.iter().enumerate() {
-                println!(
-                    "  side {i} {k}: {:?} {:?} laid {} off_rest {:.1} agreeing {:.2} tilt {:.1} cost {:.2}",
-                    c.stance.pose,
-                    c.stance.space,
-                    c.stance.skel_from_rest.is_some(),
-                    c.stance.off_rest,
-                    c.stance.agreeing,
-                    c.tilt,
-                    c.cost(nearest(side, c.stance.pose))
-                );
-            }
-        }
-        for (i, a) in all[0].iter().enumerate() {
-            println!(
-                "  {i}: {:?}",
-                all[1]
-                    .iter()
-                    .map(|b| {
-                        let (o, t) = best_of_two(a, b, pairs, &links);
-                        format!("{o:.2}@{:.0}", t.to_degrees())
-                    })
-                    .collect::<Vec<_>>()
-            );
-        }
-        println!(
-            "  best {} {} {:.2} {:.2}",
-            best.source, best.target, best.turned, best.deviation
-        );
-    }
     let [mut sources, mut targets] = all;
     let (from, to) = (
         sources.swap_remove(best.source),
@@ -414,22 +385,29 @@ struct Best {
 }
 
 fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Best {
+    let own = all.each_ref().map(|side| {
+        let cost = |c: &Candidate| c.cost(nearest(side, c.stance.pose));
+        side.iter().map(cost).collect::<Vec<f64>>()
+    });
     let mut best = (f64::INFINITY, None);
     for (i, from) in all[0].iter().enumerate() {
         for (j, to) in all[1].iter().enumerate() {
+            let alone = own[0][i] + own[1][j];
+            if alone >= best.0 {
+                continue;
+            }
             let (off, angle) = best_of_two(from, to, pairs, links);
             let turned = match angle {
                 0.0 => 0.0,
                 _ if angle % FRAC_PI_2 == 0.0 => TURNED,
                 _ => TURNED_ODDLY,
             };
-            let own = |side: usize, c: &Candidate| c.cost(nearest(&all[side], c.stance.pose));
             let both = (&from.reference, &to.reference);
             let chance = match is_same(both, pairs, links, angle) {
                 true => 0.0,
                 false => NOT_SAME,
             };
-            let cost = off + turned + chance + own(0, from) + own(1, to);
+            let cost = alone + off + turned + chance;
             if cost < best.0 || best.1.is_none() {
                 let found = Best {
                     source: i,

@@ -114,11 +114,14 @@ impl Reference {
             self.raise(y(&self.at_rest[hips]) - y(&self.joints[hips]));
             return;
         };
-        let height = y(&self.joints[hips]) - foot;
-        let rest_height = y(&self.at_rest[hips]) - rest_foot;
-        let by_rest = y(&self.at_rest[hips]) - y(&self.joints[hips]);
-        if (height - rest_height).abs() <= 1e-3 * height.abs() {
-            self.raise(by_rest);
+        // The legs are as at rest if the feet are.
+        let leg = |joints: &[DMat4], foot: usize| (joints[foot] - joints[hips]).w_axis;
+        let is_rest = standing.feet.iter().all(|f| {
+            let (own, rest) = (leg(&self.joints, *f), leg(&self.at_rest, *f));
+            (own - rest).length() <= 1e-3 * rest.length()
+        });
+        if is_rest {
+            self.raise(y(&self.at_rest[hips]) - y(&self.joints[hips]));
             return;
         }
         let bound = stance.positions.as_ref().map(|at| {

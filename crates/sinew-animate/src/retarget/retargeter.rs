@@ -163,7 +163,10 @@ impl Retargeter {
         let pairs = map.resolve(source, target)?;
         let pairs = with_root_bone(pairs, source, target, options.root_bone.as_deref());
         let choice = choose(source, target, &pairs, options.pose);
-        let mut warnings = choice.warnings([source, target]);
+        let mut warnings = match options.pose {
+            RetargetPose::Rest => Vec::new(),
+            _ => choice.warnings([source, target]),
+        };
         let poses = choice.poses();
         let (from, to) = (choice.from, choice.to);
         if choice.turned != 0.0 {

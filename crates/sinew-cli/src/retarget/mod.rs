@@ -35,8 +35,8 @@ use report::Report;
 /// with the same joint names match without this knowledge. The report lists which joint follows
 /// which, bone by bone.
 ///
-/// Rotations are measured from the bind poses, joints without a partner stay at rest, and the hips
-/// move in proportion to their height above the ground.
+/// Rotations are measured from poses in which both characters stand alike (--pose), joints without a
+/// partner stay at rest, and the hips move in proportion to their height above the ground.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -65,7 +65,8 @@ pub struct Args {
     #[arg(long)]
     no_scale: bool,
     /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
-    /// above them that have a partner. If NAME is above the hips, the hips move too.
+    /// above them that have a partner. If NAME is above the hips, the hips move too, and the target
+    /// may call its root otherwise.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
     /// Pose from which rotations are measured.

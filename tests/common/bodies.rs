@@ -520,14 +520,14 @@ impl Body {
         let (_, turned, _) = (DMat4::from_quat(self.stands).inverse() * self.upright_from_skel())
             .to_scale_rotation_translation();
         let mut pose = self.rig.rest().to_vec();
-        for j in 0..pose.len() {
+        for (j, local) in pose.iter_mut().enumerate() {
             let above = self.rig.parents()[j].map(|p| self.turns[p]);
             let above = above.unwrap_or(turned.inverse());
             let axis = self.twists.get(&j).copied();
             let axis = axis.unwrap_or_else(|| random_turn(rng) * DVec3::X);
             let angle = f64::from(rng.range(-most, most));
             let bound = above.inverse() * self.turns[j];
-            pose[j].rotation = (bound * DQuat::from_axis_angle(axis, angle)).normalize();
+            local.rotation = (bound * DQuat::from_axis_angle(axis, angle)).normalize();
         }
         let mut moved = || f64::from(rng.range(-0.5, 0.5));
         let moved = DVec3::new(moved(), moved(), moved());

@@ -308,9 +308,9 @@ fn palms_and_feet_meet_too() {
             (foot, DVec3::Y, 0.4 * sign),
         ] {
             let at = bind[target.at[top]].w_axis.truncate();
-            for j in 0..bind.len() {
+            for (j, m) in bind.iter_mut().enumerate() {
                 if target.rig.chain(j).any(|j| j == target.at[top]) {
-                    bind[j] = about(&bind[j], at, axis, angle);
+                    *m = about(m, at, axis, angle);
                 }
             }
         }

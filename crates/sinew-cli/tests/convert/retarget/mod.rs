@@ -38,8 +38,8 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("an_unknown_rig_shows_a_guess", an_unknown_rig_shows_a_guess),
         Trial::test("bad_requests_write_nothing", bad_requests_write_nothing),
         Trial::test(
-            "a_target_that_lies_is_reported",
-            a_target_that_lies_is_reported,
+            "a_bind_pose_that_lies_is_reported",
+            a_bind_pose_that_lies_is_reported,
         ),
         Trial::test(
             "what_cannot_be_set_is_refused",
@@ -67,7 +67,7 @@ pub fn trials() -> Vec<Trial> {
 const SKEL: &str = "/Char/Skel";
 
 /// The bind transforms are turned against the rest transforms, joint by joint by other angles.
-fn a_target_that_lies_is_reported() -> Result<(), Failed> {
+fn a_bind_pose_that_lies_is_reported() -> Result<(), Failed> {
     let pair = pair(5);
     let place = "uniform matrix4d[] bindTransforms = ";
     let hero = std::fs::read_to_string(pair.bench.path("hero.usda"))?;
@@ -92,12 +92,29 @@ fn a_target_that_lies_is_reported() -> Result<(), Failed> {
     let args = [&args[..], &["-o", out.to_str().ok_or("UTF-8")?]].concat();
     let output = sinew(&[&args[..], &["--clip", "Still", "--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("[retarget-lying]"));
+    assert!(stderr(&output).contains("[retarget-reference]"));
     let report: Value = serde_json::from_str(&stdout(&output))?;
-    let warnings = report["warnings"].as_array().ok_or("warnings")?;
+    let codes: Vec<_> = report["warnings"]
+        .as_array()
+        .ok_or("warnings")?
+        .iter()
+        .map(|w| w["code"].clone())
+        .collect();
     assert!(
-        warnings.iter().any(|w| w["code"] == "retarget-lying"),
+        codes.contains(&Value::from("retarget-reference")),
         "{report}"
+    );
+    assert!(!codes.contains(&Value::from("retarget-lying")), "{report}");
+    assert_eq!(
+        report["reference_poses"],
+        serde_json::json!(["bind", "rest"])
+    );
+    // The option decides otherwise.
+    let output = sinew(&[&args[..], &["--clip", "Still", "--json", "--pose", "bind"]].concat());
+    let report: Value = serde_json::from_str(&stdout(&output))?;
+    assert_eq!(
+        report["reference_poses"],
+        serde_json::json!(["bind", "bind"])
     );
     Ok(())
 }

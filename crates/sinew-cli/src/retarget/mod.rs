@@ -153,6 +153,15 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         humanoid(source_file, placed, &source_rig),
         humanoid(target_file, target, &target_rig),
     ];
+    // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
+    // pose of its format, whatever the bones look like.
+    let has_body = source_scene
+        .bindings
+        .iter()
+        .any(|b| source_scene.instances[b.instance].path == placed.path);
+    if args.pose == PoseArg::Auto && !has_body && given.iter().all(Option::is_some) {
+        options.pose = RetargetPose::Bind;
+    }
     let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
 

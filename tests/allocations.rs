@@ -228,11 +228,11 @@ fn encodings(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
 }
 
 fn few_and_many() -> Result<(), Failed> {
-    let gpu = Gpu::shared()?;
+    let gpu = gpu::machine()?.adapter_limits();
     // On rayon's threads, for it allocates a block of its queue now and then where others hand it work.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     pool.install(|| {
-        let mut scene = Scene::new(&gpu, 4000)?;
+        let mut scene = Scene::new(gpu, 4000)?;
         for frame in 0..8 {
             let (posing, result) = allocations(|| scene.pose(frame));
             result?;
@@ -241,7 +241,7 @@ fn few_and_many() -> Result<(), Failed> {
                 none("posing", posing)?;
             }
         }
-        let (few, many) = (encodings(&gpu, 10)?, encodings(&gpu, 4000)?);
+        let (few, many) = (encodings(gpu, 10)?, encodings(gpu, 4000)?);
         eprintln!("allocations of wgpu's in encode: {few:?} of 10 characters, {many:?} of 4,000");
         let middle = |mut counts: Vec<usize>| {
             counts.sort_unstable();
@@ -254,10 +254,10 @@ fn few_and_many() -> Result<(), Failed> {
 
 /// Local transforms and ways out of rigs, of few characters and of many.
 fn rigs() -> Result<(), Failed> {
-    let gpu = Gpu::shared()?;
+    let gpu = gpu::machine()?.adapter_limits();
     let mut medians = Vec::new();
     for count in [10, 1000] {
-        let mut scene = Scene::new(&gpu, count)?;
+        let mut scene = Scene::new(gpu, count)?;
         let packed = PackedRig::pack(&scene.rig.skeleton, DMat4::IDENTITY, true)?;
         let packed = std::sync::Arc::new(packed);
         let mut all = Vec::new();

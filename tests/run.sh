@@ -10,6 +10,11 @@
 #                       fetches the public ones)
 # SINEW_PYTHON=PYTHON   a Python with usd-core 26.11 and numpy; without it this script installs them into
 #                       target/venv, and where it cannot, the differential test shows as ignored
+# SINEW_NODE=FOLDER     a folder whose node_modules hold what tests/node/package.json asks for; without it this script
+#                       installs them into target/node where node and npm are there, and where it cannot, the
+#                       tests of written glTF files show as ignored
+# SINEW_SWIFTSHADER=FILE  the manifest (vk_swiftshader_icd.json) of SwiftShader, a second software GPU; without it this script
+#                       takes it from Debian's chromium-common, and where it cannot, its test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 set -euo pipefail
@@ -19,7 +24,7 @@ quick=
 if [ "${1:-}" = --quick ]; then
     quick=1
     shift
-    unset SINEW_ASSETS SINEW_PYTHON
+    unset SINEW_ASSETS SINEW_PYTHON SINEW_NODE SINEW_SWIFTSHADER
     export SINEW_NO_DISPLAY=1
 fi
 
@@ -75,6 +80,26 @@ if [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && 
     fi
 fi
 
+# SwiftShader, a second implementation of Vulkan that runs on the CPU.
+if [ -z "$quick${SINEW_SWIFTSHADER:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; then
+    swiftshader="${CARGO_TARGET_DIR:-target}/swiftshader"
+    manifest="$swiftshader/usr/lib/chromium/vk_swiftshader_icd.json"
+    if [ ! -e "$manifest" ] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+        echo "fetching SwiftShader (chromium-common) into $swiftshader" >&2
+        mkdir -p "$swiftshader"
+        # Two files of a package that is not installed.
+        { (cd "$swiftshader" && { [ "$(id -u)" != 0 ] || apt-get update -qq; } && apt-get download -qq chromium-common &&
+            dpkg-deb --fsys-tarfile chromium-common_*.deb | tar -x --wildcards './usr/lib/chromium/*vk_swiftshader*' &&
+            rm -f chromium-common_*.deb) >/dev/null 2>&1; } || true
+    fi
+    if [ -e "$manifest" ]; then
+        SINEW_SWIFTSHADER="$(cd "$(dirname "$manifest")" && pwd)/vk_swiftshader_icd.json"
+        export SINEW_SWIFTSHADER
+    else
+        echo "without SwiftShader the kernels are tested on one driver (the other's test shows as ignored)" >&2
+    fi
+fi
+
 # What runs shards of a bake beside each other.
 if [ -z "$quick" ] && ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing GNU parallel (parallel)" >&2
@@ -101,6 +126,25 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     fi
 fi
 
+# The validator of Khronos and three.js, for the glTF files that the command writes.
+if [ -z "$quick${SINEW_NODE:-}" ]; then
+    node="${CARGO_TARGET_DIR:-target}/node"
+    has_packages() { cmp -s tests/node/package-lock.json "$node/package-lock.json" && [ -e "$node/installed" ]; }
+    if ! has_packages && command -v node >/dev/null && command -v npm >/dev/null; then
+        echo "installing the packages of tests/node/package.json into $node" >&2
+        mkdir -p "$node"
+        rm -f "$node/installed"
+        cp tests/node/package.json tests/node/package-lock.json "$node"
+        { (cd "$node" && npm ci --no-audit --no-fund --silent) && touch "$node/installed"; } || true
+    fi
+    if command -v node >/dev/null && has_packages; then
+        SINEW_NODE="$(cd "$node" && pwd)"
+        export SINEW_NODE
+    else
+        echo "without node.js and its packages the tests of written glTF files are left out (they show as ignored)" >&2
+    fi
+fi
+
 if [ -n "${SINEW_ASSETS:-}" ]; then
     SINEW_ASSETS="$(cd "$SINEW_ASSETS" && pwd)"
     export SINEW_ASSETS
@@ -110,18 +154,10 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
     "$SINEW_PYTHON" tests/crates/make_types.py --check
 fi
 
-# FBX is read by ufbx, which is C.
-features=()
-if command -v "${CC:-cc}" >/dev/null; then
-    features=(--features fbx)
-else
-    echo "without a C compiler (cc) FBX is left out (its tests show as ignored)" >&2
-fi
-
 # Every package, unless the arguments choose some.
 packages=(--workspace)
 for argument in "$@"; do
-    case "$argument" in -p* | --package*) packages=() features=() ;; esac
+    case "$argument" in -p* | --package*) packages=() ;; esac
 done
 # The engine, layers and stages, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
 # a crate that is built anew for its test.
@@ -133,5 +169,5 @@ if [ -n "$quick" ] && [ "${#packages[@]}" -gt 0 ]; then
     case " $* " in *" -- "*) ;; *) skipped=(-- --skip default_limits:: --skip a_renderer_takes_the_model) ;; esac
 fi
 
-exec cargo test ${packages[@]+"${packages[@]}"} --locked ${features[@]+"${features[@]}"} "$@" \
+exec cargo test ${packages[@]+"${packages[@]}"} --locked "$@" \
     ${skipped[@]+"${skipped[@]}"}

@@ -28,10 +28,7 @@ pub fn rows(load: &Workload, threads: usize, runs: Runs) -> Result<Vec<Row>, Str
             continue;
         }
         let found = pool.install(|| ozz::run(&of_peers, with_normals, runs.most))?;
-        let times = Times {
-            best: found.seconds_best,
-            median: found.seconds_median,
-        };
+        let times = Times::of(found.seconds);
         let case = case(load, with_normals);
         let row = Row::new(of_peers.name, case, found.name, of_peers.points(), times);
         let mut row = row.on_threads(threads).noted(format!(

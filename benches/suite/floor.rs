@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use sinew::gpu::GpuDevice;
+use sinew::gpu::{GpuDevice, GpuError};
 use sinew::skel::Skin;
 use sinew::wgpu;
 
@@ -82,8 +82,9 @@ pub fn cpu_copy(bytes: u64, runs: Runs) -> Times {
 }
 
 /// A copy from buffer to buffer that moves `bytes` in all. Many in one submit, so that the submit itself does not count.
-pub fn gpu_copy(device: &GpuDevice, bytes: u64, runs: Runs) -> Times {
-    let (device, queue) = (device.device(), device.queue());
+pub fn gpu_copy(gpu: &GpuDevice, bytes: u64, runs: Runs) -> Result<Times, GpuError> {
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let stamps = Stamps::new(gpu);
     let limit = device.limits().max_buffer_size;
     let half = (bytes / 2).next_multiple_of(4).max(4);
     // What is larger than a buffer may be is copied in parts, over and over.
@@ -104,22 +105,109 @@ pub fn gpu_copy(device: &GpuDevice, bytes: u64, runs: Runs) -> Times {
     encoder.clear_buffer(&from, 0, None);
     queue.submit([encoder.finish()]);
     let _ = device.poll(wgpu::PollType::wait_indefinitely());
-    let copy = || {
+    let mut copy = || -> Result<f64, GpuError> {
         let mut encoder = device.create_command_encoder(&Default::default());
+        stamps.before(&mut encoder);
         for _ in 0..repeat {
             for part in 0..parts {
                 let count = size.min(half - part * size);
                 encoder.copy_buffer_to_buffer(&from, 0, &to, 0, count);
             }
         }
+        stamps.after(&mut encoder);
+        Ok(stamps.submit(encoder)? / repeat as f64)
+    };
+    runs.collect(&mut copy)
+}
+
+/// Seconds of what lies between two points of an encoder: by timestamps, as kernels are timed, or by the wall clock where the
+/// device has none.
+struct Stamps<'a> {
+    device: &'a GpuDevice,
+    set: Option<wgpu::QuerySet>,
+    resolved: wgpu::Buffer,
+    readable: wgpu::Buffer,
+}
+
+impl<'a> Stamps<'a> {
+    fn new(gpu: &'a GpuDevice) -> Self {
+        let device = gpu.device();
+        let stamped = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let buffer = |usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("suite.timestamps"),
+                size: 16,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            device: gpu,
+            set: stamped.then(|| {
+                device.create_query_set(&wgpu::QuerySetDescriptor {
+                    label: Some("suite.timestamps"),
+                    ty: wgpu::QueryType::Timestamp,
+                    count: 2,
+                })
+            }),
+            resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
+            readable: buffer(wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
+        }
+    }
+
+    /// An empty pass that ends with the first timestamp.
+    fn before(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.pass(encoder, None, Some(0));
+    }
+
+    /// An empty pass that begins with the second.
+    fn after(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.pass(encoder, Some(1), None);
+        if let Some(set) = &self.set {
+            encoder.resolve_query_set(set, 0..2, &self.resolved, 0);
+            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readable, 0, 16);
+        }
+    }
+
+    fn pass(&self, encoder: &mut wgpu::CommandEncoder, first: Option<u32>, last: Option<u32>) {
+        if let Some(set) = &self.set {
+            encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("suite.timestamp"),
+                timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
+                    query_set: set,
+                    beginning_of_pass_write_index: first,
+                    end_of_pass_write_index: last,
+                }),
+            });
+        }
+    }
+
+    fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<f64, GpuError> {
+        let failed = |error: &dyn std::fmt::Display| GpuError::Readback(error.to_string());
+        let (device, queue) = (self.device.device(), self.device.queue());
+        let wait = || {
+            let waited = device.poll(wgpu::PollType::wait_indefinitely());
+            waited.map_err(|e| failed(&e))
+        };
         let start = Instant::now();
         queue.submit([encoder.finish()]);
-        let _ = device.poll(wgpu::PollType::wait_indefinitely());
-        Ok::<_, std::convert::Infallible>(start.elapsed().as_secs_f64() / repeat as f64)
-    };
-    match runs.collect(copy) {
-        Ok(times) => times,
-        Err(never) => match never {},
+        wait()?;
+        let wall = start.elapsed().as_secs_f64();
+        if self.set.is_none() {
+            return Ok(wall);
+        }
+        self.readable
+            .slice(..)
+            .map_async(wgpu::MapMode::Read, |_| {});
+        wait()?;
+        let ticks = {
+            let view = self.readable.slice(..).get_mapped_range();
+            let view = view.map_err(|e| failed(&e))?;
+            let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
+            stamps[1].saturating_sub(stamps[0])
+        };
+        self.readable.unmap();
+        Ok(ticks as f64 * f64::from(queue.get_timestamp_period()) * 1e-9)
     }
 }
 

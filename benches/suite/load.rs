@@ -30,8 +30,12 @@ impl Load<'_> {
 pub struct Peer {
     /// Whose layout and way of dispatching it is.
     pub name: &'static str,
-    pub seconds_best: f64,
-    pub seconds_median: f64,
+    /// Where these are published: repository, commit and licence.
+    pub upstream: &'static str,
+    /// Seconds of each run, none left out but the first, which warm up.
+    pub seconds: Vec<f64>,
+    /// Points that a run deforms: fewer than the load has, where not all fit.
+    pub points: usize,
     pub dispatches: usize,
     /// Stated by its layout: what a point reads and writes, palettes apart.
     pub bytes_per_point: f64,

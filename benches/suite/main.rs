@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use load::Load;
+use measure::Runs;
 use options::{HELP, Options, Stop};
 use report::Conditions;
 use results::{Counts, Results};
@@ -36,7 +37,9 @@ use sinew::kernel::Packing;
 use workloads::{Kind, Workload};
 
 /// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
-const BAKES: usize = 2;
+const BAKES: usize = options::ENOUGH;
+/// The least runs of what takes a software adapter long.
+const FEWEST: usize = 3;
 /// What of C's characters a software adapter skins.
 const SOFTWARE_SHARE: f64 = 0.2;
 /// What of F's meshes a software adapter skins by the peers' kernels.
@@ -112,6 +115,13 @@ impl Suite {
                 let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
                 let measured = measured.into_iter().chain(of_peers);
                 measured.flatten().for_each(|r| row::merge(&mut rows, r));
+                if threads == cores && matches!(load.kind, Kind::Body | Kind::Face) {
+                    let scale = self.options.scale;
+                    let measured = sinew_cpu::baseline_rows(load.kind, scale, threads, runs);
+                    let measured = self.results.keep(&format!("{name}, baseline"), measured);
+                    let measured = measured.into_iter().flatten();
+                    measured.for_each(|r| row::merge(&mut rows, r));
+                }
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
                 let measured = usd_core::rows(python, file, name, runs, cores);
@@ -122,13 +132,12 @@ impl Suite {
                     .for_each(|r| row::merge(&mut rows, r));
             }
         }
-        sinew_cpu::add_normals_alone(&mut rows);
         self.results.rows.extend(rows);
     }
 
     fn gpu(&mut self, load: Workload) {
         let Some(device) = &self.device else { return };
-        let (name, runs) = (load.kind.name(), self.options.runs);
+        let (name, runs) = (load.kind.name(), self.gpu_runs());
         self.tell(&format!("{name}: GPU"));
         let row = sinew_gpu::row(&load, device, runs);
         let row = self.results.keep(&format!("{name}, GPU"), row);
@@ -190,11 +199,21 @@ impl Suite {
         }
     }
 
+    /// A software adapter takes seconds for what decides nothing about a GPU.
+    fn gpu_runs(&self) -> Runs {
+        let software = self.device.as_ref().is_some_and(|d| d.report().software);
+        let runs = self.options.runs;
+        Runs {
+            fewest: if software { FEWEST } else { runs.fewest },
+            ..runs
+        }
+    }
+
     fn peers(&mut self, load: &Workload, instances: &[(usize, sinew::skel::Pose)]) {
         let Some(device) = &self.device else { return };
         let name = load.kind.name();
         let most = if device.report().software {
-            3
+            FEWEST
         } else {
             self.options.runs.most
         };
@@ -215,18 +234,18 @@ impl Suite {
                 continue;
             };
             self.tell(&format!("{name}: {}", found.name));
-            let times = measure::Times {
-                best: found.seconds_best,
-                median: found.seconds_median,
-            };
+            let times = measure::Times::of(found.seconds);
             let case = sinew_cpu::case(load, with_normals);
-            let mut row = Row::new(name, case, found.name, of_peers.points(), times);
+            let mut row = Row::new(name, case, found.name, found.points, times);
             row.bytes_per_point = Some(found.bytes_per_point);
-            let note = format!(
+            let mut note = format!(
                 "{} dispatches, error {:.0e}",
                 found.dispatches, found.worst_error
             );
-            let layout = found.bytes_note.to_owned();
+            if found.points < of_peers.points() {
+                note += &format!("; the first {} points, which fit", found.points);
+            }
+            let layout = format!("{} ({})", found.bytes_note, found.upstream);
             self.results
                 .layouts
                 .entry(found.name.to_owned())
@@ -237,7 +256,13 @@ impl Suite {
 
     fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
         self.tell("E: whole bakes");
-        let baked = whole::bake(load, file, folder, self.python.as_deref(), BAKES);
+        let baked = whole::bake(
+            load,
+            file,
+            folder,
+            self.python.as_deref(),
+            BAKES.min(self.options.runs.most),
+        );
         if let Some(baked) = self.results.keep("E", baked) {
             self.results.growth = baked.growth;
             self.results.rows.extend(baked.rows);
@@ -250,7 +275,7 @@ impl Suite {
             folder,
             self.python.as_deref(),
             self.options.scale,
-            BAKES + 1,
+            BAKES.min(self.options.runs.most),
         );
         let rows = self.results.keep(crowds::NAME, rows);
         self.results.rows.extend(rows.into_iter().flatten());
@@ -274,6 +299,10 @@ fn main() -> ExitCode {
     if args.peek().is_some_and(|a| a == measure::CHILD) {
         let command: Vec<String> = args.skip(1).collect();
         return ended(measure::time_process(&command));
+    }
+    if args.peek().is_some_and(|a| a == sinew_cpu::CHILD) {
+        let arguments: Vec<String> = args.skip(1).collect();
+        return ended(sinew_cpu::measure_baseline(&arguments));
     }
     let options = match Options::parse(args) {
         Ok(options) => options,
@@ -312,6 +341,15 @@ fn export_all(options: &Options, folder: &Path) -> Result<(), Box<dyn std::error
     Ok(())
 }
 
+/// A folder for files: on the disk that the suite was built on, else where this machine keeps such.
+fn folder() -> std::io::Result<tempfile::TempDir> {
+    let built_on = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    match built_on.is_dir() {
+        true => tempfile::tempdir_in(built_on),
+        false => tempfile::tempdir(),
+    }
+}
+
 fn run(options: Options) -> Result<(), String> {
     let mut results = Results {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -332,7 +370,7 @@ fn run(options: Options) -> Result<(), String> {
         start: Instant::now(),
         results,
     };
-    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).map_err(|e| e.to_string())?;
+    let folder = folder().map_err(|e| e.to_string())?;
     for kind in Kind::ALL {
         if suite.options.wants(kind.name()) {
             suite.measure(kind, folder.path());
@@ -353,10 +391,7 @@ fn run(options: Options) -> Result<(), String> {
         std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     }
     if suite.options.write {
-        let file = Path::new(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../benches/RESULTS.md"
-        ));
+        let file = &suite.options.results;
         report::rewrite(file, &suite.results, &section)
             .map_err(|e| format!("{}: {e}", file.display()))?;
     }

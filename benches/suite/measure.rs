@@ -1,24 +1,47 @@
-//! Times: best and median of runs, and whole processes.
+//! Times of runs, and whole processes.
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Best and median of some runs, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+/// Seconds of some runs, the shortest first.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Times {
-    pub best: f64,
-    pub median: f64,
+    seconds: Vec<f64>,
 }
 
 impl Times {
     /// # Panics
     /// Where there are none.
     pub fn of(mut seconds: Vec<f64>) -> Self {
+        assert!(!seconds.is_empty(), "no runs");
         seconds.sort_by(f64::total_cmp);
-        Self {
-            best: seconds[0],
-            median: seconds[seconds.len() / 2],
-        }
+        Self { seconds }
+    }
+
+    pub fn count(&self) -> usize {
+        self.seconds.len()
+    }
+
+    pub fn median(&self) -> f64 {
+        self.at(0.5)
+    }
+
+    /// The first and the third quartile: half of the runs lie between them.
+    pub fn quartiles(&self) -> [f64; 2] {
+        [self.at(0.25), self.at(0.75)]
+    }
+
+    /// The value that this share of the runs does not exceed, between two runs in proportion.
+    fn at(&self, share: f64) -> f64 {
+        let place = share * (self.seconds.len() - 1) as f64;
+        let (low, high) = (place.floor() as usize, place.ceil() as usize);
+        self.seconds[low] + (self.seconds[high] - self.seconds[low]) * place.fract()
+    }
+
+    /// The same with the runs of another round.
+    pub fn and(mut self, other: Self) -> Self {
+        self.seconds.extend(other.seconds);
+        Self::of(self.seconds)
     }
 }
 
@@ -27,11 +50,10 @@ impl Times {
 pub struct Runs {
     /// More where all of them take less than [`SHORT`]: other cores are asleep in the first milliseconds.
     pub most: usize,
-    /// Fewer, but three, where they take longer than this.
+    /// So few where they take longer than `seconds`.
+    pub fewest: usize,
     pub seconds: f64,
 }
-
-const FEWEST: usize = 3;
 
 /// Seconds. Written down in `usd_core.py` too.
 const SHORT: f64 = 0.2;
@@ -44,7 +66,7 @@ impl Runs {
         loop {
             let spent = start.elapsed().as_secs_f64();
             let enough = all.len() >= self.most && spent >= SHORT;
-            if enough || all.len() >= FEWEST && spent >= self.seconds {
+            if enough || all.len() >= self.fewest && spent >= self.seconds {
                 break;
             }
             all.push(f()?);

@@ -16,10 +16,11 @@ usage: cargo bench --bench suite -- [OPTIONS]
   --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, crowds, start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
-  --runs N        runs of a row (15; more of short ones, fewer of long ones)
+  --runs N        runs of a row (15; more of short ones, 3 of long ones of a software adapter)
   --adapter NAME  the adapter whose name contains NAME; else hardware where there is some, else software
   --no-gpu        the CPU's rows alone
   --write         rewrite RESULTS.md all the same
+  --results FILE  rewrite FILE instead; it is made where it is not there
   --json FILE     the rows as JSON too
   --help          this
 
@@ -34,6 +35,9 @@ examples:
   cargo bench --bench suite -- export loads --only A,C --scale 0.1
 ";
 
+/// Runs whose median a goal may be judged by.
+pub const ENOUGH: usize = 15;
+
 pub struct Options {
     pub export: Option<PathBuf>,
     /// All where empty.
@@ -43,6 +47,8 @@ pub struct Options {
     pub adapter: AdapterChoice,
     pub gpu: bool,
     pub write: bool,
+    /// The table to rewrite.
+    pub results: PathBuf,
     pub json: Option<PathBuf>,
 }
 
@@ -59,12 +65,14 @@ impl Options {
             only: Vec::new(),
             scale: 1.0,
             runs: Runs {
-                most: 15,
+                most: ENOUGH,
+                fewest: ENOUGH,
                 seconds: 3.0,
             },
             adapter: AdapterChoice::Any,
             gpu: true,
             write: false,
+            results: concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/RESULTS.md").into(),
             json: None,
         };
         let (mut is_partial, mut write) = (false, false);
@@ -94,6 +102,7 @@ impl Options {
                     out.scale = 0.05;
                     out.runs = Runs {
                         most: 5,
+                        fewest: 3,
                         seconds: 0.5,
                     };
                     is_partial = true;
@@ -102,6 +111,7 @@ impl Options {
                     let text = value()?;
                     let runs: Option<usize> = text.parse().ok();
                     out.runs.most = runs.filter(|n| *n > 0).ok_or_else(|| wrong(&text))?;
+                    out.runs.fewest = out.runs.most;
                 }
                 "--adapter" => out.adapter = AdapterChoice::Named(value()?),
                 "--no-gpu" => {
@@ -109,6 +119,10 @@ impl Options {
                     is_partial = true;
                 }
                 "--write" => write = true,
+                "--results" => {
+                    out.results = value()?.into();
+                    write = true;
+                }
                 "--json" => out.json = Some(value()?.into()),
                 _ => return Err(Stop::Usage(format!("{arg}: no such option"))),
             }

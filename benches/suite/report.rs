@@ -75,7 +75,7 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
     );
     let _ = writeln!(
         out,
-        "{adapter}; CPU {}, {} cores, {}. All rows are of one run, which took {:.0} minutes. Best of the runs, median in brackets.\n",
+        "{adapter}; CPU {}, {} cores, {}. All rows are of one run, which took {:.0} minutes. Medians; in brackets the quartiles, then how many runs.\n",
         conditions.cpu,
         results.cores,
         conditions.system,
@@ -145,16 +145,17 @@ fn table(out: &mut String, name: &str, rows: &[&Row]) {
             }
             _ => String::new(),
         };
+        let [low, high] = row.times.quartiles().map(milliseconds);
         let ratio = row
             .floor
-            .map_or_else(String::new, |f| format!("{:.1}", row.times.best / f));
+            .map_or_else(String::new, |f| format!("{:.1}", row.times.median() / f));
         let _ = writeln!(
             out,
-            "| {} | {} | {threads} | {} ({}) | {rate} | {bytes} | {floor} | {ratio} | {} |",
+            "| {} | {} | {threads} | {} ({low} to {high}, {}) | {rate} | {bytes} | {floor} | {ratio} | {} |",
             row.who,
             row.case,
-            milliseconds(row.times.best),
-            milliseconds(row.times.median),
+            milliseconds(row.times.median()),
+            row.times.count(),
             row.note
         );
     }
@@ -191,7 +192,10 @@ fn title(name: &str, rows: &[&Row]) -> String {
 
 /// Puts a section into RESULTS.md, where that adapter's was, and leaves those of other adapters.
 pub fn rewrite(file: &Path, results: &Results, section: &str) -> std::io::Result<()> {
-    let old = std::fs::read_to_string(file)?;
+    let old = match std::fs::read_to_string(file) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        old => old?,
+    };
     std::fs::write(file, placed(&old, adapter_name(results), section))
 }
 

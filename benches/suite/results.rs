@@ -46,9 +46,21 @@ impl Results {
         })
     }
 
-    pub fn frame(&self, load: &str) -> Option<(FrameCost, Counts)> {
+    /// The row that is exactly theirs.
+    pub fn row_of(
+        &self,
+        load: &str,
+        case: &str,
+        who: &str,
+        threads: Option<usize>,
+    ) -> Option<&Row> {
+        let mut rows = self.rows.iter();
+        rows.find(|r| r.load == load && r.case == case && r.who == who && r.threads == threads)
+    }
+
+    pub fn frame(&self, load: &str) -> Option<(&FrameCost, Counts)> {
         let found = self.frames.iter().find(|(name, ..)| name == load);
-        found.map(|(_, cost, counts)| (*cost, *counts))
+        found.map(|(_, cost, counts)| (cost, *counts))
     }
 
     /// Tells of a failure and goes on.

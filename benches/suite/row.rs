@@ -18,7 +18,7 @@ pub struct Row {
     pub times: Times,
     /// Bytes that must move.
     pub floor_bytes: Option<u64>,
-    /// Seconds that a copy of as many took.
+    /// Seconds that a copy of as many took, the median of its runs.
     pub floor: Option<f64>,
     /// What the row's own layout moves per point, where it says.
     pub bytes_per_point: Option<f64>,
@@ -49,7 +49,7 @@ impl Row {
 
     pub fn over_floor(mut self, bytes: u64, copy: Times) -> Self {
         self.floor_bytes = Some(bytes);
-        self.floor = Some(copy.best);
+        self.floor = Some(copy.median());
         self
     }
 
@@ -58,23 +58,20 @@ impl Row {
         self
     }
 
-    /// Points per second of the best run.
+    /// Points per second of the median run.
     pub fn rate(&self) -> f64 {
-        self.points as f64 / self.times.best
+        self.points as f64 / self.times.median()
     }
 }
 
-/// Puts a row among others: where one of the same kind is there, the better times count.
+/// Puts a row among others: where one of the same kind is there, the runs of both count.
 pub fn merge(rows: &mut Vec<Row>, row: Row) {
     let same = |r: &&mut Row| {
         (&r.load, &r.case, &r.who, r.threads, r.points)
             == (&row.load, &row.case, &row.who, row.threads, row.points)
     };
     match rows.iter_mut().find(same) {
-        Some(old) => {
-            old.times.best = old.times.best.min(row.times.best);
-            old.times.median = old.times.median.min(row.times.median);
-        }
+        Some(old) => old.times = old.times.clone().and(row.times),
         None => rows.push(row),
     }
 }

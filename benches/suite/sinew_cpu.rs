@@ -1,14 +1,20 @@
 //! Our CPU backend.
 
+use std::process::Command;
+
 use glam::Vec3;
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin, skin_batch_on_cpu};
 
 use crate::floor;
 use crate::measure::Runs;
 use crate::row::Row;
-use crate::workloads::Workload;
+use crate::workloads::{Kind, Workload};
 
 pub const WHO: &str = "sinew, CPU";
+/// The loops that any CPU of the architecture runs.
+pub const BASELINE: &str = "sinew, CPU, baseline loops";
+/// First argument of the suite's own child that measures them: the loops are chosen once for a process.
+pub const CHILD: &str = "baseline-rows";
 
 /// Results of one character.
 struct Results {
@@ -83,27 +89,45 @@ pub fn case(load: &Workload, with_normals: bool) -> &'static str {
     }
 }
 
-/// Normals by themselves: what points and normals take more than points. usd-core has a function of its own for them.
-pub fn add_normals_alone(rows: &mut Vec<Row>) {
-    let both: Vec<Row> = rows
-        .iter()
-        .filter(|r| r.who == WHO && r.case == "points + normals")
-        .cloned()
-        .collect();
-    for both in both {
-        let points = rows
-            .iter()
-            .find(|r| r.who == WHO && r.case == "points" && r.threads == both.threads);
-        let Some(points) = points else { continue };
-        let mut alone = both.clone();
-        alone.case = "normals".into();
-        alone.times.best -= points.times.best;
-        alone.times.median -= points.times.median;
-        alone.floor_bytes = both.floor_bytes.zip(points.floor_bytes).map(|(b, p)| b - p);
-        // At the bandwidth that a copy of both had.
-        let share = |(b, p): (u64, u64)| (b - p) as f64 / b as f64;
-        let share = both.floor_bytes.zip(points.floor_bytes).map(share);
-        alone.floor = both.floor.zip(share).map(|(floor, share)| floor * share);
-        rows.push(alone.noted("points + normals less points"));
+/// The rows of the baseline loops, measured by a child of this executable.
+pub fn baseline_rows(
+    kind: Kind,
+    scale: f64,
+    threads: usize,
+    runs: Runs,
+) -> Result<Vec<Row>, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let out = Command::new(own)
+        .env("SINEW_CPU", "baseline")
+        .args([CHILD, kind.name(), &scale.to_string(), &threads.to_string()])
+        .args([runs.most.to_string(), runs.fewest.to_string()])
+        .arg(runs.seconds.to_string())
+        .output()
+        .map_err(|e| e.to_string())?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).trim().to_owned());
     }
+    serde_json::from_slice(&out.stdout).map_err(|e| e.to_string())
+}
+
+/// The child's half: prints the rows as JSON.
+pub fn measure_baseline(arguments: &[String]) -> Result<(), String> {
+    let [name, scale, threads, most, fewest, seconds] = arguments else {
+        return Err(format!("{CHILD}: six arguments"));
+    };
+    let number = |text: &String| text.parse::<f64>().map_err(|e| format!("{text}: {e}"));
+    let kind = Kind::ALL.into_iter().find(|k| k.name() == name);
+    let load = Workload::new(kind.ok_or("no such load")?, number(scale)?);
+    let runs = Runs {
+        most: number(most)? as usize,
+        fewest: number(fewest)? as usize,
+        seconds: number(seconds)?,
+    };
+    let mut rows = rows(&load, number(threads)? as usize, runs)?;
+    for row in &mut rows {
+        row.who = BASELINE.into();
+    }
+    let text = serde_json::to_string(&rows).map_err(|e| e.to_string())?;
+    println!("{text}");
+    Ok(())
 }

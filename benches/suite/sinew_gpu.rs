@@ -222,7 +222,7 @@ fn measured(
     let times = runs.collect(|| on.frame())?;
     let with_normals = load.skins.iter().any(|s| s.normals().is_some());
     let bytes = floor::frame_bytes(load, with_normals);
-    let copy = floor::gpu_copy(device, bytes, runs);
+    let copy = floor::gpu_copy(device, bytes, runs)?;
     let note = format!(
         "{} dispatches, error {:.0e}",
         on.crowd.dispatch_count()?,
@@ -256,7 +256,7 @@ pub fn dispatches(
 }
 
 /// What frames of a moving crowd cost the CPU, each part by itself, in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FrameCost {
     /// Local transforms to palettes where they are uploaded from, on one thread.
     pub pose: Times,
@@ -339,7 +339,7 @@ pub fn frame_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Fra
 }
 
 /// CPU seconds of a frame of a face, from channel weights to the recorded frame, and most bytes that it uploads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FaceCost {
     /// The same shapes are active, with other weights.
     pub weights: (Times, u64),

@@ -120,10 +120,9 @@ def measure(load, points, joints, characters, meshes, runs, device_name):
                 wait()
                 if run >= 3:
                     times.append(time.perf_counter() - start)
-        times.sort()
         print(json.dumps({
             "load": load, "case": "points", "who": f"PyTorch {torch.__version__}, {who}", "threads": None,
-            "points": points * characters, "times": {"best": times[0], "median": times[len(times) // 2]},
+            "points": points * characters, "times": {"seconds": sorted(times)},
             "floor_bytes": None, "floor": None, "bytes_per_point": 64 * 2 + 12 + shared,
             "note": f"SMPL's dense weights, on {name}; {meshes} batches a frame",
         }), flush=True)

@@ -1,6 +1,6 @@
 """usd-core's own skinning of the suite's work loads; one JSON row per line.
 
-usage: usd_core.py FILE LOAD RUNS SECONDS
+usage: usd_core.py FILE LOAD RUNS FEWEST SECONDS
 
 FILE is a load that `cargo bench --bench suite -- export FOLDER` wrote. Each function is timed by itself, on data that is
 read and ordered beforehand, in place over its own results, which spares it a copy: SkinPointsLBS and SkinNormals with
@@ -12,7 +12,7 @@ import time
 
 from pxr import Gf, Usd, UsdGeom, UsdSkel, Vt
 
-FILE, LOAD, RUNS, SECONDS = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+FILE, LOAD, RUNS, FEWEST, SECONDS = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
 SHORT = 0.2  # as measure.rs has it
 VERSION = "usd-core " + ".".join(str(v) for v in Usd.GetVersion()[1:])
 
@@ -22,15 +22,14 @@ def measure(case, points, threads, run):
     times, start = [], time.perf_counter()
     while True:
         spent = time.perf_counter() - start
-        if len(times) >= RUNS and spent >= SHORT or len(times) >= 3 and spent >= SECONDS:
+        if len(times) >= RUNS and spent >= SHORT or len(times) >= FEWEST and spent >= SECONDS:
             break
         before = time.perf_counter()
         run()
         times.append(time.perf_counter() - before)
-    times.sort()
     print(json.dumps({
         "load": LOAD, "case": case, "who": VERSION, "threads": threads, "points": points,
-        "times": {"best": times[0], "median": times[len(times) // 2]},
+        "times": {"seconds": sorted(times)},
         "floor_bytes": None, "floor": None, "bytes_per_point": None, "note": "",
     }), flush=True)
 

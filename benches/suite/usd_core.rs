@@ -26,7 +26,8 @@ pub fn rows(
     let out = Command::new(python)
         .arg(script)
         .arg(file)
-        .args([load, &runs.most.to_string(), &runs.seconds.to_string()])
+        .args([load, &runs.most.to_string(), &runs.fewest.to_string()])
+        .arg(runs.seconds.to_string())
         .output()
         .map_err(|e| format!("{python}: {e}"))?;
     if !out.status.success() {

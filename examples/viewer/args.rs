@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::script::{self, LANGUAGE, Step};
 
-/// Opens characters in a window: USD, glTF, VRM, BVH and (with the feature fbx) FBX.
+/// Opens characters in a window: USD, glTF, VRM, BVH and FBX.
 #[derive(Debug, Parser)]
 #[command(name = "viewer", version, max_term_width = 100, after_help = help())]
 pub struct Args {

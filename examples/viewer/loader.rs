@@ -79,7 +79,14 @@ fn read(request: &Request) -> Result<Ready, String> {
     };
     if is_usd {
         let animations = file.animations().map_err(|e| e.to_string())?;
-        choose(&mut ready, animations, request.clip.as_deref());
+        // A clip's name means the first SkelAnimation of it.
+        let asked = request.clip.as_deref();
+        let found = asked.and_then(|name| file.find_clip(name).ok()?.into_iter().next());
+        choose(
+            &mut ready,
+            animations,
+            found.as_ref().map(|c| c.path.as_str()),
+        );
     }
     Ok(ready)
 }

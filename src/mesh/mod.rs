@@ -5,5 +5,5 @@ mod render_mesh;
 mod render_vertices;
 mod triangulate;
 
-pub use render_mesh::{RenderInputs, RenderMesh};
+pub use render_mesh::{FaceTriangles, RenderInputs, RenderMesh};
 pub use render_vertices::RenderVertices;

@@ -94,33 +94,76 @@ impl RenderMesh {
     ) -> Result<Self, Invalid> {
         inputs.check(prim, topology)?;
         let mut out = Builder::new(topology, inputs);
-        let mut triangles = Vec::new();
-        let mut face_points = Vec::new();
-        let mut holes = topology.holes().iter().peekable();
-        for face in 0..topology.face_count() {
-            if holes.next_if(|h| **h as usize == face).is_some() {
-                continue;
-            }
-            let corners = topology.corners(face);
-            let points = &topology.corner_points()[corners.clone()];
-            face_points.clear();
-            face_points.extend(points.iter().map(|p| inputs.points[*p as usize]));
-            triangulate(&face_points, &mut triangles);
-            for triangle in &triangles {
-                let [a, b, c] = *triangle;
-                let outward = match topology.is_left_handed() {
-                    true => [a, c, b],
-                    false => [a, b, c],
-                };
-                let vertices = outward.map(|i| out.vertex(face, corners.start + i));
+        each_face(topology, inputs.points, |face, triangles| {
+            for triangle in triangles {
+                let vertices = triangle.map(|corner| out.vertex(face, corner));
                 out.mesh.triangles.push(vertices);
                 out.mesh.face_of_triangle.push(face as u32);
             }
             if !triangles.is_empty() {
-                out.sides(face, corners);
+                out.sides(face, topology.corners(face));
             }
-        }
+        });
         Ok(out.finish())
+    }
+}
+
+/// Calls `each` with every face that is not a hole, and the face corners of its triangles. They are
+/// counter-clockwise as seen from outside, also for a left-handed mesh.
+fn each_face(topology: &MeshTopology, points: &[Vec3], mut each: impl FnMut(usize, &[[usize; 3]])) {
+    let mut triangles = Vec::new();
+    let mut face_points = Vec::new();
+    let mut holes = topology.holes().iter().peekable();
+    for face in 0..topology.face_count() {
+        if holes.next_if(|h| **h as usize == face).is_some() {
+            continue;
+        }
+        let corners = topology.corners(face);
+        let of_face = &topology.corner_points()[corners.clone()];
+        face_points.clear();
+        face_points.extend(of_face.iter().map(|p| points[*p as usize]));
+        triangulate(&face_points, &mut triangles);
+        for triangle in &mut triangles {
+            if topology.is_left_handed() {
+                triangle.swap(1, 2);
+            }
+            *triangle = triangle.map(|i| corners.start + i);
+        }
+        each(face, &triangles);
+    }
+}
+
+/// The triangles of a mesh as face corners.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FaceTriangles {
+    /// The face corners of each triangle, in the order of the faces. They are counter-clockwise as
+    /// seen from outside, also for a left-handed mesh.
+    pub corners: Vec<[u32; 3]>,
+    /// The face of each triangle; ascending.
+    pub faces: Vec<u32>,
+}
+
+impl FaceTriangles {
+    /// Splits faces into the triangles that [`RenderMesh`] has, without vertices. Holes and faces
+    /// of fewer than three corners are left out. `points` are the rest points in prim space, one
+    /// for each point of the topology; `prim` is the path of the mesh, for messages.
+    ///
+    /// # Errors
+    /// Faces that refer to points that do not exist; points that are not finite.
+    pub fn new(prim: &str, topology: &MeshTopology, points: &[Vec3]) -> Result<Self, Invalid> {
+        let inputs = RenderInputs {
+            points,
+            ..RenderInputs::default()
+        };
+        inputs.check(prim, topology)?;
+        let mut out = Self::default();
+        each_face(topology, points, |face, triangles| {
+            for triangle in triangles {
+                out.corners.push(triangle.map(|corner| corner as u32));
+                out.faces.push(face as u32);
+            }
+        });
+        Ok(out)
     }
 }
 

@@ -62,6 +62,8 @@ pub struct DrawnMesh {
     /// Texture coordinates: the primvar that the material's textures read, or else `st`, or else
     /// the first one of the mesh. (0, 0) is the lower left corner.
     pub uvs: Option<Primvar<Vec2>>,
+    /// Further sets of texture coordinates by property name, if the reader was asked for all.
+    pub other_uvs: Vec<Primvar<Vec2>>,
     /// Linear colours, for a mesh without a material.
     pub display_color: Option<Primvar<Vec3>>,
     /// Opacities for a mesh without a material; 1 is opaque.

@@ -22,6 +22,14 @@ pub struct Material {
     pub occlusion: Input<f32>,
     /// Index of refraction.
     pub ior: f32,
+    /// Strength of a second, clear layer of reflections over the surface. Renderers here do not
+    /// draw it.
+    pub clearcoat: Input<f32>,
+    /// Roughness of that layer.
+    pub clearcoat_roughness: Input<f32>,
+    /// Colour of reflections at normal incidence, in place of metalness and refraction
+    /// (`useSpecularWorkflow`). Renderers here do not draw it.
+    pub specular_color: Option<Input<Vec3>>,
     /// A tangent-space normal map.
     pub normal: Option<TextureUse>,
 }
@@ -41,11 +49,14 @@ impl Material {
             metallic: Input::of(0.0),
             occlusion: Input::of(1.0),
             ior: 1.5,
+            clearcoat: Input::of(0.0),
+            clearcoat_roughness: Input::of(0.01),
+            specular_color: None,
             normal: None,
         }
     }
 
-    /// Every texture that it uses.
+    /// Every texture that renderers here draw it with.
     pub fn textures(&self) -> impl Iterator<Item = &TextureUse> {
         let colors = [&self.diffuse_color, &self.emissive_color];
         let numbers = [

@@ -39,6 +39,21 @@ impl OpValue {
         }
     }
 
+    fn is_animated(&self) -> bool {
+        match self {
+            OpValue::Matrix(s) => s.is_animated(),
+            OpValue::Scalar(s) => s.is_animated(),
+            OpValue::ScalarF(s) => s.is_animated(),
+            OpValue::ScalarH(s) => s.is_animated(),
+            OpValue::Vec3(s) => s.is_animated(),
+            OpValue::Vec3F(s) => s.is_animated(),
+            OpValue::Vec3H(s) => s.is_animated(),
+            OpValue::Quat(s) => s.is_animated(),
+            OpValue::QuatF(s) => s.is_animated(),
+            OpValue::QuatH(s) => s.is_animated(),
+        }
+    }
+
     fn vec3(&self, time: Time) -> Option<DVec3> {
         match self {
             OpValue::Vec3(s) => s.at(time).map(|v| *v),
@@ -228,6 +243,13 @@ impl XformStack {
             m *= op.matrix(time);
         }
         m
+    }
+
+    /// Whether the transform may change over time. A spline changes it although it has no authored
+    /// times.
+    #[must_use]
+    pub fn is_animated(&self) -> bool {
+        self.ops.iter().any(|op| op.value.is_animated())
     }
 
     /// Every authored time of the ops.

@@ -112,6 +112,7 @@ impl Figure {
                 .iter()
                 .map(|j| (bind_from_scene * world(*j)).inverse())
                 .collect(),
+            ..AssetSkin::default()
         });
     }
 
@@ -212,6 +213,7 @@ pub fn clip(tracks: impl IntoIterator<Item = (TrackTarget, Curve)>) -> AssetClip
             .into_iter()
             .map(|(target, curve)| Track { target, curve })
             .collect(),
+        ..AssetClip::default()
     }
 }
 

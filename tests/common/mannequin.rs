@@ -198,6 +198,27 @@ impl Mannequin {
         Build::default().make()
     }
 
+    /// Turns a joint, and what is below it, about the joint in the axes of the scene: at rest only.
+    pub fn repose(&mut self, bone: Bone, by: DQuat) {
+        let node = self.nodes[&bone];
+        let world = self.gltf.rest_world(node).to_scale_rotation_translation().1;
+        let rotation = &mut self.gltf.json["nodes"][node]["rotation"];
+        let local: Vec<f64> = serde_json::from_value(rotation.take()).expect("a rotation");
+        let turned = DQuat::from_slice(&local) * (world.inverse() * by * world);
+        *rotation = json!(turned.normalize().to_array());
+    }
+
+    /// The document with the first skin alone, bound as it stands.
+    pub fn rebound(&self) -> GltfMaker {
+        let mut gltf = self.gltf.clone();
+        let joints: Vec<usize> =
+            serde_json::from_value(gltf.json["skins"][0]["joints"].clone()).expect("joints");
+        let skin = gltf.skin_at_rest(&joints);
+        let skin = gltf.json["skins"][skin].take();
+        gltf.json["skins"] = json!([skin]);
+        gltf
+    }
+
     /// `{ bone: node }`.
     pub fn bone_map(&self) -> Value {
         self.nodes

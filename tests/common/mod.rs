@@ -3,30 +3,30 @@
 pub mod bodies;
 pub mod broken;
 pub mod bvh_maker;
-pub mod cases;
 pub mod character;
 pub mod command;
-pub mod compare;
 pub mod fbx;
 pub mod figure;
 pub mod files;
 pub mod gltf_eval;
 pub mod gltf_maker;
 pub mod gpu;
-pub mod host;
 pub mod humanoid;
 pub mod mannequin;
+pub mod node;
 pub mod pictures;
 pub mod pixar;
 pub mod processor;
 pub mod python;
 pub mod rigs;
-pub mod rng;
+pub mod scenery;
 pub mod tiny_gltf;
-pub mod tolerance;
 pub mod trials;
 pub mod usd;
+pub mod walk;
 pub mod worker;
+
+pub use sinew_verify::{cases, compare, host, rng, tolerance};
 
 /// The repository's folder.
 pub fn repository() -> &'static std::path::Path {

@@ -1,11 +1,8 @@
-//! The engine: kernels, crowds, posing and outputs against their mirrors and the f64 reference; and the suite's work loads
-//! and peers, which its numbers rest on.
+//! The engine: the checks of sinew-verify on this machine; its layers and shaders; and the suite's work loads and peers, which
+//! its numbers rest on.
 
-mod crowds;
-mod kernels;
 mod layers;
-mod outputs;
-mod posing;
+mod processes;
 mod shaders;
 mod suite_peers;
 mod suite_workloads;
@@ -21,15 +18,37 @@ mod peers;
 #[path = "../../benches/suite/workloads/mod.rs"]
 mod workloads;
 
+use common::gpu;
+use common::trials::Trial;
+use sinew_verify::Check;
+
 fn main() {
     common::trials::run([
-        ("crowds", crowds::trials()),
-        ("kernels", kernels::trials()),
+        ("", verified()),
         ("layers", layers::trials()),
-        ("outputs", outputs::trials()),
-        ("posing", posing::trials()),
+        ("processes", processes::trials()),
         ("shaders", shaders::trials()),
         ("peers", suite_peers::trials()),
         ("workloads", suite_workloads::trials()),
     ])
+}
+
+/// The checks that `sinew devices --verify` runs on a user's machine.
+fn verified() -> Vec<Trial> {
+    let ignored = gpu::ignored();
+    let trial = |check: Check| {
+        let is_ignored = ignored && check.needs_gpu();
+        let trial = Trial::test(check.name().to_owned(), move || {
+            let machine = match check.needs_gpu() {
+                true => Some(gpu::machine()?),
+                false => None,
+            };
+            match check.run(machine).failure {
+                None => Ok(()),
+                Some(failure) => Err(failure.into()),
+            }
+        });
+        trial.with_ignored_flag(is_ignored)
+    };
+    sinew_verify::checks().into_iter().map(trial).collect()
 }

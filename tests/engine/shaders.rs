@@ -1,6 +1,10 @@
 //! Every shader parses, validates and translates, and agrees with its Rust side.
 
+use std::collections::BTreeMap;
+
+use common::node;
 use common::trials::Trial;
+use common::worker::Worker;
 use libtest_mimic::Failed;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{
@@ -52,7 +56,50 @@ pub fn trials() -> Vec<Trial> {
         "negative::a_changed_struct_is_seen",
         changed_struct,
     ));
+    trials.push(node::trial("in_dawn", in_dawn));
     trials
+}
+
+/// Browsers translate WGSL by Tint, which may refuse what naga accepts. Dawn, without a GPU, compiles every module, and every
+/// variant of every kernel.
+fn in_dawn() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut dawn = Worker::new("node", "tests/node/dawn.mjs", folder.path(), 0)?;
+    let mut refused = Vec::new();
+    let mut ask = |name: &str, request: serde_json::Value| -> Result<u64, Failed> {
+        let answer = dawn.ask(&request)?;
+        for message in answer["messages"].as_array().ok_or("no messages")? {
+            refused.push(format!("{name}: {}", message.as_str().unwrap_or_default()));
+        }
+        Ok(answer["pipelines"].as_u64().ok_or("no pipelines")?)
+    };
+    for kernel in KERNELS {
+        let constants = variant_constants(kernel);
+        let constants: Vec<BTreeMap<String, f64>> = constants
+            .into_iter()
+            .map(|c| c.into_iter().collect())
+            .collect();
+        let request = serde_json::json!({
+            "wgsl": kernel.wgsl, "entry": kernel.entry, "constants": constants,
+        });
+        if ask(kernel.name, request)? != constants.len() as u64 {
+            return Err(format!("{}: not every variant became a pipeline", kernel.name).into());
+        }
+    }
+    for shader in sinew_render::SHADERS {
+        ask(shader.name, serde_json::json!({ "wgsl": shader.wgsl }))?;
+    }
+    let broken = serde_json::json!({ "wgsl": "fn f() -> u32 { return 1.5; }" });
+    if dawn.ask(&broken)?["messages"]
+        .as_array()
+        .is_none_or(Vec::is_empty)
+    {
+        return Err("what is no WGSL passed".into());
+    }
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(refused.join("\n").into()),
+    }
 }
 
 fn parse(kernel: &Kernel) -> Result<Module, String> {
@@ -74,9 +121,8 @@ fn validated(kernel: &Kernel) -> Result<(Module, ModuleInfo), String> {
 /// A module whose overrides are settled.
 type Variant = (Module, ModuleInfo);
 
-/// Every variant of a kernel with its overrides settled, as the writers want it.
-fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
-    let (module, info) = validated(kernel)?;
+/// The override constants of every variant of a kernel.
+fn variant_constants(kernel: &Kernel) -> Vec<naga::back::PipelineConstants> {
     // Outputs in buffers of their own, all in one, and two that share; numbers of influences where they are last.
     let bindings: &[[u8; 3]] = match kernel.numbers.last() {
         None => &[[0; 3]],
@@ -93,6 +139,16 @@ fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
         for (name, binding) in kernel.numbers.iter().zip(bindings) {
             constants.insert((*name).to_owned(), f64::from(*binding));
         }
+        constants
+    })
+    .collect()
+}
+
+/// Every variant of a kernel with its overrides settled, as the writers want it.
+fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
+    let (module, info) = validated(kernel)?;
+    let all = variant_constants(kernel).into_iter();
+    all.map(|constants| {
         let stage = (naga::ShaderStage::Compute, kernel.entry);
         let (module, _) = naga::back::pipeline_constants::process_overrides(
             &module,

@@ -3,14 +3,14 @@
 //!
 //! | of a vertex | bytes |
 //! |---|---|
-//! | position, normal, four f32 weights, four u16 joints | 48 |
+//! | position, normal, four f32 weights, four u16 joints | 48, without normals 36 |
 //! | every active morph target, dense: position, normal and tangent, each padded to 16 | 48 |
 //! | skinned position, normal and tangent, padded the same way; the tangent is left out | 48 |
 //!
 //! Joints are 64 bytes. Records are counted whole, since memory moves in lines. A vertex has four influences: of more, the four
 //! largest are kept and made to add up to 1. Normals go by the inverse transpose of the blended matrix, where UsdSkel blends
 //! the inverse transposes. In-betweens are targets of their own. Where dense targets do not fit a binding, the first points
-//! that fit are measured and their time is scaled up.
+//! that fit are measured. Without normals a vertex has no place for one and none is computed (VERTEX_NORMALS).
 
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
@@ -20,6 +20,8 @@ use sinew::kernel::PackedSkin;
 use super::gpu::{Gpu, WORKGROUP};
 use super::rig::{self, Worst};
 use crate::load::{Load, Peer};
+
+const UPSTREAM: &str = "bevyengine/bevy 44aa9b3159a4, MIT or Apache-2.0";
 
 const NONE: u32 = u32::MAX;
 const RECORD: u64 = 48;
@@ -51,10 +53,11 @@ pub fn measure(
     load: &Load<'_>,
     runs: usize,
 ) -> Result<(Peer, Worst), GpuError> {
-    const NAME: &str = "Bevy";
+    const NAME: &str = "Bevy (CacheSkin)";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
     let packed = rig::packed(load);
+    let has_normals = packed.iter().any(PackedSkin::has_point_normals);
     let room = gpu.largest_array() / load.skins.len() as u64;
     let dense = rig::dense(gpu, load, RECORD, room);
     let firsts = |counts: &mut dyn Iterator<Item = usize>| -> Vec<u32> {
@@ -68,7 +71,7 @@ pub fn measure(
     let slab: Vec<u32> = packed
         .iter()
         .zip(&dense)
-        .flat_map(|(skin, dense)| vertices(skin, dense.points))
+        .flat_map(|(skin, dense)| vertices(skin, dense.points, has_normals))
         .collect();
     let mut targets = vec![0f32; 12 * dense.iter().map(|d| d.points * d.targets).sum::<usize>()];
     for ((skin, dense), first) in load.skins.iter().zip(&dense).zip(&first_target) {
@@ -121,7 +124,8 @@ pub fn measure(
         most,
     );
 
-    let kernel = gpu.kernel("bevy", include_str!("bevy.wgsl"));
+    let defines = format!("const VERTEX_NORMALS: bool = {has_normals};\n");
+    let kernel = gpu.kernel("bevy", &(defines + include_str!("bevy.wgsl")));
     let joints = gpu.arrays("bevy.joints", &[joints])?;
     let weights = gpu.arrays("bevy.weights", &[weights])?;
     let morphs = gpu.arrays("bevy.morphs", &[morphs])?;
@@ -155,7 +159,7 @@ pub fn measure(
         dispatches.push(gpu.dispatch(&kernel, &resources, page.vertices)?);
         outputs.push(skinned);
     }
-    let times = gpu.measure(&dispatches, runs)?;
+    let seconds = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {
         let page = pages
             .iter()
@@ -170,26 +174,19 @@ pub fn measure(
                 .map(|r| Vec3::new(r[at], r[at + 1], r[at + 2]))
                 .collect()
         };
-        Ok((vectors(0), Some(vectors(4))))
+        Ok((vectors(0), has_normals.then(|| vectors(4))))
     })?;
     let measured: usize = of_instances().map(|(s, ..)| dense[s].points).sum();
-    let points = load.points();
-    // Where dense targets did not all fit.
-    let scale = points as f64 / measured as f64;
+    // A place for a normal only where there are some.
+    let vertex = if has_normals { RECORD } else { RECORD - 12 };
     let peer = Peer {
         name: NAME,
-        seconds_best: times.best * scale,
-        seconds_median: times.median * scale,
+        upstream: UPSTREAM,
+        seconds,
+        points: measured,
         dispatches: dispatches.len(),
-        bytes_per_point: RECORD as f64 * (2.0 + active),
-        bytes_note: match measured == points {
-            true => {
-                "vertex 48, skinned vertex 48 (padded, with a place for a tangent), 48 per active dense target"
-            }
-            false => {
-                "48 in and out, 48 per active dense target; time of the first points that fit a binding, scaled up"
-            }
-        },
+        bytes_per_point: vertex as f64 + RECORD as f64 * (1.0 + active),
+        bytes_note: "vertex 48 (36 without a normal), skinned vertex 48 (padded, with a place for a tangent), 48 per active dense target",
         worst_error: worst.points,
     };
     Ok((peer, worst))
@@ -235,13 +232,15 @@ fn pages(meshes: &mut [Mesh], counts: &mut dyn Iterator<Item = usize>, most: usi
     pages
 }
 
-fn vertices(skin: &PackedSkin, count: usize) -> Vec<u32> {
+fn vertices(skin: &PackedSkin, count: usize, has_normals: bool) -> Vec<u32> {
     let mut out = Vec::with_capacity(count * 12);
     for (point, p) in skin.points().iter().take(count).enumerate() {
         let normal = skin.normals().map_or(Vec3::Z, |n| n[point]);
         let (palette_indices, weights) = rig::largest::<4>(skin, point);
         out.extend(p.to_array().map(f32::to_bits));
-        out.extend(normal.to_array().map(f32::to_bits));
+        if has_normals {
+            out.extend(normal.to_array().map(f32::to_bits));
+        }
         out.extend(weights.map(f32::to_bits));
         out.extend(
             [0, 2].map(|i| u32::from(palette_indices[i]) | u32::from(palette_indices[i + 1]) << 16),

@@ -31,11 +31,13 @@ struct Skinned {
 }
 
 const NONE: u32 = 0xffffffffu;
-const VERTEX_WORDS: u32 = 12u;
+// VERTEX_NORMALS stands before this text.
+const NORMAL_WORDS: u32 = select(0u, 3u, VERTEX_NORMALS);
+const VERTEX_WORDS: u32 = 9u + NORMAL_WORDS;
 
 @group(0) @binding(0) var<storage, read> tasks: array<u32>;
 @group(0) @binding(1) var<storage, read_write> skinned: array<Skinned>;
-// Position, normal, weights, joints as u16.
+// Position, normal where there are some, weights, joints as u16.
 @group(0) @binding(2) var<storage, read> vertices: array<u32>;
 @group(0) @binding(3) var<storage, read> meshes: array<Mesh>;
 @group(0) @binding(4) var<storage, read> joints: array<mat4x4<f32>>;
@@ -72,7 +74,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let own = vertex - mesh.first_cached;
     let at = (mesh.first_vertex + own) * VERTEX_WORDS;
     var p = vector(at);
-    var n = vector(at + 3u);
+    var n = vec3<f32>(0.0);
+    if VERTEX_NORMALS {
+        n = vector(at + 3u);
+    }
     if mesh.morph != NONE {
         let morph = morphs[mesh.morph];
         for (var i = 0u; i < morph.weight_count; i++) {
@@ -82,21 +87,33 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             }
             let target_at = morph.first_target + i * morph.vertex_count + own;
             p += weight * morph_targets[target_at].position;
-            n += weight * morph_targets[target_at].normal;
+            if VERTEX_NORMALS {
+                n += weight * morph_targets[target_at].normal;
+            }
         }
     }
     if mesh.skin != NONE {
-        let pairs = vec2<u32>(vertices[at + 10u], vertices[at + 11u]);
-        let w = bitcast<vec4<f32>>(vec4<u32>(vertices[at + 6u], vertices[at + 7u], vertices[at + 8u], vertices[at + 9u]));
+        let own_weights = at + 3u + NORMAL_WORDS;
+        let pairs = vec2<u32>(vertices[own_weights + 4u], vertices[own_weights + 5u]);
+        let w = bitcast<vec4<f32>>(vec4<u32>(
+            vertices[own_weights],
+            vertices[own_weights + 1u],
+            vertices[own_weights + 2u],
+            vertices[own_weights + 3u],
+        ));
         let m = joints[mesh.skin + (pairs.x & 0xffffu)] * w.x + joints[mesh.skin + (pairs.x >> 16u)] * w.y
             + joints[mesh.skin + (pairs.y & 0xffffu)] * w.z + joints[mesh.skin + (pairs.y >> 16u)] * w.w;
         p = (m * vec4<f32>(p, 1.0)).xyz;
-        // The inverse transpose of the blend, not the blend of inverse transposes.
-        let yz = cross(m[1].xyz, m[2].xyz);
-        let zx = cross(m[2].xyz, m[0].xyz);
-        let xy = cross(m[0].xyz, m[1].xyz);
-        n = (yz * n.x + zx * n.y + xy * n.z) / dot(m[0].xyz, yz);
+        if VERTEX_NORMALS {
+            // The inverse transpose of the blend, not the blend of inverse transposes.
+            let yz = cross(m[1].xyz, m[2].xyz);
+            let zx = cross(m[2].xyz, m[0].xyz);
+            let xy = cross(m[0].xyz, m[1].xyz);
+            n = (yz * n.x + zx * n.y + xy * n.z) / dot(m[0].xyz, yz);
+        }
     }
     skinned[vertex].position = p;
-    skinned[vertex].normal = normalize(n);
+    if VERTEX_NORMALS {
+        skinned[vertex].normal = normalize(n);
+    }
 }

@@ -67,7 +67,7 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, Gpu
         blended.binding(0),
     ];
     let dispatches = [gpu.dispatch(&pipeline, &resources, count)?];
-    let times = gpu.measure(&dispatches, runs)?;
+    let seconds = gpu.measure(&dispatches, runs)?;
     let packed = PackedSkin::pack("/Peer", skin).map_err(|e| GpuError::Mismatch(e.to_string()))?;
     let worst = rig::worst(load, std::slice::from_ref(&packed), &|_| {
         let mut points: Vec<Vec3> = gpu.array(&blended, 0)?;
@@ -76,8 +76,9 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, Gpu
     })?;
     Ok(Peer {
         name: "plain CSR walk",
-        seconds_best: times.best,
-        seconds_median: times.median,
+        upstream: "the plain way, no one's",
+        seconds,
+        points: count,
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / count as f64,
         bytes_note: "28 a point, 4 of every entry, 12 of every active one",

@@ -11,8 +11,8 @@
 //!
 //! Joints are 48 bytes. A vertex has four influences or eight: of more, the eight largest are kept and made to add up to 1.
 //! Normals go by the matrix of positions, as Godot has them, which is right without scale only. In-betweens are blend
-//! shapes of their own. Where dense shapes do not fit a binding, the first points that fit are measured and their time is
-//! scaled up.
+//! shapes of their own. Where dense shapes do not fit a binding, the first points that fit are measured. Each surface
+//! instance has a vertex buffer of its own, as upstream.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
@@ -22,6 +22,8 @@ use sinew::kernel::PackedSkin;
 use super::gpu::Gpu;
 use super::rig::{self, Dense, Worst};
 use crate::load::{Load, Peer};
+
+const UPSTREAM: &str = "godotengine/godot 386e8dc6668a, MIT";
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -94,11 +96,11 @@ pub fn measure(
     let sizes: Vec<u64> = of_instances()
         .map(|(s, skin, _)| (dense[s].points * words(skin) * 4) as u64)
         .collect();
-    let skinned = gpu.outputs("godot.skinned", &sizes)?;
+    let skinned = gpu.own_outputs("godot.skinned", &sizes)?;
     let blend_weights = gpu.arrays("godot.weights", &weights)?;
 
     let mut dispatches = Vec::new();
-    let (mut bytes, mut measured, mut points) = (0, 0, 0);
+    let (mut bytes, mut measured) = (0, 0);
     for (i, (s, skin, _)) in of_instances().enumerate() {
         let count = dense[s].points;
         let active = weights[i].iter().filter(|w| w.abs() > 0.0001).count();
@@ -109,7 +111,6 @@ pub fn measure(
         };
         bytes += count * (words(skin) * 8 + of_skin + active * 12);
         measured += count;
-        points += skin.point_count();
         let resources = [
             surfaces.binding(i),
             vertices.binding(s),
@@ -121,7 +122,7 @@ pub fn measure(
         ];
         dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
     }
-    let times = gpu.measure(&dispatches, runs)?;
+    let seconds = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {
         let s = load.instances[i].0;
         let words: Vec<u32> = gpu.array(&skinned, i)?;
@@ -137,22 +138,14 @@ pub fn measure(
             .collect();
         Ok((positions, packed[s].has_point_normals().then_some(normals)))
     })?;
-    // Where dense shapes did not all fit.
-    let scale = points as f64 / measured as f64;
     let peer = Peer {
         name: NAME,
-        seconds_best: times.best * scale,
-        seconds_median: times.median * scale,
+        upstream: UPSTREAM,
+        seconds,
+        points: measured,
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / measured as f64,
-        bytes_note: match measured == points {
-            true => {
-                "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape"
-            }
-            false => {
-                "12 in and out, 12 per active dense shape; time of the first points that fit a binding, scaled up"
-            }
-        },
+        bytes_note: "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape",
         worst_error: worst.points,
     };
     Ok((peer, worst))

@@ -10,18 +10,14 @@ pub const WORKGROUP: usize = 64;
 /// Where a binding may begin on every device.
 const ALIGN: u64 = 256;
 
+const OUTPUT: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC);
+
 /// One dispatch of a frame.
 pub struct Dispatch {
     pub pipeline: wgpu::ComputePipeline,
     pub group: wgpu::BindGroup,
     /// Invocations that are needed.
     pub count: usize,
-}
-
-/// Seconds of a frame's dispatches.
-pub struct Times {
-    pub best: f64,
-    pub median: f64,
 }
 
 /// A device with what the peers ask of it.
@@ -92,13 +88,25 @@ impl<'a> Gpu<'a> {
         Ok(out)
     }
 
-    /// Arrays that kernels write, of so many bytes each.
+    /// Arrays that kernels write, of so many bytes each, in as few buffers as there may be.
     pub fn outputs(&self, label: &str, sizes: &[u64]) -> Result<Arrays, GpuError> {
-        self.laid_out(
-            label,
-            sizes,
-            wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-        )
+        self.laid_out(label, sizes, OUTPUT)
+    }
+
+    /// The same with a buffer for each, so that no dispatch waits for another's results.
+    pub fn own_outputs(&self, label: &str, sizes: &[u64]) -> Result<Arrays, GpuError> {
+        let mut out = Arrays {
+            buffers: Vec::with_capacity(sizes.len()),
+            places: Vec::with_capacity(sizes.len()),
+        };
+        for size in sizes {
+            let one = self.laid_out(label, &[*size], OUTPUT)?;
+            let buffer = out.buffers.len();
+            out.buffers.extend(one.buffers);
+            out.places
+                .extend(one.places.into_iter().map(|p| Place { buffer, ..p }));
+        }
+        Ok(out)
     }
 
     /// An array whose length the kernel asks for.
@@ -194,9 +202,9 @@ impl<'a> Gpu<'a> {
         })
     }
 
-    /// Runs a frame's dispatches in one pass, so many times and twice before that to warm up. Times are timestamps around
+    /// Runs a frame's dispatches in one pass, so many times and twice before that to warm up: seconds, by timestamps around
     /// the pass where the device has them, else from the submit to its end.
-    pub fn measure(&self, dispatches: &[Dispatch], runs: usize) -> Result<Times, GpuError> {
+    pub fn measure(&self, dispatches: &[Dispatch], runs: usize) -> Result<Vec<f64>, GpuError> {
         self.device.check()?;
         let (device, queue) = (self.wgpu(), self.device.queue());
         let stamped = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
@@ -251,11 +259,7 @@ impl<'a> Gpu<'a> {
             }
         }
         self.device.check()?;
-        times.sort_by(f64::total_cmp);
-        Ok(Times {
-            best: times[0],
-            median: times[times.len() / 2],
-        })
+        Ok(times)
     }
 
     /// What a kernel wrote to an array.

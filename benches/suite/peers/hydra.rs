@@ -23,6 +23,8 @@ use super::gpu::Gpu;
 use super::rig::{self, Worst};
 use crate::load::{Load, Peer};
 
+const UPSTREAM: &str = "PixarAnimationStudios/OpenUSD 26f837364617, TOST-1.0";
+
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Prim {
@@ -137,7 +139,7 @@ pub fn measure(
             dispatches.push(gpu.dispatch(&normals_kernel, &resources, count)?);
         }
     }
-    let times = gpu.measure(&dispatches, runs)?;
+    let seconds = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {
         let skin = &packed[load.instances[i].0];
         let vectors = |arrays, count: usize| -> Result<Vec<Vec3>, GpuError> {
@@ -153,8 +155,9 @@ pub fn measure(
     })?;
     let peer = Peer {
         name: NAME,
-        seconds_best: times.best,
-        seconds_median: times.median,
+        upstream: UPSTREAM,
+        seconds,
+        points,
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / points as f64,
         bytes_note: "rest 12, 8 per influence, result 12, 8 for its range and 16 per offset of shapes; normals as much again",

@@ -21,6 +21,7 @@ use super::rig;
 use crate::load::{Load, Peer};
 
 pub const NAME: &str = "ozz-animation's loops";
+const UPSTREAM: &str = "guillaumeblanc/ozz-animation 6de39d369ba2, MIT";
 
 /// Points per task, as many as sinew's.
 const CHUNK: usize = 1024;
@@ -108,7 +109,7 @@ pub fn measure(
             }
         })
         .collect();
-    let mut times: Vec<f64> = (0..runs.max(1) + 2)
+    let seconds: Vec<f64> = (0..runs.max(1) + 2)
         .map(|_| {
             let start = Instant::now();
             jobs.par_iter_mut().for_each(|job| job.run(&meshes));
@@ -116,7 +117,6 @@ pub fn measure(
         })
         .skip(2)
         .collect();
-    times.sort_by(f64::total_cmp);
     let worst = rig::worst(load, &packed, &|i| {
         let normals = with_normals.then(|| jobs[i].normals.clone());
         Ok((jobs[i].positions.clone(), normals))
@@ -125,8 +125,9 @@ pub fn measure(
     let bytes: usize = jobs.iter().map(|job| meshes[job.mesh].bytes()).sum();
     let peer = Peer {
         name: NAME,
-        seconds_best: times[0],
-        seconds_median: times[times.len() / 2],
+        upstream: UPSTREAM,
+        seconds,
+        points: load.points(),
         dispatches: 0,
         bytes_per_point: bytes as f64 / load.points() as f64,
         bytes_note: "24 for position and again for normal, u16 joints, f32 weights but the last; normals are not normalised",

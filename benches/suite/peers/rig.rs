@@ -63,7 +63,7 @@ pub fn largest<const N: usize>(skin: &PackedSkin, point: usize) -> ([u16; N], [f
 pub struct Dense {
     /// Sub-shapes of all shapes, in-betweens among them, which none of these engines has of itself.
     pub targets: usize,
-    /// Points that there is room for; the first so many are measured, and the time is scaled up.
+    /// Points that there is room for; the first so many are measured.
     pub points: usize,
 }
 

@@ -8,10 +8,11 @@
 //! | every active morph target, dense: a texel | 16 |
 //! | what the stage computes, written as a compute kernel writes it | 12 + 12 |
 //!
-//! Joints are 64 bytes, bindMatrix and its inverse are applied to every vertex. A vertex has four influences: of more, the
+//! Bones are a texture of four RGBA32F texels each, one texture per skeleton; morph influences are a uniform, and
+//! bindMatrix and its inverse are applied to every vertex. A vertex has four influences: of more, the
 //! four largest are kept and made to add up to 1. Normals go by the matrix of positions, which is right without scale only.
-//! In-betweens are targets of their own. Where dense targets do not fit, the first points that fit are measured and their
-//! time is scaled up.
+//! In-betweens are targets of their own. Where dense targets do not fit, the first points that fit are measured. Meshes
+//! write to buffers of their own, for a vertex stage waits for no other.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
@@ -22,6 +23,8 @@ use sinew::skel::Skin;
 use super::gpu::Gpu;
 use super::rig::{self, Dense, Worst};
 use crate::load::{Load, Peer};
+
+const UPSTREAM: &str = "mrdoob/three.js c57c9ff90ce7, MIT";
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -45,7 +48,7 @@ pub fn measure(
     load: &Load<'_>,
     runs: usize,
 ) -> Result<(Peer, Worst), GpuError> {
-    const NAME: &str = "three.js";
+    const NAME: &str = "three.js vertex stage, as compute";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
     let packed = rig::packed(load);
@@ -82,13 +85,18 @@ pub fn measure(
             .iter()
             .map(|(s, pose)| (*s, &packed[*s], pose))
     };
-    let kernel = gpu.kernel("three", include_str!("three.wgsl"));
-    let joints: Vec<_> = of_instances()
-        .map(|(_, _, pose)| rig::skinning(pose))
+    let targets = dense.iter().map(|d| d.targets).max().unwrap_or(0).max(1);
+    let defines = format!("const MORPHTARGETS_COUNT: u32 = {targets}u;\n");
+    let kernel = gpu.kernel("three", &(defines + include_str!("three.wgsl")));
+    let bones: Vec<wgpu::TextureView> = of_instances()
+        .map(|(_, _, pose)| bone_texture(gpu, &rig::skinning(pose)))
         .collect();
-    let joints = gpu.arrays("three.joints", &joints)?;
-    let weights: Vec<_> = of_instances()
-        .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
+    let weights: Vec<Vec<f32>> = of_instances()
+        .map(|(s, _, pose)| {
+            let mut weights = rig::target_weights(&load.skins[s], pose);
+            weights.resize(targets.next_multiple_of(4), 0.0);
+            weights
+        })
         .collect();
     let meshes: Vec<_> = of_instances()
         .map(|(s, skin, pose)| {
@@ -109,7 +117,7 @@ pub fn measure(
     let sizes: Vec<u64> = of_instances()
         .map(|(s, skin, _)| (dense[s].points * vectors_of(skin) * 12) as u64)
         .collect();
-    let transformed = gpu.outputs("three.transformed", &sizes)?;
+    let transformed = gpu.own_outputs("three.transformed", &sizes)?;
     let influences = gpu.arrays("three.influences", &weights)?;
 
     let mut dispatches = Vec::new();
@@ -126,14 +134,14 @@ pub fn measure(
             normals.binding(s),
             indices.binding(s),
             skin_weights.binding(s),
-            joints.binding(i),
+            wgpu::BindingResource::TextureView(&bones[i]),
             influences.binding(i),
             wgpu::BindingResource::TextureView(&textures[s]),
             transformed.binding(i),
         ];
         dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
     }
-    let times = gpu.measure(&dispatches, runs)?;
+    let seconds = gpu.measure(&dispatches, runs)?;
     let worst = rig::worst(load, &packed, &|i| {
         let s = load.instances[i].0;
         let floats: Vec<f32> = gpu.array(&transformed, i)?;
@@ -149,23 +157,14 @@ pub fn measure(
             .then(|| rest[..dense[s].points].to_vec());
         Ok((points.to_vec(), normals))
     })?;
-    let points = load.points();
-    // Where dense targets did not all fit.
-    let scale = points as f64 / measured as f64;
     let peer = Peer {
         name: NAME,
-        seconds_best: times.best * scale,
-        seconds_median: times.median * scale,
+        upstream: UPSTREAM,
+        seconds,
+        points: measured,
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / measured as f64,
-        bytes_note: match measured == points {
-            true => {
-                "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target"
-            }
-            false => {
-                "12 in and out, 16 per active dense target; time of the first points that fit, scaled up"
-            }
-        },
+        bytes_note: "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target",
         worst_error: worst.points,
     };
     Ok((peer, worst))
@@ -229,6 +228,45 @@ fn morphs(
         }
     }
     Ok(view)
+}
+
+/// A skeleton's matrices as the smallest square of RGBA32F texels that holds them, its side a multiple of four.
+fn bone_texture(gpu: &Gpu<'_>, joints: &[Mat4]) -> wgpu::TextureView {
+    let side = ((joints.len() * 4) as f64).sqrt().ceil() as usize;
+    let side = side.next_multiple_of(4).max(4);
+    let mut texels = vec![[0f32; 4]; side * side];
+    for (four, joint) in texels.chunks_exact_mut(4).zip(joints) {
+        four.copy_from_slice(&joint.to_cols_array_2d());
+    }
+    let size = wgpu::Extent3d {
+        width: side as u32,
+        height: side as u32,
+        depth_or_array_layers: 1,
+    };
+    let texture = gpu
+        .device
+        .device()
+        .create_texture(&wgpu::TextureDescriptor {
+            label: Some("three.bones"),
+            size,
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: wgpu::TextureFormat::Rgba32Float,
+            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+            view_formats: &[],
+        });
+    gpu.device.queue().write_texture(
+        texture.as_image_copy(),
+        bytemuck::cast_slice(&texels),
+        wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(side as u32 * 16),
+            rows_per_image: Some(side as u32),
+        },
+        size,
+    );
+    texture.create_view(&Default::default())
 }
 
 fn morph_texture(

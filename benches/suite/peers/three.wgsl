@@ -20,11 +20,25 @@ struct Mesh {
 @group(0) @binding(2) var<storage, read> normals: array<f32>;
 @group(0) @binding(3) var<storage, read> skin_indices: array<vec2<u32>>;
 @group(0) @binding(4) var<storage, read> skin_weights: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> joints: array<mat4x4<f32>>;
-@group(0) @binding(6) var<storage, read> influences: array<f32>;
+// Four texels of a matrix after each other, in rows.
+@group(0) @binding(5) var bones: texture_2d<f32>;
+// Four in each; MORPHTARGETS_COUNT stands before this text.
+@group(0) @binding(6) var<uniform> influences: array<vec4<f32>, (MORPHTARGETS_COUNT + 3u) / 4u>;
 @group(0) @binding(7) var morphs: texture_2d_array<f32>;
 // Positions, then normals.
 @group(0) @binding(8) var<storage, read_write> transformed: array<f32>;
+
+fn bone(number: u32) -> mat4x4<f32> {
+    let width = textureDimensions(bones).x;
+    let texel = number * 4u;
+    let at = vec2<u32>(texel % width, texel / width);
+    return mat4x4<f32>(
+        textureLoad(bones, at, 0),
+        textureLoad(bones, at + vec2<u32>(1u, 0u), 0),
+        textureLoad(bones, at + vec2<u32>(2u, 0u), 0),
+        textureLoad(bones, at + vec2<u32>(3u, 0u), 0),
+    );
+}
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -40,17 +54,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let texel = vec2<u32>(vertex % mesh.morph_width, vertex / mesh.morph_width);
     for (var i = 0u; i < mesh.morph_targets; i++) {
-        if influences[i] != 0.0 {
-            p += textureLoad(morphs, texel, i, 0).xyz * influences[i];
+        let influence = influences[i / 4u][i % 4u];
+        if influence != 0.0 {
+            p += textureLoad(morphs, texel, i, 0).xyz * influence;
         }
     }
     if mesh.has_skeleton != 0u {
         let pairs = skin_indices[vertex];
         let w = skin_weights[vertex];
-        let x = joints[pairs.x & 0xffffu];
-        let y = joints[pairs.x >> 16u];
-        let z = joints[pairs.y & 0xffffu];
-        let v = joints[pairs.y >> 16u];
+        let x = bone(pairs.x & 0xffffu);
+        let y = bone(pairs.x >> 16u);
+        let z = bone(pairs.y & 0xffffu);
+        let v = bone(pairs.y >> 16u);
         let bound = mesh.bind * vec4<f32>(p, 1.0);
         p = (mesh.bind_inverse * (x * bound * w.x + y * bound * w.y + z * bound * w.z + v * bound * w.w)).xyz;
         let m = mesh.bind_inverse * (x * w.x + y * w.y + z * w.z + v * w.w) * mesh.bind;

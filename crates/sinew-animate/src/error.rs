@@ -21,17 +21,16 @@ pub enum Error {
         /// How many humanoid skeletons the model has.
         count: usize,
     },
-    /// The names of a model's joints follow no known convention.
+    /// The joints of a model show no human body.
     #[error(
-        "{}: the names of the joints follow no known convention{closest}: a map of the bones is needed; the best guess is {{{guess}}}",
+        "{}: {reason}: a map of the bones is needed; the best guess is {{{guess}}}",
         file.display()
     )]
     UnknownNames {
         /// The model.
         file: PathBuf,
-        /// The convention that fits best, as text in brackets with a leading space; empty if there
-        /// is none.
-        closest: String,
+        /// Why no body is recognised.
+        reason: String,
         /// The most likely map, as JSON from bones to nodes without the outer braces.
         guess: String,
     },
@@ -71,6 +70,14 @@ pub enum Error {
     /// The arms cannot be opened or closed by the given angle; the text says why.
     #[error("{0}")]
     ArmSpace(String),
+    /// No leg of a rig is paired whole: upper leg, lower leg and foot.
+    #[error(
+        "{rig}: feet cannot be locked, because upper leg, lower leg and foot of no side follow the source"
+    )]
+    NoLegs {
+        /// Label of the rig.
+        rig: String,
+    },
     /// The world transform of a rig is singular.
     #[error("{rig}: its world transform has no inverse")]
     NoInverse {

@@ -192,8 +192,8 @@ fn command_for(code: &str, fixable: bool) -> &'static str {
     match code {
         "influences-too-many" if fixable => " (`sinew fix --max-influences N`)",
         _ if fixable => " (`sinew fix`)",
-        "REF_AXES" | "REF_Y_TO_CHILD" | "REF_TPOSE_ARM" | "REF_UP" | "REF_FACING"
-        | "pose-off-reference" => " (`sinew humanoid --mode conjugate`)",
+        _ if code.starts_with("REF_") => " (`sinew humanoid --mode conjugate`)",
+        "pose-off-reference" => " (`sinew humanoid --mode conjugate`)",
         "bone-missing" => " (`sinew humanoid --mode collapse`)",
         "bone-tracks-left" | "expression-missing" => " (`sinew humanoid`)",
         "retarget-lying" => " (`sinew retarget --pose auto`)",

@@ -11,7 +11,7 @@ pub enum Exit {
     Failed = 1,
     /// The arguments are wrong, or `check` cannot open a file.
     Usage = 2,
-    /// Some prims failed, and OUT has the others.
+    /// OUT lacks a part: prims that failed, or bones that are not recognised.
     Partial = 3,
     /// A signal ended the command: 128 plus the number of SIGINT, as shells report it.
     Interrupted = 130,
@@ -23,7 +23,7 @@ Exit codes:
   0    done: everything that was asked for is in OUT
   1    failed: OUT is as it was before; from check: a file has errors
   2    wrong usage; from check also: a file cannot be opened
-  3    partial: some prims failed, and OUT has the others; 0 with --allow-partial
+  3    partial: OUT lacks a part, such as prims that failed; 0 with --allow-partial
   130  interrupted by Ctrl-C, SIGTERM or SIGHUP: OUT is as it was before";
 
 impl Exit {
@@ -50,7 +50,7 @@ impl From<Exit> for ExitCode {
 /// The option of commands that can end with [`Exit::Partial`].
 #[derive(clap::Args, Clone, Copy)]
 pub struct PartialArgs {
-    /// Exit with 0 instead of 3 if some prims failed and OUT has the others.
+    /// Exit with 0 instead of 3 if OUT lacks a part, such as prims that failed.
     #[arg(long)]
     pub allow_partial: bool,
 }

@@ -10,14 +10,14 @@ use crate::extents;
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{Asset, AssetClip};
+use sinew_animate::asset::{Asset, AssetClip, unique_clip_name};
 use sinew_animate::humanoid::{
-    Applied, ApplyOptions, Mode, apply, bones_by_name, describe, expressions_to_weights,
+    Applied, ApplyOptions, Mode, apply_to_all, bones_by_name, describe, expressions_to_weights,
 };
 use sinew_animate::retarget::Bone;
 use sinew_io::OpenOptions;
 use sinew_io::gltf::{self, GltfEdit, described_as};
-use sinew_io::usd::UsdFile;
+use sinew_io::usd::{UsdFile, find_asset_clip};
 
 use crate::progress::Progress;
 use crate::report::{
@@ -61,10 +61,12 @@ pub struct Args {
     /// .vrma clips are always scaled.
     #[arg(long)]
     scale_translation: bool,
-    /// Number of MODEL's humanoid skeleton to move, from 0.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    skeleton: usize,
-    /// Name of the clip in CLIP; without this the first one.
+    /// Humanoid skeletons of MODEL to move: all that have a bone that the clip moves, or one, by its
+    /// number from 0. A warning names those that `all` does not move.
+    #[arg(long, value_name = "N|all", default_value = "all", value_parser = skeletons)]
+    skeleton: Skeletons,
+    /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits.
+    /// Without this the first one.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// Add EXT_skeleton_humanoid to MODEL and write it to OUT (.gltf, .glb or .vrm). Without OUT,
@@ -91,30 +93,62 @@ A .vrma clip gives the same result in every mode: it is relative to the rest pos
 Examples:
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc
   sinew humanoid avatar.vrm dance.vrma -o avatar_dance.glb
-  sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --skeleton 1 --mode conjugate --scale-translation
+  sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --mode conjugate --scale-translation
+  sinew humanoid crowd.glb wave.gltf -o one_waves.usda --skeleton 1
   sinew humanoid --describe mannequin.gltf -o mannequin_humanoid.glb
   sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
+
+/// Which humanoid skeletons of the model move.
+#[derive(Clone, Copy)]
+enum Skeletons {
+    All,
+    One(usize),
+}
+
+fn skeletons(text: &str) -> std::result::Result<Skeletons, String> {
+    match text {
+        "all" => Ok(Skeletons::All),
+        number => number
+            .parse()
+            .map(Skeletons::One)
+            .map_err(|_| "expected `all` or a number from 0".to_owned()),
+    }
+}
 
 /// The report of --json, for a clip that was applied to a model.
 #[derive(Serialize)]
 struct Report {
     output: String,
     clip: String,
-    /// Human bones that the clip moves on the model.
+    /// Human bones that the clip moves on the model, on any of its humanoid skeletons.
     bones: Vec<&'static str>,
-    /// Bones that the clip moves and the model lacks.
+    /// Bones that the clip moves and a humanoid skeleton lacks.
     missing: Vec<MissingReport>,
+    /// The humanoid skeletons that move.
+    skeletons: Vec<SkeletonReport>,
+    /// Numbers of the humanoid skeletons that were asked for and do not move.
+    unmoved: Vec<usize>,
     /// Expressions that the clip moves.
     expressions: Vec<String>,
-    /// Factor of translations; `None` if they are not scaled.
-    hips_scale: Option<f64>,
     errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
 }
 
 #[derive(Serialize)]
+struct SkeletonReport {
+    /// Its number, for --skeleton.
+    skeleton: usize,
+    /// Human bones that the clip moves.
+    bones: Vec<&'static str>,
+    /// Factor of translations; `None` if they are not scaled.
+    hips_scale: Option<f64>,
+}
+
+#[derive(Serialize)]
 struct MissingReport {
+    /// The number of the humanoid skeleton that lacks it.
+    skeleton: usize,
     bone: &'static str,
     /// Bones that its rotation is multiplied into.
     folded_into: Vec<&'static str>,
@@ -166,8 +200,10 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
     }
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.model.display()));
-    let model = read_gltf(&args.model)?;
-    let source = read_gltf(clip_file)?;
+    let mut model = read_gltf(&args.model)?;
+    let mut source = read_gltf(clip_file)?;
+    model.make_clip_names_unique();
+    source.make_clip_names_unique();
     let clip = progress.aside(|| choose(&source, args.clip.as_deref(), quiet))?;
     let mut options = ApplyOptions::default();
     options.mode = match args.mode {
@@ -176,8 +212,18 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
         ModeArg::Conjugate => Mode::Conjugate,
     };
     options.scale_translation = args.scale_translation;
-    options.skeleton = args.skeleton;
-    let applied = apply(&model, &source, clip, &options).map_err(with_advice)?;
+    let only = match args.skeleton {
+        Skeletons::All => None,
+        Skeletons::One(number) => Some(number),
+    };
+    let all = apply_to_all(&model, &source, clip, &options, only).map_err(with_advice)?;
+    let moved = all.moved.clone();
+    let unmoved = all.unmoved.clone();
+    let mut applied = all.into_applied();
+    if is_gltf {
+        let taken = model.clips.iter().map(|c| c.name.clone()).collect();
+        applied.clip.name = unique_clip_name(&applied.clip.name, &taken);
+    }
     let done = applied.report.clone();
     let name = applied.clip.name.clone();
     progress.doing(&format!("writing {}", output.display()));
@@ -189,17 +235,26 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
     drop(progress);
     print_findings(&errors, if quiet { &[] } else { &warnings });
     let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
-    let missing = done.missing.iter().map(|m| MissingReport {
-        bone: m.bone.name(),
-        folded_into: names(&m.folded_into),
+    let missing = moved.iter().flat_map(|(skeleton, report)| {
+        report.missing.iter().map(|m| MissingReport {
+            skeleton: *skeleton,
+            bone: m.bone.name(),
+            folded_into: names(&m.folded_into),
+        })
+    });
+    let skeletons = moved.iter().map(|(skeleton, report)| SkeletonReport {
+        skeleton: *skeleton,
+        bones: names(&report.bones),
+        hips_scale: report.hips_scale,
     });
     let report = Report {
         output: output.display().to_string(),
         clip: name,
         bones: names(&done.bones),
         missing: missing.collect(),
+        skeletons: skeletons.collect(),
+        unmoved,
         expressions: done.expressions,
-        hips_scale: done.hips_scale,
         errors: invalid_reports(&errors),
         warnings,
     };
@@ -252,38 +307,28 @@ fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
     first.cloned().collect()
 }
 
-/// The clip of a name, or else the first.
+/// The clip that a text names, or else the first.
 fn choose<'a>(source: &'a Asset, name: Option<&str>, quiet: bool) -> Result<&'a AssetClip> {
     let file = source.file.display();
-    let names = || {
+    if let Some(name) = name {
+        return Ok(&source.clips[find_asset_clip(source, name)?]);
+    }
+    let Some(first) = source.clips.first() else {
+        return Err(Error::Message(format!("{file}: no clips in this file")));
+    };
+    if source.clips.len() > 1 && !quiet {
         let names: Vec<String> = source
             .clips
             .iter()
             .map(|c| format!("\"{}\"", c.name))
             .collect();
-        names.join(", ")
-    };
-    let found = match name {
-        Some(name) => source.clip(name),
-        None => source.clips.first(),
-    };
-    match (found, source.clips.len(), name) {
-        (Some(clip), 2.., None) if !quiet => {
-            let names = names();
-            print_message(
-                "note",
-                format!("{file} has the clips {names}; taking the first (choose with --clip)"),
-            );
-            Ok(clip)
-        }
-        (Some(clip), ..) => Ok(clip),
-        (None, 0, _) => Err(Error::Message(format!("{file}: no clips in this file"))),
-        (None, ..) => Err(Error::Message(format!(
-            "{file}: no clip is named \"{}\"; the file has {}",
-            name.unwrap_or_default(),
-            names()
-        ))),
+        let names = names.join(", ");
+        print_message(
+            "note",
+            format!("{file} has the clips {names}; taking the first (choose with --clip)"),
+        );
     }
+    Ok(first)
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -308,8 +353,19 @@ fn summary(report: &Report) -> String {
             folded.count()
         );
     }
-    if let Some(scale) = report.hips_scale {
-        let _ = writeln!(out, "  translations scaled by {scale:.4}");
+    let several = report.skeletons.len() + report.unmoved.len() > 1;
+    for moved in &report.skeletons {
+        let number = moved.skeleton;
+        if several {
+            let bones = count(moved.bones.len(), "bone");
+            let _ = writeln!(out, "  humanoid skeleton {number}: {bones}");
+        }
+        if let Some(scale) = moved.hips_scale {
+            let _ = writeln!(out, "  translations scaled by {scale:.4}");
+        }
+    }
+    for number in &report.unmoved {
+        let _ = writeln!(out, "  humanoid skeleton {number}: does not move");
     }
     out
 }

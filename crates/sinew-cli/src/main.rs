@@ -1,7 +1,9 @@
 //! The `sinew` command.
 
+mod animate;
 mod bake;
 mod check;
+mod clip_joints;
 mod completions;
 mod convert;
 mod devices;
@@ -72,6 +74,8 @@ enum Command {
     Humanoid(humanoid::Args),
     /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
+    /// Put clips on a character, one after another, as references.
+    Animate(animate::Args),
     /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
     /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
@@ -168,6 +172,7 @@ impl Command {
             Self::Fix(_) => "fix",
             Self::Humanoid(_) => "humanoid",
             Self::Retarget(_) => "retarget",
+            Self::Animate(_) => "animate",
             Self::Render(_) => "render",
             Self::Devices(_) => "devices",
             Self::Completions(_) => "completions",
@@ -183,6 +188,7 @@ impl Command {
             Self::Fix(args) => fix::run(args, quiet),
             Self::Humanoid(args) => humanoid::run(args, quiet),
             Self::Retarget(args) => retarget::run(args, quiet),
+            Self::Animate(args) => animate::run(args, quiet),
             Self::Render(args) => render::run(args, quiet),
             Self::Devices(args) => devices::run(args, quiet),
             Self::Completions(args) => completions::run(args),

@@ -45,7 +45,16 @@ impl AnimArgs {
 pub struct OpenArgs {
     #[command(flatten)]
     compose: ComposeArgs,
-    /// Clip to take from a glTF, VRM, BVH or FBX file, instead of the first one.
+    #[command(flatten)]
+    clip: ClipArgs,
+}
+
+/// Which clip of IN plays. Flattened into the arguments of several commands.
+#[derive(clap::Args)]
+pub struct ClipArgs {
+    /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
+    /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
+    /// that it fits. Without this: the first clip, or in a USD file what skel:animationSource says.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }
@@ -69,7 +78,7 @@ impl OpenArgs {
     /// # Errors
     /// A search path is not a folder.
     pub fn options(&self) -> Result<OpenOptions> {
-        self.compose.options(match &self.clip {
+        self.compose.options(match &self.clip.clip {
             Some(name) => ClipChoice::Named(name.clone()),
             None => ClipChoice::First,
         })

@@ -267,7 +267,7 @@ fn synopses_name_the_options() {
         );
     }
     for name in [
-        "bake", "render", "retarget", "humanoid", "check", "fix", "inspect", "convert",
+        "animate", "bake", "render", "retarget", "humanoid", "check", "fix", "inspect", "convert",
     ] {
         assert!(
             documented.contains_key(name),

@@ -43,6 +43,23 @@ pub enum Error {
         /// The clips that it has.
         known: Vec<String>,
     },
+    /// Several clips fit what was asked for.
+    #[error("{}: '{asked}' fits several clips; choose one of {}", file.display(), candidates.join(", "))]
+    AmbiguousClip {
+        file: PathBuf,
+        asked: String,
+        /// The clips that fit: names, or the paths of SkelAnimations.
+        candidates: Vec<String>,
+    },
+    /// The clip that was asked for moves no skeleton of the file.
+    #[error("{}: the clip {clip} fits no skeleton: {reason}", file.display())]
+    ClipFitsNothing {
+        file: PathBuf,
+        /// The paths of its SkelAnimations.
+        clip: String,
+        /// The joints that it moves, and the skeletons that there are.
+        reason: String,
+    },
     /// A variant was asked for that the stage does not have.
     #[error("variant '{selection}': {reason}")]
     NoSuchVariant {

@@ -38,6 +38,7 @@ mod open;
 pub mod output;
 mod rigs;
 pub mod usd;
+mod vertices;
 
 pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;

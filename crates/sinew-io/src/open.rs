@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::{extension, read_at_most};
-use super::usd::{ClipChoice, OpenOptions, UsdFile};
+use super::usd::{OpenOptions, UsdFile};
 use super::{bvh, fbx, gltf};
 use crate::error::{Error, Result};
 use sinew_animate::asset::Asset;
@@ -63,8 +63,9 @@ pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
 ///
 /// # Errors
 /// The errors of [`open`]. [`Error::NoSuchClip`] or [`Error::NoSuchVariant`] if the file does not
-/// have what is chosen. [`Error::Unsupported`] if a clip of a USD file or a variant of another
-/// format is chosen: there are none.
+/// have what is chosen; [`Error::AmbiguousClip`] or [`Error::ClipFitsNothing`] as for
+/// [`UsdFile::open_with`]. [`Error::Unsupported`] if a variant of another format is chosen: there
+/// are none.
 pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFile> {
     let file = file.as_ref();
     let refuse = |reason: String| {
@@ -73,30 +74,29 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
             reason,
         })
     };
-    match (read_asset(file)?, &options.clips) {
-        (Some(_), _) if !options.variants.is_empty() => {
+    match read_asset(file)? {
+        Some(_) if !options.variants.is_empty() => {
             refuse("variants were requested, but only USD files have variants".into())
         }
-        (Some(asset), _) => UsdFile::from_asset(&on_own_skeleton(asset), options),
-        (None, ClipChoice::Named(name)) => refuse(format!(
-            "clip '{name}' was requested, but the animation of a USD file is chosen by skel:animationSource"
-        )),
-        (None, _) => UsdFile::open_with(file, options),
+        Some(asset) => UsdFile::from_asset(&on_own_skeleton(asset), options),
+        None => UsdFile::open_with(file, options),
     }
 }
 
-/// Reads a glTF, VRM, BVH or FBX file. `None` if the file is USD.
+/// Reads a glTF, VRM, BVH or FBX file, and gives its clips unique names. `None` if the file is USD.
 ///
 /// # Errors
 /// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken.
 pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
     let file = file.as_ref();
-    match reader(file) {
-        Reader::Usd => Ok(None),
-        Reader::Gltf => gltf::read(file).map(Some),
-        Reader::Bvh => bvh::read(file).map(Some),
-        Reader::Fbx => fbx::read(file).map(Some),
-    }
+    let mut asset = match reader(file) {
+        Reader::Usd => return Ok(None),
+        Reader::Gltf => gltf::read(file)?,
+        Reader::Bvh => bvh::read(file)?,
+        Reader::Fbx => fbx::read(file)?,
+    };
+    asset.make_clip_names_unique();
+    Ok(Some(asset))
 }
 
 #[cfg(test)]

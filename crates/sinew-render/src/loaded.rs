@@ -82,7 +82,7 @@ impl Loaded {
                 .collect()
         });
         let clip = match &options.clips {
-            ClipChoice::Named(name) => clips.iter().position(|c| c.name == *name),
+            ClipChoice::Named(name) => file.origin().and_then(|o| o.find_clip(name)),
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();

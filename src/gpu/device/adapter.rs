@@ -84,6 +84,7 @@ fn adapters() -> Vec<wgpu::Adapter> {
 /// A device without a window, for hosts that have no renderer.
 #[derive(Debug)]
 pub struct GpuDevice {
+    adapter: wgpu::Adapter,
     device: wgpu::Device,
     queue: wgpu::Queue,
     report: AdapterReport,
@@ -124,10 +125,32 @@ impl GpuDevice {
                 },
                 available: adapters.iter().map(|a| a.get_info().name).collect(),
             })?;
+        Self::open(
+            adapter.clone(),
+            adapter.features() & wanted_features(),
+            adapter.limits(),
+        )
+    }
+
+    /// Opens another device on the same adapter, with these limits and without features. A host with
+    /// WebGPU's default limits has such a device.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDevice`] if the driver refuses to open a device, for example because the
+    /// adapter's limits are lower.
+    pub fn another(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
+        Self::open(self.adapter.clone(), wgpu::Features::empty(), limits)
+    }
+
+    fn open(
+        adapter: wgpu::Adapter,
+        features: wgpu::Features,
+        limits: wgpu::Limits,
+    ) -> Result<Self, GpuError> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("sinew"),
-            required_features: adapter.features() & wanted_features(),
-            required_limits: adapter.limits(),
+            required_features: features,
+            required_limits: limits,
             ..Default::default()
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
@@ -156,6 +179,7 @@ impl GpuDevice {
             device,
             queue,
             report: AdapterReport::new(&adapter.get_info()),
+            adapter,
             fault,
         })
     }

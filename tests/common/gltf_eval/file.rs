@@ -58,7 +58,8 @@ fn chunks(glb: &[u8]) -> (&[u8], Option<&[u8]>) {
     (json, binary)
 }
 
-fn unescaped(uri: &str) -> String {
+/// A URI without percent signs.
+pub fn unescaped(uri: &str) -> String {
     let mut out = Vec::new();
     let mut bytes = uri.bytes();
     while let Some(byte) = bytes.next() {

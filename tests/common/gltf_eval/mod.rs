@@ -213,7 +213,8 @@ fn world(nodes: &[Node], node: usize) -> DMat4 {
     }
 }
 
-/// Nodes below the scene's roots, depth first; all nodes where the file has no scene.
+/// Nodes below the scene's roots, depth first, without those that KHR_node_visibility hides; all nodes where the file has no
+/// scene.
 fn shown(json: &Value) -> Vec<usize> {
     let scene = &json["scenes"][index(&json["scene"]).unwrap_or(0)];
     if scene.is_null() {
@@ -226,6 +227,9 @@ fn shown(json: &Value) -> Vec<usize> {
         .filter_map(index)
         .collect();
     while let Some(node) = stack.pop() {
+        if json["nodes"][node]["extensions"]["KHR_node_visibility"]["visible"] == false {
+            continue;
+        }
         out.push(node);
         let children = list(&json["nodes"][node]["children"]).iter();
         stack.extend(children.rev().filter_map(index));

@@ -1,6 +1,7 @@
 //! Clips: animation curves of nodes, human bones and expressions.
 
 use glam::{DQuat, DVec3};
+use serde_json::Value;
 
 use crate::retarget::Bone;
 
@@ -11,6 +12,8 @@ pub struct AssetClip {
     pub name: String,
     /// The animated components, in the file's order.
     pub tracks: Vec<Track>,
+    /// Data of the application that wrote the file.
+    pub extras: Option<Value>,
 }
 
 /// The animation of one component of one target.

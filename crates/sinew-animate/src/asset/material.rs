@@ -1,6 +1,7 @@
 //! Metallic-roughness materials, as far as UsdPreviewSurface can express them.
 
 use glam::{Mat3, Vec3, Vec4};
+use serde_json::Value;
 
 /// A metallic-roughness material (glTF 2.0, 3.9). Colours are linear.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +26,8 @@ pub struct AssetMaterial {
     pub occlusion_texture: Option<TextureRef>,
     /// Strength of the occlusion texture, 0 to 1.
     pub occlusion_strength: f32,
-    /// RGB; multiplied by the texture. It may exceed 1.
+    /// RGB; multiplied by the texture. It may exceed 1, since the strength of
+    /// KHR_materials_emissive_strength is in it.
     pub emissive: Vec3,
     /// RGB.
     pub emissive_texture: Option<TextureRef>,
@@ -35,6 +37,32 @@ pub struct AssetMaterial {
     pub double_sided: bool,
     /// Whether the material is drawn without lighting (KHR_materials_unlit).
     pub unlit: bool,
+    /// Strength of a clear coat over the surface, 0 to 1 (KHR_materials_clearcoat).
+    pub clearcoat: f32,
+    /// Factor of the coat's strength in R.
+    pub clearcoat_texture: Option<TextureRef>,
+    /// Roughness of the clear coat, 0 to 1.
+    pub clearcoat_roughness: f32,
+    /// Factor of the coat's roughness in G.
+    pub clearcoat_roughness_texture: Option<TextureRef>,
+    /// Index of refraction, 1 or more (KHR_materials_ior).
+    pub ior: f32,
+    /// Share of the light that passes through the surface instead of being diffused, 0 to 1
+    /// (KHR_materials_transmission).
+    pub transmission: f32,
+    /// Factor of the transmission in R.
+    pub transmission_texture: Option<TextureRef>,
+    /// Strength of the reflections of a dielectric, 0 to 1 (KHR_materials_specular).
+    pub specular: f32,
+    /// Factor of the strength of reflections in A.
+    pub specular_texture: Option<TextureRef>,
+    /// RGB of the reflections of a dielectric at normal incidence, a factor of what the index of
+    /// refraction gives. It may exceed 1.
+    pub specular_color: Vec3,
+    /// Factor of the colour of reflections in RGB.
+    pub specular_color_texture: Option<TextureRef>,
+    /// Data of the application that wrote the file.
+    pub extras: Option<Value>,
 }
 
 impl Default for AssetMaterial {
@@ -56,6 +84,18 @@ impl Default for AssetMaterial {
             alpha_mode: AlphaMode::Opaque,
             double_sided: false,
             unlit: false,
+            clearcoat: 0.0,
+            clearcoat_texture: None,
+            clearcoat_roughness: 0.0,
+            clearcoat_roughness_texture: None,
+            ior: 1.5,
+            transmission: 0.0,
+            transmission_texture: None,
+            specular: 1.0,
+            specular_texture: None,
+            specular_color: Vec3::ONE,
+            specular_color_texture: None,
+            extras: None,
         }
     }
 }
@@ -89,7 +129,7 @@ pub struct TextureRef {
 }
 
 /// How a texture continues outside 0..1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
     /// The texture repeats.
     #[default]

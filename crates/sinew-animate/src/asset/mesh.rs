@@ -1,6 +1,7 @@
 //! Meshes: primitives with influences and morph targets.
 
 use glam::{Vec2, Vec3, Vec4};
+use serde_json::Value;
 
 use sinew::skel::InbetweenDef;
 
@@ -15,6 +16,8 @@ pub struct Mesh {
     pub target_names: Vec<String>,
     /// Morph target weights at rest, one per target.
     pub weights: Vec<f32>,
+    /// Data of the application that wrote the file, without the names of morph targets.
+    pub extras: Option<Value>,
 }
 
 /// Points and faces with one material.
@@ -48,6 +51,10 @@ pub struct Primitive {
     pub targets: Vec<MorphTarget>,
     /// Index into the asset's materials.
     pub material: Option<usize>,
+    /// Indices of a variant in [`Asset::material_variants`](super::Asset::material_variants) and of
+    /// the material that the primitive has in it, each variant at most once. In other variants the
+    /// primitive has [`Primitive::material`].
+    pub variant_materials: Vec<(usize, usize)>,
     /// Whether back faces are drawn.
     pub double_sided: bool,
 }

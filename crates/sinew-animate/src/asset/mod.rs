@@ -1,11 +1,16 @@
 //! [`Asset`] holds a glTF, VRM, FBX or BVH file in memory, before it is converted to UsdSkel.
 //!
-//! It has nodes with transforms, meshes with morph targets, skins, clips, materials and humanoid
-//! maps. It is plain data. [`Asset::validate`] checks its rules once, so that later code needs no
-//! checks. Spaces and units are those of the file; a node's transform is parent_from_node for
-//! column vectors; times are in seconds.
+//! It has nodes with transforms, meshes with morph targets, skins, cameras, lights, clips, materials,
+//! scenes and humanoid maps. It is plain data. [`Asset::validate`] checks its rules once, so that
+//! later code needs no checks. Spaces and units are those of the file; a node's transform is
+//! parent_from_node for column vectors; times are in seconds.
+//!
+//! `extras` are data of the application that wrote the file, as JSON of any kind; `None` if there
+//! are none.
 
+mod camera;
 mod clip;
+mod clip_names;
 mod material;
 mod mesh;
 mod node;
@@ -15,11 +20,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use glam::DMat4;
+use serde_json::Value;
 
 use crate::retarget::Bone;
 use sinew::error::Warning;
 
+pub use camera::{AssetCamera, AssetLight, CameraProjection, LightKind};
 pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
+pub use clip_names::{FoundName, find_clip_name, unique_clip_name};
 pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};
@@ -40,25 +48,67 @@ pub struct Asset {
     /// Nodes in the file's order. Parents may come after their children. No node is its own
     /// ancestor.
     pub nodes: Vec<Node>,
-    /// Indices of the scene's nodes that have no parent. Only they and the nodes below them are
-    /// shown.
+    /// Indices of the shown scene's nodes that have no parent. Only they and the nodes below them
+    /// are shown.
     pub roots: Vec<usize>,
+    /// All scenes, in the file's order; empty if the format has none.
+    pub scenes: Vec<AssetScene>,
+    /// Index of the scene that is shown. Its roots are [`Asset::roots`]. `None` if there are no
+    /// scenes.
+    pub default_scene: Option<usize>,
     /// Meshes, which nodes show.
     pub meshes: Vec<Mesh>,
     /// Skins, which nodes bind their meshes with.
     pub skins: Vec<AssetSkin>,
+    /// Cameras, which nodes show.
+    pub cameras: Vec<AssetCamera>,
+    /// Punctual lights, which nodes show.
+    pub lights: Vec<AssetLight>,
     /// Animations.
     pub clips: Vec<AssetClip>,
     /// Materials, which primitives use.
     pub materials: Vec<AssetMaterial>,
+    /// Names of the looks that a viewer can choose between (KHR_materials_variants); empty if there
+    /// is only one.
+    pub material_variants: Vec<String>,
     /// Images, which textures use.
     pub images: Vec<Image>,
     /// Humanoid maps: any number with EXT_skeleton_humanoid, at most one with VRM.
     pub humanoids: Vec<HumanoidSkeleton>,
     /// VRM expressions.
     pub expressions: Vec<Expression>,
+    /// Who made the file, and with what.
+    pub info: AssetInfo,
+    /// Data of the application that wrote the file, about the file as a whole.
+    pub extras: Option<Value>,
     /// What the reader could not read as authored.
     pub warnings: Vec<Warning>,
+}
+
+/// Who made a file, and with what. All members are empty if the file does not say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssetInfo {
+    /// Who holds the copyright, for people to read.
+    pub copyright: String,
+    /// The application that wrote the file.
+    pub generator: String,
+    /// Data of the application about this information (`asset.extras` in glTF).
+    pub extras: Option<Value>,
+    /// Further metadata by its name in the file, such as the licence in `VRMC_vrm.meta` or the
+    /// packets of `KHR_xmp_json_ld`.
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// Some of the nodes, to be shown together (glTF 2.0, 3.5.1).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssetScene {
+    /// Name in the file. It may be empty, and several scenes may have the same name.
+    pub name: String,
+    /// Indices of its nodes that have no parent, each once. The nodes below them belong to the scene
+    /// too. A node may belong to several scenes.
+    pub roots: Vec<usize>,
+    /// Data of the application that wrote the file.
+    pub extras: Option<Value>,
 }
 
 /// The file format of an [`Asset`].
@@ -114,6 +164,8 @@ pub struct AssetSkin {
     pub joints: Vec<usize>,
     /// joint_from_mesh at bind time, one per joint.
     pub inverse_bind: Vec<DMat4>,
+    /// Data of the application that wrote the file.
+    pub extras: Option<Value>,
 }
 
 /// A map from human bones to nodes.

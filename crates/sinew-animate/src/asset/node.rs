@@ -1,6 +1,7 @@
 //! Nodes and their transforms.
 
 use glam::DMat4;
+use serde_json::Value;
 
 pub use sinew::math::Trs;
 
@@ -17,8 +18,19 @@ pub struct Node {
     pub mesh: Option<usize>,
     /// Index of the skin of the mesh. The transform of the node does not move a skinned mesh (glTF 2.0, 3.7.3.3).
     pub skin: Option<usize>,
+    /// node_from_instance of each copy of the mesh that the node shows (EXT_mesh_gpu_instancing);
+    /// empty if it shows the mesh once, without a further transform.
+    pub instances: Vec<Trs>,
     /// Morph target weights that replace those of the mesh.
     pub weights: Option<Vec<f32>>,
+    /// Index of the camera that stands at the node.
+    pub camera: Option<usize>,
+    /// Index of the punctual light that stands at the node.
+    pub light: Option<usize>,
+    /// Whether the node and all nodes below it are hidden (KHR_node_visibility).
+    pub hidden: bool,
+    /// Data of the application that wrote the file.
+    pub extras: Option<Value>,
 }
 
 /// The transform of a node relative to its parent. Only [`LocalTransform::Trs`] can be animated.

@@ -1,6 +1,9 @@
 //! The rules of an [`Asset`], which hold for every reader.
 
-use super::{Asset, CurveInterpolation, Faces, Keys, LocalTransform, Mesh, Primitive, TrackTarget};
+use super::{
+    Asset, AssetCamera, AssetLight, CameraProjection, CurveInterpolation, Faces, Keys, LightKind,
+    LocalTransform, Mesh, Primitive, TrackTarget, Trs,
+};
 use sinew::error::Invalid;
 
 /// An error at `at`.
@@ -24,6 +27,13 @@ impl Asset {
     /// `meshes[0].primitives[1]`.
     pub fn validate(&self) -> Result<(), Invalid> {
         self.validate_nodes()?;
+        self.validate_scenes()?;
+        for (i, camera) in self.cameras.iter().enumerate() {
+            validate_camera(camera, &format!("cameras[{i}]"))?;
+        }
+        for (i, light) in self.lights.iter().enumerate() {
+            validate_light(light, &format!("lights[{i}]"))?;
+        }
         for (i, mesh) in self.meshes.iter().enumerate() {
             self.validate_mesh(mesh, &format!("meshes[{i}]"))?;
         }
@@ -97,11 +107,47 @@ impl Asset {
         Ok(())
     }
 
+    fn validate_scenes(&self) -> Result<(), Invalid> {
+        for (i, scene) in self.scenes.iter().enumerate() {
+            let at = format!("scenes[{i}]");
+            let mut seen = std::collections::HashSet::new();
+            for root in &scene.roots {
+                below(&at, "node", *root, self.nodes.len())?;
+                if self.nodes[*root].parent.is_some() {
+                    return broken(&at, "nodes without a parent", format!("node {root}"));
+                }
+                if !seen.insert(root) {
+                    return broken(&at, "each node once", format!("node {root} more than once"));
+                }
+            }
+        }
+        let Some(shown) = self.default_scene else {
+            return Ok(());
+        };
+        below("default_scene", "scene", shown, self.scenes.len())?;
+        if self.scenes[shown].roots != self.roots {
+            let expected = format!("the roots of scenes[{shown}]");
+            return broken("roots", expected, format!("{:?}", self.roots));
+        }
+        Ok(())
+    }
+
     fn validate_uses(&self) -> Result<(), Invalid> {
         // Once per mesh, since many nodes may show the same one.
         let highest: Vec<u32> = self.meshes.iter().map(highest_joint).collect();
         for (i, node) in self.nodes.iter().enumerate() {
             let at = format!("nodes[{i}]");
+            if let Some(camera) = node.camera {
+                below(&at, "camera", camera, self.cameras.len())?;
+            }
+            if let Some(light) = node.light {
+                below(&at, "light", light, self.lights.len())?;
+            }
+            let is_unit = |trs: &Trs| trs.matrix().is_finite() && trs.rotation.is_normalized();
+            if let Some(bad) = node.instances.iter().position(|t| !is_unit(t)) {
+                let expected = "finite instances with rotations of length 1";
+                return broken(&at, expected, format!("another at {bad}"));
+            }
             let Some(index) = node.mesh else { continue };
             below(&at, "mesh", index, self.meshes.len())?;
             let mesh = &self.meshes[index];
@@ -162,6 +208,14 @@ impl Asset {
         count("morph targets", p.targets.len(), targets)?;
         if let Some(m) = p.material {
             below(at, "material", m, self.materials.len())?;
+        }
+        let mut seen = std::collections::HashSet::new();
+        for (variant, material) in &p.variant_materials {
+            below(at, "variant", *variant, self.material_variants.len())?;
+            below(at, "material", *material, self.materials.len())?;
+            if !seen.insert(variant) {
+                return broken(at, "each variant once", format!("{variant} more than once"));
+            }
         }
         validate_faces(&p.faces, points, at)?;
         if p.points.iter().any(|v| !v.is_finite()) {
@@ -232,6 +286,71 @@ impl Asset {
         Ok(())
     }
 }
+
+fn validate_camera(camera: &AssetCamera, at: &str) -> Result<(), Invalid> {
+    let (near, far, is_right) = match camera.projection {
+        CameraProjection::Perspective {
+            y_fov,
+            aspect_ratio,
+            z_near,
+            z_far,
+        } => {
+            if !(y_fov > 0.0 && y_fov < std::f64::consts::PI) {
+                return broken(at, "a field of view above 0 and below pi", y_fov);
+            }
+            if let Some(ratio) = aspect_ratio
+                && !(ratio > 0.0 && ratio.is_finite())
+            {
+                return broken(at, "an aspect ratio above 0", ratio);
+            }
+            (z_near, z_far, z_near > 0.0)
+        }
+        CameraProjection::Orthographic {
+            x_mag,
+            y_mag,
+            z_near,
+            z_far,
+        } => {
+            let is_size = |mag: f64| mag.is_finite() && mag != 0.0;
+            if !is_size(x_mag) || !is_size(y_mag) {
+                return broken(at, "sizes other than 0", format!("{x_mag} and {y_mag}"));
+            }
+            (z_near, Some(z_far), z_near >= 0.0)
+        }
+    };
+    if !is_right || !near.is_finite() || far.is_some_and(|far| !(far > near && far.is_finite())) {
+        let expected = "clipping planes in front of the camera, the near one nearer";
+        return broken(at, expected, format!("{near} and {far:?}"));
+    }
+    Ok(())
+}
+
+fn validate_light(light: &AssetLight, at: &str) -> Result<(), Invalid> {
+    if !light.color.is_finite() || light.color.min_element() < 0.0 {
+        return broken(at, "a colour from 0 up", light.color);
+    }
+    if !(light.intensity >= 0.0 && light.intensity.is_finite()) {
+        return broken(at, "an intensity from 0 up", light.intensity);
+    }
+    if let Some(range) = light.range
+        && !(range > 0.0 && range.is_finite())
+    {
+        return broken(at, "a range above 0", range);
+    }
+    if let LightKind::Spot {
+        inner_cone_angle: inner,
+        outer_cone_angle: outer,
+    } = light.kind
+        && !(0.0 <= inner && inner < outer && outer <= MOST_OUTER_CONE_ANGLE)
+    {
+        let expected = "cone angles from 0 to pi / 2, the inner one smaller";
+        return broken(at, expected, format!("{inner} and {outer}"));
+    }
+    Ok(())
+}
+
+/// Half a turn divided by two, with room for the rounding of single precision.
+const MOST_OUTER_CONE_ANGLE: f64 = std::f64::consts::FRAC_PI_2 + 1e-6;
 
 /// The highest joint that any weight of the mesh goes to.
 fn highest_joint(mesh: &Mesh) -> u32 {

@@ -60,6 +60,7 @@ pub fn apply(
         clip: AssetClip {
             name: clip.name.clone(),
             tracks: work.tracks,
+            extras: clip.extras.clone(),
         },
         report: work.report,
     })

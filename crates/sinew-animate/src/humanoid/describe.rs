@@ -50,11 +50,11 @@ pub fn describe(
     Ok((skeleton, left.into_keys().collect()))
 }
 
-/// Finds the human bones of a model by the names of its joints. Returns the node index of each
-/// bone, and a text such as `the names of Mixamo`.
+/// Finds the human bones of a model by the names and the hierarchy of its joints. Returns the node
+/// index of each bone, and a text such as `the names of Mixamo`.
 ///
 /// # Errors
-/// - [`Error::UnknownNames`], with the best guess, if the names follow no known convention.
+/// - [`Error::UnknownNames`], with the best guess, if the joints show no human body.
 /// - [`Error::NotDescribable`] if the model has no joints, or if its joints are nested too deeply.
 pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
     let (rig, nodes) = rig_of_joints(asset)?;
@@ -76,14 +76,9 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
             .iter()
             .filter_map(|(bone, joint)| Some(format!("\"{bone}\": {}", node(*joint)?)))
             .collect();
-        let closest = unknown
-            .closest
-            .map_or_else(String::new, |(convention, bones)| {
-                format!(" (closest to {}, with {bones} bones)", convention.name())
-            });
         Error::UnknownNames {
             file: asset.file.clone(),
-            closest,
+            reason: unknown.to_string(),
             guess: guess.join(", "),
         }
     })?;
@@ -91,8 +86,7 @@ pub fn bones_by_name(asset: &Asset) -> Result<(BTreeMap<Bone, usize>, String)> {
         .joints()
         .iter()
         .filter_map(|(b, j)| Some((*b, *nodes.get(*j)?)));
-    let whose = found.convention().map_or("names", |c| c.name());
-    Ok((bones.collect(), format!("the names of {whose}")))
+    Ok((bones.collect(), found.origin()))
 }
 
 /// The largest total length of all joint paths in bytes. Paths do not contain names, so it allows

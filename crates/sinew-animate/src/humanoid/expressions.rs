@@ -20,6 +20,7 @@ pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
     let mut plain = AssetClip {
         name: clip.name.clone(),
         tracks: Vec::new(),
+        extras: clip.extras.clone(),
     };
     // Per mesh: every expression that moves it.
     let mut moved: BTreeMap<usize, Vec<(&Curve, &Expression)>> = BTreeMap::new();

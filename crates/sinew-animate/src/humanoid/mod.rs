@@ -18,6 +18,7 @@
 //! by its rest pose. VRM 0.x models face -Z: their world is rotated by 180 degrees about Y, which
 //! negates x and z of rotations and translations.
 
+mod all;
 mod apply;
 mod binds;
 mod curves;
@@ -32,6 +33,7 @@ use crate::asset::{Asset, AssetClip, LocalTransform, TrackTarget};
 use crate::retarget::Bone;
 use sinew::error::Warning;
 
+pub use all::{AppliedToAll, apply_to_all};
 pub use apply::apply;
 pub use binds::BindPoses;
 pub use describe::{bones_by_name, describe};

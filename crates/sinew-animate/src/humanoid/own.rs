@@ -1,11 +1,11 @@
 //! Applies clips of human bones to the file that they come from.
 
 use super::reference::reference_asset;
-use super::{ApplyOptions, apply};
+use super::{ApplyOptions, apply_to_all};
 use crate::asset::{Asset, AssetClip, Track, TrackTarget};
 
-/// Converts every [`TrackTarget::Bone`] track to node tracks of the asset's first humanoid
-/// skeleton, in [`Mode::Literal`](super::Mode::Literal), as EXT_skeleton_humanoid asks. An asset
+/// Converts every [`TrackTarget::Bone`] track to node tracks of all humanoid skeletons of the asset,
+/// in [`Mode::Literal`](super::Mode::Literal), as EXT_skeleton_humanoid asks. An asset
 /// without meshes and humanoid skeletons becomes [`reference_asset`] with these clips: a rig that
 /// can be shown and retargeted from. Tracks that are dropped are in the asset's warnings.
 #[must_use]
@@ -40,10 +40,12 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         let bones = AssetClip {
             name: clip.name.clone(),
             tracks: bones,
+            extras: clip.extras.clone(),
         };
         let mut tracks = Vec::new();
-        match apply(&model, &asset, &bones, &ApplyOptions::default()) {
+        match apply_to_all(&model, &asset, &bones, &ApplyOptions::default(), None) {
             Ok(applied) => {
+                let applied = applied.into_applied();
                 tracks = applied.clip.tracks.clone();
                 model = applied.into_asset(model);
             }
@@ -66,6 +68,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         clips.push(AssetClip {
             name: clip.name.clone(),
             tracks,
+            extras: clip.extras.clone(),
         });
     }
     model.clips = clips;

@@ -171,6 +171,7 @@ pub fn reference_asset() -> Asset {
             name: "reference".to_owned(),
             joints: Bone::ALL.iter().map(|&b| index(b)).collect(),
             inverse_bind: Bone::ALL.iter().map(|&b| world(b).inverse()).collect(),
+            ..AssetSkin::default()
         }],
         humanoids: vec![HumanoidSkeleton {
             location: "reference pose".to_owned(),

@@ -86,7 +86,7 @@ impl Alignment {
             let is_tip = |tip: Bone, bone: Bone| {
                 tip.parent() == Some(bone)
                     || matches!(tip, LeftHand | RightHand | LeftFoot | RightFoot)
-                    || is_finger(tip) && is_finger(bone)
+                    || tip.is_finger() && bone.is_finger()
             };
             let below: Vec<usize> = (0..pairs.len())
                 .filter(|j| match pair.bone {
@@ -155,7 +155,7 @@ impl Alignment {
         let mut limbs: Vec<&AlignedLimb> =
             self.limbs.iter().filter(|l| l.degrees >= SMALL).collect();
         let fingers = limbs.len();
-        limbs.retain(|l| !l.bone.is_some_and(is_finger));
+        limbs.retain(|l| !l.bone.is_some_and(Bone::is_finger));
         let fingers = fingers - limbs.len();
         let mut named: Vec<String> = limbs
             .iter()
@@ -179,12 +179,6 @@ impl Alignment {
             Warning::new("retarget-aligned", target.label(), message)
         })
     }
-}
-
-/// Whether a bone is one of a finger.
-pub(super) fn is_finger(bone: Bone) -> bool {
-    bone.ancestors()
-        .any(|b| matches!(b, Bone::LeftHand | Bone::RightHand))
 }
 
 /// How a joint is aligned.

@@ -118,6 +118,32 @@ impl Bone {
         Bone::RightFoot,
     ];
 
+    /// The bone of the other side; `None` for the bones of the trunk and for the jaw.
+    #[must_use]
+    pub fn mirrored(self) -> Option<Bone> {
+        let name = self.name();
+        let other = match (name.strip_prefix("left"), name.strip_prefix("right")) {
+            (Some(rest), _) => format!("right{rest}"),
+            (_, Some(rest)) => format!("left{rest}"),
+            _ => return None,
+        };
+        other.parse().ok()
+    }
+
+    /// Whether this is a bone of a finger or a thumb.
+    pub(super) fn is_finger(self) -> bool {
+        self.ancestors()
+            .any(|above| matches!(above, Bone::LeftHand | Bone::RightHand))
+    }
+
+    /// Whether this is an upper or lower arm or leg, a hand or a finger.
+    pub(super) fn is_limb(self) -> bool {
+        let fingers = ["Thumb", "Index", "Middle", "Ring", "Little"];
+        let limbs = ["Arm", "Hand", "Leg"];
+        let has = |part: &&str| self.name().contains(part);
+        fingers.iter().chain(&limbs).any(|p| has(p))
+    }
+
     /// The bones above this one, nearest first, up to the hips.
     pub fn ancestors(self) -> impl Iterator<Item = Bone> {
         std::iter::successors(self.parent(), |b| b.parent())
@@ -183,5 +209,24 @@ mod tests {
             ]
         );
         assert!("LeftHand".parse::<Bone>().is_err());
+        for bone in Bone::ALL {
+            let is_sided = bone.name().starts_with("left") || bone.name().starts_with("right");
+            assert_eq!(bone.mirrored().is_some(), is_sided, "{bone}");
+            assert!(
+                bone.mirrored()
+                    .is_none_or(|b| b.mirrored() == Some(*bone) && b != *bone)
+            );
+        }
+        use Bone::*;
+        assert!(
+            [LeftUpperArm, RightHand, LeftThumbDistal, RightLowerLeg]
+                .iter()
+                .all(|b| b.is_limb())
+        );
+        assert!(
+            ![Hips, LeftShoulder, LeftFoot, RightToes, LeftEye, Jaw]
+                .iter()
+                .any(|b| b.is_limb())
+        );
     }
 }

@@ -9,7 +9,6 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 use glam::{DMat3, DQuat, DVec3};
 
-use super::align::is_finger;
 use super::bone_map::JointPair;
 use super::reference::{Reference, Standing, facing, pair_above};
 use super::stance::{self, Joints, Pose, Space, Stance};
@@ -151,12 +150,11 @@ fn links(source: &Rig, target: &Rig, pairs: &[JointPair]) -> Vec<Link> {
         let above = pair_above(target, pairs, pair)?;
         let mut chain = source.chain(pair.source).skip(1);
         chain.find(|j| *j == pairs[above].source)?;
-        use Bone::{Jaw, LeftEye, LeftShoulder, RightEye, RightShoulder};
         let weight = match pair.bone {
-            Some(LeftEye | RightEye | Jaw) => return None,
+            Some(Bone::LeftEye | Bone::RightEye | Bone::Jaw) => return None,
+            Some(bone) if bone.is_finger() => 0.2,
             // Where shoulders begin differs from body to body.
-            Some(LeftShoulder | RightShoulder) => 0.5,
-            Some(bone) if is_finger(bone) => 0.2,
+            Some(Bone::LeftShoulder | Bone::RightShoulder) => 0.5,
             _ => 1.0,
         };
         Some(Link {

@@ -1,73 +1,91 @@
-//! Recognises the human bones of a rig.
+//! The human bones of a rig.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::fmt;
 
-use super::conventions::{Convention, Part, Place};
-use super::{Bone, Rig, guess};
+use super::conventions::Convention;
+use super::recognise::{self, anatomy};
+use super::{Bone, Conflict, Rig};
 
 /// The human bones of a rig: which joint is which bone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Humanoid {
     joints: BTreeMap<Bone, usize>,
     convention: Option<Convention>,
+    is_given: bool,
     misplaced: Vec<(Bone, usize)>,
 }
 
-/// The joint names of a rig follow no known convention.
+/// A rig in which no human body is recognised. As text, it says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecognised {
-    /// The convention that fits best and how many of [`Bone::MAIN`] it finds; `None` if it finds
-    /// none.
-    pub closest: Option<(Convention, usize)>,
-    /// The most likely joint of each bone, by words in the names or by the shape of the skeleton.
+    /// How many of [`Bone::MAIN`] names and hierarchy show.
+    pub main: usize,
+    /// Whether the bones are found, but arms and legs point the same way, across the trunk.
+    pub is_on_all_fours: bool,
+    /// The most likely joint of each bone, by words in the names and by the shape of the skeleton.
     pub guess: BTreeMap<Bone, usize>,
+}
+
+impl fmt::Display for Unrecognised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_on_all_fours {
+            true => f.write_str("the joints show a body on four legs, not a human one"),
+            false => write!(
+                f,
+                "the joints' names and hierarchy show no human body: {} of the {} main bones are found",
+                self.main,
+                Bone::MAIN.len()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unrecognised {}
+
+/// A main bone that a rig may have, but that is not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsureBone {
+    /// The bone.
+    pub bone: Bone,
+    /// The joint that mirrors that of the other side, or that the shape of the skeleton suggests.
+    pub suggestion: Option<usize>,
+    /// The joints that it may be, the most likely one first.
+    pub joints: Vec<usize>,
 }
 
 /// The smallest number of [`Bone::MAIN`], with the hips among them, that make a humanoid.
 const ENOUGH: usize = 6;
 
 impl Humanoid {
-    /// Recognises the human bones by the names of the joints. It uses the convention that finds
-    /// most bones; case, separators and prefixes do not matter. The convention has to find the hips
-    /// and at least 6 of the 15 bones of [`Bone::MAIN`]. Joints in a wrong place of the hierarchy
-    /// are not used: see [`Humanoid::misplaced`].
+    /// Recognises the human bones by the names of the joints and by their hierarchy. The names may
+    /// be those of any tool: case, separators, prefixes, and the place of left and right in the name
+    /// do not matter, and words may have several meanings. Arms and legs are chains whose names fit
+    /// their order, the hips are where the legs meet, the spine is what lies between these and the
+    /// arms. The hips and at least 6 of the 15 bones of [`Bone::MAIN`] have to be found. Joints
+    /// with the name of a bone in a place where it cannot be are not used: see
+    /// [`Humanoid::misplaced`].
     ///
     /// # Errors
-    /// [`Unrecognised`], with the best guess, if no convention fits.
+    /// [`Unrecognised`], with the best guess, if there are fewer bones, or if the body stands on
+    /// four legs.
     pub fn recognise(rig: &Rig) -> Result<Self, Unrecognised> {
-        let names: Vec<String> = rig.names().iter().map(|n| normalise(n)).collect();
-        let mut index: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (i, name) in names.iter().enumerate() {
-            index.entry(name).or_default().push(i);
-        }
-        let mut best: Option<(usize, usize, Humanoid)> = None;
-        for convention in Convention::ALL {
-            for prefix in prefixes(convention, &names) {
-                let found = Self::find(rig, convention, &prefix, &index);
-                let spelled = |(bone, joint): (&Bone, &usize)| {
-                    let name = convention.bone_name(*bone).unwrap_or_default();
-                    rig.names()[*joint].ends_with(&name)
-                };
-                let as_spelled = found.joints.iter().filter(|j| spelled(*j)).count();
-                let score = (found.joints.len(), as_spelled);
-                if best.as_ref().is_none_or(|(n, s, _)| score > (*n, *s)) {
-                    best = Some((score.0, score.1, found));
-                }
-            }
-        }
-        let (closest, main) = match best {
-            Some((_, _, found)) => {
-                let main = found.main_count();
-                if main >= ENOUGH && found.joints.contains_key(&Bone::Hips) {
-                    return Ok(found);
-                }
-                (found.convention.filter(|_| main > 0), main)
-            }
-            None => (None, 0),
+        let (joints, misplaced) = recognise::by_names(rig);
+        let found = Self {
+            joints,
+            convention: Convention::of(rig.names()),
+            is_given: false,
+            misplaced,
         };
+        let main = found.main_count();
+        let is_on_all_fours = anatomy::is_on_all_fours(rig, &found.joints);
+        if main >= ENOUGH && found.joints.contains_key(&Bone::Hips) && !is_on_all_fours {
+            return Ok(found);
+        }
         Err(Unrecognised {
-            closest: closest.map(|c| (c, main)),
-            guess: guess::guess(rig),
+            main,
+            is_on_all_fours,
+            guess: guess(rig, found.joints),
         })
     }
 
@@ -79,6 +97,7 @@ impl Humanoid {
         Self {
             joints,
             convention: None,
+            is_given: true,
             misplaced: Vec::new(),
         }
     }
@@ -89,17 +108,98 @@ impl Humanoid {
         &self.joints
     }
 
-    /// The convention that the names follow; `None` if the map is from the file.
+    /// The convention that the names follow; `None` if it is none that is known by name, or if the
+    /// map is from the file.
     #[must_use]
     pub fn convention(&self) -> Option<Convention> {
         self.convention
     }
 
-    /// Joints with the name of a bone that are not used, because they are in a wrong place of the
-    /// hierarchy.
+    /// How the bones were found, such as `the names of Mixamo`.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        match (self.is_given, self.convention) {
+            (true, _) => "the file's own humanoid map".to_owned(),
+            (false, Some(convention)) => format!("the names of {convention}"),
+            (false, None) => "names and hierarchy".to_owned(),
+        }
+    }
+
+    /// Joints with the name of a bone that are not used, because they are in a place of the
+    /// hierarchy where that bone cannot be.
     #[must_use]
     pub fn misplaced(&self) -> &[(Bone, usize)] {
         &self.misplaced
+    }
+
+    /// Matches that contradict the anatomy of a body: left on the right, the hips above the head, a
+    /// knee that is not between hip and foot. It is relative to the body itself, so rigs may face
+    /// any way, lie, or be mirrored as a whole; what positions show has to be the same in the bind
+    /// and in the rest pose.
+    #[must_use]
+    pub fn conflicts(&self, rig: &Rig) -> Vec<Conflict> {
+        anatomy::conflicts(rig, &self.joints)
+    }
+
+    /// The main bones that are not found although the rig may have them: joints that are no bone
+    /// yet, and neither twists, ends, controls, hair nor cloth, are where these bones would be. So
+    /// a rig that lacks a limb has no such bone, but one with a limb of unknown names has. Empty if
+    /// the map is from the file.
+    #[must_use]
+    pub fn unsure(&self, rig: &Rig) -> Vec<UnsureBone> {
+        if self.is_given {
+            return Vec::new();
+        }
+        let suggested = guess(rig, self.joints.clone());
+        let open = self.open(rig);
+        let lacks = |b: &&Bone| !self.joints.contains_key(b) && **b != Bone::Spine;
+        let unsure = Bone::MAIN.iter().filter(lacks).filter_map(|bone| {
+            let suggestion = suggested.get(bone).copied();
+            let mut joints: Vec<usize> = suggestion.into_iter().collect();
+            let misplaced = self.misplaced.iter().filter(|(b, _)| b == bone);
+            joints.extend(misplaced.map(|(_, j)| *j));
+            joints.extend(self.places(rig, *bone, &open));
+            let mut seen = std::collections::BTreeSet::new();
+            joints.retain(|j| seen.insert(*j));
+            (!joints.is_empty()).then_some(UnsureBone {
+                bone: *bone,
+                suggestion,
+                joints,
+            })
+        });
+        unsure.collect()
+    }
+
+    /// Whether each joint is neither a bone nor a helper.
+    fn open(&self, rig: &Rig) -> Vec<bool> {
+        let mut open: Vec<bool> = recognise::helpers(rig).iter().map(|h| !h).collect();
+        self.joints.values().for_each(|j| open[*j] = false);
+        open
+    }
+
+    /// The open joints that hang from the nearest bone above a missing bone of a limb, if they form
+    /// a chain that is long enough for it and for the missing bones between.
+    fn places(&self, rig: &Rig, bone: Bone, open: &[bool]) -> Vec<usize> {
+        let missing = bone.ancestors().filter(|b| Bone::MAIN.contains(b));
+        let missing = missing.take_while(|b| !self.joints.contains_key(b) && b.is_limb());
+        let needed = missing.count() + 1;
+        let above = bone.ancestors().find_map(|b| self.joints.get(&b));
+        let (Some(above), false) = (above, matches!(bone, Bone::Head | Bone::Hips)) else {
+            return Vec::new();
+        };
+        // The number of open joints from the bone above to each joint.
+        let mut depth = vec![0; rig.len()];
+        let mut out = Vec::new();
+        for (joint, parent) in rig.parents().iter().enumerate() {
+            let Some(parent) = *parent else { continue };
+            if open[joint] && (parent == *above || depth[parent] > 0) {
+                depth[joint] = depth[parent] + 1;
+            }
+            if depth[joint] == needed {
+                out.push(joint);
+            }
+        }
+        out
     }
 
     /// The number of [`Bone::MAIN`] that are found. A hand or a foot counts only at the end of a
@@ -114,72 +214,36 @@ impl Humanoid {
         };
         Bone::MAIN.iter().filter(|b| found(b) && limb(b)).count()
     }
+}
 
-    fn find(
-        rig: &Rig,
-        convention: Convention,
-        prefix: &str,
-        index: &HashMap<&str, Vec<usize>>,
-    ) -> Self {
-        let mut out = Self {
-            joints: BTreeMap::new(),
-            convention: Some(convention),
-            misplaced: Vec::new(),
-        };
-        let mut bone_of = HashMap::new();
-        // Parents come first, so the bones above a bone are already known.
-        for bone in Bone::ALL {
-            let Some(name) = convention.bone_name(*bone) else {
-                continue;
-            };
-            let key = format!("{prefix}{}", normalise(&name));
-            let candidates = index.get(key.as_str()).map_or(&[][..], Vec::as_slice);
-            let fits = |joint: &&usize| {
-                let above = rig.chain(**joint).skip(1).find_map(|j| bone_of.get(&j));
-                above.is_none_or(|a| bone.ancestors().any(|b| b == *a))
-            };
-            match candidates.iter().find(fits) {
-                Some(joint) => {
-                    out.joints.insert(*bone, *joint);
-                    bone_of.insert(*joint, *bone);
-                }
-                None => out.misplaced.extend(candidates.iter().map(|j| (*bone, *j))),
+/// Adds to the bones that are found those that symmetry and the shape of the skeleton suggest.
+fn guess(rig: &Rig, mut joints: BTreeMap<Bone, usize>) -> BTreeMap<Bone, usize> {
+    let helpers = recognise::helpers(rig);
+    let shape = recognise::by_shape(rig);
+    let agree = |(bone, joint): &(&Bone, &usize)| joints.get(bone).is_none_or(|j| j == *joint);
+    let is_like = shape.iter().filter(agree).count() * 3 >= shape.len() * 2;
+    let mirrored = anatomy::mirrored(rig, &joints);
+    for (ways, is_likely) in [(mirrored, true), (shape, is_like)] {
+        for (bone, joint) in ways {
+            let is_free = !helpers[joint] && !joints.values().any(|j| *j == joint);
+            if is_free && is_likely && fits(rig, &joints, bone, joint) {
+                joints.entry(bone).or_insert(joint);
             }
         }
-        out
     }
+    joints
 }
 
-/// A name in lower case, with only letters and digits, and without its namespace.
-pub(super) fn normalise(name: &str) -> String {
-    let name = name.rsplit(':').next().unwrap_or(name);
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-/// Prefixes that all names may have: none, those of the convention, and the text before the name of
-/// the hips.
-fn prefixes(convention: Convention, names: &[String]) -> Vec<String> {
-    let mut out = vec![String::new()];
-    out.extend(convention.prefixes().iter().map(|p| (*p).to_owned()));
-    let hips = normalise(&convention.bone_name(Bone::Hips).unwrap_or_default());
-    let before = names.iter().filter_map(|n| n.strip_suffix(hips.as_str()));
-    for prefix in before.take(8) {
-        if !out.iter().any(|p| p == prefix) {
-            out.push(prefix.to_owned());
-        }
-    }
-    out
-}
-
-impl Bone {
-    /// Whether this is an upper or lower arm or leg, a hand or a finger.
-    pub(super) fn is_limb(self) -> bool {
-        match Place::of(self).part {
-            Part::Arm(i) => i > 0,
-            Part::Leg(i) => i < 2,
-            Part::Finger(..) => true,
-            Part::Trunk(_) | Part::Eye => false,
-        }
-    }
+/// Whether a joint is where a bone can be: the nearest bone above it is an ancestor of the bone,
+/// and those below it are descendants.
+fn fits(rig: &Rig, joints: &BTreeMap<Bone, usize>, bone: Bone, joint: usize) -> bool {
+    joints.iter().all(|(other, at)| {
+        let is_above = rig.chain(joint).any(|j| j == *at);
+        let is_below = rig.chain(*at).any(|j| j == joint);
+        let (over, under) = (
+            bone.ancestors().any(|b| b == *other),
+            other.ancestors().any(|b| b == bone),
+        );
+        (!is_above || over) && (!is_below || under)
+    })
 }

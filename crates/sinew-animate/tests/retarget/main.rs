@@ -1,10 +1,14 @@
 //! Retargeting: directions, positions, what is left alone, what is recognised, what is refused.
 
+mod anatomy;
+mod conventions;
 mod facing;
+mod feet;
 mod maps;
 mod matrix;
 mod poses;
 mod root;
+mod tables;
 
 /// Counts the allocations of each thread.
 mod counting {

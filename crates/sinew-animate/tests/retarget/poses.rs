@@ -408,7 +408,7 @@ fn arm_space_opens_the_arms() {
         );
     }
     let armless = Build {
-        has: &|key| !key.contains("UpperArm"),
+        has: &|key| !key.contains("UpperArm") && !key.contains("Shoulder"),
         ..Build::default()
     }
     .make();

@@ -4,10 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use sinew::Warning;
+use sinew::error::first_few;
 use sinew::skel::InfluenceInterpolation;
 
 use super::{BindingReport, OriginReport, Report};
 use crate::report::count;
+
+/// The largest number of prims in a line.
+const MOST_NAMES: usize = 4;
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 pub fn describe(r: &Report) -> String {
@@ -52,9 +56,20 @@ pub fn describe(r: &Report) -> String {
             }
             _ => "static".into(),
         };
+        // The prim's own name is part of the path already.
+        let clip = match a.prim.ends_with(&format!("/{}", a.clip)) {
+            true => String::new(),
+            false => format!(", clip \"{}\"", a.clip),
+        };
+        let use_of = match (&a.drives[..], a.fits.as_deref()) {
+            ([], None) => ", drives no skeleton".to_owned(),
+            ([], Some([])) => ", fits no skeleton".to_owned(),
+            ([], Some(fits)) => format!(", fits {}", first_few(fits, MOST_NAMES)),
+            (drives, _) => format!(", drives {}", first_few(drives, MOST_NAMES)),
+        };
         let _ = writeln!(
             out,
-            "  {}: {}, {}, {span}",
+            "  {}{clip}: {}, {}, {span}{use_of}",
             a.prim,
             count(a.joints, "joint"),
             count(a.channels.len(), "channel")

@@ -2,7 +2,7 @@
 
 mod describe;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
 use sinew::skel::InfluenceInterpolation;
-use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, UsdFile};
+use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, StageClip, UsdFile};
 
 use crate::error::Result;
 use crate::exit::Exit;
@@ -38,6 +38,9 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew inspect hero.usdz --json | jq '.bindings[].prim'
   sinew inspect shot.usda --variant '/Shot/Hero{lod=high}'";
+
+/// The largest number of pairs of a clip and a Skeleton that are compared for the report.
+const MOST_FITS: usize = 10_000;
 
 #[derive(Serialize)]
 struct Report {
@@ -97,6 +100,13 @@ struct SkeletonReport {
 #[derive(Serialize)]
 struct AnimationReport {
     prim: String,
+    /// Name of the clip, for --clip.
+    clip: String,
+    /// Paths of the Skeletons that it drives.
+    drives: Vec<String>,
+    /// Paths of the Skeletons that it could drive, if it drives none; `None` if the stage is too
+    /// large to compare all of them.
+    fits: Option<Vec<String>>,
     joints: usize,
     channels: Vec<String>,
     samples: usize,
@@ -146,7 +156,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let scene = file.scene(ReadOptions {
         anim_source: args.anim.source(),
     })?;
-    let report = report(&file, &scene);
+    let report = report(&file, &scene)?;
     drop(progress);
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("inspect", Exit::Done, &report)?)?,
@@ -156,32 +166,60 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn report(file: &UsdFile, scene: &Scene) -> Report {
+fn report(file: &UsdFile, scene: &Scene) -> Result<Report> {
     let mut animations: Vec<AnimationReport> = Vec::new();
-    let unbound = scene.unbound_skeletons.iter();
-    let unbound = unbound.filter_map(|s| s.instance.animation());
-    let mut all: Vec<_> = scene.animations.iter().chain(unbound).collect();
-    all.sort_by(|a, b| a.path.cmp(&b.path));
-    all.dedup_by(|a, b| a.path == b.path);
-    for a in all {
+    let placed = scene.instances.iter().chain(&scene.unbound_skeletons);
+    let mut drives: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+    for skeleton in placed {
+        if let Some(animation) = skeleton.instance.animation() {
+            let driven = drives.entry(&animation.path).or_default();
+            driven.insert(&skeleton.path);
+        }
+    }
+    let clips = file.stage_clips()?;
+    let idle = clips.iter().filter(|c| !drives.contains_key(&*c.path));
+    let idle: Vec<StageClip> = idle.cloned().collect();
+    let skeletons = scene.instances.len() + scene.unbound_skeletons.len();
+    let mut fits: HashMap<&str, Vec<String>> = HashMap::new();
+    if idle.len().saturating_mul(skeletons) <= MOST_FITS {
+        for (clip, found) in idle.iter().zip(file.clip_fits(&idle)?) {
+            fits.insert(
+                &clip.path,
+                found.into_iter().map(|(path, _)| path).collect(),
+            );
+        }
+    }
+    let names: HashMap<&str, &str> = clips.iter().map(|c| (&*c.path, &*c.name)).collect();
+    for a in file.animations()? {
         let mut times: Vec<f64> = a
             .joint_times()
             .chain(a.blend_shape_weights.times())
             .collect();
         times.sort_by(f64::total_cmp);
         times.dedup();
+        let driven = drives.get(&*a.path).into_iter().flatten();
+        let driven: Vec<String> = driven.map(|s| (*s).to_owned()).collect();
         animations.push(AnimationReport {
-            prim: a.path.clone(),
+            clip: names
+                .get(&*a.path)
+                .map_or_else(String::new, |n| (*n).to_owned()),
+            fits: match driven.is_empty() {
+                true => fits.remove(&*a.path),
+                false => Some(Vec::new()),
+            },
+            drives: driven,
+            prim: a.path,
             joints: a.joints.len(),
-            channels: a.blend_shapes.clone(),
+            channels: a.blend_shapes,
             samples: times.len(),
             first: times.first().copied(),
             last: times.last().copied(),
         });
     }
+    animations.sort_by(|a, b| a.prim.cmp(&b.prim));
     let bound = scene.instances.iter().map(|p| skeleton(p, true));
     let unbound = scene.unbound_skeletons.iter().map(|p| skeleton(p, false));
-    Report {
+    Ok(Report {
         file: scene.file.display().to_string(),
         origin: file.origin().map(origin),
         up_axis: scene.up_axis,
@@ -199,7 +237,7 @@ fn report(file: &UsdFile, scene: &Scene) -> Report {
         failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
         errors: invalid_reports(&scene.errors),
         warnings: scene.warnings.clone(),
-    }
+    })
 }
 
 fn skeleton(placed: &PlacedSkeleton, bound: bool) -> SkeletonReport {

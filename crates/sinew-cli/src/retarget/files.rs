@@ -1,14 +1,12 @@
 //! Opens the file with the clip and the file with the character, of any format.
 
-use std::path::Path;
-
 use crate::error::{Error, Result};
 use sinew::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::SkelAnimation;
 use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
-use sinew_animate::humanoid::{ApplyOptions, apply, reference_asset};
-use sinew_io::usd::UsdFile;
+use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
+use sinew_io::usd::{UsdFile, find_asset_clip};
 use sinew_io::{OpenOptions, read_asset, skeletons};
 
 use super::Args;
@@ -16,6 +14,8 @@ use super::Args;
 /// The file with the clip.
 pub struct Source {
     pub file: UsdFile,
+    /// The file with the skeleton that the clip was made for, if it is another one.
+    pub model: Option<UsdFile>,
     /// Tracks of VRM expressions. The expressions of the same names of the target follow them.
     expressions: AssetClip,
 }
@@ -26,18 +26,22 @@ pub struct Source {
 /// # Errors
 /// The file cannot be read, or it has no clip of the name that was asked for.
 pub fn source(args: &Args) -> Result<Source> {
+    let model = args.source_model.as_ref();
+    let model = model.map(sinew_io::open).transpose()?;
     let Some(mut asset) = read_asset(&args.source)? else {
         return Ok(Source {
             file: UsdFile::open(&args.source)?,
+            model,
             expressions: AssetClip::default(),
         });
     };
     let chosen = match &args.clip {
-        Some(name) => asset.clips.iter().position(|c| c.name == *name),
-        None => Some(0).filter(|_| !asset.clips.is_empty()),
-    };
-    let Some(chosen) = chosen else {
-        return Err(no_clip(&args.source, &asset, args.clip.as_deref()));
+        Some(name) => find_asset_clip(&asset, name)?,
+        None if asset.clips.is_empty() => {
+            let file = args.source.display();
+            return Err(Error::Message(format!("{file}: no clip in this file")));
+        }
+        None => 0,
     };
     let mut clip = asset.clips.swap_remove(chosen);
     let is_expression = |t: &Track| matches!(t.target, TrackTarget::Expression(_));
@@ -49,6 +53,7 @@ pub fn source(args: &Args) -> Result<Source> {
             .filter(|t| is_expression(t))
             .cloned()
             .collect(),
+        ..AssetClip::default()
     };
     if asset.meshes.is_empty() {
         clip.tracks.retain(|t| !is_expression(t));
@@ -59,12 +64,20 @@ pub fn source(args: &Args) -> Result<Source> {
         .any(|t| matches!(t.target, TrackTarget::Bone(_)));
     asset.clips = vec![clip];
     if on_bones {
-        asset = applied(asset)?;
+        asset = applied(asset, args.source_skeleton.is_some())?;
     }
     Ok(Source {
         file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+        model,
         expressions,
     })
+}
+
+impl Source {
+    /// The file with the skeleton that the clip was made for.
+    pub fn skeletons(&self) -> &UsdFile {
+        self.model.as_ref().unwrap_or(&self.file)
+    }
 }
 
 /// The file with the character.
@@ -108,6 +121,7 @@ pub fn target(args: &Args, source: &Source, warnings: &mut Vec<Warning>) -> Resu
         asset.clips = vec![AssetClip {
             name: source.expressions.name.clone(),
             tracks: known,
+            ..AssetClip::default()
         }];
         // Only the channels of this conversion are used.
         let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
@@ -146,8 +160,8 @@ impl Character {
 }
 
 /// Applies a clip for any humanoid to the file's own model, or else to a model in the reference
-/// pose.
-fn applied(asset: Asset) -> Result<Asset> {
+/// pose. Of several humanoid skeletons the first one moves, or `all`, of which one is chosen later.
+fn applied(asset: Asset, all: bool) -> Result<Asset> {
     let model = match asset.humanoids.iter().any(|h| !h.bones.is_empty()) {
         true => asset.clone(),
         false => Asset {
@@ -155,19 +169,8 @@ fn applied(asset: Asset) -> Result<Asset> {
             ..reference_asset()
         },
     };
-    let applied = apply(&model, &asset, &asset.clips[0], &ApplyOptions::default())?;
-    Ok(applied.into_asset(model))
-}
-
-fn no_clip(file: &Path, asset: &Asset, asked: Option<&str>) -> Error {
-    let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
-    let has = match names.is_empty() {
-        true => "the file has none".to_owned(),
-        false => format!("the file has {}", names.join(", ")),
-    };
-    let file = file.display();
-    Error::Message(match asked {
-        Some(name) => format!("{file}: no clip is named '{name}'; {has}"),
-        None => format!("{file}: no clip in this file"),
-    })
+    let only = (!all).then_some(0);
+    let options = ApplyOptions::default();
+    let applied = apply_to_all(&model, &asset, &asset.clips[0], &options, only)?;
+    Ok(applied.into_applied().into_asset(model))
 }

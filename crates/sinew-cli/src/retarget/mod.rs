@@ -8,7 +8,7 @@ mod selection;
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::exit::Exit;
+use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use clap::ValueEnum;
 use sinew::Warning;
@@ -16,24 +16,25 @@ use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew_animate::retarget::{
-    ClipSource, RetargetOptions, RetargetPose, Retargeter, sample_times,
+    ClipSource, LockedFeet, RetargetOptions, RetargetPose, Retargeter, lock_feet, sample_times,
 };
 use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{print_findings, print_result};
+use crate::report::{count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
 /// Moves a clip from one character to another that has other joints, names, axes, proportions and
 /// units.
 ///
-/// Bones are recognised by the names of the joints: those of Mixamo, VRoid, Unreal, Rigify, Ready
-/// Player Me, Unity, Godot and the VRM Add-on for Blender are known. Case, separators and prefixes
-/// do not matter. VRM and EXT_skeleton_humanoid files name their human bones themselves. Two rigs
-/// with the same joint names match without this knowledge. The report lists which joint follows
-/// which, bone by bone.
+/// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
+/// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
+/// human bones themselves. Two rigs with the same joint names match without this knowledge. The
+/// report lists which joint follows which, bone by bone, and which follow none. If a main bone of
+/// one side, such as a leg, may be there on the other side under an unknown name, the rest is
+/// retargeted, a map to edit is printed, and the exit code is 3.
 ///
 /// Rotations are measured from poses in which both characters stand alike (--pose), joints without a
 /// partner stay at rest, and the hips move in proportion to their height above the ground.
@@ -52,12 +53,21 @@ pub struct Args {
     output: PathBuf,
     /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
     /// part of its path, or by its whole path if the last part is not unique. Only these pairs
-    /// follow.
-    #[arg(long, value_name = "MAP.json")]
+    /// follow. The word guess takes the best guess at rigs that are not recognised.
+    #[arg(long, value_name = "MAP.json|guess")]
     map: Option<PathBuf>,
-    /// Clip to take, by name or prim path. Without this: the clip that moves CLIP's skeleton.
+    /// Write the pairs of joints to FILE as a MAP.json. Pairs that are not sure are at its end.
+    #[arg(long, value_name = "FILE")]
+    write_map: Option<PathBuf>,
+    /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
+    /// USD file also the path of a SkelAnimation. Without this: the first clip, or in a USD file the
+    /// one that moves the skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
+    /// File with the skeleton that the clip was made for, if CLIP has none, or one without its bind
+    /// pose. Its joints are found by their paths, or else by their last names.
+    #[arg(long, value_name = "FILE")]
+    source_model: Option<PathBuf>,
     /// Remove the horizontal motion of the root.
     #[arg(long)]
     in_place: bool,
@@ -80,15 +90,21 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
+    /// Keep feet in place while those of CLIP stand: the legs are bent and the hips lowered so that
+    /// the feet of a character with other proportions do not slide.
+    #[arg(long, conflicts_with = "in_place")]
+    lock_feet: bool,
     /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.
     #[arg(long)]
     animation_only: bool,
-    /// Skeleton of CLIP, if there are several.
+    /// Skeleton of CLIP, or of --source-model, if there are several.
     #[arg(long, value_name = "PATH")]
     source_skeleton: Option<String>,
     /// Skeleton of TARGET, if there are several.
     #[arg(long, value_name = "PATH")]
     target_skeleton: Option<String>,
+    #[command(flatten)]
+    partial: PartialArgs,
     #[command(flatten)]
     anim: AnimArgs,
     /// Print one JSON object; its `map` is a MAP.json.
@@ -100,7 +116,9 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o hero_walk.usda
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
-  sinew retarget walk.bvh hero.usda -o hero_walk.usda --json | jq .map > map.json
+  sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
+  sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
+  sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -143,14 +161,20 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
-    let source_scene = source_file.scene(args.anim.read())?;
+    let skeleton_file = clip_file.skeletons();
+    skeleton_file.check_output(&args.output)?;
+    let source_scene = skeleton_file.scene(args.anim.read())?;
+    let time_line = match &clip_file.model {
+        Some(_) => source_file.time_line(),
+        None => source_scene.time_line,
+    };
     let target_scene = target_file.scene(args.anim.read())?;
-    let (placed, clip) = selection::source(args, source_file, &source_scene)?;
+    let (placed, clip) = selection::source(args, &clip_file, &source_scene, &mut warnings)?;
     let target = selection::target(args, &target_scene)?;
     let source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, target)?;
     let given = [
-        humanoid(source_file, placed, &source_rig),
+        humanoid(skeleton_file, placed, &source_rig),
         humanoid(target_file, target, &target_rig),
     ];
     // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
@@ -162,18 +186,23 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     if args.pose == PoseArg::Auto && !has_body && given.iter().all(Option::is_some) {
         options.pose = RetargetPose::Bind;
     }
-    let matching = Matching::find(&source_rig, &target_rig, given, args.map.as_deref())?;
+    let maps = (args.map.as_deref(), args.write_map.as_deref());
+    let matching = Matching::find(&source_rig, &target_rig, given, maps.0, maps.1)?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
 
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
-    let moves = scene_times(&source_scene, placed.prim);
+    // The transforms of another file are not the clip's.
+    let moves = match &clip_file.model {
+        Some(_) => Vec::new(),
+        None => scene_times(&source_scene, placed.prim),
+    };
     let target_moves = scene_times(&target_scene, target.prim);
     let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
     let bounds = bounds(&keys);
     let within = |t: &f64| bounds.is_some_and(|(first, last)| (first..=last).contains(t));
     let inside = target_moves.iter().copied().filter(within);
     let keys = keys.iter().copied().chain(inside);
-    let rate = &source_scene.time_line;
+    let rate = &time_line;
     let step = rate.time_codes_per_second / rate.frames_per_second;
     let times = sample_times(keys, step);
     let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
@@ -188,6 +217,16 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let mut retargeted = retargeter
         .retarget_clip(&source, &target_rig, &times, &channels)
         .map_err(|e| e.in_file(&args.source))?;
+    let feet = match args.lock_feet {
+        true => Some(lock_feet(
+            &mut retargeted,
+            &source,
+            (&source_rig, &target_rig),
+            &matching.map,
+            rate.time_codes_per_second,
+        )?),
+        false => None,
+    };
 
     character.add_expressions(&target.path, &mut retargeted, rate.time_codes_per_second);
     let weight_times = retargeted.blend_shape_weights.times();
@@ -202,6 +241,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let moved = moved_joints(&instance, &times);
     warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
+    warnings.extend(feet.and_then(|feet| unlocked_feet(&feet, &source_rig, &target_rig)));
     warnings.extend(missing_channels(&clip, &retargeted, &target_rig));
     warnings.extend(rate_change(
         &target_scene,
@@ -216,6 +256,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         &time_line,
         &times,
         &retargeter,
+        feet,
     );
     let target_path = target.path.clone();
     drop(target_scene);
@@ -231,14 +272,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         extents::author(target_file, &moved, Some(&target_path))?;
         warnings.extend(target_file.write(&args.output)?);
     }
+    if let Some(file) = &args.write_map {
+        matching::write(&matching.map_to_edit(), file)?;
+    }
+    let exit = args.partial.exit(!matching.unsure.is_empty());
     drop(progress);
     print_findings(&[], if quiet { &[] } else { &warnings });
     match (args.json, quiet) {
-        (true, _) => print_result(&report.json(&args.output, &warnings)?)?,
+        (true, _) => print_result(&report.json(&args.output, exit, &warnings)?)?,
         (false, true) => {}
         (false, false) => print_result(&report.text(&args.output))?,
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// The first and the last time.
@@ -277,6 +322,42 @@ fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
         }
     }
     moved
+}
+
+/// The warning that there was nothing to lock, or that a leg is too short for it.
+fn unlocked_feet(
+    feet: &LockedFeet,
+    source: &sinew_animate::retarget::Rig,
+    target: &sinew_animate::retarget::Rig,
+) -> Option<Warning> {
+    /// Metres.
+    const SHORT: f64 = 0.01;
+    if feet.contacts == 0 {
+        let message = "no foot stands still on the ground in this clip: no foot is locked";
+        return Some(Warning::new(
+            "retarget-no-contacts",
+            source.label(),
+            message,
+        ));
+    }
+    if feet.skipped > 0 {
+        let message = format!(
+            "the feet stand {} where they would have to be moved by more than a quarter of the leg: they are not locked there",
+            count(feet.skipped, "time")
+        );
+        return Some(Warning::new(
+            "retarget-feet-skipped",
+            target.label(),
+            message,
+        ));
+    }
+    (feet.out_of_reach > SHORT).then(|| {
+        let message = format!(
+            "a leg is up to {:.1} cm too short to keep its foot in place: the foot slides there",
+            feet.out_of_reach * 100.0
+        );
+        Warning::new("retarget-feet-reach", target.label(), message)
+    })
 }
 
 /// The warning about channels of the clip that the target has no blend shapes for.

@@ -5,18 +5,21 @@ use std::path::Path;
 
 use serde::Serialize;
 use sinew::Warning;
+use sinew::error::first_few;
 use sinew::scene::TimeLine;
 use sinew::skel::SkelAnimation;
-use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, RetargetPose, Retargeter, Rig};
+use sinew_animate::retarget::{
+    Bone, BoneMap, BonePair, Humanoid, LockedFeet, RetargetPose, Retargeter, Rig, Sliding,
+};
 
-use super::matching::{MatchedBy, Matching, unmatched};
+use super::matching::{MOST_CANDIDATES, MatchedBy, Matching, Unsure, map_text, unmatched};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::report::{count, result_json};
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
-pub struct Report {
+pub struct Report<'a> {
     clip: String,
     source: String,
     target: String,
@@ -32,6 +35,9 @@ pub struct Report {
     frames_per_second: f64,
     /// Factor of the root's translation.
     root_scale: f64,
+    /// What --lock-feet did, in metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feet: Option<LockedFeet>,
     /// The poses of source and target that rotations are measured from.
     reference_poses: [&'static str; 2],
     /// Limbs of the target that were turned in its reference pose, and the angles.
@@ -39,6 +45,11 @@ pub struct Report {
     bones: Vec<Row>,
     /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
+    /// Main bones that one side has, and that the other side may have under an unknown name.
+    incomplete: &'a [Unsure],
+    /// `map` with the most likely pairs of `incomplete` at its end; `None` if nothing is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map_to_edit: Option<BoneMap>,
     /// Joints of the source that no joint of the target follows.
     unmatched_source: Vec<String>,
     /// Joints of the target that follow no joint and stay at rest.
@@ -61,23 +72,21 @@ struct Row {
     target: Option<String>,
 }
 
-impl Report {
+impl<'a> Report<'a> {
     pub fn new(
-        matching: &Matching,
+        matching: &'a Matching,
         (source, target): (&Rig, &Rig),
         clip: &SkelAnimation,
         time_line: &TimeLine,
         times: &[f64],
         retargeter: &Retargeter,
+        feet: Option<LockedFeet>,
     ) -> Self {
         let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
             (MatchedBy::Map, _) => Some("from MAP.json".to_owned()),
             (MatchedBy::Names, _) => Some("the same names on both sides".to_owned()),
-            (MatchedBy::Bones, Some(h)) => Some(match h.convention() {
-                Some(convention) => format!("{convention} names"),
-                None => "the file's own humanoid map".to_owned(),
-            }),
-            (MatchedBy::Bones, None) => None,
+            (MatchedBy::Bones | MatchedBy::Guess, Some(h)) => Some(h.origin()),
+            (MatchedBy::Bones | MatchedBy::Guess, None) => None,
         };
         let pairs = &matching.map.pairs;
         let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
@@ -96,6 +105,7 @@ impl Report {
             time_codes_per_second: time_line.time_codes_per_second,
             frames_per_second: time_line.frames_per_second,
             root_scale: retargeter.root_scale(),
+            feet,
             reference_poses: retargeter.reference_poses().map(|pose| match pose {
                 RetargetPose::Rest => "rest",
                 _ => "bind",
@@ -111,17 +121,19 @@ impl Report {
                 .collect(),
             bones: rows(matching, source, target),
             map: matching.map.clone(),
+            incomplete: &matching.unsure,
+            map_to_edit: (!matching.unsure.is_empty()).then(|| matching.map_to_edit()),
             unmatched_source: own(source, |p| &p.source),
             unmatched_target: own(target, |p| &p.target),
         }
     }
 
-    pub fn json(&self, output: &Path, warnings: &[Warning]) -> Result<String> {
+    pub fn json(&self, output: &Path, exit: Exit, warnings: &[Warning]) -> Result<String> {
         #[derive(Serialize)]
         struct Whole<'a> {
             output: String,
             #[serde(flatten)]
-            report: &'a Report,
+            report: &'a Report<'a>,
             warnings: &'a [Warning],
         }
         let whole = Whole {
@@ -129,7 +141,7 @@ impl Report {
             report: self,
             warnings,
         };
-        result_json("retarget", Exit::Done, &whole)
+        result_json("retarget", exit, &whole)
     }
 
     pub fn text(&self, output: &Path) -> String {
@@ -159,8 +171,25 @@ impl Report {
         let [source, target] = self.reference_poses;
         let _ = writeln!(
             out,
-            "  measured from the {source} pose of the source and the {target} pose of the target\n"
+            "  measured from the {source} pose of the source and the {target} pose of the target"
         );
+        if let Some(feet) = &self.feet {
+            let slide =
+                |s: &Sliding| format!("{:.1} cm (worst {:.1})", s.mean * 100.0, s.worst * 100.0);
+            let ground = match feet.belt > 0.0 {
+                true => format!(" with ground that moves at {:.2} m/s", feet.belt),
+                false => String::new(),
+            };
+            let _ = writeln!(
+                out,
+                "  feet locked in {}{ground}: they slid by {}, now by {}; hips lowered by up to {:.1} cm",
+                count(feet.contacts, "contact"),
+                slide(&feet.before),
+                slide(&feet.after),
+                feet.lowered * 100.0
+            );
+        }
+        let _ = writeln!(out);
         let cell = |v: &Option<String>| v.clone().unwrap_or_else(|| "-".to_owned());
         let head = ("bone".to_owned(), "source".to_owned(), "target".to_owned());
         let lines: Vec<(String, String, String)> = std::iter::once(head)
@@ -188,7 +217,30 @@ impl Report {
                 let _ = writeln!(out, "\n  {what}: {}", joints.join(", "));
             }
         }
+        self.write_incomplete(&mut out);
         out
+    }
+
+    /// Lists the bones that are not sure, and a map to edit.
+    fn write_incomplete(&self, out: &mut String) {
+        let Some(map) = &self.map_to_edit else { return };
+        for bone in self.incomplete {
+            let (rig, joint) = match (&bone.source, &bone.target) {
+                (Some(joint), _) => (&self.target, joint),
+                (None, joint) => (&self.source, joint.as_ref().unwrap_or(&self.target)),
+            };
+            let candidates = first_few(&bone.candidates, MOST_CANDIDATES);
+            let _ = writeln!(
+                out,
+                "\n  incomplete: no partner for {joint} ({}); in {rig} it may be {candidates}",
+                bone.bone
+            );
+        }
+        let _ = writeln!(
+            out,
+            "\n  a map to edit, for --map; what is not sure is at its end:\n{}",
+            map_text(map)
+        );
     }
 
     fn range(&self) -> String {
@@ -205,7 +257,7 @@ impl Report {
 /// A row for every bone that a side has; or for every pair, if the joints were not matched by
 /// bones.
 fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
-    if matching.by != MatchedBy::Bones {
+    if matches!(matching.by, MatchedBy::Map | MatchedBy::Names) {
         let pairs = matching.map.pairs.iter();
         return pairs
             .map(|p| Row {

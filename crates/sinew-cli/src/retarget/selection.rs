@@ -3,60 +3,61 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew::skel::{AnimMapper, SkelAnimation};
 use sinew_io::skeletons;
-use sinew_io::usd::UsdFile;
 
+use super::files::Source;
 use super::{Args, refuse};
+use crate::clip_joints::renamed;
 
-/// The skeleton that the clip was made for, and the clip.
+/// The skeleton that the clip was made for, and the clip. `scene` is of the file with the skeleton.
 ///
 /// # Errors
 /// The file has no skeleton or no clip as asked, or several that fit.
 pub fn source<'a>(
     args: &Args,
-    file: &UsdFile,
+    files: &Source,
     scene: &'a Scene,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(&'a PlacedSkeleton, Arc<SkelAnimation>)> {
     let all = skeletons(scene);
+    let model = args.source_model.as_ref().unwrap_or(&args.source);
     if all.is_empty() {
-        return refuse(
-            &args.source,
-            "no skeleton in this file; a clip needs the skeleton that it was made for, because rotations are measured from its bind pose",
+        let advice = match args.source_model {
+            Some(_) => "",
+            None => "; name a file that has it with --source-model FILE",
+        };
+        let reason = format!(
+            "no skeleton in this file; a clip needs the skeleton that it was made for, because rotations are measured from its bind pose{advice}"
         );
+        return refuse(model, &reason);
     }
-    let clips = file.animations()?;
-    let names = || {
-        let names: Vec<&str> = clips.iter().map(|c| c.path.as_str()).collect();
-        match names.is_empty() {
-            true => "the file has none".to_owned(),
-            false => format!("the file has {}", names.join(", ")),
-        }
-    };
+    let mut clips = files.file.animations()?;
+    // A file of another format was converted with only the clip that was asked for.
+    if let Some(name) = args.clip.as_ref().filter(|_| files.file.origin().is_none()) {
+        let asked = files.file.find_clip(name)?;
+        clips.retain(|clip| asked.iter().any(|a| a.path == clip.path));
+    }
+    let is_asked = args.clip.is_some() || files.model.is_some();
     let moves = |clip: &SkelAnimation, skeleton: &PlacedSkeleton| {
         let joints = skeleton.instance.skeleton().joints();
-        !AnimMapper::new(&clip.joints, joints).reaches_nothing()
+        let joints_of =
+            |clip: &SkelAnimation| !AnimMapper::new(&clip.joints, joints).reaches_nothing();
+        match renamed(clip, skeleton.instance.skeleton()).filter(|_| files.model.is_some()) {
+            Some((renamed, _)) => joints_of(&renamed),
+            None => joints_of(clip),
+        }
     };
-    // A file of another format was converted with only the clip that was asked for.
-    let asked = args.clip.as_ref().filter(|_| file.origin().is_none());
-    let named = match asked {
-        Some(name) => match clips.iter().find(|c| is_named(&c.path, name)) {
-            Some(clip) => Some(clip),
-            None => {
-                return refuse(
-                    &args.source,
-                    &format!("no clip is named '{name}'; {}", names()),
-                );
-            }
-        },
-        None => None,
-    };
-    let candidates: Vec<&PlacedSkeleton> = match (&args.source_skeleton, named) {
-        (Some(path), _) => vec![by_path(&args.source, &all, path)?],
-        (None, Some(clip)) => all.iter().copied().filter(|s| moves(clip, s)).collect(),
-        (None, None) => {
+    let candidates: Vec<&PlacedSkeleton> = match &args.source_skeleton {
+        Some(path) => vec![by_path(model, &all, path)?],
+        None if is_asked => {
+            let moved = |s: &&PlacedSkeleton| clips.iter().any(|clip| moves(clip, s));
+            all.iter().copied().filter(moved).collect()
+        }
+        None => {
             let moved = |s: &&PlacedSkeleton| s.instance.animation().is_some_and(|a| moves(a, s));
             let moved: Vec<_> = all.iter().copied().filter(moved).collect();
             match moved.is_empty() {
@@ -69,30 +70,46 @@ pub fn source<'a>(
         [one] => one,
         [] => {
             return refuse(
-                &args.source,
+                model,
                 "no skeleton in this file has the joints that the clip moves",
             );
         }
-        _ => return several(&args.source, &candidates, "--source-skeleton"),
+        _ => return several(model, &candidates, "--source-skeleton"),
     };
-    if let Some(clip) = named {
-        return Ok((skeleton, checked(args, Arc::new(clip.clone()))?));
-    }
-    if let Some(clip) = skeleton.instance.animation() {
+    if let Some(clip) = skeleton.instance.animation()
+        && !is_asked
+    {
         return Ok((skeleton, checked(args, clip.clone())?));
     }
     let fitting: Vec<&SkelAnimation> = clips.iter().filter(|c| moves(c, skeleton)).collect();
-    match fitting[..] {
-        [one] => Ok((skeleton, checked(args, Arc::new(one.clone()))?)),
+    let clip = match fitting[..] {
+        [one] => one,
         _ => {
+            let names: Vec<&str> = match fitting.is_empty() {
+                true => clips.iter().map(|c| c.path.as_str()).collect(),
+                false => fitting.iter().map(|c| c.path.as_str()).collect(),
+            };
+            let has = match names.is_empty() {
+                true => "the file has none".to_owned(),
+                false => format!("the file has {}", names.join(", ")),
+            };
             let path = &skeleton.path;
-            let reason = format!(
-                "no clip is bound to {path}; choose one with --clip; {}",
-                names()
-            );
-            refuse(&args.source, &reason)
+            let reason = match args.clip.is_some() {
+                true => format!("not one clip alone moves {path}; choose it by its path; {has}"),
+                false => format!("no clip is bound to {path}; choose one with --clip; {has}"),
+            };
+            return refuse(&args.source, &reason);
         }
-    }
+    };
+    let by_name = renamed(clip, skeleton.instance.skeleton()).filter(|_| files.model.is_some());
+    let clip = match by_name {
+        Some((clip, warning)) => {
+            warnings.push(warning);
+            clip
+        }
+        None => clip.clone(),
+    };
+    Ok((skeleton, checked(args, Arc::new(clip))?))
 }
 
 /// Refuses a clip without a full pose of its joints, which USD ignores.
@@ -150,21 +167,4 @@ fn several<T>(file: &std::path::Path, all: &[&PlacedSkeleton], option: &str) -> 
 fn paths(all: &[&PlacedSkeleton]) -> String {
     let paths: Vec<&str> = all.iter().map(|s| s.path.as_str()).collect();
     paths.join(", ")
-}
-
-/// Whether `name` means the prim at `path`: it is the path, the prim's name, or becomes the prim's
-/// name if each character that no prim name may have is replaced by `_`.
-fn is_named(path: &str, name: &str) -> bool {
-    let own = path.rsplit('/').next().unwrap_or(path);
-    let as_prim: String = name
-        .chars()
-        .map(|c| {
-            if c == '_' || c.is_alphanumeric() {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    path == name || own == name || own == as_prim
 }

@@ -1,4 +1,4 @@
-//! What the command bakes and draws: formats, clips, interruptions, how it starts, and pictures.
+//! What the command bakes and draws: formats, clips, interruptions, how it starts, pictures, and adapters.
 
 mod clips;
 mod completions;
@@ -8,6 +8,7 @@ mod formats;
 mod interrupt;
 mod render;
 mod start;
+mod verify;
 
 fn main() {
     #[cfg(target_os = "linux")]
@@ -21,5 +22,6 @@ fn main() {
         ("interrupt", interrupt),
         ("render", render::trials()),
         ("start", start::trials()),
+        ("verify", verify::trials()),
     ])
 }

@@ -9,6 +9,7 @@ use common::gltf_maker::GltfMaker;
 use common::mannequin::{Axes, Build, Mannequin};
 use glam::DQuat;
 use serde_json::{Value, json};
+use sinew_animate::retarget::Bone;
 use sinew_check::{CODES, CheckOptions, FILE_CODES, Report, Severity, all_codes, check_file};
 
 const EXTENSION: &str = "EXT_skeleton_humanoid";
@@ -84,7 +85,8 @@ fn the_table_of_files() {
     let errors = "BONE_NAME_MISSING BONE_NAME_UNKNOWN PATH DUPLICATE_TARGET SAMPLER_SHARED \
         NOT_IN_EXTENSIONS_USED SKELETONS_EMPTY ROOT_MISSING ROOT_RANGE ROOT_NOT_ANCESTOR BONES_MISSING \
         NODE_RANGE NODE_REUSED NOT_A_JOINT HIERARCHY";
-    let warnings = "PATH_NOT_ROTATION NODE_AND_EXT REF_AXES REF_Y_TO_CHILD REF_TPOSE_ARM REF_UP REF_FACING \
+    let warnings = "PATH_NOT_ROTATION NODE_AND_EXT REF_AXES REF_Y_TO_CHILD REF_TPOSE_ARM REF_TPOSE_LEG REF_FOOT REF_HAND \
+        REF_FINGER REF_THUMB REF_UP REF_FACING \
         ONE_SKELETON_LAYOUT";
     let errors = errors.split_whitespace().map(|c| (c, Severity::Error));
     let warnings = warnings.split_whitespace().map(|c| (c, Severity::Warning));
@@ -159,6 +161,65 @@ fn warnings_alone_pass_unless_strict() {
     assert_eq!(found(&check(&path)), []);
     let name = path.to_str().expect("UTF-8");
     assert_eq!(run(&["check", "--strict", name]).0, Some(0));
+}
+
+/// For each rule of the extension's reference pose, a file that keeps it and one that breaks it.
+#[test]
+fn rules_of_the_reference_pose() {
+    let bench = Bench::new();
+    let degrees = |d: f64| d.to_radians();
+    for (code, bone, turn) in [
+        ("REF_UP", Bone::Hips, DQuat::from_rotation_x(degrees(20.0))),
+        (
+            "REF_FACING",
+            Bone::Hips,
+            DQuat::from_rotation_y(degrees(20.0)),
+        ),
+        (
+            "REF_TPOSE_ARM",
+            Bone::RightUpperArm,
+            DQuat::from_rotation_z(degrees(45.0)),
+        ),
+        (
+            "REF_TPOSE_LEG",
+            Bone::LeftUpperLeg,
+            DQuat::from_rotation_z(degrees(15.0)),
+        ),
+        (
+            "REF_FOOT",
+            Bone::LeftFoot,
+            DQuat::from_rotation_y(degrees(57.0)),
+        ),
+        (
+            "REF_HAND",
+            Bone::LeftHand,
+            DQuat::from_rotation_x(degrees(90.0)),
+        ),
+        (
+            "REF_FINGER",
+            Bone::RightRingProximal,
+            DQuat::from_rotation_z(degrees(30.0)),
+        ),
+        (
+            "REF_THUMB",
+            Bone::RightThumbMetacarpal,
+            DQuat::from_rotation_y(degrees(45.0)),
+        ),
+    ] {
+        for off in [false, true] {
+            let mut made = Mannequin::new().with_humanoid();
+            if off {
+                made.repose(bone, turn);
+            }
+            let path = made.rebound().write(bench.folder.path(), "posed.glb");
+            let report = check(&path);
+            let count = report.of(code).count();
+            assert_eq!(count > 0, off, "{code}: {:?}", found(&report));
+            let (exit, out, _) = run(&["check", "--strict", path.to_str().expect("UTF-8")]);
+            assert_eq!(exit, Some(i32::from(off)), "{out}");
+            assert_eq!(out.contains(code), off, "{out}");
+        }
+    }
 }
 
 #[test]

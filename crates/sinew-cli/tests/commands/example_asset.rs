@@ -4,7 +4,7 @@ use common::tolerance;
 use sinew::sampled::Time;
 use sinew::skel::InfluenceInterpolation;
 use sinew_animate::humanoid::{ApplyOptions, apply};
-use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
+use sinew_animate::retarget::{Bone, Humanoid, Rig, RigPlacement};
 use sinew_check::{CheckOptions, Severity, check_file};
 use sinew_io::read_asset;
 use sinew_io::usd::UsdFile;
@@ -83,13 +83,25 @@ fn the_puppet_and_its_clips_go_together() {
     assert!(humanoid.joints().len() >= 20);
 }
 
-/// It has a humanoid's hips, head, hands and feet by name, and nothing between.
+/// It is a bird, with wings and a tail, but its body is a human one.
 #[test]
-fn the_hatchling_is_no_humanoid() {
+fn the_hatchling_has_a_body() {
     let scene = UsdFile::open(ASSET).unwrap().scene(Default::default());
     let scene = scene.unwrap();
     let skeleton = scene.instances[0].instance.skeleton();
     let rig = Rig::new("hatchling", skeleton, RigPlacement::default()).unwrap();
-    let unrecognised = Humanoid::recognise(&rig).unwrap_err();
-    assert!(!unrecognised.guess.is_empty());
+    let humanoid = Humanoid::recognise(&rig).unwrap();
+    for (bone, name) in [
+        (Bone::Hips, "hips"),
+        (Bone::Chest, "chest"),
+        (Bone::LeftLowerArm, "foreL"),
+        (Bone::RightHand, "handR"),
+        (Bone::LeftLowerLeg, "shinL"),
+        (Bone::RightFoot, "footR"),
+        (Bone::LeftEye, "eyeL"),
+    ] {
+        assert_eq!(rig.names()[humanoid.joints()[&bone]], name);
+    }
+    assert!(Bone::MAIN.iter().all(|b| humanoid.joints().contains_key(b)));
+    assert!(humanoid.conflicts(&rig).is_empty());
 }

@@ -5,6 +5,7 @@ mod check_files;
 mod cli;
 mod example_asset;
 mod farm;
+mod fbx;
 mod hints;
 mod hostile;
 mod humanoid;

@@ -65,6 +65,7 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
         vec![AssetClip {
             name: clip_name.to_owned(),
             tracks: motion.tracks,
+            ..AssetClip::default()
         }]
     };
     Ok(Asset {

@@ -38,8 +38,9 @@ pub fn read(path: &Path) -> Result<Asset> {
     {
         Err(crate::Error::Unsupported {
             file: path.to_owned(),
-            reason: "FBX is not in this build of sinew, as it needs a C compiler: build with the \
-                     cargo feature `fbx`"
+            reason: "FBX is not in this build of sinew: build with the cargo feature `fbx` (the \
+                     command has it unless it is built with --no-default-features), which needs \
+                     a C compiler"
                 .to_owned(),
         })
     }

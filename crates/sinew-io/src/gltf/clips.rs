@@ -1,12 +1,14 @@
 //! Animations (glTF 2.0, 3.11; KHR_animation_pointer; the channels of EXT_skeleton_humanoid) and
 //! the key times and values of their samplers.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use glam::{DQuat, DVec3};
 
 use super::accessor;
 use super::accessor::Shape;
+use super::coverage;
 use super::document::Document;
 use super::json::Json;
 use sinew::error::Invalid;
@@ -32,10 +34,23 @@ pub(super) fn read(
         nodes,
         meshes,
         users: &users,
+        ignored_pointers: RefCell::default(),
     };
     let list = document.list_for::<AssetClip>("animations")?;
     let clips = list.iter().map(|animation| reader.clip(animation));
     let clips: Vec<AssetClip> = clips.collect::<Result<_, _>>()?;
+    if let Some((count, at, pointer)) = reader.ignored_pointers.take() {
+        if document.requires("KHR_animation_pointer") {
+            let found = format!("KHR_animation_pointer for {pointer}");
+            return Err(coverage::not_honoured(&at, found));
+        }
+        let channels = match count {
+            1 => "a channel animates".to_owned(),
+            _ => format!("{count} channels animate"),
+        };
+        let message = format!("{channels} what is not read, {pointer} first: it is ignored");
+        document.warn("gltf-pointer", &at, message);
+    }
     make_components(document, nodes, &clips);
     Ok(clips)
 }
@@ -46,6 +61,8 @@ struct Reader<'a> {
     meshes: &'a [Mesh],
     /// For each mesh the nodes that show it.
     users: &'a [Vec<usize>],
+    /// How many channels animate what is not read, and the location and pointer of the first.
+    ignored_pointers: RefCell<Option<(usize, String, String)>>,
 }
 
 /// What a channel moves, and its morph targets where it moves those.
@@ -84,6 +101,7 @@ impl Reader<'_> {
         Ok(AssetClip {
             name: animation.text("name")?,
             tracks,
+            extras: animation.extras()?,
         })
     }
 
@@ -163,9 +181,10 @@ impl Reader<'_> {
                 Ok(self.of_nodes(target, &nodes, Component::WEIGHTS))
             }
             _ => {
-                let message =
-                    format!("the channel animates {text}, which is not read: it is ignored");
-                self.document.warn("gltf-pointer", target.at(), message);
+                let mut ignored = self.ignored_pointers.borrow_mut();
+                let first = || (0, target.at().to_owned(), text.to_owned());
+                let (count, ..) = ignored.get_or_insert_with(first);
+                *count += 1;
                 Ok(None)
             }
         }

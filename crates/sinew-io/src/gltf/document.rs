@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::coverage::check_required;
 use super::json::Json;
 use super::uri::Source;
 use super::{container, uri};
@@ -122,8 +123,17 @@ impl Document {
 
     /// Whether `extensionsUsed` lists it.
     pub(crate) fn uses(&self, extension: &str) -> bool {
-        let used = self.json.get("extensionsUsed").and_then(Value::as_array);
-        used.is_some_and(|used| used.iter().any(|e| e == extension))
+        self.lists("extensionsUsed", extension)
+    }
+
+    /// Whether `extensionsRequired` lists it.
+    pub(super) fn requires(&self, extension: &str) -> bool {
+        self.lists("extensionsRequired", extension)
+    }
+
+    fn lists(&self, list: &str, extension: &str) -> bool {
+        let list = self.json.get(list).and_then(Value::as_array);
+        list.is_some_and(|list| list.iter().any(|e| e == extension))
     }
 
     /// Says something about the file that does not stop the reading.
@@ -228,52 +238,4 @@ fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<B
     }
     bytes.truncate(size);
     Ok(Buffer::Bytes(bytes))
-}
-
-/// Extensions that are read, or that change nothing of what is: looks beyond UsdPreviewSurface,
-/// lights, metadata.
-const SUPPORTED: &[&str] = &[
-    "EXT_meshopt_compression",
-    "EXT_skeleton_humanoid",
-    "EXT_texture_avif",
-    "EXT_texture_webp",
-    "KHR_animation_pointer",
-    "KHR_lights_punctual",
-    "KHR_materials_variants",
-    "KHR_mesh_quantization",
-    "KHR_meshopt_compression",
-    "KHR_texture_basisu",
-    "KHR_texture_transform",
-    "KHR_xmp_json_ld",
-    "VRM",
-    "VRMC_node_constraint",
-    "VRMC_springBone",
-    "VRMC_springBone_extended_collider",
-    "VRMC_vrm",
-    "VRMC_vrm_animation",
-];
-
-/// Families that only change how surfaces look.
-const SUPPORTED_PREFIXES: &[&str] = &["KHR_materials_", "VRMC_materials_"];
-
-/// `extensionsRequired` may list nothing that is unknown here.
-pub(super) fn check_required(root: &Json<'_>) -> Result<(), Invalid> {
-    let mut unknown = Vec::new();
-    for extension in root.list("extensionsRequired")? {
-        let name = extension.string()?;
-        let family = SUPPORTED_PREFIXES.iter().any(|p| name.starts_with(p));
-        if !family && !SUPPORTED.contains(&name) {
-            unknown.push(name);
-        }
-    }
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    Err(Invalid::new(
-        "extensionsRequired",
-        "",
-        "extensions that sinew reads",
-        unknown.join(", "),
-    )
-    .coded("gltf-extension-required"))
 }

@@ -84,6 +84,11 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// `extras` of this object: data of the application that wrote the file.
+    pub(crate) fn extras(&self) -> Result<Option<Value>, Invalid> {
+        Ok(self.get("extras")?.map(|extras| extras.value.clone()))
+    }
+
     /// The members of this object in the order of their names.
     pub(crate) fn members(&self) -> Result<Vec<(&'a str, Json<'a>)>, Invalid> {
         let Value::Object(members) = self.value else {

@@ -16,6 +16,44 @@ pub(super) fn read(document: &Document) -> Result<Vec<AssetMaterial>, Invalid> {
     list.iter().map(|m| read_material(document, m)).collect()
 }
 
+/// Names of the variants (KHR_materials_variants).
+pub(super) fn read_variants(document: &Document) -> Result<Vec<String>, Invalid> {
+    let Some(extension) = document.json().extension("KHR_materials_variants")? else {
+        return Ok(Vec::new());
+    };
+    let variants = extension.list("variants")?;
+    variants.iter().map(|v| v.text("name")).collect()
+}
+
+/// The material of a primitive in each variant that its mappings name.
+pub(super) fn variant_materials(
+    document: &Document,
+    primitive: &Json<'_>,
+) -> Result<Vec<(usize, usize)>, Invalid> {
+    let Some(extension) = primitive.extension("KHR_materials_variants")? else {
+        return Ok(Vec::new());
+    };
+    let variants = match document.json().extension("KHR_materials_variants")? {
+        Some(variants) => variants.count("variants")?,
+        None => 0,
+    };
+    let mut seen = HashSet::new();
+    let mut out = Vec::new();
+    for mapping in extension.list("mappings")? {
+        let material = mapping.need("material")?;
+        let (material, _) = document.follow(&material, "materials", "a material")?;
+        for variant in mapping.list("variants")? {
+            let index = variant.index("a variant", variants)?;
+            if !seen.insert(index) {
+                let found = format!("variant {index} twice");
+                return Err(variant.error("each variant once", found));
+            }
+            out.push((index, material));
+        }
+    }
+    Ok(out)
+}
+
 fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, Invalid> {
     let mut material = AssetMaterial {
         name: json.text("name")?,
@@ -26,6 +64,7 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, 
                 .map(|n| n as f32),
         ),
         emissive_texture: texture(document, json, "emissiveTexture")?,
+        extras: json.extras()?,
         ..AssetMaterial::default()
     };
     if let Some(strength) = json.extension("KHR_materials_emissive_strength")? {
@@ -39,14 +78,7 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, 
         material.roughness = pbr.number_or("roughnessFactor", 1.0)? as f32;
         material.metallic_roughness_texture = texture(document, &pbr, "metallicRoughnessTexture")?;
     }
-    if let Some(gloss) = json.extension("KHR_materials_pbrSpecularGlossiness")? {
-        let color: [f64; 4] = gloss.numbers_or("diffuseFactor", [1.0; 4])?;
-        material.base_color = Vec4::from(color.map(|n| n as f32));
-        material.base_color_texture = texture(document, &gloss, "diffuseTexture")?;
-        material.metallic = 0.0;
-        material.roughness = 1.0 - gloss.number_or("glossinessFactor", 1.0)? as f32;
-        material.metallic_roughness_texture = None;
-    }
+    extensions(document, json, &mut material)?;
     if let Some(normal) = json.get("normalTexture")? {
         material.normal_texture = texture(document, json, "normalTexture")?;
         material.normal_scale = normal.number_or("scale", 1.0)? as f32;
@@ -64,6 +96,87 @@ fn read_material(document: &Document, json: &Json<'_>) -> Result<AssetMaterial, 
         };
     }
     Ok(material)
+}
+
+/// Extensions that change the look of the surface.
+fn extensions(
+    document: &Document,
+    json: &Json<'_>,
+    material: &mut AssetMaterial,
+) -> Result<(), Invalid> {
+    if let Some(coat) = json.extension("KHR_materials_clearcoat")? {
+        material.clearcoat = share(document, &coat, "clearcoatFactor", 0.0)?;
+        material.clearcoat_texture = texture(document, &coat, "clearcoatTexture")?;
+        material.clearcoat_roughness = share(document, &coat, "clearcoatRoughnessFactor", 0.0)?;
+        material.clearcoat_roughness_texture =
+            texture(document, &coat, "clearcoatRoughnessTexture")?;
+        if let Some(normal) = coat.get("clearcoatNormalTexture")? {
+            let message = "normals of the clear coat: they are left out";
+            document.warn("gltf-material-ignored", normal.at(), message);
+        }
+    }
+    if let Some(extension) = json.extension("KHR_materials_ior")?
+        && let Some(ior) = extension.get("ior")?
+    {
+        let value = ior.number()?;
+        // 0 stands for a surface that reflects everything.
+        if value != 0.0 && !(1.0..=f64::from(f32::MAX)).contains(&value) {
+            return Err(ior.wrong("0, or a number from 1 up"));
+        }
+        material.ior = value as f32;
+    }
+    if let Some(transmission) = json.extension("KHR_materials_transmission")? {
+        material.transmission = share(document, &transmission, "transmissionFactor", 0.0)?;
+        material.transmission_texture = texture(document, &transmission, "transmissionTexture")?;
+    }
+    if let Some(specular) = json.extension("KHR_materials_specular")? {
+        material.specular = share(document, &specular, "specularFactor", 1.0)?;
+        material.specular_texture = texture(document, &specular, "specularTexture")?;
+        material.specular_color = color(&specular, "specularColorFactor")?;
+        material.specular_color_texture = texture(document, &specular, "specularColorTexture")?;
+    }
+    if let Some(gloss) = json.extension("KHR_materials_pbrSpecularGlossiness")? {
+        let diffuse: [f64; 4] = gloss.numbers_or("diffuseFactor", [1.0; 4])?;
+        material.base_color = Vec4::from(diffuse.map(|n| n as f32));
+        material.base_color_texture = texture(document, &gloss, "diffuseTexture")?;
+        material.metallic = 0.0;
+        material.roughness = 1.0 - share(document, &gloss, "glossinessFactor", 1.0)?;
+        material.metallic_roughness_texture = None;
+        // A dielectric with an index of refraction of 1.5 reflects this share.
+        material.specular_color = color(&gloss, "specularFactor")? / 0.04;
+        material.specular_color_texture = texture(document, &gloss, "specularGlossinessTexture")?;
+        if let Some(texture) = gloss.get("specularGlossinessTexture")? {
+            let message = "the glossiness in a texture's alpha is left out: its factor is used";
+            document.warn("gltf-material-ignored", texture.at(), message);
+        }
+    }
+    Ok(())
+}
+
+/// A factor from 0 to 1; one outside is brought inside, with a warning.
+fn share(document: &Document, json: &Json<'_>, key: &str, default: f64) -> Result<f32, Invalid> {
+    let Some(factor) = json.get(key)? else {
+        return Ok(default as f32);
+    };
+    let value = factor.number()?;
+    let inside = value.clamp(0.0, 1.0);
+    if inside != value {
+        let message = format!("expected a factor from 0 to 1, found {value}: {inside} is used");
+        document.warn("gltf-material-range", factor.at(), message);
+    }
+    Ok(inside as f32)
+}
+
+/// Linear RGB; white where it is absent.
+fn color(json: &Json<'_>, key: &str) -> Result<Vec3, Invalid> {
+    let Some(color) = json.get(key)? else {
+        return Ok(Vec3::ONE);
+    };
+    let numbers = color.numbers::<3>()?;
+    if numbers.iter().any(|n| !(0.0..=1e9).contains(n)) {
+        return Err(color.error("numbers from 0 up", format!("{numbers:?}")));
+    }
+    Ok(Vec3::from(numbers.map(|n| n as f32)))
 }
 
 /// A texture that a material names; `None`, with a warning, where only formats stand behind it that

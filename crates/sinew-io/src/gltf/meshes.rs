@@ -1,5 +1,7 @@
 //! Meshes: their primitives, and the names and weights of their morph targets.
 
+use serde_json::Value;
+
 use super::document::Document;
 use super::json::Json;
 use super::{nodes, primitives};
@@ -61,6 +63,7 @@ fn read_mesh(
         primitives: read,
         target_names: target_names(json, first, targets),
         weights,
+        extras: extras(json)?,
     })
 }
 
@@ -83,6 +86,18 @@ fn target_names(mesh: &Json<'_>, primitive: &Json<'_>, targets: usize) -> Vec<St
     (0..targets)
         .map(|i| name(i).unwrap_or_default().to_owned())
         .collect()
+}
+
+/// Extras without the names of morph targets, which the mesh has itself.
+fn extras(mesh: &Json<'_>) -> Result<Option<Value>, Invalid> {
+    let mut extras = mesh.extras()?;
+    if let Some(Value::Object(members)) = &mut extras
+        && members.remove("targetNames").is_some()
+        && members.is_empty()
+    {
+        return Ok(None);
+    }
+    Ok(extras)
 }
 
 /// For each mesh the smallest skin that moves it: its joints and its index.

@@ -8,19 +8,24 @@
 //! look, such as an image that cannot be read, is dropped with a warning.
 
 mod accessor;
+mod cameras;
 mod clips;
 mod container;
+mod coverage;
 mod document;
 mod edit;
 pub mod extensions;
 mod influences;
+mod instances;
 mod json;
 mod materials;
 mod meshes;
 mod nodes;
 mod primitives;
+mod scenes;
 mod uri;
 mod views;
+mod write;
 
 use std::path::Path;
 
@@ -31,6 +36,8 @@ use sinew_animate::asset::{Asset, AssetFormat, Axis};
 pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
+pub use write::{GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset};
+pub(crate) use write::{decode, normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
 /// up.
@@ -57,7 +64,7 @@ pub fn read_bytes(bytes: &[u8], file: &Path) -> Result<Asset> {
 
 fn asset(document: &Document) -> Result<Asset, Invalid> {
     let mut nodes = nodes::read(document)?;
-    let roots = nodes::roots(document, &nodes)?;
+    let scenes = scenes::read(document, &nodes)?;
     let skins = nodes::read_skins(document)?;
     // Nodes and skins hold by now, and errors of channels are the extension's own.
     let humanoid_warnings = extensions::check(document.json().value())?;
@@ -73,16 +80,23 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
         meters_per_unit: 1.0,
         frames_per_second: None,
         nodes,
-        roots,
+        roots: scenes.roots,
+        scenes: scenes.scenes,
+        default_scene: scenes.shown,
         meshes,
         skins,
+        cameras: cameras::read(document)?,
+        lights: cameras::read_lights(document)?,
         clips,
         materials,
+        material_variants: materials::read_variants(document)?,
         images,
-        humanoids: Vec::new(),
-        expressions: Vec::new(),
-        warnings: document.take_warnings(),
+        info: scenes::read_info(document)?,
+        extras: document.json().extras()?,
+        ..Asset::default()
     };
+    coverage::warn_of_left_out(document, &asset);
+    asset.warnings = document.take_warnings();
     asset.warnings.extend(humanoid_warnings);
     extensions::apply(document.json().value(), &mut asset)?;
     asset.validate()?;

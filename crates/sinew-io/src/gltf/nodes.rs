@@ -4,6 +4,7 @@ use glam::{DMat4, DQuat, DVec3, DVec4};
 
 use super::accessor::{Component, Shape};
 use super::document::Document;
+use super::instances;
 use super::json::Json;
 use sinew::error::Invalid;
 use sinew_animate::asset::{AssetSkin, LocalTransform, Node, Trs};
@@ -25,10 +26,18 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
             Some(weights) => Some(numbers_f32(&weights)?),
             None => None,
         };
-        if json.extension("EXT_mesh_gpu_instancing")?.is_some() {
-            let message = "instances (EXT_mesh_gpu_instancing): only one of them is shown";
-            document.warn("gltf-instances", json.at(), message);
-        }
+        let camera = match json.get("camera")? {
+            Some(camera) => Some(document.follow(&camera, "cameras", "a camera")?.0),
+            None => None,
+        };
+        let hidden = match json.extension("KHR_node_visibility")? {
+            Some(extension) => !extension.boolean_or("visible", true)?,
+            None => false,
+        };
+        let instances = match json.extension("EXT_mesh_gpu_instancing")? {
+            Some(extension) if mesh.is_some() => instances::read(document, &extension)?,
+            _ => Vec::new(),
+        };
         nodes.push(Node {
             name: json.text("name")?,
             parent: None,
@@ -36,7 +45,12 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
             mesh,
             // Without a mesh there is nothing to skin.
             skin: skin.filter(|_| mesh.is_some()),
+            instances,
             weights: weights.filter(|_| mesh.is_some()),
+            camera,
+            light: light(document, json)?,
+            hidden,
+            extras: json.extras()?,
         });
     }
     for (i, json) in list.iter().enumerate() {
@@ -52,33 +66,17 @@ pub(super) fn read(document: &Document) -> Result<Vec<Node>, Invalid> {
     Ok(nodes)
 }
 
-/// The nodes that the scene to show starts from (glTF 2.0, 3.5.1): those of `scene`, of the first
-/// scene where none is named, or all without a parent where there is no scene.
-pub(super) fn roots(document: &Document, nodes: &[Node]) -> Result<Vec<usize>, Invalid> {
-    let root = document.json();
-    let scenes = root.list("scenes")?;
-    let scene = match root.get("scene")? {
-        Some(scene) => Some(&scenes[scene.index("a scene", scenes.len())?]),
-        None => scenes.first(),
+/// The punctual light that a node shows.
+fn light(document: &Document, json: &Json<'_>) -> Result<Option<usize>, Invalid> {
+    let Some(extension) = json.extension("KHR_lights_punctual")? else {
+        return Ok(None);
     };
-    let Some(scene) = scene else {
-        let top = |i: &usize| nodes[*i].parent.is_none();
-        return Ok((0..nodes.len()).filter(top).collect());
+    let lights = match document.json().extension("KHR_lights_punctual")? {
+        Some(lights) => lights.count("lights")?,
+        None => 0,
     };
-    let mut seen = vec![false; nodes.len()];
-    let mut roots = Vec::new();
-    for node in scene.list("nodes")? {
-        let index = document.node_index(&node)?;
-        if let Some(parent) = nodes[index].parent {
-            let found = format!("node {index}, a child of nodes[{parent}]");
-            return Err(node.error("a node without a parent", found));
-        }
-        if std::mem::replace(&mut seen[index], true) {
-            return Err(node.error("each node once", format!("node {index} twice")));
-        }
-        roots.push(index);
-    }
-    Ok(roots)
+    let light = extension.need("light")?.index("a light", lights)?;
+    Ok(Some(light))
 }
 
 /// Every node has one parent at most, so that one that no root leads to runs in a circle.
@@ -216,6 +214,7 @@ fn read_skin(document: &Document, json: &Json<'_>) -> Result<AssetSkin, Invalid>
         name: json.text("name")?,
         joints,
         inverse_bind,
+        extras: json.extras()?,
     })
 }
 

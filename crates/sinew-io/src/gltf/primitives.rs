@@ -7,6 +7,7 @@ use super::accessor::{Accessor, Component, Shape};
 use super::document::Document;
 use super::influences;
 use super::json::Json;
+use super::materials;
 use super::meshes::SkinLimit;
 use sinew::error::Invalid;
 use sinew_animate::asset::{Faces, MorphTarget, Primitive};
@@ -120,6 +121,7 @@ pub(super) fn read(
         weights: influences.weights,
         targets,
         material,
+        variant_materials: materials::variant_materials(document, json)?,
         double_sided,
     }))
 }

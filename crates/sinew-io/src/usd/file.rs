@@ -7,6 +7,7 @@ use sinew_layer::Layer;
 use sinew_stage::resolver::FileResolver;
 use sinew_stage::{Stage, StageOptions};
 
+use super::clips::ChosenClip;
 use super::from_asset::convert::MadeStage;
 use super::variants::{self, VariantSelection};
 use crate::error::{Error, Result, Source};
@@ -23,7 +24,7 @@ pub struct OpenOptions {
     /// `PXR_AR_DEFAULT_SEARCH_PATH` lists and after the folder of the layer that names them and the
     /// working directory.
     pub search_paths: Vec<PathBuf>,
-    /// Which clips to take from a file that is not USD.
+    /// Which clips to take.
     pub clips: ClipChoice,
 }
 
@@ -34,18 +35,21 @@ pub struct ReadOptions {
     pub anim_source: AnimSource,
 }
 
-/// Which clips of a file that is not USD become SkelAnimations. One of them is bound to the
-/// Skeletons.
+/// Which clips of a file are taken. Those of a file that is not USD become SkelAnimations, and one
+/// of them is bound to the Skeletons. A USD file has all of its SkelAnimations in any case, so this
+/// only chooses the bound one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ClipChoice {
-    /// The first clip of the file, if it has any.
+    /// The first clip of the file, if it has any. In a USD file, what skel:animationSource says.
     #[default]
     First,
-    /// The clip of this name. If there is none, names joined by `+` are clips that play at once, as
-    /// one: Blender exports a character's bones and its shape keys as two clips. If both move the
-    /// same node, the earlier in the list counts.
+    /// The clip of this name, or the only one that it fits as the last words of a name or as a glob
+    /// ([`find_clip_name`](sinew_animate::asset::find_clip_name)). In a USD file the path of a
+    /// SkelAnimation is a name too. In other files, if there is no such clip, names joined by `+`
+    /// are clips that play at once, as one: Blender exports a character's bones and its shape keys
+    /// as two clips. If both move the same node, the earlier in the list counts.
     Named(String),
-    /// All clips. The first is bound.
+    /// All clips. The bound one is the same as with `First`.
     All,
 }
 
@@ -53,6 +57,8 @@ pub enum ClipChoice {
 pub struct UsdFile {
     pub(crate) stage: Stage,
     pub(crate) opened_with: OpenOptions,
+    /// The clip that was chosen in a USD file.
+    pub(crate) chosen_clip: ChosenClip,
     /// What the stage in memory has besides its layer; none where the file is USD.
     pub(crate) made: Option<MadeStage>,
     pub(crate) resolver: Arc<FileResolver>,
@@ -80,7 +86,9 @@ impl UsdFile {
     ///
     /// # Errors
     /// The errors of [`UsdFile::open`]. [`Error::NoSuchVariant`] if a selection fits no prim, set
-    /// or variant. [`Error::NoSuchFolder`] if a search path is no folder.
+    /// or variant. [`Error::NoSuchFolder`] if a search path is no folder. [`Error::NoSuchClip`],
+    /// [`Error::AmbiguousClip`] or [`Error::ClipFitsNothing`] if no clip, or not one alone, is what
+    /// was chosen.
     pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let file = file.as_ref();
         let fail = |source: Source| Error::Open {
@@ -96,7 +104,11 @@ impl UsdFile {
                 folder: folder.clone(),
             });
         }
-        Self::compose(file, name, options, None)
+        let mut opened = Self::compose(file, name, options, None)?;
+        if let ClipChoice::Named(asked) = &options.clips {
+            opened.choose_clip(asked)?;
+        }
+        Ok(opened)
     }
 
     /// Opens the layer `root`, which is `layer` if there is one, and a file otherwise.
@@ -106,9 +118,20 @@ impl UsdFile {
         options: &OpenOptions,
         layer: Option<Arc<Layer>>,
     ) -> Result<Self> {
+        let layer = layer.map(|layer| (root.to_owned(), layer));
+        Self::compose_layers(file, root, options, layer)
+    }
+
+    /// Opens the layer `root`. The layers in `in_memory` stand for the assets of these names.
+    pub(crate) fn compose_layers(
+        file: &Path,
+        root: &str,
+        options: &OpenOptions,
+        in_memory: impl IntoIterator<Item = (String, Arc<Layer>)>,
+    ) -> Result<Self> {
         let mut resolver = FileResolver::new(options.search_paths.clone());
-        if let Some(layer) = layer {
-            resolver.add_layer(root, layer);
+        for (name, layer) in in_memory {
+            resolver.add_layer(name, layer);
         }
         let resolver = Arc::new(resolver);
         let mut stage_options = StageOptions::new(resolver.clone(), root);
@@ -118,6 +141,7 @@ impl UsdFile {
         Ok(Self {
             stage,
             opened_with: options.clone(),
+            chosen_clip: ChosenClip::default(),
             made: None,
             resolver,
             file: file.to_owned(),

@@ -4,21 +4,28 @@
 //! - `geometry` turns it into a [`Geometry`](sinew::scene::Geometry).
 //! - `write` writes bakes, edits and copies.
 //! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
+//! - `to_asset` turns a stage into an `Asset`, which can be written as glTF.
 
+mod clips;
 pub(crate) mod file;
 mod fingerprint;
 mod from_asset;
 mod geometry;
 pub(crate) mod read;
+mod to_asset;
 mod variants;
 pub(crate) mod write;
 
+pub use clips::{ClipFit, StageClip};
 pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
+pub use from_asset::find_asset_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
+pub use to_asset::AssetOptions;
 pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
 pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use write::fixes::{Fix, PrimFix};
+pub use write::sequence::{Assembled, SequencePart, SkeletonSequence};
 pub use write::value_clips::{ClipLayout, ClipStage, without_still};

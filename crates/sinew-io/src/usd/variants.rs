@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 
 /// How messages call the session layer.
-const SESSION: &str = "sinew:session";
+pub(crate) const SESSION: &str = "sinew:session";
 
 /// Variants of one prim, written `/Prim{set=name}{set2=name2}`. An empty name selects none.
 #[derive(Clone, Debug, PartialEq, Eq)]

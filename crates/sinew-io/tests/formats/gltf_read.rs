@@ -22,7 +22,8 @@ fn codes(asset: &Asset) -> Vec<&'static str> {
 
 /// A mesh of one primitive with those attributes besides, and the file around it.
 fn primitive(file: &mut TinyGltf, primitive: Value) -> Primitive {
-    file.push("meshes", json!({ "primitives": [primitive] }));
+    let mesh = file.push("meshes", json!({ "primitives": [primitive] }));
+    file.push("nodes", json!({ "mesh": mesh }));
     let mut asset = read(file);
     // The points of some make no triangles.
     let known = codes(&asset)
@@ -148,10 +149,9 @@ fn component_types() {
 fn undeclared_quantization_is_said() {
     let mut file = TinyGltf::default();
     let index = file.accessor(5121, "VEC3", 3, &[1; 9]);
-    file.push(
-        "meshes",
-        json!({ "primitives": [{ "attributes": { "POSITION": index } }] }),
-    );
+    let json = json!({ "primitives": [{ "attributes": { "POSITION": index } }] });
+    let mesh = file.push("meshes", json);
+    file.push("nodes", json!({ "mesh": mesh }));
     assert_eq!(codes(&read(&file)), ["gltf-quantization-undeclared"]);
 }
 
@@ -249,7 +249,8 @@ fn strips_fans_and_what_is_left_out() {
         if let Some(indices) = indices {
             json["indices"] = json!(file.accessor(5123, "SCALAR", indices.len(), &shorts(indices)));
         }
-        file.push("meshes", json!({ "primitives": [json] }));
+        let mesh = file.push("meshes", json!({ "primitives": [json] }));
+        file.push("nodes", json!({ "mesh": mesh }));
         read(&file)
     };
     let faces = |asset: Asset| asset.meshes[0].primitives[0].faces.indices.clone();

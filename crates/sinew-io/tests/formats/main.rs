@@ -4,4 +4,5 @@ mod bvh;
 mod fbx;
 mod gltf_malformed;
 mod gltf_read;
+mod gltf_scenery;
 mod humanoid_codes;

@@ -10,7 +10,7 @@ use super::graph::Link;
 use super::index::ArcKind;
 use super::indexer::{Indexer, Options};
 use super::map::Map;
-use super::paths::{containing_variant, namespace_depth, replace};
+use super::paths::namespace_depth;
 use super::site;
 use super::stack::{LayerStack, is_valid, scaled, time_codes_per_second};
 use crate::error::Result;
@@ -169,37 +169,38 @@ impl Indexer<'_> {
             }
             let map = self.arc_map(class, at, LayerOffset::IDENTITY);
             let link = self.link(kind, at, map.with_root_identity(), number);
-            self.add_class(link, None)?;
+            self.add_class(&link, class, None)?;
         }
         Ok(())
     }
 
-    /// Adds a class at the place where the link's map has it. Gives the node that is there, also if it was there already.
+    /// Adds a class. Gives the node that is at its path, also if it was there already, or none if there can be none.
     /// The specs of a class at `ignored` do not count: it is there in another way.
     pub fn add_class(
         &mut self,
-        link: Link,
+        link: &Link,
+        path: &Path,
         ignored: Option<(&Arc<LayerStack>, &Path)>,
     ) -> Result<Option<usize>> {
         let parent = &self.graph.nodes[link.parent];
         let (stack, at) = (parent.stack.clone(), parent.path.clone());
-        let Some(path) = class_path(&at, &link.to_parent) else {
-            return Ok(None);
-        };
         let depth = self.graph.depth_below(link.origin);
         let kind = self.kind_of(link.parent);
-        if let Some(child) = self.matching_child(&link, kind, &stack, &path, depth) {
+        if let Some(child) = self.matching_child(link, kind, &stack, path, depth) {
             return Ok(Some(child));
         }
-        let is_ignored = ignored.is_some_and(|(s, p)| Arc::ptr_eq(s, &stack) && *p == path);
-        let contributes = path != at && !is_ignored;
+        if link.kind == ArcKind::Specialize && (link.parent != 0 || self.frame.is_some()) {
+            return self.add_specialize(link, &stack, path);
+        }
+        let is_ignored = ignored.is_some_and(|(s, p)| Arc::ptr_eq(s, &stack) && p == path);
+        let contributes = *path != at && !is_ignored;
         let options = Options {
             contributes,
             skip_duplicates: contributes,
-            with_ancestors: contributes && namespace_depth(&path) != 1,
+            with_ancestors: contributes && namespace_depth(path) != 1,
             ..Options::default()
         };
-        self.add_arc(&link, &stack, &path, options)
+        self.add_arc(link, &stack, path, options)
     }
 
     /// The child that an arc would add, if it is there.
@@ -223,16 +224,5 @@ impl Indexer<'_> {
                 _ => child.is_at(stack, path),
             }
         })
-    }
-}
-
-/// The place of a class for a prim: the prim's path, mapped back. Variants of the prim stay.
-fn class_path(prim: &Path, map: &Map) -> Option<Path> {
-    match containing_variant(prim) {
-        None => map.to_source(prim),
-        Some(variant) => {
-            let class = map.to_source(&prim.strip_variants())?;
-            Some(replace(&class, &variant.strip_variants(), &variant))
-        }
     }
 }

@@ -1,16 +1,10 @@
 //! From the graph of a prim to its index: nodes without opinions go, the others are put in the order of their strength.
 
-use std::collections::HashSet;
 use std::sync::Arc;
-
-use sinew_layer::Path;
 
 use super::graph::{Graph, NONE, is_instanceable};
 use super::index::{ArcKind, PrimIndex};
 use super::paths::namespace_depth;
-
-/// A place: the address of a layer stack, and a path.
-type Site = (usize, Path);
 
 impl PrimIndex {
     /// The graph again, to go on with a child.
@@ -23,17 +17,6 @@ impl PrimIndex {
 }
 
 impl Graph {
-    /// Whether a node is a specialized class that was moved to the root, where it is weaker than all else.
-    pub fn is_moved_specialize(&self, node: usize) -> bool {
-        let node = &self.nodes[node];
-        node.kind == ArcKind::Specialize
-            && node.parent == Some(0)
-            && node
-                .origin
-                .is_some_and(|o| node.is_at(&self.nodes[o].stack, &self.nodes[o].path))
-            && node.origin != Some(0)
-    }
-
     fn can_be_culled(&self, at: usize) -> bool {
         let node = &self.nodes[at];
         if node.culled {
@@ -57,64 +40,51 @@ impl Graph {
         self.children(at).all(|c| self.nodes[c].culled)
     }
 
-    /// Culls what has no opinions at and below a node, but for specialized classes below it.
-    fn cull_below(&mut self, node: usize, mut culled: Option<&mut HashSet<Site>>) {
-        let mut all = Vec::new();
-        self.walk(node, |n| {
-            let enter = n == node || self.nodes[n].kind != ArcKind::Specialize;
-            if enter {
-                all.push(n);
-            }
-            enter
-        });
-        for n in all.into_iter().rev() {
+    /// Culls what has no opinions at and below a node.
+    fn cull_below(&mut self, node: usize) {
+        for n in self.subtree(node).into_iter().rev() {
             if self.can_be_culled(n) {
-                self.nodes[n].culled = true;
-                if let Some(culled) = &mut culled {
-                    let node = &self.nodes[n];
-                    culled.insert((Arc::as_ptr(&node.stack) as usize, node.path.clone()));
-                }
+                self.nodes[n].set_culled();
             }
         }
     }
 
-    /// Culls what has no opinions. Specialized classes are there twice, and are culled at both places.
-    fn cull(&mut self) {
-        let children: Vec<usize> = self.children(0).collect();
-        for &child in children.iter().rev() {
-            if !self.is_moved_specialize(child) {
+    /// Which nodes stay: those that are not culled, and the origins that decide about the strength of others.
+    fn kept(&self) -> Vec<bool> {
+        let mut kept: Vec<bool> = self.nodes.iter().map(|n| !n.culled).collect();
+        for start in 0..self.nodes.len() {
+            if self.nodes[start].culled {
                 continue;
             }
-            let mut culled = HashSet::new();
-            self.cull_below(child, Some(&mut culled));
-            let origin = self.nodes[child].origin.unwrap_or(0);
-            for n in self.subtree(origin).into_iter().rev() {
-                let node = &self.nodes[n];
-                let site = (Arc::as_ptr(&node.stack) as usize, node.path.clone());
-                if culled.contains(&site) && self.children(n).all(|c| self.nodes[c].culled) {
-                    self.nodes[n].culled = true;
+            let mut at = start;
+            while self.nodes[at].origin != self.nodes[at].parent
+                && let Some(origin) = self.nodes[at].origin
+            {
+                let mut above = Some(origin);
+                while let Some(n) = above
+                    && !kept[n]
+                {
+                    kept[n] = true;
+                    above = self.nodes[n].parent;
                 }
+                at = origin;
             }
         }
-        for child in children {
-            if !self.is_moved_specialize(child) {
-                self.cull_below(child, None);
-            }
-        }
+        kept
     }
 
     /// The index of the prim.
     pub fn finish(mut self) -> PrimIndex {
         if self.nodes.len() > 1 {
-            self.cull();
+            self.cull_below(0);
         }
+        let kept = self.kept();
         let mut order = Vec::with_capacity(self.nodes.len());
         self.walk(0, |n| {
-            let stays = !self.nodes[n].culled || n == 0;
-            if stays {
+            if kept[n] {
                 order.push(n);
             }
-            stays
+            kept[n]
         });
         let is_sorted =
             order.len() == self.nodes.len() && order.iter().enumerate().all(|(i, n)| i == *n);

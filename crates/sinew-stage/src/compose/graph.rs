@@ -6,6 +6,7 @@ use sinew_layer::Path;
 use sinew_layer::layer::field;
 use sinew_layer::value::Value;
 
+use super::implied::{arcs_above, place_of};
 use super::index::{ArcKind, Node};
 use super::map::Map;
 use super::paths::{elements, namespace_depth, up};
@@ -34,6 +35,18 @@ pub(super) struct Link {
     pub sibling: usize,
     /// How deep in namespace the arc is.
     pub depth: usize,
+    /// Whether the new node is the copy of a specialized class at the root; its origin holds its place.
+    pub is_copy: bool,
+}
+
+impl Link {
+    /// The node whose arc leads to the new node: the copy of a specialized class is where its place is.
+    pub fn above(&self, graph: &Graph) -> usize {
+        match graph.nodes[self.origin].parent {
+            Some(parent) if self.is_copy => parent,
+            _ => self.parent,
+        }
+    }
 }
 
 impl Node {
@@ -74,15 +87,19 @@ impl Node {
         matches!(self.kind, ArcKind::Inherit | ArcKind::Specialize)
     }
 
-    /// Lets its specs count or not, and notes from which depth on.
-    pub(super) fn set_inert(&mut self, inert: bool) {
-        let was = self.inert || self.culled;
-        self.inert = inert;
-        if inert != was {
-            self.restricted = match self.contributes() {
-                true => 0,
-                false => elements(&self.path),
-            };
+    /// Lets its specs not count, from this depth on.
+    pub(super) fn set_inert(&mut self) {
+        if !self.inert {
+            self.inert = true;
+            self.restricted = elements(&self.path);
+        }
+    }
+
+    /// Takes it out of the prim, from this depth on.
+    pub(super) fn set_culled(&mut self) {
+        if !self.culled {
+            self.culled = true;
+            self.restricted = elements(&self.path);
         }
     }
 
@@ -148,12 +165,6 @@ impl Graph {
         up(&self.nodes[node].path, self.depth_below(node))
     }
 
-    /// Whether a node is a class that was transferred from another node.
-    pub fn is_implied_class(&self, node: usize) -> bool {
-        let node = &self.nodes[node];
-        node.is_class() && node.parent != node.origin
-    }
-
     pub fn has_child(&self, node: usize, is_it: impl Fn(&Node) -> bool) -> bool {
         self.children(node).any(|c| is_it(&self.nodes[c]))
     }
@@ -202,34 +213,33 @@ impl Graph {
         node.ancestral = false;
     }
 
-    /// Enters a node into its parent's children, by strength.
+    /// Enters a node into its parent's children, by strength. A specialized class can be stronger than one and weaker than
+    /// another that is stronger still, so the order of the questions is usd-core's: first child, last child, then in turn.
     fn insert_in_order(&mut self, parent: usize, child: usize) {
         let is_stronger = |than: u32| self.compare_siblings(child, than as usize).is_lt();
         let (first, last) = (self.nodes[parent].first, self.nodes[parent].last);
-        // Mostly the new node is the weakest.
-        if last == NONE || !is_stronger(last) {
-            match last {
-                NONE => self.nodes[parent].first = child as u32,
-                last => self.nodes[last as usize].next = child as u32,
-            }
+        if first == NONE {
+            self.nodes[parent].first = child as u32;
             self.nodes[parent].last = child as u32;
             self.nodes[child].next = NONE;
-            return;
-        }
-        if is_stronger(first) {
+        } else if is_stronger(first) {
             self.nodes[child].next = first;
             self.nodes[parent].first = child as u32;
-            return;
-        }
-        let mut before = first as usize;
-        for sibling in self.children(parent) {
-            if is_stronger(sibling as u32) {
-                break;
+        } else if !is_stronger(last) {
+            self.nodes[last as usize].next = child as u32;
+            self.nodes[parent].last = child as u32;
+            self.nodes[child].next = NONE;
+        } else {
+            let mut before = first as usize;
+            for sibling in self.children(parent) {
+                if is_stronger(sibling as u32) {
+                    break;
+                }
+                before = sibling;
             }
-            before = sibling;
+            self.nodes[child].next = self.nodes[before].next;
+            self.nodes[before].next = child as u32;
         }
-        self.nodes[child].next = self.nodes[before].next;
-        self.nodes[before].next = child as u32;
     }
 
     /// Turns the graph of a prim into the beginning of the graph of its child.
@@ -258,7 +268,7 @@ impl Graph {
     /// Lets no specs of a subtree count.
     pub fn set_subtree_inert(&mut self, node: usize) {
         for node in self.subtree(node) {
-            self.nodes[node].set_inert(true);
+            self.nodes[node].set_inert();
         }
     }
 }
@@ -272,7 +282,13 @@ pub(super) fn walk_instanceable(nodes: &[Node], mut visit: impl FnMut(usize, boo
         if node.culled {
             continue;
         }
-        let direct = at != 0 && (direct || !node.ancestral);
+        // The copy of a specialized class is direct if the arcs to its place are.
+        let is_direct = |n: usize| n != 0 && !nodes[n].ancestral;
+        let direct = direct
+            || match place_of(nodes, at) {
+                Some(_) => arcs_above(nodes, at).any(is_direct),
+                None => is_direct(at),
+            };
         if visit(at, direct && node.has_specs && node.contributes()) {
             let below = open.len();
             let mut child = node.first;

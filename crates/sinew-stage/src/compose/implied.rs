@@ -1,14 +1,36 @@
 //! Classes that follow from others: of a referenced prim's classes for the prim that references it, and specialized classes
 //! as the weakest of all.
+//!
+//! A specialized class is there twice. Where its arc is, an inert node holds its place: from there it is transferred to other
+//! nodes. Its opinions, and all arcs below it, are at a copy that is a child of the root, weaker than all else.
+
+use std::sync::Arc;
 
 use sinew_layer::Path;
 
 use super::graph::{Graph, Link};
 use super::index::{ArcKind, Node};
-use super::indexer::{Indexer, Options, Task};
+use super::indexer::{Indexer, Options};
 use super::map::Map;
 use super::paths::namespace_depth;
+use super::stack::LayerStack;
 use crate::error::Result;
+
+/// The node that holds the place of a specialized class, if a node is its copy at the root.
+pub(super) fn place_of(nodes: &[Node], at: usize) -> Option<usize> {
+    let node = &nodes[at];
+    if node.kind != ArcKind::Specialize || node.parent != Some(0) || node.origin == Some(0) {
+        return None;
+    }
+    let origin = node.origin?;
+    node.is_at(&nodes[origin].stack, &nodes[origin].path)
+        .then_some(origin)
+}
+
+/// A node with the nodes whose arcs lead to it, up to the root. The copy of a specialized class is where its place is.
+pub(super) fn arcs_above(nodes: &[Node], at: usize) -> impl Iterator<Item = usize> + '_ {
+    std::iter::successors(Some(at), |n| place_of(nodes, *n).or(nodes[*n].parent))
+}
 
 impl Graph {
     /// Whether a node is only there so that classes below it can be transferred on.
@@ -19,6 +41,37 @@ impl Graph {
                 let parent = &self.nodes[p];
                 parent.kind == ArcKind::Relocate && parent.is_at(&node.stack, &node.path)
             })
+    }
+
+    /// Whether a node is the copy of a specialized class at the root.
+    pub fn is_moved_specialize(&self, node: usize) -> bool {
+        place_of(&self.nodes, node).is_some()
+    }
+
+    /// The node that has the arcs of a node: the copy at the root for one that only holds a place, else the node itself.
+    fn with_arcs(&self, node: usize) -> usize {
+        if self.nodes[node].kind != ArcKind::Specialize || self.nodes[node].parent == Some(0) {
+            return node;
+        }
+        let mut moved = self
+            .children(0)
+            .filter(|c| self.nodes[*c].origin == Some(node) && self.is_moved_specialize(*c));
+        moved.next().unwrap_or(node)
+    }
+
+    /// Whether a node has classes.
+    pub fn has_classes(&self, node: usize) -> bool {
+        self.has_child(self.with_arcs(node), Node::is_class)
+    }
+
+    /// Whether a node or any below it is a specialized class.
+    pub fn has_specializes(&self, node: usize) -> bool {
+        let mut any = false;
+        self.walk(node, |n| {
+            any |= self.nodes[n].kind == ArcKind::Specialize;
+            !any
+        });
+        any
     }
 }
 
@@ -55,30 +108,30 @@ impl Indexer<'_> {
         let Some(parent) = node.parent else {
             return Ok(());
         };
-        if self.graph.is_moved_specialize(at) || !self.graph.has_child(at, Node::is_class) {
+        if !self.graph.has_classes(at) {
             return Ok(());
         }
         let transfer = node.to_parent.with_root_identity();
-        self.transfer_classes(parent, at, transfer, true)
+        self.transfer_classes(parent, at, &transfer, true)
     }
 
     fn transfer_classes(
         &mut self,
         to: usize,
         from: usize,
-        transfer: Map,
+        transfer: &Map,
         is_start: bool,
     ) -> Result<()> {
         let target = &self.graph.nodes[to];
         if target.kind == ArcKind::Relocate
             && let Some(parent) = target.parent
         {
-            let transfer = target.to_parent.with_root_identity().after(&transfer);
-            self.transfer_classes(parent, from, transfer, is_start)?;
-            self.add_task(Task::ImpliedClasses, to);
+            let transfer = target.to_parent.with_root_identity().after(transfer);
+            self.transfer_classes(parent, from, &transfer, is_start)?;
+            self.add_transfer(to);
             return Ok(());
         }
-        let children: Vec<usize> = self.graph.children(from).collect();
+        let children: Vec<usize> = self.graph.children(self.graph.with_arcs(from)).collect();
         for child in children {
             self.work.steps(1)?;
             let node = &self.graph.nodes[child];
@@ -92,155 +145,100 @@ impl Indexer<'_> {
             {
                 continue;
             }
-            let map = transferred(&transfer, &node.to_parent);
-            let existing = self.graph.children(to).find(|c| {
-                let c = &self.graph.nodes[*c];
-                c.origin == Some(child) && c.to_parent == map
+            let Some(path) = transfer.to_target(&node.path) else {
+                continue;
+            };
+            let map = transferred(transfer, &node.to_parent);
+            let existing = self.graph.children(to).find(|at| {
+                let c = &self.graph.nodes[*at];
+                let is_it = c.origin == Some(child) && c.to_parent == map;
+                is_it && !self.graph.is_moved_specialize(*at)
             });
             let made = match existing {
                 Some(made) => Some(made),
                 None => {
-                    let (stack, path) = (node.stack.clone(), node.path.clone());
-                    let mut link = self.link(node.kind, to, map.clone(), node.sibling as usize);
+                    let (stack, source) = (node.stack.clone(), node.path.clone());
+                    let mut link = self.link(node.kind, to, map, node.sibling as usize);
                     link.origin = child;
-                    self.add_class(link, Some((&stack, &path)))?
+                    self.add_class(&link, &path, Some((&stack, &source)))?
                 }
             };
             if let Some(made) = made
-                && self.graph.has_child(child, Node::is_class)
+                && self.graph.has_classes(child)
             {
-                let below = &self.graph.nodes[child].to_parent;
-                let transfer = map.inverse().after(&transfer.after(below));
+                let made = self.graph.with_arcs(made);
                 self.transfer_classes(made, child, transfer, false)?;
             }
         }
         Ok(())
     }
 
-    /// Moves specialized classes to the root; if they are there, what was added below them goes back to where they are from.
-    pub fn eval_implied_specializes(&mut self, at: usize) -> Result<()> {
-        if self.graph.nodes[at].parent.is_none() {
-            return Ok(());
-        }
-        if !self.graph.is_moved_specialize(at) {
-            return self.move_specializes(at);
-        }
-        let Some(origin) = self.graph.nodes[at].origin else {
-            return Ok(());
-        };
-        let children: Vec<usize> = self.graph.children(at).collect();
-        for child in children {
-            let map = self.graph.nodes[child].to_parent.clone();
-            self.copy_tree(origin, child, map, at, false)?;
-        }
-        Ok(())
-    }
-
-    fn move_specializes(&mut self, at: usize) -> Result<()> {
-        if self.graph.is_relocate_placeholder(at) {
-            return Ok(());
-        }
-        let node = &mut self.graph.nodes[at];
-        if node.kind == ArcKind::Specialize {
-            // One that is at the root already, and inert, is so for good: its prim cannot have opinions.
-            let was_inert = (node.inert || node.culled) && node.parent != Some(0);
-            let restricted = node.restricted;
-            if was_inert {
-                node.set_inert(false);
-            }
-            let map = node.map.clone();
-            self.copy_tree(0, at, map, at, true)?;
-            if was_inert {
-                self.graph.nodes[at].restricted = restricted;
-            }
-        }
-        let children: Vec<usize> = self.graph.children(at).collect();
-        for child in children {
-            self.move_specializes(child)?;
-        }
-        Ok(())
-    }
-
-    /// Copies a node with what is below it to another parent. The copies count instead of the originals. `to_root` leaves out
-    /// the specialized classes below it, which are moved for themselves.
-    fn copy_tree(
+    /// Adds a specialized class: an inert node at its place, and the copy at the root. Gives the node that has its arcs.
+    pub fn add_specialize(
         &mut self,
-        parent: usize,
-        source: usize,
-        map: Map,
-        tree: usize,
-        to_root: bool,
-    ) -> Result<()> {
-        let Some(copy) = self.copy_node(parent, source, map, tree, to_root)? else {
-            return Ok(());
-        };
-        let children: Vec<usize> = self.graph.children(source).collect();
-        for child in children {
-            let node = &self.graph.nodes[child];
-            if !to_root || node.kind != ArcKind::Specialize {
-                let map = node.to_parent.clone();
-                self.copy_tree(copy, child, map, tree, to_root)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn copy_node(
-        &mut self,
-        parent: usize,
-        source: usize,
-        map: Map,
-        tree: usize,
-        to_root: bool,
+        link: &Link,
+        stack: &Arc<LayerStack>,
+        path: &Path,
     ) -> Result<Option<usize>> {
-        let node = &self.graph.nodes[source];
-        if node.parent == Some(parent) {
-            return Ok(Some(source));
-        }
-        let (stack, path) = (node.stack.clone(), node.path.clone());
-        let is_inert = node.inert || node.culled;
-        let is_implied = self.graph.is_implied_class(source);
-        let depth = self.graph.depth_below(source);
-        let link = Link {
-            kind: node.kind,
-            parent,
-            origin: match source == tree || is_implied {
-                true => source,
-                false => parent,
-            },
-            to_parent: map,
-            sibling: node.sibling as usize,
-            depth: match source == tree {
-                true => namespace_depth(&self.graph.nodes[parent].path),
-                false => node.depth,
-            },
+        let options = Options {
+            contributes: false,
+            ..Options::default()
         };
-        let kind = self.graph.nodes[parent].kind;
-        let mut copy = self.matching_child(&link, kind, &stack, &path, depth);
-        if copy.is_none() {
-            let origin = node.origin;
-            let is_inside = origin.is_some_and(|o| self.graph.ancestors(o).any(|n| n == tree));
-            // Implied classes of the subtree itself come again with their origins.
-            if !is_implied || !is_inside {
-                let options = Options {
-                    contributes: !is_inert,
-                    skip_implied_specializes: to_root,
-                    skip_expressed: !to_root,
-                    ..Options::default()
-                };
-                copy = self.add_arc(&link, &stack, &path, options)?;
-            }
-        }
-        let Some(copy) = copy else {
-            self.graph.set_subtree_inert(source);
+        let Some(place) = self.add_arc(link, stack, path, options)? else {
             return Ok(None);
         };
-        let restricted = self.graph.nodes[copy].restricted;
-        self.graph.nodes[copy].set_inert(is_inert);
-        self.graph.nodes[source].set_inert(true);
-        if restricted != 0 {
-            self.graph.nodes[source].restricted = restricted;
+        // A graph that will be a part of another has no root of the prim: the other moves its classes.
+        match self.frame.is_some() || self.graph.is_relocate_placeholder(place) {
+            true => Ok(Some(place)),
+            false => self.move_specialize(place),
         }
-        Ok(Some(copy))
+    }
+
+    /// Moves the specialized classes at and below a node to the root.
+    pub fn move_specializes(&mut self, at: usize) -> Result<()> {
+        let mut open = vec![at];
+        while let Some(at) = open.pop() {
+            if self.graph.is_relocate_placeholder(at) {
+                continue;
+            }
+            if self.graph.nodes[at].kind == ArcKind::Specialize {
+                self.move_specialize(at)?;
+            }
+            let below = open.len();
+            open.extend(self.graph.children(at));
+            open[below..].reverse();
+        }
+        Ok(())
+    }
+
+    /// Adds the copy of a specialized class at the root. Gives the node that is there, also if it was there already.
+    fn move_specialize(&mut self, place: usize) -> Result<Option<usize>> {
+        let node = &self.graph.nodes[place];
+        let (stack, path) = (node.stack.clone(), node.path.clone());
+        let is_ancestral = node.ancestral;
+        let link = Link {
+            kind: ArcKind::Specialize,
+            parent: 0,
+            origin: place,
+            to_parent: node.map.clone(),
+            sibling: node.sibling as usize,
+            depth: namespace_depth(&self.graph.nodes[0].path),
+            is_copy: true,
+        };
+        let depth = self.graph.depth_below(place);
+        let existing = self.matching_child(&link, ArcKind::Root, &stack, &path, depth);
+        if existing.is_some() {
+            return Ok(existing);
+        }
+        let options = Options {
+            skip_duplicates: true,
+            with_ancestors: namespace_depth(&path) != 1,
+            ..Options::default()
+        };
+        let copy = self.add_arc(&link, &stack, &path, options)?;
+        if let Some(copy) = copy {
+            self.graph.nodes[copy].ancestral = is_ancestral;
+        }
+        Ok(copy)
     }
 }

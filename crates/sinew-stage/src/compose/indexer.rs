@@ -4,15 +4,16 @@
 //! may select one is there.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use sinew_layer::{Path, Token};
 
 use super::graph::{Graph, Link, is_instanceable, walk_instanceable};
+use super::implied::arcs_above;
 use super::index::{ArcKind, Node};
 use super::map::Map;
-use super::paths::{namespace_depth, replace};
+use super::paths::{elements, namespace_depth, replace};
 use super::site;
 use super::stack::LayerStack;
 use super::work::Work;
@@ -26,13 +27,13 @@ pub(super) enum Task {
     References,
     Payloads,
     Inherits,
-    ImpliedClasses,
     Specializes,
+    MovedSpecializes,
+    ImpliedClasses,
     AncestralVariantSets,
     AncestralAuthored,
     AncestralFallback,
     AncestralNone,
-    ImpliedSpecializes,
     VariantSets,
     Authored,
     Fallback,
@@ -73,9 +74,6 @@ pub(super) struct Options {
     pub with_ancestors: bool,
     /// Whether nothing is added if the place is there already.
     pub skip_duplicates: bool,
-    pub skip_implied_specializes: bool,
-    /// Whether the arcs that the specs have are there already.
-    pub skip_expressed: bool,
 }
 
 impl Default for Options {
@@ -84,8 +82,6 @@ impl Default for Options {
             contributes: true,
             with_ancestors: false,
             skip_duplicates: false,
-            skip_implied_specializes: false,
-            skip_expressed: false,
         }
     }
 }
@@ -95,10 +91,10 @@ pub(super) struct Indexer<'a> {
     pub work: &'a Work<'a>,
     pub frame: Option<&'a Frame<'a>>,
     pub graph: Graph,
-    /// The order of tasks of one kind is the nodes', but for implied classes, whose last node comes first.
+    /// The order of tasks of one kind is the nodes'.
     tasks: BinaryHeap<Reverse<(Task, u32)>>,
-    /// Tasks that are to be done once for a node.
-    implied: HashSet<(Task, u32)>,
+    /// The nodes whose classes are to be transferred; the next is the last.
+    transfers: Vec<usize>,
     pub variants: Vec<VariantTask>,
 }
 
@@ -119,7 +115,8 @@ impl<'f> Ancestry<'f> {
 
     /// Goes to the node above; false if there is none.
     fn up(&mut self) -> bool {
-        match self.graph.nodes[self.node].parent {
+        let mut above = arcs_above(&self.graph.nodes, self.node);
+        match above.nth(1) {
             Some(parent) => self.node = parent,
             None => return self.up_frame(),
         }
@@ -159,9 +156,11 @@ fn build<'a>(
     let is_variant = base_path.is_variant();
     let mut graph = Graph::new(Node::site(stack.clone(), base_path));
     if is_variant {
-        graph.nodes[0].set_inert(!contributes && base == text.len());
+        if !contributes && base == text.len() {
+            graph.nodes[0].set_inert();
+        }
         let mut indexer = Indexer::new(work, Some(frame), graph);
-        indexer.add_tasks_below(0, &Options::default(), false, false);
+        indexer.add_tasks_below(0, false);
         indexer.run()?;
         graph = indexer.graph;
     }
@@ -189,20 +188,33 @@ pub(super) fn child<'a>(
     if namespace_depth(&graph.nodes[0].path) >= limit {
         return Err(work.too_large(format!("prims nest deeper than {limit}")));
     }
-    if is_instanceable(&graph) {
+    if is_instanceable(&graph) || is_instance_of_stage(frame, &graph.nodes[0]) {
         disable_local_opinions(&mut graph);
     }
     graph.enter_child(name);
     if !contributes {
-        graph.nodes[0].set_inert(true);
+        graph.nodes[0].set_inert();
     }
     let mut indexer = Indexer::new(work, frame, graph);
     if indexer.elide_if_moved_away() {
         return Ok(indexer.graph);
     }
-    indexer.add_tasks_below(0, &Options::default(), false, false);
+    indexer.add_tasks_below(0, false);
     indexer.run()?;
     Ok(indexer.graph)
+}
+
+/// Whether an arc leads back to the instance that the prim of the stage is in, whose opinions of its own do not count.
+/// What makes it an instance can be left out there, since it is in the prim's graph already.
+fn is_instance_of_stage(frame: Option<&Frame<'_>>, node: &Node) -> bool {
+    let frames = std::iter::successors(frame, |f| f.previous);
+    frames.last().is_some_and(|f| {
+        let root = &f.graph.nodes[0];
+        root.inert
+            && root.restricted == elements(&node.path)
+            && root.path.has_prefix(&node.path)
+            && Arc::ptr_eq(&root.stack, &node.stack)
+    })
 }
 
 /// Lets no opinions count on the children of an instance but those that its prototype has.
@@ -215,7 +227,7 @@ fn disable_local_opinions(graph: &mut Graph) {
         !is_shared
     });
     for at in local {
-        graph.nodes[at].set_inert(true);
+        graph.nodes[at].set_inert();
     }
 }
 
@@ -226,7 +238,7 @@ impl<'a> Indexer<'a> {
             frame,
             graph,
             tasks: BinaryHeap::new(),
-            implied: HashSet::new(),
+            transfers: Vec::new(),
             variants: Vec::new(),
         }
     }
@@ -236,40 +248,51 @@ impl<'a> Indexer<'a> {
     }
 
     pub fn add_task(&mut self, task: Task, node: usize) {
-        let mut at = node as u32;
-        if matches!(task, Task::ImpliedClasses | Task::ImpliedSpecializes)
-            && !self.implied.insert((task, at))
-        {
+        self.tasks.push(Reverse((task, node as u32)));
+    }
+
+    /// Adds the task to transfer the classes of a node, once. The root has no node to transfer them to.
+    pub fn add_transfer(&mut self, node: usize) {
+        if node == 0 {
             return;
         }
-        if task == Task::ImpliedClasses {
-            at = u32::MAX - at;
+        let order = |other: &usize| self.graph.compare_transfers(node, *other);
+        if let Err(at) = self.transfers.binary_search_by(order) {
+            self.transfers.insert(at, node);
         }
-        self.tasks.push(Reverse((task, at)));
+    }
+
+    /// The kind of the most urgent task.
+    fn next_task(&self) -> Option<Task> {
+        let task = self.tasks.peek().map(|Reverse((task, _))| *task);
+        let transfer = self.transfers.last().map(|_| Task::ImpliedClasses);
+        let variant = self.variants.iter().map(|v| v.task).min();
+        [task, transfer, variant].into_iter().flatten().min()
     }
 
     fn run(&mut self) -> Result<()> {
-        loop {
-            let task = self.tasks.peek().map(|Reverse((task, _))| *task);
-            let variant = self.variants.iter().map(|v| v.task).min();
+        while let Some(task) = self.next_task() {
             self.work.steps(1 + self.variants.len())?;
-            match (task, variant) {
-                (None, None) => return Ok(()),
-                (task, Some(variant)) if task.is_none_or(|t| variant < t) => {
-                    self.run_variant(variant)?;
+            match task {
+                Task::ImpliedClasses => {
+                    if let Some(node) = self.transfers.pop() {
+                        self.eval_implied_classes(node)?;
+                    }
                 }
+                Task::AncestralAuthored
+                | Task::AncestralFallback
+                | Task::AncestralNone
+                | Task::Authored
+                | Task::Fallback
+                | Task::None => self.run_variant(task)?,
                 _ => {
                     if let Some(Reverse((task, at))) = self.tasks.pop() {
-                        let at = match task {
-                            Task::ImpliedClasses => u32::MAX - at,
-                            _ => at,
-                        };
-                        self.implied.remove(&(task, at));
                         self.run_task(task, at as usize)?;
                     }
                 }
             }
         }
+        Ok(())
     }
 
     fn run_task(&mut self, task: Task, node: usize) -> Result<()> {
@@ -280,8 +303,7 @@ impl<'a> Indexer<'a> {
             Task::Payloads => self.eval_references(node, ArcKind::Payload),
             Task::Inherits => self.eval_classes(node, ArcKind::Inherit),
             Task::Specializes => self.eval_classes(node, ArcKind::Specialize),
-            Task::ImpliedClasses => self.eval_implied_classes(node),
-            Task::ImpliedSpecializes => self.eval_implied_specializes(node),
+            Task::MovedSpecializes => self.move_specializes(node),
             Task::AncestralVariantSets => {
                 self.find_ancestral_variant_sets(node);
                 Ok(())
@@ -294,8 +316,9 @@ impl<'a> Indexer<'a> {
                 self.check_prim(node);
                 Ok(())
             }
-            // These are in the list of variant tasks.
-            Task::AncestralAuthored
+            // These have their own lists.
+            Task::ImpliedClasses
+            | Task::AncestralAuthored
             | Task::AncestralFallback
             | Task::AncestralNone
             | Task::Authored
@@ -304,42 +327,29 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    /// Adds the tasks for the arcs that a node and those below it have.
-    pub fn add_tasks_below(
-        &mut self,
-        node: usize,
-        options: &Options,
-        check_prims: bool,
-        ancestral_variants: bool,
-    ) {
-        let variants = self.frame.is_none();
+    /// Adds the tasks for the arcs that a node and those below it have. Of a subtree that has the arcs of its ancestors
+    /// already, only the variants are open.
+    fn add_tasks_below(&mut self, node: usize, is_complete: bool) {
+        let is_last = self.frame.is_none();
         for at in self.graph.subtree(node) {
             let node = &self.graph.nodes[at];
             let kind = node.kind;
-            if check_prims && matches!(kind, ArcKind::Reference | ArcKind::Payload) {
-                self.add_task(Task::MissingPrim, at);
-            }
-            let node = &self.graph.nodes[at];
             let counts = node.contributes();
             let relocates = counts && node.stack.has_relocates();
             let fields = match counts && node.has_specs {
                 true => site::arc_fields(&node.stack, &node.path),
                 false => site::ArcFields::default(),
             };
-            let ancestral = ancestral_variants
-                && !options.skip_implied_specializes
-                && self.has_ancestral_variants(at);
-            let expressed = !options.skip_implied_specializes && !options.skip_expressed;
-            let implied = kind == ArcKind::Relocate && !options.skip_implied_specializes;
+            let ancestral = is_last && is_complete && self.has_ancestral_variants(at);
             for (is_there, task) in [
-                (variants && fields.variants, Task::VariantSets),
+                (is_last && fields.variants, Task::VariantSets),
                 (ancestral, Task::AncestralVariantSets),
-                (expressed && fields.specializes, Task::Specializes),
-                (expressed && fields.inherits, Task::Inherits),
-                (expressed && fields.payloads, Task::Payloads),
-                (expressed && fields.references, Task::References),
-                (expressed && relocates, Task::Relocates),
-                (implied, Task::ImpliedRelocates),
+                (!is_complete && fields.specializes, Task::Specializes),
+                (!is_complete && fields.inherits, Task::Inherits),
+                (!is_complete && fields.payloads, Task::Payloads),
+                (!is_complete && fields.references, Task::References),
+                (!is_complete && relocates, Task::Relocates),
+                (kind == ArcKind::Relocate, Task::ImpliedRelocates),
             ] {
                 if is_there {
                     self.add_task(task, at);
@@ -348,27 +358,25 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    /// Adds the tasks for a new node.
-    fn add_tasks(&mut self, node: usize, options: &Options, ancestral_variants: bool) {
-        if !options.skip_implied_specializes {
-            if self.node(node).is_class() {
-                let start = self.start_of_implied_classes(node);
-                self.add_task(Task::ImpliedClasses, start);
-            } else if self.graph.has_child(node, Node::is_class) {
-                self.add_task(Task::ImpliedClasses, node);
+    /// Adds the tasks for a new node. `is_complete`: it has the arcs of its ancestors and its own.
+    fn add_tasks(&mut self, node: usize, is_complete: bool) {
+        if self.node(node).is_class() {
+            let start = self.start_of_implied_classes(node);
+            self.add_transfer(start);
+        } else if self.graph.has_classes(node) {
+            self.add_transfer(node);
+        }
+        if self.frame.is_none() {
+            if is_complete && self.graph.has_specializes(node) {
+                self.add_task(Task::MovedSpecializes, node);
             }
-            if self.frame.is_none() {
-                let is_specialize = |n: &Node| n.kind == ArcKind::Specialize;
-                let above = self.graph.ancestors(node);
-                let start = above.filter(|n| is_specialize(self.node(*n))).last();
-                if let Some(start) = start {
-                    self.add_task(Task::ImpliedSpecializes, start);
-                } else if self.graph.has_child(node, is_specialize) {
-                    self.add_task(Task::ImpliedSpecializes, node);
+            for at in self.graph.subtree(node) {
+                if matches!(self.node(at).kind, ArcKind::Reference | ArcKind::Payload) {
+                    self.add_task(Task::MissingPrim, at);
                 }
             }
         }
-        self.add_tasks_below(node, options, self.frame.is_none(), ancestral_variants);
+        self.add_tasks_below(node, is_complete);
     }
 
     /// The kind of the arc to a node, in the graph that this one will be a part of.
@@ -461,7 +469,7 @@ impl<'a> Indexer<'a> {
     ) -> Result<Option<usize>> {
         let work = self.work;
         let limits = &work.library.options.limits;
-        let above = self.graph.ancestors(link.parent).count();
+        let above = arcs_above(&self.graph.nodes, link.above(&self.graph)).count();
         work.steps(above)?;
         if above > limits.arcs {
             return Err(work.too_large(format!(
@@ -471,7 +479,10 @@ impl<'a> Indexer<'a> {
         }
         if self.is_cycle(link, stack, path) {
             let file = &stack.root_layer().identifier;
-            let text = format!("{} -> @{file}@<{path}>", self.chain(link.parent));
+            let text = format!(
+                "{} -> @{file}@<{path}>",
+                self.chain(link.above(&self.graph))
+            );
             work.report("arc-cycle", text);
             return Ok(None);
         }
@@ -513,9 +524,7 @@ impl<'a> Indexer<'a> {
         if self.graph.nodes.len() > limits.nodes_per_prim {
             return Err(work.too_large(format!("more than {} arcs", limits.nodes_per_prim)));
         }
-        options.skip_expressed |= options.with_ancestors;
-        let ancestral_variants = self.frame.is_none() && options.with_ancestors;
-        self.add_tasks(node, &options, ancestral_variants);
+        self.add_tasks(node, options.with_ancestors);
         if path.is_root() {
             self.graph.set_subtree_inert(node);
         }
@@ -531,6 +540,7 @@ impl<'a> Indexer<'a> {
             to_parent,
             sibling,
             depth: namespace_depth(&self.node(parent).path),
+            is_copy: false,
         }
     }
 }

@@ -28,7 +28,7 @@ impl Indexer<'_> {
             let text = format!("an arc leads to <{path}>, which was moved away");
             self.work.report("arc-to-moved-prim", text);
         }
-        self.graph.nodes[0].set_inert(true);
+        self.graph.nodes[0].set_inert();
         let children: Vec<usize> = self.graph.children(0).collect();
         for child in children {
             self.graph.elide(child);

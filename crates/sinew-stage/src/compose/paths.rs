@@ -27,18 +27,6 @@ pub(super) fn namespace_depth(path: &Path) -> usize {
     depth
 }
 
-/// The prefix up to the last variant; none if the path has no variants.
-pub(super) fn containing_variant(path: &Path) -> Option<Path> {
-    let mut at = path.clone();
-    if !at.has_variants() {
-        return None;
-    }
-    while !at.is_variant() {
-        at = at.parent()?;
-    }
-    Some(at)
-}
-
 /// A path without the variants at its end: the prim that they are variants of.
 pub(super) fn without_last_variants(path: &Path) -> Path {
     let mut at = path.clone();

@@ -4,11 +4,29 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::graph::Graph;
+use super::implied::{arcs_above, place_of};
 use super::index::ArcKind;
 
 impl Graph {
     /// Compares two nodes: less is stronger.
     pub fn compare(&self, a: usize, b: usize) -> Ordering {
+        // One that is above the other is stronger.
+        self.compare_chains(a, b, usize::cmp)
+    }
+
+    /// The order in which classes are transferred: less comes first. The stronger branch comes first, but a node after all
+    /// that is below it, whose classes it gets.
+    pub fn compare_transfers(&self, a: usize, b: usize) -> Ordering {
+        self.compare_chains(a, b, |a, b| b.cmp(a))
+    }
+
+    /// Compares the branches of two nodes, or their distances from the root if one is above the other.
+    fn compare_chains(
+        &self,
+        a: usize,
+        b: usize,
+        nested: fn(&usize, &usize) -> Ordering,
+    ) -> Ordering {
         if a == b {
             return Ordering::Equal;
         }
@@ -20,8 +38,7 @@ impl Graph {
         let (a, b) = (chain(a), chain(b));
         match a.iter().zip(&b).find(|(a, b)| a != b) {
             Some((a, b)) => self.compare_siblings(*a, *b),
-            // One is above the other, and stronger.
-            None => a.len().cmp(&b.len()),
+            None => nested(&a.len(), &b.len()),
         }
     }
 
@@ -51,7 +68,8 @@ impl Graph {
     fn compare_specializes(&self, a: usize, b: usize) -> Ordering {
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let ((root_a, steps_a), (root_b, steps_b)) = (self.origin_root(a), self.origin_root(b));
-        let is_above = |above: usize, below: usize| self.ancestors(below).any(|n| n == above);
+        let is_above =
+            |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
         // What a specialized prim specializes is weaker than it, at any depth.
         if !is_above(root_a, root_b) && !is_above(root_b, root_a) {
             let by_depth = nb.depth.cmp(&na.depth);
@@ -133,11 +151,13 @@ impl Graph {
 
     /// The node that inherits (or specializes) the hierarchy of classes that a class is in, and the hierarchy's first class.
     pub fn class_hierarchy(&self, class: usize) -> (usize, usize) {
-        let depth = self.depth_below(class);
-        let (mut instance, mut first) = (class, class);
+        let place = |n: usize| place_of(&self.nodes, n).unwrap_or(n);
+        let mut instance = place(class);
+        let mut first = instance;
+        let depth = self.depth_below(instance);
         while self.nodes[instance].is_class() && self.depth_below(instance) == depth {
             first = instance;
-            instance = self.nodes[instance].parent.unwrap_or(0);
+            instance = place(self.nodes[instance].parent.unwrap_or(0));
         }
         (instance, first)
     }

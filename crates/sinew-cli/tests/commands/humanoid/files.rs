@@ -171,7 +171,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &put(&model, &clip, &out, &["--clip", "run"]),
         &out,
-        &["no clip is named \"run\"", "\"wave\""],
+        &["no clip is named 'run'", "wave"],
     );
     refused(
         &put(&model, &clip, &out, &["--skeleton", "1"]),
@@ -395,7 +395,7 @@ fn the_guess_for_unknown_names_is_a_map() {
     let out = bench.path("out.glb");
     let more = ["--describe", "-o", out.to_str().unwrap()];
     let output = run(&[&model], &more);
-    refused(&output, &out, &["no known convention", "--map"]);
+    refused(&output, &out, &["no human body", "--map"]);
     let text = stderr(&output);
     let guess = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
     let map = bench.write("map.json", guess);

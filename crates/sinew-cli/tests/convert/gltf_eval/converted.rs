@@ -96,11 +96,11 @@ fn convert(play: Play<'_>, file: &Path, out: &Path) -> Result<(), Failed> {
         return Err("a path in UTF-8".into());
     };
     let clip = match (play.clip, play.unique_name()) {
-        (None, _) => "all",
-        (Some(_), Some(name)) => name,
+        (None, _) => vec![],
+        (Some(_), Some(name)) => vec!["--clip", name],
         (Some(_), None) => return Ok(play.open(file)?.save_as(out).map(drop)?),
     };
-    let output = sinew(&["convert", from, "-o", to, "--clip", clip]);
+    let output = sinew(&[&["convert", from, "-o", to][..], &clip].concat());
     match output.status.success() {
         true => Ok(()),
         false => Err(stderr(&output).into()),
@@ -296,7 +296,10 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
         let in_animation = |c: &Channel| {
             c.property == Property::Weights || skeleton.joint_of_node.contains_key(&c.node)
         };
-        let found = left.iter().position(|(name, _)| *name == clip.name);
+        // Of clips of one name all but the first have a number behind it.
+        let numbered = format!("{}_", clip.name);
+        let own = |name: &str| *name == clip.name || name.starts_with(&numbered);
+        let found = left.iter().position(|(name, _)| own(name));
         let animation = match found {
             Some(found) => &left.remove(found).1,
             None if clip.channels.iter().any(in_animation) => {

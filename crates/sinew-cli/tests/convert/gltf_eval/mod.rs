@@ -1,21 +1,21 @@
 //! The glTF path against an evaluator of the tests' own, which shares no code with sinew, and against usd-core.
 
-mod bodies;
+pub mod bodies;
 mod converted;
 mod direct;
 mod fixtures;
 mod hand;
 mod humanoid_out;
-mod moments;
-mod oracle;
-mod pairing;
-mod play;
+pub mod moments;
+pub mod oracle;
+pub mod pairing;
+pub mod play;
 mod random;
 mod reader;
 mod seeds;
 mod self_test;
-mod subjects;
-mod truth;
+pub mod subjects;
+pub mod truth;
 mod usdz;
 
 use std::path::{Path, PathBuf};

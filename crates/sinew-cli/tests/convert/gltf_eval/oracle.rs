@@ -1,16 +1,15 @@
 //! usd-core's answers about a file: what its meshes look like in the world.
 
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glam::DVec3;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 
-use common::worker::Worker;
+use common::worker::Workers;
 
 /// A mesh in metres with y up, at each time asked for.
+#[derive(Clone, Debug)]
 pub struct MeshPrim {
     pub path: String,
     pub points: Vec<Vec<DVec3>>,
@@ -18,6 +17,10 @@ pub struct MeshPrim {
     pub normals: Vec<Vec<DVec3>>,
     /// Point indices, face by face.
     pub corners: Vec<usize>,
+    /// Corners of each face.
+    pub counts: Vec<usize>,
+    /// Whether faces turn clockwise as seen from outside.
+    pub left_handed: bool,
     /// Time codes of the samples of what moves it.
     pub sampled: Vec<f64>,
 }
@@ -34,6 +37,8 @@ pub struct Seen {
 pub enum Look {
     /// Skinned by UsdSkelBakeSkinning.
     Bake,
+    /// The same without normals, which may differ at the corners of one point.
+    BakePoints,
     /// As it is.
     Read,
 }
@@ -49,12 +54,15 @@ pub fn see(
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("numbers");
     let how = match look {
-        Look::Bake => "bake",
+        Look::Bake | Look::BakePoints => "bake",
         Look::Read => "read",
     };
+    let normals = !matches!(look, Look::BakePoints);
     let answer = ask(
         python,
-        &json!({how: file, "times": times, "out": out, "animation": animation}),
+        &json!({
+            how: file, "times": times, "out": out, "animation": animation, "normals": normals,
+        }),
     )?;
     let bytes = std::fs::read(&out)?;
     let mut numbers = bytes
@@ -67,6 +75,10 @@ pub fn see(
             .collect()
     };
     let told = answer["prims"].as_array().ok_or("prims")?;
+    let indices = |list: &Value| -> Vec<usize> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(Value::as_u64).map(|c| c as usize).collect()
+    };
     let mut prims: Vec<MeshPrim> = told
         .iter()
         .map(|prim| MeshPrim {
@@ -79,13 +91,9 @@ pub fn see(
                 .flatten()
                 .filter_map(Value::as_f64)
                 .collect(),
-            corners: prim["corners"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_u64)
-                .map(|c| c as usize)
-                .collect(),
+            corners: indices(&prim["corners"]),
+            counts: indices(&prim["counts"]),
+            left_handed: prim["left_handed"] == true,
         })
         .collect();
     for _ in times {
@@ -102,32 +110,19 @@ pub fn see(
     })
 }
 
+/// Rate, range, units, times of samples and the like.
+pub fn facts(python: &str, file: &Path) -> Result<Value, Failed> {
+    Ok(ask(python, &json!({"stage": file}))?["stage"].take())
+}
+
 /// What usd-core's validators say: (validator, error, site, message).
 pub fn validate(python: &str, file: &Path) -> Result<Vec<[String; 4]>, Failed> {
     let mut answer = ask(python, &json!({"validate": file}))?;
     Ok(serde_json::from_value(answer["errors"].take())?)
 }
 
-/// Asks an idle Python, or a new one where all are busy.
 fn ask(python: &str, request: &Value) -> Result<Value, Failed> {
-    static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
-    static STARTED: AtomicUsize = AtomicUsize::new(0);
-    let idle = IDLE.lock().map_err(|e| e.to_string())?.pop();
-    let mut worker = match idle {
-        Some(worker) => worker,
-        None => {
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_eval");
-            std::fs::create_dir_all(&folder)?;
-            let number = STARTED.fetch_add(1, Ordering::Relaxed);
-            Worker::new(
-                python,
-                "crates/sinew-cli/tests/convert/gltf_eval/worker.py",
-                &folder,
-                number,
-            )?
-        }
-    };
-    let answer = worker.ask(request)?;
-    IDLE.lock().map_err(|e| e.to_string())?.push(worker);
-    Ok(answer)
+    static WORKERS: Workers = Workers::new("crates/sinew-cli/tests/convert/gltf_eval/worker.py");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gltf_eval");
+    Ok(WORKERS.ask(python, &folder, request)?)
 }

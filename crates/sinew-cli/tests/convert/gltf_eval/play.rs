@@ -67,7 +67,7 @@ impl<'a> Play<'a> {
     pub fn unique_name(&self) -> Option<&'a str> {
         let name = &self.clip()?.name;
         let same = self.document.clips.iter().filter(|c| c.name == *name);
-        (same.count() == 1 && !name.is_empty() && name != "all").then_some(name)
+        (same.count() == 1 && !name.is_empty()).then_some(name)
     }
 
     /// The file with this clip.

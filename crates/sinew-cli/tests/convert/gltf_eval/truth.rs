@@ -151,6 +151,7 @@ pub fn direct(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), F
     asset.clips = vec![AssetClip {
         name: "both".to_owned(),
         tracks,
+        ..AssetClip::default()
     }];
     let scene = UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?;
     let mut moments: Vec<Moment> = Vec::new();
@@ -187,7 +188,8 @@ fn y_up(v: DVec3) -> DVec3 {
     DVec3::new(v.x, v.z, -v.y)
 }
 
-fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
+/// Seconds, mesh and points of each frame that a file of Blender's vertices holds.
+pub fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
     let mut npz = npyz::npz::NpzArchive::open(npz)?;
     let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
     let mut out = Vec::new();

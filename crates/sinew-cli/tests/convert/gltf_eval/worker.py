@@ -2,9 +2,11 @@
 
 {"bake": FILE, "times": [TIME CODE], "out": FILE}    skins by UsdSkel.BakeSkinning, then reads
 {"read": FILE, "times": [TIME CODE], "out": FILE}    reads
-    Both give {"prims": [{"path", "points", "normals", "corners", "sampled"}], "stage": {...}} and write, for each time and each
-    prim, so many points and normals (none, or one per point) as f64, in metres with y up.
+    Both give {"prims": [{"path", "points", "normals", "corners", "counts", "left_handed", "sampled"}], "stage": {...}} and
+    write, for each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
+    "normals": false leaves normals out, and meshes whose number of points changes.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
+{"stage": FILE}                                      {"stage": {...}} alone
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
 
 An answer with "error" holds the traceback of a bug in here.
@@ -19,12 +21,16 @@ from pxr import Gf, Usd, UsdGeom, UsdSkel, UsdValidation
 
 
 def open_stage(request):
-    stage = Usd.Stage.Open(request.get("bake") or request["read"])
+    stage = Usd.Stage.Open(request.get("bake") or request.get("read") or request["stage"])
     session = stage.GetSessionLayer()
     # What the bake writes are raw layer times; with another rate than the stage's they would be scaled.
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
     session.framesPerSecond = stage.GetFramesPerSecond()
     stage.SetEditTarget(session)
+    # What instances show can be neither bound nor baked.
+    while instances := [prim for prim in stage.Traverse() if prim.IsInstance()]:
+        for prim in instances:
+            prim.SetInstanceable(False)
     animation = request.get("animation")
     if animation:
         for prim in stage.Traverse():
@@ -39,6 +45,8 @@ def bake(stage, times):
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Skeleton):
             # A moving transform that does not move makes the bake sample these times.
+            if prim.GetAttribute("xformOp:translate:sampled"):
+                continue  # What it inherits from has one.
             op = UsdGeom.Xformable(prim).AddTranslateOp(opSuffix="sampled")
             for time in times:
                 op.Set(Gf.Vec3d(0), time)
@@ -59,24 +67,27 @@ def per_point(normals, corners, points):
     return out
 
 
-def meshes(stage, times, out):
+def meshes(stage, times, out, with_normals):
     prims = [p for p in stage.Traverse() if p.IsA(UsdGeom.Mesh)]
     axis = UsdGeom.GetStageUpAxis(stage)
     turn = np.eye(3) if axis == "Y" else np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # Rows: x, y, z of z up.
     unit = UsdGeom.GetStageMetersPerUnit(stage)
     # Neither invisible prims nor guides are part of the picture.
     prims = [p for p in prims if UsdGeom.Imageable(p).ComputeVisibility() != "invisible"]
+    if not with_normals:
+        # Nobody can follow points that come and go.
+        prims = [p for p in prims if len({len(UsdGeom.Mesh(p).GetPointsAttr().Get(t) or []) for t in times}) == 1]
     told = []
     with open(out, "wb") as file:
         for time in times:
             cache = UsdGeom.XformCache(time)
             for i, prim in enumerate(prims):
                 mesh = UsdGeom.Mesh(prim)
-                points = np.array(mesh.GetPointsAttr().Get(time), dtype=np.float64).reshape(-1, 3)
-                corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(time), dtype=int)
+                points = np.array(mesh.GetPointsAttr().Get(time) or [], dtype=np.float64).reshape(-1, 3)
+                corners = np.array(mesh.GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
                 world = np.array(cache.GetLocalToWorldTransform(prim))
                 file.write(((points @ world[:3, :3] + world[3, :3]) @ turn * unit).tobytes())
-                normals = mesh.GetNormalsAttr().Get(time)
+                normals = mesh.GetNormalsAttr().Get(time) if with_normals else None
                 count = 0
                 if normals:
                     normals = per_point(np.array(normals, dtype=np.float64), corners, len(points))
@@ -87,7 +98,9 @@ def meshes(stage, times, out):
                     normals = np.divide(normals, length, out=np.zeros_like(normals), where=length > 0)
                     file.write(normals.tobytes())
                     count = len(normals)
-                row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist()}
+                row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist(),
+                       "counts": list(mesh.GetFaceVertexCountsAttr().Get(time) or []),
+                       "left_handed": mesh.GetOrientationAttr().Get(time) == "leftHanded"}
                 if len(told) == i:
                     told.append(row | {"sampled": sampled(mesh)})
                 elif told[i] != row | {"sampled": told[i]["sampled"]}:
@@ -105,6 +118,35 @@ def sampled(mesh):
     return sorted(times)
 
 
+def moving(stage):
+    """Times of the samples of every attribute that may move points."""
+    out = []
+    for prim in stage.Traverse():
+        attributes = prim.GetAttributes() if prim.IsA(UsdSkel.Animation) else []
+        if prim.IsA(UsdGeom.Xformable):
+            attributes = [a for a in prim.GetAttributes() if a.GetName().startswith("xformOp") or a.GetName() == "points"]
+        out += [a.GetTimeSamples() for a in attributes if a.GetNumTimeSamples() > 0]
+    return out
+
+
+def keys(stage):
+    """Every time at which something has a sample, and whether everything has one there or holds still."""
+    all_times = [set(times) for times in moving(stage)]
+    union = sorted(set().union(*all_times))
+    return [[t, all(t in times or t < min(times) or t > max(times) for times in all_times)] for t in union]
+
+
+def bound(stage):
+    """The animation that moves each Skeleton that has one."""
+    cache = UsdSkel.Cache()
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Root):
+            cache.Populate(UsdSkel.Root(prim), Usd.PrimDefaultPredicate)
+    queries = {str(p.GetPath()): cache.GetSkelQuery(UsdSkel.Skeleton(p)).GetAnimQuery()
+               for p in stage.Traverse() if p.IsA(UsdSkel.Skeleton)}
+    return {path: str(query.GetPrim().GetPath()) for path, query in queries.items() if query}
+
+
 def facts(stage):
     skeletons = [p for p in stage.Traverse() if p.IsA(UsdSkel.Skeleton)]
     return {
@@ -116,6 +158,11 @@ def facts(stage):
         "meters_per_unit": UsdGeom.GetStageMetersPerUnit(stage),
         "default_prim": str(stage.GetDefaultPrim().GetPath()) if stage.GetDefaultPrim() else None,
         "animations": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdSkel.Animation)],
+        "keys": keys(stage),
+        "moves": bool(bound(stage)) or any(
+            a.GetNumTimeSamples() > 0 for p in stage.Traverse() if p.IsA(UsdGeom.Xformable)
+            for a in p.GetAttributes() if a.GetName().startswith("xformOp")),
+        "gprims": [str(p.GetPath()) for p in stage.Traverse() if p.IsA(UsdGeom.Gprim)],
         "joint_names": [list(UsdSkel.Skeleton(s).GetJointNamesAttr().Get() or []) for s in skeletons],
     }
 
@@ -136,9 +183,11 @@ def answer(request):
         return {"errors": validate(request["validate"])}
     stage = open_stage(request)
     stage_facts = facts(stage)
+    if "stage" in request:
+        return {"stage": stage_facts}
     if "bake" in request:
         bake(stage, request["times"])
-    return {"prims": meshes(stage, request["times"], request["out"]), "stage": stage_facts}
+    return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}
 
 
 def main():

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use glam::{DQuat, DVec3};
 
+use super::key_times::KeyTimes;
 use super::load;
 use super::load::Budget;
 use super::meshes::{MeshChannel, Meshes};
@@ -28,6 +29,7 @@ pub fn read(
     let mut clips = Vec::new();
     for stack in &scene.anim_stacks {
         let baked = load::bake(scene, stack, file_size, path)?;
+        let times = KeyTimes::new(&baked, scene.settings.frames_per_second);
         let name = stack.element.name.to_string();
         let mut tracks = Vec::new();
         for node in &baked.nodes {
@@ -37,10 +39,14 @@ pub fn read(
             ) else {
                 continue;
             };
-            node_tracks(node, rest, index, &mut tracks, budget, &name)?;
+            node_tracks(node, rest, index, &times, &mut tracks, budget, &name)?;
         }
-        weight_tracks(&baked, nodes, meshes, &mut tracks, budget, &name)?;
-        clips.push(AssetClip { name, tracks });
+        weight_tracks(&baked, nodes, meshes, &times, &mut tracks, budget, &name)?;
+        clips.push(AssetClip {
+            name,
+            tracks,
+            ..AssetClip::default()
+        });
     }
     Ok(clips)
 }
@@ -50,6 +56,7 @@ fn node_tracks(
     baked: &ufbx::BakedNode,
     node: &ufbx::Node,
     index: usize,
+    times_of: &KeyTimes,
     tracks: &mut Vec<Track>,
     budget: &mut Budget,
     clip: &str,
@@ -57,7 +64,12 @@ fn node_tracks(
     let keys = baked.translation_keys.len() + baked.rotation_keys.len() + baked.scale_keys.len();
     budget.spend::<(f64, DQuat)>(keys, clip)?;
     let rest = trs(&node.local_transform);
-    let vectors = |keys: &[ufbx::BakedVec3]| rising(keys.iter().map(|k| (k.time, dvec3(k.value))));
+    let vectors = |keys: &[ufbx::BakedVec3]| {
+        rising(
+            keys.iter()
+                .map(|k| (times_of.of(k.time, k.flags), dvec3(k.value))),
+        )
+    };
     let near = |a: DVec3, b: DVec3| a.abs_diff_eq(b, 1e-9 * b.abs().max_element().max(1e-3));
     let mut push = |times: Vec<f64>, keys| {
         if !times.is_empty() {
@@ -78,7 +90,7 @@ fn node_tracks(
         push(times, make(values));
     }
     let keys = baked.rotation_keys.iter();
-    let (times, values) = rising(keys.map(|k| (k.time, rotation(k.value))));
+    let (times, values) = rising(keys.map(|k| (times_of.of(k.time, k.flags), rotation(k.value))));
     let still = |q: &DQuat| q.dot(rest.rotation).abs() > 1.0 - 1e-15;
     let (times, values) = shortened(times, values, still, |a, b| a == b);
     push(times, Keys::Rotation(values));
@@ -132,6 +144,7 @@ fn weight_tracks(
     baked: &ufbx::BakedAnim,
     nodes: &Nodes,
     meshes: &Meshes,
+    times_of: &KeyTimes,
     tracks: &mut Vec<Track>,
     budget: &mut Budget,
     clip: &str,
@@ -144,7 +157,7 @@ fn weight_tracks(
     }
     let mut of_mesh: Vec<Option<(Vec<f64>, Keys)>> = Vec::new();
     for channels in &meshes.channels {
-        of_mesh.push(weights(channels, &percents, budget, clip)?);
+        of_mesh.push(weights(channels, &percents, times_of, budget, clip)?);
     }
     for (index, node) in nodes.nodes.iter().enumerate() {
         let keys = node.mesh.and_then(|mesh| of_mesh.get(mesh)?.as_ref());
@@ -163,6 +176,7 @@ fn weight_tracks(
 fn weights(
     channels: &[MeshChannel],
     percents: &HashMap<u32, &[ufbx::BakedVec3]>,
+    times_of: &KeyTimes,
     budget: &mut Budget,
     clip: &str,
 ) -> Result<Option<(Vec<f64>, Keys)>, Invalid> {
@@ -171,7 +185,7 @@ fn weights(
         .iter()
         .filter_map(animated)
         .flatten()
-        .map(|k| k.time)
+        .map(|k| times_of.of(k.time, k.flags))
         .filter(|t| t.is_finite())
         .collect();
     times.sort_by(f64::total_cmp);

@@ -14,7 +14,7 @@ const LOWEST_RATE: f64 = 60.0;
 /// Samples between two keys; ufbx halves the rate beyond.
 const MOST_SEGMENTS: usize = 4096;
 /// Seconds that a step takes: below any frame, and far above what seconds round by.
-const STEP: f64 = 1e-6;
+pub const STEP: f64 = 1e-6;
 
 /// The scene of a file's bytes.
 pub fn scene(bytes: &[u8], path: &Path) -> Result<ufbx::SceneRoot> {

@@ -186,6 +186,7 @@ impl<'a> Reader<'a> {
             primitives,
             target_names: channels.iter().map(|c| c.name.clone()).collect(),
             weights: channels.iter().map(|c| c.weight as f32).collect(),
+            ..Mesh::default()
         });
         let of_clips = channels.iter().map(|c| MeshChannel {
             element_id: c.element_id,

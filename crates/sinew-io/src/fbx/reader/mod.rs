@@ -1,6 +1,7 @@
 //! A whole file, part by part.
 
 mod clips;
+mod key_times;
 mod load;
 mod materials;
 mod meshes;

@@ -91,6 +91,7 @@ impl<'a> MeshSkin<'a> {
             name: self.deformer.element.name.to_string(),
             joints: self.joints.clone(),
             inverse_bind: self.inverse_bind.clone(),
+            ..AssetSkin::default()
         };
         if let Some((node, node_from_mesh)) = rigid {
             skin.joints.push(node);

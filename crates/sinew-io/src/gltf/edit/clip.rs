@@ -8,11 +8,9 @@ use super::{GltfEdit, unexpected};
 use crate::error::Result;
 use crate::gltf::extensions::FindingSeverity;
 use crate::gltf::extensions::humanoid::{EXTENSION, validate};
+use crate::gltf::write::StoredCurve;
 use sinew::error::Invalid;
-use sinew_animate::asset::{
-    Asset, AssetClip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, LocalTransform,
-    TrackTarget,
-};
+use sinew_animate::asset::{Asset, AssetClip, HumanoidSkeleton, LocalTransform, TrackTarget};
 
 const FLOAT: u32 = 5126;
 
@@ -42,7 +40,7 @@ impl GltfEdit {
                     format!("expected tracks of nodes, found one of {:?}", track.target),
                 ));
             };
-            let plain = Plain::of(&track.curve).map_err(|found| {
+            let stored = StoredCurve::of(&track.curve).map_err(|found| {
                 let name = asset.nodes.get(node).map_or("", |n| &n.name);
                 unexpected(
                     &self.file,
@@ -61,16 +59,16 @@ impl GltfEdit {
                 accessors.push(accessor);
                 first + accessors.len() - 1
             };
-            let bits: Vec<u32> = plain.times.iter().map(|t| t.to_bits()).collect();
+            let bits: Vec<u32> = stored.times.iter().map(|t| t.to_bits()).collect();
             let input = *inputs
                 .entry(bits)
-                .or_insert_with(|| add("SCALAR", &plain.times, plain.times.len(), true));
-            let output = add(plain.kind, &plain.values, plain.count, false);
+                .or_insert_with(|| add("SCALAR", &stored.times, stored.times.len(), true));
+            let output = add(stored.kind, &stored.values, stored.count, false);
             samplers.push(json!({
-                "input": input, "output": output, "interpolation": plain.interpolation,
+                "input": input, "output": output, "interpolation": stored.interpolation,
             }));
             channels.push(json!({
-                "sampler": samplers.len() - 1, "target": { "node": node, "path": plain.path },
+                "sampler": samplers.len() - 1, "target": { "node": node, "path": stored.path },
             }));
             self.split_matrix(asset, node)?;
         }
@@ -103,83 +101,6 @@ impl GltfEdit {
             found.insert("scale".into(), json!(trs.scale.to_array()));
         }
         Ok(())
-    }
-}
-
-/// A curve as glTF stores it.
-struct Plain {
-    times: Vec<f32>,
-    path: &'static str,
-    kind: &'static str,
-    interpolation: &'static str,
-    values: Vec<f32>,
-    /// Elements of `kind`.
-    count: usize,
-}
-
-impl Plain {
-    /// Times that f32 does not tell apart are one, and the last key of them holds.
-    fn of(curve: &Curve) -> Result<Self, String> {
-        let per_key = match curve.interpolation {
-            CurveInterpolation::CubicSpline => 3,
-            _ => 1,
-        };
-        let times: Vec<f32> = curve.times.iter().map(|t| *t as f32).collect();
-        let keep: Vec<usize> = (0..times.len())
-            .filter(|i| times.get(i + 1).is_none_or(|next| *next > times[*i]))
-            .collect();
-        let (path, kind, width, values): (_, _, _, Vec<f64>) = match &curve.keys {
-            Keys::Translation(v) => (
-                "translation",
-                "VEC3",
-                3,
-                v.iter().flat_map(|v| v.to_array()).collect(),
-            ),
-            Keys::Scale(v) => (
-                "scale",
-                "VEC3",
-                3,
-                v.iter().flat_map(|v| v.to_array()).collect(),
-            ),
-            Keys::Rotation(v) => (
-                "rotation",
-                "VEC4",
-                4,
-                v.iter().flat_map(|q| q.to_array()).collect(),
-            ),
-            Keys::Weights { count, values } => ("weights", "SCALAR", *count, values.clone()),
-        };
-        let each = width * per_key;
-        let kept = keep
-            .iter()
-            .flat_map(|i| values.iter().skip(i * each).take(each));
-        let values: Vec<f32> = kept.map(|v| *v as f32).collect();
-        let times: Vec<f32> = keep.iter().map(|i| times[*i]).collect();
-        if let Some(bad) = times.iter().chain(&values).find(|v| !v.is_finite()) {
-            return Err(format!("a number beyond the range of f32 ({bad})"));
-        }
-        if let Some(early) = times.first().filter(|t| **t < 0.0) {
-            return Err(format!(
-                "a key at {early} seconds, before 0, where glTF starts"
-            ));
-        }
-        let elements = if kind == "SCALAR" {
-            values.len()
-        } else {
-            values.len() / width
-        };
-        Ok(Self {
-            times,
-            path,
-            kind,
-            interpolation: match curve.interpolation {
-                CurveInterpolation::Linear => "LINEAR",
-                CurveInterpolation::Step => "STEP",
-                CurveInterpolation::CubicSpline => "CUBICSPLINE",
-            },
-            values,
-            count: elements,
-        })
     }
 }
 

@@ -3,15 +3,19 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::{DQuat, DVec3, Vec3};
+use sinew_layer::Value;
+use sinew_layer::value::Dictionary;
 
 use super::ChosenClip;
 use super::animations::{SkelClip, Tolerance};
 use super::budget::tolerance;
+use super::extras;
 use super::joints::components;
 use super::layer::PrimId;
 use super::stage::Builder;
 use super::time::Rate;
 use crate::error::Result;
+use crate::usd::clips::MADE_FOR;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
 use sinew_animate::asset::{
@@ -22,6 +26,8 @@ use sinew_animate::asset::{
 #[derive(Debug, Default)]
 pub(super) struct CodedClip {
     pub name: String,
+    /// Of the first of its clips that has any.
+    pub extras: Option<serde_json::Value>,
     /// By node.
     pub translations: HashMap<usize, Curve>,
     pub rotations: HashMap<usize, Curve>,
@@ -46,6 +52,10 @@ impl CodedClip {
     ) -> Self {
         let mut out = Self {
             name: chosen.name.clone(),
+            extras: chosen
+                .sources
+                .iter()
+                .find_map(|i| asset.clips[*i].extras.clone()),
             ..Self::default()
         };
         let mut bones = 0;
@@ -242,7 +252,17 @@ impl Builder<'_> {
                     continue;
                 };
                 let path = self.layer.path(prim).as_str().to_owned();
-                written.push((self.clips[clip].name.clone(), path));
+                let name = self.clips[clip].name.clone();
+                // By these a reader of the layer finds the clip, and the Skeleton that it is for.
+                if !name.is_empty() && self.layer.name(prim) != name {
+                    let display = Value::string(name.as_str());
+                    self.layer.metadata(prim, "displayName", display);
+                }
+                if skeletons.len() > 1 {
+                    let target = self.layer.path(*skeleton).clone();
+                    self.layer.relationship(prim, MADE_FOR, vec![target])?;
+                }
+                written.push((name, path));
                 if self.bound == Some(clip) {
                     source = Some(prim);
                 }
@@ -259,7 +279,24 @@ impl Builder<'_> {
             }
             out.by_skeleton.push(written);
         }
+        self.author_clip_extras(&out)?;
         Ok(out)
+    }
+
+    /// Extras of clips that move no Skeleton, by name on the root prim.
+    fn author_clip_extras(&mut self, written: &WrittenClips) -> Result<()> {
+        let has_prim = |name: &str| written.by_skeleton.iter().flatten().any(|(n, _)| n == name);
+        let clips = self.clips.iter().filter(|c| !has_prim(&c.name));
+        let extras = clips.filter_map(|c| {
+            let extras = c.extras.as_ref()?;
+            Some((c.name.as_str().into(), extras::value(extras)))
+        });
+        let extras: Dictionary = extras.collect();
+        if extras.is_empty() {
+            return Ok(());
+        }
+        let extras = extras::dictionary(extras);
+        self.layer.source_data(self.root, "clipExtras", extras)
     }
 
     /// A Skeleton's side of a clip, or its rest; none where the clip does not move it.
@@ -295,11 +332,15 @@ impl Builder<'_> {
         let scope = match self.animations {
             Some(scope) => scope,
             None => {
-                let scope = layer.define(self.default_prim, &["Animations"], "Scope")?;
+                let scope = layer.define(self.root, &["Animations"], "Scope")?;
                 *self.animations.insert(scope)
             }
         };
         let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
+        layer.display_name(prim, &wanted);
+        if let Some(clip) = clip {
+            layer.extras(prim, self.clips[clip].extras.as_ref())?;
+        }
         if let Some(scales) = side.author(layer, prim, (&mut self.values, &mut self.warnings))? {
             let path = layer.path(prim).as_str().to_owned();
             out.float_scales.push((path, scales));

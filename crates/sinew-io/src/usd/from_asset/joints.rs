@@ -156,15 +156,17 @@ pub(super) struct Hierarchy {
 }
 
 impl Hierarchy {
+    /// What the scene with these roots shows; everything where it has none.
+    ///
     /// # Errors
     /// More levels than [`MAX_DEPTH`].
-    pub fn new(asset: &Asset, moved: HashSet<usize>) -> Result<Self> {
+    pub fn new(asset: &Asset, roots: &[usize], moved: HashSet<usize>) -> Result<Self> {
         let children = asset.children();
         let mut order = Vec::with_capacity(asset.nodes.len());
         let mut place = vec![0; asset.nodes.len()];
         let mut depths = vec![0; asset.nodes.len()];
         let mut is_live = vec![false; asset.nodes.len()];
-        let roots: HashSet<usize> = asset.roots.iter().copied().collect();
+        let roots: HashSet<usize> = roots.iter().copied().collect();
         let all = |i: &usize| asset.nodes[*i].parent.is_none();
         let mut open: Vec<(usize, usize, bool)> = (0..asset.nodes.len())
             .filter(all)

@@ -1,10 +1,14 @@
 //! A layer built prim by prim, in memory.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use sinew_layer::layer::field;
-use sinew_layer::value::{Specifier, TimeSamples, Variability};
+use sinew_layer::value::{Dictionary, Specifier, TimeSamples, Variability};
 use sinew_layer::{Layer, ListOp, Path, Spec, SpecKind, Token, Value};
 
 use super::budget::{Budget, is_finite, value_bytes};
+use super::extras;
 use super::names::Names;
 use super::sampling::Samples;
 use crate::error::Result;
@@ -21,7 +25,12 @@ struct Prim {
     path: Path,
     apis: Vec<Token>,
     names: Names,
+    /// Data of the source file.
+    source: Dictionary,
 }
+
+/// The dictionary of customData, and of customLayerData, that holds data of the source file.
+const SOURCE_DATA: &str = "gltf";
 
 /// The layer that is being built.
 pub(super) struct LayerBuilder {
@@ -62,6 +71,7 @@ impl LayerBuilder {
             path: Path::root(),
             apis: Vec::new(),
             names: Names::default(),
+            source: Dictionary::new(),
         };
         Self {
             layer: Layer::new(name),
@@ -103,6 +113,7 @@ impl LayerBuilder {
             path,
             apis: Vec::new(),
             names: Names::default(),
+            source: Dictionary::new(),
         });
         Ok(PrimId(self.prims.len() - 1))
     }
@@ -124,6 +135,37 @@ impl LayerBuilder {
         };
         let spec = self.layer.create(&self.prims[prim.0].path, kind);
         spec.fields.set(key, value);
+    }
+
+    /// Keeps a prim's name in the file, where the prim's own had to be another.
+    pub fn display_name(&mut self, prim: PrimId, name: &str) {
+        if !name.is_empty() && name != self.name(prim) {
+            self.metadata(prim, "displayName", extras::text(name));
+        }
+    }
+
+    /// Adds data of the source file to a prim's customData, or to the layer's customLayerData, below
+    /// `gltf`.
+    ///
+    /// # Errors
+    /// More of them than the budget allows.
+    pub fn source_data(&mut self, prim: PrimId, key: &str, value: Value) -> Result<()> {
+        self.tally.bytes = self.tally.bytes.saturating_add(extras::bytes(&value));
+        let path = self.path(prim).as_str().to_owned();
+        self.charge(&path)?;
+        self.prims[prim.0].source.insert(key.into(), value);
+        Ok(())
+    }
+
+    /// Adds the extras of what a prim stands for to its customData.
+    ///
+    /// # Errors
+    /// More of them than the budget allows.
+    pub fn extras(&mut self, prim: PrimId, extras: Option<&serde_json::Value>) -> Result<()> {
+        match extras {
+            Some(extras) => self.source_data(prim, "extras", extras::value(extras)),
+            None => Ok(()),
+        }
     }
 
     /// Applies an API schema, once.
@@ -200,6 +242,45 @@ impl LayerBuilder {
         Ok(())
     }
 
+    /// Adds a variant of a prim, in which some prims below it are bound to materials. Prims and
+    /// materials are given by their paths.
+    ///
+    /// # Errors
+    /// More of them than the budget allows.
+    pub fn variant(
+        &mut self,
+        prim: PrimId,
+        (set, name): (&str, &str),
+        binds: &[(&Path, &Path)],
+    ) -> Result<()> {
+        let root = self.path(prim).clone();
+        let variant = root.with_variant(set, name);
+        self.charge(variant.as_str())?;
+        self.layer.create(&variant, SpecKind::Variant);
+        for (mesh, material) in binds {
+            let Some(mesh) = mesh.replace_prefix(&root, &variant) else {
+                continue;
+            };
+            let binding = mesh.property("material:binding");
+            self.charge(binding.as_str())?;
+            let fields = &mut self.layer.create(&binding, SpecKind::Relationship).fields;
+            let uniform = Value::Variability(Variability::Uniform);
+            fields.set(field::VARIABILITY, uniform);
+            let targets = ListOp::explicit(vec![(*material).clone()]);
+            fields.set(field::TARGET_PATHS, Value::PathListOp(targets.into()));
+        }
+        Ok(())
+    }
+
+    /// Names the variant sets of a prim, and selects a variant of each.
+    pub fn select_variants(&mut self, prim: PrimId, selection: Arc<BTreeMap<Token, Token>>) {
+        let sets = ListOp::prepended(selection.keys().cloned().collect());
+        let names = Value::StringListOp(sets.into());
+        self.metadata(prim, field::VARIANT_SET_NAMES, names);
+        let selection = Value::VariantSelections(selection);
+        self.metadata(prim, field::VARIANT_SELECTION, selection);
+    }
+
     /// The whole layer.
     ///
     /// # Errors
@@ -207,6 +288,16 @@ impl LayerBuilder {
     pub fn finish(mut self) -> Result<Layer> {
         self.charge("/")?;
         for prim in self.prims {
+            if !prim.source.is_empty() {
+                let (kind, key) = match prim.path.is_root() {
+                    true => (SpecKind::Root, "customLayerData"),
+                    false => (SpecKind::Prim, "customData"),
+                };
+                let source = extras::dictionary(prim.source);
+                let data = Dictionary::from([(SOURCE_DATA.into(), source)]);
+                let fields = &mut self.layer.create(&prim.path, kind).fields;
+                fields.set(key, extras::dictionary(data));
+            }
             if !prim.apis.is_empty() {
                 let apis = ListOp::prepended(prim.apis);
                 self.layer

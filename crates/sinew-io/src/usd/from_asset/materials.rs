@@ -1,6 +1,6 @@
 //! Materials as UsdPreviewSurface networks, with their textures.
 
-use glam::{Mat3, Vec4};
+use glam::{Mat3, Vec3, Vec4};
 use sinew_layer::value::AssetPath;
 use sinew_layer::{Path, Value};
 
@@ -10,6 +10,12 @@ use super::meshes::uv_name;
 use crate::error::Result;
 use sinew::error::Warning;
 use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
+
+/// The index of refraction of glTF and of UsdPreviewSurface where none is given.
+const DEFAULT_IOR: f32 = 1.5;
+
+/// Difference of a colour's parts, relative to the largest, at which it counts as grey.
+const GREY: f32 = 1e-3;
 
 /// The network of one material while it is built.
 pub(super) struct Network<'a> {
@@ -34,6 +40,8 @@ pub(super) fn author_material(
 ) -> Result<(PrimId, Vec<(String, usize)>)> {
     let source = &asset.materials[index];
     let material = layer.define(scope, &[&source.name, "Material"], "Material")?;
+    layer.display_name(material, &source.name);
+    layer.extras(material, source.extras.as_ref())?;
     let surface = layer.define(material, &["Surface"], "Shader")?;
     author_id(layer, surface, "UsdPreviewSurface")?;
     let output = output_path(layer, surface, "surface");
@@ -53,6 +61,8 @@ pub(super) fn author_material(
     if !source.unlit {
         network.author_metal(source)?;
         network.author_details(source)?;
+        network.author_reflection(source)?;
+        network.author_coat(source)?;
     }
     let images = network.images;
     layer.attribute(surface, "outputs:surface", "token")?;
@@ -90,15 +100,25 @@ impl Network<'_> {
         Ok(())
     }
 
+    fn warn(&mut self, code: &'static str, message: impl Into<String>) {
+        let path = self.layer.path(self.material).as_str();
+        self.warnings.push(Warning::new(code, path, message));
+    }
+
     /// Base colour and opacity; without lighting the surface glows in its colour and reflects nothing.
     fn author_base(&mut self, source: &AssetMaterial) -> Result<()> {
         let (name, dark) = match source.unlit {
             true => ("emissiveColor", true),
             false => ("diffuseColor", false),
         };
+        let passing = self.passing(source);
+        let alpha = match source.alpha_mode {
+            AlphaMode::Opaque => source.base_color.w,
+            AlphaMode::Mask(_) | AlphaMode::Blend => source.base_color.w * (1.0 - passing),
+        };
         let sampling = Sampling {
             name: "BaseColor",
-            scale: source.base_color,
+            scale: source.base_color.truncate().extend(alpha),
             bias: Vec4::ZERO,
             color_space: "sRGB",
         };
@@ -115,10 +135,13 @@ impl Network<'_> {
             None => {
                 self.input(name, "color3f", color(source.base_color))?;
                 if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = Value::Float(source.base_color.w);
+                    let alpha = Value::Float(sampling.scale.w);
                     self.input("opacity", "float", alpha)?;
                 }
             }
+        }
+        if source.alpha_mode == AlphaMode::Opaque && passing > 0.0 {
+            self.author_passing(source, passing)?;
         }
         if let AlphaMode::Mask(threshold) = source.alpha_mode {
             let threshold = Value::Float(threshold);
@@ -130,6 +153,135 @@ impl Network<'_> {
             self.input("roughness", "float", Value::Float(1.0))?;
             // A refraction of 1 reflects nothing.
             self.input("ior", "float", Value::Float(1.0))?;
+        }
+        Ok(())
+    }
+
+    /// The share of light that a transmissive surface lets through, as far as opacity can say so.
+    fn passing(&mut self, source: &AssetMaterial) -> f32 {
+        // Metal lets nothing through.
+        let metallic = match source.metallic_roughness_texture {
+            Some(_) => 0.0,
+            None => source.metallic,
+        };
+        let passing = source.transmission * (1.0 - metallic);
+        if source.unlit || passing <= 0.0 {
+            return 0.0;
+        }
+        let is_textured = source.transmission_texture.is_some();
+        let message = match source.alpha_mode {
+            AlphaMode::Mask(_) => "its transmission is left out, since its alpha is a mask",
+            AlphaMode::Blend if is_textured => {
+                "its transmission is part of its opacity, without refraction and without the texture"
+            }
+            _ => "its transmission is part of its opacity, without refraction",
+        };
+        self.warn("material-transmission", message);
+        match source.alpha_mode {
+            AlphaMode::Mask(_) => 0.0,
+            _ => passing,
+        }
+    }
+
+    /// Opacity of an opaque material that lets light through.
+    fn author_passing(&mut self, source: &AssetMaterial, passing: f32) -> Result<()> {
+        let sampling = Sampling {
+            name: "Transmission",
+            scale: Vec4::splat(-passing),
+            bias: Vec4::ONE,
+            color_space: "raw",
+        };
+        let texture = source.transmission_texture.as_ref();
+        match self.texture(texture, &sampling, &["r"])? {
+            Some(texture) => {
+                let r = output_path(self.layer, texture, "r");
+                self.connect("opacity", "float", r)
+            }
+            None => self.input("opacity", "float", Value::Float(1.0 - passing)),
+        }
+    }
+
+    /// How much a dielectric reflects: the index of refraction, with the strength of reflections in
+    /// it. Only coloured reflections need the specular workflow, which has no metal.
+    fn author_reflection(&mut self, source: &AssetMaterial) -> Result<()> {
+        let tint = source.specular_color * source.specular;
+        let is_grey = tint.max_element() - tint.min_element() <= GREY * tint.max_element();
+        let is_metal = source.metallic > 0.0;
+        let has_texture = source.specular_color_texture.is_some();
+        if source.specular_texture.is_some() || (is_metal && (has_texture || !is_grey)) {
+            let message = "parts of its reflections are left out: UsdPreviewSurface has no texture \
+                           of their strength, and no colour of them beside metal";
+            self.warn("material-specular", message);
+        }
+        // The share of light that is reflected at normal incidence.
+        let root = (source.ior - 1.0) / (source.ior + 1.0);
+        let plain = root * root;
+        if !is_metal && (has_texture || !is_grey) {
+            let reflected = (tint * plain).min(Vec3::ONE);
+            let sampling = Sampling {
+                name: "Specular",
+                scale: reflected.extend(1.0),
+                bias: Vec4::ZERO,
+                color_space: "sRGB",
+            };
+            let texture = source.specular_color_texture.as_ref();
+            match self.texture(texture, &sampling, &["rgb"])? {
+                Some(texture) => {
+                    let rgb = output_path(self.layer, texture, "rgb");
+                    self.connect("specularColor", "color3f", rgb)?;
+                }
+                None => self.input("specularColor", "color3f", color(sampling.scale))?,
+            }
+            return self.input("useSpecularWorkflow", "int", Value::Int(1));
+        }
+        let strength = tint.element_sum() / 3.0;
+        if strength == 1.0 && source.ior == DEFAULT_IOR {
+            return Ok(());
+        }
+        let ior = match strength == 1.0 {
+            true => source.ior,
+            false => {
+                let root = (plain * strength).sqrt().min(0.99);
+                (1.0 + root) / (1.0 - root)
+            }
+        };
+        self.input("ior", "float", Value::Float(ior))
+    }
+
+    fn author_coat(&mut self, source: &AssetMaterial) -> Result<()> {
+        if source.clearcoat <= 0.0 {
+            return Ok(());
+        }
+        let roughness = source.clearcoat_roughness;
+        for (input, shader, channel, factor, texture) in [
+            (
+                "clearcoat",
+                "Clearcoat",
+                "r",
+                source.clearcoat,
+                &source.clearcoat_texture,
+            ),
+            (
+                "clearcoatRoughness",
+                "ClearcoatRoughness",
+                "g",
+                roughness,
+                &source.clearcoat_roughness_texture,
+            ),
+        ] {
+            let sampling = Sampling {
+                name: shader,
+                scale: Vec4::splat(factor),
+                bias: Vec4::ZERO,
+                color_space: "raw",
+            };
+            match self.texture(texture.as_ref(), &sampling, &[channel])? {
+                Some(texture) => {
+                    let channel = output_path(self.layer, texture, channel);
+                    self.connect(input, "float", channel)?;
+                }
+                None => self.input(input, "float", Value::Float(factor))?,
+            }
         }
         Ok(())
     }
@@ -168,10 +320,8 @@ impl Network<'_> {
         };
         // A scale would go into the texture's, where UsdValidation takes nothing but these.
         if source.normal_texture.is_some() && source.normal_scale != 1.0 {
-            let path = self.layer.path(self.material).as_str();
             let message = format!("its normals' scale of {} is left out", source.normal_scale);
-            self.warnings
-                .push(Warning::new("normal-scale", path, message));
+            self.warn("normal-scale", message);
         }
         if let Some(texture) = self.texture(source.normal_texture.as_ref(), &normal, &["rgb"])? {
             let rgb = output_path(self.layer, texture, "rgb");

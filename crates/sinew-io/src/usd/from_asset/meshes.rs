@@ -31,8 +31,7 @@ pub(super) fn author_mesh(
     asset: &Asset,
     (at, index): (&MeshUse, usize),
     bound: Option<&Bound<'_>>,
-    material: Option<&Path>,
-) -> Result<()> {
+) -> Result<PrimId> {
     let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
     let primitive = &mesh.primitives[index];
     let most = primitive.points.len().max(primitive.faces.indices.len());
@@ -52,6 +51,8 @@ pub(super) fn author_mesh(
         _ => [node.name.as_str(), mesh.name.as_str()],
     };
     let prim = layer.define(parent, &[names[0], names[1], "Mesh"], "Mesh")?;
+    let named = names.into_iter().find(|name| !name.is_empty());
+    layer.display_name(prim, named.unwrap_or_default());
     author_faces(layer, prim, primitive)?;
     author_primvars(layer, prim, primitive)?;
     let material_is_double_sided = primitive
@@ -63,10 +64,6 @@ pub(super) fn author_mesh(
     layer.uniform(prim, "orientation", "token", orientation)?;
     let none = Value::token("none");
     layer.uniform(prim, "subdivisionScheme", "token", none)?;
-    if let Some(material) = material {
-        layer.apply(prim, "MaterialBindingAPI");
-        layer.relationship(prim, "material:binding", vec![material.clone()])?;
-    }
     if let Some(bound) = bound {
         match at.place {
             Place::Skinned { skin, geom_bind } => {
@@ -87,6 +84,14 @@ pub(super) fn author_mesh(
             layer.relationship(prim, "skel:skeleton", vec![bound.path.clone()])?;
         }
     }
+    Ok(prim)
+}
+
+/// Hides a prim and all below it.
+pub(super) fn author_invisible(layer: &mut LayerBuilder, prim: PrimId) -> Result<()> {
+    layer
+        .attribute(prim, "visibility", "token")?
+        .value(Value::token("invisible"));
     Ok(())
 }
 

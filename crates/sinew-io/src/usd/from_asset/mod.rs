@@ -3,24 +3,29 @@
 //! The default prim is a SkelRoot over everything, where there is a Skeleton, and an Xform else: a skinned mesh and what it
 //! stands on share it whatever tree they come from, and SkelRoots never nest. Below it stand the nodes that are no
 //! joints, as Xforms; each Skeleton hangs below the lowest of them above its joints, with the meshes that it skins
-//! beside it, which so have its space for their own.
+//! beside it, which so have its space for their own. Further scenes are root prims of their own, which are inactive.
 
 mod animations;
 mod binds;
 mod budget;
+mod cameras;
 mod channels;
 mod clips;
 pub(crate) mod convert;
+mod extras;
+mod instances;
 mod joints;
 mod layer;
 mod materials;
 mod meshes;
 mod names;
+mod nodes;
 mod placement;
 mod sampling;
 mod skeletons;
 mod stage;
 mod time;
+mod variants;
 
 use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;
@@ -30,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::Asset;
+use sinew_animate::asset::{Asset, FoundName};
 
 /// What an asset became.
 pub(crate) struct Converted {
@@ -74,20 +79,39 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
         ClipChoice::First => Ok(all.take(1).collect()),
         ClipChoice::All => Ok(all.collect()),
         ClipChoice::Named(name) => {
-            let find = |name: &str| asset.clips.iter().position(|c| c.name == name);
-            let sources: Option<Vec<usize>> = match find(name) {
-                Some(whole) => Some(vec![whole]),
-                None => name.split('+').map(find).collect(),
+            let sources = match find_asset_clip(asset, name) {
+                Err(Error::NoSuchClip { .. }) if name.contains('+') => {
+                    let parts = name.split('+').map(|part| find_asset_clip(asset, part));
+                    parts.collect::<Result<Vec<usize>>>()?
+                }
+                whole => vec![whole?],
             };
-            let Some(sources) = sources else {
-                return Err(Error::NoSuchClip {
-                    file: asset.file.clone(),
-                    asked: name.clone(),
-                    known: asset.clips.iter().map(|c| c.name.clone()).collect(),
-                });
-            };
-            let name = name.clone();
+            let names = sources.iter().map(|s| asset.clips[*s].name.as_str());
+            let name = names.collect::<Vec<_>>().join("+");
             Ok(vec![ChosenClip { name, sources }])
         }
+    }
+}
+
+/// Finds the clip of an asset that a text names, as [`ClipChoice::Named`] does, and gives its index.
+///
+/// # Errors
+/// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
+pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<usize> {
+    let file = || asset.file.clone();
+    let name = |clip: usize| asset.clips[clip].name.clone();
+    let asked = asked.to_owned();
+    match asset.find_clip(&asked) {
+        FoundName::One(clip) => Ok(clip),
+        FoundName::Several(clips) => Err(Error::AmbiguousClip {
+            file: file(),
+            asked,
+            candidates: clips.into_iter().map(name).collect(),
+        }),
+        FoundName::None => Err(Error::NoSuchClip {
+            file: file(),
+            asked,
+            known: (0..asset.clips.len()).map(name).collect(),
+        }),
     }
 }

@@ -103,12 +103,24 @@ pub(super) fn place(
             add(with, Some(skeleton), place);
         }
         match carried(asset, plans, &homes, node) {
-            Some((skeleton, place)) => add(without, Some(skeleton), place),
+            Some((skeleton, joint, geom_bind)) => {
+                let place = |geom_bind| Place::Carried { joint, geom_bind };
+                for instance in &source.instances {
+                    let geom_bind = geom_bind * instance.matrix();
+                    add(without.clone(), Some(skeleton), place(geom_bind));
+                }
+                if source.instances.is_empty() {
+                    add(without, Some(skeleton), place(geom_bind));
+                }
+            }
             None => add(without, None, Place::Free),
         }
     }
     for at in &mut uses {
-        if at.skeleton.is_none() && !asset.meshes[at.mesh].target_names.is_empty() {
+        // Instances share one shape.
+        let is_instanced = !asset.nodes[at.node].instances.is_empty();
+        let has_targets = !asset.meshes[at.mesh].target_names.is_empty();
+        if at.skeleton.is_none() && has_targets && !is_instanced {
             if plans.is_empty() {
                 plans.push(still());
             }
@@ -118,18 +130,18 @@ pub(super) fn place(
     uses
 }
 
-/// The joint at or above a node.
+/// The Skeleton and joint at or above a node, and the geomBindTransform of a mesh of the node.
 fn carried(
     asset: &Asset,
     plans: &[SkeletonPlan],
     homes: &Homes,
     node: usize,
-) -> Option<(usize, Place)> {
+) -> Option<(usize, usize, DMat4)> {
     let mut joint_from_node = DMat4::IDENTITY;
     for at in asset.chain(node) {
         if let Some((skeleton, joint)) = homes.joints.get(&at).copied() {
             let geom_bind = plans[skeleton].joints[joint].bind * joint_from_node;
-            return Some((skeleton, Place::Carried { joint, geom_bind }));
+            return Some((skeleton, joint, geom_bind));
         }
         joint_from_node = asset.nodes[at].local.matrix() * joint_from_node;
     }
@@ -157,10 +169,10 @@ fn still() -> SkeletonPlan {
 }
 
 /// Radians that an animated rotation may be off between samples.
-const ANGLE: f64 = 1e-4;
+pub(super) const ANGLE: f64 = 1e-4;
 
 /// Of the scene's size, how far a translation may be off between samples.
-const WAY: f64 = 1e-4;
+pub(super) const WAY: f64 = 1e-4;
 
 /// Authors a node's transform as the prim's xformOps, with the bound clip's curves.
 pub(super) fn author_transform(
@@ -227,7 +239,11 @@ pub(super) fn author_transform(
     author_order(layer, prim, order)
 }
 
-fn author_order(layer: &mut LayerBuilder, prim: PrimId, order: Vec<Token>) -> Result<()> {
+pub(super) fn author_order(
+    layer: &mut LayerBuilder,
+    prim: PrimId,
+    order: Vec<Token>,
+) -> Result<()> {
     if !order.is_empty() {
         layer.uniform(
             prim,
@@ -239,10 +255,10 @@ fn author_order(layer: &mut LayerBuilder, prim: PrimId, order: Vec<Token>) -> Re
     Ok(())
 }
 
-fn vec3d(v: DVec3) -> Value {
+pub(super) fn vec3d(v: DVec3) -> Value {
     Value::Vec3d(v.to_array())
 }
 
-fn quatd(q: DQuat) -> Value {
+pub(super) fn quatd(q: DQuat) -> Value {
     Value::Quatd(Box::new(Quat(q.to_array())))
 }

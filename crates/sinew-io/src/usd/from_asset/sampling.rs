@@ -141,7 +141,7 @@ fn strays(curve: &Curve, a: f64, b: f64) -> f64 {
 }
 
 /// Radians between two rotations; unlike an arc cosine it is exact where they are close.
-fn angle(a: DQuat, b: DQuat) -> f64 {
+pub(super) fn angle(a: DQuat, b: DQuat) -> f64 {
     let b = if a.dot(b) < 0.0 { -b } else { b };
     4.0 * (0.5 * (a - b).length()).min(1.0).asin()
 }

@@ -41,7 +41,10 @@ pub(super) fn plan(
     hierarchy: &Hierarchy,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<SkeletonPlan>> {
-    let with_joints = |i: &usize| !asset.skins[*i].joints.is_empty();
+    let with_joints = |i: &usize| {
+        let joints = &asset.skins[*i].joints;
+        joints.iter().any(|n| hierarchy.is_live[*n])
+    };
     let skins: Vec<usize> = (0..asset.skins.len()).filter(with_joints).collect();
     let mut groups: Vec<Group> = skins
         .iter()
@@ -58,7 +61,8 @@ pub(super) fn plan(
         members: h.bones.values().copied().collect(),
         skins: Vec::new(),
     });
-    groups.extend(humanoids.filter(|g| !g.members.is_empty()));
+    let is_live = |g: &Group| g.members.iter().any(|n| hierarchy.is_live[*n]);
+    groups.extend(humanoids.filter(is_live));
     let mut trees = merged(asset, hierarchy, groups);
     adopt_moved(asset, hierarchy, &mut trees);
     let used = UsedJoints::new(asset, hierarchy);
@@ -91,6 +95,7 @@ pub(super) fn plan(
 }
 
 /// Without skins: trees without meshes that a clip or a humanoid map makes a skeleton of, or that are all there is.
+/// Cameras and lights are on no skeleton, so that the trees beside them count for themselves.
 fn bare_trees(asset: &Asset, hierarchy: &Hierarchy) -> Vec<Group> {
     let bones: HashSet<usize> = asset
         .humanoids
@@ -100,17 +105,29 @@ fn bare_trees(asset: &Asset, hierarchy: &Hierarchy) -> Vec<Group> {
     let is_bone = |n: &usize| hierarchy.moved.contains(n) || bones.contains(n);
     let any_mesh = asset.nodes.iter().any(|n| n.mesh.is_some());
     let mut groups = Vec::new();
-    let roots = (0..asset.nodes.len()).filter(|i| asset.nodes[*i].parent.is_none());
-    for root in roots {
+    let is_root = |i: &usize| asset.nodes[*i].parent.is_none() && hierarchy.is_live[*i];
+    let mut roots: Vec<usize> = (0..asset.nodes.len()).filter(is_root).rev().collect();
+    while let Some(root) = roots.pop() {
         let mut tree = vec![root];
         let mut next = 0;
         while next < tree.len() {
             tree.extend(&hierarchy.children[tree[next]]);
             next += 1;
         }
+        if tree.iter().any(|n| asset.nodes[*n].mesh.is_some()) {
+            continue;
+        }
+        let is_seen_from = |n: &usize| {
+            let node = &asset.nodes[*n];
+            node.camera.is_some() || node.light.is_some()
+        };
+        if tree.iter().any(is_seen_from) {
+            roots.extend(hierarchy.children[root].iter().rev());
+            continue;
+        }
         let has_bones = tree.iter().any(is_bone);
         let all_there_is = !any_mesh && tree.len() > 1;
-        if tree.iter().any(|n| asset.nodes[*n].mesh.is_some()) || !(has_bones || all_there_is) {
+        if !(has_bones || all_there_is) {
             continue;
         }
         // Lone nodes at the top that nothing moves, such as an armature, stay above the skeleton: their transforms

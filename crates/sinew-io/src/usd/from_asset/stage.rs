@@ -2,26 +2,34 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::DMat4;
+use glam::{DMat4, Vec3};
+use sinew_layer::layer::field;
+use sinew_layer::value::Dictionary;
 use sinew_layer::{Path, Token, Value};
 
 use super::binds::rescale;
 use super::budget::{Budget, size_of_everything};
+use super::cameras::{author_camera, author_light};
 use super::channels::{Channels, ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::convert;
-use super::joints::Hierarchy;
+use super::extras;
+use super::extras::{author_info, author_scene};
+use super::instances::author_instancer;
+use super::joints::{Hierarchy, Joint};
 use super::layer::{LayerBuilder, PrimId, ROOT};
-use super::materials::author_material;
-use super::meshes::{Bound, author_mesh};
+use super::meshes::{Bound, author_invisible, author_mesh};
+use super::nodes::{Follower, ShownNode, Xforms, shown_nodes};
 use super::placement::{Homes, MeshUse, Place, author_transform, place};
 use super::skeletons::SkeletonPlan;
 use super::time::Rate;
+use super::variants::Materials;
 use super::{ChosenClip, Converted, ConvertedHumanoid, ConvertedSkeleton, skeletons};
 use crate::error::Result;
 use crate::usd::read::values::matrices;
 use sinew::error::{Invalid, Warning};
-use sinew_animate::asset::{Asset, Axis};
+use sinew::sampled::Sampled;
+use sinew_animate::asset::{Asset, AssetScene, Axis};
 
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
@@ -29,7 +37,7 @@ const MAX_REPEATED: usize = 1 << 30;
 /// Everything that goes into the layer, and the layer.
 pub(super) struct Builder<'a> {
     pub asset: &'a Asset,
-    pub clips: Vec<CodedClip>,
+    pub clips: &'a [CodedClip],
     /// The bound one.
     pub bound: Option<usize>,
     pub hierarchy: Hierarchy,
@@ -40,10 +48,20 @@ pub(super) struct Builder<'a> {
     /// Values of the clips written so far.
     pub values: usize,
     pub layer: LayerBuilder,
-    pub default_prim: PrimId,
+    /// The prim above everything of the scene.
+    pub root: PrimId,
     /// The scope of SkelAnimations, once there are any.
     pub animations: Option<PrimId>,
     pub warnings: Vec<Warning>,
+}
+
+/// What a scene became.
+struct ConvertedScene {
+    images: Vec<(String, usize)>,
+    float_scales: Vec<(String, Sampled<Vec<Vec3>>)>,
+    skeletons: Vec<ConvertedSkeleton>,
+    humanoids: Vec<ConvertedHumanoid>,
+    warnings: Vec<Warning>,
 }
 
 pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> {
@@ -59,50 +77,121 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         .iter()
         .map(|c| CodedClip::new(asset, c, &by_name, &rate, &mut warnings))
         .collect();
-    let bound = (!clips.is_empty()).then_some(0);
-    let hierarchy = Hierarchy::new(asset, moved_nodes(asset))?;
-    let binds = ExpressionBinds::new(asset);
-    check_repeats(asset, &hierarchy, &binds)?;
-    let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
-    let uses = place(asset, &hierarchy, &mut plans);
-    for plan in &mut plans {
-        rescale(asset, plan, &clips);
-    }
-    let channels = channels(asset, &uses, plans.len(), &expressions);
-
     let mut layer = LayerBuilder::new(convert::ROOT, Budget::of(asset));
+    let shown = asset.default_scene.and_then(|s| asset.scenes.get(s));
     let stem = asset.file.file_stem().unwrap_or_default().to_string_lossy();
-    let root_type = if plans.is_empty() {
-        "Xform"
-    } else {
-        "SkelRoot"
-    };
-    let default_prim = layer.define(ROOT, &[&stem, "Asset"], root_type)?;
-    layer.metadata(default_prim, "kind", Value::token("component"));
-    let range = bound.and_then(|b| clips[b].range);
-    author_layer_metadata(&mut layer, asset, default_prim, &rate, range);
-    Builder {
+    let scene = Scene {
         asset,
-        clips,
-        bound,
-        hierarchy,
-        plans,
-        uses,
-        channels,
-        expressions: binds,
-        values: 0,
-        layer,
-        default_prim,
-        animations: None,
-        warnings,
+        clips: &clips,
+        expressions: &expressions,
+    };
+    let (layer_back, root, mut converted) =
+        scene.author(layer, &asset.roots, &[&stem, "Asset"], shown)?;
+    layer = layer_back;
+    layer.metadata(root, "kind", Value::token("component"));
+    let range = clips.first().and_then(|c| c.range);
+    author_layer_metadata(&mut layer, asset, root, &rate, range);
+    author_info(&mut layer, asset)?;
+    warnings.append(&mut converted.warnings);
+
+    let mut further = Vec::new();
+    for (i, other) in asset.scenes.iter().enumerate() {
+        if Some(i) == asset.default_scene || other.roots.is_empty() {
+            continue;
+        }
+        let unnamed = format!("Scene{i}");
+        let wanted = [other.name.as_str(), &unnamed];
+        let (layer_back, root, mut scene) =
+            scene.author(layer, &other.roots, &wanted, Some(other))?;
+        layer = layer_back;
+        layer.metadata(root, field::ACTIVE, Value::Bool(false));
+        layer.display_name(root, &other.name);
+        further.push(layer.path(root).as_str().to_owned());
+        converted.images.append(&mut scene.images);
+        converted.float_scales.append(&mut scene.float_scales);
+        // The shown scene has most of them too.
+        let is_new = |w: &Warning| warnings.iter().all(|known: &Warning| known.code != w.code);
+        let new: Vec<Warning> = scene.warnings.into_iter().filter(is_new).collect();
+        warnings.extend(new);
     }
-    .build()
+    if let Some(first) = further.first() {
+        let message = match further.len() {
+            1 => "a further scene is an inactive root prim".to_owned(),
+            n => format!("{n} further scenes are inactive root prims, this one first"),
+        };
+        warnings.push(Warning::new("scenes-inactive", first, message));
+    }
+    converted.images.sort();
+    converted.images.dedup();
+    Ok(Converted {
+        humanoids: converted.humanoids,
+        skeletons: converted.skeletons,
+        images: converted.images,
+        float_scales: converted.float_scales,
+        layer: layer.finish()?,
+        warnings,
+    })
+}
+
+/// What all scenes share.
+struct Scene<'a> {
+    asset: &'a Asset,
+    clips: &'a [CodedClip],
+    /// Names of expressions.
+    expressions: &'a [String],
+}
+
+impl Scene<'_> {
+    /// Authors what stands below `roots` as a root prim.
+    fn author(
+        &self,
+        mut layer: LayerBuilder,
+        roots: &[usize],
+        wanted: &[&str],
+        scene: Option<&AssetScene>,
+    ) -> Result<(LayerBuilder, PrimId, ConvertedScene)> {
+        let asset = self.asset;
+        let mut warnings = Vec::new();
+        let hierarchy = Hierarchy::new(asset, roots, moved_nodes(asset))?;
+        let binds = ExpressionBinds::new(asset);
+        check_repeats(asset, &hierarchy, &binds)?;
+        let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
+        let uses = place(asset, &hierarchy, &mut plans);
+        for plan in &mut plans {
+            rescale(asset, plan, self.clips);
+        }
+        let channels = channels(asset, &uses, plans.len(), self.expressions);
+        let root_type = if plans.is_empty() {
+            "Xform"
+        } else {
+            "SkelRoot"
+        };
+        let root = layer.define(ROOT, wanted, root_type)?;
+        author_scene(&mut layer, root, scene)?;
+        let mut builder = Builder {
+            asset,
+            clips: self.clips,
+            bound: (!self.clips.is_empty()).then_some(0),
+            hierarchy,
+            plans,
+            uses,
+            channels,
+            expressions: binds,
+            values: 0,
+            layer,
+            root,
+            animations: None,
+            warnings,
+        };
+        let converted = builder.build()?;
+        Ok((builder.layer, root, converted))
+    }
 }
 
 fn author_layer_metadata(
     layer: &mut LayerBuilder,
     asset: &Asset,
-    default_prim: PrimId,
+    root: PrimId,
     rate: &Rate,
     range: Option<(f64, f64)>,
 ) {
@@ -111,7 +200,7 @@ fn author_layer_metadata(
         Axis::Z => "Z",
     };
     layer.metadata(ROOT, "upAxis", Value::token(up));
-    let name = Value::token(layer.name(default_prim).to_owned());
+    let name = Value::token(layer.name(root).to_owned());
     layer.metadata(ROOT, "defaultPrim", name);
     let per_second = Some(rate.per_second);
     for (key, value) in [
@@ -164,10 +253,10 @@ fn check_repeats(
 }
 
 impl Builder<'_> {
-    fn build(mut self) -> Result<Converted> {
+    fn build(&mut self) -> Result<ConvertedScene> {
         let xforms = self.author_xforms()?;
-        let skeletons = self.author_skeletons(&xforms)?;
-        let images = self.author_meshes(&xforms, &skeletons)?;
+        let skeletons = self.author_skeletons(&xforms.prims)?;
+        let images = self.author_meshes(&xforms.prims, &skeletons)?;
         let clips = self.author_animations(&skeletons)?;
         let converted = |(i, plan): (usize, &SkeletonPlan)| ConvertedSkeleton {
             path: self.layer.path(skeletons[i]).as_str().to_owned(),
@@ -184,52 +273,105 @@ impl Builder<'_> {
                 bones: bones.collect(),
             }
         });
-        Ok(Converted {
+        Ok(ConvertedScene {
             humanoids: humanoids.collect(),
             skeletons,
             images,
             float_scales: clips.float_scales,
-            layer: self.layer.finish()?,
-            warnings: self.warnings,
+            warnings: std::mem::take(&mut self.warnings),
         })
     }
 
-    /// Nodes above skeletons and free meshes, and the meshes' own.
-    fn author_xforms(&mut self) -> Result<HashMap<usize, PrimId>> {
-        let free = self.uses.iter().filter(|u| matches!(u.place, Place::Free));
-        let wanted = free
-            .map(|u| u.node)
-            .chain(self.plans.iter().filter_map(|p| p.above));
-        let mut needed = HashSet::new();
-        for node in wanted {
-            for node in self.asset.chain(node) {
-                if !needed.insert(node) {
-                    break;
-                }
-            }
-        }
+    /// Nodes that are no joints, with their cameras and lights.
+    fn author_xforms(&mut self) -> Result<Xforms> {
+        let shown = shown_nodes(self.asset, &self.hierarchy, &self.plans, &self.uses);
         let size = size_of_everything(self.asset, &self.uses, &self.plans);
-        let mut prims = HashMap::with_capacity(needed.len());
-        for node in self
-            .hierarchy
-            .order
-            .iter()
-            .copied()
-            .filter(|n| needed.contains(n))
-        {
-            let source = &self.asset.nodes[node];
-            let above = source.parent.and_then(|p| prims.get(&p).copied());
+        let mut xforms = Xforms::default();
+        for ShownNode { node, follows } in &shown {
+            let source = &self.asset.nodes[*node];
             let unnamed = format!("node{node}");
-            let above = above.unwrap_or(self.default_prim);
-            let prim = self
-                .layer
-                .define(above, &[&source.name, &unnamed], "Xform")?;
+            let wanted = [source.name.as_str(), &unnamed];
             let clip = self.bound.map(|b| &self.clips[b]);
-            author_transform(&mut self.layer, prim, (node, source), clip, size)?;
-            prims.insert(node, prim);
+            let prim = match follows {
+                None => {
+                    let above = source.parent.and_then(|p| xforms.prims.get(&p).copied());
+                    let above = above.unwrap_or(self.root);
+                    let prim = self.layer.define(above, &wanted, "Xform")?;
+                    author_transform(&mut self.layer, prim, (*node, source), clip, size)?;
+                    prim
+                }
+                Some((skeleton, joint)) => {
+                    let above = self.plans[*skeleton].above;
+                    let scope = self.sockets(&mut xforms, above)?;
+                    let prim = self.layer.define(scope, &wanted, "Xform")?;
+                    let follower = Follower {
+                        asset: self.asset,
+                        node: *node,
+                        above,
+                        clip,
+                        size,
+                    };
+                    follower.author(&mut self.layer, prim)?;
+                    let token = &self.plans[*skeleton].joints[*joint].token;
+                    self.layer
+                        .source_data(prim, "followsJoint", Value::string(token.as_str()))?;
+                    prim
+                }
+            };
+            self.layer.display_name(prim, &source.name);
+            self.layer.extras(prim, source.extras.as_ref())?;
+            let is_hidden = match follows {
+                None => source.hidden,
+                Some(_) => self.asset.chain(*node).any(|n| self.asset.nodes[n].hidden),
+            };
+            if is_hidden {
+                author_invisible(&mut self.layer, prim)?;
+            }
+            let (layer, warnings) = (&mut self.layer, &mut self.warnings);
+            if let Some(camera) = source.camera {
+                author_camera(layer, prim, self.asset, camera, warnings)?;
+            }
+            if let Some(light) = source.light {
+                author_light(layer, prim, self.asset, light, warnings)?;
+            }
+            xforms.prims.insert(*node, prim);
         }
-        self.warn_of_lost_tracks(&prims);
-        Ok(prims)
+        self.warn_of_sockets(&shown);
+        self.warn_of_lost_tracks(&xforms.prims);
+        Ok(xforms)
+    }
+
+    /// The scope of nodes that follow the joints of a Skeleton below `above`.
+    fn sockets(&mut self, xforms: &mut Xforms, above: Option<usize>) -> Result<PrimId> {
+        if let Some(scope) = xforms.sockets.get(&above) {
+            return Ok(*scope);
+        }
+        let parent = above.and_then(|n| xforms.prims.get(&n).copied());
+        let scope = self
+            .layer
+            .define(parent.unwrap_or(self.root), &["Sockets"], "Scope")?;
+        xforms.sockets.insert(above, scope);
+        Ok(scope)
+    }
+
+    /// Nodes below joints stand beside the Skeleton, and follow one clip.
+    fn warn_of_sockets(&mut self, shown: &[ShownNode]) {
+        let mut followers = shown.iter().filter(|s| s.follows.is_some());
+        let count = followers.clone().count();
+        let Some(first) = followers.next() else {
+            return;
+        };
+        let motion = match self.bound {
+            Some(clip) => format!("move with the clip '{}' alone", self.clips[clip].name),
+            None => "stay where the rest pose has them".to_owned(),
+        };
+        let name = &self.asset.nodes[first.node].name;
+        let message = format!(
+            "nodes below joints ({count}, {name} first) are Xforms beside the Skeleton, which {motion}"
+        );
+        let at = format!("nodes[{}]", first.node);
+        self.warnings
+            .push(Warning::new("sockets-beside-skeleton", at, message));
     }
 
     /// Clips that are not bound move only joints; nodes that became nothing are moved by none.
@@ -244,13 +386,16 @@ impl Builder<'_> {
                 .map(|(n, _)| *n)
                 .collect();
             let is_bound = self.bound == Some(i);
-            let kept = |n: &usize| is_joint(n) || (is_bound && xforms.contains_key(n));
+            // Nodes of another scene are none of this one's.
+            let is_elsewhere = |n: &usize| !self.hierarchy.is_live[*n];
+            let kept =
+                |n: &usize| is_joint(n) || is_elsewhere(n) || (is_bound && xforms.contains_key(n));
             let mut lost: Vec<usize> = moved.iter().copied().filter(|n| !kept(n)).collect();
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
             let why = match xforms.contains_key(first) {
                 true => "only the bound clip moves nodes that are no joints",
-                false => "they are no joints and carry nothing",
+                false => "they are no joints, and no prim stands for them",
             };
             let name = &self.asset.nodes[*first].name;
             self.warnings.push(Warning::new(
@@ -268,7 +413,7 @@ impl Builder<'_> {
         let mut prims = Vec::with_capacity(self.plans.len());
         for plan in &self.plans {
             let above = plan.above.and_then(|n| xforms.get(&n).copied());
-            let above = above.unwrap_or(self.default_prim);
+            let above = above.unwrap_or(self.root);
             let layer = &mut self.layer;
             let prim = layer.define(above, &["Skeleton"], "Skeleton")?;
             layer.apply(prim, "SkelBindingAPI");
@@ -285,6 +430,7 @@ impl Builder<'_> {
             layer.uniform(prim, "bindTransforms", "matrix4d[]", binds)?;
             let rests = transforms(|j| j.rest);
             layer.uniform(prim, "restTransforms", "matrix4d[]", rests)?;
+            author_joint_extras(layer, prim, self.asset, plan)?;
             prims.push(prim);
         }
         Ok(prims)
@@ -295,9 +441,8 @@ impl Builder<'_> {
         xforms: &HashMap<usize, PrimId>,
         skeletons: &[PrimId],
     ) -> Result<Vec<(String, usize)>> {
-        let mut scope = None;
-        let mut materials: HashMap<usize, Path> = HashMap::new();
-        let mut images = Vec::new();
+        let mut prototypes: HashMap<usize, PrimId> = HashMap::new();
+        let mut materials = Materials::new(self.asset, self.root);
         for at in &self.uses {
             for index in &at.primitives {
                 let primitive = &self.asset.meshes[at.mesh].primitives[*index];
@@ -309,27 +454,21 @@ impl Builder<'_> {
                     continue;
                 }
                 let layer = &mut self.layer;
-                if let Some(material) = primitive.material
-                    && !materials.contains_key(&material)
-                {
-                    let scope = match scope {
-                        Some(scope) => scope,
-                        None => *scope.insert(layer.define(
-                            self.default_prim,
-                            &["Materials"],
-                            "Scope",
-                        )?),
-                    };
-                    let (prim, named) =
-                        author_material(layer, scope, self.asset, material, &mut self.warnings)?;
-                    materials.insert(material, layer.path(prim).clone());
-                    images.extend(named);
-                }
                 let parent = match at.place {
                     Place::Free => Some(at.node),
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
                 };
-                let parent = parent.and_then(|n| xforms.get(&n).copied());
+                let mut parent = parent.and_then(|n| xforms.get(&n).copied());
+                let is_instanced = !self.asset.nodes[at.node].instances.is_empty();
+                if let (Place::Free, true, Some(above)) = (at.place, is_instanced, parent) {
+                    parent = Some(match prototypes.get(&at.node) {
+                        Some(prototype) => *prototype,
+                        None => {
+                            let prototype = author_instancer(layer, above, self.asset, at.node)?;
+                            *prototypes.entry(at.node).or_insert(prototype)
+                        }
+                    });
+                }
                 let paths: Option<Path> = at.skeleton.map(|s| layer.path(skeletons[s]).clone());
                 let bound = at.skeleton.zip(paths.as_ref()).map(|(s, path)| Bound {
                     plan: &self.plans[s],
@@ -337,20 +476,72 @@ impl Builder<'_> {
                     channels: &self.channels[s],
                     expressions: &self.expressions,
                 });
-                let material = primitive.material.and_then(|m| materials.get(&m));
-                let parent = parent.unwrap_or(self.default_prim);
-                author_mesh(
-                    layer,
-                    parent,
-                    self.asset,
-                    (at, *index),
-                    bound.as_ref(),
-                    material,
-                )?;
+                let parent = parent.unwrap_or(self.root);
+                let mesh = author_mesh(layer, parent, self.asset, (at, *index), bound.as_ref())?;
+                materials.bind(layer, mesh, primitive, &mut self.warnings)?;
+                layer.extras(mesh, self.asset.meshes[at.mesh].extras.as_ref())?;
+                let chain = || self.asset.chain(at.node);
+                if !xforms.contains_key(&at.node)
+                    && let Some(extras) = &self.asset.nodes[at.node].extras
+                {
+                    layer.source_data(mesh, "nodeExtras", extras::value(extras))?;
+                }
+                // A free one is below its own node's prim.
+                let is_bound = !matches!(at.place, Place::Free);
+                if is_bound && chain().any(|n| self.asset.nodes[n].hidden) {
+                    author_invisible(layer, mesh)?;
+                }
             }
         }
-        images.sort();
-        images.dedup();
-        Ok(images)
+        materials.author_variants(&mut self.layer)?;
+        self.warn_of_instances();
+        Ok(materials.images)
     }
+
+    /// What instances of meshes cannot have.
+    fn warn_of_instances(&mut self) {
+        let asset = self.asset;
+        let instanced = self
+            .uses
+            .iter()
+            .filter(|u| !asset.nodes[u.node].instances.is_empty());
+        let mut warnings = Vec::new();
+        for at in instanced {
+            let message = match at.place {
+                Place::Skinned { .. } => "instances of a skinned mesh: only one of them is shown",
+                Place::Free if !asset.meshes[at.mesh].target_names.is_empty() => {
+                    "instances of a mesh with morph targets: these are left out"
+                }
+                Place::Free | Place::Carried { .. } => continue,
+            };
+            let at = format!("nodes[{}]", at.node);
+            warnings.push(Warning::new("instances-still", at, message));
+        }
+        self.warnings.append(&mut warnings);
+    }
+}
+
+/// Authors the extras of joints, by their path, and of skins on the Skeleton.
+fn author_joint_extras(
+    layer: &mut LayerBuilder,
+    skeleton: PrimId,
+    asset: &Asset,
+    plan: &SkeletonPlan,
+) -> Result<()> {
+    let of_joint = |j: &Joint| {
+        let extras = asset.nodes[j.node?].extras.as_ref()?;
+        Some((j.token.as_str().into(), extras::value(extras)))
+    };
+    let joints: Dictionary = plan.joints.iter().filter_map(of_joint).collect();
+    let of_skin = |(skin, _): &(usize, DMat4)| {
+        let extras = asset.skins[*skin].extras.as_ref()?;
+        Some((format!("skin{skin}").into(), extras::value(extras)))
+    };
+    let skins: Dictionary = plan.skins.iter().filter_map(of_skin).collect();
+    for (key, members) in [("jointExtras", joints), ("skinExtras", skins)] {
+        if !members.is_empty() {
+            layer.source_data(skeleton, key, extras::dictionary(members))?;
+        }
+    }
+    Ok(())
 }

@@ -121,6 +121,7 @@ mod tests {
         AssetClip {
             name: String::new(),
             tracks: vec![Track { target, curve }],
+            ..AssetClip::default()
         }
     }
 

@@ -102,6 +102,12 @@ impl<'a> MaterialReader<'a> {
         out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
         out.occlusion = inputs.read::<f32, _>("occlusion", out.occlusion.value, first)?;
         out.normal = inputs.read::<One, _>("normal", Vec3::Z, color)?.texture;
+        out.clearcoat = inputs.read::<f32, _>("clearcoat", out.clearcoat.value, first)?;
+        let rough = out.clearcoat_roughness.value;
+        out.clearcoat_roughness = inputs.read::<f32, _>("clearcoatRoughness", rough, first)?;
+        if value::<i32>(inputs.surface, "useSpecularWorkflow")? == Some(1) {
+            out.specular_color = Some(inputs.read::<One, _>("specularColor", Vec3::ZERO, color)?);
+        }
         let number = |name| value::<f32>(inputs.surface, name);
         out.opacity_threshold = number("opacityThreshold")?.unwrap_or(out.opacity_threshold);
         out.ior = number("ior")?.unwrap_or(out.ior);

@@ -32,6 +32,8 @@ pub(super) struct MeshReader<'a> {
     skins: HashMap<&'a str, (usize, &'a SkinBinding)>,
     materials: MaterialReader<'a>,
     material_bindings: MaterialBindings,
+    /// Whether to read all uv sets of a mesh, not only the one that is drawn.
+    all_uvs: bool,
     /// Index into the meshes, or what is wrong with all of them.
     definitions: HashMap<Definition, Result<usize, Invalid>>,
     /// Subsets by the place in the prototype, or the path.
@@ -47,6 +49,7 @@ impl<'a> MeshReader<'a> {
         places: Places<'a>,
         skins: &'a [SkinBinding],
         materials: MaterialReader<'a>,
+        all_uvs: bool,
     ) -> Self {
         let skins = skins.iter().enumerate();
         Self {
@@ -55,6 +58,7 @@ impl<'a> MeshReader<'a> {
             skins: skins.map(|(i, b)| (b.path.as_str(), (i, b))).collect(),
             materials,
             material_bindings: MaterialBindings::default(),
+            all_uvs,
             definitions: HashMap::new(),
             subsets: HashMap::new(),
             colors: HashMap::new(),
@@ -241,7 +245,11 @@ impl<'a> MeshReader<'a> {
         };
         let normals = primvars.normals()?;
         let uvs = primvars.uvs(uv_names)?;
-        if let (Some(uvs), Some(other)) = (&uvs, uv_names.get(1)) {
+        let other_uvs = match &uvs {
+            Some(uvs) if self.all_uvs => primvars.other_uvs(&uvs.name)?,
+            _ => Vec::new(),
+        };
+        if let (Some(uvs), Some(other), false) = (&uvs, uv_names.get(1), self.all_uvs) {
             let message = format!(
                 "its materials read more than one set of uvs: all textures are drawn at those of {}, not {other}",
                 uvs.name
@@ -260,6 +268,7 @@ impl<'a> MeshReader<'a> {
             normals,
             skin_normals: None,
             uvs,
+            other_uvs,
             display_color: None,
             display_opacity: None,
             subsets: Vec::new(),

@@ -38,10 +38,15 @@ impl UsdFile {
     /// Values that cannot be decoded. What is merely wrong with single meshes, materials or pictures ends in
     /// [`Geometry::errors`] and [`Geometry::warnings`].
     pub fn geometry(&self, scene: &Scene) -> Result<Geometry> {
-        self.all_read(self.read_geometry(scene))
+        self.all_read(self.read_geometry(scene, false))
     }
 
-    fn read_geometry(&self, scene: &Scene) -> Result<Geometry, sinew_stage::Error> {
+    /// As [`UsdFile::geometry`], with all sets of texture coordinates of each mesh.
+    pub(crate) fn geometry_with_all_uvs(&self, scene: &Scene) -> Result<Geometry> {
+        self.all_read(self.read_geometry(scene, true))
+    }
+
+    fn read_geometry(&self, scene: &Scene, all_uvs: bool) -> Result<Geometry, sinew_stage::Error> {
         let mut out = Geometry::default();
         let stage = &self.stage;
         let interpolation = Interpolation::Linear;
@@ -80,6 +85,7 @@ impl UsdFile {
             (&prims, &places),
             &scene.bindings,
             MaterialReader::new(stage, TextureReader::new(pictures)),
+            all_uvs,
         );
         reader.read(&drawn.meshes, &mut out)?;
         for (mesh, chain) in &shown {

@@ -42,24 +42,33 @@ impl<'a> PrimvarReader<'a> {
                 return Ok(Some(uvs));
             }
         }
-        for name in self.prim.authored_property_names() {
-            let name = name.as_str();
-            if !name.starts_with("primvars:") || name.ends_with(":indices") {
-                continue;
-            }
-            if !self
-                .prim
-                .attribute(name)
-                .type_name()
-                .starts_with("texCoord2")
-            {
-                continue;
-            }
-            if let Some(uvs) = self.read(self.prim, name)? {
+        for name in self.uv_properties() {
+            if let Some(uvs) = self.read(self.prim, &name)? {
                 return Ok(Some(uvs));
             }
         }
         Ok(None)
+    }
+
+    /// All sets but the one of this property, by name.
+    pub fn other_uvs(&mut self, known: &str) -> Result<Vec<Primvar<Vec2>>, sinew_stage::Error> {
+        let mut out = Vec::new();
+        for name in self.uv_properties().filter(|name| name != known) {
+            out.extend(self.read(self.prim, &name)?);
+        }
+        Ok(out)
+    }
+
+    /// Names of the primvars that hold texture coordinates.
+    fn uv_properties(&self) -> impl Iterator<Item = String> + use<'a> {
+        let prim = self.prim;
+        let names = prim.authored_property_names().into_iter();
+        let names = names.map(|name| name.as_str().to_owned());
+        names.filter(move |name| {
+            name.starts_with("primvars:")
+                && !name.ends_with(":indices")
+                && prim.attribute(name).type_name().starts_with("texCoord2")
+        })
     }
 
     /// A primvar of the mesh, or else a constant one of the nearest prim above that has it (UsdGeomPrimvarsAPI's

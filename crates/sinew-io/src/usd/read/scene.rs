@@ -21,7 +21,7 @@ use sinew::scene::{
     XformStack,
 };
 use sinew::skel::binding::{Binding, PrimKind, Reached};
-use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance, binding};
+use sinew::skel::{AnimSource, SkelAnimation, Skeleton, SkeletonInstance, binding};
 
 impl UsdFile {
     /// Reads everything skinning needs.
@@ -33,6 +33,26 @@ impl UsdFile {
         self.all_read(self.read_scene(options))
     }
 
+    /// The stage's range and rates.
+    #[must_use]
+    pub fn time_line(&self) -> TimeLine {
+        let stage = &self.stage;
+        TimeLine {
+            range: stage.start_time_code().zip(stage.end_time_code()),
+            time_codes_per_second: stage.time_codes_per_second(),
+            frames_per_second: stage.frames_per_second(),
+        }
+    }
+
+    /// Length of one unit in metres, if the file says it.
+    #[must_use]
+    pub fn authored_meters_per_unit(&self) -> Option<f64> {
+        match self.stage.authored_metadata("metersPerUnit") {
+            Ok(Some(Value::Double(meters))) => Some(meters),
+            _ => None,
+        }
+    }
+
     /// What was read of the stage.
     pub(crate) fn all_read<T>(&self, read: Result<T, sinew_stage::Error>) -> Result<T> {
         read.map_err(|e| Error::open(&self.file, e))
@@ -41,7 +61,14 @@ impl UsdFile {
     fn read_scene(&self, options: ReadOptions) -> Result<Scene, sinew_stage::Error> {
         let stage = &self.stage;
         let tree = read_tree(stage);
-        let resolution = binding::resolve(&tree.tree, options.anim_source);
+        let mut resolution = binding::resolve(&tree.tree, options.anim_source);
+        if options.anim_source == AnimSource::AtBinding {
+            // A chosen clip is bound at its Skeletons.
+            for b in &mut resolution.bindings {
+                let chosen = self.chosen_clip.of_skeleton(&tree.tree[b.skeleton].path);
+                b.animation = chosen.and_then(|a| tree.index_of(a)).or(b.animation);
+            }
+        }
         let mut warnings = resolution.warnings;
         let interpolation = Interpolation::Linear;
         let mut builder = SceneBuilder {
@@ -119,6 +146,7 @@ impl UsdFile {
             bindings.push(skin);
         }
         warnings.append(&mut builder.warnings);
+        warnings.extend(self.chosen_clip.warnings.iter().cloned());
         warnings.extend(
             self.origin()
                 .map_or(&[][..], |o| &o.warnings)
@@ -140,12 +168,7 @@ impl UsdFile {
         warnings.extend(diagnostics.map(|d| Warning::new("composition", file.as_str(), d)));
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
-        let time_line = TimeLine {
-            range: stage.start_time_code().zip(stage.end_time_code()),
-            time_codes_per_second: stage.time_codes_per_second(),
-            frames_per_second: stage.frames_per_second(),
-        };
-        let mut scene = Scene::new(&self.file, time_line);
+        let mut scene = Scene::new(&self.file, self.time_line());
         if let Some(Value::Token(up)) = stage.metadata("upAxis")?
             && up.as_str() == "Z"
         {

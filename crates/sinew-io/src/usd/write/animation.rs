@@ -192,7 +192,7 @@ fn samples<T>(sampled: &Sampled<T>, value: impl Fn(&T) -> Value) -> Samples<Valu
 }
 
 /// Rates, and the range where there is one.
-fn author_times(layer: &mut Layer, time_line: &TimeLine) {
+pub(crate) fn author_times(layer: &mut Layer, time_line: &TimeLine) {
     let mut set = |key: &str, value: f64| {
         layer.root_mut().fields.set(key, Value::Double(value));
     };

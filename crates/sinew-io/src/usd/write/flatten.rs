@@ -186,6 +186,7 @@ impl UsdFile {
         insert_sublayer(&mut layer, relative_to(self.file(), out));
         // The layer stands without the selections that it was baked with, so it makes them itself.
         variants::author(&mut layer, &self.opened_with.variants);
+        self.chosen_clip.author(&mut layer);
         write_classes(instances, &mut layer);
         author(&mut layer);
         Ok(layer)

@@ -11,5 +11,6 @@ pub(crate) mod flatten;
 pub(crate) mod instances;
 pub(crate) mod package;
 pub(crate) mod save;
+pub(crate) mod sequence;
 mod unbind;
 pub(crate) mod value_clips;

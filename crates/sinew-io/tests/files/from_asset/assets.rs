@@ -96,6 +96,7 @@ fn skin(asset: &Asset, joints: &[usize], world_from_mesh: DMat4) -> AssetSkin {
             .iter()
             .map(|j| asset.rest_world(*j).inverse() * world_from_mesh)
             .collect(),
+        ..AssetSkin::default()
     }
 }
 
@@ -244,6 +245,7 @@ fn walk() -> AssetClip {
                 },
             ),
         ],
+        ..AssetClip::default()
     }
 }
 
@@ -288,6 +290,7 @@ fn grow() -> AssetClip {
                 Keys::Scale(vec![DVec3::new(1.0, 2.0, 0.3), DVec3::splat(1.7)]),
             ),
         ],
+        ..AssetClip::default()
     }
 }
 
@@ -324,6 +327,7 @@ pub fn at_odds() -> Asset {
     asset.clips = vec![AssetClip {
         name: "turn".into(),
         tracks: vec![turn],
+        ..AssetClip::default()
     }];
     finished(asset)
 }
@@ -363,6 +367,7 @@ pub fn free() -> Asset {
             primitives: vec![face],
             target_names: vec!["open".into(), "close".into()],
             weights: vec![0.5, 0.0],
+            ..Mesh::default()
         },
     ];
     for (at, mesh) in [(1, 0), (2, 0), (3, 1), (4, 1)] {
@@ -385,6 +390,7 @@ pub fn free() -> Asset {
             weights(3, [0.0, 0.2, 1.0, 0.4]),
             weights(4, [1.0, 0.0, 0.0, 0.0]),
         ],
+        ..AssetClip::default()
     }];
     finished(asset)
 }
@@ -429,6 +435,7 @@ pub fn centimetres() -> Asset {
             Kind::CubicSpline,
             keys,
         )],
+        ..AssetClip::default()
     }];
     finished(asset)
 }
@@ -465,6 +472,7 @@ pub fn puppet() -> Asset {
     asset.clips = vec![AssetClip {
         name: "nod".into(),
         tracks: vec![linear_turns(2, [0.0, 0.5, 1.0])],
+        ..AssetClip::default()
     }];
     finished(asset)
 }
@@ -501,6 +509,7 @@ pub fn expressive() -> Asset {
             slider("blink", [0.0, 0.9, 0.0]),
             linear_turns(4, [0.0, 0.5, 1.0]),
         ],
+        ..AssetClip::default()
     }];
     finished(asset)
 }

@@ -241,7 +241,7 @@ fn zero_bytes() -> Outcome {
 
 fn lost_tracks() -> Outcome {
     let mut asset = character();
-    // A camera, say: neither a joint nor a mesh.
+    // A camera, say: neither a joint nor a mesh. Its prim follows the bound clip alone.
     asset.nodes.push(node("camera", None, [0.0; 3]));
     let camera = asset.nodes.len() - 1;
     let places = Keys::Translation(vec![glam::DVec3::X, glam::DVec3::Y]);
@@ -251,7 +251,7 @@ fn lost_tracks() -> Outcome {
         Default::default(),
         places,
     );
-    asset.clips[0].tracks.push(moves);
+    asset.clips[1].tracks.push(moves);
     let asset = finished(asset);
     let found = warnings(&asset, ClipChoice::All)?;
     let lost: Vec<_> = found

@@ -3,6 +3,7 @@
 mod assets;
 mod evaluate;
 mod limits;
+mod scenery;
 mod written;
 
 use std::path::Path;
@@ -108,6 +109,7 @@ pub fn trials() -> Vec<Trial> {
     }
     trials.extend(written::trials());
     trials.extend(limits::trials());
+    trials.extend(scenery::trials());
     trials
 }
 
@@ -121,7 +123,13 @@ pub fn converted(asset: &Asset, clip: &str) -> Result<UsdFile, Failed> {
 
 /// What usd-core says of a file, and the meshes' points at the time codes.
 pub fn ask_pixar(python: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/from_asset/pixar.py");
+    ask(python, "pixar.py", file, times)
+}
+
+/// What a script of this folder says of a file at the time codes.
+fn ask(python: &str, script: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/from_asset");
+    let script = folder.join(script);
     let output = Command::new(python)
         .arg(script)
         .arg(file)

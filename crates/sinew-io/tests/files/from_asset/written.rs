@@ -337,6 +337,7 @@ fn bare() -> Asset {
                 weights,
             ),
         ],
+        ..AssetClip::default()
     }];
     finished(asset)
 }

@@ -6,6 +6,7 @@ mod data;
 mod memory;
 mod random;
 mod scene;
+mod scenery;
 mod scrambling;
 
 use std::path::Path;

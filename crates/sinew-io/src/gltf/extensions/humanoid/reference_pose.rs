@@ -3,8 +3,9 @@
 //! the bone about.
 
 mod bind_pose;
+mod limbs;
 
-use glam::{DMat4, DVec3};
+use glam::{DMat4, DQuat, DVec3};
 
 use sinew_animate::asset::{Asset, HumanoidSkeleton};
 use sinew_animate::retarget::Bone;
@@ -87,6 +88,7 @@ pub fn reference_pose(asset: &Asset, skeleton: &HumanoidSkeleton) -> Vec<Humanoi
     findings.extend(pose.up());
     findings.extend(pose.facing());
     findings.extend(pose.arms());
+    findings.extend(limbs::limbs(&pose, pose.upright()));
     findings.extend(pose.y_to_child());
     findings.extend(pose.axes());
     findings
@@ -112,9 +114,14 @@ impl Pose<'_> {
         format!("{}.humanoidBones.{bone}", self.at)
     }
 
-    fn up(&self) -> Option<HumanoidFinding> {
+    /// The lowest and the highest bone of the spine.
+    fn spine(&self) -> Option<(Bone, Bone)> {
         let present = || SPINE.into_iter().filter(|b| self.bones.contains_key(b));
-        let (bottom, top) = (present().next()?, present().next_back()?);
+        Some((present().next()?, present().next_back()?))
+    }
+
+    fn up(&self) -> Option<HumanoidFinding> {
+        let (bottom, top) = self.spine()?;
         let off = degrees(self.direction(bottom, top)?, DVec3::Y);
         off_by(off).map(|found| {
             let expected = format!("{top} straight above {bottom}, towards +Y");
@@ -122,15 +129,31 @@ impl Pose<'_> {
         })
     }
 
-    /// Turns about the vertical only: what leans is no matter of facing.
-    fn facing(&self) -> Option<HumanoidFinding> {
+    /// Where the character faces, without its lean.
+    fn front(&self) -> Option<DVec3> {
         let left = PAIRS
             .iter()
             .find_map(|(left, right)| self.direction(*right, *left))?;
-        let off = degrees(left.cross(DVec3::Y).try_normalize()?, DVec3::Z);
-        off_by(off).map(|found| {
+        left.cross(DVec3::Y).try_normalize()
+    }
+
+    /// Turns about the vertical only: what leans is no matter of facing.
+    fn facing(&self) -> Option<HumanoidFinding> {
+        off_by(degrees(self.front()?, DVec3::Z)).map(|found| {
             HumanoidFinding::warning("REF_FACING", self.at, "a character that faces +Z", found)
         })
+    }
+
+    /// The turn that sets the character upright and facing +Z, as far as [`Pose::up`] and
+    /// [`Pose::facing`] report that it is not.
+    fn upright(&self) -> DQuat {
+        let is_off = |d: &DVec3, wanted| off_by(degrees(*d, wanted)).is_some();
+        let up = self.spine().and_then(|(a, b)| self.direction(a, b));
+        let up = up.filter(|d| is_off(d, DVec3::Y)).unwrap_or(DVec3::Y);
+        let front = self.front().filter(|d| is_off(d, DVec3::Z));
+        let front = front.unwrap_or(DVec3::Z);
+        let yaw = DQuat::from_rotation_y(-front.x.atan2(front.z));
+        yaw * DQuat::from_rotation_arc(up, DVec3::Y)
     }
 
     fn arms(&self) -> Vec<HumanoidFinding> {

@@ -1,0 +1,186 @@
+//! `sinew convert IN -o OUT.glb` and `.gltf`.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use sinew::Warning;
+use sinew_animate::asset::Asset;
+use sinew_animate::humanoid::on_own_skeleton;
+use sinew_io::gltf::{GltfOptions, InfluenceCut, choose_clips, write_asset};
+use sinew_io::usd::AssetOptions;
+use sinew_io::{ClipChoice, open_with};
+
+use super::Args;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::report::{
+    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
+    result_json,
+};
+
+/// The report of --json.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    nodes: usize,
+    /// Triangle meshes, and how many of them are skinned.
+    meshes: usize,
+    skinned: usize,
+    skins: Vec<SkinReport>,
+    clips: Vec<ClipReport>,
+    materials: usize,
+    cameras: usize,
+    lights: usize,
+    /// What --max-influences has cut; null if nothing was.
+    influences: Option<InfluenceCut>,
+    /// Prims that are written at rest, as they cannot be skinned.
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct SkinReport {
+    name: String,
+    joints: usize,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    /// Name of the clip; empty if it has none.
+    name: String,
+    /// Seconds of its first and last key; null if it has no keys.
+    range: Option<(f64, f64)>,
+    tracks: usize,
+}
+
+/// Converts to glTF.
+pub fn run(args: &Args, choice: &ClipChoice, quiet: bool) -> Result<Exit> {
+    let mut progress = Progress::new(quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let options = args.compose.options(ClipChoice::All)?;
+    let (mut errors, mut failed, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let asset = match sinew_io::read_asset(&args.input)? {
+        Some(asset) if options.variants.is_empty() => on_own_skeleton(asset),
+        // Opening it says that such a file has no variants.
+        _ => {
+            let file = open_with(&args.input, &options)?;
+            let scene = file.scene(args.anim.read())?;
+            file.check_output(&args.output)?;
+            warnings.extend(scene.warnings.iter().cloned());
+            errors = invalid_reports(&scene.errors);
+            failed = scene.unskinned.iter().map(FailedPrim::from).collect();
+            for error in &scene.errors {
+                crate::report::print_message("error", crate::error::with_code(error));
+            }
+            file.to_asset(&scene, &AssetOptions { bake: args.bake })?
+        }
+    };
+    let asset = choose_clips(asset, choice)?;
+    progress.doing(&format!("writing {}", args.output.display()));
+    let mut report = report(args, &asset, failed, errors);
+    let written = write_asset(
+        asset,
+        &args.output,
+        &GltfOptions {
+            max_influences: args.max_influences,
+        },
+    )?;
+    warnings.extend(written.warnings);
+    report.influences = written.influences;
+    report.warnings = warnings;
+    drop(progress);
+    print_findings(&[], if quiet { &[] } else { &report.warnings });
+    print_failed(&report.failed);
+    let exit = args.partial.exit(!report.failed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("convert", exit, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
+    }
+    Ok(exit)
+}
+
+fn report(
+    args: &Args,
+    asset: &Asset,
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
+) -> Report {
+    Report {
+        output: args.output.display().to_string(),
+        nodes: asset.nodes.len(),
+        meshes: asset.meshes.len(),
+        skinned: asset
+            .nodes
+            .iter()
+            .filter(|n| n.mesh.is_some() && n.skin.is_some())
+            .count(),
+        skins: asset
+            .skins
+            .iter()
+            .map(|s| SkinReport {
+                name: s.name.clone(),
+                joints: s.joints.len(),
+            })
+            .collect(),
+        clips: asset
+            .clips
+            .iter()
+            .map(|c| ClipReport {
+                name: c.name.clone(),
+                range: c.range(),
+                tracks: c.tracks.len(),
+            })
+            .collect(),
+        materials: asset.materials.len(),
+        cameras: asset.cameras.len(),
+        lights: asset.lights.len(),
+        influences: None,
+        failed,
+        errors,
+        warnings: Vec::new(),
+    }
+}
+
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn describe(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    let _ = writeln!(
+        out,
+        "  {}, {} ({} skinned), {}",
+        count(report.nodes, "node"),
+        count(report.meshes, "mesh").replace("meshs", "meshes"),
+        report.skinned,
+        count(report.materials, "material"),
+    );
+    for skin in &report.skins {
+        let _ = writeln!(out, "  skin {}: {}", skin.name, count(skin.joints, "joint"));
+    }
+    if report.cameras + report.lights > 0 {
+        let cameras = count(report.cameras, "camera");
+        let _ = writeln!(out, "  {cameras}, {}", count(report.lights, "light"));
+    }
+    for clip in &report.clips {
+        let name = match clip.name.as_str() {
+            "" => "(unnamed)",
+            name => name,
+        };
+        let seconds = clip.range.map_or(0.0, |(first, last)| last - first);
+        let tracks = count(clip.tracks, "track");
+        let _ = writeln!(out, "  clip {name}: {seconds:.3} s, {tracks}");
+    }
+    if let Some(cut) = &report.influences {
+        let _ = writeln!(
+            out,
+            "  {} of more than {} influences cut: points move by up to {:.3e} ({:.3e} of the mesh's size) in {}",
+            count(cut.vertices, "vertex").replace("vertexs", "vertices"),
+            cut.most,
+            cut.worst_distance,
+            cut.worst_relative,
+            cut.worst_mesh,
+        );
+    }
+    out
+}

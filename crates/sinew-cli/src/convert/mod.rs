@@ -1,0 +1,212 @@
+//! `sinew convert`.
+
+mod gltf;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sinew::Warning;
+use sinew::scene::{PlacedSkeleton, Scene};
+use sinew_io::ClipChoice;
+use sinew_io::usd::{BakeEdits, Origin};
+
+use crate::error::{Error, Result};
+use crate::exit::{Exit, PartialArgs};
+use crate::extents;
+use crate::open::{AnimArgs, ComposeArgs};
+use crate::progress::Progress;
+use crate::report::{
+    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
+    result_json,
+};
+
+/// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
+/// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
+/// skins, every clip, morph targets, materials, cameras and lights.
+///
+/// A USD file into USD is written in another form: its layer stays as it is, with its references, sublayers
+/// and variants. `--flatten` writes the composed stage instead, as one layer.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file.
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// File to write; its extension chooses the format. A .usdz contains the textures; for other
+    /// formats they are written to the folder OUT_textures. A .glb contains everything; a .gltf has
+    /// OUT.bin and OUT_textures beside it.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
+    output: PathBuf,
+    /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
+    /// fits; A+B are two clips that play together. Without this every clip is written, and the
+    /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
+    #[arg(long, value_name = "NAME")]
+    clip: Option<String>,
+    /// Write the composed stage as one layer, without references, sublayers and variants.
+    #[arg(long)]
+    flatten: bool,
+    /// glTF: keep the N largest influences of a vertex, normalised. The result says by how much
+    /// points then differ at the keys of all clips. Without it every influence is written.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    max_influences: Option<u16>,
+    /// glTF: write meshes whose deformation glTF cannot hold as morph targets, one per frame. Without
+    /// it they are skinned as far as glTF goes, with a warning that says how large the error is.
+    #[arg(long)]
+    bake: bool,
+    #[command(flatten)]
+    compose: ComposeArgs,
+    #[command(flatten)]
+    anim: AnimArgs,
+    #[command(flatten)]
+    partial: PartialArgs,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew convert hero.glb -o hero.usdz
+  sinew convert avatar.vrm -o avatar.usda --clip Wave
+  sinew convert walk.bvh -o walk.usda
+  sinew convert shot.usda -o shot.usdz
+  sinew convert shot.usda -o flat.usdc --flatten
+  sinew convert hero.usda -o hero.glb
+  sinew convert hero.usda -o hero.gltf --max-influences 4
+  sinew convert walk.fbx -o walk.glb --clip Walk
+  sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
+
+/// The report of --json.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    skeletons: Vec<SkeletonReport>,
+    /// Paths of skinned prims.
+    skinned: Vec<String>,
+    /// One entry for each clip and each Skeleton that it moves. Empty for a USD file, whose
+    /// animation is copied unchanged.
+    clips: Vec<ClipReport>,
+    /// Prims that are in OUT but cannot be skinned.
+    failed: Vec<FailedPrim>,
+    errors: Vec<InvalidReport>,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Serialize)]
+struct SkeletonReport {
+    prim: String,
+    joints: usize,
+}
+
+#[derive(Serialize)]
+struct ClipReport {
+    /// Name of the clip; empty if it has none.
+    name: String,
+    /// Path of the Skeleton.
+    skeleton: String,
+    /// Path of the SkelAnimation.
+    animation: String,
+}
+
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+    let choice = match &args.clip {
+        Some(name) => ClipChoice::Named(name.clone()),
+        None => ClipChoice::All,
+    };
+    if matches!(sinew_io::extension(&args.output).as_str(), "glb" | "gltf") {
+        if args.flatten {
+            return Err(Error::Message(
+                "--flatten is for USD files: a glTF file has no layers".into(),
+            ));
+        }
+        return gltf::run(args, &choice, quiet);
+    }
+    if args.bake || args.max_influences.is_some() {
+        let message = "--bake and --max-influences are for glTF: write to a .glb or .gltf";
+        return Err(Error::Message(message.into()));
+    }
+    let options = args.compose.options(choice)?;
+    let mut progress = Progress::new(quiet);
+    progress.doing(&format!("reading {}", args.input.display()));
+    let mut file = sinew_io::open_with(&args.input, &options).map_err(with_advice)?;
+    let scene = file.scene(args.anim.read())?;
+    let mut warnings = scene.warnings.clone();
+    file.check_output(&args.output)?;
+    progress.doing(&format!("writing {}", args.output.display()));
+    if file.origin().is_some() {
+        extents::author(&mut file, &scene, None)?;
+        warnings.extend(file.save_as(&args.output)?);
+    } else if args.flatten {
+        warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
+    } else {
+        file.author_variants()?;
+        file.author_chosen_clip()?;
+        warnings.extend(file.save_as(&args.output)?);
+    }
+    drop(progress);
+    print_findings(&scene.errors, if quiet { &[] } else { &warnings });
+    let report = report(args, &scene, file.origin(), warnings);
+    print_failed(&report.failed);
+    let exit = args.partial.exit(!report.failed.is_empty());
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("convert", exit, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
+    }
+    Ok(exit)
+}
+
+/// The library's error, with advice about the options of this command, which the library does not
+/// know.
+fn with_advice(error: sinew_io::Error) -> Error {
+    match &error {
+        sinew_io::Error::NoSuchClip { asked, .. } if asked == "all" => {
+            Error::Message(format!("{error}; without --clip every clip is converted"))
+        }
+        _ => error.into(),
+    }
+}
+
+fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {
+    let skeleton = |s: &PlacedSkeleton| SkeletonReport {
+        prim: s.path.clone(),
+        joints: s.instance.skeleton().joints().len(),
+    };
+    let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    let mut clips = Vec::new();
+    for skeleton in origin.iter().flat_map(|o| &o.skeletons) {
+        for (name, animation) in &skeleton.animations {
+            clips.push(ClipReport {
+                name: name.clone(),
+                skeleton: skeleton.path.clone(),
+                animation: animation.clone(),
+            });
+        }
+    }
+    Report {
+        output: args.output.display().to_string(),
+        skeletons: skeletons.map(skeleton).collect(),
+        skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
+        clips,
+        failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
+        errors: invalid_reports(&scene.errors),
+        warnings,
+    }
+}
+
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn describe(report: &Report) -> String {
+    let mut out = format!("{}\n", report.output);
+    for s in &report.skeletons {
+        let _ = writeln!(out, "  {}: {}", s.prim, count(s.joints, "joint"));
+    }
+    let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
+    for c in &report.clips {
+        let name = match c.name.as_str() {
+            "" => "(unnamed)",
+            name => name,
+        };
+        let _ = writeln!(out, "  clip {name}: {}", c.animation);
+    }
+    out
+}

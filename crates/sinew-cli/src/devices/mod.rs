@@ -1,0 +1,90 @@
+//! `sinew devices`.
+
+mod verify;
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use sinew::gpu::{AdapterReport, list_adapters};
+
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::report::{print_result, result_json};
+
+/// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
+///
+/// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and compares the
+/// results with the CPU backend and with an f64 reference. It prints the worst error of each beside
+/// the limit, and its rate.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Check the kernels on the hardware adapters. Exit with 1 if one is wrong.
+    #[arg(long)]
+    verify: bool,
+    /// Check the adapter whose name contains NAME; it may be a software adapter.
+    #[arg(long, value_name = "NAME", requires = "verify")]
+    adapter: Option<String>,
+    /// Write everything that was found to a file, to attach to an issue.
+    #[arg(long, value_name = "OUT.json", requires = "verify")]
+    report: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew devices
+  sinew devices --json | jq -r .auto
+  sinew devices --verify --report verified.json
+  sinew devices --verify --adapter llvmpipe
+  sinew bake in.usda -o out.usdc --adapter llvmpipe";
+
+#[derive(Serialize)]
+struct Report {
+    adapters: Vec<AdapterReport>,
+    cpu_threads: usize,
+    /// Name of the adapter that `auto` takes, or `cpu`.
+    auto: String,
+}
+
+pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+    let adapters = list_adapters();
+    if args.verify {
+        return verify::run(&adapters, args, quiet);
+    }
+    let report = Report {
+        auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
+        cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
+        adapters,
+    };
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("devices", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&describe(&report))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn describe(report: &Report) -> String {
+    let mut out = String::new();
+    let auto = sinew::gpu::auto_adapter(&report.adapters);
+    for adapter in &report.adapters {
+        let mark = if auto == Some(adapter) { '*' } else { ' ' };
+        let kind = if adapter.software {
+            "software"
+        } else {
+            "hardware"
+        };
+        let _ = writeln!(
+            out,
+            "{mark} gpu  {} ({}, {}, {kind}, {})",
+            adapter.name, adapter.backend, adapter.device_type, adapter.driver
+        );
+    }
+    let mark = if auto.is_none() { '*' } else { ' ' };
+    let _ = writeln!(out, "{mark} cpu  {} threads", report.cpu_threads);
+    out
+}

@@ -1,0 +1,320 @@
+//! `sinew devices --verify`: the engine's own checks on the adapters of this machine.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use sinew::gpu::{AdapterChoice, AdapterReport};
+use sinew_verify::rates::{self, Rate, Unit};
+use sinew_verify::{Check, Machine, Measured, Outcome, Subject, checks};
+
+use super::Args;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::report::{count, print_line, print_message, print_result, result_json, to_json};
+
+/// Everything that was found, as --json prints it and --report writes it.
+#[derive(Serialize)]
+struct Report {
+    sinew: &'static str,
+    system: String,
+    adapters: Vec<Verified>,
+}
+
+/// What was found of one adapter.
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    adapter: AdapterReport,
+    seconds: f64,
+    /// Why the adapter could not be opened, or its rates could not be measured.
+    error: Option<String>,
+    subjects: Vec<SubjectReport>,
+    failures: Vec<FailedCheck>,
+    rates: Vec<Rate>,
+}
+
+/// The checks of one subject.
+#[derive(Serialize)]
+struct SubjectReport {
+    subject: Subject,
+    checks: usize,
+    failed: usize,
+    /// The error that takes the largest share of its limit.
+    worst: Option<Measured>,
+}
+
+#[derive(Serialize)]
+struct FailedCheck {
+    check: String,
+    subject: Subject,
+    message: String,
+}
+
+impl Verified {
+    fn is_wrong(&self) -> bool {
+        self.error.is_some() || !self.failures.is_empty()
+    }
+}
+
+pub fn run(adapters: &[AdapterReport], args: &Args, quiet: bool) -> Result<Exit> {
+    let chosen = chosen(adapters, args.adapter.as_deref())?;
+    let mut report = Report {
+        sinew: env!("CARGO_PKG_VERSION"),
+        system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        adapters: Vec::new(),
+    };
+    let mut progress = Progress::new(quiet || args.json);
+    for adapter in chosen {
+        let verified = verify(adapter, &mut progress);
+        if !args.json {
+            progress.aside(|| -> Result<()> {
+                if !quiet {
+                    print_result(&describe(&verified))?;
+                }
+                failures(&verified);
+                Ok(())
+            })?;
+        }
+        report.adapters.push(verified);
+    }
+    drop(progress);
+    let exit = match report.adapters.iter().any(Verified::is_wrong) {
+        true => Exit::Failed,
+        false => Exit::Done,
+    };
+    if let Some(file) = &args.report {
+        write_report(file, &report)?;
+    }
+    if args.json {
+        print_result(&result_json("devices", exit, &report)?)?;
+    }
+    Ok(exit)
+}
+
+/// The adapters to check, each name once.
+fn chosen<'a>(adapters: &'a [AdapterReport], name: Option<&str>) -> Result<Vec<&'a AdapterReport>> {
+    let fits = |a: &AdapterReport| match name {
+        Some(name) => a.name.to_lowercase().contains(&name.to_lowercase()),
+        None => !a.software,
+    };
+    let mut out: Vec<&AdapterReport> = Vec::new();
+    for adapter in adapters.iter().filter(|a| fits(a)) {
+        // An adapter is opened by its name.
+        if out.iter().all(|a| a.name != adapter.name) {
+            out.push(adapter);
+        }
+    }
+    if name.is_some() {
+        out.truncate(1);
+    }
+    if !out.is_empty() {
+        return Ok(out);
+    }
+    let there: Vec<&str> = adapters.iter().map(|a| a.name.as_str()).collect();
+    if there.is_empty() {
+        let text = "this machine has no GPU adapter: is a Vulkan, Metal or DX12 driver installed?";
+        return Err(Error::Message(text.into()));
+    }
+    let there = there.join(", ");
+    Err(Error::Message(match name {
+        Some(name) => format!("no adapter's name contains \"{name}\"; there are: {there}"),
+        None => format!(
+            "this machine has no hardware adapter; choose a software adapter with --adapter: {there}"
+        ),
+    }))
+}
+
+fn verify(adapter: &AdapterReport, progress: &mut Progress) -> Verified {
+    let start = Instant::now();
+    progress.doing(&format!("opening {}", adapter.name));
+    let mut out = Verified {
+        adapter: adapter.clone(),
+        seconds: 0.0,
+        error: None,
+        subjects: Vec::new(),
+        failures: Vec::new(),
+        rates: Vec::new(),
+    };
+    match Machine::open(&AdapterChoice::Named(adapter.name.clone())) {
+        Err(error) => out.error = Some(error.to_string()),
+        Ok(machine) => {
+            out.adapter = machine.adapter_limits().opened().report().clone();
+            let checks = checks();
+            let outcomes = run_all(
+                &checks,
+                &machine,
+                &format!("checking {}", adapter.name),
+                progress,
+            );
+            (out.subjects, out.failures) = summed(&checks, outcomes);
+            let (what, total) = (format!("timing {}", adapter.name), rates::count());
+            let mut done = 0;
+            progress.done(&what, "kernels", done, total);
+            let rates = rates::rates(machine.adapter_limits(), || {
+                done += 1;
+                progress.done(&what, "kernels", done, total);
+            });
+            match rates {
+                Ok(rates) => out.rates = rates,
+                Err(error) => out.error = Some(format!("cannot time the kernels: {error}")),
+            }
+        }
+    }
+    out.seconds = start.elapsed().as_secs_f64();
+    out
+}
+
+/// Runs all checks on a few threads: most of the time goes into the references.
+fn run_all(
+    checks: &[Check],
+    machine: &Machine,
+    what: &str,
+    progress: &mut Progress,
+) -> Vec<Outcome> {
+    const MOST_THREADS: usize = 8;
+    let threads = rayon::current_num_threads().clamp(1, MOST_THREADS);
+    let next = AtomicUsize::new(0);
+    let outcomes: Vec<Mutex<Option<Outcome>>> = checks.iter().map(|_| Mutex::default()).collect();
+    let (sender, finished) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (sender, next, outcomes) = (sender.clone(), &next, &outcomes);
+            scope.spawn(move || {
+                while let Some((check, place)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    checks.get(i).zip(outcomes.get(i))
+                } {
+                    let outcome = check.run(Some(machine));
+                    if let Ok(mut place) = place.lock() {
+                        *place = Some(outcome);
+                    }
+                    // The receiver lives as long as the threads.
+                    let _ = sender.send(());
+                }
+            });
+        }
+        drop(sender);
+        for done in 1..=checks.len() {
+            if finished.recv().is_err() {
+                break;
+            }
+            progress.done(what, "checks", done, checks.len());
+        }
+    });
+    let unknown = || Outcome {
+        failure: Some("did not end".into()),
+        worst: None,
+        took: Duration::ZERO,
+    };
+    let outcome = |place: Mutex<Option<Outcome>>| place.into_inner().ok().flatten();
+    outcomes
+        .into_iter()
+        .map(|place| outcome(place).unwrap_or_else(unknown))
+        .collect()
+}
+
+fn summed(checks: &[Check], outcomes: Vec<Outcome>) -> (Vec<SubjectReport>, Vec<FailedCheck>) {
+    let mut subjects: Vec<SubjectReport> = Subject::ALL
+        .map(|subject| SubjectReport {
+            subject,
+            checks: 0,
+            failed: 0,
+            worst: None,
+        })
+        .into();
+    let mut failures = Vec::new();
+    for (check, outcome) in checks.iter().zip(outcomes) {
+        let Some(of) = subjects.iter_mut().find(|s| s.subject == check.subject()) else {
+            continue;
+        };
+        of.checks += 1;
+        of.worst = match (of.worst, outcome.worst) {
+            (Some(a), Some(b)) => Some(a.or_worse(b)),
+            (a, b) => a.or(b),
+        };
+        if let Some(failure) = outcome.failure {
+            of.failed += 1;
+            failures.push(FailedCheck {
+                check: check.name().to_owned(),
+                subject: check.subject(),
+                message: failure.to_string(),
+            });
+        }
+    }
+    (subjects, failures)
+}
+
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn describe(verified: &Verified) -> String {
+    let adapter = &verified.adapter;
+    let kind = if adapter.software {
+        "software"
+    } else {
+        "hardware"
+    };
+    let mut out = format!(
+        "{} ({}, {}, {kind}, {})\n",
+        adapter.name, adapter.backend, adapter.device_type, adapter.driver
+    );
+    if !verified.subjects.is_empty() {
+        let _ = writeln!(
+            out,
+            "  {:<18} {:>6} {:>6}  {:>11}  {:>8}",
+            "", "checks", "failed", "worst error", "limit"
+        );
+    }
+    for subject in &verified.subjects {
+        let (error, allowed) = subject.worst.map_or_else(
+            || (String::new(), String::new()),
+            |m| (format!("{:.1e}", m.error), format!("{:.1e}", m.allowed)),
+        );
+        let _ = writeln!(
+            out,
+            "  {:<18} {:>6} {:>6}  {error:>11}  {allowed:>8}",
+            subject.subject.name(),
+            subject.checks,
+            subject.failed
+        );
+    }
+    for rate in &verified.rates {
+        let unit = match rate.unit {
+            Unit::Points => "points",
+            Unit::Joints => "joints",
+        };
+        let what = format!("{}: {}", rate.subject.name(), rate.case);
+        let million = rate.per_second() / 1e6;
+        let _ = writeln!(out, "  {what:<52} {million:>9.1} million {unit}/s");
+    }
+    let total: usize = verified.subjects.iter().map(|s| s.checks).sum();
+    let passed = total - verified.failures.len();
+    let _ = writeln!(
+        out,
+        "  {passed} of {} passed in {:.0} s",
+        count(total, "check"),
+        verified.seconds
+    );
+    out
+}
+
+/// Tells what is wrong.
+fn failures(verified: &Verified) {
+    if let Some(error) = &verified.error {
+        print_message("error", format!("{}: {error}", verified.adapter.name));
+    }
+    for failure in &verified.failures {
+        print_message("failed", format!("{}: {}", failure.check, failure.message));
+    }
+    if !verified.failures.is_empty() {
+        print_line("please report this, with the file that --report writes");
+    }
+}
+
+fn write_report(file: &Path, report: &Report) -> Result<()> {
+    let text = to_json(report)?;
+    std::fs::write(file, text + "\n").map_err(|e| Error::write(file, e))
+}

@@ -1,0 +1,128 @@
+//! Writes a document to its files.
+
+use std::io::Write;
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use super::super::container::write_glb;
+use super::Document;
+use crate::error::{Error, Result};
+use crate::output::Outputs;
+
+/// What a file name keeps in a URI.
+const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+fn uri(name: &str) -> String {
+    utf8_percent_encode(name, IN_URI).to_string()
+}
+
+/// Whether a file of this name is a .glb.
+///
+/// # Errors
+/// It is neither that nor a .gltf.
+pub(super) fn is_binary(output: &Path) -> Result<bool> {
+    match crate::extension(output).as_str() {
+        "glb" => Ok(true),
+        "gltf" => Ok(false),
+        other => Err(Error::write(
+            output,
+            format!("expected .glb or .gltf, found .{other}"),
+        )),
+    }
+}
+
+/// Writes `output`, and for a .gltf its buffer and images first.
+pub(super) fn save(mut document: Document, output: &Path, binary: bool) -> Result<()> {
+    let mut outputs = Outputs::default();
+    match binary {
+        true => embed_images(&mut document),
+        false => write_beside(&mut document, output, &mut outputs)?,
+    }
+    if !document.bin.is_empty() {
+        let mut buffer = json!({ "byteLength": document.bin.len() });
+        if !binary {
+            buffer["uri"] = json!(uri(&beside(output, ".bin")));
+        }
+        document.json.insert("buffers".into(), json!([buffer]));
+    }
+    let json = Value::Object(document.json);
+    let text = match binary {
+        true => serde_json::to_vec(&json),
+        false => serde_json::to_vec_pretty(&json),
+    };
+    let text = text.map_err(|e| Error::write(output, e))?;
+    outputs.file(output, |file| {
+        let written = match binary {
+            true => write_glb(file, text, Some(document.bin).filter(|bin| !bin.is_empty())),
+            false => file.write_all(&text),
+        };
+        written.map_err(|e| e.to_string())
+    })?;
+    outputs.finish()
+}
+
+/// The output's name with another ending.
+fn beside(output: &Path, ending: &str) -> String {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}{ending}")
+}
+
+/// Puts images into the buffer.
+fn embed_images(document: &mut Document) {
+    let mut images = Vec::new();
+    let mut views = match document.json.remove("bufferViews") {
+        Some(Value::Array(views)) => views,
+        _ => Vec::new(),
+    };
+    for image in std::mem::take(&mut document.images) {
+        let offset = document.bin.len().next_multiple_of(4);
+        document.bin.resize(offset, 0);
+        document.bin.extend_from_slice(&image.bytes);
+        views.push(json!({ "buffer": 0, "byteOffset": offset, "byteLength": image.bytes.len() }));
+        let name = image
+            .file_name
+            .rsplit_once('.')
+            .map_or(&*image.file_name, |(stem, _)| stem);
+        images.push(json!({
+            "name": name, "mimeType": image.media_type, "bufferView": views.len() - 1,
+        }));
+    }
+    if !views.is_empty() {
+        document.json.insert("bufferViews".into(), json!(views));
+    }
+    if !images.is_empty() {
+        document.json.insert("images".into(), json!(images));
+    }
+}
+
+/// Writes the buffer and the images beside `output`, and has the document name them.
+fn write_beside(document: &mut Document, output: &Path, outputs: &mut Outputs) -> Result<()> {
+    if !document.bin.is_empty() {
+        let bin = output.with_file_name(beside(output, ".bin"));
+        outputs.file(&bin, |file| {
+            file.write_all(&document.bin).map_err(|e| e.to_string())
+        })?;
+    }
+    if document.images.is_empty() {
+        return Ok(());
+    }
+    let folder_name = beside(output, "_textures");
+    let folder = output.with_file_name(&folder_name);
+    outputs.folder(&folder)?;
+    let mut images = Vec::new();
+    for image in &document.images {
+        outputs.file(&folder.join(&image.file_name), |file| {
+            file.write_all(&image.bytes).map_err(|e| e.to_string())
+        })?;
+        let path = format!("{}/{}", uri(&folder_name), uri(&image.file_name));
+        images.push(json!({ "mimeType": image.media_type, "uri": path }));
+    }
+    document.json.insert("images".into(), json!(images));
+    Ok(())
+}

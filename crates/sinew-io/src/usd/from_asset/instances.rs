@@ -1,0 +1,77 @@
+//! Instances of a node's mesh (EXT_mesh_gpu_instancing) as a PointInstancer.
+
+use glam::{DVec3, Vec3};
+use sinew_layer::Value;
+use sinew_layer::value::Quat;
+
+use half::f16;
+
+use super::layer::{LayerBuilder, PrimId};
+use crate::error::Result;
+use crate::usd::read::values::vectors;
+use sinew_animate::asset::{Asset, Trs};
+
+/// Authors a PointInstancer below the Xform of a node. Gives the prim that its mesh belongs below.
+pub(super) fn author_instancer(
+    layer: &mut LayerBuilder,
+    parent: PrimId,
+    asset: &Asset,
+    node: usize,
+) -> Result<PrimId> {
+    let instances = &asset.nodes[node].instances;
+    let mesh = asset.nodes[node].mesh.map(|m| &asset.meshes[m]);
+    let instancer = layer.define(parent, &["Instances"], "PointInstancer")?;
+    let scope = layer.define(instancer, &["Prototypes"], "Scope")?;
+    let name = mesh.map_or("", |m| &m.name);
+    let prototype = layer.define(scope, &[name, "Prototype"], "Xform")?;
+    let target = layer.path(prototype).clone();
+    layer.relationship(instancer, "prototypes", vec![target])?;
+    let each = |of: &dyn Fn(&Trs) -> DVec3| -> Value {
+        let values: Vec<Vec3> = instances.iter().map(|t| of(t).as_vec3()).collect();
+        vectors(&values)
+    };
+    let indices = Value::IntArray(vec![0; instances.len()].into());
+    let turns = || instances.iter().map(|t| t.rotation.to_array());
+    let half = turns().map(|q| Quat(q.map(f16::from_f64))).collect();
+    let single = turns().map(|q| Quat(q.map(|x| x as f32))).collect();
+    for (name, type_name, value) in [
+        ("protoIndices", "int[]", indices),
+        ("positions", "point3f[]", each(&|t| t.translation)),
+        ("orientations", "quath[]", Value::QuathArray(half)),
+        // Where a reader knows them, these count.
+        ("orientationsf", "quatf[]", Value::QuatfArray(single)),
+        ("scales", "float3[]", each(&|t| t.scale)),
+    ] {
+        layer.attribute(instancer, name, type_name)?.value(value);
+    }
+    if let Some((low, high)) = extent(asset, node) {
+        layer
+            .attribute(instancer, "extent", "float3[]")?
+            .value(vectors(&[low, high]));
+    }
+    Ok(prototype)
+}
+
+/// The box around all instances.
+fn extent(asset: &Asset, node: usize) -> Option<(Vec3, Vec3)> {
+    let node = &asset.nodes[node];
+    let points = asset.meshes[node.mesh?].primitives.iter();
+    let points = || points.clone().flat_map(|p| &p.points).copied();
+    let (low, high) = (points().reduce(Vec3::min)?, points().reduce(Vec3::max)?);
+    let corners = (0..8).map(|i| {
+        let pick = |axis: usize| {
+            let from = if i >> axis & 1 == 0 { low } else { high };
+            f64::from(from[axis])
+        };
+        DVec3::new(pick(0), pick(1), pick(2))
+    });
+    let placed = node.instances.iter().flat_map(|t| {
+        let matrix = t.matrix();
+        corners
+            .clone()
+            .map(move |c| matrix.transform_point3(c).as_vec3())
+    });
+    let placed: Vec<Vec3> = placed.collect();
+    let low = placed.iter().copied().reduce(Vec3::min)?;
+    Some((low, placed.into_iter().reduce(Vec3::max)?))
+}

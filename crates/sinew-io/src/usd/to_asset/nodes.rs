@@ -1,0 +1,373 @@
+//! Prims as nodes: their hierarchy, their transforms, and how these move.
+
+use std::collections::HashMap;
+
+use glam::{DMat4, DQuat, DVec3};
+use sinew_layer::{Path, Value};
+use sinew_stage::{Predicate, Prim, Stage};
+
+use super::extras::extras;
+use super::time::{Clock, merged};
+use crate::gltf::without_shear;
+use crate::usd::read::xforms::read_stack;
+use sinew::sampled::{Interpolation, Time};
+use sinew::scene::XformStack;
+use sinew_animate::asset::{
+    Curve, CurveInterpolation, Keys, LocalTransform, Node, Track, TrackTarget, Trs,
+};
+
+/// Deviation between keys that a moving transform may have, relative to its size.
+const TOLERANCE: f64 = 1e-5;
+
+/// How often the span between two keys is halved where keys alone are not enough.
+const MOST_HALVINGS: u32 = 8;
+
+/// The nodes of a stage while they are made.
+pub(super) struct NodeBuilder<'s> {
+    pub nodes: Vec<Node>,
+    /// Keys of prims that move on the stage's time line.
+    pub tracks: Vec<Track>,
+    clock: Clock,
+    /// The node whose space a prim's children are in; `None` for the world.
+    space_of: HashMap<Path, Option<usize>>,
+    /// The only root prim, which is no node if it does not move anything.
+    only_root: Option<Prim<'s>>,
+}
+
+impl<'s> NodeBuilder<'s> {
+    pub fn new(stage: &'s Stage, clock: Clock) -> Self {
+        let mut roots = stage.pseudo_root().children(Predicate::DEFAULT);
+        let first = roots.next();
+        Self {
+            nodes: Vec::new(),
+            tracks: Vec::new(),
+            clock,
+            space_of: HashMap::new(),
+            only_root: first.filter(|_| roots.next().is_none()),
+        }
+    }
+
+    /// The stage's only root prim.
+    pub fn only_root(&self) -> Option<Prim<'s>> {
+        self.only_root
+    }
+
+    /// The node in whose space a prim's points are, with nodes for all prims above it. `None` if
+    /// that is the world.
+    pub fn space(&mut self, prim: Prim<'s>) -> Result<Option<usize>, sinew_stage::Error> {
+        self.space_of_prim(prim, true)
+    }
+
+    /// As [`NodeBuilder::space`], without a node for the prim itself if its transform is the
+    /// identity.
+    pub fn space_unless_identity(
+        &mut self,
+        prim: Prim<'s>,
+    ) -> Result<Option<usize>, sinew_stage::Error> {
+        self.space_of_prim(prim, false)
+    }
+
+    fn space_of_prim(
+        &mut self,
+        prim: Prim<'s>,
+        always: bool,
+    ) -> Result<Option<usize>, sinew_stage::Error> {
+        // Prims whose node is not known yet, the innermost first.
+        let mut chain = Vec::new();
+        let mut at = Some(prim);
+        let mut space = None;
+        while let Some(prim) = at.filter(|p| !p.path().is_root()) {
+            if let Some(known) = self.space_of.get(&prim.path()) {
+                space = *known;
+                break;
+            }
+            chain.push(prim);
+            at = prim.parent();
+        }
+        for next in chain.into_iter().rev() {
+            space = self.add_prim(next, space, always || next != prim)?;
+            self.space_of.insert(next.path(), space);
+        }
+        Ok(space)
+    }
+
+    /// The space of a prim below a known one.
+    fn add_prim(
+        &mut self,
+        prim: Prim<'s>,
+        above: Option<usize>,
+        always: bool,
+    ) -> Result<Option<usize>, sinew_stage::Error> {
+        let stack = match prim.is_a("Xformable") {
+            // The scene's reader has warned of what is wrong with it.
+            true => read_stack(&prim, Interpolation::Linear, &mut Vec::new())?,
+            false => XformStack::default(),
+        };
+        let parent = above.filter(|_| !stack.resets);
+        let still = !stack.is_animated() && is_identity(&stack, self.clock.rest());
+        let is_needless_root = self.only_root == Some(prim) && !prim.is_a("Gprim");
+        if still && (is_needless_root || !always) {
+            return Ok(parent);
+        }
+        let name = display_name(prim)?;
+        let node = self.add(&name, parent, &stack);
+        let extras = extras(prim)?;
+        self.nodes[node].extras = extras;
+        Ok(Some(node))
+    }
+
+    /// Adds a node with a prim's transform; gives the one in whose space the prim is.
+    fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack) -> usize {
+        if !stack.is_animated() {
+            let local = local_transform(&stack.local(self.clock.rest()));
+            return self.push(name, parent, local);
+        }
+        let mut times = stack.times();
+        if times.is_empty() {
+            times = self.clock.frames();
+        }
+        self.add_moving(name, parent, merged(times), |time| stack.local(time))
+    }
+
+    /// Adds a node that does not move.
+    pub fn push(&mut self, name: &str, parent: Option<usize>, local: LocalTransform) -> usize {
+        self.nodes.push(Node {
+            name: name.to_owned(),
+            parent,
+            local,
+            ..Node::default()
+        });
+        self.nodes.len() - 1
+    }
+
+    /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
+    /// them where the transform is none that linear keys can hold. If it has shear, a second node
+    /// below the first holds the rest of it. Gives the innermost node.
+    pub fn add_moving(
+        &mut self,
+        name: &str,
+        parent: Option<usize>,
+        times: Vec<f64>,
+        local: impl Fn(Time) -> DMat4,
+    ) -> usize {
+        let keys = Keyed::new(&times, |t| local(Time::At(t)));
+        let seconds: Vec<f64> = keys.times.iter().map(|t| self.clock.seconds(*t)).collect();
+        let first = keys.outer.first().copied().unwrap_or_default();
+        let outer = self.push(name, parent, LocalTransform::Trs(first));
+        self.tracks
+            .extend(tracks(outer, &seconds, &keys.outer, first));
+        let Some(inner) = keys.inner else {
+            return outer;
+        };
+        let first = inner.first().copied().unwrap_or_default();
+        let node = self.push(
+            &format!("{name}_shear"),
+            Some(outer),
+            LocalTransform::Trs(first),
+        );
+        self.tracks.extend(tracks(node, &seconds, &inner, first));
+        node
+    }
+}
+
+/// What a prim is called: its displayName, or else its own name.
+pub(super) fn display_name(prim: Prim<'_>) -> Result<String, sinew_stage::Error> {
+    Ok(match prim.metadata("displayName")? {
+        Some(Value::String(name)) if !name.is_empty() => name.as_str().to_owned(),
+        _ => prim.name().to_owned(),
+    })
+}
+
+fn is_identity(stack: &XformStack, time: Time) -> bool {
+    stack.local(time) == DMat4::IDENTITY
+}
+
+/// A transform that does not move. Only one with shear stays a matrix.
+pub(super) fn local_transform(m: &DMat4) -> LocalTransform {
+    match without_shear(m) {
+        (trs, None) => LocalTransform::Trs(trs),
+        _ => LocalTransform::Matrix(*m),
+    }
+}
+
+/// Keys of a transform.
+struct Keyed {
+    times: Vec<f64>,
+    outer: Vec<Trs>,
+    /// What is inside of `outer` where some key has shear.
+    inner: Option<Vec<Trs>>,
+}
+
+impl Keyed {
+    fn new(times: &[f64], local: impl Fn(f64) -> DMat4) -> Self {
+        let mut out = Vec::new();
+        for (i, time) in times.iter().enumerate() {
+            let key = (*time, local(*time));
+            if i > 0 {
+                let last = out[out.len() - 1];
+                refine(last, key, &local, MOST_HALVINGS, &mut out);
+            }
+            out.push(key);
+        }
+        let parts: Vec<(Trs, Option<Trs>)> = out.iter().map(|(_, m)| without_shear(m)).collect();
+        let sheared = parts.iter().any(|(_, inner)| inner.is_some());
+        Self {
+            times: out.iter().map(|(t, _)| *t).collect(),
+            outer: parts.iter().map(|(outer, _)| *outer).collect(),
+            inner: sheared.then(|| {
+                parts
+                    .iter()
+                    .map(|(_, inner)| inner.unwrap_or_default())
+                    .collect()
+            }),
+        }
+    }
+}
+
+/// Adds keys between two others until the components in between, interpolated, give the transform.
+fn refine(
+    from: (f64, DMat4),
+    to: (f64, DMat4),
+    local: &impl Fn(f64) -> DMat4,
+    halvings: u32,
+    out: &mut Vec<(f64, DMat4)>,
+) {
+    if halvings == 0 {
+        return;
+    }
+    let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
+    let (a, b) = (without_shear(&from.1).0, without_shear(&to.1).0);
+    let differs = |alpha: f64| {
+        let m = local(at(alpha));
+        let (trs, inner) = without_shear(&m);
+        let mixed = mix(&a, &b, alpha);
+        // Of what is sheared, only the outer part is compared.
+        let m = if inner.is_some() { trs.matrix() } else { m };
+        let size = m
+            .to_cols_array()
+            .iter()
+            .fold(1e-30f64, |s, v| s.max(v.abs()));
+        !mixed.matrix().abs_diff_eq(m, TOLERANCE * size)
+    };
+    if ![0.25, 0.5, 0.75].into_iter().any(differs) {
+        return;
+    }
+    let middle = (at(0.5), local(at(0.5)));
+    refine(from, middle, local, halvings - 1, out);
+    out.push(middle);
+    refine(middle, to, local, halvings - 1, out);
+}
+
+/// The components between two keys, as glTF interpolates them.
+fn mix(a: &Trs, b: &Trs, alpha: f64) -> Trs {
+    Trs {
+        translation: a.translation.lerp(b.translation, alpha),
+        rotation: a.rotation.slerp(b.rotation, alpha).normalize(),
+        scale: a.scale.lerp(b.scale, alpha),
+    }
+}
+
+/// Tracks of a node's components. A component that stays at rest has none.
+pub(super) fn tracks(node: usize, seconds: &[f64], keys: &[Trs], rest: Trs) -> Vec<Track> {
+    let translations: Vec<DVec3> = keys.iter().map(|k| k.translation).collect();
+    let rotations: Vec<DQuat> = keys.iter().map(|k| k.rotation).collect();
+    let scales: Vec<DVec3> = keys.iter().map(|k| k.scale).collect();
+    let components = [
+        still(&translations).map(|v| v == rest.translation),
+        still(&rotations).map(|v| v == rest.rotation || v == -rest.rotation),
+        still(&scales).map(|v| v == rest.scale),
+    ];
+    let keys = [
+        Keys::Translation(translations),
+        Keys::Rotation(rotations),
+        Keys::Scale(scales),
+    ];
+    let moving = keys.into_iter().zip(components);
+    let moving = moving.filter(|(_, still)| *still != Some(true));
+    moving
+        .map(|(keys, still)| track(node, seconds, keys, still.is_some()))
+        .collect()
+}
+
+/// The value of all keys, if it is one.
+fn still<T: Copy + PartialEq>(keys: &[T]) -> Option<T> {
+    let first = *keys.first()?;
+    keys.iter().all(|k| *k == first).then_some(first)
+}
+
+/// A linear track; with only its first and last key if all are equal.
+fn track(node: usize, seconds: &[f64], keys: Keys, still: bool) -> Track {
+    let ends = |n: usize| match n {
+        0 | 1 => n,
+        _ => 2,
+    };
+    let (times, keys) = match still {
+        false => (seconds.to_vec(), keys),
+        true => {
+            let n = ends(seconds.len());
+            let times = seconds.first().into_iter().chain(seconds.last()).take(n);
+            let keys = match keys {
+                Keys::Translation(v) => Keys::Translation(v[..n].to_vec()),
+                Keys::Rotation(v) => Keys::Rotation(v[..n].to_vec()),
+                Keys::Scale(v) => Keys::Scale(v[..n].to_vec()),
+                weights @ Keys::Weights { .. } => weights,
+            };
+            (times.copied().collect(), keys)
+        }
+    };
+    Track {
+        target: TrackTarget::Node(node),
+        curve: Curve {
+            times,
+            interpolation: CurveInterpolation::Linear,
+            keys,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_turn_between_two_keys_turns() {
+        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t / 10.0 * 6.28));
+        assert!(keys.times.len() >= 3 && keys.inner.is_none());
+        for i in 0..=50 {
+            let t = f64::from(i) / 5.0;
+            let next = keys
+                .times
+                .partition_point(|k| *k <= t)
+                .min(keys.times.len() - 1);
+            let (a, b) = (next - 1, next);
+            let alpha = (t - keys.times[a]) / (keys.times[b] - keys.times[a]);
+            let m = mix(&keys.outer[a], &keys.outer[b], alpha).matrix();
+            let want = DMat4::from_rotation_y(t / 10.0 * 6.28);
+            assert!(m.abs_diff_eq(want, 1e-4), "{t}");
+        }
+    }
+
+    #[test]
+    fn straight_moves_get_no_further_keys() {
+        let keys = Keyed::new(&[0.0, 1.0, 5.0], |t| DMat4::from_translation(DVec3::X * t));
+        assert_eq!(keys.times, [0.0, 1.0, 5.0]);
+        let keys = Keyed::new(&[0.0, 1.0], |t| {
+            let stretch = DMat4::from_scale(DVec3::new(1.0, 1.0 + t, 1.0));
+            stretch * DMat4::from_rotation_z(0.5)
+        });
+        assert!(keys.inner.is_some());
+    }
+
+    #[test]
+    fn what_stays_at_rest_has_no_track() {
+        let rest = Trs::IDENTITY;
+        let moved = Trs {
+            translation: DVec3::X,
+            ..rest
+        };
+        assert!(tracks(0, &[0.0, 1.0], &[rest; 2], rest).is_empty());
+        let found = tracks(0, &[0.0, 1.0, 2.0], &[moved; 3], rest);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].curve.times, [0.0, 2.0]);
+    }
+}

@@ -1,0 +1,63 @@
+//! Time codes of the stage as seconds.
+
+use sinew::sampled::Time;
+use sinew::scene::TimeLine;
+
+/// The most frames that values without samples are read at.
+const MOST_FRAMES: usize = 100_000;
+
+/// The stage's time line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock(TimeLine);
+
+impl Clock {
+    pub fn new(time_line: TimeLine) -> Self {
+        Self(time_line)
+    }
+
+    /// A time code in seconds. Time code 0 is second 0.
+    pub fn seconds(&self, code: f64) -> f64 {
+        match self.0.time_codes_per_second {
+            rate if rate > 0.0 && rate.is_finite() => code / rate,
+            _ => code / 24.0,
+        }
+    }
+
+    /// The time of what does not move.
+    pub fn rest(&self) -> Time {
+        Time::At(self.start())
+    }
+
+    /// The first time code of the range, or 0.
+    pub fn start(&self) -> f64 {
+        self.0.range.map_or(0.0, |(start, _)| start)
+    }
+
+    /// Time codes of all frames of the range, with its end.
+    pub fn frames(&self) -> Vec<f64> {
+        let (start, end) = self.0.range.unwrap_or((0.0, 0.0));
+        self.frames_between(start, end)
+    }
+
+    /// Time codes of frames from `start` to `end`, with both.
+    pub fn frames_between(&self, start: f64, end: f64) -> Vec<f64> {
+        let step = self.0.time_codes_per_second / self.0.frames_per_second;
+        let step = if step > 0.0 && step.is_finite() {
+            step
+        } else {
+            1.0
+        };
+        let count = ((end - start) / step).floor();
+        let count = if count > 0.0 { count as usize } else { 0 };
+        let frames = (0..=count.min(MOST_FRAMES)).map(|i| start + step * i as f64);
+        merged(frames.chain([end.max(start)]).collect())
+    }
+}
+
+/// Times in ascending order, each once.
+pub(super) fn merged(mut times: Vec<f64>) -> Vec<f64> {
+    times.retain(|t| t.is_finite());
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times
+}

@@ -1,0 +1,267 @@
+//! What glTF files have beside characters is read: cameras, lights, scenes, extras, materials of
+//! several layers, instances; and what is left out has one warning of each kind.
+
+use std::path::Path;
+
+use common::scenery::{node, scenery};
+use common::tiny_gltf::TinyGltf;
+use glam::{DQuat, DVec3, Vec3};
+use serde_json::{Value, json};
+use sinew_animate::asset::{Asset, CameraProjection, LightKind, Trs};
+use sinew_io::gltf;
+
+fn read(file: &TinyGltf) -> Asset {
+    gltf::read_bytes(&file.glb(), Path::new("scenery.glb")).unwrap()
+}
+
+/// Codes, locations and messages of all warnings.
+fn warnings(asset: &Asset) -> Vec<(&'static str, &str, &str)> {
+    let warnings = asset.warnings.iter();
+    warnings.map(|w| (w.code, &*w.path, &*w.message)).collect()
+}
+
+fn codes(asset: &Asset) -> Vec<&'static str> {
+    asset.warnings.iter().map(|w| w.code).collect()
+}
+
+#[test]
+fn all_of_it_is_read() {
+    let asset = read(&scenery());
+    assert_eq!(warnings(&asset), []);
+    assert_eq!(
+        asset.cameras[0].projection,
+        CameraProjection::Perspective {
+            y_fov: 0.8,
+            aspect_ratio: Some(1.5),
+            z_near: 0.1,
+            z_far: Some(100.0),
+        }
+    );
+    assert_eq!(asset.cameras[0].name, "Main cam");
+    assert_eq!(asset.cameras[0].extras, Some(json!({ "shot": 3 })));
+    assert_eq!(
+        asset.cameras[1].projection,
+        CameraProjection::Orthographic {
+            x_mag: 2.0,
+            y_mag: 1.0,
+            z_near: 0.0,
+            z_far: 50.0,
+        }
+    );
+    let [sun, bulb, spot] = &asset.lights[..] else {
+        panic!("{:?}", asset.lights)
+    };
+    assert_eq!(
+        (sun.kind, sun.intensity, sun.color, &*sun.name),
+        (
+            LightKind::Directional,
+            1000.0,
+            Vec3::new(1.0, 0.5, 0.25),
+            "Sun light"
+        )
+    );
+    assert_eq!(sun.extras, Some(json!({ "season": "summer" })));
+    assert_eq!(
+        (bulb.kind, bulb.intensity, bulb.range),
+        (LightKind::Point, 80.0, Some(10.0))
+    );
+    let cone = LightKind::Spot {
+        inner_cone_angle: 0.2,
+        outer_cone_angle: 0.4,
+    };
+    assert_eq!(
+        (spot.kind, spot.intensity, spot.color),
+        (cone, 1.0, Vec3::ONE)
+    );
+
+    let nodes = &asset.nodes;
+    assert_eq!(nodes[node::HEAD_CAMERA].camera, Some(0));
+    assert_eq!(nodes[node::SPOT].light, Some(2));
+    assert!(nodes[node::HIDDEN].hidden && !nodes[node::EMPTY].hidden);
+    assert_eq!(
+        nodes[node::SOCKET].extras,
+        Some(json!({ "socket": "weapon" }))
+    );
+    let quarter = DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2);
+    let [first, second] = &nodes[node::FOREST].instances[..] else {
+        panic!("{:?}", nodes[node::FOREST].instances)
+    };
+    assert_eq!(*first, Trs::IDENTITY);
+    assert_eq!(second.translation, DVec3::new(3.0, 0.0, 0.0));
+    assert_eq!(second.scale, DVec3::new(1.0, 2.0, 1.0));
+    assert!(second.rotation.abs_diff_eq(quarter, 1e-7));
+
+    let scenes: Vec<(&str, &[usize])> =
+        asset.scenes.iter().map(|s| (&*s.name, &*s.roots)).collect();
+    let main: &[usize] = &[0, 6, 7, 8, 9, 10, 11, 13, node::SHOE];
+    let second: &[usize] = &[node::ELSEWHERE];
+    assert_eq!(scenes, [("Main", main), ("Second scene", second)]);
+    assert_eq!((asset.default_scene, &*asset.roots), (Some(0), main));
+    assert_eq!(asset.scenes[0].extras, Some(json!({ "mood": "calm" })));
+
+    assert_eq!(asset.info.copyright, "2026 the authors");
+    assert_eq!(asset.info.generator, "sinew's tests");
+    assert_eq!(asset.info.extras, Some(json!({ "tool": 7 })));
+    assert_eq!(
+        asset.info.metadata["KHR_xmp_json_ld.packets"],
+        json!([{ "dc:title": "Demo" }])
+    );
+    assert_eq!(asset.extras, Some(json!({ "project": "demo" })));
+    assert_eq!(asset.skins[0].extras, Some(json!({ "rig": "v2" })));
+    assert_eq!(asset.clips[0].extras, Some(json!({ "loop": true })));
+    // Names of morph targets are no extras.
+    assert_eq!(asset.meshes[0].extras, Some(json!({ "lod": 0 })));
+    assert_eq!(asset.meshes[0].target_names, ["Up", "Side"]);
+
+    assert_eq!(asset.material_variants, ["Default", "Blue one"]);
+    assert_eq!(asset.meshes[2].primitives[0].variant_materials, [(1, 2)]);
+
+    let [_, paint, glass] = &asset.materials[..] else {
+        panic!("{:?}", asset.materials)
+    };
+    assert_eq!(paint.emissive, Vec3::new(4.0, 2.0, 0.0));
+    assert_eq!(
+        (paint.clearcoat, paint.clearcoat_roughness, paint.ior),
+        (0.75, 0.125, 1.25)
+    );
+    assert!(paint.clearcoat_texture.is_some() && paint.clearcoat_roughness_texture.is_none());
+    assert_eq!(
+        (glass.transmission, glass.specular, glass.ior),
+        (0.75, 0.5, 1.5)
+    );
+    assert_eq!(glass.specular_color, Vec3::new(1.0, 0.5, 2.0));
+}
+
+#[test]
+fn the_scene_that_is_named_is_shown() {
+    let mut file = scenery();
+    file.json["scene"] = json!(1);
+    let asset = read(&file);
+    assert_eq!(
+        (asset.default_scene, &*asset.roots),
+        (Some(1), &[node::ELSEWHERE][..])
+    );
+}
+
+/// Changes the scenery; gives what is warned of then.
+fn changed(change: impl FnOnce(&mut Value)) -> Asset {
+    let mut file = scenery();
+    change(&mut file.json);
+    read(&file)
+}
+
+#[test]
+fn each_kind_that_is_left_out_has_one_warning() {
+    let asset = changed(|json| {
+        let used = json["extensionsUsed"].as_array_mut().unwrap();
+        used.extend([json!("KHR_materials_sheen"), json!("ACME_thing")]);
+        for material in [1, 2] {
+            let extensions = json["materials"][material]["extensions"].as_object_mut();
+            extensions
+                .unwrap()
+                .insert("KHR_materials_sheen".to_owned(), json!({}));
+        }
+        json["nodes"][0]["extensions"] = json!({ "ACME_thing": { "extras": { "x": 1 } } });
+        json["textures"][0]["extras"] = json!({ "a": 1 });
+        json["samplers"][0]["extras"] = json!(5);
+        json["meshes"][0]["primitives"][0]["attributes"]["_HEAT"] = json!(0);
+        json["scenes"][0]["nodes"] = json!([0, 6, 8, 9, 10, 11, 14]);
+        json["nodes"][9].as_object_mut().unwrap().remove("camera");
+    });
+    let found = warnings(&asset);
+    let at: Vec<_> = found.iter().map(|(code, path, _)| (*code, *path)).collect();
+    assert_eq!(
+        at,
+        [
+            ("gltf-extension-ignored", "nodes[0].extensions.ACME_thing"),
+            (
+                "gltf-extension-ignored",
+                "materials[1].extensions.KHR_materials_sheen"
+            ),
+            ("gltf-extras-ignored", "samplers[0].extras"),
+            (
+                "gltf-attribute-ignored",
+                "meshes[0].primitives[0].attributes._HEAT"
+            ),
+            ("gltf-node-unshown", "nodes[7]"),
+            ("gltf-unused", "cameras[1]"),
+        ]
+    );
+    for (i, words) in [
+        (0, "ACME_thing"),
+        (1, "objects with it: 2"),
+        (2, "count: 2"),
+        (4, "count: 2"),
+    ] {
+        assert!(found[i].2.contains(words), "{:?}", found[i]);
+    }
+}
+
+#[test]
+fn required_extensions_that_are_not_honoured_are_errors() {
+    for name in [
+        "KHR_materials_sheen",
+        "KHR_texture_basisu",
+        "VRMC_springBone",
+    ] {
+        let mut file = scenery();
+        file.json["extensionsRequired"] = json!(["KHR_lights_punctual", name]);
+        let error = gltf::read_bytes(&file.glb(), Path::new("a.glb")).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains(name) && text.contains("extensionsRequired"),
+            "{text}"
+        );
+        assert!(!text.contains("KHR_lights_punctual"), "{text}");
+    }
+    // A pointer to what nothing here moves.
+    let mut file = scenery();
+    let pointer = json!({ "path": "pointer", "extensions": { "KHR_animation_pointer": {
+        "pointer": "/cameras/0/perspective/yfov" } } });
+    file.set("/animations/0/channels/2/target", pointer);
+    assert_eq!(codes(&read(&file)), ["gltf-pointer"]);
+    file.json["extensionsRequired"] = json!(["KHR_animation_pointer"]);
+    let error = gltf::read_bytes(&file.glb(), Path::new("a.glb")).unwrap_err();
+    assert!(
+        error.to_string().contains("/cameras/0/perspective/yfov"),
+        "{error}"
+    );
+}
+
+#[test]
+fn factors_are_brought_inside() {
+    let asset = changed(|json| {
+        let extensions = &mut json["materials"][1]["extensions"];
+        extensions["KHR_materials_clearcoat"]["clearcoatFactor"] = json!(1.5);
+        extensions["KHR_materials_clearcoat"]["clearcoatNormalTexture"] = json!({ "index": 0 });
+        json["cameras"][1]["orthographic"]["xmag"] = json!(-2);
+    });
+    assert_eq!(
+        codes(&asset),
+        [
+            "gltf-material-range",
+            "gltf-material-ignored",
+            "gltf-camera-size"
+        ]
+    );
+    assert_eq!(asset.materials[1].clearcoat, 1.0);
+}
+
+#[test]
+fn specular_and_glossiness() {
+    let asset = changed(|json| {
+        json["materials"][1] = json!({ "extensions": { "KHR_materials_pbrSpecularGlossiness": {
+            "diffuseFactor": [0.1, 0.2, 0.3, 1], "glossinessFactor": 0.75,
+            "specularFactor": [0.04, 0.08, 0.02] } } });
+        let used = json["extensionsUsed"].as_array_mut().unwrap();
+        used.push(json!("KHR_materials_pbrSpecularGlossiness"));
+    });
+    let material = &asset.materials[1];
+    assert_eq!((material.metallic, material.roughness), (0.0, 0.25));
+    let tint = Vec3::new(1.0, 2.0, 0.5);
+    assert!(
+        material.specular_color.abs_diff_eq(tint, 1e-6),
+        "{}",
+        material.specular_color
+    );
+}

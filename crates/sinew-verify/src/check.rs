@@ -1,0 +1,230 @@
+//! A check, and the machine that it runs on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use sinew::gpu::{AdapterChoice, GpuError};
+
+use crate::Failure;
+use crate::host::Gpu;
+use crate::measured::{Measured, during};
+
+/// What a check is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Linear blend skinning of points and normals, any number of influences.
+    Linear,
+    /// Skinning by dual quaternions.
+    DualQuaternions,
+    /// Blend shapes with in-betweens.
+    BlendShapes,
+    /// Joint-local transforms to palettes.
+    Posing,
+    /// Normals of the deformed surface.
+    SmoothNormals,
+    /// Render vertices and their tangents.
+    Tangents,
+    /// Packed layouts of points, normals and weights.
+    PackedFormats,
+    /// Where results are written, and those of the frame before.
+    Outputs,
+    /// Boxes around the results.
+    Bounds,
+    /// Results in pieces, where a binding, a page or a dispatch ends.
+    Limits,
+    /// Instances that come and go, buffers that grow.
+    Growth,
+    /// Joint palettes, reading and repeated runs.
+    Crowds,
+    /// A device that goes away.
+    Loss,
+}
+
+impl Subject {
+    /// All of them, in the order of a report.
+    pub const ALL: [Self; 13] = [
+        Self::Linear,
+        Self::DualQuaternions,
+        Self::BlendShapes,
+        Self::Posing,
+        Self::SmoothNormals,
+        Self::Tangents,
+        Self::PackedFormats,
+        Self::Outputs,
+        Self::Bounds,
+        Self::Limits,
+        Self::Growth,
+        Self::Crowds,
+        Self::Loss,
+    ];
+
+    /// Its name in a report.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear skinning",
+            Self::DualQuaternions => "dual quaternions",
+            Self::BlendShapes => "blend shapes",
+            Self::Posing => "posing",
+            Self::SmoothNormals => "smooth normals",
+            Self::Tangents => "tangents",
+            Self::PackedFormats => "packed formats",
+            Self::Outputs => "outputs",
+            Self::Bounds => "bounds",
+            Self::Limits => "limits",
+            Self::Growth => "growth",
+            Self::Crowds => "crowds",
+            Self::Loss => "loss of device",
+        }
+    }
+}
+
+/// An adapter, opened twice: with all that it gives, and with WebGPU's default limits and no feature.
+pub struct Machine {
+    adapter_limits: Gpu,
+    default_limits: Gpu,
+}
+
+impl Machine {
+    /// Opens an adapter for checks.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`] and [`GpuError::NoDevice`].
+    pub fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        let adapter_limits = Gpu::new(sinew::gpu::GpuDevice::new(choice)?);
+        let default_limits = adapter_limits.with_limits(wgpu::Limits::default())?;
+        Ok(Self {
+            adapter_limits,
+            default_limits,
+        })
+    }
+
+    /// With all that the adapter gives.
+    #[must_use]
+    pub fn adapter_limits(&self) -> &Gpu {
+        &self.adapter_limits
+    }
+
+    /// With WebGPU's default limits and no feature.
+    #[must_use]
+    pub fn default_limits(&self) -> &Gpu {
+        &self.default_limits
+    }
+}
+
+type OnCpu = Box<dyn Fn() -> Result<(), Failure> + Send + Sync>;
+type OnGpu = Box<dyn Fn(&Gpu) -> Result<(), Failure> + Send + Sync>;
+
+enum Run {
+    Cpu(OnCpu),
+    AdapterLimits(OnGpu),
+    DefaultLimits(OnGpu),
+}
+
+/// Something that has to hold. It can run more than once.
+pub struct Check {
+    name: String,
+    subject: Subject,
+    run: Run,
+}
+
+/// What came of a check.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// The error that took the largest share of what is allowed, where numbers were compared.
+    pub worst: Option<Measured>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Check {
+    pub(crate) fn cpu(
+        subject: Subject,
+        name: impl Into<String>,
+        run: impl Fn() -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            subject,
+            run: Run::Cpu(Box::new(run)),
+        }
+    }
+
+    pub(crate) fn gpu(
+        subject: Subject,
+        name: impl Into<String>,
+        run: impl Fn(&Gpu) -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            subject,
+            run: Run::AdapterLimits(Box::new(run)),
+        }
+    }
+
+    /// One check with the adapter's limits, and one with WebGPU's: `module::adapter_limits::name` and
+    /// `module::default_limits::name`.
+    pub(crate) fn with_both_limits(
+        subject: Subject,
+        module: &str,
+        name: &str,
+        run: fn(&Gpu) -> Result<(), Failure>,
+    ) -> [Self; 2] {
+        [
+            Self::gpu(subject, format!("{module}::adapter_limits::{name}"), run),
+            Self {
+                name: format!("{module}::default_limits::{name}"),
+                subject,
+                run: Run::DefaultLimits(Box::new(run)),
+            },
+        ]
+    }
+
+    /// Its name, the same in every version that has it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn subject(&self) -> Subject {
+        self.subject
+    }
+
+    /// Whether it asks for a GPU; the others check the CPU mirror.
+    #[must_use]
+    pub fn needs_gpu(&self) -> bool {
+        !matches!(self.run, Run::Cpu(_))
+    }
+
+    /// Runs it. A check that needs a GPU fails without a machine; one that panics has failed.
+    #[must_use]
+    pub fn run(&self, machine: Option<&Machine>) -> Outcome {
+        let start = Instant::now();
+        let on = |gpu: Option<&Gpu>, run: &OnGpu| -> Result<(), Failure> {
+            let gpu = gpu.ok_or("no GPU to run on")?;
+            run(gpu)?;
+            Ok(gpu.check()?)
+        };
+        let run = || match &self.run {
+            Run::Cpu(run) => run(),
+            Run::AdapterLimits(run) => on(machine.map(Machine::adapter_limits), run),
+            Run::DefaultLimits(run) => on(machine.map(Machine::default_limits), run),
+        };
+        let (result, worst) = during(|| catch_unwind(AssertUnwindSafe(run)));
+        let result = result.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(panic.downcast_ref::<&str>().copied());
+            Err(format!("panicked: {}", text.unwrap_or("without a word")).into())
+        });
+        Outcome {
+            failure: result.err(),
+            worst,
+            took: start.elapsed(),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Bounding boxes that the GPU finds, against those of the points that it wrote, to the bit.
+
+use crate::{Failure, ensure};
+use glam::{DMat4, Vec3, Vec4};
+use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget, SkinnerOptions};
+use sinew::kernel::{PackedPose, bounds_on_cpu};
+
+use crate::cases::{self, Influences, Spec};
+use crate::crowds::Run;
+use crate::crowds::made::{made, twenty};
+use crate::host::Gpu;
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("boxes_enclose_what_was_written", everything),
+    ("boxes_in_pieces", in_pieces),
+    ("boxes_of_the_callers_buffers", callers),
+    ("boxes_of_what_is_no_number", no_numbers),
+    ("boxes_come_back_late", late),
+    ("boxes_of_nothing", nothing),
+];
+
+/// As the boxes' documentation has it.
+const EMPTY: [Vec3; 2] = [Vec3::splat(f32::MAX), Vec3::splat(f32::MIN)];
+
+fn boxes(gpu: &Gpu, crowd: &Crowd) -> Result<Vec<[Vec4; 2]>, Failure> {
+    let buffer = crowd.bounds_on_gpu().ok_or("bounds are not enabled")?;
+    gpu.read(buffer)
+}
+
+/// Every instance's box against its points.
+fn check(gpu: &Gpu, crowd: &mut Crowd) -> Result<(), Failure> {
+    let boxes = boxes(gpu, crowd)?;
+    for id in crowd.instances() {
+        let want = match crowd.is_hidden(id)? {
+            true => EMPTY,
+            false => bounds_on_cpu(&crowd.read_points(id)?).unwrap_or(EMPTY),
+        };
+        let got = boxes[id.index() as usize];
+        let bits = |v: Vec3| v.to_array().map(f32::to_bits);
+        let same = got.map(|v| bits(v.truncate())) == want.map(bits);
+        ensure(
+            same && got[0].w == 0.0,
+            &format!("{got:?} of {id:?}, expected {want:?}"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Skins of all sizes and kinds, each three times.
+fn fill(crowd: &mut Crowd) -> Result<Vec<(InstanceId, PackedPose, PackedPose)>, Failure> {
+    let mut all = twenty()?;
+    for points in [0, 1, 1023, 1024, 1025, 5000] {
+        all.push(made(&Spec {
+            seed: 7 + points as u64,
+            points,
+            normals: points % 2 == 0,
+            ..Spec::default()
+        })?);
+    }
+    let mut out = Vec::new();
+    for made in &all {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        for seed in 0..3 {
+            let id = crowd.add_instance(skin)?;
+            crowd.set_pose(id, &made.pose(seed))?;
+            out.push((id, made.pose(seed), made.pose(50 + seed)));
+        }
+    }
+    Ok(out)
+}
+
+fn everything(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let ids = fill(&mut crowd)?;
+    let without = crowd.dispatch_count()?;
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    ensure(
+        crowd.dispatch_count()? == without + 2,
+        "one more dispatch, and one for all boxes",
+    )?;
+    crowd.submit()?;
+    check(gpu, &mut crowd)?;
+    // Other poses, fewer instances: nothing of the frame before is left.
+    for (i, (id, _, other)) in ids.iter().enumerate() {
+        match i % 4 {
+            0 => crowd.set_hidden(*id, true)?,
+            1 => crowd.remove_instance(*id)?,
+            _ => crowd.set_pose(*id, other)?,
+        }
+    }
+    crowd.submit()?;
+    check(gpu, &mut crowd)?;
+    let boxes = boxes(gpu, &crowd)?;
+    let removed = boxes[ids[1].0.index() as usize].map(Vec4::truncate);
+    ensure(removed == EMPTY, "a removed instance has a box")?;
+    let finite = boxes.iter().filter(|b| b[0].x < b[1].x).count();
+    ensure(finite > 30, &format!("{finite} boxes"))
+}
+
+fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
+    for (bytes, workgroups) in [(Some(4096), None), (Some(20_000), Some(3)), (None, Some(1))] {
+        let options = SkinnerOptions {
+            max_binding_bytes: bytes,
+            max_workgroups_per_dimension: workgroups,
+            ..SkinnerOptions::default()
+        };
+        let mut crowd = gpu.skinner(&options)?.crowd();
+        fill(&mut crowd)?;
+        crowd.enable_bounds(BoundsUse::OnGpu)?;
+        crowd.submit()?;
+        check(gpu, &mut crowd)?;
+    }
+    Ok(())
+}
+
+fn callers(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("test.vertices"),
+        size: 64 + 3 * 32_000,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    for i in 0..3 {
+        let part = |offset: u64| Attribute::In {
+            buffer: buffer.clone(),
+            offset: 64 + 32_000 * i + offset,
+            stride: 32,
+        };
+        let target = OutputTarget {
+            positions: part(4),
+            normals: Some(part(16)),
+            ..OutputTarget::default()
+        };
+        let id = crowd.add_instance_to(skin, target)?;
+        crowd.set_pose(id, &made.pose(i))?;
+    }
+    let own = crowd.add_instance(skin)?;
+    crowd.set_pose(own, &made.pose(9))?;
+    crowd.submit()?;
+    check(gpu, &mut crowd)?;
+    let distinct = boxes(gpu, &crowd)?;
+    ensure(
+        distinct[0] != distinct[1] && distinct[1] != distinct[3],
+        "boxes of one pose",
+    )
+}
+
+/// Points with a NaN do not count.
+fn no_numbers(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec {
+        influences: Influences::Vertex(1),
+        ..Spec::default()
+    })?;
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let mut nan_counts = Vec::new();
+    for broken in [&[3usize][..], &(0..20).collect::<Vec<_>>()] {
+        let mut pose = cases::pose(&made.skin, 5);
+        let mut joints = pose.skinning.as_deref().expect("posed").clone();
+        for joint in broken {
+            joints[*joint] = DMat4::from_cols_array(&[f64::NAN; 16]);
+        }
+        pose.skinning = Some(joints.into());
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &PackedPose::pack(&made.packed, &pose))?;
+        crowd.submit()?;
+        check(gpu, &mut crowd)?;
+        let points = crowd.read_points(id)?;
+        nan_counts.push(points.iter().filter(|p| p.is_nan()).count());
+    }
+    ensure(
+        nan_counts[0] > 10 && nan_counts[0] < 500,
+        &format!("{nan_counts:?}"),
+    )?;
+    ensure(nan_counts[1] == 1000, &format!("{nan_counts:?}"))
+}
+
+fn late(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let id = crowd.add_instance(skin)?;
+    crowd.set_pose(id, &made.pose(0))?;
+    ensure(
+        crowd.latest_bounds(id).is_err(),
+        "bounds that are not enabled",
+    )?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    ensure(crowd.latest_bounds(id)?.is_none(), "before a frame")?;
+    // Frames without a poll: reading stops where the ring is full, and nothing breaks.
+    let mut encoders = Vec::new();
+    for _ in 0..10 {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        crowd.encode(&mut encoder)?;
+        encoders.push(encoder);
+    }
+    ensure(crowd.latest_bounds(id)?.is_none(), "before a submit")?;
+    gpu.queue.submit(encoders.into_iter().map(|e| e.finish()));
+    let wait = |crowd: &mut Crowd| -> Result<(), Failure> {
+        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+        Ok(crowd.poll()?)
+    };
+    wait(&mut crowd)?;
+    for seed in 0..6 {
+        crowd.set_pose(id, &made.pose(seed))?;
+        crowd.submit()?;
+        wait(&mut crowd)?;
+        let want = bounds_on_cpu(&crowd.read_points(id)?);
+        ensure(crowd.latest_bounds(id)? == want, &format!("frame {seed}"))?;
+    }
+    // Another instance under its index.
+    crowd.remove_instance(id)?;
+    let next = crowd.add_instance(skin)?;
+    ensure(next.index() == id.index(), "another index")?;
+    crowd.set_pose(next, &made.pose(7))?;
+    ensure(
+        crowd.latest_bounds(id).is_err(),
+        "bounds of what is removed",
+    )?;
+    ensure(crowd.latest_bounds(next)?.is_none(), "the box of another")?;
+    crowd.submit()?;
+    wait(&mut crowd)?;
+    let want = bounds_on_cpu(&crowd.read_points(next)?);
+    ensure(
+        want.is_some() && crowd.latest_bounds(next)? == want,
+        "its own box",
+    )?;
+    crowd.set_hidden(next, true)?;
+    crowd.submit()?;
+    wait(&mut crowd)?;
+    ensure(
+        crowd.latest_bounds(next)?.is_none(),
+        "the box of a hidden one",
+    )?;
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    match crowd.latest_bounds(next) {
+        Err(GpuError::Mismatch(_)) => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn nothing(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    crowd.submit()?;
+    let made = made(&Spec {
+        points: 0,
+        ..Spec::default()
+    })?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let id = crowd.add_instance(skin)?;
+    crowd.set_pose(id, &made.pose(1))?;
+    crowd.submit()?;
+    check(gpu, &mut crowd)?;
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    ensure(crowd.latest_bounds(id)?.is_none(), "a box of nothing")?;
+    crowd.disable_bounds();
+    ensure(crowd.bounds_on_gpu().is_none(), "they are off")
+}

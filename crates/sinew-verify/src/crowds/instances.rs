@@ -1,0 +1,512 @@
+//! Instances and skins are added, removed and hidden, one by one and by the thousand.
+
+use crate::{Failure, ensure};
+use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, SkinnerOptions};
+
+use crate::cases::{Influences, Spec};
+use crate::crowds::Run;
+use crate::crowds::made::{Made, agrees, bits, crowd_of, made, places, twenty};
+use crate::host::Gpu;
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("others_stay_as_they_are", others_stay),
+    ("removed_room_is_used_again", room_is_used_again),
+    ("growth_keeps_results", growth),
+    ("removed_ids_are_refused", removed_ids),
+    ("hidden_keep_their_results", hidden),
+    ("skins_are_removed", skins),
+    ("huge_counts_are_errors_before_allocation", huge),
+    ("ten_thousand_of_twenty_skins", ten_thousand),
+    ("a_buffer_each_takes_little_more", a_buffer_each),
+    ("few_points_share_workgroups", few_points),
+    ("nothing_at_all_works", nothing),
+    ("needed_limits_are_enough", needed_limits),
+    ("poses_of_a_frame_beyond_a_buffer", poses_beyond_a_buffer),
+];
+
+/// Removing, hiding and adding touches no other instance.
+fn others_stay(gpu: &Gpu) -> Result<(), Failure> {
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    let mut all: Vec<(InstanceId, usize, u64)> = Vec::new();
+    let mut skins = Vec::new();
+    for (kind, made) in made.iter().enumerate() {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        skins.push(skin);
+        for seed in 0..4 {
+            let id = crowd.add_instance(skin)?;
+            crowd.set_pose(id, &made.pose(seed))?;
+            all.push((id, kind, seed));
+        }
+    }
+    let first = crowd.run()?;
+    let before: Vec<_> = all
+        .iter()
+        .map(|(id, ..)| places(&crowd, *id))
+        .collect::<Result<_, _>>()?;
+    for (i, (id, ..)) in all.iter().enumerate() {
+        match i % 5 {
+            1 | 4 => crowd.remove_instance(*id)?,
+            2 => crowd.set_hidden(*id, true)?,
+            _ => {}
+        }
+    }
+    // As many as were removed find room where those were.
+    let removed: Vec<_> = (0..all.len()).filter(|i| matches!(i % 5, 1 | 4)).collect();
+    let mut added = Vec::new();
+    for i in &removed {
+        let (_, kind, _) = all[*i];
+        let id = crowd.add_instance(skins[kind])?;
+        crowd.set_pose(id, &made[kind].pose(77))?;
+        added.push((id, kind));
+    }
+    for (i, (id, ..)) in all.iter().enumerate().filter(|(i, _)| !removed.contains(i)) {
+        ensure(places(&crowd, *id)? == before[i], "an instance has moved")?;
+        let now = crowd.read(&[*id])?;
+        ensure(
+            bits(&now[0]) == bits(&first[i]),
+            "results changed without a frame",
+        )?;
+    }
+    // Again, posed otherwise: the hidden stay as they were.
+    for (i, (id, kind, _)) in all.iter().enumerate().filter(|(i, _)| !removed.contains(i)) {
+        crowd.set_pose(*id, &made[*kind].pose(100 + i as u64))?;
+    }
+    crowd.submit()?;
+    for (i, (id, kind, seed)) in all.iter().enumerate().filter(|(i, _)| !removed.contains(i)) {
+        let now = &crowd.read(&[*id])?[0];
+        if i % 5 == 2 {
+            ensure(
+                bits(now) == bits(&first[i]),
+                "a hidden instance was written",
+            )?;
+            agrees(now, &made[*kind].on_cpu(&made[*kind].pose(*seed)))?;
+        } else {
+            agrees(now, &made[*kind].on_cpu(&made[*kind].pose(100 + i as u64)))?;
+        }
+    }
+    for (id, kind) in added {
+        let now = &crowd.read(&[id])?[0];
+        agrees(now, &made[kind].on_cpu(&made[kind].pose(77)))?;
+    }
+    Ok(())
+}
+
+/// A crowd that changes all the time does not grow for ever.
+fn room_is_used_again(gpu: &Gpu) -> Result<(), Failure> {
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    let skins: Vec<_> = made
+        .iter()
+        .map(|m| crowd.add_skin(m.packed.clone()))
+        .collect::<Result<_, _>>()?;
+    let mut ids: Vec<InstanceId> = Vec::new();
+    for i in 0..200 {
+        ids.push(crowd.add_instance(skins[i % 20])?);
+    }
+    let (bytes, generation) = (crowd.buffer_bytes(), crowd.outputs_generation());
+    for round in 0..50 {
+        for i in 0..40 {
+            let kind = (i * 7 + round) % 20;
+            let old = ids[kind + 20 * (i % 10)];
+            // Of the same skin, so that it fits to the byte.
+            if crowd.remove_instance(old).is_ok() {
+                ids[kind + 20 * (i % 10)] = crowd.add_instance(skins[kind])?;
+            }
+        }
+    }
+    ensure(crowd.instance_count() == 200, "instances went missing")?;
+    ensure(crowd.instances().len() == 200, "the list went wrong")?;
+    ensure(crowd.buffer_bytes() == bytes, "buffers grew")?;
+    ensure(
+        crowd.outputs_generation() == generation,
+        "buffers were replaced",
+    )?;
+    ensure(crowd.index_count() <= 200, "indices were not used again")
+}
+
+fn growth(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let id = crowd.add_instance(skin)?;
+    crowd.set_pose(id, &made.pose(1))?;
+    let before = crowd.run()?.remove(0);
+    let generation = crowd.outputs_generation();
+    let more = crowd.add_instances(skin, 100)?;
+    ensure(crowd.outputs_generation() > generation, "nothing grew")?;
+    ensure(
+        bits(&crowd.read(&[id])?[0]) == bits(&before),
+        "results are lost",
+    )?;
+    for (i, id) in more.iter().enumerate() {
+        crowd.set_pose(*id, &made.pose(i as u64))?;
+    }
+    let generation = crowd.outputs_generation();
+    let results = crowd.run()?;
+    ensure(
+        crowd.outputs_generation() == generation,
+        "a frame replaced outputs",
+    )?;
+    agrees(&results[57], &made.on_cpu(&made.pose(56)))
+}
+
+fn removed_ids(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let old = crowd.add_instance(skin)?;
+    crowd.set_pose(old, &made.pose(1))?;
+    crowd.run()?;
+    crowd.remove_instance(old)?;
+    let new = crowd.add_instance(skin)?;
+    ensure(
+        new != old && new.index() == old.index(),
+        "an index is used again under another id",
+    )?;
+    let refused = |what: &str, result: Result<(), GpuError>| match result {
+        Err(GpuError::Mismatch(_)) => Ok(()),
+        other => Err(Failure::from(format!("{what}: {other:?}"))),
+    };
+    refused("set_pose", crowd.set_pose(old, &made.pose(1)))?;
+    refused("set_hidden", crowd.set_hidden(old, true))?;
+    refused("is_hidden", crowd.is_hidden(old).map(drop))?;
+    refused("points_on_gpu", crowd.points_on_gpu(old).map(drop))?;
+    refused("normals_on_gpu", crowd.normals_on_gpu(old).map(drop))?;
+    refused("read", crowd.read(&[old]).map(drop))?;
+    refused("remove_instance", crowd.remove_instance(old))?;
+    // Whatever lay in its place is not its own result.
+    refused("reading before a frame", crowd.read(&[new]).map(drop))?;
+    crowd.clear_instances();
+    refused("a cleared one", crowd.set_pose(new, &made.pose(1)))?;
+    let last = crowd.add_instance(skin)?;
+    ensure(last != new && last != old, "an id came again")
+}
+
+fn hidden(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let [a, b] = [crowd.add_instance(skin)?, crowd.add_instance(skin)?];
+    // Hidden from the start, and without a pose.
+    crowd.set_hidden(b, true)?;
+    crowd.set_pose(a, &made.pose(1))?;
+    let first = crowd.run()?;
+    ensure(first.len() == 1, "a hidden instance was read")?;
+    crowd.set_hidden(a, true)?;
+    ensure(crowd.is_hidden(a)?, "it is hidden")?;
+    crowd.set_pose(a, &made.pose(2))?;
+    ensure(crowd.dispatch_count()? == 0, "hidden instances take work")?;
+    crowd.submit()?;
+    ensure(
+        bits(&crowd.read(&[a])?[0]) == bits(&first[0]),
+        "it was written",
+    )?;
+    crowd.set_hidden(a, false)?;
+    agrees(&crowd.run()?[0], &made.on_cpu(&made.pose(2)))
+}
+
+fn skins(gpu: &Gpu) -> Result<(), Failure> {
+    let specs = [3, 4, 5].map(|k| Spec {
+        seed: k as u64,
+        influences: Influences::Vertex(k),
+        shapes: 4,
+        face_varying: k == 4,
+        ..Spec::default()
+    });
+    let made: Vec<Made> = specs.iter().map(made).collect::<Result<_, _>>()?;
+    let mut crowd = gpu.crowd()?;
+    let kept = crowd.add_skin(made[0].packed.clone())?;
+    let of_kept = crowd.add_instance(kept)?;
+    crowd.set_pose(of_kept, &made[0].pose(5))?;
+    let mut bytes = 0;
+    for round in 0..40u64 {
+        let kind = 1 + round as usize % 2;
+        let skin = crowd.add_skin(made[kind].packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made[kind].pose(round))?;
+        let results = crowd.run()?;
+        agrees(&results[0], &made[0].on_cpu(&made[0].pose(5)))?;
+        agrees(&results[1], &made[kind].on_cpu(&made[kind].pose(round)))?;
+        match crowd.remove_skin(skin) {
+            Err(GpuError::Mismatch(text)) if text.contains("/Case") => {}
+            other => return Err(format!("a skin in use: {other:?}").into()),
+        }
+        crowd.remove_instance(id)?;
+        crowd.remove_skin(skin)?;
+        ensure(crowd.remove_skin(skin).is_err(), "removed twice")?;
+        ensure(crowd.add_instance(skin).is_err(), "an instance of no skin")?;
+        if round == 4 {
+            bytes = crowd.buffer_bytes();
+        }
+    }
+    ensure(
+        crowd.buffer_bytes() == bytes,
+        "room of removed skins is not used again",
+    )
+}
+
+fn huge(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    let empty = crate::crowds::made::made(&Spec {
+        points: 0,
+        ..Spec::default()
+    })?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let of_nothing = crowd.add_skin(empty.packed.clone())?;
+    let id = crowd.add_instance(skin)?;
+    crowd.set_pose(id, &made.pose(1))?;
+    crowd.run()?;
+    let bytes = crowd.buffer_bytes();
+    let mut refused = || -> Result<(), Failure> {
+        for count in [4_000_000, 100_000_000, u32::MAX as usize, usize::MAX] {
+            for skin in [skin, of_nothing] {
+                if skin == of_nothing && count < 100_000_000 {
+                    continue;
+                }
+                let errors = [
+                    crowd.add_instances(skin, count).map(drop),
+                    crowd.reserve_instances(skin, count),
+                ];
+                for error in errors {
+                    match error {
+                        Err(GpuError::Limit { asked, limit, .. }) if asked > limit => {}
+                        other => return Err(format!("{count}: {other:?}").into()),
+                    }
+                }
+            }
+        }
+        Ok(())
+    };
+    // Nothing is done for each of so many: 2^32 of anything would take longer.
+    let start = std::time::Instant::now();
+    refused()?;
+    ensure(start.elapsed().as_secs() < 10, "it took its time")?;
+    ensure(crowd.buffer_bytes() == bytes, "something was allocated")?;
+    // A budget of the host's own.
+    let budget = SkinnerOptions {
+        max_output_bytes: Some(10 * 24_000),
+        ..SkinnerOptions::default()
+    };
+    let mut small = gpu.skinner(&budget)?.crowd();
+    let skin = small.add_skin(made.packed.clone())?;
+    let ids = small.add_instances(skin, 10)?;
+    ensure(small.add_instance(skin).is_err(), "beyond the budget")?;
+    small.remove_instance(ids[3])?;
+    small.add_instance(skin)?;
+    agrees(&crowd.run()?[0], &made.on_cpu(&made.pose(1)))
+}
+
+fn ten_thousand(gpu: &Gpu) -> Result<(), Failure> {
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    let skins: Vec<_> = made
+        .iter()
+        .map(|m| crowd.add_skin(m.packed.clone()))
+        .collect::<Result<_, _>>()?;
+    // 25 poses of each skin, so that some share a palette and most neighbours do not.
+    let poses: Vec<Vec<_>> = made
+        .iter()
+        .map(|m| (0..25).map(|seed| m.pose(seed)).collect())
+        .collect();
+    let mut ids = Vec::new();
+    let mut dispatches = Vec::new();
+    for count in [100, 10_000] {
+        while ids.len() < count {
+            let i = ids.len();
+            let id = crowd.add_instance(skins[i % 20])?;
+            crowd.set_pose(id, &poses[i % 20][i / 20 % 25])?;
+            ids.push(id);
+        }
+        dispatches.push(crowd.dispatch_count()?);
+    }
+    ensure(
+        dispatches[1] <= dispatches[0],
+        &format!("dispatches depend on the number of instances: {dispatches:?}"),
+    )?;
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    crowd.encode(&mut encoder)?;
+    gpu.queue.submit([encoder.finish()]);
+    // Recorded again with the pipelines that are there by now.
+    crowd.encode(&mut gpu.device.create_command_encoder(&Default::default()))?;
+    let checked: Vec<usize> = (0..10_000).step_by(37).collect();
+    let some: Vec<InstanceId> = checked.iter().map(|i| ids[*i]).collect();
+    for (i, got) in checked.iter().zip(crowd.read(&some)?) {
+        agrees(&got, &made[i % 20].on_cpu(&poses[i % 20][i / 20 % 25]))?;
+    }
+    Ok(())
+}
+
+/// Meshes of less than a workgroup lie side by side in some, whatever their sizes.
+fn few_points(gpu: &Gpu) -> Result<(), Failure> {
+    let sizes = [1, 2, 31, 32, 33, 1, 64, 65, 7, 200];
+    let made: Vec<Made> = sizes
+        .into_iter()
+        .map(|points| {
+            made(&Spec {
+                seed: points as u64,
+                points,
+                joints: 1 + points % 3,
+                normals: points % 2 == 0,
+                ..Spec::default()
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    for most in [None, Some(1), Some(3)] {
+        let options = SkinnerOptions {
+            max_workgroups_per_dimension: most,
+            ..SkinnerOptions::default()
+        };
+        let mut crowd = gpu.crowd_with(&options)?;
+        for round in 0..30u64 {
+            for made in &made {
+                let skin = crowd.add_skin(made.packed.clone())?;
+                let id = crowd.add_instance(skin)?;
+                crowd.set_pose(id, &made.pose(round))?;
+            }
+        }
+        if most.is_none() {
+            // Small ones and others, each with normals and without.
+            let dispatches = crowd.dispatch_count()?;
+            ensure(dispatches == 4, &format!("{dispatches} dispatches"))?;
+        }
+        for (i, got) in crowd.run()?.iter().enumerate() {
+            let made = &made[i % sizes.len()];
+            agrees(got, &made.on_cpu(&made.pose((i / sizes.len()) as u64)))?;
+        }
+    }
+    Ok(())
+}
+
+/// As many dispatches as buffers of the caller's: their tables are no larger than what they hold.
+fn a_buffer_each(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec {
+        points: 24,
+        joints: 4,
+        ..Spec::default()
+    })?;
+    let mut crowd = gpu.crowd()?;
+    let skin = crowd.add_skin(made.packed.clone())?;
+    let mut buffers = Vec::new();
+    for seed in 0..100 {
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 24 * 12,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        let target = OutputTarget {
+            positions: Attribute::In {
+                buffer: buffer.clone(),
+                offset: 0,
+                stride: 12,
+            },
+            ..OutputTarget::default()
+        };
+        let id = crowd.add_instance_to(skin, target)?;
+        crowd.set_pose(id, &made.pose(seed % 3))?;
+        buffers.push(buffer);
+    }
+    let results = crowd.run()?;
+    for (seed, got) in results.iter().enumerate() {
+        agrees(got, &made.on_cpu(&made.pose(seed as u64 % 3)))?;
+    }
+    let bytes = crowd.buffer_bytes();
+    ensure(bytes < 1 << 20, &format!("{bytes} bytes of buffers"))
+}
+
+fn nothing(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    ensure(crowd.run()?.is_empty(), "results of nothing")?;
+    let skin = crowd.add_skin(made(&Spec::default())?.packed)?;
+    ensure(crowd.add_instances(skin, 0)?.is_empty(), "no ids")?;
+    ensure(crowd.run()?.is_empty(), "results of no instance")?;
+    let specs = [
+        Spec {
+            points: 0,
+            shapes: 3,
+            ..Spec::default()
+        },
+        Spec {
+            joints: 0,
+            influences: Influences::None,
+            shapes: 2,
+            ..Spec::default()
+        },
+        Spec {
+            points: 0,
+            joints: 0,
+            influences: Influences::None,
+            ..Spec::default()
+        },
+    ];
+    let mut expected = Vec::new();
+    for spec in &specs {
+        let made = made(spec)?;
+        let skin = crowd.add_skin(made.packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(3))?;
+        expected.push(made.on_cpu(&made.pose(3)));
+    }
+    for (got, want) in crowd.run()?.iter().zip(&expected) {
+        agrees(got, want)?;
+    }
+    for id in crowd.instances() {
+        crowd.remove_instance(id)?;
+    }
+    ensure(crowd.run()?.is_empty(), "results of removed instances")
+}
+
+/// Poses of one frame that no single buffer holds.
+fn poses_beyond_a_buffer(gpu: &Gpu) -> Result<(), Failure> {
+    const BYTES: u64 = 1 << 16;
+    let gpu = gpu.with_limits(wgpu::Limits {
+        max_buffer_size: BYTES,
+        max_storage_buffer_binding_size: BYTES,
+        ..sinew::gpu::needed_limits()
+    })?;
+    let spec = Spec {
+        points: 50,
+        ..Spec::default()
+    };
+    let (made, mut crowd, skin) = crowd_of(&gpu, &spec)?;
+    for seed in 0..300 {
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(seed))?;
+    }
+    let all = crowd.run()?;
+    let bytes = crowd.last_upload_bytes();
+    ensure(bytes > BYTES, "more than a buffer holds")?;
+    for (seed, got) in (0..).zip(&all) {
+        agrees(got, &made.on_cpu(&made.pose(seed)))?;
+    }
+    Ok(())
+}
+
+/// Everything on a device that has what is asked for, and not a bit more; and without some of it.
+fn needed_limits(gpu: &Gpu) -> Result<(), Failure> {
+    let needed = sinew::gpu::needed_limits();
+    let gpu = gpu.with_limits(needed.clone())?;
+    let made = twenty()?;
+    let mut crowd = gpu.crowd()?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    for made in &made {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(4))?;
+    }
+    for (got, made) in crowd.run()?.iter().zip(&made) {
+        agrees(got, &made.on_cpu(&made.pose(4)))?;
+    }
+    let few = wgpu::Limits {
+        max_storage_buffers_per_shader_stage: needed.max_storage_buffers_per_shader_stage - 1,
+        ..needed
+    };
+    match gpu.with_limits(few)?.skinner(&SkinnerOptions::default()) {
+        Err(error) if format!("{error:?}").contains("max_storage_buffers_per_shader_stage") => {
+            Ok(())
+        }
+        other => Err(format!("{:?}", other.map(drop)).into()),
+    }
+}

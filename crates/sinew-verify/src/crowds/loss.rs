@@ -1,0 +1,141 @@
+//! Devices that go away, and memory that is not there.
+
+use crate::{Failure, ensure};
+use sinew::gpu::{
+    Attribute, BoundsUse, Deformed, GpuError, InstanceId, OutputTarget, Skinner, SkinnerOptions,
+};
+
+use crate::cases::Spec;
+use crate::crowds::Run;
+use crate::crowds::made::{agrees, bits, made, twenty};
+use crate::host::Gpu;
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("loss_is_an_error_and_rebuilt", lost_and_rebuilt),
+    ("loss_reaches_readings", lost_readings),
+];
+
+fn lost<T>(what: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+    match result {
+        Err(GpuError::Lost(_)) => Ok(()),
+        Err(other) => Err(format!("{what}: {other:?}").into()),
+        Ok(_) => Err(format!("{what}: no error").into()),
+    }
+}
+
+fn all_bits(results: &[Deformed]) -> Vec<Vec<u32>> {
+    results.iter().map(bits).collect()
+}
+
+fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
+    let made = twenty()?;
+    let old = gpu.another()?;
+    let mut crowd = old.crowd()?;
+    let mut ids: Vec<InstanceId> = Vec::new();
+    let crowd_skin = crowd.add_skin(made[0].packed.clone())?;
+    for (i, made) in made.iter().enumerate() {
+        let skin = crowd.add_skin(made.packed.clone())?;
+        for seed in 0..3 {
+            let id = crowd.add_instance(skin)?;
+            crowd.set_pose(id, &made.pose(seed + i as u64))?;
+            ids.push(id);
+        }
+    }
+    // One goes to a buffer of the caller's, which is lost with the device.
+    let buffer = old.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("test.own"),
+        size: 4096,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    let (offset, stride) = (16, 20);
+    let positions = Attribute::In {
+        buffer,
+        offset,
+        stride,
+    };
+    crowd.set_target(
+        ids[0],
+        OutputTarget {
+            positions,
+            ..OutputTarget::default()
+        },
+    )?;
+    crowd.remove_instance(ids.remove(7))?;
+    crowd.set_hidden(ids[3], true)?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    let before = crowd.run()?;
+    old.device.poll(wgpu::PollType::wait_indefinitely())?;
+    let bounds = crowd.latest_bounds(ids[1])?;
+
+    old.device.destroy();
+    let mut encoder = old.device.create_command_encoder(&Default::default());
+    lost("submit", crowd.submit())?;
+    lost("run", crowd.run())?;
+    lost("read", crowd.read(&ids[..1]))?;
+    lost("add_skin", crowd.add_skin(made[0].packed.clone()))?;
+    let options = SkinnerOptions::default();
+    lost("a skinner", Skinner::new(&old.device, &old.queue, &options))?;
+    lost("encode", crowd.encode(&mut encoder))?;
+    lost("request_read", crowd.request_read(&mut encoder, &ids[..1]))?;
+    let skin_of_all = crowd.add_instances(crowd_skin, 1000);
+    lost("growth", skin_of_all)?;
+    // These have nothing to ask, and must not panic.
+    let _ = (
+        crowd.poll(),
+        crowd.latest_bounds(ids[1]),
+        crowd.last_gpu_time(),
+    );
+    let skin_free = crowd.instance_count();
+
+    let new = gpu.another()?;
+    let mut again = crowd.rebuild(&new.skinner(&SkinnerOptions::default())?)?;
+    ensure(
+        again.instance_count() == skin_free && again.instances() == ids,
+        "other instances",
+    )?;
+    ensure(again.is_hidden(ids[3])?, "the hidden one shows")?;
+    ensure(again.read(&ids[..1]).is_err(), "results before a frame")?;
+    ensure(all_bits(&again.run()?) == all_bits(&before), "other bits")?;
+    new.device.poll(wgpu::PollType::wait_indefinitely())?;
+    ensure(
+        bounds.is_some() && again.latest_bounds(ids[1])? == bounds,
+        "other bounds",
+    )?;
+    // Ids go on where they were, and removed ones stay removed.
+    again.remove_instance(ids[5])?;
+    ensure(again.set_hidden(ids[5], true).is_err(), "a removed id")?;
+    again.set_hidden(ids[3], false)?;
+    agrees(&again.read(&ids[..1])?[0], &before[0])?;
+    agrees(&again.run()?[3], &made[1].on_cpu(&made[1].pose(1)))
+}
+
+fn lost_readings(gpu: &Gpu) -> Result<(), Failure> {
+    let made = made(&Spec::default())?;
+    for is_submitted in [false, true] {
+        let gpu = gpu.another()?;
+        let mut crowd = gpu.crowd()?;
+        let skin = crowd.add_skin(made.packed.clone())?;
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, &made.pose(1))?;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        crowd.encode(&mut encoder)?;
+        let ticket = crowd.request_read(&mut encoder, &[id])?;
+        if is_submitted {
+            gpu.queue.submit([encoder.finish()]);
+        } else {
+            drop(encoder);
+        }
+        gpu.device.destroy();
+        let _ = crowd.poll();
+        let _ = gpu.device.poll(wgpu::PollType::wait_indefinitely());
+        match crowd.take(&ticket) {
+            // It may have come before the device went.
+            Some(Ok(got)) if is_submitted => agrees(&got[0], &made.on_cpu(&made.pose(1)))?,
+            Some(Err(GpuError::Lost(_))) => {}
+            Some(Err(GpuError::Mismatch(_))) if !is_submitted => {}
+            other => return Err(format!("{is_submitted}: {other:?}").into()),
+        }
+    }
+    Ok(())
+}

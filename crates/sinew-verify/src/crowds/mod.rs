@@ -1,0 +1,45 @@
+//! Crowds, apart from the kernels' arithmetic (kernels.rs): instances that come and go, limits, bounds,
+//! palettes, reading, lost devices.
+
+mod blend_lists;
+mod boxes;
+mod instances;
+mod loss;
+pub mod made;
+mod palettes;
+mod posing;
+mod reading;
+mod repeat;
+mod retained;
+
+use crate::host::Gpu;
+use crate::{Check, Failure, Subject};
+
+/// A host keeps them where its threads reach them.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<sinew::gpu::Crowd>();
+    shared::<sinew::gpu::JointPalettes>();
+    shared::<sinew::gpu::Skinner>();
+};
+
+type Run = fn(&Gpu) -> Result<(), Failure>;
+
+pub fn checks() -> Vec<Check> {
+    let all = [
+        (Subject::Growth, instances::CHECKS),
+        (Subject::Crowds, palettes::CHECKS),
+        (Subject::Posing, posing::CHECKS),
+        (Subject::BlendShapes, blend_lists::CHECKS),
+        (Subject::Bounds, boxes::CHECKS),
+        (Subject::Crowds, reading::CHECKS),
+        (Subject::Crowds, repeat::CHECKS),
+        (Subject::Growth, retained::CHECKS),
+        (Subject::Loss, loss::CHECKS),
+    ];
+    let each = |(subject, list): (Subject, &'static [(&'static str, Run)])| {
+        list.iter()
+            .flat_map(move |(name, run)| Check::with_both_limits(subject, "crowds", name, *run))
+    };
+    all.into_iter().flat_map(each).collect()
+}

@@ -1,0 +1,130 @@
+//! A device that checks run on, as a host has it.
+
+use glam::DMat4;
+use sinew::gpu::{Crowd, GpuDevice, GpuError, InstancePose, RigId, Skinner, SkinnerOptions};
+
+use crate::Failure;
+
+/// A device that a check runs on.
+pub struct Gpu {
+    /// wgpu's own.
+    pub device: wgpu::Device,
+    /// Its queue.
+    pub queue: wgpu::Queue,
+    opened: GpuDevice,
+}
+
+impl Gpu {
+    /// A device with what a check asks of it.
+    #[must_use]
+    pub fn new(opened: GpuDevice) -> Self {
+        Self {
+            device: opened.device().clone(),
+            queue: opened.queue().clone(),
+            opened,
+        }
+    }
+
+    /// What was opened.
+    #[must_use]
+    pub fn opened(&self) -> &GpuDevice {
+        &self.opened
+    }
+
+    /// Another device on the same adapter, with these limits and no feature.
+    ///
+    /// # Errors
+    /// As [`GpuDevice::another`].
+    pub fn with_limits(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
+        self.opened.another(limits).map(Self::new)
+    }
+
+    /// Another device on the same adapter, with the same limits.
+    ///
+    /// # Errors
+    /// As [`GpuDevice::another`].
+    pub fn another(&self) -> Result<Self, GpuError> {
+        self.with_limits(self.device.limits())
+    }
+
+    /// What no call could return by itself.
+    ///
+    /// # Errors
+    /// As [`GpuDevice::check`].
+    pub fn check(&self) -> Result<(), GpuError> {
+        self.opened.check()
+    }
+
+    /// A skinner on it.
+    ///
+    /// # Errors
+    /// Those of [`Skinner::new`].
+    pub fn skinner(&self, options: &SkinnerOptions) -> Result<Skinner, GpuError> {
+        Skinner::new(&self.device, &self.queue, options)
+    }
+
+    /// An empty crowd on it.
+    ///
+    /// # Errors
+    /// Those of [`Skinner::new`].
+    pub fn crowd(&self) -> Result<Crowd, GpuError> {
+        self.crowd_with(&SkinnerOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// Those of [`Skinner::new`].
+    pub fn crowd_with(&self, options: &SkinnerOptions) -> Result<Crowd, GpuError> {
+        Ok(self.skinner(options)?.crowd())
+    }
+
+    /// What a buffer holds, after all that is submitted.
+    ///
+    /// # Errors
+    /// A device that is lost meanwhile.
+    pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer) -> Result<Vec<T>, Failure> {
+        let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("test.read"),
+            size: buffer.size(),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+        self.queue.submit([encoder.finish()]);
+        copy.map_async(wgpu::MapMode::Read, .., |_| {});
+        self.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let view = copy.get_mapped_range(..)?;
+        Ok(bytemuck::pod_collect_to_vec(&view))
+    }
+
+    /// A buffer of words that hold `value`.
+    pub fn filled(&self, words: usize, usage: wgpu::BufferUsages, value: u32) -> wgpu::Buffer {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("test.caller"),
+            size: words as u64 * 4,
+            usage: usage | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let words = vec![value; words];
+        self.queue
+            .write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
+        self.queue.submit([]);
+        buffer
+    }
+}
+
+/// A pose by a rig.
+#[must_use]
+pub fn by_rig<'a>(
+    rig: RigId,
+    out_from_skel: &'a DMat4,
+    channel_weights: &'a [f32],
+) -> InstancePose<'a> {
+    InstancePose::Rig {
+        rig,
+        out_from_skel,
+        channel_weights,
+    }
+}

@@ -1,0 +1,426 @@
+//! Results in the caller's buffers.
+
+use std::sync::Arc;
+
+use crate::{Failure, ensure};
+use sinew::gpu::{Attribute, BoundsUse, Deformed, GpuError, OutputTarget, SkinnerOptions};
+use sinew::kernel::{PackedSkin, bounds_on_cpu};
+use sinew::skel::MeshTopology;
+use wgpu::BufferUsages;
+
+use crate::cases::{self, Spec};
+use crate::host::Gpu;
+use crate::outputs::Run;
+use crate::outputs::shown::{Shown, bits, every_kind};
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("interleaved_vertices_are_all_that_is_touched", interleaved),
+    ("attributes_share_buffers_or_do_not", shared),
+    ("windows_of_large_buffers", windows),
+    ("instances_in_one_buffer_take_one_dispatch", one_dispatch),
+    ("bounds_of_results_in_the_callers_buffer", bounds),
+    ("wrong_targets_are_named", refused),
+    ("targets_change_and_go", changed),
+];
+
+/// What callers' buffers hold before.
+const BEFORE: u32 = 0x4321_1234;
+
+const VERTEX: BufferUsages = BufferUsages::STORAGE
+    .union(BufferUsages::VERTEX)
+    .union(BufferUsages::COPY_SRC);
+
+fn attribute(buffer: &wgpu::Buffer, offset: u64, stride: u64) -> Attribute {
+    Attribute::In {
+        buffer: buffer.clone(),
+        offset,
+        stride,
+    }
+}
+
+/// What a pose makes of a skin in the crowd's own buffers.
+fn own(gpu: &Gpu, shown: &Shown) -> Result<Deformed, Failure> {
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let instance = crowd.add_instance(id)?;
+    crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    Ok(crowd.run()?.remove(0))
+}
+
+/// A position, a normal and a tangent of 40 bytes in all, 8 bytes of something else in every vertex, some bytes in
+/// front and behind.
+fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
+    for shown in every_kind()? {
+        let count = shown.packed.output_count();
+        let (front, stride) = (20, 48);
+        let words = (front + count * stride) / 4 + 9;
+        let buffer = gpu.filled(words, VERTEX, BEFORE);
+        let front = front as u64;
+        let has = |wanted: bool, offset: u64| {
+            wanted.then(|| attribute(&buffer, front + offset, stride as u64))
+        };
+        let target = OutputTarget {
+            positions: attribute(&buffer, front + 8, stride as u64),
+            normals: has(shown.packed.has_output_normals(), 36),
+            tangents: has(shown.packed.tangents().is_some(), 20),
+            previous: None,
+            ..OutputTarget::default()
+        };
+        let mut crowd = gpu.crowd()?;
+        let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+        let instance = crowd.add_instance_to(id, target)?;
+        crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+        let read = crowd.run()?.remove(0);
+        let want = own(gpu, &shown)?;
+        ensure(
+            bits(&read) == bits(&want),
+            "other results than in buffers of our own",
+        )?;
+
+        let mut expected = vec![BEFORE; words];
+        let at = |vertex: usize, byte: usize| (front as usize + vertex * stride + byte) / 4;
+        for v in 0..count {
+            let mut put = |byte: usize, values: &[f32]| {
+                for (i, value) in values.iter().enumerate() {
+                    expected[at(v, byte) + i] = value.to_bits();
+                }
+            };
+            put(8, &want.points[v].to_array());
+            if let Some(normals) = &want.normals {
+                put(36, &normals[v].to_array());
+            }
+            if let Some(tangents) = &want.tangents {
+                put(20, &tangents[v].to_array());
+            }
+        }
+        ensure(
+            gpu.read::<u32>(&buffer)? == expected,
+            &format!(
+                "{}: something else was touched, or not all written",
+                shown.name
+            ),
+        )?;
+    }
+    Ok(())
+}
+
+/// The first skin that has everything.
+fn full() -> Result<Shown, Failure> {
+    let mut all = every_kind()?.into_iter();
+    let found = all.find(|s| s.packed.tangents().is_some() && s.packed.has_output_normals());
+    found.ok_or_else(|| "a skin with everything".into())
+}
+
+/// Every way of sharing two buffers among four kinds of results, our own too.
+fn shared(gpu: &Gpu) -> Result<(), Failure> {
+    let shown = full()?;
+    let want = own(gpu, &shown)?;
+    let count = shown.packed.output_count();
+    for number in 0..81u32 {
+        let buffers = [0, 1].map(|_| gpu.filled(count * 13, VERTEX, BEFORE));
+        let choice = |kind: u32| match number / 3u32.pow(kind) % 3 {
+            0 => Attribute::Own,
+            b => {
+                let offset = [0, 12, 24, 40][kind as usize];
+                attribute(&buffers[b as usize - 1], offset, 52)
+            }
+        };
+        let target = OutputTarget {
+            positions: choice(0),
+            normals: Some(choice(1)),
+            tangents: Some(choice(2)),
+            previous: Some(choice(3)),
+            ..OutputTarget::default()
+        };
+        let mut crowd = gpu.crowd()?;
+        let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+        let instance = crowd.add_instance_to(id, target)?;
+        crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+        let mut read = crowd.run()?.remove(0);
+        ensure(
+            read.previous.take().as_ref() == Some(&want.points),
+            "previous positions of a first frame are other than its positions",
+        )?;
+        ensure(
+            bits(&read) == bits(&want),
+            &format!("{number}: other results"),
+        )?;
+    }
+    Ok(())
+}
+
+/// Buffers that are larger than a binding, with results across the borders of windows.
+fn windows(gpu: &Gpu) -> Result<(), Failure> {
+    let shown = full()?;
+    let want = own(gpu, &shown)?;
+    let options = SkinnerOptions {
+        max_binding_bytes: Some(16 << 10),
+        ..SkinnerOptions::default()
+    };
+    let count = shown.packed.output_count();
+    for offset in [0u64, 8 << 10, (16 << 10) - 4, 50_004, 100_000] {
+        let words = (offset as usize + count * 64) / 4 + 5000;
+        let buffer = gpu.filled(words, VERTEX, BEFORE);
+        let mut crowd = gpu.crowd_with(&options)?;
+        let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+        let target = OutputTarget {
+            positions: attribute(&buffer, offset, 12),
+            normals: Some(Attribute::Own),
+            tangents: Some(Attribute::Own),
+            previous: None,
+            ..OutputTarget::default()
+        };
+        let instance = crowd.add_instance_to(id, target)?;
+        crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+        let read = crowd.run()?.remove(0);
+        ensure(bits(&read) == bits(&want), "other results")?;
+        let first = offset as usize / 4;
+        let touched = first..first + count * 3;
+        let outside = gpu.read::<u32>(&buffer)?;
+        let mut outside = outside
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !touched.contains(i));
+        ensure(
+            outside.all(|(_, w)| *w == BEFORE),
+            "something else was touched",
+        )?;
+    }
+    // What one slice writes has to lie within one binding.
+    let buffer = gpu.filled(1 << 20, VERTEX, BEFORE);
+    let mut crowd = gpu.crowd_with(&options)?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let target = OutputTarget {
+        positions: attribute(&buffer, 0, 2048),
+        ..OutputTarget::default()
+    };
+    match crowd.add_instance_to(id, target) {
+        Err(GpuError::Limit { what, .. }) => ensure(what.contains("caller's buffer"), &what),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
+    let shown = full()?;
+    let want = own(gpu, &shown)?;
+    let count = shown.packed.output_count() as u64;
+    let instances = 30;
+    let buffer = gpu.filled((instances * count) as usize * 10, VERTEX, BEFORE);
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    for i in 0..instances {
+        let first = i * count * 40;
+        let target = OutputTarget {
+            positions: attribute(&buffer, first, 40),
+            normals: Some(attribute(&buffer, first + 12, 40)),
+            tangents: Some(attribute(&buffer, first + 24, 40)),
+            previous: None,
+            ..OutputTarget::default()
+        };
+        let instance = crowd.add_instance_to(id, target)?;
+        crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    }
+    let dispatches = crowd.dispatch_count()?;
+    ensure(dispatches == 1, &format!("{dispatches} dispatches"))?;
+    let same = crowd.run()?.iter().all(|got| bits(got) == bits(&want));
+    ensure(same, "other results")
+}
+
+/// Interleaved, in a buffer that is larger than a binding.
+fn bounds(gpu: &Gpu) -> Result<(), Failure> {
+    let shown = full()?;
+    let want = own(gpu, &shown)?;
+    let options = SkinnerOptions {
+        max_binding_bytes: Some(100_000),
+        ..SkinnerOptions::default()
+    };
+    let count = shown.packed.output_count();
+    let buffer = gpu.filled(100_000 + count * 10, VERTEX, BEFORE);
+    let mut crowd = gpu.crowd_with(&options)?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let target = OutputTarget {
+        positions: attribute(&buffer, 240_004, 40),
+        normals: Some(attribute(&buffer, 240_016, 40)),
+        ..OutputTarget::default()
+    };
+    let instance = crowd.add_instance_to(id, target)?;
+    crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    crowd.enable_bounds(BoundsUse::ReadBack)?;
+    crowd.run()?;
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    let found = crowd.latest_bounds(instance)?;
+    ensure(
+        found.is_some() && found == bounds_on_cpu(&want.points),
+        &format!("{found:?}"),
+    )
+}
+
+fn refused(gpu: &Gpu) -> Result<(), Failure> {
+    let shown = full()?;
+    let count = shown.packed.output_count() as u64;
+    let buffer = gpu.filled(count as usize * 10, VERTEX, BEFORE);
+    let unbindable = gpu.filled(count as usize * 10, BufferUsages::VERTEX, BEFORE);
+    let unreadable = gpu.filled(count as usize * 10, BufferUsages::STORAGE, BEFORE);
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let bare = Spec {
+        normals: false,
+        points: 10,
+        ..Spec::default()
+    };
+    let bare = crowd.add_skin(Arc::new(PackedSkin::pack("/Bare", &cases::skin(&bare))?))?;
+    let at = |offset, stride| attribute(&buffer, offset, stride);
+    let positions = |positions| OutputTarget {
+        positions,
+        ..OutputTarget::default()
+    };
+    let both = |a, b| OutputTarget {
+        positions: a,
+        normals: Some(b),
+        ..OutputTarget::default()
+    };
+    let previous = |previous| OutputTarget {
+        previous: Some(previous),
+        ..OutputTarget::default()
+    };
+    let tangents = |tangents| OutputTarget {
+        tangents: Some(tangents),
+        ..OutputTarget::default()
+    };
+    for (skin, target, words) in [
+        (
+            id,
+            positions(attribute(&unbindable, 0, 12)),
+            "positions: a buffer with usage",
+        ),
+        (id, positions(at(2, 12)), "multiples of 4"),
+        (id, positions(at(0, 14)), "multiples of 4"),
+        (id, positions(at(0, 8)), "positions: a stride of 8 bytes"),
+        (id, tangents(at(0, 12)), "tangents: a stride of 12 bytes"),
+        (id, previous(at(32, 40)), "previous positions: "),
+        (id, positions(at(u64::MAX - 3, 12)), "more than 2^64"),
+        (id, positions(at(0, u64::MAX - 3)), "more than 2^64"),
+        (
+            id,
+            both(at(0, 24), at(8, 24)),
+            "normals: they would overlap the positions",
+        ),
+        (
+            id,
+            both(at(0, 24), at(16, 24)),
+            "normals: they would overlap the positions",
+        ),
+        (
+            id,
+            both(at(0, 12), at(24, 16)),
+            "normals: they would overlap the positions",
+        ),
+        (
+            bare,
+            both(Attribute::Own, at(0, 12)),
+            "/Bare: normals: the skin has none",
+        ),
+        (
+            bare,
+            tangents(at(0, 16)),
+            "/Bare: tangents: the skin has none",
+        ),
+    ] {
+        match crowd.add_instance_to(skin, target) {
+            Err(GpuError::Mismatch(text)) => {
+                ensure(text.contains(words), &format!("{text} names {words}"))?;
+            }
+            other => return Err(format!("{words}: {other:?}").into()),
+        }
+    }
+    ensure(crowd.instance_count() == 0, "a refused instance was added")?;
+    // One byte behind the other's end is no overlap, nor are interleaved ones.
+    for target in [
+        both(at(0, 12), at(count * 12, 12)),
+        both(at(0, 24), at(12, 24)),
+        both(at(12, 24), at(0, 24)),
+        both(at(28, 40), at(0, 40)),
+    ] {
+        let instance = crowd.add_instance_to(id, target)?;
+        crowd.remove_instance(instance)?;
+    }
+    // Results that cannot be copied are written all the same.
+    let instance = crowd.add_instance_to(id, positions(attribute(&unreadable, 0, 12)))?;
+    crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    crowd.submit()?;
+    match crowd.read(&[instance]) {
+        Err(GpuError::Mismatch(text)) => ensure(text.contains("COPY_SRC"), &text),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+/// Made normals in an interleaved buffer, which one binding serves; then somewhere else; then nowhere.
+fn changed(gpu: &Gpu) -> Result<(), Failure> {
+    let spec = Spec {
+        points: 300,
+        ..Spec::default()
+    };
+    let skin = cases::skin(&spec);
+    let indices: Vec<i32> = (0..900).map(|i| (i * 7 + i / 3) % 300).collect();
+    let topology = MeshTopology::new("/Case", &[3; 300], &indices, false, 300)?;
+    let packed = PackedSkin::pack("/Case", &skin)?.with_smooth_normals(&topology)?;
+    let shown = Shown {
+        name: "made",
+        spec,
+        skin,
+        packed: Arc::new(packed),
+    };
+    let want = own(gpu, &shown)?;
+    let buffer = gpu.filled(300 * 8, VERTEX, BEFORE);
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+    let target = OutputTarget {
+        positions: attribute(&buffer, 4, 32),
+        normals: Some(attribute(&buffer, 16, 32)),
+        ..OutputTarget::default()
+    };
+    let instance = crowd.add_instance_to(id, target)?;
+    crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+    ensure(bits(&crowd.run()?[0]) == bits(&want), "other results")?;
+    let words = gpu.read::<u32>(&buffer)?;
+    let gaps = words
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| matches!(i % 8, 0 | 7));
+    ensure(
+        gaps.into_iter().all(|(_, w)| *w == BEFORE),
+        "a gap was touched",
+    )?;
+
+    let normals_elsewhere = OutputTarget {
+        positions: attribute(&buffer, 0, 32),
+        normals: Some(Attribute::Own),
+        ..OutputTarget::default()
+    };
+    crowd.set_target(instance, normals_elsewhere)?;
+    ensure(
+        crowd.read(&[instance]).is_err(),
+        "results of a target without a frame",
+    )?;
+    ensure(
+        bits(&crowd.run()?[0]) == bits(&want),
+        "other results after a change",
+    )?;
+
+    let no_normals = OutputTarget {
+        normals: None,
+        ..OutputTarget::default()
+    };
+    crowd.set_target(instance, no_normals)?;
+    let got = crowd.run()?.remove(0);
+    ensure(
+        got.normals.is_none() && got.points == want.points,
+        "normals left out",
+    )?;
+    ensure(
+        crowd.normals_on_gpu(instance)?.is_empty(),
+        "a place of no normals",
+    )?;
+    crowd.remove_instance(instance)?;
+    ensure(crowd.run()?.is_empty(), "results of a removed instance")
+}

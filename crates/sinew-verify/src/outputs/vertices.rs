@@ -1,0 +1,201 @@
+//! Render vertices with normals and tangents: reference, mirror and GPU.
+
+use std::sync::Arc;
+
+use crate::{Failure, ensure};
+use glam::Vec4;
+use sinew::gpu::{
+    Deformed, OutputTarget, PipelineVariant, Prewarm, SkinnerOptions, pipeline_variants,
+};
+use sinew::kernel::PackedSkin;
+use sinew::mesh::RenderVertices;
+
+use crate::cases::{self, Spec};
+use crate::compare::{compare, to_f64};
+use crate::host::Gpu;
+use crate::outputs::shown::{bits, every_kind, on_cpu};
+use crate::outputs::{Run, RunOnCpu};
+use crate::tolerance;
+
+pub const ON_CPU: &[(&str, RunOnCpu)] = &[
+    ("vertices_equal_the_reference", mirror),
+    ("wrong_vertices_are_refused", refused),
+];
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("vertices_equal_the_reference", on_gpu),
+    ("vertices_chunked_by_bindings", chunked),
+    ("dispatches_do_not_grow_with_instances", dispatches),
+];
+
+fn mirror() -> Result<(), Failure> {
+    for shown in every_kind()? {
+        for pose in shown.poses() {
+            let got = on_cpu(&shown.packed, &shown.pack(&pose));
+            shown.agrees_with_reference(&got, &pose)?;
+        }
+    }
+    Ok(())
+}
+
+/// One crowd of all, run twice with buffers filled in between: nothing behind results is written, and
+/// results do not hang on what was there.
+fn run(gpu: &Gpu, options: &SkinnerOptions) -> Result<Vec<Deformed>, Failure> {
+    const BEHIND: f32 = 12345.0;
+    let mut crowd = gpu.crowd_with(options)?;
+    for shown in every_kind()? {
+        let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+        for pose in shown.poses() {
+            let instance = crowd.add_instance(id)?;
+            crowd.set_pose(instance, &shown.pack(&pose))?;
+        }
+    }
+    crowd.fill_outputs(BEHIND)?;
+    let first = crowd.run()?;
+    let behind = crowd.read_behind_outputs()?;
+    ensure(
+        behind.iter().all(|v| *v == BEHIND),
+        "something was written behind the outputs",
+    )?;
+    crowd.fill_outputs(f32::NAN)?;
+    let second = crowd.run()?;
+    for (a, b) in first.iter().zip(&second) {
+        ensure(bits(a) == bits(b), "two runs differ in their bits")?;
+    }
+    Ok(second)
+}
+
+fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
+    let mut results = run(gpu, &SkinnerOptions::default())?.into_iter();
+    for shown in every_kind()? {
+        for pose in shown.poses() {
+            let got = results.next().ok_or("a result for each")?;
+            shown.agrees_with_reference(&got, &pose)?;
+        }
+    }
+    ensure(results.next().is_none(), "no more results than instances")
+}
+
+fn chunked(gpu: &Gpu) -> Result<(), Failure> {
+    let whole = run(gpu, &SkinnerOptions::default())?;
+    for bytes in [4096, 20_000] {
+        let options = SkinnerOptions {
+            max_binding_bytes: Some(bytes),
+            max_workgroups_per_dimension: Some(3),
+            ..SkinnerOptions::default()
+        };
+        for (a, b) in whole.iter().zip(&run(gpu, &options)?) {
+            ensure(bits(a) == bits(b), "chunked results differ from whole ones")?;
+        }
+    }
+    Ok(())
+}
+
+fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let all = every_kind()?;
+    let ids: Vec<_> = all
+        .iter()
+        .map(|shown| crowd.add_skin(Arc::clone(&shown.packed)))
+        .collect::<Result<_, _>>()?;
+    let mut counts = Vec::new();
+    for _ in 0..4 {
+        for (shown, id) in all.iter().zip(&ids) {
+            let instance = crowd.add_instance(*id)?;
+            crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+        }
+        counts.push(crowd.dispatch_count()?);
+    }
+    // One for weights, and one for each pipeline that skins, however many instances there are.
+    let mut skinning: Vec<PipelineVariant> = Vec::new();
+    for shown in &all {
+        let target = OutputTarget::default();
+        for variant in pipeline_variants(&shown.packed, &target, Prewarm::default()) {
+            if !skinning.contains(&variant) {
+                skinning.push(variant);
+            }
+        }
+    }
+    ensure(counts == [counts[0]; 4], &format!("{counts:?} dispatches"))?;
+    ensure(
+        counts[0] > 1 && counts[0] <= skinning.len(),
+        &format!("{counts:?} dispatches, {} pipelines", skinning.len()),
+    )
+}
+
+fn refused() -> Result<(), Failure> {
+    let spec = Spec {
+        points: 10,
+        ..Spec::default()
+    };
+    let plain = PackedSkin::pack("/Case", &cases::skin(&spec))?;
+    let corners = Spec {
+        face_varying: true,
+        ..spec
+    };
+    let corners = PackedSkin::pack("/Case", &cases::skin(&corners))?;
+    let bare = Spec {
+        normals: false,
+        ..spec
+    };
+    let bare = PackedSkin::pack("/Case", &cases::skin(&bare))?;
+    let new = RenderVertices::new;
+    let other = corners.normal_points().ok_or("corners")?[0] + 1;
+    for (skin, vertices, words) in [
+        (&plain, new(vec![0, 10]), "point 10 at vertex 1"),
+        (&corners, new(vec![0, 1]), "one per face corner"),
+        (
+            &corners,
+            new(vec![other]).with_normals(vec![0]),
+            "normal 0 at vertex 0",
+        ),
+        (
+            &corners,
+            new(vec![0]).with_normals(vec![9999]),
+            "normal 9999",
+        ),
+        (
+            &plain,
+            new(vec![0, 1]).with_normals(vec![0, 2]),
+            "normal 2 at vertex 1",
+        ),
+        (
+            &plain,
+            new(vec![0, 1]).with_normals(vec![0]),
+            "found 1 normals",
+        ),
+        (
+            &bare,
+            new(vec![0]).with_normals(vec![0]),
+            "a skin with rest normals",
+        ),
+        (
+            &plain,
+            new(vec![0]).with_tangents(vec![]),
+            "found 0 tangents",
+        ),
+        (
+            &plain,
+            new(vec![0]).with_tangents(vec![Vec4::NAN]),
+            "finite tangents",
+        ),
+    ] {
+        let error = skin.clone().with_vertices(vertices).map(drop).unwrap_err();
+        ensure(
+            error.to_string().contains(words),
+            &format!("{error} names {words}"),
+        )?;
+    }
+    // Every vertex of a point has its place.
+    let twice = plain.clone().with_vertices(new(vec![3, 3]))?;
+    let pose = cases::pose(&cases::skin(&spec), 1);
+    let pose = sinew::kernel::PackedPose::pack(&twice, &pose);
+    let (two, all) = (on_cpu(&twice, &pose), on_cpu(&plain, &pose));
+    compare(
+        "points",
+        &to_f64(&two.points),
+        &to_f64(&[all.points[3]; 2]),
+        tolerance::EXTENT,
+    )?;
+    Ok(())
+}

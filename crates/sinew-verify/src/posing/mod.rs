@@ -1,0 +1,123 @@
+//! Posing in f32, on the GPU and in its mirror, against f64.
+
+mod bound;
+mod on_gpu;
+pub mod rigs;
+
+use crate::{Check, Failure, Subject};
+use glam::DMat4;
+use rigs::{Shape, Spec};
+use sinew::kernel::{JointTransform, PackedRig, Palette, palette_on_cpu};
+use sinew::skel::{Pose, SkinningMethod};
+
+pub fn checks() -> Vec<Check> {
+    let mut checks = Vec::new();
+    let subject = Subject::Posing;
+    for (name, spec) in specs() {
+        let run = move || mirror(&spec);
+        checks.push(Check::cpu(subject, format!("posing::mirror::{name}"), run));
+    }
+    for (name, run) in on_gpu::CHECKS {
+        checks.extend(Check::with_both_limits(subject, "posing", name, *run));
+    }
+    let name = "posing::negative::a_step_left_out_is_seen";
+    checks.push(Check::cpu(subject, name, negative));
+    checks
+}
+
+pub fn specs() -> Vec<(&'static str, Spec)> {
+    let base = Spec::default();
+    let of = |seed, joints, shape| Spec {
+        seed,
+        joints,
+        shape,
+        ..base
+    };
+    let chain = of(2, 200, Shape::Chain);
+    vec![
+        ("no_joints", of(1, 0, Shape::Tree)),
+        ("one_joint", of(1, 1, Shape::Tree)),
+        ("chain_of_200", chain),
+        (
+            "chain_of_200_that_shears",
+            Spec {
+                least_scale: 0.99,
+                ..chain
+            },
+        ),
+        (
+            "chain_of_12_that_shears",
+            Spec {
+                least_scale: 0.8,
+                ..of(3, 12, Shape::Chain)
+            },
+        ),
+        ("chain_of_1024", of(4, 1024, Shape::Chain)),
+        ("star_of_300", of(5, 300, Shape::Star)),
+        ("tree_of_63", of(6, 63, Shape::Tree)),
+        ("tree_of_64", of(7, 64, Shape::Tree)),
+        (
+            "tree_of_500_that_shears",
+            Spec {
+                least_scale: 0.6,
+                ..of(8, 500, Shape::Tree)
+            },
+        ),
+        (
+            "tree_of_500_that_mirrors",
+            Spec {
+                least_scale: 0.8,
+                mirrored: true,
+                ..of(9, 500, Shape::Tree)
+            },
+        ),
+        ("forest_of_400", of(10, 400, Shape::Forest)),
+        (
+            "a_kilometre_away",
+            Spec {
+                away: 1000.0,
+                ..of(11, 80, Shape::Tree)
+            },
+        ),
+    ]
+}
+
+/// The palette in f64.
+pub fn truth(spec: &Spec, joints: &[JointTransform]) -> Result<Palette, Failure> {
+    let skeleton = rigs::skeleton(spec);
+    let locals: Vec<DMat4> = joints.iter().map(JointTransform::matrix).collect();
+    let pose = Pose::from_local(&skeleton, &locals)?;
+    let skinning = pose.skinning.ok_or("not posed")?;
+    let method = SkinningMethod::ClassicLinear;
+    Ok(Palette::pack(
+        method,
+        &skinning,
+        rigs::geom_bind(spec),
+        true,
+    ))
+}
+
+fn mirror(spec: &Spec) -> Result<(), Failure> {
+    let rig = PackedRig::pack(&rigs::skeleton(spec), rigs::geom_bind(spec), true)?;
+    for time in 0..3 {
+        let joints = rigs::locals(spec, time);
+        rig.check(&joints)?;
+        let found = palette_on_cpu(&rig, &joints);
+        bound::check(spec, &joints, &found, &truth(spec, &joints)?)?;
+    }
+    Ok(())
+}
+
+/// The bound is narrow enough to see that one joint's scale was not applied.
+fn negative() -> Result<(), Failure> {
+    let spec = specs().swap_remove(3).1;
+    let rig = PackedRig::pack(&rigs::skeleton(&spec), rigs::geom_bind(&spec), true)?;
+    let joints = rigs::locals(&spec, 0);
+    let mut changed = joints.clone();
+    changed[100].scale[1] *= 1.001;
+    let found = palette_on_cpu(&rig, &changed);
+    match bound::check(&spec, &joints, &found, &truth(&spec, &joints)?) {
+        Ok(()) => Err("passed".into()),
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,110 @@
+//! Random skeletons and local transforms.
+
+use glam::{DMat4, DVec3, Quat, Vec3};
+use sinew::kernel::JointTransform;
+use sinew::skel::Skeleton;
+
+use crate::rng::Rng;
+
+/// How the joints hang together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// One below the other.
+    Chain,
+    /// All below one root.
+    Star,
+    /// Any joint below any that comes before it.
+    Tree,
+    /// Many roots.
+    Forest,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    pub seed: u64,
+    pub joints: usize,
+    pub shape: Shape,
+    /// Scales lie between this and its inverse, so they make shear where they differ by axis.
+    pub least_scale: f32,
+    /// Every sixth joint or so mirrors.
+    pub mirrored: bool,
+    /// Length of the root's translation.
+    pub away: f32,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            joints: 60,
+            shape: Shape::Tree,
+            least_scale: 1.0,
+            mirrored: false,
+            away: 1.0,
+        }
+    }
+}
+
+fn vector(rng: &mut Rng, size: f32) -> Vec3 {
+    let mut one = || rng.range(-size, size);
+    Vec3::new(one(), one(), one())
+}
+
+fn rotation(rng: &mut Rng) -> Quat {
+    let (axis, angle) = (vector(rng, 1.0), rng.range(-3.1, 3.1));
+    Quat::from_axis_angle(axis.try_normalize().unwrap_or(Vec3::X), angle)
+}
+
+fn local(rng: &mut Rng, spec: &Spec, is_root: bool) -> JointTransform {
+    let mut scale = Vec3::ONE;
+    if spec.least_scale < 1.0 {
+        let most = spec.least_scale.recip().ln();
+        let mut one = || rng.range(-most, most).exp();
+        scale = Vec3::new(one(), one(), one());
+    }
+    if spec.mirrored && rng.below(6) == 0 {
+        scale.x = -scale.x;
+    }
+    let length = if is_root { spec.away } else { 0.3 };
+    JointTransform::new(vector(rng, length), rotation(rng), scale)
+}
+
+/// The parent of each joint.
+pub fn parents(spec: &Spec) -> Vec<Option<u32>> {
+    let rng = &mut Rng::new(spec.seed ^ 0xb0e5);
+    let parent = |joint: usize| match (spec.shape, joint) {
+        (_, 0) => None,
+        (Shape::Chain, joint) => Some(joint as u32 - 1),
+        (Shape::Star, _) => Some(0),
+        (Shape::Tree, joint) => Some(rng.below(joint) as u32),
+        (Shape::Forest, joint) => (joint % 5 != 0).then(|| rng.below(joint) as u32),
+    };
+    (0..spec.joints).map(parent).collect()
+}
+
+/// A skeleton whose joints rest somewhere within a metre or two.
+pub fn skeleton(spec: &Spec) -> Skeleton {
+    let rng = &mut Rng::new(spec.seed ^ 0xb14d);
+    let names = (0..spec.joints).map(|i| format!("joint{i}")).collect();
+    let bind = (0..spec.joints).map(|_| {
+        let (turn, at) = (rotation(rng).as_dquat(), vector(rng, 1.0).as_dvec3());
+        DMat4::from_rotation_translation(turn, at)
+    });
+    Skeleton::from_parents("/Rig", names, &parents(spec), bind.collect(), None).expect("valid")
+}
+
+/// Local transforms at some time.
+pub fn locals(spec: &Spec, time: u64) -> Vec<JointTransform> {
+    let rng = &mut Rng::new(spec.seed ^ (time + 1) << 32);
+    let all = parents(spec);
+    let all = all.iter().map(|parent| local(rng, spec, parent.is_none()));
+    all.collect()
+}
+
+/// From prim space to skeleton space at bind, with scale and shear.
+pub fn geom_bind(spec: &Spec) -> DMat4 {
+    let rng = &mut Rng::new(spec.seed ^ 0x6e0b);
+    let (turn, at) = (rotation(rng).as_dquat(), vector(rng, 1.0).as_dvec3());
+    let scale = DVec3::new(0.7, 1.3, 1.1);
+    DMat4::from_scale_rotation_translation(scale, turn, at) * DMat4::from_rotation_y(0.4)
+}

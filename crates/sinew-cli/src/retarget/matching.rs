@@ -159,7 +159,12 @@ impl Matching {
                     .joints()
                     .iter()
                     .filter(|(b, _)| !t.joints().contains_key(b));
-                let lacks = lacks.filter(|(_, joint)| moves(**joint));
+                // The topmost joint of the target's trunk may follow one of these.
+                let follows = |joint: usize| {
+                    let mut pairs = self.map.pairs.iter();
+                    pairs.any(|p| source.find(&p.source) == Ok(joint))
+                };
+                let lacks = lacks.filter(|(_, joint)| moves(**joint) && !follows(**joint));
                 lacks
                     .map(|(bone, joint)| format!("{bone} ({})", source.names()[*joint]))
                     .collect()

@@ -222,7 +222,9 @@ fn is_same(
 /// with the most bones counts. Fingers are left out, because many of them turn with one hand.
 fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
     let all = directions(both, pairs, links, DQuat::IDENTITY);
-    let all: Vec<(DVec3, DVec3, f64)> = all.filter(|bone| bone.2 >= 0.5).collect();
+    let all = all.filter(|bone| bone.2 >= 0.5);
+    // All pairs of bones are tried; a body has fewer.
+    let all: Vec<(DVec3, DVec3, f64)> = all.take(64).collect();
     let total: f64 = all.iter().map(|bone| bone.2).sum();
     let frame = |a: DVec3, b: DVec3| {
         let across = a.cross(b).try_normalize()?;

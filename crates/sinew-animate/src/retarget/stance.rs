@@ -282,7 +282,9 @@ fn shared_turns(rest: &[DMat3], bind: &[DMat3], rig: &Rig, joints: &Joints<'_>) 
             .position(|(t, _)| t.dot(turn).abs() > SAME_TURN)
         {
             Some(known) => turns[known].1 += 1,
-            None => turns.push((turn, 1)),
+            // With so many candidates no rotation is shared by many.
+            None if turns.len() < 64 => turns.push((turn, 1)),
+            None => {}
         }
     }
     let most = turns.iter().max_by_key(|(_, votes)| *votes);

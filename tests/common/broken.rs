@@ -581,6 +581,21 @@ fn skeleton() -> Vec<Case> {
             )],
         ),
         case(
+            "rest_in_world_space_below_a_rotated_skel_root",
+            "rest-pose-lies",
+            "/R/Skel",
+            &[
+                (
+                    "    rel skel:skeleton = </R/Skel>\n",
+                    "    rel skel:skeleton = </R/Skel>\n    float xformOp:rotateX = 90\n    uniform token[] xformOpOrder = [\"xformOp:rotateX\"]\n",
+                ),
+                (
+                    "quatf[] rotations = [(1, 0, 0, 0),",
+                    "quatf[] rotations = [(0.70710678, -0.70710678, 0, 0),",
+                ),
+            ],
+        ),
+        case(
             "rest_far_from_bind",
             "rest-bind-mismatch",
             "/R/Skel",

@@ -1,5 +1,6 @@
 //! What several test binaries share.
 
+pub mod bodies;
 pub mod broken;
 pub mod bvh_maker;
 pub mod character;

@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use super::context::{ANIMATION, Context};
 use super::{Findings, duplicates, some_of};
-use sinew::scene::Scene;
+use glam::{DMat3, DMat4, DVec3};
+use sinew::math;
+use sinew::sampled::Time;
+use sinew::scene::{PlacedSkeleton, Scene};
 use sinew::skel::AnimMapper;
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
@@ -35,6 +38,13 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
         let Some(animation) = placed.instance.animation() else {
             continue;
         };
+        if let Some(tilt) = lies_at_rest(scene, placed) {
+            let message = format!(
+                "the transforms above the Skeleton tilt its rest pose by {:.0} degrees, and the animation undoes that",
+                tilt.to_degrees()
+            );
+            findings.add("rest-pose-lies", &placed.path, "", message);
+        }
         let (path, skeleton) = (&animation.path, placed.instance.skeleton());
         if animation.joints.is_empty() {
             if animation.blend_shapes.is_empty() {
@@ -86,6 +96,48 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             findings.add("animation-sparse", path, "", message);
         }
     }
+}
+
+/// The largest number of times at which the animation is compared with the rest pose.
+const MOST_TIMES: usize = 24;
+
+/// A pose is tilted if its up axis is this far from that of another one, in radians.
+const TILTED: f64 = std::f64::consts::FRAC_PI_4;
+
+/// The angle by which the transforms above a Skeleton tilt its rest pose, if its animation stands as
+/// the rest pose does without them; `None` otherwise. Maya's exporter writes rest transforms in world
+/// space below a SkelRoot that is rotated.
+fn lies_at_rest(scene: &Scene, placed: &PlacedSkeleton) -> Option<f64> {
+    let skeleton = placed.instance.skeleton();
+    let top = skeleton.topology().parents().position(|p| p.is_none())?;
+    let turn = |m: DMat4| math::nearest_rotation(DMat3::from_mat4(m));
+    let rest = turn(skeleton.rest()?[top])?;
+    let up = match scene.up_axis {
+        'Z' => DVec3::Z,
+        _ => DVec3::Y,
+    };
+    let mut times: Vec<f64> = placed.instance.animation()?.joint_times().collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let step = times.len().div_ceil(MOST_TIMES).max(1);
+    let times: Vec<Time> = match times.is_empty() {
+        true => vec![Time::Default],
+        false => times.into_iter().step_by(step).map(Time::At).collect(),
+    };
+    let (mut lies, mut tilt) = (0, 0.0_f64);
+    for time in &times {
+        let pose = placed.instance.joint_local_transforms(*time).ok()?;
+        let world = turn(scene.world_from_prim(placed.prim, *time))?;
+        let since_rest = world * turn(pose[top])? * rest.inverse();
+        // How far the animation tilts the rest pose as it is, and without the placement.
+        let as_it_is = (since_rest * (world.inverse() * up)).angle_between(up);
+        let without = (since_rest * up).angle_between(up);
+        if without < TILTED && as_it_is > without + TILTED {
+            lies += 1;
+            tilt = tilt.max((world * up).angle_between(up));
+        }
+    }
+    (lies * 2 > times.len()).then_some(tilt)
 }
 
 fn animation(prim: &AuthoredPrim, findings: &mut Findings) {

@@ -46,6 +46,7 @@ pub const CODES: &[Code] = &[
     row("rest-transforms-needed", Error, "restTransforms", "restTransforms are needed, because the animation does not move every joint at all times", "author restTransforms, or animate every joint"),
     row("rest-transforms-singular", Info, "restTransforms", "a rest transform is singular: its joint is scaled to 0", "check the scale of the joint"),
     row("rest-bind-mismatch", Info, "restTransforms", "the rest pose is far from the bind pose", "nothing, if that is intended; otherwise author each rest transform as the bind transform relative to the parent's"),
+    row("rest-pose-lies", Warning, "restTransforms", "the rest pose lies while the animation stands, because the rest transforms of the topmost joints are in world space", "multiply the rest transforms of the topmost joints with the inverse of the Skeleton's transform to the world"),
     row("matrix-not-affine", Warning, "", "the last column of a matrix is not (0, 0, 0, 1): the projection is ignored", "author an affine matrix"),
     // Animation
     row("animation-ignored", Error, "skel:animationSource", "skel:animationSource does not target an active SkelAnimation: the rest pose is used", "target the SkelAnimation prim"),

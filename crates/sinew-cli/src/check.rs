@@ -196,7 +196,7 @@ fn command_for(code: &str, fixable: bool) -> &'static str {
         "pose-off-reference" => " (`sinew humanoid --mode conjugate`)",
         "bone-missing" => " (`sinew humanoid --mode collapse`)",
         "bone-tracks-left" | "expression-missing" => " (`sinew humanoid`)",
-        "retarget-lying" => " (`sinew retarget --pose rest`)",
+        "retarget-lying" => " (`sinew retarget --pose auto`)",
         _ => "",
     }
 }

@@ -370,6 +370,10 @@ pub const PACKED_POINTS: f64 = 1e-5;
 /// way, so that one of a few dozen products is off by some times the other.
 pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;
 
+/// Where the root of a retargeted body is, relative to the height of its hips: f64 products of a dozen transforms, of
+/// which one is found by comparing two poses.
+pub const ROOT_OF_BODIES: f64 = 1e-9;
+
 /// Metres that a locked foot slides in a contact: its heel rolls a little before the ball carries
 /// it. The goal is 0.01.
 pub const LOCKED_FOOT: f64 = 0.003;

@@ -61,6 +61,7 @@ impl Alignment {
         pairs: &[JointPair],
         only_human: bool,
     ) -> Self {
+        use Bone::{LeftFoot, LeftHand, RightFoot, RightHand};
         let mut out = Self::none(pairs);
         let above: Vec<Option<usize>> = pairs
             .iter()
@@ -73,6 +74,16 @@ impl Alignment {
                 chain.find(|a| pairs[*a].bone.is_some())
             })
             .collect();
+        let (mut children, mut human_below) =
+            (vec![Vec::new(); pairs.len()], vec![Vec::new(); pairs.len()]);
+        for j in 0..pairs.len() {
+            if let Some(above) = above[j] {
+                children[above].push(j);
+            }
+            if let Some(above) = human_above[j] {
+                human_below[above].push(j);
+            }
+        }
         // From one pair to one below it, on both sides.
         let between = |a: usize, b: usize| {
             let (a, b) = (&pairs[a], &pairs[b]);
@@ -81,10 +92,22 @@ impl Alignment {
             Some((from, to))
         };
         for (i, pair) in pairs.iter().enumerate() {
-            let below: Vec<usize> = (0..pairs.len())
-                .filter(|j| match pair.bone {
-                    Some(_) => pairs[*j].bone.is_some() && human_above[*j] == Some(i),
-                    None => above[*j] == Some(i),
+            // A foot that is missing does not make the leg point to its toes.
+            let is_tip = |tip: Bone, bone: Bone| {
+                tip.parent() == Some(bone)
+                    || matches!(tip, LeftHand | RightHand | LeftFoot | RightFoot)
+                    || tip.is_finger() && bone.is_finger()
+            };
+            let nearest = match pair.bone {
+                Some(_) => &human_below[i],
+                None => &children[i],
+            };
+            let below: Vec<usize> = nearest
+                .iter()
+                .copied()
+                .filter(|j| match (pair.bone, pairs[*j].bone) {
+                    (Some(bone), Some(tip)) => is_tip(tip, bone),
+                    (bone, _) => bone.is_none(),
                 })
                 // Only joints that are below this one on both sides.
                 .filter(|j| source_rig.chain(pairs[*j].source).any(|j| j == pair.source))

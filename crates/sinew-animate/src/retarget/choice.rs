@@ -5,10 +5,12 @@
 //! least deviation is chosen: between the bones of the two rigs, between each stance and the rest
 //! pose, and between the legs and the vertical.
 
+use std::f64::consts::{FRAC_PI_2, TAU};
+
 use glam::{DMat3, DQuat, DVec3};
 
 use super::bone_map::JointPair;
-use super::reference::{Reference, Standing, facing, pair_above, quarter_turns};
+use super::reference::{Reference, Standing, facing, pair_above};
 use super::stance::{self, Joints, Pose, Space, Stance};
 use super::{Bone, RetargetPose, Rig};
 use sinew::error::Warning;
@@ -20,18 +22,31 @@ const OFF_REST: f64 = 0.25;
 /// The cost of a degree by which the legs are not vertical.
 const NOT_UPRIGHT: f64 = 0.35;
 
-/// The cost of a turn about the vertical axis. It decides between equal stances.
-const TURNED: f64 = 5.0;
+/// The cost of quarter turns about the vertical axis. It decides between equal stances.
+const TURNED: f64 = 1.0;
 
-/// A rotation is fitted if the bones of the best stances differ by more than this, in degrees.
-const POOR_FIT: f64 = 20.0;
+/// The cost of another turn about the vertical axis.
+const TURNED_ODDLY: f64 = 10.0;
+
+/// A character that faces by less than this off an axis, in radians, counts as facing along it.
+const ODD_ANGLE: f64 = 0.05;
+
+/// Bones point exactly the same way if they differ by less than this, in degrees.
+const SAME: f64 = 0.01;
+
+/// The cost of stances whose bones do not point exactly the same way for the most part. If some do,
+/// that is no chance.
+const NOT_SAME: f64 = 10.0;
+
+/// Bones that differ by less than this, in degrees, point the same way.
+const SAME_DIRECTION: f64 = 1.0;
 
 /// What is chosen.
 pub(super) struct Choice {
     pub from: Reference,
     pub to: Reference,
-    /// Quarter turns about the vertical axis that the source was rotated by.
-    pub quarters: i32,
+    /// Angle about the vertical axis that the source was rotated by, in radians.
+    pub turned: f64,
     /// The stances of source and target.
     stances: [Stance; 2],
     /// Mean angle between the bones of the two rigs in degrees; of the chosen stances, and of the
@@ -43,6 +58,7 @@ pub(super) struct Choice {
 struct Side<'a> {
     rig: &'a Rig,
     joints: Vec<usize>,
+    weights: Vec<f64>,
     paired: Vec<bool>,
     standing: Standing,
 }
@@ -61,6 +77,7 @@ impl<'a> Side<'a> {
                 hips: find(Hips).or(joints.first().copied()),
                 feet: feet.into_iter().filter_map(find).collect(),
             },
+            weights: stance::weights(rig, &joints),
             joints,
             paired,
         }
@@ -69,6 +86,7 @@ impl<'a> Side<'a> {
     fn joints(&self) -> Joints<'_> {
         Joints {
             paired: &self.joints,
+            weights: &self.weights,
             hips: self.standing.hips,
         }
     }
@@ -102,11 +120,11 @@ impl Candidate {
         let prior = match (self.stance.pose, self.stance.space) {
             (Pose::Bind, Space::Skeleton) => 0.0,
             (Pose::Bind, Space::World | Space::Turned) => 0.5,
-            (Pose::Bind, Space::Fitted) => 8.0,
+            (Pose::Bind, Space::Fitted) => 1.0,
             (Pose::Rest, _) => 3.0,
         };
         let moved = match self.stance.skel_from_rest {
-            Some(_) => 15.0,
+            Some(_) => 8.0,
             None => 0.0,
         };
         prior + moved + OFF_REST * (self.stance.off_rest - nearest) + NOT_UPRIGHT * self.tilt
@@ -164,9 +182,14 @@ fn directions<'a>(
 }
 
 /// Mean angle between the bones of both rigs in degrees.
-fn deviation(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link], q: i32) -> f64 {
+fn deviation(
+    both: (&Reference, &Reference),
+    pairs: &[JointPair],
+    links: &[Link],
+    angle: f64,
+) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for (a, b, weight) in directions(both, pairs, links, quarter_turns(q)) {
+    for (a, b, weight) in directions(both, pairs, links, DQuat::from_rotation_y(angle)) {
         sum += weight * a.angle_between(b).to_degrees();
         weights += weight;
     }
@@ -176,26 +199,129 @@ fn deviation(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]
     }
 }
 
-/// The rotation of the source's bones that makes most of them point as the target's. A bone that
-/// points elsewhere counts less with every round, so that arms in another pose do not matter.
+/// Whether many bones of both rigs point exactly the same way.
+fn is_same(
+    both: (&Reference, &Reference),
+    pairs: &[JointPair],
+    links: &[Link],
+    turned: f64,
+) -> bool {
+    let bones = directions(both, pairs, links, DQuat::from_rotation_y(turned));
+    let (with, total) = bones.filter(|bone| bone.2 >= 0.5).fold(
+        (0.0, 0.0),
+        |(with, total), (a, b, weight)| match a.dot(b) > SAME.to_radians().cos() {
+            true => (with + weight, total + weight),
+            false => (with, total + weight),
+        },
+    );
+    with > 0.4 * total
+}
+
+/// The rotation of the source's bones that makes most of them point as the target's, if there is
+/// one. Arms in another pose do not matter: the rotations that two bones tell are tried, and the one
+/// with the most bones counts. Fingers are left out, because many of them turn with one hand.
 fn fit(both: (&Reference, &Reference), pairs: &[JointPair], links: &[Link]) -> Option<DQuat> {
-    let mut best = DQuat::IDENTITY;
-    for round in 0..60 {
-        let mut sum = DMat3::ZERO;
-        for (a, b, weight) in directions(both, pairs, links, DQuat::IDENTITY) {
-            let off = (best * a).angle_between(b);
-            let weight = match round {
-                0 => weight,
-                _ => weight / off.max(1e-9),
-            };
-            sum += DMat3::from_cols(b * a.x, b * a.y, b * a.z) * weight;
+    let all = directions(both, pairs, links, DQuat::IDENTITY);
+    let all = all.filter(|bone| bone.2 >= 0.5);
+    // All pairs of bones are tried; a body has fewer.
+    let all: Vec<(DVec3, DVec3, f64)> = all.take(64).collect();
+    let total: f64 = all.iter().map(|bone| bone.2).sum();
+    let frame = |a: DVec3, b: DVec3| {
+        let across = a.cross(b).try_normalize()?;
+        Some(DMat3::from_cols(a, across, a.cross(across)))
+    };
+    // Some bones point exactly the same way on bodies that were made alike, and most bones nearly
+    // so on others.
+    for (degrees, share) in [(SAME, 0.4), (SAME_DIRECTION, 0.5)] {
+        let least = degrees.to_radians().cos();
+        let near = |turn: &DMat3, bone: &&(DVec3, DVec3, f64)| (*turn * bone.0).dot(bone.1) > least;
+        let mut best = (0.0, DMat3::IDENTITY);
+        for (i, first) in all.iter().enumerate() {
+            for second in &all[i + 1..] {
+                // So many bones do not fit by chance.
+                if best.0 > 0.6 * total {
+                    break;
+                }
+                // Bones that are nearly in line tell no rotation.
+                if first.0.dot(second.0).abs() > 0.9 {
+                    continue;
+                }
+                let frames = frame(first.0, second.0).zip(frame(first.1, second.1));
+                let Some((from, to)) = frames else { continue };
+                let turn = to * from.transpose();
+                // Two bones with another angle between them tell no rotation either.
+                if !near(&turn, &second) {
+                    continue;
+                }
+                let with: f64 = all.iter().filter(|b| near(&turn, b)).map(|b| b.2).sum();
+                if with > best.0 {
+                    best = (with, turn);
+                }
+            }
         }
-        if sum.determinant() <= 0.0 {
-            return None;
+        if best.0 <= share * total {
+            continue;
         }
-        best = math::nearest_rotation(sum)?;
+        let with = all.iter().filter(|bone| near(&best.1, bone));
+        let sum = with.fold(DMat3::ZERO, |sum, (a, b, weight)| {
+            sum + DMat3::from_cols(*b * a.x, *b * a.y, *b * a.z) * *weight
+        });
+        return Some(sum)
+            .filter(|s| s.determinant() > 0.0)
+            .and_then(math::nearest_rotation);
     }
-    Some(best)
+    None
+}
+
+/// The bind pose of a side, in the spaces in which it fits the other side best: these differ by
+/// quarter turns, because the other side may face another way, and by the tilt of the placement.
+/// Empty if the rest pose already tells the space.
+fn fitted(
+    all: &[Vec<Candidate>; 2],
+    side: usize,
+    of: &Side<'_>,
+    best: &Best,
+    pairs: &[JointPair],
+    links: &[Link],
+) -> Vec<Candidate> {
+    let is_bind = |c: &&Candidate| c.stance.pose == Pose::Bind;
+    let mut binds = all[side].iter().filter(is_bind);
+    if binds.clone().any(|c| c.stance.agreeing > 0.5) {
+        return Vec::new();
+    }
+    let plain = binds.clone().find(|c| c.stance.skel_from_rest.is_none());
+    let laid = binds.find(|c| c.stance.skel_from_rest.is_some());
+    // The other side's pose may be its bind pose or its rest pose. It stands as it does best by
+    // itself, because a fit follows it.
+    let theirs = &all[1 - side];
+    let by_itself = |pose: Pose| {
+        let same = theirs.iter().filter(move |c| c.stance.pose == pose);
+        let cost = |c: &Candidate| c.cost(nearest(theirs, pose));
+        same.min_by(|a, b| cost(a).total_cmp(&cost(b)))
+    };
+    let chosen = &theirs[[best.target, best.source][side]];
+    let others = [by_itself(Pose::Bind), by_itself(Pose::Rest), Some(chosen)];
+    let mut out = Vec::new();
+    for own in plain.into_iter().chain(laid) {
+        let turn = others.into_iter().flatten().find_map(|other| {
+            let (s, t) = match side {
+                0 => (own, other),
+                _ => (other, own),
+            };
+            let turn = fit((&s.reference, &t.reference), pairs, links)?;
+            Some(if side == 0 { turn } else { turn.inverse() })
+        });
+        let Some(turn) = turn else { continue };
+        // From the common space to skeleton space.
+        let placed = DMat3::from_mat4(own.reference.placed);
+        let placed = math::nearest_rotation(placed).unwrap_or_default();
+        for quarters in 0..4 {
+            let turn = DQuat::from_rotation_y(f64::from(quarters) * FRAC_PI_2) * turn;
+            let turn = placed.inverse() * turn * placed;
+            out.push(of.candidate(own.stance.fitted(of.rig, &of.joints(), turn)));
+        }
+    }
+    out
 }
 
 /// Chooses the reference poses of two rigs.
@@ -217,30 +343,20 @@ pub(super) fn choose(
     let links = links(source, target, pairs);
     let mut all: [Vec<Candidate>; 2] = [0, 1].map(|i| {
         let side: &Side<'_> = &sides[i];
-        let stances = stance::stances(side.rig, &side.joints(), poses);
+        let may_be_laid = pose != RetargetPose::Rest;
+        let stances = stance::stances(side.rig, &side.joints(), poses, may_be_laid);
         stances.into_iter().map(|s| side.candidate(s)).collect()
     });
-    let mut best = best_of(&all, pairs, &links);
     let plain = best_of_two(&all[0][0], &all[1][0], pairs, &links).0;
-    if best.deviation > POOR_FIT && pose != RetargetPose::Rest {
-        // The space of a rig whose bind pose and rest pose have nothing in common may be any.
+    let mut best = best_of(&all, pairs, &links);
+    let fits = {
+        let (s, t) = (&all[0][best.source], &all[1][best.target]);
+        is_same((&s.reference, &t.reference), pairs, &links, best.turned)
+    };
+    if !fits && pose != RetargetPose::Rest {
         for (i, side) in sides.iter().enumerate() {
-            let chosen = &all[i][[best.source, best.target][i]].stance;
-            if chosen.pose == Pose::Rest || chosen.agreeing > 0.5 {
-                continue;
-            }
-            let (s, t) = (&all[0][best.source], &all[1][best.target]);
-            let Some(turn) = fit((&s.reference, &t.reference), pairs, &links) else {
-                continue;
-            };
-            let turn = if i == 0 { turn } else { turn.inverse() };
-            // From the common space to skeleton space.
-            let placed = DMat3::from_mat4([s, t][i].reference.placed);
-            let placed = math::nearest_rotation(placed).unwrap_or_default();
-            let turn = placed.inverse() * turn * placed;
-            let fitted = chosen.fitted(side.rig, &side.joints(), turn);
-            let fitted = side.candidate(fitted);
-            all[i].push(fitted);
+            let fitted = fitted(&all, i, side, &best, pairs, &links);
+            all[i].extend(fitted);
         }
         best = best_of(&all, pairs, &links);
     }
@@ -250,11 +366,11 @@ pub(super) fn choose(
         targets.swap_remove(best.target),
     );
     let mut turned = from.reference;
-    turned.turn(best.quarters);
+    turned.turn(best.turned);
     Choice {
         from: turned,
         to: to.reference,
-        quarters: best.quarters,
+        turned: best.turned,
         stances: [from.stance, to.stance],
         deviations: [best.deviation, plain],
     }
@@ -264,23 +380,39 @@ pub(super) fn choose(
 struct Best {
     source: usize,
     target: usize,
-    quarters: i32,
+    turned: f64,
     deviation: f64,
 }
 
 fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Best {
+    let own = all.each_ref().map(|side| {
+        let cost = |c: &Candidate| c.cost(nearest(side, c.stance.pose));
+        side.iter().map(cost).collect::<Vec<f64>>()
+    });
     let mut best = (f64::INFINITY, None);
     for (i, from) in all[0].iter().enumerate() {
         for (j, to) in all[1].iter().enumerate() {
-            let (off, quarters) = best_of_two(from, to, pairs, links);
-            let turned = if quarters == 0 { 0.0 } else { TURNED };
-            let own = |side: usize, c: &Candidate| c.cost(nearest(&all[side], c.stance.pose));
-            let cost = off + turned + own(0, from) + own(1, to);
+            let alone = own[0][i] + own[1][j];
+            if alone >= best.0 {
+                continue;
+            }
+            let (off, angle) = best_of_two(from, to, pairs, links);
+            let turned = match angle {
+                0.0 => 0.0,
+                _ if angle % FRAC_PI_2 == 0.0 => TURNED,
+                _ => TURNED_ODDLY,
+            };
+            let both = (&from.reference, &to.reference);
+            let chance = match is_same(both, pairs, links, angle) {
+                true => 0.0,
+                false => NOT_SAME,
+            };
+            let cost = alone + off + turned + chance;
             if cost < best.0 || best.1.is_none() {
                 let found = Best {
                     source: i,
                     target: j,
-                    quarters,
+                    turned: angle,
                     deviation: off,
                 };
                 best = (cost, Some(found));
@@ -291,21 +423,39 @@ fn best_of(all: &[Vec<Candidate>; 2], pairs: &[JointPair], links: &[Link]) -> Be
     best.1.unwrap_or(Best {
         source: 0,
         target: 0,
-        quarters: 0,
+        turned: 0.0,
         deviation: 0.0,
     })
 }
 
-/// The deviation between two stances, and the quarter turns with which it is measured.
+/// The deviation between two stances, and the angle about the vertical axis with which it is
+/// measured.
+///
+/// Characters usually face along an axis, and bodies are not quite symmetric, so it is a number of
+/// quarter turns. Only if another angle fits far better, as below odd placements, it is that.
 fn best_of_two(
     from: &Candidate,
     to: &Candidate,
     pairs: &[JointPair],
     links: &[Link],
-) -> (f64, i32) {
+) -> (f64, f64) {
     let both = (&from.reference, &to.reference);
-    let quarters = facing(both.0, both.1, pairs);
-    (deviation(both, pairs, links, quarters), quarters)
+    let angle = facing(both.0, both.1, pairs);
+    let quarters = (angle / FRAC_PI_2).round().rem_euclid(4.0);
+    // From -90 to 180 degrees.
+    let snapped = if quarters == 3.0 { -1.0 } else { quarters } * FRAC_PI_2;
+    let off = deviation(both, pairs, links, snapped);
+    if (angle - snapped)
+        .rem_euclid(TAU)
+        .min((snapped - angle).rem_euclid(TAU))
+        > ODD_ANGLE
+    {
+        let exact = deviation(both, pairs, links, angle);
+        if exact < 0.5 * off {
+            return (exact, angle);
+        }
+    }
+    (off, snapped)
 }
 
 impl Choice {
@@ -322,12 +472,14 @@ impl Choice {
         let mut out = Vec::new();
         for (i, rig) in rigs.into_iter().enumerate() {
             let (stance, other) = (&self.stances[i], rigs[1 - i]);
-            let degrees = rig_turn(rig).to_degrees();
+            let laid = stance.skel_from_rest.map(|_| {
+                format!(
+                    "the transforms of its Skeleton tilt it by {:.0} degrees, which does not fit its bind and rest transforms: these \
+                     are used without the tilt; the reference pose rest uses them with it",
+                    tilt(rig).to_degrees()
+                )
+            });
             let space = match stance.space {
-                _ if stance.skel_from_rest.is_some() => format!(
-                    "its rest and bind transforms are in world space, while its Skeleton is rotated by {degrees:.0} degrees: the \
-                     rotation is not applied to them; the reference pose rest applies it"
-                ),
                 // Many joints agree with the rest pose, so the space is not in doubt.
                 Space::Skeleton => String::new(),
                 Space::World | Space::Turned if stance.agreeing > 0.5 => String::new(),
@@ -357,7 +509,8 @@ impl Choice {
                     self.deviations[1]
                 ),
             };
-            for message in [space, pose].into_iter().filter(|m| !m.is_empty()) {
+            let laid = laid.unwrap_or_default();
+            for message in [laid, space, pose].into_iter().filter(|m| !m.is_empty()) {
                 out.push(Warning::new("retarget-reference", rig.label(), message));
             }
         }
@@ -365,8 +518,9 @@ impl Choice {
     }
 }
 
-/// The angle by which the placement rotates a rig.
-fn rig_turn(rig: &Rig) -> f64 {
+/// The angle by which the placement tilts the up axis, in radians.
+fn tilt(rig: &Rig) -> f64 {
+    let up = rig.placement().up;
     let turn = math::nearest_rotation(DMat3::from_mat4(rig.placement().world_from_skel));
-    turn.map_or(0.0, |t| t.angle_between(DQuat::IDENTITY))
+    turn.map_or(0.0, |t| (t * up).angle_between(up))
 }

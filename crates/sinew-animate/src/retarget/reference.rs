@@ -42,13 +42,14 @@ impl Reference {
         let placement = rig.placement();
         let upright = turn_to_y(placement.up);
         let world = math::nearest_rotation(DMat3::from_mat4(placement.world_from_skel));
-        let placed_turn = upright * world.unwrap_or_default();
-        // The heading is the rest of the rotation after the skeleton was set upright. Transforms in
-        // world space have their heading from there.
-        let skel_up = placed_turn.inverse() * DVec3::Y;
+        // The placement as if both of its spaces had Y up. Its heading is the rest of the rotation
+        // after the skeleton was set upright. Transforms to which the rotation does not apply have
+        // no heading from it.
+        let turned = upright * world.unwrap_or_default() * upright.inverse();
+        let skel_up = turned.inverse() * DVec3::Y;
         let heading = match stance.skel_from_rest {
             Some(_) => DQuat::IDENTITY,
-            None => placed_turn * turn_to_y(skel_up).inverse(),
+            None => turned * turn_to_y(skel_up).inverse(),
         };
         let common_from_world = DMat4::from_scale(DVec3::splat(placement.meters_per_unit))
             * DMat4::from_quat((heading.inverse() * upright).normalize());
@@ -113,11 +114,14 @@ impl Reference {
             self.raise(y(&self.at_rest[hips]) - y(&self.joints[hips]));
             return;
         };
-        let height = y(&self.joints[hips]) - foot;
-        let rest_height = y(&self.at_rest[hips]) - rest_foot;
-        let by_rest = y(&self.at_rest[hips]) - y(&self.joints[hips]);
-        if (height - rest_height).abs() <= 1e-3 * height.abs() {
-            self.raise(by_rest);
+        // The legs are as at rest if the feet are.
+        let leg = |joints: &[DMat4], foot: usize| (joints[foot] - joints[hips]).w_axis;
+        let is_rest = standing.feet.iter().all(|f| {
+            let (own, rest) = (leg(&self.joints, *f), leg(&self.at_rest, *f));
+            (own - rest).length() <= 1e-3 * rest.length()
+        });
+        if is_rest {
+            self.raise(y(&self.at_rest[hips]) - y(&self.joints[hips]));
             return;
         }
         let bound = stance.positions.as_ref().map(|at| {
@@ -139,9 +143,9 @@ impl Reference {
         }
     }
 
-    /// Turns the rig about the vertical axis.
-    pub fn turn(&mut self, quarters: i32) {
-        let turn = quarter_turns(quarters);
+    /// Turns the rig about the vertical axis by an angle in radians.
+    pub fn turn(&mut self, angle: f64) {
+        let turn = DQuat::from_rotation_y(angle);
         let matrix = DMat4::from_quat(turn);
         self.common_from_world = matrix * self.common_from_world;
         self.placed = matrix * self.placed;
@@ -191,15 +195,10 @@ fn turn_to_y(up: DVec3) -> DQuat {
     }
 }
 
-/// A rotation about the vertical axis.
-pub(super) fn quarter_turns(quarters: i32) -> DQuat {
-    DQuat::from_rotation_y(f64::from(quarters) * std::f64::consts::FRAC_PI_2)
-}
-
-/// The number of quarter turns about the vertical axis after which the source faces the same way as
-/// the target. It is the rotation for which the paired joints, seen from above, fit each other
-/// best. It is 0 if they are ambiguous, as in a straight chain.
-pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]) -> i32 {
+/// The angle about the vertical axis, in radians, after which the source faces the same way as the
+/// target. It is the rotation for which the paired joints, seen from above, fit each other best. It
+/// is 0 if they are ambiguous, as in a straight chain.
+pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]) -> f64 {
     let count = pairs.len().max(1) as f64;
     let centre = |at: &dyn Fn(&JointPair) -> DVec3| pairs.iter().map(at).sum::<DVec3>() / count;
     let of_source = |p: &JointPair| source.position(p.source);
@@ -219,10 +218,9 @@ pub(super) fn facing(source: &Reference, target: &Reference, pairs: &[JointPair]
     let flat = |i: usize| sizes[i] <= 1e-4 * heights[i];
     let agreement = f64::hypot(dot, cross) / f64::sqrt(sizes[0] * sizes[1]);
     if flat(0) || flat(1) || agreement.is_nan() || agreement < 0.5 {
-        return 0;
+        return 0.0;
     }
-    let quarters = cross.atan2(dot) / std::f64::consts::FRAC_PI_2;
-    (quarters.round() as i32).rem_euclid(4)
+    cross.atan2(dot)
 }
 
 /// The nearest paired joint above a pair's target; pairs are in the order of the target's joints.

@@ -92,7 +92,8 @@ struct Root {
 ///   have the same position, axes and parent on both sides follow the translation and scale of the
 ///   source, so the clips of a character play on it unchanged.
 /// - **The common space** is in metres with Y up. The heading of each character in its stage does
-///   not matter, and quarter turns between the two reference poses are corrected.
+///   not matter, and the source is turned about the vertical axis if the two reference poses face
+///   different ways.
 ///
 /// A joint that is scaled to zero is rotated by its hierarchy alone. Mirrored joints, with a
 /// negative determinant, are treated as rotated and then scaled by -1 on every axis. Below sheared
@@ -162,13 +163,16 @@ impl Retargeter {
         let pairs = map.resolve(source, target)?;
         let pairs = with_root_bone(pairs, source, target, options.root_bone.as_deref());
         let choice = choose(source, target, &pairs, options.pose);
-        let mut warnings = choice.warnings([source, target]);
+        let mut warnings = match options.pose {
+            RetargetPose::Rest => Vec::new(),
+            _ => choice.warnings([source, target]),
+        };
         let poses = choice.poses();
         let (from, to) = (choice.from, choice.to);
-        if choice.quarters != 0 {
-            let degrees = [0, 90, 180, -90][choice.quarters as usize];
+        if choice.turned != 0.0 {
+            let degrees = choice.turned.to_degrees();
             let message = format!(
-                "faces another direction than {}: its motion is rotated by {degrees} degrees about the vertical axis",
+                "faces another direction than {}: its motion is rotated by {degrees:.0} degrees about the vertical axis",
                 target.label()
             );
             warnings.push(Warning::new("retarget-facing", source.label(), message));

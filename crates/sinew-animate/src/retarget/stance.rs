@@ -50,7 +50,8 @@ pub(super) struct Stance {
     /// Positions of the joints in skeleton space, if the space they are in is known and the bones
     /// are as long as at rest.
     pub positions: Option<Vec<DVec3>>,
-    /// Set if the rest transforms are in another space too: the transform to skeleton space.
+    /// Set if the rotation of the placement does not apply to the rest and bind transforms: the
+    /// transform of rest transforms to skeleton space.
     pub skel_from_rest: Option<DMat4>,
     /// Mean angle between the joints of the stance and of the rest pose, in degrees.
     pub off_rest: f64,
@@ -62,88 +63,91 @@ pub(super) struct Stance {
 pub(super) struct Joints<'a> {
     /// Joints that have a partner on the other side.
     pub paired: &'a [usize],
+    /// How much each of them counts: see [`weights`].
+    pub weights: &'a [f64],
     pub hips: Option<usize>,
 }
 
-/// All stances of a rig in these poses. The bind pose in skeleton space, then in other spaces, then
+/// How much joints count when two poses are compared: half as much as the nearest one above them,
+/// because they turn with all joints above them.
+pub(super) fn weights(rig: &Rig, joints: &[usize]) -> Vec<f64> {
+    let mut depth = vec![0; rig.len()];
+    for j in joints {
+        depth[*j] = 1;
+    }
+    for (j, parent) in rig.parents().iter().enumerate() {
+        depth[j] += parent.map_or(0, |p| depth[p]);
+    }
+    joints.iter().map(|j| f64::powi(0.5, depth[*j])).collect()
+}
+
+/// All stances of a rig in these poses: the bind pose in skeleton space, then in other spaces, then
 /// the rest pose. Stances that equal an earlier one are left out.
-pub(super) fn stances(rig: &Rig, joints: &Joints<'_>, poses: &[Pose]) -> Vec<Stance> {
-    let rest: Vec<DMat3> = linear(rig.rest_skel());
+///
+/// A placement that tilts the rig may belong to the animation alone, or may have laid the character
+/// down. So with `may_be_laid` each stance follows a second time without the tilt.
+pub(super) fn stances(
+    rig: &Rig,
+    joints: &Joints<'_>,
+    poses: &[Pose],
+    may_be_laid: bool,
+) -> Vec<Stance> {
+    let rest = linear(rig.rest_skel());
+    let bind = linear(rig.bind());
     let world = rig.placement().world_from_skel;
     let world_turn = turn(&DMat3::from_mat4(world));
-    let up = rig.placement().up;
-    let is_tilted = world_turn.is_some_and(|w| (w * up).angle_between(up) > NO_TILT);
-    let mut out: Vec<Stance> = Vec::new();
-    let mut add = |stance: Stance| {
-        let same = |other: &Stance| {
-            let mut pairs = joints.paired.iter();
-            other.skel_from_rest.is_some() == stance.skel_from_rest.is_some()
-                && pairs.all(
-                    |j| match (turn(&other.linear[*j]), turn(&stance.linear[*j])) {
-                        (Some(a), Some(b)) => a.dot(b).abs() > SAME_TURN,
-                        (a, b) => a.is_none() && b.is_none(),
-                    },
-                )
-        };
-        if !out.iter().any(same) {
-            out.push(stance);
-        }
-    };
-    let stance = |pose, space, turn: DQuat, from: &[DMat3], skel_from_rest: Option<DMat4>| {
+    let stance = |pose, space, turn: DQuat| {
         let turned = DMat3::from_quat(turn);
+        let from = if pose == Pose::Bind { &bind } else { &rest };
         let linear: Vec<DMat3> = from.iter().map(|m| turned * *m).collect();
-        let moved = skel_from_rest.map_or(DMat3::IDENTITY, DMat3::from_mat4);
-        let (off_rest, agreeing) = compare(&linear, |j| moved * rest[j], joints.paired);
+        let (off_rest, agreeing) = compare(&linear, &rest, joints);
         Stance {
             pose,
             space,
             positions: None,
             turn,
             linear,
-            skel_from_rest,
+            skel_from_rest: None,
             off_rest,
             agreeing,
         }
     };
+    let mut all = Vec::new();
     if poses.contains(&Pose::Bind) {
-        let bind = linear(rig.bind());
+        let mut own = stance(Pose::Bind, Space::Skeleton, DQuat::IDENTITY);
         let is_sized = has_lengths_of_rest(rig, joints.paired, 1.0);
-        let mut plain = stance(Pose::Bind, Space::Skeleton, DQuat::IDENTITY, &bind, None);
-        plain.positions = is_sized.then(|| positions(rig.bind()));
-        let plain_off = plain.off_rest;
-        add(plain);
+        own.positions = is_sized.then(|| positions(rig.bind()));
+        all.push(own);
         if let (Some(turned), Some(skel_from_world)) = (world_turn, math::try_inverse(world)) {
-            let turned = turned.inverse();
-            let mut own = stance(Pose::Bind, Space::World, turned, &bind, None);
-            // If the rest pose is nearer to the bind pose as it is, it is in world space too.
-            if own.off_rest > plain_off && is_tilted {
-                let moved = skel_from_rest_in_world(rig, joints.hips, skel_from_world);
-                own = stance(Pose::Bind, Space::World, turned, &bind, Some(moved));
-            } else {
-                let size = DMat3::from_mat4(world).determinant().abs().cbrt();
-                own.positions = has_lengths_of_rest(rig, joints.paired, size).then(|| {
-                    let mut at = positions(rig.bind());
-                    at.iter_mut()
-                        .for_each(|p| *p = skel_from_world.transform_point3(*p));
-                    at
-                });
-            }
-            add(own);
+            let mut own = stance(Pose::Bind, Space::World, turned.inverse());
+            let size = DMat3::from_mat4(world).determinant().abs().cbrt();
+            own.positions = has_lengths_of_rest(rig, joints.paired, size).then(|| {
+                let at = positions(rig.bind()).into_iter();
+                at.map(|p| skel_from_world.transform_point3(p)).collect()
+            });
+            all.push(own);
         }
         for shared in shared_turns(&rest, &bind, rig, joints) {
-            add(stance(Pose::Bind, Space::Turned, shared, &bind, None));
+            all.push(stance(Pose::Bind, Space::Turned, shared));
         }
     }
     if poses.contains(&Pose::Rest) {
-        let none = DQuat::IDENTITY;
-        add(stance(Pose::Rest, Space::Skeleton, none, &rest, None));
-        if poses.contains(&Pose::Bind)
-            && is_tilted
-            && let Some(skel_from_world) = math::try_inverse(world)
-        {
-            let moved = skel_from_rest_in_world(rig, joints.hips, skel_from_world);
-            let turned = turn(&DMat3::from_mat4(moved)).unwrap_or_default();
-            add(stance(Pose::Rest, Space::World, turned, &rest, Some(moved)));
+        all.push(stance(Pose::Rest, Space::Skeleton, DQuat::IDENTITY));
+    }
+    let up = rig.placement().up;
+    let tilt = world_turn.filter(|w| may_be_laid && (*w * up).angle_between(up) > NO_TILT);
+    if let Some(turn) = tilt {
+        let moved = skel_from_rest(rig, joints.hips, turn.inverse());
+        let laid: Vec<Stance> = all.iter().map(|s| s.without(turn, moved)).collect();
+        all.extend(laid);
+    }
+    let mut out: Vec<Stance> = Vec::with_capacity(all.len());
+    for stance in all {
+        let equal = |other: &&mut Stance| other.equals(&stance, joints.paired);
+        match out.iter_mut().find(equal) {
+            Some(known) if known.positions.is_none() => known.positions = stance.positions,
+            Some(_) => {}
+            None => out.push(stance),
         }
     }
     out
@@ -154,9 +158,10 @@ pub(super) fn bind_near_rest(rig: &Rig) -> Vec<DMat4> {
     let all: Vec<usize> = (0..rig.len()).collect();
     let joints = Joints {
         paired: &all,
+        weights: &vec![1.0; all.len()],
         hips: None,
     };
-    let stances = stances(rig, &joints, &[Pose::Bind]);
+    let stances = stances(rig, &joints, &[Pose::Bind], false);
     let nearest = stances
         .iter()
         .min_by(|a, b| a.off_rest.total_cmp(&b.off_rest));
@@ -170,19 +175,49 @@ pub(super) fn bind_near_rest(rig: &Rig) -> Vec<DMat4> {
 }
 
 impl Stance {
+    /// This stance without the rotation of the placement.
+    fn without(&self, placed: DQuat, skel_from_rest: DMat4) -> Self {
+        let turn = DMat3::from_quat(placed.inverse());
+        Self {
+            turn: placed.inverse() * self.turn,
+            linear: self.linear.iter().map(|m| turn * *m).collect(),
+            positions: None,
+            skel_from_rest: Some(skel_from_rest),
+            ..*self
+        }
+    }
+
+    fn equals(&self, other: &Self, joints: &[usize]) -> bool {
+        let mut joints = joints.iter();
+        self.skel_from_rest.is_some() == other.skel_from_rest.is_some()
+            && joints.all(
+                |j| match (turn(&self.linear[*j]), turn(&other.linear[*j])) {
+                    (Some(a), Some(b)) => a.dot(b).abs() > SAME_TURN,
+                    (a, b) => a.is_none() && b.is_none(),
+                },
+            )
+    }
+
     /// This stance, rotated in skeleton space.
     pub fn fitted(&self, rig: &Rig, joints: &Joints<'_>, turn: DQuat) -> Self {
         let rest = linear(rig.rest_skel());
         let turned = DMat3::from_quat(turn);
         let linear: Vec<DMat3> = self.linear.iter().map(|m| turned * *m).collect();
-        let (off_rest, agreeing) = compare(&linear, |j| rest[j], joints.paired);
+        // The rest transforms without the tilt, if it does not apply.
+        let placed = DMat3::from_mat4(rig.placement().world_from_skel);
+        let upright = self
+            .skel_from_rest
+            .and_then(|_| math::nearest_rotation(placed));
+        let upright = DMat3::from_quat(upright.unwrap_or_default().inverse());
+        let rest: Vec<DMat3> = rest.iter().map(|m| upright * *m).collect();
+        let (off_rest, agreeing) = compare(&linear, &rest, joints);
         Self {
             pose: self.pose,
             space: Space::Fitted,
             turn: turn * self.turn,
             linear,
             positions: None,
-            skel_from_rest: None,
+            skel_from_rest: self.skel_from_rest,
             off_rest,
             agreeing,
         }
@@ -202,17 +237,21 @@ fn turn(m: &DMat3) -> Option<DQuat> {
 }
 
 /// Mean angle between two poses in degrees, and the share of joints that agree.
-fn compare(pose: &[DMat3], rest: impl Fn(usize) -> DMat3, joints: &[usize]) -> (f64, f64) {
-    let (mut sum, mut agreeing, mut count) = (0.0, 0, 0);
-    for j in joints {
-        if let (Some(a), Some(b)) = (turn(&pose[*j]), turn(&rest(*j))) {
-            sum += a.angle_between(b).to_degrees();
-            agreeing += usize::from(a.dot(b).abs() > SAME_TURN);
+fn compare(pose: &[DMat3], rest: &[DMat3], joints: &Joints<'_>) -> (f64, f64) {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    let (mut agreeing, mut count) = (0, 0);
+    for (j, weight) in joints.paired.iter().zip(joints.weights) {
+        if let (Some(a), Some(b)) = (turn(&pose[*j]), turn(&rest[*j])) {
+            sum += weight * a.angle_between(b).to_degrees();
+            weights += weight;
+            agreeing += u32::from(a.dot(b).abs() > SAME_TURN);
             count += 1;
         }
     }
-    let count = f64::from(count.max(1));
-    (sum / count, agreeing as f64 / count)
+    match count {
+        0 => (0.0, 0.0),
+        _ => (sum / weights, f64::from(agreeing) / f64::from(count)),
+    }
 }
 
 /// Whether most bones of the bind pose are as long as at rest, if bind lengths are `size` times as
@@ -243,7 +282,9 @@ fn shared_turns(rest: &[DMat3], bind: &[DMat3], rig: &Rig, joints: &Joints<'_>) 
             .position(|(t, _)| t.dot(turn).abs() > SAME_TURN)
         {
             Some(known) => turns[known].1 += 1,
-            None => turns.push((turn, 1)),
+            // With so many candidates no rotation is shared by many.
+            None if turns.len() < 64 => turns.push((turn, 1)),
+            None => {}
         }
     }
     let most = turns.iter().max_by_key(|(_, votes)| *votes);
@@ -262,23 +303,23 @@ fn shared_turns(rest: &[DMat3], bind: &[DMat3], rig: &Rig, joints: &Joints<'_>) 
     out
 }
 
-/// The transform to skeleton space of rest transforms that are in world space. The placement of the
-/// skeleton has either moved the character since, or is undone by the animation. Its example pose
-/// tells which; without one the placement counts.
-fn skel_from_rest_in_world(rig: &Rig, hips: Option<usize>, skel_from_world: DMat4) -> DMat4 {
+/// The transform to skeleton space of rest transforms to which the rotation of the placement does
+/// not apply; `upright` is its inverse. Either the placement laid the character down where it
+/// stands, or the rest transforms are in world space and the animation undoes the placement. The
+/// example pose tells which; without one it is the first.
+fn skel_from_rest(rig: &Rig, hips: Option<usize>, upright: DQuat) -> DMat4 {
     let world = rig.placement().world_from_skel;
-    let turn = turn(&DMat3::from_mat4(world)).unwrap_or_default();
-    let upright = DMat4::from_quat(turn.inverse());
-    let (Some(example), Some(hips)) = (rig.example(), hips) else {
+    let upright = DMat4::from_quat(upright);
+    let inverse = math::try_inverse(world);
+    let (Some(example), Some(hips), Some(inverse)) = (rig.example(), hips, inverse) else {
         return upright;
     };
     let up = rig.placement().up;
-    let at = |m: DMat4| (m.w_axis.truncate()).reject_from_normalized(up);
+    let at = |m: DMat4| m.w_axis.truncate().reject_from_normalized(up);
     let posed = at(world * example[hips]);
     let rest = rig.rest_skel()[hips];
-    let (moved, undone) = (at(world * upright * rest), at(rest));
-    match posed.distance(undone) < posed.distance(moved) {
-        true => skel_from_world,
+    match posed.distance(at(rest)) < posed.distance(at(world * upright * rest)) {
+        true => inverse,
         false => upright,
     }
 }

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use glam::{DMat4, DQuat, DVec3};
 use sinew::sampled::Time;
 use sinew::skel::{Skeleton, SkeletonInstance};
-use sinew_animate::retarget::{ClipSource, RetargetOptions, RetargetPose, Rig, RigPlacement};
+use sinew_animate::retarget::{
+    ClipSource, RetargetOptions, RetargetPose, Retargeter, Rig, RigPlacement,
+};
 
 use crate::poses::{close, moved, retargeter, same_directions, source, vroid_target};
+use common::bodies::{Body, Bound, Rested, Ways, pairs};
 use common::rigs::{Build, Made, bones, random_turn, vroid};
 use common::rng::Rng;
 use common::tolerance;
@@ -66,28 +69,50 @@ fn codes(
     retargeter.warnings().iter().map(|w| w.code).collect()
 }
 
+/// As from Maya's HumanIK: bind and rest stand in the world, below a placement that lays them down.
+fn standing_in_the_world() -> Made {
+    let placement = RigPlacement {
+        world_from_skel: DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2),
+        ..RigPlacement::default()
+    };
+    Build {
+        name: &vroid,
+        placement,
+        ..Build::default()
+    }
+    .make()
+}
+
 #[test]
 fn a_target_that_lies_while_the_source_stands_is_told() {
     let mut rng = Rng::new(21);
     let upright = source(&mut rng);
     let fine = vroid_target(&mut rng);
-    let wrong = bound_in_the_world();
     let standing = DMat4::IDENTITY;
     let lying = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
+    use RetargetPose::{Auto, Bind, Rest};
     for world in [standing, lying] {
-        assert!(codes(&upright, &fine, RetargetPose::Bind, world).is_empty());
-        assert_eq!(
-            codes(&upright, &wrong, RetargetPose::Bind, world),
-            ["retarget-lying"]
-        );
-        assert!(codes(&upright, &wrong, RetargetPose::Rest, world).is_empty());
+        assert!(codes(&upright, &fine, Auto, world).is_empty());
+        // Only the rest pose as it is lies.
+        let wrong = standing_in_the_world();
+        for pose in [Auto, Bind] {
+            assert_eq!(codes(&upright, &wrong, pose, world), ["retarget-reference"]);
+        }
+        assert_eq!(codes(&upright, &wrong, Rest, world), ["retarget-lying"]);
+        // The space of the bind transforms is known by the joints that agree with the rest pose.
+        let bound = bound_in_the_world();
+        assert_eq!(codes(&upright, &bound, Bind, world), ["retarget-reference"]);
+        assert_eq!(codes(&upright, &bound, Auto, world), ["retarget-reference"]);
     }
-    // As the source it lays others down.
+    let wrong = standing_in_the_world();
     let placed = wrong.rig.placement().world_from_skel;
     assert_eq!(
-        codes(&wrong, &fine, RetargetPose::Bind, placed),
+        codes(&wrong, &fine, Rest, placed.inverse()),
         ["retarget-lying"]
     );
+    let bound = bound_in_the_world();
+    let placed = bound.rig.placement().world_from_skel;
+    assert_eq!(codes(&bound, &fine, Auto, placed), ["retarget-reference"]);
     // A beast's trunk lies in every pose.
     let beast = Build {
         name: &vroid,
@@ -95,7 +120,8 @@ fn a_target_that_lies_while_the_source_stands_is_told() {
         ..Build::default()
     }
     .make();
-    assert!(codes(&upright, &beast, RetargetPose::Bind, standing).is_empty());
+    assert!(codes(&upright, &beast, Bind, standing).is_empty());
+    assert!(!codes(&upright, &beast, Auto, standing).contains(&"retarget-lying"));
 }
 
 #[test]
@@ -144,6 +170,49 @@ fn characters_face_their_own_way() {
         rest + went,
         tolerance::RETARGETED_IN_F64,
     );
+}
+
+/// The bind pose lies while the rest pose is a T-pose, and the other way round.
+#[test]
+fn the_pose_that_fits_is_the_reference() {
+    let mut rng = Rng::new(31);
+    let nonsense = Ways {
+        bound: Bound::Nonsense,
+        ..Ways::default()
+    };
+    let everything = Ways {
+        rested: Rested::Everything,
+        ..Ways::default()
+    };
+    for (ways, poses) in [
+        (nonsense, [RetargetPose::Bind, RetargetPose::Rest]),
+        (everything, [RetargetPose::Bind, RetargetPose::Bind]),
+    ] {
+        let source = Body::new(&mut rng, Ways::default());
+        let target = Body::new(&mut rng, ways);
+        let map = pairs(&source, &target);
+        let make = |pose| {
+            let mut options = RetargetOptions::default();
+            options.pose = pose;
+            Retargeter::new(&source.rig, &target.rig, &map, &options).expect("a retargeter")
+        };
+        let auto = make(RetargetPose::Auto);
+        assert_eq!(auto.reference_poses(), poses);
+        let codes: Vec<_> = auto.warnings().iter().map(|w| w.code).collect();
+        let told = poses[1] == RetargetPose::Rest;
+        assert_eq!(
+            codes,
+            if told {
+                vec!["retarget-reference"]
+            } else {
+                vec![]
+            }
+        );
+        // The options decide otherwise.
+        for pose in [RetargetPose::Bind, RetargetPose::Rest] {
+            assert_eq!(make(pose).reference_poses(), [pose; 2]);
+        }
+    }
 }
 
 #[test]

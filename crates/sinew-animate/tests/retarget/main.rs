@@ -6,6 +6,7 @@ mod facing;
 mod feet;
 mod made_files;
 mod maps;
+mod matrix;
 mod poses;
 mod root;
 mod tables;

@@ -3,10 +3,11 @@
 use glam::{DMat4, DQuat, DVec3};
 use sinew::math::Trs;
 use sinew_animate::retarget::{
-    BoneMap, Humanoid, RetargetOptions, RetargetPose, Retargeter, RigPlacement,
+    Bone, BoneMap, Humanoid, RetargetOptions, RetargetPose, Retargeter, RigPlacement,
 };
 
 use crate::counting;
+use common::bodies::{Body, Ways, pairs};
 use common::rigs::{Build, Made, bones, random_turn, vroid};
 use common::rng::Rng;
 use common::tolerance;
@@ -236,17 +237,35 @@ fn align_turns_the_limbs_of_the_reference() {
     }
     .make();
     let pose = source.random_pose(&mut rng, 3.0);
-    let mut plain = retargeter(&source, &target, &RetargetOptions::default());
+    let mut options = RetargetOptions::default();
+    options.pose = RetargetPose::Bind;
+    let mut plain = retargeter(&source, &target, &options);
+    assert!(plain.aligned().is_empty());
     let out = moved(&mut plain, &target, &pose);
     let (from, to) = (source.world(&pose), target.world(&out));
     let off = source
         .direction(&from, "LUpperArm", "LLowerArm")
         .angle_between(target.direction(&to, "LUpperArm", "LLowerArm"));
     assert!((off - 0.8).abs() < tolerance::BEND_BY_HAND, "{off}");
-    let mut options = RetargetOptions::default();
     options.pose = RetargetPose::Align;
     let mut aligned = retargeter(&source, &target, &options);
+    // They meet by default, and a warning says which limbs were turned.
+    options.pose = RetargetPose::Auto;
+    let mut auto = retargeter(&source, &target, &options);
+    let codes: Vec<_> = auto.warnings().iter().map(|w| w.code).collect();
+    assert_eq!(codes, ["retarget-aligned"]);
+    let turned: Vec<_> = auto.aligned().iter().filter(|l| l.degrees > 5.0).collect();
+    let bones: Vec<_> = turned.iter().map(|l| l.bone).collect();
+    assert_eq!(bones, [Some(Bone::LeftUpperArm), Some(Bone::RightUpperArm)]);
+    assert!(
+        turned
+            .iter()
+            .all(|l| (l.degrees.to_radians() - 0.8).abs() < tolerance::BEND_BY_HAND)
+    );
     for _ in 0..5 {
+        let pose = source.random_pose(&mut rng, 3.0);
+        let out = moved(&mut auto, &target, &pose);
+        same_directions(&source, &target, &pose, &out);
         let pose = source.random_pose(&mut rng, 3.0);
         let out = moved(&mut aligned, &target, &pose);
         same_directions(&source, &target, &pose, &out);
@@ -266,6 +285,76 @@ fn align_turns_the_limbs_of_the_reference() {
         turn.dot(want).abs() > 1.0 - tolerance::FORMULAS_IN_F64,
         "{turn}"
     );
+}
+
+/// Hands whose palms face elsewhere are turned about their length, and feet about the vertical axis.
+#[test]
+fn palms_and_feet_meet_too() {
+    let mut rng = Rng::new(25);
+    let source = Body::new(&mut rng, Ways::default());
+    let mut target = Body::new(&mut rng, Ways::default());
+    // The hands are rolled by 60 degrees in the bind pose, and the feet point outward.
+    let along = target.directions["LMiddle1"].normalize();
+    let mut bind = target.rig.bind().to_vec();
+    let about = |m: &DMat4, at: DVec3, axis: DVec3, angle: f64| {
+        DMat4::from_translation(at)
+            * DMat4::from_axis_angle(axis, angle)
+            * DMat4::from_translation(-at)
+            * *m
+    };
+    for (hand, foot, sign) in [("LHand", "LFoot", 1.0), ("RHand", "RFoot", -1.0)] {
+        for (top, axis, angle) in [
+            (hand, along * DVec3::new(sign, 1.0, 1.0), 1.0),
+            (foot, DVec3::Y, 0.4 * sign),
+        ] {
+            let at = bind[target.at[top]].w_axis.truncate();
+            for (j, m) in bind.iter_mut().enumerate() {
+                if target.rig.chain(j).any(|j| j == target.at[top]) {
+                    *m = about(m, at, axis, angle);
+                }
+            }
+        }
+    }
+    target.bind_as(bind);
+    let mut retargeter = Retargeter::new(
+        &source.rig,
+        &target.rig,
+        &pairs(&source, &target),
+        &RetargetOptions::default(),
+    )
+    .expect("a retargeter");
+    let turned: Vec<_> = retargeter
+        .aligned()
+        .iter()
+        .filter(|l| l.degrees > 1.0)
+        .collect();
+    assert_eq!(turned.len(), 4, "{turned:?}");
+    let pose = source.random_pose(&mut rng, 0.0);
+    let mut out = vec![Trs::IDENTITY; target.rig.len()];
+    retargeter.retarget(&pose, &mut out);
+    let to = target.world(&out);
+    let towards = |a: &str, b: &str| {
+        let at = |key: &str| to[target.at[key]].w_axis.truncate();
+        (at(b) - at(a)).normalize()
+    };
+    for key in ["LIndex1", "LLittle1", "RIndex1", "RLittle1"] {
+        let hand = format!("{}Hand", &key[..1]);
+        close(
+            key,
+            towards(&hand, key),
+            source.directions[key],
+            tolerance::DIRECTION,
+        );
+    }
+    for key in ["LToes", "RToes"] {
+        let foot = format!("{}Foot", &key[..1]);
+        close(
+            key,
+            towards(&foot, key),
+            source.directions[key],
+            tolerance::DIRECTION,
+        );
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use sinew::math::Trs;
 use sinew_animate::retarget::{BoneMap, RetargetOptions, Retargeter, RigPlacement};
 
 use crate::poses::{close, humanoid, moved, retargeter, same_directions, source};
+use common::bodies::{Body, Ways, pairs};
 use common::rigs::{Build, Made, mixamo, random_turn, vroid};
 use common::rng::Rng;
 use common::tolerance;
@@ -222,6 +223,50 @@ fn a_root_above_the_hips_carries_its_own_motion() {
         tolerance::RETARGETED_IN_F64,
     );
     same_directions(&source, &target, &pose, &out);
+}
+
+/// A root bone above the hips is found on both sides, though no human bone is there.
+#[test]
+fn a_root_bone_needs_no_pair() {
+    let mut rng = Rng::new(27);
+    let root = Ways {
+        root: true,
+        ..Ways::default()
+    };
+    let [source, target] = [root, root].map(|ways| Body::new(&mut rng, ways));
+    let map = pairs(&source, &target);
+    let mut options = RetargetOptions::default();
+    options.root_bone = Some("root".into());
+    let mut retargeter =
+        Retargeter::new(&source.rig, &target.rig, &map, &options).expect("a retargeter");
+    let mut pose = source.random_pose(&mut rng, 1.0);
+    pose[0].translation = DVec3::new(3.0, 0.25, -1.0);
+    let mut out = vec![Trs::IDENTITY; target.rig.len()];
+    retargeter.retarget(&pose, &mut out);
+    let (from, to) = (source.world(&pose), target.world(&out));
+    let scale = retargeter.root_scale();
+    let within = tolerance::RETARGETED_IN_F64;
+    for (s, t) in [(0, 0), (source.at["hips"], target.at["hips"])] {
+        let want = from[s].w_axis.truncate() * scale;
+        close("root and hips", to[t].w_axis.truncate(), want, within);
+    }
+    // Without it the root stays, and the hips move all the same.
+    let plain = RetargetOptions::default();
+    let mut plain = Retargeter::new(&source.rig, &target.rig, &map, &plain).expect("a retargeter");
+    plain.retarget(&pose, &mut out);
+    assert_eq!(out[0], target.rig.rest()[0]);
+    let hips = target.world(&out)[target.at["hips"]].w_axis.truncate();
+    close(
+        "hips",
+        hips,
+        to[target.at["hips"]].w_axis.truncate(),
+        within,
+    );
+    // A target that has none is told.
+    let rootless = Body::new(&mut rng, Ways::default());
+    let map = pairs(&source, &rootless);
+    let refused = Retargeter::new(&source.rig, &rootless.rig, &map, &options).unwrap_err();
+    assert!(refused.to_string().contains("root bone root"), "{refused}");
 }
 
 #[test]

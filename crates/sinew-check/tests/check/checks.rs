@@ -26,8 +26,9 @@ pub fn trials() -> Vec<Trial> {
         let name = format!("broken::{}", case.name);
         trials.push(Trial::test(name, move || broken_scene(&case)));
     }
-    let plain: [Test; 7] = [
+    let plain: [Test; 8] = [
         ("the_good_stage_has_no_finding", good_stage),
+        ("a_skel_root_may_be_rotated", rotated_stage),
         ("the_table_and_the_cases_agree", table_and_cases),
         ("every_warning_of_the_reader_is_in_the_table", reader_codes),
         ("what_a_bake_leaves_out_is_an_error", bakes),
@@ -263,6 +264,19 @@ fn good_stage() -> Outcome {
     let mut options = CheckOptions::default();
     options.max_influences = Some(4);
     let report = check_file(&file, &options)?;
+    match report.findings.is_empty() {
+        true => Ok(()),
+        false => Err(list(&report).into()),
+    }
+}
+
+/// The rotation lays the rest pose and the animation down alike.
+fn rotated_stage() -> Outcome {
+    let place = "    rel skel:skeleton = </R/Skel>\n";
+    let rotated = "    float xformOp:rotateX = 90\n    uniform token[] xformOpOrder = [\"xformOp:rotateX\"]\n";
+    assert_eq!(BASE.matches(place).count(), 1);
+    let (_folder, file) = write(&BASE.replace(place, &format!("{place}{rotated}")));
+    let report = check_file(&file, &CheckOptions::default())?;
     match report.findings.is_empty() {
         true => Ok(()),
         false => Err(list(&report).into()),

@@ -168,8 +168,13 @@ impl Matching {
         let by_bones = matches!(self.by, MatchedBy::Bones | MatchedBy::Guess);
         let lost: Vec<String> = match (&self.source, &self.target) {
             (Some(s), Some(t)) if by_bones => {
+                // The topmost joint of the target's trunk may follow one of these.
+                let follows = |joint: usize| {
+                    let mut pairs = self.map.pairs.iter();
+                    pairs.any(|p| source.find(&p.source) == Ok(joint))
+                };
                 let lacks = s.joints().iter().filter(|(bone, joint)| {
-                    let is_lost = !t.joints().contains_key(bone);
+                    let is_lost = !t.joints().contains_key(bone) && !follows(**joint);
                     is_lost && moves(**joint) && !self.is_carried(source, **joint)
                 });
                 lacks

@@ -36,8 +36,8 @@ use report::Report;
 /// one side, such as a leg, may be there on the other side under an unknown name, the rest is
 /// retargeted, a map to edit is printed, and the exit code is 3.
 ///
-/// Rotations are measured from the bind poses, joints without a partner stay at rest, and the hips
-/// move in proportion to their height above the ground.
+/// Rotations are measured from poses in which both characters stand alike (--pose), joints without a
+/// partner stay at rest, and the hips move in proportion to their height above the ground.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -75,7 +75,8 @@ pub struct Args {
     #[arg(long)]
     no_scale: bool,
     /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
-    /// above them that have a partner. If NAME is above the hips, the hips move too.
+    /// above them that have a partner. If NAME is above the hips, the hips move too, and the target
+    /// may call its root otherwise.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
     /// Pose from which rotations are measured.
@@ -176,6 +177,15 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         humanoid(skeleton_file, placed, &source_rig),
         humanoid(target_file, target, &target_rig),
     ];
+    // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
+    // pose of its format, whatever the bones look like.
+    let has_body = source_scene
+        .bindings
+        .iter()
+        .any(|b| source_scene.instances[b.instance].path == placed.path);
+    if args.pose == PoseArg::Auto && !has_body && given.iter().all(Option::is_some) {
+        options.pose = RetargetPose::Bind;
+    }
     let maps = (args.map.as_deref(), args.write_map.as_deref());
     let matching = Matching::find(&source_rig, &target_rig, given, maps.0, maps.1)?;
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;

@@ -120,7 +120,7 @@ fn retarget(clip: &Path, target: &Path, out: &Path, more: &[&str]) -> Result<Val
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-fn scene(file: &Path, clip: Option<&str>) -> Result<Scene, Failed> {
+pub fn scene(file: &Path, clip: Option<&str>) -> Result<Scene, Failed> {
     let options = OpenOptions {
         clips: clip.map_or(ClipChoice::First, |c| ClipChoice::Named(c.to_owned())),
         ..OpenOptions::default()
@@ -129,7 +129,7 @@ fn scene(file: &Path, clip: Option<&str>) -> Result<Scene, Failed> {
 }
 
 /// Joints in the world by what they are called, in metres.
-fn world(scene: &Scene, time: f64) -> BTreeMap<String, DMat4> {
+pub fn world(scene: &Scene, time: f64) -> BTreeMap<String, DMat4> {
     let placed = skeletons(scene)[0];
     let time = Time::At(time);
     let posed = placed.instance.skel_from_joint(time).expect("a pose");

@@ -160,7 +160,6 @@ pub const FILE_CODES: &[Code] = &[
     row("texture-placement", Warning, "", "textures that glTF has in one image have different texture coordinates: those of the first are used", "use the same for all"),
     row("texture-shear", Warning, "", "a texture is transformed with shear: glTF has none", "nothing, if the look does not matter"),
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
-    row("not-skinned", Warning, "", "a prim cannot be skinned: in glTF it is at rest", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // FBX
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),

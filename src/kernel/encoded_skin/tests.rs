@@ -6,8 +6,8 @@ use glam::Vec3;
 
 use super::decode::check_decoded;
 use super::*;
-use crate::kernel::testing::Rng;
 use crate::kernel::MAX_SHARED_RESULTS;
+use crate::kernel::testing::Rng;
 use crate::mesh::RenderVertices;
 use crate::skel::{
     BlendShape, Inbetween, InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin,

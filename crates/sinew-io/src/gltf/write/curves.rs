@@ -23,8 +23,25 @@ pub(in crate::gltf) struct StoredCurve {
 }
 
 impl StoredCurve {
-    /// Times that f32 does not tell apart are one, and the last key of them holds. Rotations have
-    /// length 1, and neighbouring keys lie on one hemisphere.
+    /// As [`Self::of`], with rotations of length 1 whose neighbouring keys lie on one hemisphere.
+    ///
+    /// # Errors
+    /// Those of [`Self::of`].
+    pub fn continuous(curve: &Curve) -> Result<Self, String> {
+        match &curve.keys {
+            Keys::Rotation(v) if curve.interpolation != CurveInterpolation::CubicSpline => {
+                Self::of(&Curve {
+                    times: curve.times.clone(),
+                    interpolation: curve.interpolation,
+                    keys: Keys::Rotation(continuous(v)),
+                })
+            }
+            _ => Self::of(curve),
+        }
+    }
+
+    /// The keys as they are. Times that f32 does not tell apart are one, and the last key of them
+    /// holds.
     ///
     /// # Errors
     /// What is found instead of times from 0 up and numbers within the range of f32.
@@ -49,7 +66,6 @@ impl StoredCurve {
                 v.iter().flat_map(|v| v.to_array()).collect(),
             ),
             Keys::Rotation(v) => {
-                let v = if is_cubic { v.clone() } else { continuous(v) };
                 let numbers = v.iter().flat_map(|q| q.to_array());
                 ("rotation", "VEC4", 4, numbers.collect())
             }
@@ -141,7 +157,7 @@ pub(super) fn animation(
         if shift > 0.0 {
             curve.times.iter_mut().for_each(|t| *t += shift);
         }
-        let stored = StoredCurve::of(&curve).map_err(|found| {
+        let stored = StoredCurve::continuous(&curve).map_err(|found| {
             let node = &asset.nodes[node].name;
             format!("{name}: the curve of \"{node}\" has {found}")
         })?;
@@ -195,7 +211,7 @@ mod tests {
             interpolation: CurveInterpolation::Linear,
             keys: Keys::Rotation(vec![a, -b * 2.0, a]),
         };
-        let stored = StoredCurve::of(&curve).unwrap();
+        let stored = StoredCurve::continuous(&curve).unwrap();
         assert_eq!(
             (stored.path, stored.kind, stored.count),
             ("rotation", "VEC4", 3)

@@ -26,6 +26,9 @@ pub struct Args {
     /// Check the adapter whose name contains NAME; it may be a software adapter.
     #[arg(long, value_name = "NAME", requires = "verify")]
     adapter: Option<String>,
+    /// Run only the checks whose names contain NAME, and measure no rates. May be repeated.
+    #[arg(long, value_name = "NAME", requires = "verify")]
+    check: Vec<String>,
     /// Write everything that was found to a file, to attach to an issue.
     #[arg(long, value_name = "OUT.json", requires = "verify")]
     report: Option<PathBuf>,
@@ -39,6 +42,7 @@ const EXAMPLES: &str = "Examples:
   sinew devices --json | jq -r .auto
   sinew devices --verify --report verified.json
   sinew devices --verify --adapter llvmpipe
+  sinew devices --verify --check posing
   sinew bake in.usda -o out.usdc --adapter llvmpipe";
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use sinew::gpu::{AdapterChoice, AdapterReport};
 use sinew_verify::rates::{self, Rate, Unit};
-use sinew_verify::{Check, Machine, Measured, Outcome, Subject, checks};
+use sinew_verify::{Check, Failure, Machine, Measured, Outcome, Subject, checks};
 
 use super::Args;
 use crate::error::{Error, Result};
@@ -62,6 +62,12 @@ impl Verified {
 }
 
 pub fn run(adapters: &[AdapterReport], args: &Args, quiet: bool) -> Result<Exit> {
+    if wanted(&args.check).is_empty() {
+        let names = args.check.join(", ");
+        return Err(Error::Usage(format!(
+            "--check {names}: no check has such a name"
+        )));
+    }
     let chosen = chosen(adapters, args.adapter.as_deref())?;
     let mut report = Report {
         sinew: env!("CARGO_PKG_VERSION"),
@@ -70,7 +76,7 @@ pub fn run(adapters: &[AdapterReport], args: &Args, quiet: bool) -> Result<Exit>
     };
     let mut progress = Progress::new(quiet || args.json);
     for adapter in chosen {
-        let verified = verify(adapter, &mut progress);
+        let verified = verify(adapter, &args.check, &mut progress);
         if !args.json {
             progress.aside(|| -> Result<()> {
                 if !quiet {
@@ -129,7 +135,14 @@ fn chosen<'a>(adapters: &'a [AdapterReport], name: Option<&str>) -> Result<Vec<&
     }))
 }
 
-fn verify(adapter: &AdapterReport, progress: &mut Progress) -> Verified {
+/// The checks whose names contain one of these texts; all where there are none.
+fn wanted(names: &[String]) -> Vec<Check> {
+    let mut all = checks();
+    all.retain(|c| names.is_empty() || names.iter().any(|n| c.name().contains(n.as_str())));
+    all
+}
+
+fn verify(adapter: &AdapterReport, names: &[String], progress: &mut Progress) -> Verified {
     let start = Instant::now();
     progress.doing(&format!("opening {}", adapter.name));
     let mut out = Verified {
@@ -144,7 +157,7 @@ fn verify(adapter: &AdapterReport, progress: &mut Progress) -> Verified {
         Err(error) => out.error = Some(error.to_string()),
         Ok(machine) => {
             out.adapter = machine.adapter_limits().opened().report().clone();
-            let checks = checks();
+            let checks = wanted(names);
             let outcomes = run_all(
                 &checks,
                 &machine,
@@ -152,21 +165,29 @@ fn verify(adapter: &AdapterReport, progress: &mut Progress) -> Verified {
                 progress,
             );
             (out.subjects, out.failures) = summed(&checks, outcomes);
-            let (what, total) = (format!("timing {}", adapter.name), rates::count());
-            let mut done = 0;
-            progress.done(&what, "kernels", done, total);
-            let rates = rates::rates(machine.adapter_limits(), || {
-                done += 1;
-                progress.done(&what, "kernels", done, total);
-            });
-            match rates {
-                Ok(rates) => out.rates = rates,
-                Err(error) => out.error = Some(format!("cannot time the kernels: {error}")),
+            if names.is_empty() {
+                match rates(&machine, &format!("timing {}", adapter.name), progress) {
+                    Ok(rates) => out.rates = rates,
+                    Err(error) => out.error = Some(format!("cannot time the kernels: {error}")),
+                }
             }
         }
     }
     out.seconds = start.elapsed().as_secs_f64();
     out
+}
+
+fn rates(
+    machine: &Machine,
+    what: &str,
+    progress: &mut Progress,
+) -> std::result::Result<Vec<Rate>, Failure> {
+    let (mut done, total) = (0, rates::count());
+    progress.done(what, "kernels", done, total);
+    rates::rates(machine.adapter_limits(), || {
+        done += 1;
+        progress.done(what, "kernels", done, total);
+    })
 }
 
 /// Runs all checks on a few threads: most of the time goes into the references.
@@ -246,6 +267,7 @@ fn summed(checks: &[Check], outcomes: Vec<Outcome>) -> (Vec<SubjectReport>, Vec<
             });
         }
     }
+    subjects.retain(|s| s.checks > 0);
     (subjects, failures)
 }
 

@@ -26,6 +26,7 @@ pub fn trials() -> Vec<Trial> {
         ("influences_are_cut_with_a_figure", cut, false),
         ("what_does_not_fit_is_measured_or_baked", misfits, false),
         ("z_up_in_centimetres_gets_a_root", units, false),
+        ("nothing_is_left_out_in_silence", left_out, false),
         ("wrong_use_writes_nothing", wrong_use, false),
         ("other_formats_are_written_too", other_inputs, false),
     ])
@@ -390,4 +391,33 @@ fn other_inputs() {
     );
     assert_eq!(puppet["clips"].as_array().unwrap().len(), 1);
     assert_eq!(puppet["skins"][0]["joints"], 21);
+}
+
+/// Meshes of other purposes, meshes that cannot be drawn, and humanoid maps.
+fn left_out() {
+    let bench = Bench::new();
+    let mesh = |name: &str, more: &str, corners: &str| {
+        format!(
+            "def Mesh \"{name}\"\n{{\n    uniform token subdivisionScheme = \"none\"\n    {more}\n    int[] faceVertexCounts = [3]\n    int[] faceVertexIndices = [{corners}]\n    \
+             point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}}\n"
+        )
+    };
+    let text = format!(
+        "#usda 1.0\n{}{}{}",
+        mesh("Shown", "", "0, 1, 2"),
+        mesh("Proxy", "uniform token purpose = \"proxy\"", "0, 1, 2"),
+        mesh("Broken", "", "0, 1, 7"),
+    );
+    let source = bench.write("some.usda", text);
+    let report = convert(&source, &bench.path("some.glb"), &[]);
+    let warnings = report["warnings"].as_array().unwrap();
+    let of = |path: &str| warnings.iter().find(|w| w["path"] == path);
+    assert_eq!(of("/Proxy").unwrap()["code"], "mesh-left-out", "{report}");
+    let broken = of("/Broken").unwrap();
+    let message = broken["message"].as_str().unwrap();
+    assert!(message.contains("left out"), "{report}");
+    assert!(of("/Shown").is_none(), "{report}");
+
+    let report = convert(&asset("puppet.glb"), &bench.path("again.glb"), &[]);
+    assert!(codes(&report).contains(&"humanoid-left-out"), "{report}");
 }

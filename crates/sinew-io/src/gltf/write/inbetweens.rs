@@ -149,8 +149,12 @@ pub(super) fn expand(asset: &mut Asset, warnings: &mut Vec<Warning>) {
     }
     for ((mesh, split), error) in asset.meshes.iter().zip(&splits).zip(errors) {
         let Some(split) = split else { continue };
+        let exactness = match error == 0.0 {
+            true => "exact".to_owned(),
+            false => format!("off by at most {error:.1e} between keys"),
+        };
         let message = format!(
-            "glTF has no in-betweens: {} become morph targets of their own, whose weights are off by at most {error:.1e} between keys",
+            "glTF has no in-betweens: {} become morph targets of their own, whose weights are {exactness}",
             split.count - split.channels.len()
         );
         warnings.push(Warning::new("inbetweens-as-targets", &mesh.name, message));

@@ -74,6 +74,23 @@ pub fn write_asset(mut asset: Asset, output: &Path, options: &GltfOptions) -> Re
     }
     asset.validate().map_err(|e| e.in_file(&asset.file))?;
     let mut warnings = std::mem::take(&mut asset.warnings);
+    for humanoid in &asset.humanoids {
+        let bones = humanoid.bones.len();
+        let message = format!(
+            "its map of {bones} human bones is left out; sinew humanoid --describe writes one into OUT"
+        );
+        warnings.push(Warning::new(
+            "humanoid-left-out",
+            &humanoid.location,
+            message,
+        ));
+    }
+    if !asset.expressions.is_empty() {
+        let count = asset.expressions.len();
+        let message = format!("{count} expressions are left out; their morph targets are there");
+        let path = asset.file.display().to_string();
+        warnings.push(Warning::new("humanoid-left-out", path, message));
+    }
     inbetweens::expand(&mut asset, &mut warnings);
     nodes::prepare(&mut asset);
     let most = options.max_influences.map(usize::from);

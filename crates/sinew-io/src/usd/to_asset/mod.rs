@@ -26,7 +26,7 @@ mod skeletons;
 mod textures;
 mod time;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use glam::DMat4;
@@ -111,6 +111,7 @@ impl UsdFile {
         }
         maker.add_cameras()?;
         maker.add_others()?;
+        maker.warn_of_unwritten()?;
         if let Some(reason) = maker.too_large {
             return Ok(Err(reason));
         }
@@ -518,6 +519,34 @@ impl<'a> Maker<'a> {
             } else if prim.type_name() == "Xform" {
                 self.builder.space(prim)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Tells which meshes are not written: those that cannot be drawn, and those of other purposes.
+    fn warn_of_unwritten(&mut self) -> Result<(), sinew_stage::Error> {
+        for error in &self.geometry.errors {
+            let code = error.code.unwrap_or("mesh-left-out");
+            let message = format!("it is left out: {}", error.brief());
+            self.warnings.push(Warning::new(code, &error.prim, message));
+        }
+        let drawn = self.geometry.meshes.iter().map(|m| m.path.as_str());
+        let known = drawn.chain(self.geometry.errors.iter().map(|e| e.prim.as_str()));
+        let known: HashSet<&str> = known.collect();
+        let (mut first, mut count) = (None, 0);
+        let mut prims = self.file.stage.traverse(Predicate::DEFAULT_PROXIES);
+        while let Some(prim) = prims.next() {
+            if prim.is_a("PointInstancer") {
+                prims.skip_children();
+            } else if prim.type_name() == "Mesh" && !known.contains(prim.path().as_str()) {
+                first.get_or_insert_with(|| prim.path());
+                count += 1;
+            }
+        }
+        if let Some(first) = first {
+            let message = format!("its purpose is proxy or guide: it is left out; {count} in all");
+            self.warnings
+                .push(Warning::new("mesh-left-out", first.as_str(), message));
         }
         Ok(())
     }

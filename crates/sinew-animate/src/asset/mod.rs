@@ -23,7 +23,7 @@ use glam::DMat4;
 use serde_json::Value;
 
 use crate::retarget::Bone;
-use sinew::error::Warning;
+use sinew::error::{Invalid, Warning};
 
 pub use camera::{AssetCamera, AssetLight, CameraProjection, LightKind};
 pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
@@ -83,6 +83,8 @@ pub struct Asset {
     pub extras: Option<Value>,
     /// What the reader could not read as authored.
     pub warnings: Vec<Warning>,
+    /// Meshes of the file that are not in here, as they cannot be drawn, each with the reason.
+    pub left_out: Vec<Invalid>,
 }
 
 /// Who made a file, and with what. All members are empty if the file does not say.

@@ -34,7 +34,8 @@ struct Report {
     lights: usize,
     /// What --max-influences has cut; null if nothing was.
     influences: Option<InfluenceCut>,
-    /// Prims that are written at rest, as they cannot be skinned.
+    /// Prims that are written at rest, as they cannot be skinned, or left out, as they cannot be
+    /// drawn.
     failed: Vec<FailedPrim>,
     errors: Vec<InvalidReport>,
     warnings: Vec<Warning>,
@@ -79,6 +80,11 @@ pub fn run(args: &Args, choice: &ClipChoice, quiet: bool) -> Result<Exit> {
     };
     let asset = choose_clips(asset, choice).map_err(super::with_advice)?;
     progress.doing(&format!("writing {}", args.output.display()));
+    failed.extend(asset.left_out.iter().map(|error| FailedPrim {
+        path: error.prim.clone(),
+        code: error.code,
+        reason: format!("it is left out: {}", error.brief()),
+    }));
     let mut report = report(args, &asset, failed, errors);
     let written = write_asset(
         asset,

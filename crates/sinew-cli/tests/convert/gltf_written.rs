@@ -40,6 +40,11 @@ fn asset(name: &str) -> PathBuf {
 
 /// Converts, and gives the report of --json.
 fn convert(input: &Path, output: &Path, more: &[&str]) -> Value {
+    ended(input, output, more, 0)
+}
+
+/// Converts with an exit code to expect.
+fn ended(input: &Path, output: &Path, more: &[&str], code: i32) -> Value {
     let mut args = vec![
         "convert",
         input.to_str().unwrap(),
@@ -49,7 +54,12 @@ fn convert(input: &Path, output: &Path, more: &[&str]) -> Value {
     ];
     args.extend(more);
     let result = sinew(&args);
-    assert!(result.status.success(), "{args:?}: {}", stderr(&result));
+    assert_eq!(
+        result.status.code(),
+        Some(code),
+        "{args:?}: {}",
+        stderr(&result)
+    );
     serde_json::from_slice(&result.stdout).unwrap()
 }
 
@@ -409,13 +419,15 @@ fn left_out() {
         mesh("Broken", "", "0, 1, 7"),
     );
     let source = bench.write("some.usda", text);
-    let report = convert(&source, &bench.path("some.glb"), &[]);
+    let report = ended(&source, &bench.path("some.glb"), &[], 3);
     let warnings = report["warnings"].as_array().unwrap();
     let of = |path: &str| warnings.iter().find(|w| w["path"] == path);
     assert_eq!(of("/Proxy").unwrap()["code"], "mesh-left-out", "{report}");
-    let broken = of("/Broken").unwrap();
-    let message = broken["message"].as_str().unwrap();
-    assert!(message.contains("left out"), "{report}");
+    assert_eq!(report["failed"].as_array().unwrap().len(), 1, "{report}");
+    let broken = &report["failed"][0];
+    assert_eq!(broken["path"], "/Broken", "{report}");
+    let reason = broken["reason"].as_str().unwrap();
+    assert!(reason.contains("left out"), "{report}");
     assert!(of("/Shown").is_none(), "{report}");
 
     let report = convert(&asset("puppet.glb"), &bench.path("again.glb"), &[]);

@@ -475,16 +475,14 @@ impl<'a> Maker<'a> {
         parts
     }
 
-    /// Makes a mesh; `None` if it has no triangles or, with a warning, cannot be made.
+    /// Makes a mesh; `None` if it has no triangles, or cannot be made and is among those left out.
     fn make(&mut self, inputs: &MeshInputs<'_>) -> Option<MadeMesh> {
         let path = &inputs.mesh.path;
         match meshes::make(inputs, name_of(path), &mut self.warnings) {
             Ok(made) if made.mesh.primitives.is_empty() => None,
             Ok(made) => Some(made),
             Err(invalid) => {
-                let code = invalid.code.unwrap_or("mesh-left-out");
-                let message = format!("it is left out: {}", invalid.brief());
-                self.warnings.push(Warning::new(code, path, message));
+                self.asset.left_out.push(invalid);
                 None
             }
         }
@@ -523,13 +521,8 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Tells which meshes are not written: those that cannot be drawn, and those of other purposes.
+    /// Warns of meshes of other purposes, which are not written.
     fn warn_of_unwritten(&mut self) -> Result<(), sinew_stage::Error> {
-        for error in &self.geometry.errors {
-            let code = error.code.unwrap_or("mesh-left-out");
-            let message = format!("it is left out: {}", error.brief());
-            self.warnings.push(Warning::new(code, &error.prim, message));
-        }
         let drawn = self.geometry.meshes.iter().map(|m| m.path.as_str());
         let known = drawn.chain(self.geometry.errors.iter().map(|e| e.prim.as_str()));
         let known: HashSet<&str> = known.collect();
@@ -699,6 +692,7 @@ impl<'a> Maker<'a> {
         self.asset.materials = self.materials.materials;
         self.asset.images = self.materials.images.images;
         self.asset.warnings = self.geometry.warnings.clone();
+        self.asset.left_out.extend_from_slice(&self.geometry.errors);
         self.asset
             .warnings
             .append(&mut self.materials.images.warnings);

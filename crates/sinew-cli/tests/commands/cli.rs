@@ -498,7 +498,7 @@ fn a_sublayer_cycle_still_bakes() {
     let output = bake(&input, &bench.path("out.usda"), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("[composition]"),
+        stderr(&output).contains("[sublayer-cycle]"),
         "{}",
         stderr(&output)
     );
@@ -512,7 +512,7 @@ fn classes_in_a_circle_are_told() {
         let input = bench.write(&format!("{name}.usda"), text);
         let output = bake(&input, &bench.path("out.usda"), &[]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
-        for word in ["[composition]", "/A"] {
+        for word in ["[arc-cycle]", "/A"] {
             assert!(
                 stderr(&output).contains(word),
                 "{name}: {}",

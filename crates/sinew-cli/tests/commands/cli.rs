@@ -114,7 +114,7 @@ fn bakes_the_example_to_every_format() {
         for word in [
             name,
             "8 prims",
-            "6,423 points",
+            "8,110 points",
             "3 rigid prims moved by transform",
             "24 samples",
             "cpu",

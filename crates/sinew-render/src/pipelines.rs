@@ -23,6 +23,10 @@ pub(super) struct Pipelines {
     pub sampled: wgpu::BindGroupLayout,
     /// Layout of a texture without a sampler.
     pub fetched: wgpu::BindGroupLayout,
+    /// Layout of what is in the way of the lights.
+    pub occlusion: wgpu::BindGroupLayout,
+    /// Faces as a light sees them: depth alone.
+    pub caster: wgpu::RenderPipeline,
     pub opaque: wgpu::RenderPipeline,
     pub blended: wgpu::RenderPipeline,
     pub background: wgpu::RenderPipeline,
@@ -41,10 +45,12 @@ struct Description<'a> {
     shader: &'a Shader,
     vertex: &'a str,
     fragment: &'a str,
-    groups: &'a [&'a wgpu::BindGroupLayout],
+    /// By number; `None` for groups that the shader does not use.
+    groups: &'a [Option<&'a wgpu::BindGroupLayout>],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
     topology: wgpu::PrimitiveTopology,
-    format: wgpu::TextureFormat,
+    /// Format of the colour; `None` if only depth is written.
+    format: Option<wgpu::TextureFormat>,
     samples: u32,
     blend: Option<wgpu::BlendState>,
     /// The comparison, and whether depth is written; `None` without a depth buffer.
@@ -59,6 +65,7 @@ impl Pipelines {
         let frame = layouts::frame(device);
         let geometry = layouts::geometry(device);
         let material = layouts::material(device);
+        let occlusion = layouts::occlusion(device);
         let (sampled, fetched) = (
             layouts::texture_only(device, true),
             layouts::texture_only(device, false),
@@ -109,10 +116,10 @@ impl Pipelines {
             shader: &SURFACE,
             vertex: "vertex",
             fragment: "fragment",
-            groups: &[&frame, &geometry, &material],
+            groups: &[Some(&frame), Some(&geometry), Some(&material), Some(&occlusion)],
             buffers: &vertices,
             topology: TriangleList,
-            format,
+            format: Some(format),
             samples,
             blend: over,
             depth: Some((GreaterEqual, true)),
@@ -121,7 +128,7 @@ impl Pipelines {
         let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
-            groups: &[&frame, &geometry],
+            groups: &[Some(&frame), Some(&geometry)],
             buffers: &ends,
             constants: &constants,
             ..surface
@@ -133,15 +140,24 @@ impl Pipelines {
             groups: &[],
             buffers: &[],
             topology: TriangleList,
-            format: SHADOW_FORMAT,
+            format: Some(SHADOW_FORMAT),
             samples: 1,
             blend: None,
             depth: None,
             constants: &[],
         };
         // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
-        let blur_groups = [&frame, &fetched];
+        let blur_groups = [Some(&frame), Some(&fetched)];
         Self {
+            caster: Description {
+                fragment: "caster",
+                groups: &[Some(&frame), Some(&geometry), Some(&material)],
+                format: None,
+                samples: 1,
+                constants: &[],
+                ..surface
+            }
+            .create(device),
             opaque: surface.create(device),
             blended: Description {
                 depth: Some((GreaterEqual, false)),
@@ -151,7 +167,7 @@ impl Pipelines {
             .create(device),
             background: Description {
                 shader: &BACKGROUND,
-                groups: &[&frame],
+                groups: &[Some(&frame)],
                 buffers: &[],
                 depth: Some((Always, false)),
                 constants: &constants,
@@ -160,7 +176,7 @@ impl Pipelines {
             .create(device),
             ground: Description {
                 shader: &GROUND,
-                groups: &[&frame, &sampled],
+                groups: &[Some(&frame), Some(&sampled), None, Some(&occlusion)],
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
@@ -178,14 +194,14 @@ impl Pipelines {
             lines: Description {
                 shader: &LINES,
                 vertex: "free",
-                groups: &[&frame],
+                groups: &[Some(&frame)],
                 buffers: &line,
                 ..lines
             }
             .create(device),
             bones: Description {
                 shader: &BONES,
-                groups: &[&frame],
+                groups: &[Some(&frame)],
                 buffers: &bone,
                 constants: &constants,
                 ..surface
@@ -194,7 +210,7 @@ impl Pipelines {
             shadow_mesh: Description {
                 shader: &SHADOW_MESH,
                 fragment: "fragment",
-                groups: &[&frame, &geometry],
+                groups: &[Some(&frame), Some(&geometry)],
                 buffers: &positions,
                 depth: Some((GreaterEqual, true)),
                 ..shadow
@@ -212,6 +228,7 @@ impl Pipelines {
             }
             .create(device),
             frame,
+            occlusion,
             sampled,
             fetched,
         }
@@ -225,21 +242,22 @@ impl Description<'_> {
             label,
             source: wgpu::ShaderSource::Wgsl(self.shader.wgsl.into()),
         });
-        let groups: Vec<_> = self.groups.iter().map(|g| Some(*g)).collect();
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &groups,
+            bind_group_layouts: self.groups,
             immediate_size: 0,
         });
         let options = || wgpu::PipelineCompilationOptions {
             constants: self.constants,
             ..Default::default()
         };
-        let targets = [Some(wgpu::ColorTargetState {
-            format: self.format,
-            blend: self.blend,
-            write_mask: wgpu::ColorWrites::ALL,
-        })];
+        let target = self.format.map(|format| {
+            Some(wgpu::ColorTargetState {
+                format,
+                blend: self.blend,
+                write_mask: wgpu::ColorWrites::ALL,
+            })
+        });
         device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label,
             layout: Some(&layout),
@@ -268,7 +286,7 @@ impl Description<'_> {
                 module: &module,
                 entry_point: Some(self.fragment),
                 compilation_options: options(),
-                targets: &targets,
+                targets: target.as_slice(),
             }),
             multiview_mask: None,
             cache: None,

@@ -69,6 +69,11 @@ impl Materials {
         })
     }
 
+    /// Whether any is drawn after the opaque ones.
+    pub fn any_blended(&self) -> bool {
+        self.0.iter().any(|m| m.blended)
+    }
+
     pub fn get(&self, index: usize) -> Option<&GpuMaterial> {
         self.0.get(index)
     }

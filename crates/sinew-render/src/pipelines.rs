@@ -1,4 +1,9 @@
-//! Render pipelines, created once per format of the target.
+//! Render pipelines, compiled once per format of the target.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use sinew::gpu::{GpuError, guarded};
 
 use super::layouts;
 use super::shaders::{
@@ -15,25 +20,42 @@ pub(super) const SHADOW_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Uno
 /// Bytes of a render vertex: point, normal, uv, colour.
 pub(super) const VERTEX_BYTES: u64 = 20;
 
-/// The bind group layouts and the pipelines of a renderer.
+/// A pipeline of a renderer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Opaque,
+    Blended,
+    Background,
+    Ground,
+    Edges,
+    Normals,
+    Lines,
+    Bones,
+    ShadowMesh,
+    ShadowAcross,
+    ShadowAlong,
+}
+
+impl Kind {
+    const COUNT: usize = Self::ShadowAlong as usize + 1;
+}
+
+/// The bind group layouts and the pipelines of a renderer. A pipeline is compiled when it is first
+/// needed.
 #[derive(Debug)]
 pub(super) struct Pipelines {
+    device: wgpu::Device,
+    format: wgpu::TextureFormat,
+    samples: u32,
     pub frame: wgpu::BindGroupLayout,
+    geometry: wgpu::BindGroupLayout,
+    material: wgpu::BindGroupLayout,
     /// Layout of a texture with a sampler.
     pub sampled: wgpu::BindGroupLayout,
     /// Layout of a texture without a sampler.
     pub fetched: wgpu::BindGroupLayout,
-    pub opaque: wgpu::RenderPipeline,
-    pub blended: wgpu::RenderPipeline,
-    pub background: wgpu::RenderPipeline,
-    pub ground: wgpu::RenderPipeline,
-    pub edges: wgpu::RenderPipeline,
-    pub normals: wgpu::RenderPipeline,
-    pub lines: wgpu::RenderPipeline,
-    pub bones: wgpu::RenderPipeline,
-    pub shadow_mesh: wgpu::RenderPipeline,
-    pub shadow_across: wgpu::RenderPipeline,
-    pub shadow_along: wgpu::RenderPipeline,
+    /// By [`Kind`].
+    compiled: [OnceLock<wgpu::RenderPipeline>; Kind::COUNT],
 }
 
 /// The properties in which the pipelines differ.
@@ -53,18 +75,46 @@ struct Description<'a> {
 }
 
 impl Pipelines {
+    /// Creates the layouts, and no pipelines.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, samples: u32) -> Self {
+        Self {
+            device: device.clone(),
+            format,
+            samples,
+            frame: layouts::frame(device),
+            geometry: layouts::geometry(device),
+            material: layouts::material(device),
+            sampled: layouts::texture_only(device, true),
+            fetched: layouts::texture_only(device, false),
+            compiled: Default::default(),
+        }
+    }
+
+    /// Compiles several pipelines at once, each in a thread. Those that are compiled already cost
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of wgpu if the device refuses a shader.
+    pub fn compile(&self, kinds: &[Kind]) -> Result<(), GpuError> {
+        let is_missing = |kind: &&Kind| self.compiled[**kind as usize].get().is_none();
+        let missing: Vec<Kind> = kinds.iter().filter(is_missing).copied().collect();
+        missing.into_par_iter().try_for_each(|kind| {
+            // Error scopes belong to one thread.
+            guarded(&self.device, || {
+                self.get(kind);
+            })
+        })
+    }
+
+    /// A pipeline, which is compiled now if it is not yet.
+    pub fn get(&self, kind: Kind) -> &wgpu::RenderPipeline {
+        self.compiled[kind as usize].get_or_init(|| self.create(kind))
+    }
+
+    fn create(&self, kind: Kind) -> wgpu::RenderPipeline {
         use wgpu::CompareFunction::{Always, GreaterEqual};
         use wgpu::PrimitiveTopology::{TriangleList, TriangleStrip};
-        let frame = layouts::frame(device);
-        let geometry = layouts::geometry(device);
-        let material = layouts::material(device);
-        let (sampled, fetched) = (
-            layouts::texture_only(device, true),
-            layouts::texture_only(device, false),
-        );
-        let over = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
-        let encode = f64::from(!format.is_srgb());
+        let encode = f64::from(!self.format.is_srgb());
         let constants = [("ENCODE_SRGB", encode)];
         let surface_constants = |blended: f64| [("ENCODE_SRGB", encode), ("BLENDED", blended)];
         let (opaque_constants, blended_constants) =
@@ -109,28 +159,29 @@ impl Pipelines {
             shader: &SURFACE,
             vertex: "vertex",
             fragment: "fragment",
-            groups: &[&frame, &geometry, &material],
+            groups: &[&self.frame, &self.geometry, &self.material],
             buffers: &vertices,
             topology: TriangleList,
-            format,
-            samples,
-            blend: over,
+            format: self.format,
+            samples: self.samples,
+            blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
             depth: Some((GreaterEqual, true)),
             constants: &opaque_constants,
         };
         let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
-            groups: &[&frame, &geometry],
+            groups: &[&self.frame, &self.geometry],
             buffers: &ends,
             constants: &constants,
             ..surface
         };
-        let shadow = Description {
+        // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
+        let blur = Description {
             shader: &SHADOW,
             vertex: "vertex",
             fragment: "across",
-            groups: &[],
+            groups: &[&self.frame, &self.fetched],
             buffers: &[],
             topology: TriangleList,
             format: SHADOW_FORMAT,
@@ -139,82 +190,65 @@ impl Pipelines {
             depth: None,
             constants: &[],
         };
-        // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
-        let blur_groups = [&frame, &fetched];
-        Self {
-            opaque: surface.create(device),
-            blended: Description {
+        let description = match kind {
+            Kind::Opaque => surface,
+            Kind::Blended => Description {
                 depth: Some((GreaterEqual, false)),
                 constants: &blended_constants,
                 ..surface
-            }
-            .create(device),
-            background: Description {
+            },
+            Kind::Background => Description {
                 shader: &BACKGROUND,
-                groups: &[&frame],
+                groups: &[&self.frame],
                 buffers: &[],
                 depth: Some((Always, false)),
                 constants: &constants,
                 ..surface
-            }
-            .create(device),
-            ground: Description {
+            },
+            Kind::Ground => Description {
                 shader: &GROUND,
-                groups: &[&frame, &sampled],
+                groups: &[&self.frame, &self.sampled],
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
                 constants: &constants,
                 ..surface
-            }
-            .create(device),
-            edges: lines.create(device),
-            normals: Description {
+            },
+            Kind::Edges => lines,
+            Kind::Normals => Description {
                 vertex: "normal",
                 buffers: &per_vertex,
                 ..lines
-            }
-            .create(device),
-            lines: Description {
+            },
+            Kind::Lines => Description {
                 shader: &LINES,
                 vertex: "free",
-                groups: &[&frame],
+                groups: &[&self.frame],
                 buffers: &line,
                 ..lines
-            }
-            .create(device),
-            bones: Description {
+            },
+            Kind::Bones => Description {
                 shader: &BONES,
-                groups: &[&frame],
+                groups: &[&self.frame],
                 buffers: &bone,
                 constants: &constants,
                 ..surface
-            }
-            .create(device),
-            shadow_mesh: Description {
+            },
+            Kind::ShadowMesh => Description {
                 shader: &SHADOW_MESH,
                 fragment: "fragment",
-                groups: &[&frame, &geometry],
+                groups: &[&self.frame, &self.geometry],
                 buffers: &positions,
                 depth: Some((GreaterEqual, true)),
-                ..shadow
-            }
-            .create(device),
-            shadow_across: Description {
-                groups: &blur_groups,
-                ..shadow
-            }
-            .create(device),
-            shadow_along: Description {
+                ..blur
+            },
+            Kind::ShadowAcross => blur,
+            Kind::ShadowAlong => Description {
                 fragment: "along",
-                groups: &blur_groups,
-                ..shadow
-            }
-            .create(device),
-            frame,
-            sampled,
-            fetched,
-        }
+                ..blur
+            },
+        };
+        description.create(&self.device)
     }
 }
 

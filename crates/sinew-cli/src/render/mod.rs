@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::report::{FailedPrim, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
-use requested::{control, look};
+use requested::{control, look, look_of_arguments};
 use sheet::Sheet;
 use shots::{Shot, shot_camera, shots};
 
@@ -163,19 +163,19 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     check(args)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    // Drivers load slowly, so load them while the file is read.
+    // Drivers load and compile slowly, so let them while the file is read.
     let choice = match &args.adapter {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
     };
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
-        let gpu = scope.spawn(|| GpuDevice::new(&choice));
+        let gpu = scope.spawn(|| open_gpu(&choice, args));
         let loaded = Loaded::read_with(&args.input, &options, args.anim.read());
         (loaded, gpu.join())
     });
     let loaded = loaded?;
-    let gpu = gpu
+    let (gpu, mut offscreen) = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(with_advice)?;
     let size = args.size.0;
@@ -206,7 +206,6 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let aspect = f64::from(picture_size[0]) / f64::from(picture_size[1]);
     let cameras = stage.cameras().to_vec();
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
-    let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     let mut pictures = Vec::new();
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
@@ -279,6 +278,14 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// Opens the adapter, and compiles what it draws with.
+fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen), GpuError> {
+    let gpu = GpuDevice::new(choice)?;
+    let offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
+    offscreen.prewarm(&look_of_arguments(args))?;
+    Ok((gpu, offscreen))
 }
 
 /// The name of numbered files; `None` for a single picture.

@@ -15,7 +15,7 @@ folder="${1:-${CARGO_TARGET_DIR:-target}/on_gpu}"
 built() { # TARGET-KIND NAME CARGO-ARGUMENTS...: the path of a release program
     local kind="$1" name="$2"
     shift 2
-    cargo "$@" --release --locked --message-format=json-render-diagnostics |
+    cargo "$@" --locked --message-format=json-render-diagnostics |
         sed -n "s/.*\"kind\":\[\"$kind\"\].*\"name\":\"$name\".*\"executable\":\"\([^\"]*\)\".*/\1/p" | tail -n 1
 }
 
@@ -24,18 +24,17 @@ library() { # NAME: the file of a shared library of this machine; nothing if it 
 }
 
 rm -rf "$folder"
-mkdir -p "$folder/bin" "$folder/lib" "$folder/checkout/examples" "$folder/checkout/crates/sinew-render"
+mkdir -p "$folder/bin" "$folder/lib" "$folder/ozz" "$folder/checkout/examples" "$folder/checkout/crates/sinew-render"
 echo "building" >&2
-cp "$(built bin sinew build -p sinew-cli --bin sinew)" "$folder/bin/sinew"
+cp "$(built bin sinew build --release -p sinew-cli --bin sinew)" "$folder/bin/sinew"
 cp "$(built bench suite bench -p sinew-cli --bench suite --no-run)" "$folder/bin/suite"
-cp "$(built test engine test -p sinew --test engine --no-run)" "$folder/bin/engine"
-cp "$(built test allocations test -p sinew --test allocations --no-run)" "$folder/bin/allocations"
-cp "$(built test render test -p sinew-render --test render --no-run)" "$folder/bin/render"
+cp "$(built test engine test --release -p sinew --test engine --no-run)" "$folder/bin/engine"
+cp "$(built test allocations test --release -p sinew --test allocations --no-run)" "$folder/bin/allocations"
+cp "$(built test render test --release -p sinew-render --test render --no-run)" "$folder/bin/render"
 strip "$folder"/bin/*
 # The tests of pictures read these, from the folder of their package.
 cp -r examples/assets "$folder/checkout/examples/"
 if [ -n "${SINEW_OZZ:-}" ]; then
-    mkdir "$folder/ozz"
     cp "$SINEW_OZZ"/skinning_time* "$folder/ozz/"
 fi
 for name in libvulkan.so.1 libEGL.so.1 libGLX.so.0 libGLdispatch.so.0 libX11.so.6 libXext.so.6 libxcb.so.1 libXau.so.6 \
@@ -47,10 +46,13 @@ for name in libvulkan.so.1 libEGL.so.1 libGLX.so.0 libGLdispatch.so.0 libX11.so.
         echo "no Vulkan loader is here (Debian: libvulkan1); the machine with the GPU must have one" >&2
     fi
 done
+libc="$(objdump -T "$folder"/bin/* | sed -n 's/.*(\?GLIBC_\([0-9.]*\)).*/\1/p' | sort -uV | tail -n 1)"
+# Packed tight, for what takes folders of a bounded size along.
+tar -C "$folder" -czf "$folder/programs.tar.gz" bin ozz lib checkout
+rm -r "${folder:?}"/{bin,ozz,lib,checkout}
 cp benches/on_gpu/run.sh "$folder/run.sh"
 git rev-parse HEAD >"$folder/commit.txt" 2>/dev/null || true
 
-libc="$(objdump -T "$folder"/bin/* | sed -n 's/.*(\?GLIBC_\([0-9.]*\)).*/\1/p' | sort -uV | tail -n 1)"
 bytes="$(du -sb "$folder" | cut -f1)"
 echo "$folder: $((bytes >> 20)) MiB; needs glibc $libc" >&2
 if [ "$bytes" -gt $((64 << 20)) ]; then

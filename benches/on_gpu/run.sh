@@ -10,7 +10,7 @@
 #
 # Options:
 #   --out FOLDER      where all of it lies, with system.txt (./on_gpu_results)
-#   --minutes N       stop after N minutes (9): a step that is cut off leaves what it has, the suite's tables too
+#   --minutes N       stop after N minutes (9): a step that is cut off leaves its log, the suite also its tables
 #   --adapter NAME    the adapter whose name contains NAME, a software one too; else the hardware there is
 #
 # Exit code: 0 if all that ran passed, 1 if not, 2 if the arguments are wrong.
@@ -63,12 +63,15 @@ out="$(cd "$out" && pwd)"
 end=$(($(date +%s) + minutes * 60))
 left() { echo $((end - $(date +%s))); }
 
+packed="$(mktemp -d)"
+trap 'rm -rf "$packed"' EXIT
+tar -xzf "$here/programs.tar.gz" -C "$packed" || exit 1
 # Packed libraries stand in for those that this machine lacks, and for no others.
-libraries="$(mktemp -d)"
-trap 'rm -rf "$libraries"' EXIT
+libraries="$packed/stand_ins"
+mkdir "$libraries"
 known="$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null)"
 stand_ins=
-for file in "$here"/lib/*; do
+for file in "$packed"/lib/*; do
     name="$(basename "$file")"
     case "$known" in
         *"$name "*) ;;
@@ -84,8 +87,8 @@ export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$libraries"
 # Where NVIDIA's driver is mounted without being registered.
 nvidia=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
 if [ -z "${VK_DRIVER_FILES:-}" ] && [ -e "$nvidia" ]; then export VK_DRIVER_FILES="$nvidia"; fi
-export SINEW="$here/bin/sinew"
-[ -d "$here/ozz" ] && export SINEW_OZZ="${SINEW_OZZ:-$here/ozz}"
+export SINEW="$packed/bin/sinew"
+[ -e "$packed/ozz/skinning_time" ] && export SINEW_OZZ="${SINEW_OZZ:-$packed/ozz}"
 if [ -z "${SINEW_TORCH:-}" ] && wants suite &&
     timeout 60 python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     export SINEW_TORCH=python3
@@ -137,13 +140,13 @@ if wants verify; then
 fi
 if wants tests; then
     rm -f "$out/tests.log"
-    step tests "tests of the engine" "$here/bin/engine"
-    step tests "tests of allocations" "$here/bin/allocations"
-    cd "$here/checkout/crates/sinew-render" && step tests "tests of pictures" "$here/bin/render" render::
+    step tests "tests of the engine" "$packed/bin/engine"
+    step tests "tests of allocations" "$packed/bin/allocations"
+    cd "$packed/checkout/crates/sinew-render" && step tests "tests of pictures" "$packed/bin/render" render::
 fi
 if wants suite; then
     rm -f "$out/suite.log" "$out/suite.json" "$out/RESULTS.md"
-    step suite suite "$here/bin/suite" --results "$out/RESULTS.md" --json "$out/suite.json" --seconds "$(($(left) - 20))" \
+    step suite suite "$packed/bin/suite" --results "$out/RESULTS.md" --json "$out/suite.json" --seconds "$(($(left) - 20))" \
         "${chosen[@]}" "$@"
 fi
 echo "== results in $out"

@@ -32,10 +32,16 @@ put_with_libraries() { # FILE...
         put "$file" $(ldd "$file" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p')
     done
 }
+unpacked="$root/unpacked"
+mkdir "$unpacked"
+tar -xzf "$folder/programs.tar.gz" -C "$unpacked"
 driver="$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$icd")"
 put "$icd"
-put_with_libraries "$driver" /sbin/ldconfig "$folder"/bin/*
-for program in bash cat cut date dirname basename env grep head ln mkdir mktemp nproc rm sed sh sync tail tee timeout tr \
+put_with_libraries "$driver" /sbin/ldconfig
+# What the programs link to is a part of every system with glibc.
+for library in $(ldd "$unpacked"/bin/* | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | sort -u); do put "$library"; done
+rm -r "$unpacked"
+for program in bash cat cut date dirname basename env grep gzip head ln mkdir mktemp nproc rm sed sh sync tail tar tee timeout tr \
     uname; do
     file="$(realpath "$(command -v "$program")")"
     put_with_libraries "$file"

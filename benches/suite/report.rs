@@ -145,6 +145,7 @@ fn table(out: &mut String, name: &str, rows: &[&Row]) {
             (Some(bytes), Some(copy)) => {
                 format!("{:.1}, {}", bytes as f64 / 1e6, milliseconds(copy))
             }
+            (None, Some(floor)) => milliseconds(floor),
             _ => String::new(),
         };
         let [low, high] = row.times.quartiles().map(milliseconds);

@@ -24,6 +24,7 @@ pub(super) const VERTEX_BYTES: u64 = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Opaque,
+    Masked,
     Blended,
     Background,
     Ground,
@@ -114,11 +115,11 @@ impl Pipelines {
     fn create(&self, kind: Kind) -> wgpu::RenderPipeline {
         use wgpu::CompareFunction::{Always, GreaterEqual};
         use wgpu::PrimitiveTopology::{TriangleList, TriangleStrip};
+        let over = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
         let encode = f64::from(!self.format.is_srgb());
         let constants = [("ENCODE_SRGB", encode)];
-        let surface_constants = |blended: f64| [("ENCODE_SRGB", encode), ("BLENDED", blended)];
-        let (opaque_constants, blended_constants) =
-            (surface_constants(0.0), surface_constants(1.0));
+        let with = |switch: &'static str| [("ENCODE_SRGB", encode), (switch, 1.0)];
+        let (masked, blended) = (with("MASKED"), with("BLENDED"));
 
         let vertex = [
             attribute(0, 0, wgpu::VertexFormat::Uint32),
@@ -164,16 +165,15 @@ impl Pipelines {
             topology: TriangleList,
             format: self.format,
             samples: self.samples,
-            blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+            blend: over,
             depth: Some((GreaterEqual, true)),
-            constants: &opaque_constants,
+            constants: &constants,
         };
         let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
             groups: &[&self.frame, &self.geometry],
             buffers: &ends,
-            constants: &constants,
             ..surface
         };
         // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
@@ -191,18 +191,27 @@ impl Pipelines {
             constants: &[],
         };
         let description = match kind {
-            Kind::Opaque => surface,
-            Kind::Blended => Description {
-                depth: Some((GreaterEqual, false)),
-                constants: &blended_constants,
+            // Alpha is 1 in these three, so nothing of what was there before is read.
+            Kind::Opaque => Description {
+                blend: None,
+                ..surface
+            },
+            Kind::Masked => Description {
+                blend: None,
+                constants: &masked,
                 ..surface
             },
             Kind::Background => Description {
                 shader: &BACKGROUND,
                 groups: &[&self.frame],
                 buffers: &[],
+                blend: None,
                 depth: Some((Always, false)),
-                constants: &constants,
+                ..surface
+            },
+            Kind::Blended => Description {
+                depth: Some((GreaterEqual, false)),
+                constants: &blended,
                 ..surface
             },
             Kind::Ground => Description {
@@ -211,7 +220,6 @@ impl Pipelines {
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
-                constants: &constants,
                 ..surface
             },
             Kind::Edges => lines,
@@ -231,7 +239,6 @@ impl Pipelines {
                 shader: &BONES,
                 groups: &[&self.frame],
                 buffers: &bone,
-                constants: &constants,
                 ..surface
             },
             Kind::ShadowMesh => Description {

@@ -4,7 +4,7 @@ use bytemuck::bytes_of;
 
 use super::buffers::{entry, filled};
 use super::frame::{Frame, MeshUniform};
-use super::material::GpuMaterial;
+use super::material::{Alpha, GpuMaterial};
 use super::overlay::{self, BoneVertex, Line};
 use super::pipelines::{Kind, Pipelines, VERTEX_BYTES};
 use super::stage_mesh::StageMesh;
@@ -265,8 +265,8 @@ impl Renderer {
                 pass.draw(0..3, 0..1);
             }
             if look.surface {
-                pass.set_pipeline(pipelines.get(Kind::Opaque));
-                picture.surfaces(&mut pass, false);
+                picture.surfaces(&mut pass, pipelines, Kind::Opaque, Alpha::Ignored);
+                picture.surfaces(&mut pass, pipelines, Kind::Masked, Alpha::Masked);
             }
             picture.overlays(&mut pass, pipelines, look);
             if look.grid {
@@ -275,9 +275,8 @@ impl Renderer {
                 pass.set_bind_group(1, &self.shadow.ground_group, &[]);
                 pass.draw(0..4, 0..1);
             }
-            if look.surface && picture.stage.materials.any_blended() {
-                pass.set_pipeline(pipelines.get(Kind::Blended));
-                picture.surfaces(&mut pass, true);
+            if look.surface {
+                picture.surfaces(&mut pass, pipelines, Kind::Blended, Alpha::Blended);
             }
         }
         if with_bones {
@@ -359,10 +358,20 @@ impl Draw<'_> {
 }
 
 impl Picture<'_> {
-    /// Draws the triangles of the opaque materials, or of the blended ones.
-    fn surfaces(&self, pass: &mut wgpu::RenderPass<'_>, blended: bool) {
+    /// Draws the triangles of the materials with such an alpha, if there are some.
+    fn surfaces(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        pipelines: &Pipelines,
+        kind: Kind,
+        alpha: Alpha,
+    ) {
         let materials = &self.stage.materials;
-        let selected = |m: &&GpuMaterial| m.blended == blended;
+        if !materials.any(alpha) {
+            return;
+        }
+        pass.set_pipeline(pipelines.get(kind));
+        let selected = |m: &&GpuMaterial| m.alpha == alpha;
         for draw in &self.draws {
             let mut bound = false;
             for section in &draw.mesh.buffers.sections {

@@ -3,6 +3,7 @@
 mod args;
 mod report;
 mod requested;
+mod saver;
 mod sheet;
 mod shots;
 
@@ -22,6 +23,7 @@ use crate::report::{FailedPrim, print_failed, print_message, print_result, resul
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
 use requested::{control, look, look_of_arguments};
+use saver::Saver;
 use sheet::Sheet;
 use shots::{Shot, shot_camera, shots};
 
@@ -207,6 +209,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let cameras = stage.cameras().to_vec();
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
     let mut pictures = Vec::new();
+    let alone = if sheet.is_some() { 0 } else { shots.len() };
+    let mut saver = Saver::new(size, alone);
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
@@ -223,7 +227,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
                 }
-                save_png(file, &picture)?;
+                saver.save(file.clone(), picture)?;
                 pictures.push(PictureReport {
                     file: file.display().to_string(),
                     times: shot.time.code().into_iter().collect(),
@@ -233,6 +237,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
             (None, None) => {}
         }
     }
+    saver.finish()?;
     if let Some(sheet) = sheet {
         progress.doing(&format!("writing {}", args.output.display()));
         save_png(&args.output, &sheet.finish())?;

@@ -183,13 +183,19 @@ mod tests {
     fn maps_show_the_box_with_near_points_first() {
         let center = DVec3::new(1.0, 2.0, 3.0);
         for from in directions() {
-            assert!((from.length() - 1.0).abs() < 1e-12 && from.y > -0.5, "{from}");
+            assert!(
+                (from.length() - 1.0).abs() < 1e-12 && from.y > -0.5,
+                "{from}"
+            );
             let map = map_from_local(from, center, 2.0);
             let at = |p| map.project_point3(p);
             assert!(at(center).abs_diff_eq(DVec3::Z * 0.5, 1e-12));
             assert!(at(center + from).z > at(center).z);
             let beside = at(center + from.any_orthonormal_vector() * 2.0);
-            assert!(beside.abs_diff_eq(DVec3::new(1.0, 0.0, 0.5), 1e-12), "{beside}");
+            assert!(
+                beside.abs_diff_eq(DVec3::new(1.0, 0.0, 0.5), 1e-12),
+                "{beside}"
+            );
         }
     }
 }

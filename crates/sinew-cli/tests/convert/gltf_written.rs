@@ -426,7 +426,7 @@ fn left_out() {
     assert_eq!(report["failed"].as_array().unwrap().len(), 1, "{report}");
     let broken = &report["failed"][0];
     assert_eq!(broken["path"], "/Broken", "{report}");
-    let reason = broken["reason"].as_str().unwrap();
+    let reason = broken["message"].as_str().unwrap();
     assert!(reason.contains("left out"), "{report}");
     assert!(of("/Shown").is_none(), "{report}");
 

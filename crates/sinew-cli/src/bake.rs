@@ -9,11 +9,13 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
-    VatValues, bake, stitch,
+    VatValues, bake_until, stitch_until,
 };
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
+use crate::failure::Failure;
+use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{
@@ -240,15 +242,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     options.shard = args.shard;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    let make = if args.stitch { stitch } else { bake };
-    let result = make(&args.input, &args.output, &options, &mut |now| match now {
-        sinew_bake::Progress::Deforming { done, total } => {
-            progress.done("deforming", "samples", done, total);
+    let make = if args.stitch { stitch_until } else { bake_until };
+    let result = make(&args.input, &args.output, &options, &mut |now| {
+        match now {
+            sinew_bake::Progress::Deforming { done, total } => {
+                progress.done("deforming", "samples", done, total);
+            }
+            sinew_bake::Progress::Writing => {
+                progress.doing(&format!("writing {}", args.output.display()));
+            }
+            _ => {}
         }
-        sinew_bake::Progress::Writing => {
-            progress.doing(&format!("writing {}", args.output.display()));
-        }
-        _ => {}
+        host::tell(now)
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
@@ -290,13 +295,7 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
-    match error {
-        Bake::Invalid(invalid) => invalid.into(),
-        Bake::Options(_) | Bake::PrimPath { .. } | Bake::EmptyRange { .. } => {
-            Error::Usage(format!("{error}{advice}"))
-        }
-        other => Error::Message(format!("{other}{advice}")),
-    }
+    Failure::from(error).with_advice(advice).into()
 }
 
 /// The report of --json.

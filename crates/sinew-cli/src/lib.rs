@@ -1,5 +1,6 @@
 //! The command `sinew`, as a library: [`main`] is the whole program, and [`run`] runs one command
-//! line inside another program, as the Python package does.
+//! line inside another program. [`call`] runs one for a program that wants its result as a value, as
+//! the Python package does.
 
 mod animate;
 mod bake;
@@ -11,7 +12,9 @@ mod devices;
 mod error;
 mod exit;
 mod extents;
+mod failure;
 mod fix;
+mod host;
 mod humanoid;
 mod inspect;
 mod interrupt;
@@ -30,6 +33,9 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+
+pub use failure::{Failure, Kind};
+pub use host::{Outcome, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]

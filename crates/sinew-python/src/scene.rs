@@ -146,6 +146,23 @@ impl Scene {
         })
     }
 
+    /// The skinned prim at a path, or `default`.
+    ///
+    /// >>> sinew.open("examples/assets/hatchling.usda").get("/no/such", "none")
+    /// 'none'
+    #[pyo3(signature = (path, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        path: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.__contains__(path) {
+            true => Ok(Some(Bound::new(py, self.__getitem__(py, path)?)?.into_any())),
+            false => Ok(default),
+        }
+    }
+
     /// Paths of all skinned prims.
     ///
     /// >>> len(sinew.open("examples/assets/hatchling.usda").keys())

@@ -8,13 +8,15 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
-    VatValues, bake, bytes_as_text, stitch,
+    VatValues, bake_until, bytes_as_text, stitch_until,
 };
 
 use crate::batch::{Batch, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
+use crate::failure::Failure;
 use crate::finding::{self, Finding};
+use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
@@ -268,15 +270,22 @@ fn bake_one(
     options.shard = args.shard;
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", input.display()));
-    let make = if args.stitch { stitch } else { bake };
-    let result = make(input, output, &options, &mut |now| match now {
-        sinew_bake::Progress::Deforming { done, total } => {
-            progress.done("deforming", "samples", done, total);
+    let make = if args.stitch {
+        stitch_until
+    } else {
+        bake_until
+    };
+    let result = make(input, output, &options, &mut |now| {
+        match now {
+            sinew_bake::Progress::Deforming { done, total } => {
+                progress.done("deforming", "samples", done, total);
+            }
+            sinew_bake::Progress::Writing => {
+                progress.doing(&format!("writing {}", output.display()));
+            }
+            _ => {}
         }
-        sinew_bake::Progress::Writing => {
-            progress.doing(&format!("writing {}", output.display()));
-        }
-        _ => {}
+        host::tell(now)
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
@@ -316,13 +325,7 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
-    match error {
-        Bake::Invalid(invalid) => invalid.into(),
-        Bake::Options(_) | Bake::PrimPath { .. } | Bake::EmptyRange { .. } => {
-            Error::Usage(format!("{error}{advice}"))
-        }
-        other => Error::Message(format!("{other}{advice}")),
-    }
+    Failure::from(error).with_advice(advice).into()
 }
 
 /// The report of --json.
@@ -459,7 +462,7 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
     }
     if report.estimated_bytes > 0 {
         let estimated = bytes_as_text(report.estimated_bytes);
-        let _ = writeln!(out, "  {sizes}; {estimated} were estimated");
+        let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
     }
     let _ = writeln!(out, "  ran on {}", report.backend);
     let _ = writeln!(

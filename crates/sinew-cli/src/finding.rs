@@ -96,10 +96,16 @@ impl Finding {
     pub fn error(error: &Error) -> Self {
         match error {
             Error::Invalid(invalid) => Self::invalid(invalid, None),
-            other => Self {
-                severity: Severity::Error,
-                ..Self::failed("", other.code(), other.to_string(), None)
+            Error::Failed(failure) => Self {
+                property: failure.property.clone().unwrap_or_default(),
+                ..Self::failed(
+                    failure.prim.as_deref().unwrap_or_default(),
+                    failure.code,
+                    &failure.message,
+                    failure.file.as_deref(),
+                )
             },
+            Error::Usage(text) | Error::Message(text) => Self::failed("", None, text, None),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command `sinew`, as a library: [`main`] is the whole program, and [`run`] runs one command
-//! line inside another program, as the Python package does.
+//! line inside another program. [`call`] runs one for a program that wants its result as a value, as
+//! the Python package does.
 
 mod animate;
 mod bake;
@@ -13,8 +14,10 @@ mod devices;
 mod error;
 mod exit;
 mod extents;
+mod failure;
 mod finding;
 mod fix;
+mod host;
 mod humanoid;
 mod inspect;
 mod interrupt;
@@ -34,6 +37,9 @@ use clap::{Parser, Subcommand};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::report::Verbosity;
+
+pub use failure::{Failure, Kind};
+pub use host::{Outcome, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
@@ -115,8 +121,7 @@ const STACK: usize = 256 << 20;
 pub fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
-    let mut args = std::env::args_os().skip(1);
-    let logger = logger(args.any(|argument| argument == "--verbose" || argument == "-v"));
+    let logger = logger();
     let level = logger.filter();
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(level);
@@ -124,13 +129,17 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os().collect()))
 }
 
-/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and with
-/// `verbose` also information. A program that calls [`run`]
+/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and
+/// information if the process has the argument `--verbose`. A program that calls [`run`]
 /// and has no logger of its own may install it.
 #[must_use]
-pub fn logger(verbose: bool) -> env_logger::Logger {
+pub fn logger() -> env_logger::Logger {
     // Warnings of wgpu are about drivers, not about the user's file.
-    let level = if verbose { "info" } else { "warn" };
+    let is_verbose = |argument| argument == "--verbose" || argument == "-v";
+    let level = match std::env::args_os().any(is_verbose) {
+        true => "info",
+        false => "warn",
+    };
     let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format(|out, record| {

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, with_code};
 use crate::exit::Exit;
 use crate::finding::Finding;
+use crate::host;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
@@ -72,7 +73,11 @@ pub fn print_message(kind: &str, message: impl Display) {
 }
 
 /// Prints a line to stderr. A stderr that is full or closed is no error, because nobody can be told.
+/// Inside another program nothing is printed: the result has the errors and warnings.
 pub fn print_line(line: &str) {
+    if host::is_set() {
+        return;
+    }
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
@@ -238,6 +243,9 @@ pub fn print_result(text: &str) -> Result<()> {
 /// # Errors
 /// Stdout cannot be written to.
 pub fn print_coloured(text: &str) -> Result<()> {
+    if host::take_output(text) {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -18,6 +18,7 @@ use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::{self, Finding};
+use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
@@ -223,6 +224,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
+                let Some(picture) = host::take_picture(picture) else {
+                    continue;
+                };
                 // Create the folder only when the first picture is ready.
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
@@ -237,9 +241,11 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             (None, None) => {}
         }
     }
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = sheet
+        && let Some(picture) = host::take_picture(sheet.finish())
+    {
         progress.doing(&format!("writing {}", args.output.display()));
-        save_png(&args.output, &sheet.finish())?;
+        save_png(&args.output, &picture)?;
         pictures.push(PictureReport {
             file: args.output.display().to_string(),
             times: shots.iter().filter_map(|s| s.time.code()).collect(),

@@ -44,6 +44,7 @@ pub use schedule::FrameRange;
 pub use sinew::scene::OutSpace;
 pub use sinew_io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
+pub use space::bytes_as_text;
 
 /// Bakes the file `input` into `output`. The extension of `output` chooses the [`Format`].
 ///

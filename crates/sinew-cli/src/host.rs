@@ -8,6 +8,7 @@ use clap::Parser;
 use image::RgbaImage;
 use sinew_bake::Progress;
 
+use crate::report::Verbosity;
 use crate::{Cli, Exit, Failure, STACK};
 
 /// A callback that a bake calls as it goes on, and that may stop it.
@@ -58,7 +59,7 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
     let work = move || {
         let outcome = Outcome::default();
         HOST.set(Some(Host { watch, outcome }));
-        let ended = cli.command.run(true);
+        let ended = cli.command.run(Verbosity::Quiet);
         let outcome = HOST.take().map(|host| host.outcome).unwrap_or_default();
         let exit = ended?.code();
         Ok(Outcome { exit, ..outcome })
@@ -68,7 +69,9 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
     let ended = thread.join();
     ended.unwrap_or_else(|_| {
         let exit = Exit::Panicked.code();
-        Err(Failure::new(format!("the command panicked (exit code {exit}); its message is on stderr")))
+        Err(Failure::new(format!(
+            "the command panicked (exit code {exit}); its message is on stderr"
+        )))
     })
 }
 
@@ -76,7 +79,10 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
 fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.split("\n\n").next().unwrap_or_default();
-    text.strip_prefix("error: ").unwrap_or(text).trim_end().to_owned()
+    text.strip_prefix("error: ")
+        .unwrap_or(text)
+        .trim_end()
+        .to_owned()
 }
 
 /// Whether this thread runs a command for another program, so that nothing is printed.
@@ -131,7 +137,10 @@ mod tests {
         assert!(checked.exit < 2 && checked.pictures.is_empty());
         let failure = called(&["check", "--severity", "awful"]).unwrap_err();
         assert_eq!(failure.kind, Kind::Usage);
-        assert!(failure.message.starts_with("invalid value 'awful'"), "{failure}");
+        assert!(
+            failure.message.starts_with("invalid value 'awful'"),
+            "{failure}"
+        );
         assert!(!failure.message.contains("Usage:"), "{failure}");
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::extents;
+use crate::finding::{self, Finding};
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
@@ -22,8 +23,7 @@ use sinew_io::usd::{UsdFile, find_asset_clip};
 
 use crate::progress::Progress;
 use crate::report::{
-    InvalidReport, count, invalid_reports, print_findings, print_message, print_result,
-    result_json, to_json,
+    Sizes, Verbosity, count, print_findings, print_message, print_result, result_json, to_json,
 };
 
 /// Applies a humanoid clip to a humanoid model, or describes a model (--describe).
@@ -134,8 +134,10 @@ struct Report {
     expressions: Vec<String>,
     /// Factor of translations of the first humanoid skeleton that has one.
     hips_scale: Option<f64>,
-    errors: Vec<InvalidReport>,
-    warnings: Vec<Warning>,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
 }
 
 #[derive(Serialize)]
@@ -167,7 +169,9 @@ struct DescribedReport {
     by: String,
     /// Bones that the model lacks.
     lacking: Vec<&'static str>,
-    warnings: Vec<Warning>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -177,17 +181,18 @@ enum ModeArg {
     Conjugate,
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     match (&args.clip_file, &args.output) {
         (Some(clip_file), Some(output)) if !args.describe => {
-            apply_clip(args, clip_file, output, quiet)?;
+            apply_clip(args, clip_file, output, verbosity)?;
         }
-        _ => describe_model(args, quiet)?,
+        _ => describe_model(args, verbosity)?,
     }
     Ok(Exit::Done)
 }
 
-fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Result<()> {
+fn apply_clip(args: &Args, clip_file: &Path, output: &Path, verbosity: Verbosity) -> Result<()> {
+    let quiet = verbosity.is_quiet();
     let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
         "usda" | "usdc" | "usd" | "usdz" => false,
@@ -236,7 +241,7 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
         as_usd(applied, model, &source, output)?
     };
     drop(progress);
-    print_findings(&errors, if quiet { &[] } else { &warnings });
+    print_findings(&errors, &warnings, verbosity);
     let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
     let missing = moved.iter().flat_map(|(skeleton, report)| {
         report.missing.iter().map(|m| MissingReport {
@@ -259,8 +264,9 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, quiet: bool) -> Resu
         unmoved,
         expressions: done.expressions,
         hips_scale: done.hips_scale,
-        errors: invalid_reports(&errors),
-        warnings,
+        errors: finding::of_invalid(&errors, Some(&args.model)),
+        warnings: finding::of_warnings(&warnings, None),
+        sizes: Sizes::of(&args.model, &[output]),
     };
     print_result(&match (args.json, quiet) {
         (true, _) => result_json("humanoid", Exit::Done, &report)?,
@@ -371,6 +377,7 @@ fn summary(report: &Report) -> String {
     for number in &report.unmoved {
         let _ = writeln!(out, "  humanoid skeleton {number}: does not move");
     }
+    let _ = writeln!(out, "  {}", report.sizes);
     out
 }
 
@@ -390,7 +397,8 @@ fn with_advice(error: sinew_animate::Error) -> Error {
     Error::Message(format!("{error}{advice}"))
 }
 
-fn describe_model(args: &Args, quiet: bool) -> Result<()> {
+fn describe_model(args: &Args, verbosity: Verbosity) -> Result<()> {
+    let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
         if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
             return Err(Error::Usage(format!(
@@ -420,7 +428,7 @@ fn describe_model(args: &Args, quiet: bool) -> Result<()> {
         return print_result(&to_json(&described_as(&skeleton))?);
     };
     let warnings = edit.save(output)?;
-    print_findings(&[], if quiet { &[] } else { &warnings });
+    print_findings(&[], &warnings, verbosity);
     let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
     let report = DescribedReport {
         output: output.display().to_string(),
@@ -431,7 +439,8 @@ fn describe_model(args: &Args, quiet: bool) -> Result<()> {
             .collect(),
         by,
         lacking: lacking.map(|b| b.name()).collect(),
-        warnings,
+        warnings: finding::of_warnings(&warnings, Some(&args.model)),
+        sizes: Sizes::of(&args.model, &[output]),
     };
     print_result(&match (args.json, quiet) {
         (true, _) => result_json("humanoid", Exit::Done, &report)?,
@@ -450,6 +459,7 @@ fn describe_summary(report: &DescribedReport) -> String {
         let lacking = sinew::error::first_few(&report.lacking, SHOWN);
         let _ = writeln!(out, "  without {lacking}");
     }
+    let _ = writeln!(out, "  {}", report.sizes);
     out
 }
 

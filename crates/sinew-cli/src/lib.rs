@@ -4,6 +4,7 @@
 
 mod animate;
 mod bake;
+mod batch;
 mod check;
 mod clip_joints;
 mod completions;
@@ -13,6 +14,7 @@ mod error;
 mod exit;
 mod extents;
 mod failure;
+mod finding;
 mod fix;
 mod host;
 mod humanoid;
@@ -33,6 +35,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::report::Verbosity;
 
 pub use failure::{Failure, Kind};
 pub use host::{Outcome, Watch, call};
@@ -46,9 +49,22 @@ struct Cli {
     /// Print nothing but errors; with --json also the result.
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Print more: all warnings, tables, and what is done, as RUST_LOG=info does.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
     /// Threads that read, pose and skin on the CPU. Without this: one for each core.
     #[arg(long, value_name = "N", global = true)]
     threads: Option<NonZeroUsize>,
+}
+
+impl Cli {
+    fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
 }
 
 fn after_help() -> String {
@@ -58,7 +74,7 @@ fn after_help() -> String {
 const AFTER_HELP: &str = "\
 If a command fails or is interrupted, an existing OUT keeps its content (but see
 bake --clip-frames), and no half-written file remains.
-Warnings and progress go to stderr, results to stdout. RUST_LOG=info shows more.
+Warnings and progress go to stderr, results to stdout. --verbose shows more.
 
 Examples:
   sinew inspect hero.usdz
@@ -103,7 +119,8 @@ const STACK: usize = 256 << 20;
 pub fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
-    let logger = logger();
+    let mut args = std::env::args_os().skip(1);
+    let logger = logger(args.any(|argument| argument == "--verbose" || argument == "-v"));
     let level = logger.filter();
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(level);
@@ -111,12 +128,14 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os().collect()))
 }
 
-/// The logger of the command: lines on stderr, filtered by `RUST_LOG`. A program that calls [`run`]
+/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and with
+/// `verbose` also information. A program that calls [`run`]
 /// and has no logger of its own may install it.
 #[must_use]
-pub fn logger() -> env_logger::Logger {
+pub fn logger(verbose: bool) -> env_logger::Logger {
     // Warnings of wgpu are about drivers, not about the user's file.
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error";
+    let level = if verbose { "info" } else { "warn" };
+    let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format(|out, record| {
             let (level, target) = (record.level(), record.target());
@@ -150,7 +169,7 @@ fn execute(args: &[OsString]) -> Exit {
             let built = pool.build_global();
             built.map_err(|e| Error::Message(format!("--threads {threads}: {e}")))?;
         }
-        cli.command.run(cli.quiet)
+        cli.command.run(cli.verbosity())
     };
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
@@ -222,18 +241,18 @@ impl Command {
         }
     }
 
-    fn run(&self, quiet: bool) -> Result<Exit> {
+    fn run(&self, verbosity: Verbosity) -> Result<Exit> {
         match self {
-            Self::Bake(args) => bake::run(args, quiet),
-            Self::Convert(args) => convert::run(args, quiet),
-            Self::Inspect(args) => inspect::run(args, quiet),
-            Self::Check(args) => check::run(args, quiet),
-            Self::Fix(args) => fix::run(args, quiet),
-            Self::Humanoid(args) => humanoid::run(args, quiet),
-            Self::Retarget(args) => retarget::run(args, quiet),
-            Self::Animate(args) => animate::run(args, quiet),
-            Self::Render(args) => render::run(args, quiet),
-            Self::Devices(args) => devices::run(args, quiet),
+            Self::Bake(args) => bake::run(args, verbosity),
+            Self::Convert(args) => convert::run(args, verbosity),
+            Self::Inspect(args) => inspect::run(args, verbosity),
+            Self::Check(args) => check::run(args, verbosity),
+            Self::Fix(args) => fix::run(args, verbosity),
+            Self::Humanoid(args) => humanoid::run(args, verbosity),
+            Self::Retarget(args) => retarget::run(args, verbosity),
+            Self::Animate(args) => animate::run(args, verbosity),
+            Self::Render(args) => render::run(args, verbosity),
+            Self::Devices(args) => devices::run(args, verbosity),
             Self::Completions(args) => completions::run(args),
         }
     }

@@ -12,14 +12,16 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use clap::ValueEnum;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::scene::Scene;
 use sinew_bake::{FramePattern, FrameRange};
 use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
+use crate::finding::{self, Finding};
 use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{FailedPrim, print_failed, print_message, print_result, result_json};
+use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
 use requested::{control, look};
@@ -159,7 +161,8 @@ fn weight(text: &str) -> Result<(String, f32), String> {
     })
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     let start = Instant::now();
     check(args)?;
     let mut progress = Progress::new(quiet);
@@ -251,7 +254,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     drop(progress);
     gpu.check()?;
-    let failed: Vec<FailedPrim> = stage.failed().iter().map(FailedPrim::from).collect();
+    let file = Some(args.input.as_path());
+    let failed = finding::of_unskinned(stage.failed(), file);
     let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
@@ -274,7 +278,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
         pictures,
         failed,
-        messages,
+        warnings: messages
+            .iter()
+            .map(|text| as_finding(text, stage.scene(), &args.input))
+            .collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
     print_failed(&report.failed);
@@ -285,6 +292,19 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// A message of the stage as a finding. Those that are the text of an error or a warning of the
+/// scene have its code and place.
+fn as_finding(message: &str, scene: &Scene, file: &Path) -> Finding {
+    let file = Some(file);
+    let warning = scene.warnings.iter().find(|w| w.to_string() == message);
+    let error = scene.errors.iter().find(|e| e.to_string() == message);
+    match (warning, error) {
+        (Some(warning), _) => Finding::warning(warning, file),
+        (None, Some(error)) => Finding::invalid(error, file),
+        (None, None) => Finding::note(message, file),
+    }
 }
 
 /// The name of numbered files; `None` for a single picture.

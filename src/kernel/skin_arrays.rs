@@ -53,7 +53,9 @@ pub fn skin_points_of_arrays(
     influences.check(name, rest.len())?;
     assert_eq!(out.len(), rest.len(), "{name}: output points");
     let matrices: Vec<Columns> = palette.points().iter().map(columns).collect();
-    let bind = matrices.last().filter(|_| !palette.scales(&OwnIndices::All)[0]);
+    let bind = matrices
+        .last()
+        .filter(|_| !palette.scales(&OwnIndices::All)[0]);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => skin_points(records, &matrices, START, rest, out),
         Some(rigid) => {
@@ -90,7 +92,9 @@ pub fn skin_normals_of_arrays(
     };
     let matrices = normals.iter().map(columns).map(|[x, y, z, _]| [x, y, z]);
     let matrices: Vec<[Vec4; 3]> = matrices.collect();
-    let bind = matrices.last().filter(|_| !palette.scales(&OwnIndices::All)[1]);
+    let bind = matrices
+        .last()
+        .filter(|_| !palette.scales(&OwnIndices::All)[1]);
     let bind = bind.map(|[x, y, z]| [*x, *y, *z, Vec4::ZERO]);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => {
@@ -167,7 +171,12 @@ impl ArrayInfluences<'_> {
             return Err(Invalid::new(name, "joint_indices", expected, "none"));
         }
         let records = if self.constant { 1 } else { points };
-        same_length(name, "joint_indices", records * self.count, self.joints.len())?;
+        same_length(
+            name,
+            "joint_indices",
+            records * self.count,
+            self.joints.len(),
+        )?;
         same_length(name, "joint_weights", self.joints.len(), self.weights.len())
     }
 
@@ -195,7 +204,9 @@ impl ArrayInfluences<'_> {
         if !bad {
             return Ok(());
         }
-        let at = range.into_iter().find(|i| out_of_range(self.joints[*i], joints));
+        let at = range
+            .into_iter()
+            .find(|i| out_of_range(self.joints[*i], joints));
         let at = at.unwrap_or_default();
         let found = format!("{} at influence {at}", self.joints[at]);
         let expected = format!("joint indices from 0 to below {joints}");
@@ -227,7 +238,15 @@ impl ArrayInfluences<'_> {
                 }
                 let words = if constant { &shared } else { &*buffer };
                 let count = self.count;
-                skin(Records { words, count, constant }, rest, out);
+                skin(
+                    Records {
+                        words,
+                        count,
+                        constant,
+                    },
+                    rest,
+                    out,
+                );
                 Ok(())
             })
     }
@@ -276,7 +295,10 @@ mod tests {
         let skeleton = Skeleton::from_parents("S", names, &parents, still, None).unwrap();
         for count in [1, 4, 5, 14] {
             let (rest, joints, weights) = arrays(count);
-            for method in [SkinningMethod::ClassicLinear, SkinningMethod::DualQuaternion] {
+            for method in [
+                SkinningMethod::ClassicLinear,
+                SkinningMethod::DualQuaternion,
+            ] {
                 let unsigned: Vec<u32> = joints.iter().map(|j| *j as u32).collect();
                 let skin = SkinBuilder::new("m", rest.clone())
                     .normals(rest.clone())

@@ -53,7 +53,8 @@ impl std::fmt::Debug for Sampler {
 }
 
 /// What is kept of a deformed prim at one time.
-type Keep<'a, T> = dyn Fn(Time, &[Vec3], Option<&[Vec3]>, &mut [T]) -> Result<(), Invalid> + Sync + 'a;
+type Keep<'a, T> =
+    dyn Fn(Time, &[Vec3], Option<&[Vec3]>, &mut [T]) -> Result<(), Invalid> + Sync + 'a;
 
 impl Sampler {
     /// Opens a backend for a scene.
@@ -221,7 +222,10 @@ impl Sampler {
                 }
                 done
             })?;
-            let results = done.into_par_iter().zip(times).zip(out.par_chunks_mut(share));
+            let results = done
+                .into_par_iter()
+                .zip(times)
+                .zip(out.par_chunks_mut(share));
             results.try_for_each(|((done, time), out)| -> Result<(), Invalid> {
                 if extent(&done.points, bound.binding(), *time).is_none() {
                     return Err(overflow(bound));

@@ -158,7 +158,13 @@ pub fn add_blend_shape<'py>(
     let offsets: &[Vec3] = cast_slice(offsets.as_slice()?);
     let indices = point_indices.as_ref().map(|i| i.as_slice()).transpose()?;
     let done = py.detach(|| {
-        add("apply_blend_shape", weight, offsets, indices, cast_slice_mut(values))
+        add(
+            "apply_blend_shape",
+            weight,
+            offsets,
+            indices,
+            cast_slice_mut(values),
+        )
     });
     done.map_err(|e| errors::exception(py, e))?;
     drop(place);

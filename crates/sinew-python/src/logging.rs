@@ -31,7 +31,9 @@ pub fn take_level(py: Python<'_>) -> PyResult<()> {
     if COMMAND.get().is_some() {
         return Ok(());
     }
-    let logger = py.import("logging")?.call_method1("getLogger", ("sinew",))?;
+    let logger = py
+        .import("logging")?
+        .call_method1("getLogger", ("sinew",))?;
     let level: i32 = logger.call_method0("getEffectiveLevel")?.extract()?;
     log::set_max_level(match level {
         41.. => LevelFilter::Off,

@@ -19,7 +19,10 @@ pub fn output<'py, T: Element>(
     };
     let refuse = |found: String| {
         let expected = format!("a writable C-contiguous {} array", T::get_dtype(py));
-        errors::usage(py, format!("out: expected {expected} of shape {shape:?}, found {found}"))
+        errors::usage(
+            py,
+            format!("out: expected {expected} of shape {shape:?}, found {found}"),
+        )
     };
     let numpy = py.import("numpy")?;
     let array = match out.is_instance(&numpy.getattr("ndarray")?)? {
@@ -40,7 +43,11 @@ pub fn output<'py, T: Element>(
     if !typed.is_c_contiguous() {
         return Err(refuse("one with strides".into()));
     }
-    if !array.getattr("flags")?.getattr("writeable")?.extract::<bool>()? {
+    if !array
+        .getattr("flags")?
+        .getattr("writeable")?
+        .extract::<bool>()?
+    {
         return Err(refuse("one that is read-only".into()));
     }
     Ok(typed.clone())
@@ -55,5 +62,7 @@ pub fn writable<'py, T: Element>(
 ) -> PyResult<numpy::PyReadwriteArrayDyn<'py, T>> {
     let py = array.py();
     let overlap = "out: expected memory of its own, found that of another argument or call";
-    array.try_readwrite().map_err(|_| errors::usage(py, overlap))
+    array
+        .try_readwrite()
+        .map_err(|_| errors::usage(py, overlap))
 }

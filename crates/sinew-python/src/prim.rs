@@ -151,7 +151,10 @@ impl Prim {
             return Ok(());
         }
         let at_once = (AT_ONCE / share).max(1);
-        let parts = times.all.chunks(at_once).zip(out.chunks_mut(at_once * share));
+        let parts = times
+            .all
+            .chunks(at_once)
+            .zip(out.chunks_mut(at_once * share));
         for (times, out) in parts {
             let done = py.detach(|| fill(times, out).map_err(Failure::from));
             done.map_err(|e| errors::exception(py, e))?;

@@ -32,10 +32,7 @@ impl Shared {
     /// # Errors
     /// The GPU that was asked for is not available.
     pub fn sampler(&self, backend: &str) -> Result<Arc<Sampler>, Failure> {
-        let mut samplers = self
-            .samplers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut samplers = self.samplers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sampler) = samplers.get(backend) {
             return Ok(sampler.clone());
         }
@@ -135,7 +132,9 @@ impl Scene {
     /// The skinned prim at a path, given as text or as an Sdf.Path.
     fn __getitem__(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Prim> {
         if path.extract::<i64>().is_ok() {
-            return Err(PyTypeError::new_err("expected the path of a prim, found a number"));
+            return Err(PyTypeError::new_err(
+                "expected the path of a prim, found a number",
+            ));
         }
         let path = path.str()?.to_string();
         let found = self.data().resolve(&path).map(|bound| bound.index());
@@ -158,7 +157,9 @@ impl Scene {
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         match self.__contains__(path) {
-            true => Ok(Some(Bound::new(py, self.__getitem__(py, path)?)?.into_any())),
+            true => Ok(Some(
+                Bound::new(py, self.__getitem__(py, path)?)?.into_any(),
+            )),
             false => Ok(default),
         }
     }
@@ -266,8 +267,15 @@ impl Scene {
     #[getter]
     fn warnings(&self) -> Vec<(&str, &str, &str, &str)> {
         let all = self.data().warnings.iter();
-        all.map(|w| (w.code, w.path.as_str(), w.property.as_str(), w.message.as_str()))
-            .collect()
+        all.map(|w| {
+            (
+                w.code,
+                w.path.as_str(),
+                w.property.as_str(),
+                w.message.as_str(),
+            )
+        })
+        .collect()
     }
 
     /// Prims that cannot be skinned, as (code, path, property, message).

@@ -40,7 +40,9 @@ impl Skeleton {
     fn matrices<'py>(py: Python<'py>, of: &[glam::DMat4]) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let array = output::<f64>(py, None, &[of.len(), 4, 4])?;
         let mut place = writable(&array)?;
-        place.as_slice_mut()?.copy_from_slice(bytemuck::cast_slice(of));
+        place
+            .as_slice_mut()?
+            .copy_from_slice(bytemuck::cast_slice(of));
         Ok(array)
     }
 }

@@ -31,7 +31,10 @@ impl Times {
                 is_single: false,
             });
         };
-        if asked.extract::<String>().is_ok_and(|text| text == "default") {
+        if asked
+            .extract::<String>()
+            .is_ok_and(|text| text == "default")
+        {
             return Ok(Self {
                 all: vec![Time::Default],
                 is_single: true,

@@ -36,6 +36,7 @@ mod pose_rig;
 #[doc(hidden)]
 pub mod registry;
 mod skin;
+mod skin_arrays;
 mod skin_on_cpu;
 mod smooth_normals;
 #[cfg(test)]
@@ -54,5 +55,8 @@ pub use palette::{Palette, RigidMotions};
 pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, palette_on_cpu};
 pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
+pub use skin_arrays::{
+    ArrayInfluences, add_blend_shape, skin_normals_of_arrays, skin_points_of_arrays,
+};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 pub use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};

@@ -35,6 +35,7 @@ mod pose_rig;
 // Public for the tests and benches of this repository, which compare it with the shaders.
 #[doc(hidden)]
 pub mod registry;
+mod rigid_motion;
 mod skin;
 mod skin_on_cpu;
 mod smooth_normals;
@@ -51,7 +52,7 @@ pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
 pub use packed_pose::PackedPose;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
-pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, palette_on_cpu};
+pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu};
 pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};

@@ -114,6 +114,12 @@ shared_constants! {
     /// A matrix whose largest element is 1 is singular if its determinant is nearer to zero than
     /// this.
     SMALLEST_DETERMINANT: f32 = 1e-37;
+    /// A joint whose matrix has a determinant nearer to zero than this has no rotation.
+    SINGULAR_JOINT: f32 = 1e-10;
+    /// Most steps of the iteration that finds the rotation of a joint.
+    POLAR_STEPS: u32 = 24;
+    /// Axes whose squared distance is at most this count as one axis.
+    SMALLEST_TURN: f32 = 1e-12;
 
     /// A sum of cross products smaller than this has no direction: its products underflow f32.
     SMALLEST_AREA: f32 = 1e-30;
@@ -166,6 +172,13 @@ override_bits! {
     WITH_PREVIOUS,
     /// Several items share a workgroup.
     SHARED_WORKGROUPS,
+}
+
+override_bits! {
+    /// Bits of a variant of [`POSE_RIG`].
+    pose_bits:
+    /// Palettes are for dual quaternion skinning.
+    WITH_DUAL_QUATERNIONS,
 }
 
 override_bits! {

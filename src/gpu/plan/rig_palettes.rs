@@ -5,10 +5,21 @@ use std::sync::Arc;
 
 use super::groups::{GroupKey, Groups};
 use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::device::pipelines::Variant;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::rigs::{HeldRig, RigTables};
+use crate::kernel::registry::pose_bits::WITH_DUAL_QUATERNIONS;
 use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
 use crate::math::Rows;
+
+/// The pipeline that computes palettes of a rig.
+pub fn pose_variant(has_motions: bool) -> Variant {
+    let bits = if has_motions { WITH_DUAL_QUATERNIONS } else { 0 };
+    Variant {
+        bits,
+        ..Variant::default()
+    }
+}
 
 /// The palettes of one page. Palettes that share a rig's tables lie one after the other.
 #[derive(Debug, Default)]
@@ -180,6 +191,7 @@ impl RigPalettes {
                     skin_page: tables.page,
                     pose_page: page,
                     level,
+                    variant: pose_variant(rig.motion_row().is_some()),
                     ..GroupKey::default()
                 };
                 to.push(limits, key, count * batch.copies, |first_workgroup| {
@@ -198,6 +210,9 @@ impl RigPalettes {
                         palette_stride: rig.blocks() as u32 * 3,
                         cached: batch.first_cached * 3,
                         cached_stride: rig.cached() as u32 * 3,
+                        motions: rig.motion_row().unwrap_or(NONE),
+                        attachments: tables.attachments,
+                        attached: rig.attached_row(),
                     }
                 });
             }

@@ -31,6 +31,7 @@ pub struct RigTables {
     pub parents: u32,
     pub binds: u32,
     pub normal_binds: u32,
+    pub attachments: u32,
 }
 
 /// Tables that several rigs may use.
@@ -174,11 +175,13 @@ fn upload(
 ) -> Result<RigTables, GpuError> {
     let binds = bytemuck::cast_slice::<_, u32>(rig.binds());
     let normal_binds = rig.normal_binds().map(bytemuck::cast_slice::<_, u32>);
+    let attachments = rig.attachment_places();
     let parts = [
         rig.order(),
         rig.parents(),
         binds,
         normal_binds.unwrap_or_default(),
+        &attachments,
     ];
     let bytes = parts.iter().map(|part| part.len() as u64).sum::<u64>() * 4;
     if bytes > skinner.limits.binding_bytes {
@@ -200,6 +203,10 @@ fn upload(
         parents: firsts[1],
         binds: firsts[2],
         normal_binds: normal_binds.map_or(NONE, |_| firsts[3]),
+        attachments: match attachments.is_empty() {
+            true => NONE,
+            false => firsts[4],
+        },
     })
 }
 

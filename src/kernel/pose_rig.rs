@@ -368,6 +368,15 @@ impl PackedRig {
         self.normal_binds.is_some()
     }
 
+    /// Whether a joint has no parent.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn is_root(&self, joint: usize) -> bool {
+        self.parents[joint] == NONE
+    }
+
     /// Number of joints from a root to the deepest leaf.
     #[must_use]
     pub fn levels(&self) -> usize {

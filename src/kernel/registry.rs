@@ -6,10 +6,13 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
+use super::{
+    BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS,
+};
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 7] = [
+pub const KERNELS: [&Kernel; 8] = [
+    &PLAY,
     &POSE_RIG,
     &WEIGHTS,
     &SKIN,
@@ -125,6 +128,25 @@ shared_constants! {
     SMALLEST_AREA: f32 = 1e-30;
     /// A sum of cross products larger than this has no direction either.
     LARGEST_AREA: f32 = 1e38;
+
+    /// Length of a tick of the clock of rigs that play clips, in seconds.
+    SECONDS_PER_TICK: f32 = 1.0 / 65536.0;
+    /// Flag of a player: it plays.
+    PLAYER_PLAYS: u32 = 1;
+    /// Flag of a player: its first clip loops; otherwise it holds its ends.
+    PLAYER_LOOPS: u32 = 2;
+    /// Flag of a player: its second clip loops.
+    PLAYER_SECOND_LOOPS: u32 = 4;
+    /// Flag of a player: its additive clip loops.
+    PLAYER_ADDITIVE_LOOPS: u32 = 8;
+    /// Flag of a player: its clips move roots along x.
+    PLAYER_ROOT_X: u32 = 16;
+    /// Flag of a player: its clips move roots along y.
+    PLAYER_ROOT_Y: u32 = 32;
+    /// Flag of a player: its clips move roots along z.
+    PLAYER_ROOT_Z: u32 = 64;
+    /// These three flags.
+    PLAYER_ALL_AXES: u32 = 112;
 
     /// Number of positions that one invocation of the kernel `bounds` reads.
     POSITIONS_PER_INVOCATION: u32 = 16;

@@ -152,6 +152,21 @@ shared_constants! {
     POSITIONS_PER_INVOCATION: u32 = 16;
     /// Words of the keys of a box: three maxima, three negated minima, two unused.
     WORDS_PER_BOX: u32 = 8;
+
+    /// Word of a packed clip with its number of joints.
+    CLIP_JOINTS: u32 = 2;
+    /// Word of a packed clip with its number of blend shape channels.
+    CLIP_CHANNELS: u32 = 3;
+    /// Word of a packed clip with its length in seconds.
+    CLIP_DURATION: u32 = 4;
+    /// Word of a packed clip with its number of intervals between samples.
+    CLIP_INTERVALS: u32 = 5;
+    /// Word of a packed clip with its number of intervals per second.
+    CLIP_RATE: u32 = 6;
+    /// Word of a packed clip with the place of its joints' tracks, in words from its beginning.
+    CLIP_TRACKS: u32 = 7;
+    /// Word of a packed clip with the place of its channels' tracks.
+    CLIP_WEIGHTS: u32 = 8;
 }
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);

@@ -20,6 +20,7 @@
 #[doc(hidden)]
 pub mod cases;
 mod check;
+mod clips;
 #[doc(hidden)]
 pub mod compare;
 mod crowds;
@@ -49,6 +50,7 @@ pub use measured::Measured;
 pub fn checks() -> Vec<Check> {
     let mut all = kernels::checks();
     all.extend(posing::checks());
+    all.extend(clips::checks());
     all.extend(outputs::checks());
     all.extend(crowds::checks());
     all

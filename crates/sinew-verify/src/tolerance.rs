@@ -384,3 +384,7 @@ pub const LOOP_OF_A_KNEE: f64 = 1e-3;
 /// How much faster, and how much more abruptly, a knee bends when its foot is locked: bending a
 /// nearly straight leg by a millimetre takes degrees.
 pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;
+
+/// Packed clips, CPU mirror against GPU, relative to the largest component, at least 1: both read the same integers; a square
+/// root, a quotient and a few sums differ by their roundings of 6e-8 where a GPU contracts them.
+pub const MIRROR_CLIPS: f64 = 2e-6;

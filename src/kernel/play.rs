@@ -194,7 +194,7 @@ pub fn fractions(first: f32, last: f32) -> u32 {
 }
 
 /// Seconds since a tick, negative before it.
-pub(crate) fn seconds_since(now: u32, tick: u32) -> f32 {
+fn seconds_since(now: u32, tick: u32) -> f32 {
     now.wrapping_sub(tick).cast_signed() as f32 * SECONDS_PER_TICK
 }
 

@@ -30,6 +30,7 @@ pub mod host;
 mod kernels;
 mod measured;
 mod outputs;
+mod playing;
 mod posing;
 pub mod rates;
 #[doc(hidden)]
@@ -50,6 +51,7 @@ pub use measured::Measured;
 pub fn checks() -> Vec<Check> {
     let mut all = kernels::checks();
     all.extend(posing::checks());
+    all.extend(playing::checks());
     all.extend(clips::checks());
     all.extend(outputs::checks());
     all.extend(crowds::checks());

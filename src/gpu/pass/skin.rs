@@ -96,7 +96,11 @@ impl Pass for SkinPass {
                 });
             }
         }
-        for blended in &self.blended {
+        let blended = match stores.blend_lists.is_changed() {
+            true => &self.blended[..],
+            false => &[],
+        };
+        for blended in blended {
             let Ok(instance) = stores.instances.get(blended.id) else {
                 continue;
             };

@@ -194,11 +194,6 @@ impl PlayerStore {
         if let (Some((joints, floats)), true) = (&held, next.holds) {
             let (joints, first) = (*joints, floats.start);
             self.captures.push(Capture { rig, first, joints });
-            if let Some(device) = &mut self.device {
-                let mut words = vec![weights.len() as f32];
-                words.extend_from_slice(&weights);
-                device.held.weights.push((first + joints * FLOATS, words));
-            }
         }
         self.entries[index] = Some(Entry {
             id: rig,
@@ -218,7 +213,6 @@ impl PlayerStore {
             clips.remove_users(&entry.state.clips());
             self.free(entry.held);
         }
-        self.captures.retain(|capture| capture.rig != rig);
         self.changes += 1;
         true
     }
@@ -327,12 +321,20 @@ impl PlayerStore {
         let (bytes, kept) = (u64::from(held.end) * 4, u64::from(held.kept) * 4);
         held.buffer.reserve_in(skinner, bytes, kept, encoder)?;
         held.kept = held.end;
+        if self.captures.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut lost = Vec::new();
         let mut copies: Vec<JointCopy> = Vec::new();
         for capture in self.captures.drain(..) {
             let index = capture.rig.index() as usize;
             let entry = self.entries.get_mut(index).and_then(Option::as_mut);
-            let Some(entry) = entry.filter(|entry| entry.id == capture.rig) else {
+            // The rig may have been asked for something else since.
+            let is_its = |entry: &&mut Entry| {
+                let first = entry.held.as_ref().map(|held| held.floats.start);
+                entry.id == capture.rig && first == Some(capture.first)
+            };
+            let Some(entry) = entry.filter(is_its) else {
                 continue;
             };
             let Some((page, from)) = find(capture.rig) else {
@@ -349,6 +351,11 @@ impl PlayerStore {
             if copy.bytes > 0 {
                 copies.push(copy);
             }
+            let weights = entry.held.as_ref().map_or(&[][..], |held| &held.weights);
+            let mut words = vec![weights.len() as f32];
+            words.extend_from_slice(weights);
+            let first = capture.first + capture.joints * FLOATS;
+            device.held.weights.push((first, words));
         }
         for copy in &copies {
             let from = buffer(copy.page);
@@ -360,7 +367,7 @@ impl PlayerStore {
 
     /// Keeps the starts of some clips near the clock. Returns the rigs whose state changed.
     pub fn move_starts(&mut self) -> Vec<(RigId, Player)> {
-        let (ticks, frame) = (self.clock.ticks, self.clock.frame);
+        let ticks = self.clock.ticks;
         let mut out = Vec::new();
         for _ in 0..LOOKED_AT.min(self.entries.len()) {
             self.cursor = (self.cursor + 1) % self.entries.len();
@@ -375,7 +382,6 @@ impl PlayerStore {
                 let updated = entry.player.updated;
                 entry.player = entry.state.player(held, entry.id.index(), updated);
                 out.push((entry.id, entry.player));
-                let _ = frame;
             }
         }
         out

@@ -8,7 +8,7 @@ use crate::kernel::registry::{
     PLAYER_ADDITIVE_LOOPS, PLAYER_LOOPS, PLAYER_PLAYS, PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z,
     PLAYER_SECOND_LOOPS,
 };
-use crate::kernel::{NONE, Player, fractions, time_in};
+use crate::kernel::{Player, fractions, time_in};
 
 /// A clip as a rig plays it: from which time on, how fast, and whether it loops.
 ///

@@ -610,7 +610,10 @@ fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
 fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
     let entries = rig.entry_count();
     let (mut points, mut motions) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-    let mut normals = rig.normal_binds.as_ref().map(|_| Vec::with_capacity(entries));
+    let mut normals = rig
+        .normal_binds
+        .as_ref()
+        .map(|_| Vec::with_capacity(entries));
     for (m, bind) in all.iter().zip(&rig.binds) {
         let skinning = multiplied(m, bind);
         let linear = linear_of(&skinning);
@@ -621,7 +624,10 @@ fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
         if let (Some(normals), Some(binds)) = (&mut normals, &rig.normal_binds) {
             let split = split_normals(linear);
             turn = split.turn;
-            normals.push(within_range(multiplied(&rows_of(split.residual), &binds[0])));
+            normals.push(within_range(multiplied(
+                &rows_of(split.residual),
+                &binds[0],
+            )));
         }
         motions.push([joint.real, joint.dual, turn]);
     }

@@ -6,9 +6,7 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{
-    BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS,
-};
+use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
 /// Every kernel.
 pub const KERNELS: [&Kernel; 8] = [

@@ -166,14 +166,23 @@ impl PlayerStore {
         {
             // The running fade goes on from the same pose.
             held = entry.held.as_ref().map(|held| (0, held.floats.clone()));
-            weights = entry.held.as_ref().map_or(Vec::new(), |h| h.weights.clone());
+            weights = entry
+                .held
+                .as_ref()
+                .map_or(Vec::new(), |h| h.weights.clone());
         }
         let first = held.as_ref().map_or(NONE, |(_, floats)| floats.start);
-        let player = next.state.player(first, rig.index(), self.clock.frame.wrapping_add(1));
+        let player = next
+            .state
+            .player(first, rig.index(), self.clock.frame.wrapping_add(1));
         let old = self.entries[index].take().filter(|old| old.id == rig);
         if let Some(old) = &old {
             let updated = player.updated;
-            if (Player { updated, ..old.player }) == player {
+            if (Player {
+                updated,
+                ..old.player
+            }) == player
+            {
                 self.entries[index] = Some(old.clone());
                 return Ok(None);
             }
@@ -272,7 +281,13 @@ impl PlayerStore {
         }
         let packed = &rigs.get(rig).ok()?.packed;
         let played = played_clips(&entry.state, clips);
-        Some(play_joints_on_cpu(packed, &entry.player, ticks, &played, None))
+        Some(play_joints_on_cpu(
+            packed,
+            &entry.player,
+            ticks,
+            &played,
+            None,
+        ))
     }
 
     fn hold(&mut self, count: u32) -> Result<Range<u32>, GpuError> {

@@ -46,7 +46,10 @@ impl PlayedClip {
 
     /// Starts at this time of the clip, in seconds.
     pub fn at(self, seconds: f32) -> Self {
-        Self { at: seconds, ..self }
+        Self {
+            at: seconds,
+            ..self
+        }
     }
 
     /// Starts at this time of the crowd's clock, in seconds, instead of the time of the call. It may
@@ -182,14 +185,24 @@ impl Playing {
             let text = format!("{path}: {what}: expected {expected}, found {found}");
             Err(GpuError::Mismatch(text))
         };
-        let second = self.second.iter().map(|(clip, weight)| ("blend", clip, *weight));
-        let additive = self.additive.iter().map(|(clip, weight)| ("add", clip, *weight));
+        let second = self
+            .second
+            .iter()
+            .map(|(clip, weight)| ("blend", clip, *weight));
+        let additive = self
+            .additive
+            .iter()
+            .map(|(clip, weight)| ("add", clip, *weight));
         let first = std::iter::once(("clip", &self.first, 0.0));
         for (what, played, weight) in first.chain(second).chain(additive) {
             let clip = clips.get(played.clip)?;
             let (joints, found) = (rig.joint_count(), clip.packed.joint_count());
             if joints != found {
-                return wrong(what, format!("a clip of {joints} joints"), found.to_string());
+                return wrong(
+                    what,
+                    format!("a clip of {joints} joints"),
+                    found.to_string(),
+                );
             }
             if !(0.0..=1.0).contains(&weight) {
                 return wrong(what, "a weight from 0 to 1".into(), weight.to_string());
@@ -230,7 +243,12 @@ pub struct Layer {
 }
 
 impl Layer {
-    fn new(played: &PlayedClip, clips: &ClipStore, clock: f64, now: &[Option<Layer>]) -> Option<Self> {
+    fn new(
+        played: &PlayedClip,
+        clips: &ClipStore,
+        clock: f64,
+        now: &[Option<Layer>],
+    ) -> Option<Self> {
         let clip = clips.find(Some(played.clip))?;
         let (mut at, mut since) = (played.at, played.since.unwrap_or(clock));
         let same = now.iter().flatten().find(|layer| layer.id == played.clip);
@@ -521,7 +539,11 @@ impl PlayState {
         let axes = [PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z];
         out.flags = PLAYER_PLAYS | self.every << 8 | (rig % self.every) << 16;
         for (layer, bit) in self.layers.iter().zip(bits) {
-            out.flags |= if layer.is_some_and(|layer| layer.loops) { bit } else { 0 };
+            out.flags |= if layer.is_some_and(|layer| layer.loops) {
+                bit
+            } else {
+                0
+            };
         }
         for (moves, bit) in <[bool; 3]>::from(self.root_motion).into_iter().zip(axes) {
             out.flags |= if moves { bit } else { 0 };

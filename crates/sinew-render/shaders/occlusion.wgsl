@@ -23,10 +23,10 @@ fn across_map(at: vec4f) -> vec2f {
     return vec2f(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y);
 }
 
-// The part of the key light that reaches a point, as the mean of 16 places around it. `normal` is
-// zero where nothing can lie in its own shadow.
-fn key_visible(local: vec3f, normal: vec3f) -> f32 {
-    let away = local + normal * 2.5 * occlusion.texels.x;
+// The part of the key light that reaches a point, as the mean of 16 places around it. `out` is the
+// face's own normal, so that a face is not in its own way; zero where nothing is.
+fn key_visible(local: vec3f, out: vec3f) -> f32 {
+    let away = local + out * 2.5 * occlusion.texels.x;
     let at = occlusion.key_from_local * vec4f(away, 1.0);
     let uv = across_map(at);
     // Beyond its far side a map shows nothing.
@@ -42,9 +42,9 @@ fn key_visible(local: vec3f, normal: vec3f) -> f32 {
 }
 
 // The part of the surroundings that a point of a surface sees, weighted by the cosine of the angle
-// to the normal.
-fn sky_visible(local: vec3f, normal: vec3f) -> f32 {
-    let away = local + normal * 2.0 * occlusion.texels.y;
+// to the normal. `out` is as in `key_visible`.
+fn sky_visible(local: vec3f, normal: vec3f, out: vec3f) -> f32 {
+    let away = local + out * 2.0 * occlusion.texels.y;
     let texel = 1.0 / vec2f(textureDimensions(sky_maps));
     var sum = 0.1;
     var weights = 0.1;

@@ -111,8 +111,8 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     }
     surface.normal = normal;
     surface.to_eye = to_eye;
-    let key = key_visible(in.local, normal);
-    let open = sky_visible(in.local, normal);
+    let key = key_visible(in.local, flat_normal);
+    let open = sky_visible(in.local, normal, flat_normal);
     let color = toned(shaded(surface, key, open) + emissive);
     return to_target(vec4f(color * base.a, base.a));
 }

@@ -111,6 +111,8 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     }
     surface.normal = normal;
     surface.to_eye = to_eye;
-    let color = toned(shaded(surface) + emissive);
+    let key = key_visible(in.local, normal);
+    let open = sky_visible(in.local, normal);
+    let color = toned(shaded(surface, key, open) + emissive);
     return to_target(vec4f(color * base.a, base.a));
 }

@@ -23,6 +23,10 @@ pub(super) const VERTEX_BYTES: u64 = 20;
 /// A pipeline of a renderer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// Faces as a light sees them: depth alone.
+    Caster,
+    /// The same, without the parts that a mask cuts out.
+    MaskedCaster,
     Opaque,
     Masked,
     Blended,
@@ -55,6 +59,8 @@ pub(super) struct Pipelines {
     pub sampled: wgpu::BindGroupLayout,
     /// Layout of a texture without a sampler.
     pub fetched: wgpu::BindGroupLayout,
+    /// Layout of what is in the way of the lights.
+    pub occlusion: wgpu::BindGroupLayout,
     /// By [`Kind`].
     compiled: [OnceLock<wgpu::RenderPipeline>; Kind::COUNT],
 }
@@ -63,11 +69,14 @@ pub(super) struct Pipelines {
 struct Description<'a> {
     shader: &'a Shader,
     vertex: &'a str,
-    fragment: &'a str,
-    groups: &'a [&'a wgpu::BindGroupLayout],
+    /// `None` if no colour is written and nothing is cut out.
+    fragment: Option<&'a str>,
+    /// By number; `None` for groups that the shader does not use.
+    groups: &'a [Option<&'a wgpu::BindGroupLayout>],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
     topology: wgpu::PrimitiveTopology,
-    format: wgpu::TextureFormat,
+    /// Format of the colour; `None` if only depth is written.
+    format: Option<wgpu::TextureFormat>,
     samples: u32,
     blend: Option<wgpu::BlendState>,
     /// The comparison, and whether depth is written; `None` without a depth buffer.
@@ -87,6 +96,7 @@ impl Pipelines {
             material: layouts::material(device),
             sampled: layouts::texture_only(device, true),
             fetched: layouts::texture_only(device, false),
+            occlusion: layouts::occlusion(device),
             compiled: Default::default(),
         }
     }
@@ -156,23 +166,37 @@ impl Pipelines {
         ];
         let bone = [Some(buffer(28, wgpu::VertexStepMode::Vertex, &bone))];
 
+        let surface_groups = [
+            Some(&self.frame),
+            Some(&self.geometry),
+            Some(&self.material),
+            Some(&self.occlusion),
+        ];
         let surface = Description {
             shader: &SURFACE,
             vertex: "vertex",
-            fragment: "fragment",
-            groups: &[&self.frame, &self.geometry, &self.material],
+            fragment: Some("fragment"),
+            groups: &surface_groups,
             buffers: &vertices,
             topology: TriangleList,
-            format: self.format,
+            format: Some(self.format),
             samples: self.samples,
             blend: over,
             depth: Some((GreaterEqual, true)),
             constants: &constants,
         };
+        let caster = Description {
+            fragment: Some("caster"),
+            groups: &surface_groups[..3],
+            format: None,
+            samples: 1,
+            constants: &[],
+            ..surface
+        };
         let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
-            groups: &[&self.frame, &self.geometry],
+            groups: &[Some(&self.frame), Some(&self.geometry)],
             buffers: &ends,
             ..surface
         };
@@ -180,17 +204,22 @@ impl Pipelines {
         let blur = Description {
             shader: &SHADOW,
             vertex: "vertex",
-            fragment: "across",
-            groups: &[&self.frame, &self.fetched],
+            fragment: Some("across"),
+            groups: &[Some(&self.frame), Some(&self.fetched)],
             buffers: &[],
             topology: TriangleList,
-            format: SHADOW_FORMAT,
+            format: Some(SHADOW_FORMAT),
             samples: 1,
             blend: None,
             depth: None,
             constants: &[],
         };
         let description = match kind {
+            Kind::Caster => Description {
+                fragment: None,
+                ..caster
+            },
+            Kind::MaskedCaster => caster,
             // Alpha is 1 in these three, so nothing of what was there before is read.
             Kind::Opaque => Description {
                 blend: None,
@@ -203,7 +232,7 @@ impl Pipelines {
             },
             Kind::Background => Description {
                 shader: &BACKGROUND,
-                groups: &[&self.frame],
+                groups: &[Some(&self.frame)],
                 buffers: &[],
                 blend: None,
                 depth: Some((Always, false)),
@@ -216,7 +245,12 @@ impl Pipelines {
             },
             Kind::Ground => Description {
                 shader: &GROUND,
-                groups: &[&self.frame, &self.sampled],
+                groups: &[
+                    Some(&self.frame),
+                    Some(&self.sampled),
+                    None,
+                    Some(&self.occlusion),
+                ],
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
@@ -231,27 +265,27 @@ impl Pipelines {
             Kind::Lines => Description {
                 shader: &LINES,
                 vertex: "free",
-                groups: &[&self.frame],
+                groups: &[Some(&self.frame)],
                 buffers: &line,
                 ..lines
             },
             Kind::Bones => Description {
                 shader: &BONES,
-                groups: &[&self.frame],
+                groups: &[Some(&self.frame)],
                 buffers: &bone,
                 ..surface
             },
             Kind::ShadowMesh => Description {
                 shader: &SHADOW_MESH,
-                fragment: "fragment",
-                groups: &[&self.frame, &self.geometry],
+                fragment: Some("fragment"),
+                groups: &[Some(&self.frame), Some(&self.geometry)],
                 buffers: &positions,
                 depth: Some((GreaterEqual, true)),
                 ..blur
             },
             Kind::ShadowAcross => blur,
             Kind::ShadowAlong => Description {
-                fragment: "along",
+                fragment: Some("along"),
                 ..blur
             },
         };
@@ -266,21 +300,22 @@ impl Description<'_> {
             label,
             source: wgpu::ShaderSource::Wgsl(self.shader.wgsl.into()),
         });
-        let groups: Vec<_> = self.groups.iter().map(|g| Some(*g)).collect();
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &groups,
+            bind_group_layouts: self.groups,
             immediate_size: 0,
         });
         let options = || wgpu::PipelineCompilationOptions {
             constants: self.constants,
             ..Default::default()
         };
-        let targets = [Some(wgpu::ColorTargetState {
-            format: self.format,
-            blend: self.blend,
-            write_mask: wgpu::ColorWrites::ALL,
-        })];
+        let target = self.format.map(|format| {
+            Some(wgpu::ColorTargetState {
+                format,
+                blend: self.blend,
+                write_mask: wgpu::ColorWrites::ALL,
+            })
+        });
         device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label,
             layout: Some(&layout),
@@ -305,11 +340,11 @@ impl Description<'_> {
                 count: self.samples,
                 ..Default::default()
             },
-            fragment: Some(wgpu::FragmentState {
+            fragment: self.fragment.map(|entry_point| wgpu::FragmentState {
                 module: &module,
-                entry_point: Some(self.fragment),
+                entry_point: Some(entry_point),
                 compilation_options: options(),
-                targets: &targets,
+                targets: target.as_slice(),
             }),
             multiview_mask: None,
             cache: None,

@@ -5,6 +5,7 @@ use bytemuck::bytes_of;
 use super::buffers::{entry, filled};
 use super::frame::{Frame, MeshUniform};
 use super::material::{Alpha, GpuMaterial};
+use super::occlusion::{Lights, OcclusionMaps};
 use super::overlay::{self, BoneVertex, Line};
 use super::pipelines::{Kind, Pipelines, VERTEX_BYTES};
 use super::stage_mesh::StageMesh;
@@ -25,6 +26,7 @@ pub struct Renderer {
     samples: u32,
     pipelines: Pipelines,
     shadow: Shadow,
+    maps: OcclusionMaps,
     targets: Option<Targets>,
 }
 
@@ -39,6 +41,9 @@ struct Draw<'a> {
 /// The data that one picture is drawn from.
 struct Picture<'a> {
     frame: wgpu::BindGroup,
+    /// The same uniforms as a light sees them, for each map of [`OcclusionMaps`].
+    seen: Vec<wgpu::BindGroup>,
+    occlusion: wgpu::BindGroup,
     draws: Vec<Draw<'a>>,
     stage: &'a Stage,
     /// Vertices, and their number.
@@ -76,6 +81,7 @@ impl Renderer {
                 format,
                 samples,
                 shadow: Shadow::new(device, &pipelines),
+                maps: OcclusionMaps::new(device),
                 pipelines,
                 targets: None,
             }
@@ -115,6 +121,7 @@ impl Renderer {
             }
             let ground = stage.ground_bounds();
             let picture = self.picture(stage, camera, look, &ground, size);
+            self.draw_maps(encoder, &picture, look);
             if look.grid {
                 self.draw_shadow(encoder, &picture, look);
             }
@@ -131,7 +138,15 @@ impl Renderer {
         size: [u32; 2],
     ) -> Picture<'a> {
         let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
-        let mut bytes = bytes_of(&Frame::new(stage, camera, look, ground, size)).to_vec();
+        let uniforms = Frame::new(stage, camera, look, ground, size);
+        let lights = Lights::new(stage, camera, ground);
+        let mut bytes = bytes_of(&uniforms).to_vec();
+        let mut seen = Vec::new();
+        for projection in lights.projections() {
+            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+            seen.push(bytes.len() as u64);
+            bytes.extend_from_slice(bytes_of(&uniforms.seen_from(projection)));
+        }
         let mut draws = Vec::new();
         let visible = stage
             .meshes
@@ -160,21 +175,23 @@ impl Renderer {
             &bytes,
             wgpu::BufferUsages::UNIFORM,
         );
-        let part = |size: usize| {
+        let part = |offset: u64, size: usize| {
             wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: &uniforms,
-                offset: 0,
+                offset,
                 size: wgpu::BufferSize::new(size as u64),
             })
         };
-        let frame = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("render.frame"),
-            layout: &self.pipelines.frame,
-            entries: &[
-                entry(0, part(size_of::<Frame>())),
-                entry(1, part(size_of::<MeshUniform>())),
-            ],
-        });
+        let frame_at = |offset: u64| {
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("render.frame"),
+                layout: &self.pipelines.frame,
+                entries: &[
+                    entry(0, part(offset, size_of::<Frame>())),
+                    entry(1, part(0, size_of::<MeshUniform>())),
+                ],
+            })
+        };
         let lines: Vec<Line> = if look.bounds {
             overlay::boxes(stage)
         } else {
@@ -193,11 +210,42 @@ impl Renderer {
             )
         };
         Picture {
-            frame,
+            frame: frame_at(0),
+            seen: seen.into_iter().map(frame_at).collect(),
+            occlusion: self.maps.group(&self.device, &self.pipelines, &lights),
             draws,
             stage,
             lines: (vertices(bytemuck::cast_slice(&lines)), lines.len() as u32),
             bones: (vertices(bytemuck::cast_slice(&bones)), bones.len() as u32),
+        }
+    }
+
+    /// Draws the meshes as the lights see them. Blended ones are in nothing's way.
+    fn draw_maps(&self, encoder: &mut wgpu::CommandEncoder, picture: &Picture<'_>, look: &Look) {
+        for (map, frame) in self.maps.targets().zip(&picture.seen) {
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("render.map"),
+                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+                    view: map,
+                    depth_ops: Some(wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(0.0),
+                        store: wgpu::StoreOp::Store,
+                    }),
+                    stencil_ops: None,
+                }),
+                ..Default::default()
+            });
+            if look.surface {
+                let pipelines = &self.pipelines;
+                picture.surfaces(&mut pass, frame, pipelines, Kind::Caster, Alpha::Ignored);
+                picture.surfaces(
+                    &mut pass,
+                    frame,
+                    pipelines,
+                    Kind::MaskedCaster,
+                    Alpha::Masked,
+                );
+            }
         }
     }
 
@@ -264,9 +312,22 @@ impl Renderer {
                 pass.set_pipeline(pipelines.get(Kind::Background));
                 pass.draw(0..3, 0..1);
             }
+            pass.set_bind_group(3, &picture.occlusion, &[]);
             if look.surface {
-                picture.surfaces(&mut pass, pipelines, Kind::Opaque, Alpha::Ignored);
-                picture.surfaces(&mut pass, pipelines, Kind::Masked, Alpha::Masked);
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Opaque,
+                    Alpha::Ignored,
+                );
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Masked,
+                    Alpha::Masked,
+                );
             }
             picture.overlays(&mut pass, pipelines, look);
             if look.grid {
@@ -276,7 +337,13 @@ impl Renderer {
                 pass.draw(0..4, 0..1);
             }
             if look.surface {
-                picture.surfaces(&mut pass, pipelines, Kind::Blended, Alpha::Blended);
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Blended,
+                    Alpha::Blended,
+                );
             }
         }
         if with_bones {
@@ -297,6 +364,7 @@ impl Renderer {
 fn kinds(look: &Look) -> Vec<Kind> {
     let wanted = [
         (Kind::Opaque, look.surface),
+        (Kind::Caster, look.surface),
         (Kind::Background, look.background != Background::Transparent),
         (Kind::Ground, look.grid),
         (Kind::ShadowMesh, look.grid),
@@ -362,6 +430,7 @@ impl Picture<'_> {
     fn surfaces(
         &self,
         pass: &mut wgpu::RenderPass<'_>,
+        frame: &wgpu::BindGroup,
         pipelines: &Pipelines,
         kind: Kind,
         alpha: Alpha,
@@ -379,7 +448,7 @@ impl Picture<'_> {
                     continue;
                 };
                 if !std::mem::replace(&mut bound, true) {
-                    draw.bind(pass, &self.frame);
+                    draw.bind(pass, frame);
                 }
                 pass.set_bind_group(2, &material.group, &[]);
                 pass.draw_indexed(section.indices.clone(), 0, 0..1);

@@ -13,13 +13,16 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use clap::ValueEnum;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::scene::Scene;
 use sinew_bake::{FramePattern, FrameRange};
 use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
+use crate::finding::{self, Finding};
+use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{FailedPrim, print_failed, print_message, print_result, result_json};
+use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
 use requested::{control, look, look_of_arguments};
@@ -160,7 +163,8 @@ fn weight(text: &str) -> Result<(String, f32), String> {
     })
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     let start = Instant::now();
     check(args)?;
     let mut progress = Progress::new(quiet);
@@ -223,6 +227,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
+                let Some(picture) = host::take_picture(picture) else {
+                    continue;
+                };
                 // Create the folder only when the first picture is ready.
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
@@ -238,9 +245,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         }
     }
     saver.finish()?;
-    if let Some(sheet) = sheet {
+    if let Some(sheet) = sheet
+        && let Some(picture) = host::take_picture(sheet.finish())
+    {
         progress.doing(&format!("writing {}", args.output.display()));
-        save_png(&args.output, &sheet.finish())?;
+        save_png(&args.output, &picture)?;
         pictures.push(PictureReport {
             file: args.output.display().to_string(),
             times: shots.iter().filter_map(|s| s.time.code()).collect(),
@@ -249,7 +258,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     drop(progress);
     gpu.check()?;
-    let failed: Vec<FailedPrim> = stage.failed().iter().map(FailedPrim::from).collect();
+    let file = Some(args.input.as_path());
+    let failed = finding::of_unskinned(stage.failed(), file);
     let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
@@ -272,7 +282,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
         pictures,
         failed,
-        messages,
+        warnings: messages
+            .iter()
+            .map(|text| as_finding(text, stage.scene(), &args.input))
+            .collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
     print_failed(&report.failed);
@@ -291,6 +304,19 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
     let offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     offscreen.prewarm(&look_of_arguments(args))?;
     Ok((gpu, offscreen))
+}
+
+/// A message of the stage as a finding. Those that are the text of an error or a warning of the
+/// scene have its code and place.
+fn as_finding(message: &str, scene: &Scene, file: &Path) -> Finding {
+    let file = Some(file);
+    let warning = scene.warnings.iter().find(|w| w.to_string() == message);
+    let error = scene.errors.iter().find(|e| e.to_string() == message);
+    match (warning, error) {
+        (Some(warning), _) => Finding::warning(warning, file),
+        (None, Some(error)) => Finding::invalid(error, file),
+        (None, None) => Finding::note(message, file),
+    }
 }
 
 /// The name of numbered files; `None` for a single picture.

@@ -140,9 +140,10 @@ if wants verify; then
 fi
 if wants tests; then
     rm -f "$out/tests.log"
-    step tests "tests of the engine" "$packed/bin/engine"
+    # The engine's come last, as they take longest.
     step tests "tests of allocations" "$packed/bin/allocations"
     cd "$packed/checkout/crates/sinew-render" && step tests "tests of pictures" "$packed/bin/render" render::
+    step tests "tests of the engine" "$packed/bin/engine"
 fi
 if wants suite; then
     rm -f "$out/suite.log" "$out/suite.json" "$out/RESULTS.md"

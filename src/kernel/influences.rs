@@ -18,9 +18,8 @@ const SORTING: usize = 2;
 /// at the end of a point are not stored, since elementSize is one number for all points and most of
 /// them use less.
 ///
-/// Records lie in chunks of [`CHUNK`] points. The records of a chunk have the same length, or they
-/// are sorted by length where that saves more than it costs. Records of one length are a
-/// [`Group`], which a loop without any branch can go through.
+/// The records of 2,048 points that follow each other (a chunk) have the same length, or they are
+/// sorted by length where that saves more than it costs. Sorted records take 4 bytes a point more.
 ///
 /// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints
 /// order of its own. A joint that the skeleton lacks has the index after the last joint; its matrix
@@ -28,12 +27,13 @@ const SORTING: usize = 2;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedInfluences {
     words: Vec<u32>,
+    /// By chunk, then by length. A loop goes through each without any branch.
     groups: Vec<Group>,
     /// First group of each chunk, and one more for the end.
     chunks: Vec<u32>,
-    /// The record of each point and the point of each record, both counted from the first of the
-    /// chunk. Empty if no chunk is sorted.
+    /// The record of each point, counted from the first of the chunk. Empty if no chunk is sorted.
     places: Vec<u16>,
+    /// The point of each record, counted likewise.
     order: Vec<u16>,
     /// Influences per point as authored, with those of weight 0.
     count: u32,
@@ -101,14 +101,13 @@ impl PackedInfluences {
         let indices: Vec<u16> = influences.joints().iter().map(palette_index).collect();
         let weights = influences.weights();
         Ok(Some(match constant {
-            true => Self::constant(&indices, weights),
+            true => Self::constant(&indices, weights, skin.method()),
             false => Self::of_lists(count, &indices, weights, skin.method()),
         }))
     }
 
     /// One record for all points.
-    pub(super) fn constant(indices: &[u16], weights: &[f32]) -> Self {
-        let method = SkinningMethod::ClassicLinear;
+    fn constant(indices: &[u16], weights: &[f32], method: SkinningMethod) -> Self {
         Self {
             constant: true,
             ..Self::of_lists(weights.len(), indices, weights, method)

@@ -18,9 +18,8 @@ pub(in crate::kernel) struct SharedPoints {
     points: Box<[u32; SHARED]>,
     /// Where each value finds its point.
     places: Box<[u16; SHARED]>,
-    /// The last point of each slot, and where it is found.
-    slots: Box<[u32; SHARED]>,
-    places_of_slots: Box<[u16; SHARED]>,
+    /// The last point of each slot, and above it where it is found.
+    slots: Box<[u64; SHARED]>,
     /// The sum of matrices of each point.
     blended: Vec<Joint<3>>,
 }
@@ -31,7 +30,6 @@ impl SharedPoints {
             points: Box::new([0; SHARED]),
             places: Box::new([0; SHARED]),
             slots: Box::new([0; SHARED]),
-            places_of_slots: Box::new([0; SHARED]),
             blended: vec![Joint([Vec4::ZERO; 3]); SHARED],
         }
     }
@@ -72,22 +70,21 @@ impl SharedPoints {
         }
     }
 
-    /// Finds the points that occur among those of a chunk. Returns their number.
+    /// Finds the points that occur among those of a chunk, and where each value finds its own.
+    /// Returns the number of points.
     fn find(&mut self, points: &[u32]) -> usize {
-        // No point has this number, since kernels count their floats.
-        self.slots.fill(u32::MAX);
+        // No point has the number u32::MAX, since kernels count their floats.
+        self.slots.fill(u64::MAX);
         let mut count = 0;
         for (place, point) in self.places.iter_mut().zip(points) {
             // Without a branch, which would be hard to predict.
-            let slot = *point as usize % SHARED;
-            let last = std::mem::replace(&mut self.slots[slot], *point);
+            let slot = &mut self.slots[*point as usize % SHARED];
+            let is_new = *slot as u32 != *point;
+            let found = if is_new { count as u64 } else { *slot >> 32 };
+            *slot = found << 32 | u64::from(*point);
+            *place = found as u16;
             self.points[count % SHARED] = *point;
-            *place = match last == *point {
-                true => self.places_of_slots[slot],
-                false => count as u16,
-            };
-            self.places_of_slots[slot] = *place;
-            count += usize::from(last != *point);
+            count += usize::from(is_new);
         }
         count
     }

@@ -423,7 +423,8 @@ mod tests {
     fn records_of_all_lengths_are_found() {
         let mixed = |p: usize| 1 + p * 31 % 12;
         let late = |p: usize| if p < CHUNK { 4 } else { 1 + p * 31 % 12 };
-        let cases: [(&dyn Fn(usize) -> usize, &[usize]); 4] = [
+        type Used<'a> = &'a dyn Fn(usize) -> usize;
+        let cases: [(Used, &[usize]); 4] = [
             (&mixed, &[12, 12, 12]),
             (&late, &[1, 12, 12]),
             (&|_| 12, &[1, 1, 1]),

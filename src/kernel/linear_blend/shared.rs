@@ -3,7 +3,7 @@
 
 use glam::{Vec3, Vec4};
 
-use super::{Joint, skin_normals, transform_vector};
+use super::{Joint, blend_matrices, skin_normals, transform_vector};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, has_avx2};
 use crate::kernel::PackedInfluences;
@@ -61,10 +61,15 @@ impl SharedPoints {
             }
             return;
         }
-        for (Joint(to), point) in blended.iter_mut().zip(points) {
-            let (record, count) = influences.record(*point as usize);
-            *to = super::blend_matrices(record, count, matrices, [Vec4::ZERO; 3]);
-        }
+        let (words, count) = influences
+            .all()
+            .map_or((&[][..], 0), |r| (r.words, r.count));
+        by_count!(count, blend_of(words, points, matrices, blended), {
+            for (Joint(to), point) in blended.iter_mut().zip(points) {
+                let (record, count) = influences.record(*point as usize);
+                *to = blend_matrices(record, count, matrices, [Vec4::ZERO; 3]);
+            }
+        });
         for ((to, value), place) in out.iter_mut().zip(values).zip(places) {
             *to = transform_vector(&blended[usize::from(*place)].0, *value);
         }
@@ -87,6 +92,19 @@ impl SharedPoints {
             count += usize::from(is_new);
         }
         count
+    }
+}
+
+/// The sums of the matrices of some points, for `K` influences in records of `W` words.
+fn blend_of<const K: usize, const W: usize>(
+    records: &[u32],
+    points: &[u32],
+    matrices: &[Joint<3>],
+    out: &mut [Joint<3>],
+) {
+    let records = records.as_chunks::<W>().0;
+    for (Joint(to), point) in out.iter_mut().zip(points) {
+        *to = blend_matrices(&records[*point as usize], K, matrices, [Vec4::ZERO; 3]);
     }
 }
 

@@ -35,8 +35,8 @@ use glam::{Vec3, Vec4};
 
 #[cfg(target_arch = "x86_64")]
 use super::cpu::Avx2Fma;
-use super::dual_quaternion::Lanes;
 use super::influences::{Records, record_words};
+use super::lanes::Lanes;
 use super::registry::SHORTEST;
 use crate::math::Rows;
 

@@ -7,6 +7,11 @@ use crate::skel::{InfluenceInterpolation, Skin, SkinningMethod};
 /// task cheap. Blending uses blocks of the same size.
 pub(super) const CHUNK: usize = super::blend_shapes::BLOCK;
 
+/// Bits of a word within a chunk whose records have at most [`LONGEST_SORTED`] influences.
+const WORD_BITS: u32 = 24;
+const LONGEST_SORTED: usize = 255;
+const _: () = assert!(CHUNK * record_words(LONGEST_SORTED) <= 1 << WORD_BITS);
+
 /// Sorting the points of a chunk costs as much time as so many influences of each point.
 const SORTING: usize = 2;
 
@@ -18,9 +23,8 @@ const SORTING: usize = 2;
 /// at the end of a point are not stored, since elementSize is one number for all points and most of
 /// them use less.
 ///
-/// Records lie in chunks of [`CHUNK`] points. The records of a chunk have the same length, or they
-/// are sorted by length where that saves more than it costs. Records of one length are a
-/// [`Group`], which a loop without any branch can go through.
+/// The records of 2,048 points that follow each other (a chunk) have the same length, or they are
+/// sorted by length where that saves more than it costs. Sorted records take 6 bytes a point more.
 ///
 /// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints
 /// order of its own. A joint that the skeleton lacks has the index after the last joint; its matrix
@@ -28,12 +32,14 @@ const SORTING: usize = 2;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedInfluences {
     words: Vec<u32>,
+    /// By chunk, then by length. A loop goes through each without any branch.
     groups: Vec<Group>,
     /// First group of each chunk, and one more for the end.
     chunks: Vec<u32>,
-    /// The record of each point and the point of each record, both counted from the first of the
-    /// chunk. Empty if no chunk is sorted.
-    places: Vec<u16>,
+    /// The record of each point: its first word counted from the first of the chunk, and above
+    /// [`WORD_BITS`] its number of influences. Empty if no chunk is sorted.
+    places: Vec<u32>,
+    /// The point of each record, counted from the first of the chunk.
     order: Vec<u16>,
     /// Influences per point as authored, with those of weight 0.
     count: u32,
@@ -101,14 +107,13 @@ impl PackedInfluences {
         let indices: Vec<u16> = influences.joints().iter().map(palette_index).collect();
         let weights = influences.weights();
         Ok(Some(match constant {
-            true => Self::constant(&indices, weights),
+            true => Self::constant(&indices, weights, skin.method()),
             false => Self::of_lists(count, &indices, weights, skin.method()),
         }))
     }
 
     /// One record for all points.
-    pub(super) fn constant(indices: &[u16], weights: &[f32]) -> Self {
-        let method = SkinningMethod::ClassicLinear;
+    fn constant(indices: &[u16], weights: &[f32], method: SkinningMethod) -> Self {
         Self {
             constant: true,
             ..Self::of_lists(weights.len(), indices, weights, method)
@@ -150,24 +155,26 @@ impl PackedInfluences {
         let longest = counts.iter().copied().max().unwrap_or(all);
         let saved: usize = counts.iter().map(|count| longest - count).sum();
         // The loops for dual quaternions take several values at once, which must lie together.
-        let is_sorted = saved > SORTING * counts.len() && !method.has_rigid_motions();
+        let is_sorted = saved > SORTING * counts.len()
+            && longest <= LONGEST_SORTED
+            && !method.has_rigid_motions();
         let lengths = match is_sorted {
             true => 1..=longest,
             false => longest..=longest,
         };
         let first_place = self.places.len();
         self.places.resize(first_place + counts.len(), 0);
-        let mut place = 0;
+        let first_of_chunk = self.words.len();
         for length in lengths {
             let first_word = self.words.len() as u32;
-            let first_record = place;
+            let first_record = self.order.len();
             for (point, count) in counts.iter().enumerate() {
                 if *count != length && is_sorted {
                     continue;
                 }
-                self.places[first_place + point] = place;
+                let word = self.words.len() - first_of_chunk;
+                self.places[first_place + point] = word as u32 | (length as u32) << WORD_BITS;
                 self.order.push(point as u16);
-                place += 1;
                 let (indices, weights) = (&indices[point * all..], &weights[point * all..]);
                 let pair = |p: &[u16]| {
                     u32::from(p[0]) | p.get(1).map_or(0, |second| u32::from(*second) << 16)
@@ -176,10 +183,10 @@ impl PackedInfluences {
                 self.words
                     .extend(weights[..length].iter().map(|w| w.to_bits()));
             }
-            if place > first_record {
+            if self.order.len() > first_record {
                 self.groups.push(Group {
                     first_word,
-                    records: u32::from(place - first_record),
+                    records: (self.order.len() - first_record) as u32,
                     count: length as u32,
                 });
             }
@@ -205,14 +212,11 @@ impl PackedInfluences {
         })
     }
 
-    /// All records in the order of points, if they have the same length.
-    pub(super) fn all(&self) -> Option<Records<'_>> {
+    /// The number of influences of every point, if it is the same.
+    fn same_count(&self) -> Option<usize> {
         let (first, others) = self.groups.split_first()?;
-        let is_alike = self.order.is_empty() && others.iter().all(|g| g.count == first.count);
-        is_alike.then(|| Records {
-            words: &self.words,
-            ..self.records(first)
-        })
+        let is_same = others.iter().all(|g| g.count == first.count);
+        is_same.then_some(first.count as usize)
     }
 
     fn groups_of(&self, chunk: usize) -> &[Group] {
@@ -230,28 +234,50 @@ impl PackedInfluences {
     }
 
     /// The record of a point and its number of influences.
+    fn record(&self, point: usize) -> (&[u32], usize) {
+        let (first, count) = self.place(point);
+        (&self.words[first..first + record_words(count)], count)
+    }
+
+    /// The first word of a point's record and its number of influences.
     #[inline]
-    pub(super) fn record(&self, point: usize) -> (&[u32], usize) {
-        let (chunk, mut place) = match self.constant {
+    fn place(&self, point: usize) -> (usize, usize) {
+        let (chunk, record) = match self.constant {
             true => (0, 0),
             false => (point / CHUNK, point % CHUNK),
         };
         let groups = self.groups_of(chunk);
-        let mut group = &groups[0];
-        if groups.len() > 1 {
-            place = self.places[point].into();
-            for next in &groups[1..] {
-                if place < group.records as usize {
-                    break;
-                }
-                place -= group.records as usize;
-                group = next;
-            }
+        let first = groups[0].first_word as usize;
+        if groups.len() == 1 {
+            let count = groups[0].count as usize;
+            return (first + record * record_words(count), count);
         }
-        let count = group.count as usize;
-        let words = record_words(count);
-        let first = group.first_word as usize + place * words;
-        (&self.words[first..first + words], count)
+        let place = self.places[point];
+        let word = place & ((1 << WORD_BITS) - 1);
+        (first + word as usize, (place >> WORD_BITS) as usize)
+    }
+
+    /// Writes the first word of each point's record and its number of influences. Returns that
+    /// number if it is the same for all points of the prim.
+    pub(super) fn places(&self, points: &[u32], places: &mut [(u32, u32)]) -> Option<usize> {
+        let places = places.iter_mut().zip(points);
+        let same = self.same_count();
+        match same {
+            Some(count) => {
+                let words = record_words(count) as u32;
+                places.for_each(|(to, point)| *to = (point * words, count as u32));
+            }
+            None => places.for_each(|(to, point)| {
+                let (first, count) = self.place(*point as usize);
+                *to = (first as u32, count as u32);
+            }),
+        }
+        same
+    }
+
+    /// The words of all records.
+    pub(super) fn words(&self) -> &[u32] {
+        &self.words
     }
 
     /// Records of these points one after the other, copied to `buffer`. They are as long as the
@@ -424,7 +450,8 @@ mod tests {
     fn records_of_all_lengths_are_found() {
         let mixed = |p: usize| 1 + p * 31 % 12;
         let late = |p: usize| if p < CHUNK { 4 } else { 1 + p * 31 % 12 };
-        let cases: [(&dyn Fn(usize) -> usize, &[usize]); 4] = [
+        type Used<'a> = &'a dyn Fn(usize) -> usize;
+        let cases: [(Used, &[usize]); 4] = [
             (&mixed, &[12, 12, 12]),
             (&late, &[1, 12, 12]),
             (&|_| 12, &[1, 1, 1]),

@@ -27,6 +27,9 @@ mod cpu;
 mod dual_quaternion;
 pub mod encoded_skin;
 mod influences;
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_avx2;
 mod layout;
 mod linear_blend;
 pub mod packed_clip;

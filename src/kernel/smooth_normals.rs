@@ -4,9 +4,9 @@ use glam::{Vec3, Vec4, Vec4Swizzles};
 
 #[cfg(target_arch = "x86_64")]
 use super::cpu::Avx2Fma;
+use super::lanes::{Lanes, Vectors};
 #[cfg(target_arch = "x86_64")]
-use super::dual_quaternion::Wide;
-use super::dual_quaternion::{Lanes, Vectors};
+use super::lanes_avx2::Wide;
 use super::layout::wgsl;
 use super::registry::{LARGEST_AREA, SMALLEST_AREA};
 use super::skin::ITEM_STRUCTS;

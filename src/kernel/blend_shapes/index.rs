@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Largest number of points in a block, as a power of two. The CPU blends one block at a time,
-/// which fits its first cache.
-pub(in crate::kernel) const BLOCK_BITS: u32 = 10;
+/// Largest number of points in a block, as a power of two. The CPU blends one block at a time. Its
+/// sums are 32 KB, about the size of the first cache; with fewer points, runs would be short, and
+/// the end of each run costs a wrong guess of the processor.
+pub(in crate::kernel) const BLOCK_BITS: u32 = 11;
 
 /// Largest number of points in a block.
 pub(in crate::kernel) const BLOCK: usize = 1 << BLOCK_BITS;

@@ -22,7 +22,7 @@ pub use weights::{WEIGHTS, WeightsItem, sub_shape_weights};
 /// adds to one point. Entries are sorted by shape, then by the weight of the sub-shape, then by
 /// point. Entries that move neither a point nor a normal are left out.
 ///
-/// The CPU reads only the entries of active sub-shapes, for a block of 1,024 points at a time
+/// The CPU reads only the entries of active sub-shapes, for a block of 2,048 points at a time
 /// (fewer if there are thousands of shapes). The GPU reads a list of entries per point: of all
 /// sub-shapes, or of those that an instance uses. Both add up the entries of a point in the same
 /// order, so the result has the same bits in every run and for every list.

@@ -181,13 +181,13 @@ impl Sums<'_> {
             let range = run.range();
             let offsets = &self.offsets[range.start * 3..range.end * 3];
             let mut add = |place: u16, offset: Vec4| {
-                sums[usize::from(place) % BLOCK] += run.of * offset;
+                sums[usize::from(place)] += run.of * offset;
             };
             // Four entries are three loads of four values and one that overlaps.
             let (places, last_places) = self.index.places()[range].as_chunks::<4>();
             let (offsets, last_offsets) = offsets.as_chunks::<12>();
             for (places, offsets) in places.iter().zip(offsets) {
-                let at = |first: usize| Vec4::from_slice(&offsets[first..first + 4]);
+                let at = |first: usize| first_three(&offsets[first..]);
                 add(places[0], at(0));
                 add(places[1], at(3));
                 add(places[2], at(6));

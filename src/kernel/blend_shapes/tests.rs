@@ -161,7 +161,7 @@ fn agree(rng: &mut Rng, blend: &PackedBlend, values: &[Vec3], active: usize) -> 
 #[test]
 fn lists_and_blocks_agree_to_the_bit() {
     let rng = &mut Rng(3);
-    for (points, shapes) in [(1, 1), (2, 3), (700, 20), (1024, 9), (1025, 40), (3000, 64)] {
+    for (points, shapes) in [(1, 1), (2, 3), (700, 20), (2048, 9), (2049, 40), (5000, 64)] {
         let packed = skin(rng, points, shapes, false);
         let blend = packed.blend().expect("has shapes");
         let entries: u32 = blend.entry_counts().iter().sum();
@@ -242,7 +242,7 @@ fn many_shapes_make_small_blocks() {
         let skin = Skin::new("/P", rest, None, None, None, 0, shapes).expect("valid");
         PackedSkin::pack("/P", &skin).expect("packs")
     };
-    for (shapes, block_points) in [(1000, 1024), (1 << 12, 256), (1 << 16, 1)] {
+    for (shapes, block_points) in [(1000, 2048), (1 << 12, 256), (1 << 16, 1)] {
         let packed = all_on_one(40, shapes);
         let blend = packed.blend().expect("has shapes");
         assert_eq!(blend.index.block_points(), block_points, "{shapes} shapes");

@@ -6,23 +6,16 @@
 //! memory and then transposed. The shader divides a sum of quaternions by its length and rotates by
 //! it; this code divides the rotated vector by the square of the length instead.
 
-mod lanes;
-#[cfg(target_arch = "x86_64")]
-mod lanes_avx2;
-
 use glam::{Vec3, Vec4};
 
 #[cfg(target_arch = "x86_64")]
 use super::cpu::Avx2Fma;
 use super::influences::{Records, record_words};
+use super::lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
+#[cfg(target_arch = "x86_64")]
+use super::lanes_avx2::Wide;
 use super::linear_blend::Columns;
 use super::registry::{CANCELLED, SHORTEST};
-use lanes::{cross, lanes, normalized, scaled_add, transformed};
-
-// Smooth normals are computed by the same lanes.
-pub(super) use lanes::{Lanes, Vectors};
-#[cfg(target_arch = "x86_64")]
-pub(super) use lanes_avx2::Wide;
 
 /// Moves the points of a chunk by their rigid motions, and then by `post`. Scale is applied to them
 /// before. If no joint has scale, they are rest points, and `bind` is applied first.

@@ -6,8 +6,8 @@ use std::arch::x86_64::*;
 
 use glam::{Vec3, Vec4};
 
+use super::shared::SameLength;
 use super::{Columns, Joint, Order, SQUARES, normalized};
-use crate::kernel::PackedInfluences;
 use crate::kernel::influences::{Records, record_words};
 
 #[inline]
@@ -205,36 +205,30 @@ fn points_and_normals<const K: usize, const W: usize>(
     });
 }
 
-/// The sums of normal matrices of some points.
+/// The sums of normal matrices of some points, for `count` influences or any number.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn blend_normals(
-    influences: &PackedInfluences,
-    points: &[u32],
+    count: usize,
+    points: SameLength<'_>,
     matrices: &[Joint<3>],
     out: &mut [Joint<3>],
 ) {
-    let (words, count) = influences
-        .all()
-        .map_or((&[][..], 0), |r| (r.words, r.count));
-    by_count!(count, blend_normals_of(words, points, matrices, out), {
-        for (to, point) in out.iter_mut().zip(points) {
-            let (record, count) = influences.record(*point as usize);
-            *to = stored(sum_of_linear(record, count, matrices));
-        }
+    by_count!(count, blend_of(points, matrices, out), {
+        points.each(|place, count, record| {
+            out[place] = stored(sum_of_linear(record, count, matrices));
+        });
     });
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn blend_normals_of<const K: usize, const W: usize>(
-    records: &[u32],
-    points: &[u32],
+fn blend_of<const K: usize, const W: usize>(
+    points: SameLength<'_>,
     matrices: &[Joint<3>],
     out: &mut [Joint<3>],
 ) {
-    let records = records.as_chunks::<W>().0;
-    for (to, point) in out.iter_mut().zip(points) {
-        *to = stored(sum_of_linear(&records[*point as usize], K, matrices));
-    }
+    points.each_of::<W>(|place, record| {
+        out[place] = stored(sum_of_linear(record, K, matrices));
+    });
 }
 
 #[inline]

@@ -5,24 +5,22 @@
 //! are kept by column, so f32x4 registers multiply them without shuffling; [`avx2`] holds two
 //! columns in a register.
 
-/// Calls a loop of [`avx2`] for this number of influences if it is at most twelve, else the loop for
-/// any number.
-#[cfg(target_arch = "x86_64")]
+/// Calls a loop for this number of influences if it is at most twelve, else the loop for any number.
 macro_rules! by_count {
-    ($count:expr, $loop:ident($($argument:expr),*), $many:expr) => {
+    ($count:expr, $loop:ident $(<$n:ident>)? ($($argument:expr),*), $many:expr) => {
         match $count {
-            1 => $loop::<1, 2>($($argument),*),
-            2 => $loop::<2, 3>($($argument),*),
-            3 => $loop::<3, 5>($($argument),*),
-            4 => $loop::<4, 6>($($argument),*),
-            5 => $loop::<5, 8>($($argument),*),
-            6 => $loop::<6, 9>($($argument),*),
-            7 => $loop::<7, 11>($($argument),*),
-            8 => $loop::<8, 12>($($argument),*),
-            9 => $loop::<9, 14>($($argument),*),
-            10 => $loop::<10, 15>($($argument),*),
-            11 => $loop::<11, 17>($($argument),*),
-            12 => $loop::<12, 18>($($argument),*),
+            1 => $loop::<1, 2 $(, $n)?>($($argument),*),
+            2 => $loop::<2, 3 $(, $n)?>($($argument),*),
+            3 => $loop::<3, 5 $(, $n)?>($($argument),*),
+            4 => $loop::<4, 6 $(, $n)?>($($argument),*),
+            5 => $loop::<5, 8 $(, $n)?>($($argument),*),
+            6 => $loop::<6, 9 $(, $n)?>($($argument),*),
+            7 => $loop::<7, 11 $(, $n)?>($($argument),*),
+            8 => $loop::<8, 12 $(, $n)?>($($argument),*),
+            9 => $loop::<9, 14 $(, $n)?>($($argument),*),
+            10 => $loop::<10, 15 $(, $n)?>($($argument),*),
+            11 => $loop::<11, 17 $(, $n)?>($($argument),*),
+            12 => $loop::<12, 18 $(, $n)?>($($argument),*),
             _ => $many,
         }
     };
@@ -38,6 +36,7 @@ use glam::{Vec3, Vec4};
 #[cfg(target_arch = "x86_64")]
 use super::cpu::Avx2Fma;
 use super::influences::{Records, record_words};
+use super::lanes::Lanes;
 use super::registry::SHORTEST;
 use crate::math::Rows;
 
@@ -213,30 +212,20 @@ fn skin_in_order<const N: usize>(
         }
         return;
     }
-    match count {
-        1 => unrolled::<N, 1, 2>(words, order, matrices, start, values, out, apply),
-        2 => unrolled::<N, 2, 3>(words, order, matrices, start, values, out, apply),
-        3 => unrolled::<N, 3, 5>(words, order, matrices, start, values, out, apply),
-        4 => unrolled::<N, 4, 6>(words, order, matrices, start, values, out, apply),
-        5 => unrolled::<N, 5, 8>(words, order, matrices, start, values, out, apply),
-        6 => unrolled::<N, 6, 9>(words, order, matrices, start, values, out, apply),
-        7 => unrolled::<N, 7, 11>(words, order, matrices, start, values, out, apply),
-        8 => unrolled::<N, 8, 12>(words, order, matrices, start, values, out, apply),
-        9 => unrolled::<N, 9, 14>(words, order, matrices, start, values, out, apply),
-        10 => unrolled::<N, 10, 15>(words, order, matrices, start, values, out, apply),
-        11 => unrolled::<N, 11, 17>(words, order, matrices, start, values, out, apply),
-        12 => unrolled::<N, 12, 18>(words, order, matrices, start, values, out, apply),
-        count => {
+    by_count!(
+        count,
+        unrolled<N>(words, order, matrices, start, values, out, apply),
+        {
             let records = words.chunks_exact(record_words(count));
             order.each(records, values, out, |record, value| {
                 apply(&blend_matrices(record, count, matrices, start), value)
             });
         }
-    }
+    );
 }
 
 /// The loop for `K` influences in records of `W` words.
-fn unrolled<const N: usize, const K: usize, const W: usize>(
+fn unrolled<const K: usize, const W: usize, const N: usize>(
     records: &[u32],
     order: impl Order,
     matrices: &[Joint<N>],
@@ -296,7 +285,24 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
         unsafe { avx2::normalize(vectors) };
         return;
     }
-    for vector in vectors {
+    normalize_fours(vectors);
+}
+
+/// Four vectors at a time, as [`avx2::normalize`] does eight.
+fn normalize_fours(vectors: &mut [Vec3]) {
+    let (fours, rest) = vectors.as_chunks_mut::<4>();
+    for four in fours {
+        let [x, y, z] = Vec4::from_points((), four);
+        let square = x * x + y * y + z * z;
+        let (shortest, longest) = (Vec4::splat(SQUARES.0), Vec4::splat(SQUARES.1));
+        if (square.cmpgt(shortest) & square.cmplt(longest)).all() {
+            let scale = Vec4::ONE / Lanes::sqrt(square);
+            Vec4::to_points([x * scale, y * scale, z * scale], four);
+        } else {
+            four.iter_mut().for_each(|v| *v = normalized(*v));
+        }
+    }
+    for vector in rest {
         *vector = normalized(*vector);
     }
 }
@@ -398,14 +404,16 @@ mod tests {
         vectors[76] = Vec3::ZERO;
         let alone: Vec<Vec3> = vectors.iter().map(|v| normalized(*v)).collect();
         for count in [77, 76, 72, 8, 7, 0] {
-            let mut together = vectors[..count].to_vec();
+            let [mut together, mut by_fours] = [0, 1].map(|_| vectors[..count].to_vec());
             normalize(&mut together);
+            normalize_fours(&mut by_fours);
             let bits = |v: &[Vec3]| {
                 v.iter()
                     .map(|v| v.to_array().map(f32::to_bits))
                     .collect::<Vec<_>>()
             };
             assert_eq!(bits(&together), bits(&alone[..count]));
+            assert_eq!(bits(&by_fours), bits(&alone[..count]));
         }
         assert!((alone[35].length() - 1.0).abs() < 1e-6 && alone[9] == Vec3::ZERO);
     }

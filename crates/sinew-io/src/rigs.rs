@@ -61,7 +61,7 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
 }
 
 /// Packs the animation of a skeleton for playing it on the GPU: the clip that the file was opened with
-/// ([`OpenOptions::clip`](crate::OpenOptions)). Joints are in the order of the skeleton, and channels in the order of the
+/// ([`OpenOptions::clips`](crate::OpenOptions::clips)). Joints are in the order of the skeleton, and channels in the order of the
 /// animation's `blendShapes`. `options` are those of [`PackedClip::pack`]; the unit is that of the scene.
 ///
 /// ```

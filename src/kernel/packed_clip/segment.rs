@@ -443,7 +443,13 @@ impl<'p, 'a> Search<'p, 'a> {
             .collect();
         let within = |coded: &Coded| {
             wanted.iter().enumerate().all(|(part, wanted)| {
-                let found = coded.at(TrackKind::Vector, self.plan.samples.position(part), self.count).x;
+                let found = coded
+                    .at(
+                        TrackKind::Vector,
+                        self.plan.samples.position(part),
+                        self.count,
+                    )
+                    .x;
                 (f64::from(found) - wanted).abs() <= plan.weight_bound
             })
         };

@@ -56,12 +56,14 @@ pub use packed_clip::PackedClip;
 pub use packed_pose::PackedPose;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
+#[cfg(feature = "gpu")]
+pub(crate) use play::time_in;
 pub use play::{
     Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
 };
-#[cfg(feature = "gpu")]
-pub(crate) use play::time_in;
-pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu};
+pub use pose_rig::{
+    JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
+};
 pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};

@@ -8,9 +8,7 @@ use super::registry::{
     FINE_STEP, PLAYER_ADDITIVE_LOOPS, PLAYER_ALL_AXES, PLAYER_LOOPS, PLAYER_PLAYS,
     PLAYER_SECOND_LOOPS, SECONDS_PER_TICK, SMALLEST_AREA,
 };
-use super::{
-    Access, Binding, Dispatch, JointTransform, Kernel, NONE, PackedClip, PackedRig,
-};
+use super::{Access, Binding, Dispatch, JointTransform, Kernel, NONE, PackedClip, PackedRig};
 
 gpu_struct! {
     /// The rigs of a batch that lie one after the other, or the blend shape channels of one
@@ -316,8 +314,18 @@ impl Moment {
             additive_weight: player.additive_weight(ticks),
             times: [
                 of(0, player.start, player.speed, PLAYER_LOOPS),
-                of(1, player.second_start, player.second_speed, PLAYER_SECOND_LOOPS),
-                of(2, player.additive_start, player.additive_speed, PLAYER_ADDITIVE_LOOPS),
+                of(
+                    1,
+                    player.second_start,
+                    player.second_speed,
+                    PLAYER_SECOND_LOOPS,
+                ),
+                of(
+                    2,
+                    player.additive_start,
+                    player.additive_speed,
+                    PLAYER_ADDITIVE_LOOPS,
+                ),
             ],
         }
     }

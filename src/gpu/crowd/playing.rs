@@ -109,7 +109,10 @@ impl Crowd {
         let packed = skins.get(skin)?.packed();
         if channels.len() != packed.channel_count() {
             let (prim, count) = (packed.prim(), packed.channel_count());
-            let text = format!("{prim}: expected {count} channels, found {}", channels.len());
+            let text = format!(
+                "{prim}: expected {count} channels, found {}",
+                channels.len()
+            );
             return Err(GpuError::Mismatch(text));
         }
         if let Some(channel) = channels.iter().flatten().find(|c| **c == NONE) {
@@ -273,7 +276,10 @@ impl Crowd {
     /// [`GpuError::Mismatch`] for a foreign id.
     pub fn palette_on_gpu(&self, rig: RigId) -> Result<Option<RigPalette<'_>>, GpuError> {
         let packed = &self.stores.rigs.get(rig)?.packed;
-        let place = self.frame.as_ref().and_then(|frame| frame.poses().find_palette(rig));
+        let place = self
+            .frame
+            .as_ref()
+            .and_then(|frame| frame.poses().find_palette(rig));
         Ok(place.map(|(page, points)| {
             let entries = packed.entry_count() as u32 * 3;
             let has_attachments = !packed.attachments().is_empty();

@@ -14,7 +14,11 @@ use crate::math::Rows;
 
 /// The pipeline that computes palettes of a rig.
 pub fn pose_variant(has_motions: bool) -> Variant {
-    let bits = if has_motions { WITH_DUAL_QUATERNIONS } else { 0 };
+    let bits = if has_motions {
+        WITH_DUAL_QUATERNIONS
+    } else {
+        0
+    };
     Variant {
         bits,
         ..Variant::default()
@@ -92,12 +96,7 @@ pub struct RigPlaces {
 
 impl RigPlaces {
     /// Adds a rig to a page and returns the index of its place.
-    pub fn add(
-        &mut self,
-        page: usize,
-        palettes: &mut RigPalettes,
-        rig: &PlacedRig<'_>,
-    ) -> u32 {
+    pub fn add(&mut self, page: usize, palettes: &mut RigPalettes, rig: &PlacedRig<'_>) -> u32 {
         let (batch, copy) = palettes.add(rig);
         let index = rig.id.index() as usize;
         if index >= self.of_rig.len() {
@@ -144,7 +143,9 @@ impl RigPalettes {
         let (joints, cached) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
         let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
         let players = u64::from(self.copies + 1) * size_of::<Player>() as u64;
-        joints.max(players).max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
+        joints
+            .max(players)
+            .max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
     }
 
     fn add(&mut self, placed: &PlacedRig<'_>) -> (usize, u32) {

@@ -78,7 +78,10 @@ impl ClipStore {
     pub fn remove(&mut self, id: ClipId) -> Result<(), GpuError> {
         let clip = self.get(id)?;
         if clip.users > 0 {
-            let text = format!("rigs play the clip that is to be removed, {} uses", clip.users);
+            let text = format!(
+                "rigs play the clip that is to be removed, {} uses",
+                clip.users
+            );
             return Err(GpuError::Mismatch(text));
         }
         let bytes = clip.packed.words().len() as u64 * 4;
@@ -91,9 +94,9 @@ impl ClipStore {
     }
 
     pub fn get(&self, id: ClipId) -> Result<&HeldClip, GpuError> {
-        self.clips
-            .get(id)
-            .ok_or_else(|| GpuError::Mismatch("a clip of another crowd, or one that was removed".into()))
+        self.clips.get(id).ok_or_else(|| {
+            GpuError::Mismatch("a clip of another crowd, or one that was removed".into())
+        })
     }
 
     /// The clip of an id, if there is one.

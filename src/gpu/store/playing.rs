@@ -46,7 +46,10 @@ impl PlayedClip {
 
     /// Starts at this time of the clip, in seconds.
     pub fn at(self, seconds: f32) -> Self {
-        Self { at: seconds, ..self }
+        Self {
+            at: seconds,
+            ..self
+        }
     }
 
     /// Starts at this time of the crowd's clock, in seconds, instead of the time of the call. It may
@@ -175,21 +178,40 @@ impl Playing {
         Self { every, ..self }
     }
 
+    /// Whether the rig is updated in some frames only.
+    pub(in crate::gpu) fn has_turns(&self) -> bool {
+        self.every > 1
+    }
+
     /// Checks all numbers and clips.
-    pub fn check(&self, clips: &ClipStore, rig: &crate::kernel::PackedRig) -> Result<(), GpuError> {
+    pub(in crate::gpu) fn check(
+        &self,
+        clips: &ClipStore,
+        rig: &crate::kernel::PackedRig,
+    ) -> Result<(), GpuError> {
         let wrong = |what: &str, expected: String, found: String| {
             let path = rig.path();
             let text = format!("{path}: {what}: expected {expected}, found {found}");
             Err(GpuError::Mismatch(text))
         };
-        let second = self.second.iter().map(|(clip, weight)| ("blend", clip, *weight));
-        let additive = self.additive.iter().map(|(clip, weight)| ("add", clip, *weight));
+        let second = self
+            .second
+            .iter()
+            .map(|(clip, weight)| ("blend", clip, *weight));
+        let additive = self
+            .additive
+            .iter()
+            .map(|(clip, weight)| ("add", clip, *weight));
         let first = std::iter::once(("clip", &self.first, 0.0));
         for (what, played, weight) in first.chain(second).chain(additive) {
             let clip = clips.get(played.clip)?;
             let (joints, found) = (rig.joint_count(), clip.packed.joint_count());
             if joints != found {
-                return wrong(what, format!("a clip of {joints} joints"), found.to_string());
+                return wrong(
+                    what,
+                    format!("a clip of {joints} joints"),
+                    found.to_string(),
+                );
             }
             if !(0.0..=1.0).contains(&weight) {
                 return wrong(what, "a weight from 0 to 1".into(), weight.to_string());
@@ -230,7 +252,12 @@ pub struct Layer {
 }
 
 impl Layer {
-    fn new(played: &PlayedClip, clips: &ClipStore, clock: f64, now: &[Option<Layer>]) -> Option<Self> {
+    fn new(
+        played: &PlayedClip,
+        clips: &ClipStore,
+        clock: f64,
+        now: &[Option<Layer>],
+    ) -> Option<Self> {
         let clip = clips.find(Some(played.clip))?;
         let (mut at, mut since) = (played.at, played.since.unwrap_or(clock));
         let same = now.iter().flatten().find(|layer| layer.id == played.clip);
@@ -308,6 +335,8 @@ pub struct PlayState {
     fade: f32,
     root_motion: BVec3,
     every: u32,
+    /// Its turn among rigs of the same rate, below `every`.
+    turn: u32,
 }
 
 /// How a rig gets to a new state.
@@ -323,12 +352,14 @@ impl PlayState {
     ///
     /// - `before`: its last state, if it plays; and whether it is fading from a held pose.
     /// - `is_posed`: whether it has any pose to fade from.
+    /// - `turn`: a number that differs from rig to rig.
     pub fn next(
         before: Option<(&Self, bool)>,
         is_posed: bool,
         playing: &Playing,
         clips: &ClipStore,
         clock: f64,
+        turn: u32,
     ) -> Transition {
         let ticks = tick_of(clock);
         let now = before.map_or([None; 3], |(state, _)| state.layers);
@@ -348,18 +379,24 @@ impl PlayState {
             0.0 => (first, None, 0.0),
             weight => (first, second, weight),
         };
+        let same_rate = before.filter(|(state, _)| state.every == playing.every);
         let wanted = Self {
             layers: [first, second, additive],
             weights: [weight; 2],
             additive_weights: [additive_weight; 2],
-            fade_start: ticks,
+            fade_start: if playing.fade > 0.0 { ticks } else { 0 },
             fade: playing.fade,
             root_motion: playing.root_motion,
             every: playing.every,
+            turn: same_rate.map_or(turn % playing.every, |(state, _)| state.turn),
         };
         if playing.fade <= 0.0 || !is_posed {
             return Transition {
-                state: wanted,
+                state: Self {
+                    fade: 0.0,
+                    fade_start: 0,
+                    ..wanted
+                },
                 holds: false,
             };
         }
@@ -373,6 +410,7 @@ impl PlayState {
             // It is on its way there.
             let state = Self {
                 every: wanted.every,
+                turn: wanted.turn,
                 ..state.clone()
             };
             return Transition {
@@ -436,7 +474,7 @@ impl PlayState {
         }
         out.weights[0] = out.weights[1];
         out.additive_weights[0] = out.additive_weights[1];
-        out.fade = 0.0;
+        (out.fade, out.fade_start) = (0.0, 0);
         out
     }
 
@@ -505,6 +543,11 @@ impl PlayState {
         changed
     }
 
+    /// The tick at which its fade began; 0 without a fade.
+    pub fn fade_start(&self) -> u32 {
+        self.fade_start
+    }
+
     /// The clips of its layers.
     pub fn clips(&self) -> [Option<ClipId>; 3] {
         self.layers.map(|layer| layer.map(|layer| layer.id))
@@ -513,15 +556,18 @@ impl PlayState {
     /// The state as the kernel reads it.
     ///
     /// - `held`: first float of the pose that it fades from, or [`NONE`].
-    /// - `rig`: index of the rig, which gives it a turn among rigs of the same rate.
     /// - `frame`: the frame that has to update the rig.
-    pub fn player(&self, held: u32, rig: u32, frame: u32) -> Player {
+    pub fn player(&self, held: u32, frame: u32) -> Player {
         let mut out = Player::IDLE;
         let bits = [PLAYER_LOOPS, PLAYER_SECOND_LOOPS, PLAYER_ADDITIVE_LOOPS];
         let axes = [PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z];
-        out.flags = PLAYER_PLAYS | self.every << 8 | (rig % self.every) << 16;
+        out.flags = PLAYER_PLAYS | self.every << 8 | self.turn << 16;
         for (layer, bit) in self.layers.iter().zip(bits) {
-            out.flags |= if layer.is_some_and(|layer| layer.loops) { bit } else { 0 };
+            out.flags |= if layer.is_some_and(|layer| layer.loops) {
+                bit
+            } else {
+                0
+            };
         }
         for (moves, bit) in <[bool; 3]>::from(self.root_motion).into_iter().zip(axes) {
             out.flags |= if moves { bit } else { 0 };

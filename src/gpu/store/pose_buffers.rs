@@ -89,7 +89,10 @@ impl PoseBuffers {
 
     /// The palettes of the frame before.
     pub fn previous(&self, number: usize) -> Option<&wgpu::Buffer> {
-        self.pages[number].previous.as_ref().map(GrowableBuffer::buffer)
+        self.pages[number]
+            .previous
+            .as_ref()
+            .map(GrowableBuffer::buffer)
     }
 
     /// Records copies of all palettes to those of the frame before.

@@ -89,7 +89,10 @@ impl Stage {
 const ONLY: fn(usize) -> [Option<usize>; 3] = |clip| [Some(clip), None, None];
 
 fn clips_at_any_time(gpu: &Gpu) -> Result<(), Failure> {
-    for method in [SkinningMethod::ClassicLinear, SkinningMethod::DualQuaternion] {
+    for method in [
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    ] {
         let mut stage = Stage::new(gpu, method)?;
         for (begin, at, speed) in [(0.0, 0.0, 1.0), (7.25, 0.3, 2.5), (-3.5, 0.9, -0.75)] {
             stage.crowd.set_clock(begin);
@@ -118,7 +121,12 @@ fn clips_end_and_loop(gpu: &Gpu) -> Result<(), Failure> {
         let near = 1.0 / 4096.0;
         // Forwards: before its start, at its ends, long after; backwards the same.
         for (speed, first) in [(1.0, 0.0), (-1.0, length)] {
-            let held = stage.clip(clip).at(first as f32).speed(speed).since(10.0).hold();
+            let held = stage
+                .clip(clip)
+                .at(first as f32)
+                .speed(speed)
+                .since(10.0)
+                .hold();
             stage.crowd.set_clock(10.0);
             stage.play(&Playing::new(held))?;
             for elapsed in [-1.0, 0.0, near, length - near, length, length + near, 500.0] {
@@ -132,7 +140,9 @@ fn clips_end_and_loop(gpu: &Gpu) -> Result<(), Failure> {
             for loops in [-1.0, 0.0, 1.0, 7.0] {
                 for beside in [near, length * 0.5, length - near] {
                     let elapsed = loops * length + beside;
-                    let truth = stage.figure.looped(clip, first + elapsed * f64::from(speed));
+                    let truth = stage
+                        .figure
+                        .looped(clip, first + elapsed * f64::from(speed));
                     stage.frame(10.0 + elapsed, ONLY(clip), None, &truth)?;
                 }
             }
@@ -176,8 +186,17 @@ fn clips_fade(gpu: &Gpu) -> Result<(), Failure> {
     // Both go on while one fades into the other.
     stage.crowd.set_clock(1.0);
     stage.play(&Playing::new(stage.clip(1)).fade(0.5))?;
-    for (clock, share) in [(1.0, 0.0), (1.125, 0.25), (1.375, 0.75), (1.5, 1.0), (9.0, 1.0)] {
-        let (a, b) = (stage.figure.looped(0, clock), stage.figure.looped(1, clock - 1.0));
+    for (clock, share) in [
+        (1.0, 0.0),
+        (1.125, 0.25),
+        (1.375, 0.75),
+        (1.5, 1.0),
+        (9.0, 1.0),
+    ] {
+        let (a, b) = (
+            stage.figure.looped(0, clock),
+            stage.figure.looped(1, clock - 1.0),
+        );
         let numbers = [Some(0), Some(1), None];
         stage.frame(clock, numbers, None, &a.to(&b, share))?;
     }
@@ -197,13 +216,16 @@ fn interrupted(gpu: &Gpu) -> Result<(), Failure> {
         let truth = stage.figure.looped(0, 0.0);
         stage.frame(0.0, ONLY(0), None, &truth)?;
         stage.play(&Playing::new(stage.clip(1)).fade(0.5))?;
-        let (a, b) = (stage.figure.looped(0, 0.1875), stage.figure.looped(1, 0.1875));
+        let (a, b) = (
+            stage.figure.looped(0, 0.1875),
+            stage.figure.looped(1, 0.1875),
+        );
         let both = [Some(0), Some(1), None];
         let mut before = stage.frame(0.1875, both, None, &a.to(&b, 0.375))?;
         let mut clock = 0.1875;
         for (next, fade) in [(2, 0.5), (3, 0.25), (0, 1.0)] {
             // The fade begins a while after the frame whose pose is held.
-            clock += 0.0625;
+            clock += 0.03125;
             stage.crowd.set_clock(clock);
             stage.play(&Playing::new(stage.clip(next)).fade(fade as f32))?;
             if is_planned_anew {
@@ -226,7 +248,12 @@ fn interrupted(gpu: &Gpu) -> Result<(), Failure> {
             clock += fade * 0.75;
             if next == 0 {
                 let truth = stage.figure.looped(0, fade + 0.5);
-                stage.frame(clock - fade * 0.75 + fade + 0.5, ONLY(0), Some(&from), &truth)?;
+                stage.frame(
+                    clock - fade * 0.75 + fade + 0.5,
+                    ONLY(0),
+                    Some(&from),
+                    &truth,
+                )?;
             }
         }
     }
@@ -251,7 +278,10 @@ fn turns_back(gpu: &Gpu) -> Result<(), Failure> {
     // Asking again for what it fades to changes nothing.
     let state = stage.crowd.player(stage.member.rig);
     stage.play(&back)?;
-    ensure(stage.crowd.player(stage.member.rig) == state, "another state")?;
+    ensure(
+        stage.crowd.player(stage.member.rig) == state,
+        "another state",
+    )?;
     let truth = stage.figure.looped(0, 2.0);
     stage.frame(2.0, both, None, &truth)?;
     // Another speed from the same time on, without a fade.
@@ -293,10 +323,16 @@ fn additive(gpu: &Gpu) -> Result<(), Failure> {
 
 fn root_motion(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
-    for axes in [BVec3::FALSE, BVec3::new(false, true, false), BVec3::new(true, false, true)] {
+    for axes in [
+        BVec3::FALSE,
+        BVec3::new(false, true, false),
+        BVec3::new(true, false, true),
+    ] {
         stage.crowd.set_clock(0.0);
         let first = stage.clip(0);
-        let playing = Playing::new(first).blend(stage.clip(1), 0.5).root_motion(axes);
+        let playing = Playing::new(first)
+            .blend(stage.clip(1), 0.5)
+            .root_motion(axes);
         stage.play(&playing)?;
         for clock in [0.25, 0.8125] {
             let of = |clip: usize| {
@@ -346,7 +382,10 @@ fn from_joints(gpu: &Gpu) -> Result<(), Failure> {
     let fresh = stage.figure.add(&mut stage.crowd, &stage.uploaded)?;
     stage.crowd.set_joints(fresh.rig, &joints)?;
     stage.crowd.submit()?;
-    ensure(stage.crowd.read_points(fresh.instances[0])? == points, "another pose")
+    ensure(
+        stage.crowd.read_points(fresh.instances[0])? == points,
+        "another pose",
+    )
 }
 
 /// Clips that began hours ago are where f64 says, whatever the clock wraps around.
@@ -391,7 +430,9 @@ fn shared_clips(gpu: &Gpu) -> Result<(), Failure> {
         let truth = stage.figure.looped(1, clock);
         stage.frame(clock, ONLY(1), None, &truth)?;
         for (member, at, speed) in &others {
-            let truth = stage.figure.looped(1, f64::from(*at) + clock * f64::from(*speed));
+            let truth = stage
+                .figure
+                .looped(1, f64::from(*at) + clock * f64::from(*speed));
             let mirror = stage.figure.mirror(&stage.crowd, member.rig, ONLY(1), None);
             stage
                 .figure

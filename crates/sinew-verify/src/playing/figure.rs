@@ -136,10 +136,16 @@ impl Figure {
     }
 
     pub fn upload(&self, crowd: &mut Crowd) -> Result<Uploaded, Failure> {
-        let skins = self.skins.iter().map(|(_, skin)| crowd.add_skin(Arc::clone(skin)));
+        let skins = self
+            .skins
+            .iter()
+            .map(|(_, skin)| crowd.add_skin(Arc::clone(skin)));
         let skins: Vec<SkinId> = skins.collect::<Result<_, _>>()?;
         crowd.set_clip_channels(skins[1], &TABLE)?;
-        let clips = self.clips.iter().map(|clip| crowd.add_clip(Arc::clone(clip)));
+        let clips = self
+            .clips
+            .iter()
+            .map(|clip| crowd.add_clip(Arc::clone(clip)));
         let clips = clips.collect::<Result<_, _>>()?;
         Ok(Uploaded { skins, clips })
     }
@@ -147,7 +153,11 @@ impl Figure {
     pub fn add(&self, crowd: &mut Crowd, uploaded: &Uploaded) -> Result<Member, Failure> {
         let rig = crowd.add_rig(Arc::clone(&self.rig))?;
         let mut instances = Vec::new();
-        for (skin, weights) in uploaded.skins.iter().zip([&[][..], &[OWN_WEIGHT; CHANNELS]]) {
+        for (skin, weights) in uploaded
+            .skins
+            .iter()
+            .zip([&[][..], &[OWN_WEIGHT; CHANNELS]])
+        {
             let instance = crowd.add_instance(*skin)?;
             crowd.set_pose(instance, by_rig(rig, &out_from_skel(), weights))?;
             instances.push(instance);
@@ -202,7 +212,9 @@ impl Figure {
         let locals: Vec<DMat4> = truth.joints.iter().map(matrix).collect();
         let pose = Pose::from_local(&self.skeleton, &locals)?;
         let weights = channels(&self.skins[skin].1, |c| truth.weights[c] as f32);
-        let pose = pose.with_geom_bind(rigs::geom_bind(&self.spec)).with_weights(weights);
+        let pose = pose
+            .with_geom_bind(rigs::geom_bind(&self.spec))
+            .with_weights(weights);
         let pose = pose.with_out_from_skel(out_from_skel());
         Ok(reference::deform(&self.skins[skin].0, &pose).points)
     }
@@ -287,7 +299,11 @@ impl Truth {
     pub fn to(&self, other: &Self, share: f64) -> Self {
         let pairs = self.joints.iter().zip(&other.joints);
         let joint = |(a, b): (&Trs, &Trs)| {
-            let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
+            let near = if a.rotation.dot(b.rotation) < 0.0 {
+                -b.rotation
+            } else {
+                b.rotation
+            };
             Trs {
                 translation: a.translation.lerp(b.translation, share),
                 rotation: (a.rotation * (1.0 - share) + near * share).normalize(),

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use sinew::gpu::{BoundsUse, Crowd, GpuError, PlayedClip, Playing, SkinnerOptions};
+use sinew::gpu::{
+    Attribute, BoundsUse, Crowd, GpuError, OutputTarget, PlayedClip, Playing, SkinnerOptions,
+};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{Clock, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
@@ -28,7 +30,11 @@ pub const CHECKS: &[(&str, Run)] = &[
 ];
 
 /// A crowd of `count` figures that play one of the clips each.
-fn many(crowd: &mut Crowd, figure: &Figure, count: usize) -> Result<(Uploaded, Vec<Member>), Failure> {
+fn many(
+    crowd: &mut Crowd,
+    figure: &Figure,
+    count: usize,
+) -> Result<(Uploaded, Vec<Member>), Failure> {
     let uploaded = figure.upload(crowd)?;
     let members = (0..count).map(|_| figure.add(crowd, &uploaded));
     let members: Vec<Member> = members.collect::<Result<_, _>>()?;
@@ -65,17 +71,23 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
             let clip = PlayedClip::new(uploaded.clips[clip]).since(1.0);
             crowd.set_playing(last, &Playing::new(clip))?;
             let bytes = frame(&mut crowd, 5.0)?;
-            ensure(bytes == clock + expected, &format!("{bytes} bytes, not {expected}"))?;
+            ensure(
+                bytes == clock + expected,
+                &format!("{bytes} bytes, not {expected}"),
+            )?;
         }
         // An interrupted fade takes its pose along on the GPU; its weights come from here.
         for clip in [0, 1] {
-            let playing = Playing::new(uploaded.clips[clip]).fade(0.5);
+            let playing = Playing::new(uploaded.clips[clip]).fade(5.0);
             crowd.set_playing(last, &playing)?;
             frame(&mut crowd, 6.0 + 0.25 * clip as f64)?;
         }
         let weights = 4 * (1 + CHANNELS) as u64;
         let bytes = crowd.last_upload_bytes();
-        ensure(bytes == clock + 64 + weights, &format!("{bytes} bytes of a held pose"))?;
+        ensure(
+            bytes == clock + 64 + weights,
+            &format!("{bytes} bytes of a held pose"),
+        )?;
     }
     Ok(())
 }
@@ -83,7 +95,12 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
 /// The points of all instances, as bits.
 fn bits(crowd: &mut Crowd, members: &[Member]) -> Result<Vec<Vec<u32>>, Failure> {
     let ids: Vec<_> = members.iter().flat_map(|m| m.instances.clone()).collect();
-    let bits = |points: &Vec<Vec3>| points.iter().flat_map(|p| p.to_array().map(f32::to_bits)).collect();
+    let bits = |points: &Vec<Vec3>| {
+        points
+            .iter()
+            .flat_map(|p| p.to_array().map(f32::to_bits))
+            .collect()
+    };
     Ok(crowd.read(&ids)?.iter().map(|d| bits(&d.points)).collect())
 }
 
@@ -123,7 +140,10 @@ fn rates(gpu: &Gpu) -> Result<(), Failure> {
     }
     for (number, updates) in updates.iter().enumerate() {
         let expected = [12, 3][number % 2];
-        ensure(*updates == expected, &format!("{updates} updates, not {expected}"))?;
+        ensure(
+            *updates == expected,
+            &format!("{updates} updates, not {expected}"),
+        )?;
     }
     // A change of state updates a figure whatever its turn; a new plan updates all.
     let last = &members[15];
@@ -169,7 +189,9 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     expect("a clip of another crowd", stage.crowd.remove_clip(clips[0]))?;
     expect(
         "a clip of another crowd",
-        stage.crowd.set_playing(stage.member.rig, &Playing::new(clips[0])),
+        stage
+            .crowd
+            .set_playing(stage.member.rig, &Playing::new(clips[0])),
     )?;
     // Another clip takes its place.
     let again = stage.crowd.add_clip(Arc::clone(&stage.figure.clips[2]))?;
@@ -202,13 +224,31 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let other = stage.clip(1);
     let wrong = [
         ("expected a clip of 30 joints, found 2", Playing::new(short)),
-        ("blend: expected a clip of 30", Playing::new(clip).blend(short, 0.5)),
-        ("blend: expected a weight", Playing::new(clip).blend(other, 1.5)),
-        ("blend: expected a weight", Playing::new(clip).blend(other, f32::NAN)),
-        ("add: expected a weight", Playing::new(clip).add(other, -0.1)),
-        ("expected a finite speed", Playing::new(clip.speed(f32::INFINITY))),
+        (
+            "blend: expected a clip of 30",
+            Playing::new(clip).blend(short, 0.5),
+        ),
+        (
+            "blend: expected a weight",
+            Playing::new(clip).blend(other, 1.5),
+        ),
+        (
+            "blend: expected a weight",
+            Playing::new(clip).blend(other, f32::NAN),
+        ),
+        (
+            "add: expected a weight",
+            Playing::new(clip).add(other, -0.1),
+        ),
+        (
+            "expected a finite speed",
+            Playing::new(clip.speed(f32::INFINITY)),
+        ),
         ("expected a finite speed", Playing::new(clip.at(f32::NAN))),
-        ("a finite time of the clock", Playing::new(clip.since(f64::NAN))),
+        (
+            "a finite time of the clock",
+            Playing::new(clip.since(f64::NAN)),
+        ),
         ("fade: expected seconds", Playing::new(clip).fade(-1.0)),
         ("every: expected 1 to 255", Playing::new(clip).every(0)),
         ("every: expected 1 to 255", Playing::new(clip).every(256)),
@@ -220,9 +260,15 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     // All or none.
     let all = [(rig, Playing::new(clip)), (rig, wrong[0].1.clone())];
     expect("found 2", stage.crowd.set_playing_all(&all))?;
-    ensure(stage.crowd.player(rig) == Player::IDLE, "half of a bulk call")?;
+    ensure(
+        stage.crowd.player(rig) == Player::IDLE,
+        "half of a bulk call",
+    )?;
     let skin = stage.uploaded.skins[1];
-    expect("expected 4 channels", stage.crowd.set_clip_channels(skin, &[None]))?;
+    expect(
+        "expected 4 channels",
+        stage.crowd.set_clip_channels(skin, &[None]),
+    )?;
     Ok(())
 }
 
@@ -261,13 +307,17 @@ fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     }
     // The fade goes on on another device.
     let new = gpu.another()?;
-    stage.crowd = stage.crowd.rebuild(&new.skinner(&SkinnerOptions::default())?)?;
+    stage.crowd = stage
+        .crowd
+        .rebuild(&new.skinner(&SkinnerOptions::default())?)?;
     let (a, b) = (stage.figure.looped(0, 0.25), stage.figure.looped(1, 0.25));
     stage.frame(0.25, both, None, &a.to(&b, 0.25))?;
     // A fade from a held pose ends where that pose is lost.
     stage.play(&Playing::new(stage.clip(2)).fade(1.0))?;
     stage.crowd.submit()?;
-    stage.crowd = stage.crowd.rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
+    stage.crowd = stage
+        .crowd
+        .rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
     let truth = stage.figure.looped(2, 0.25);
     stage.frame(0.5, [Some(2), None, None], None, &truth)?;
     // Users of clips came along.
@@ -281,6 +331,11 @@ fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
     let id = stage.member.instances[1];
     stage.crowd.enable_bounds(BoundsUse::ReadBack)?;
+    let target = OutputTarget {
+        previous: Some(Attribute::Own),
+        ..OutputTarget::default()
+    };
+    stage.crowd.set_target(id, target)?;
     stage.play(&Playing::new(stage.clip(1)))?;
     let mut before: Option<Vec<Vec3>> = None;
     for frame in 0..4 {
@@ -309,13 +364,25 @@ fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
 fn played_joints(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
     let rig = stage.member.rig;
-    ensure(stage.crowd.played_joints(rig)?.is_none(), "joints of a rig at rest")?;
+    ensure(
+        stage.crowd.played_joints(rig)?.is_none(),
+        "joints of a rig at rest",
+    )?;
     stage.play(&Playing::new(stage.clip(0)).blend(stage.clip(2), 0.5))?;
-    let truth = stage.figure.looped(0, 0.5).to(&stage.figure.looped(2, 0.5), 0.5);
+    let truth = stage
+        .figure
+        .looped(0, 0.5)
+        .to(&stage.figure.looped(2, 0.5), 0.5);
     let mirror = stage.frame(0.5, [Some(0), Some(2), None], None, &truth)?;
-    ensure(stage.crowd.played_joints(rig)? == Some(mirror.joints), "other joints")?;
+    ensure(
+        stage.crowd.played_joints(rig)? == Some(mirror.joints),
+        "other joints",
+    )?;
     stage.play(&Playing::new(stage.clip(3)).fade(1.0))?;
-    ensure(stage.crowd.played_joints(rig)?.is_none(), "joints of a held pose")
+    ensure(
+        stage.crowd.played_joints(rig)?.is_none(),
+        "joints of a held pose",
+    )
 }
 
 /// Figures that are spread over many pages and dispatches give the same bits.
@@ -350,7 +417,10 @@ fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
         ..SkinnerOptions::default()
     };
     for options in [few, narrow] {
-        ensure(run(&options)? == whole, &format!("{options:?} changes results"))?;
+        ensure(
+            run(&options)? == whole,
+            &format!("{options:?} changes results"),
+        )?;
     }
     Ok(())
 }

@@ -12,17 +12,21 @@ use super::Run;
 use super::figure::Figure;
 use crate::compare::compare;
 use crate::host::Gpu;
+use crate::posing::{rigid, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("palettes_without_instances", palettes),
     ("previous_palettes", previous),
+    ("dual_quaternions_that_scale", scaled_dual_quaternions),
 ];
 
 /// Some blocks of three rows of a buffer.
 fn blocks(words: &[Vec4], first: u32, count: usize) -> Vec<Rows> {
     let rows = &words[first as usize..first as usize + count * 3];
-    rows.chunks_exact(3).map(|rows| [rows[0], rows[1], rows[2]]).collect()
+    rows.chunks_exact(3)
+        .map(|rows| [rows[0], rows[1], rows[2]])
+        .collect()
 }
 
 fn vectors(blocks: &[Rows]) -> Vec<DVec3> {
@@ -38,9 +42,8 @@ fn read(gpu: &Gpu, crowd: &Crowd, figure: &Figure, rig: RigId) -> Result<[Vec<Ro
     let found = crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
     let words: Vec<Vec4> = gpu.read(found.buffer)?;
     let entries = figure.rig.entry_count();
-    let part = |first: Option<u32>, count| {
-        first.map_or(Vec::new(), |first| blocks(&words, first, count))
-    };
+    let part =
+        |first: Option<u32>, count| first.map_or(Vec::new(), |first| blocks(&words, first, count));
     Ok([
         part(Some(found.points), entries),
         part(found.normals, entries),
@@ -49,11 +52,21 @@ fn read(gpu: &Gpu, crowd: &Crowd, figure: &Figure, rig: RigId) -> Result<[Vec<Ro
     ])
 }
 
-fn agrees(found: &[Vec<Rows>; 4], want: &Palette, attached: &[Rows], levels: usize) -> Result<(), Failure> {
+fn agrees(
+    found: &[Vec<Rows>; 4],
+    want: &Palette,
+    attached: &[Rows],
+    levels: usize,
+) -> Result<(), Failure> {
     let motions = want.rigid().map_or(&[][..], |rigid| rigid.motions());
     let normals = want.normals().unwrap_or_default();
     let pairs = [want.points(), normals, motions, attached];
-    for ((found, want), what) in found.iter().zip(pairs).zip(["points", "normals", "motions", "attachments"]) {
+    for ((found, want), what) in
+        found
+            .iter()
+            .zip(pairs)
+            .zip(["points", "normals", "motions", "attachments"])
+    {
         let allowed = tolerance::played(levels);
         compare(what, &vectors(found), &vectors(want), allowed)?;
     }
@@ -61,7 +74,10 @@ fn agrees(found: &[Vec<Rows>; 4], want: &Palette, attached: &[Rows], levels: usi
 }
 
 fn palettes(gpu: &Gpu) -> Result<(), Failure> {
-    for method in [SkinningMethod::ClassicLinear, SkinningMethod::DualQuaternion] {
+    for method in [
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    ] {
         let figure = Figure::new(method, 30)?;
         let mut crowd = gpu.crowd()?;
         let uploaded = figure.upload(&mut crowd)?;
@@ -82,7 +98,10 @@ fn palettes(gpu: &Gpu) -> Result<(), Failure> {
             crowd.submit()?;
             for (number, rig) in rigs.iter().enumerate() {
                 if number == 3 {
-                    ensure(crowd.palette_on_gpu(*rig)?.is_none(), "a palette that is not kept")?;
+                    ensure(
+                        crowd.palette_on_gpu(*rig)?.is_none(),
+                        "a palette that is not kept",
+                    )?;
                     continue;
                 }
                 let clip = if number == 5 { 1 } else { number % 4 };
@@ -135,6 +154,35 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
         };
         ensure(previous == *expected, "other previous palettes")?;
         before = Some(now);
+    }
+    Ok(())
+}
+
+/// Rigs of every shape for dual quaternions, posed by the host.
+fn scaled_dual_quaternions(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let mut all = Vec::new();
+    for (name, spec) in specs() {
+        let rig = Arc::new(rigid::rig(&spec)?);
+        let id = crowd.add_rig(Arc::clone(&rig))?;
+        crowd.set_joints(id, &rigs::locals(&spec, 1))?;
+        crowd.keep_palette(id, true)?;
+        all.push((name, spec, rig, id));
+    }
+    crowd.submit()?;
+    for (name, spec, rig, id) in &all {
+        let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
+        let words: Vec<Vec4> = gpu.read(found.buffer)?;
+        let part = |first: Option<u32>| blocks(&words, first.unwrap_or(0), rig.entry_count());
+        let parts = [
+            part(Some(found.points)),
+            part(found.normals),
+            part(found.motions),
+        ];
+        let parts = parts.each_ref().map(|part| &part[..]);
+        let (want, stretches) = rigid::truth(spec, &rigs::locals(spec, 1))?;
+        let allowed = tolerance::POSED_DUAL_QUATERNIONS;
+        rigid::agrees(parts, &want, &stretches, allowed).map_err(|e| format!("{name}: {e:?}"))?;
     }
     Ok(())
 }

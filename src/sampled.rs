@@ -315,6 +315,12 @@ impl<T> Sampled<T> {
         self.samples.len() > 1 || self.curve.is_some()
     }
 
+    /// Whether a sample holds until the next one, instead of being interpolated.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.interpolation == Interpolation::Held && self.curve.is_none()
+    }
+
     /// Whether there is a value at some time.
     #[must_use]
     pub fn has_value(&self) -> bool {
@@ -346,6 +352,22 @@ impl<T> Sampled<T> {
                 .collect(),
             interpolation: self.interpolation,
             curve: None,
+        }
+    }
+
+    /// The same values at other times. The function must keep the order of times. A function of time
+    /// ([`Sampled::from_curve`]) keeps its own times.
+    #[must_use]
+    pub fn map_times(&self, f: impl Fn(f64) -> f64) -> Self {
+        Self {
+            default: self.default.clone(),
+            samples: self
+                .samples
+                .iter()
+                .map(|(t, v)| (f(*t), v.clone()))
+                .collect(),
+            interpolation: self.interpolation,
+            curve: self.curve.clone(),
         }
     }
 

@@ -1,13 +1,42 @@
 // Reads packed clips: the local transform of a joint, or the weight of a channel, at any time of
 // a clip. A kernel that includes this file binds `clips: array<u32>`. `clip` is the first word of
 // a clip in it. Times are in seconds from the beginning of the clip; a time outside of it is
-// clamped to its ends.
+// clamped to its ends. src/kernel/packed_clip/mod.rs describes the words.
 
 struct Joint {
     translation: vec3<f32>,
     // Quaternion (x, y, z, w).
     rotation: vec4<f32>,
     scale: vec3<f32>,
+}
+
+// A time in a segment of a clip.
+struct ClipPlace {
+    // The word of the segment's first header.
+    headers: u32,
+    // The first bit after the headers.
+    blocks: u32,
+    // Bytes of a unit of the places of blocks, as a power of two.
+    unit: u32,
+    // Intervals from the beginning of the segment, with a fraction.
+    position: f32,
+    // Number of intervals of the segment.
+    count: u32,
+}
+
+// The two keys of a track that a time lies between.
+struct ClipKeys {
+    lower: u32,
+    upper: u32,
+    alpha: f32,
+}
+
+// The keys of a track as integers on a grid.
+struct ClipGrid {
+    first_key: u32,
+    bits: vec3<u32>,
+    low: vec3<i32>,
+    step: f32,
 }
 
 // Length of a clip in seconds.
@@ -25,53 +54,272 @@ fn clip_channel_count(clip: u32) -> u32 {
     return clips[clip + CLIP_CHANNELS];
 }
 
-// A time as a number of intervals between samples, with a fraction.
-fn clip_position(clip: u32, seconds: f32) -> f32 {
-    let last = f32(clips[clip + CLIP_INTERVALS]);
-    // Written so that NaN becomes 0.
-    return min(max(0.0, seconds) * bitcast<f32>(clips[clip + CLIP_RATE]), last);
+fn clip_float(at: u32) -> f32 {
+    return bitcast<f32>(clips[at]);
 }
 
 fn clip_vec3(at: u32) -> vec3<f32> {
-    return bitcast<vec3<f32>>(vec3<u32>(clips[at], clips[at + 1u], clips[at + 2u]));
+    return vec3<f32>(clip_float(at), clip_float(at + 1u), clip_float(at + 2u));
 }
 
-fn clip_vec4(at: u32) -> vec4<f32> {
-    return vec4<f32>(clip_vec3(at), bitcast<f32>(clips[at + 3u]));
-}
-
-// The rotation between two unit quaternions along the shorter arc, by linear interpolation.
-fn clip_rotation(a: vec4<f32>, b: vec4<f32>, alpha: f32) -> vec4<f32> {
-    var near = b;
-    if dot(a, b) < 0.0 {
-        near = -b;
+// `count` bits from a bit of the buffer on; at most 32.
+fn clip_bits(bit: u32, count: u32) -> u32 {
+    if count == 0u {
+        return 0u;
     }
-    let q = a + (near - a) * alpha;
-    return q / sqrt(dot(q, q));
+    let word = bit >> 5u;
+    let shift = bit & 31u;
+    var bits = clips[word] >> shift;
+    if shift + count > 32u {
+        bits |= clips[word + 1u] << (32u - shift);
+    }
+    return extractBits(bits, 0u, count);
+}
+
+fn clip_signed_bits(bit: u32, count: u32) -> i32 {
+    return extractBits(bitcast<i32>(clip_bits(bit, count)), 0u, count);
+}
+
+// A time as a number of intervals between samples, with a fraction.
+fn clip_position(clip: u32, seconds: f32) -> f32 {
+    let intervals = clips[clip + CLIP_INTERVALS];
+    // NaN becomes 0.
+    let time = select(0.0, seconds, seconds > 0.0);
+    let times = clips[clip + CLIP_TIMES];
+    if times == NONE {
+        return min(time * clip_float(clip + CLIP_RATE), f32(intervals));
+    }
+    var low = 0u;
+    var high = intervals;
+    while low + 1u < high {
+        let middle = (low + high) >> 1u;
+        if clip_float(clip + times + middle) <= time {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let from = clip_float(clip + times + low);
+    let to = clip_float(clip + times + high);
+    return f32(low) + min((time - from) / (to - from), 1.0);
+}
+
+fn clip_place(clip: u32, seconds: f32) -> ClipPlace {
+    let position = clip_position(clip, seconds);
+    let intervals = clips[clip + CLIP_INTERVALS];
+    let shift = clips[clip + CLIP_SEGMENT_SHIFT];
+    let last = (max(intervals, 1u) - 1u) >> shift;
+    let segment = min(u32(position) >> shift, last);
+    let first = segment << shift;
+    let headers = clip + clips[clip + clips[clip + CLIP_SEGMENTS] + segment];
+    return ClipPlace(
+        headers,
+        (headers + clips[clip + CLIP_TRACKS]) * 32u,
+        clips[clip + CLIP_UNIT],
+        position - f32(first),
+        min(1u << shift, intervals - first));
+}
+
+fn clip_keys(place: ClipPlace, header: u32) -> ClipKeys {
+    if place.count == 0u {
+        return ClipKeys(0u, 0u, 0.0);
+    }
+    let stride = (header >> 9u) & 7u;
+    let lower = min(u32(place.position), place.count - 1u) >> stride;
+    let from = lower << stride;
+    let to = min((lower + 1u) << stride, place.count);
+    var alpha = (place.position - f32(from)) / f32(to - from);
+    if (header & CLIP_HELD) != 0u {
+        alpha = select(0.0, 1.0, alpha >= CLIP_HELD_UNTIL);
+    }
+    return ClipKeys(lower, lower + 1u, alpha);
+}
+
+fn clip_block(place: ClipPlace, header: u32) -> u32 {
+    return place.blocks + (header >> 13u) * (8u << place.unit);
+}
+
+fn clip_step(header: u32) -> f32 {
+    // A power of two, from 2^-40 on.
+    return bitcast<f32>(((header & 63u) + 87u) << 23u);
+}
+
+fn clip_grid(block: u32, header: u32) -> ClipGrid {
+    let widths = clip_bits(block, 20u);
+    let low = widths >> 15u;
+    return ClipGrid(
+        block + 20u + 3u * low,
+        vec3<u32>(widths & 31u, (widths >> 5u) & 31u, (widths >> 10u) & 31u),
+        vec3<i32>(
+            clip_signed_bits(block + 20u, low),
+            clip_signed_bits(block + 20u + low, low),
+            clip_signed_bits(block + 20u + 2u * low, low)),
+        clip_step(header));
+}
+
+// The product is exact: integers of at most 24 bits times a power of two.
+fn clip_grid_value(grid: ClipGrid, bit: u32) -> vec3<f32> {
+    let steps = vec3<u32>(
+        clip_bits(bit, grid.bits.x),
+        clip_bits(bit + grid.bits.x, grid.bits.y),
+        clip_bits(bit + grid.bits.x + grid.bits.y, grid.bits.z));
+    return vec3<f32>(grid.low + vec3<i32>(steps)) * grid.step;
+}
+
+fn clip_raw(bit: u32) -> f32 {
+    return bitcast<f32>(clip_bits(bit, 32u));
+}
+
+fn clip_raw_vec3(bit: u32) -> vec3<f32> {
+    return vec3<f32>(clip_raw(bit), clip_raw(bit + 32u), clip_raw(bit + 64u));
+}
+
+// A unit quaternion from all components but one, which is not negative.
+fn clip_whole_rotation(v: vec3<f32>, missing: u32) -> vec4<f32> {
+    let rest = sqrt(max(1.0 - (v.x * v.x + v.y * v.y + v.z * v.z), 0.0));
+    switch missing {
+        case 0u: { return vec4<f32>(rest, v.x, v.y, v.z); }
+        case 1u: { return vec4<f32>(v.x, rest, v.y, v.z); }
+        case 2u: { return vec4<f32>(v.x, v.y, rest, v.z); }
+        default: { return vec4<f32>(v.x, v.y, v.z, rest); }
+    }
+}
+
+// The rotation between two quaternions along the shorter arc. It is a normalized linear
+// interpolation, whose parameter is bent so that the rotation has constant speed: a slerp without
+// trigonometry.
+fn clip_mixed_rotation(a: vec4<f32>, b: vec4<f32>, alpha: f32) -> vec4<f32> {
+    let cosine = a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+    let near = select(b, -b, cosine < 0.0);
+    let e = max(1.0 - abs(cosine), 0.0);
+    let h = alpha - 0.5;
+    let bend = e * ((0.02150621 + e * (0.26251262 + e * 0.79113754)) * (h * h)
+        + (0.67164531 + e * (0.0909861 + e * 0.08642335)));
+    let t = alpha + alpha * h * (alpha - 1.0) * bend;
+    let q = a + (near - a) * t;
+    return q * (1.0 / sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
+}
+
+fn clip_track_rotation(place: ClipPlace, track: u32) -> vec4<f32> {
+    let header = clips[place.headers + track];
+    let keys = clip_keys(place, header);
+    let block = clip_block(place, header);
+    let mode = (header >> 6u) & 7u;
+    if mode == CLIP_RAW {
+        let at = block + keys.lower * 128u;
+        let bt = block + keys.upper * 128u;
+        let a = vec4<f32>(clip_raw_vec3(at), clip_raw(at + 96u));
+        let b = vec4<f32>(clip_raw_vec3(bt), clip_raw(bt + 96u));
+        // Raw rotations need not have unit length.
+        let lengths = sqrt(vec2<f32>(
+            a.x * a.x + a.y * a.y + a.z * a.z + a.w * a.w,
+            b.x * b.x + b.y * b.y + b.z * b.z + b.w * b.w));
+        let unit = clip_mixed_rotation(a / lengths.x, b / lengths.y, keys.alpha);
+        return unit * (lengths.x + (lengths.y - lengths.x) * keys.alpha);
+    }
+    let grid = clip_grid(block, header);
+    // With CLIP_SMALLEST_THREE each key says which component is missing.
+    let says = select(0u, 2u, mode == CLIP_SMALLEST_THREE);
+    let stride = says + grid.bits.x + grid.bits.y + grid.bits.z;
+    let at = grid.first_key + keys.lower * stride;
+    let bt = grid.first_key + keys.upper * stride;
+    let a_missing = select(mode, clip_bits(at, says), says > 0u);
+    let b_missing = select(mode, clip_bits(bt, says), says > 0u);
+    return clip_mixed_rotation(
+        clip_whole_rotation(clip_grid_value(grid, at + says), a_missing),
+        clip_whole_rotation(clip_grid_value(grid, bt + says), b_missing),
+        keys.alpha);
+}
+
+fn clip_track_vector(place: ClipPlace, track: u32) -> vec3<f32> {
+    let header = clips[place.headers + track];
+    let keys = clip_keys(place, header);
+    let block = clip_block(place, header);
+    var a: vec3<f32>;
+    var b: vec3<f32>;
+    if ((header >> 6u) & 7u) == CLIP_RAW {
+        a = clip_raw_vec3(block + keys.lower * 96u);
+        b = clip_raw_vec3(block + keys.upper * 96u);
+    } else {
+        let grid = clip_grid(block, header);
+        let stride = grid.bits.x + grid.bits.y + grid.bits.z;
+        a = clip_grid_value(grid, grid.first_key + keys.lower * stride);
+        b = clip_grid_value(grid, grid.first_key + keys.upper * stride);
+    }
+    return a + (b - a) * keys.alpha;
+}
+
+// A quaternion of three numbers of 20 bits, and which component is missing.
+fn clip_constant_rotation(at: u32) -> vec4<f32> {
+    let v = vec3<i32>(
+        clip_signed_bits(at * 32u, 20u),
+        clip_signed_bits(at * 32u + 20u, 20u),
+        clip_signed_bits(at * 32u + 40u, 20u));
+    return clip_whole_rotation(vec3<f32>(v) * CLIP_CONSTANT_STEP, clip_bits(at * 32u + 60u, 2u));
 }
 
 fn clip_joint(clip: u32, joint: u32, seconds: f32) -> Joint {
-    let position = clip_position(clip, seconds);
-    let lower = min(u32(position), max(clips[clip + CLIP_INTERVALS], 1u) - 1u);
-    let alpha = position - f32(lower);
-    let stride = clips[clip + CLIP_JOINTS] * 10u;
-    let a = clip + clips[clip + CLIP_TRACKS] + lower * stride + joint * 10u;
-    let b = a + select(0u, stride, clips[clip + CLIP_INTERVALS] > 0u);
-    let from_t = clip_vec3(a);
-    let from_s = clip_vec3(a + 7u);
-    return Joint(
-        from_t + (clip_vec3(b) - from_t) * alpha,
-        clip_rotation(clip_vec4(a + 3u), clip_vec4(b + 3u), alpha),
-        from_s + (clip_vec3(b + 7u) - from_s) * alpha);
+    let place = clip_place(clip, seconds);
+    let table = clip + clips[clip + CLIP_JOINT_TABLE];
+    var kinds: u32;
+    var track: u32;
+    var constant = clip + clips[clip + CLIP_CONSTANTS];
+    if clips[clip + CLIP_WIDE] == 0u {
+        let word = clips[table + joint];
+        kinds = word & 63u;
+        track = (word >> 6u) & 0x1fffu;
+        constant += word >> 19u;
+    } else {
+        let word = clips[table + 2u * joint];
+        kinds = word & 63u;
+        track = word >> 6u;
+        constant += clips[table + 2u * joint + 1u];
+    }
+    var out = Joint(vec3<f32>(0.0), vec4<f32>(0.0, 0.0, 0.0, 1.0), vec3<f32>(1.0));
+    switch kinds & 3u {
+        case CLIP_ANIMATED: {
+            out.rotation = clip_track_rotation(place, track);
+            track += 1u;
+        }
+        case CLIP_CONSTANT: {
+            out.rotation = clip_constant_rotation(constant);
+            constant += 2u;
+        }
+        case CLIP_RAW_CONSTANT: {
+            out.rotation = vec4<f32>(clip_vec3(constant), clip_float(constant + 3u));
+            constant += 4u;
+        }
+        default: {}
+    }
+    let translates = (kinds >> 2u) & 3u;
+    if translates == CLIP_ANIMATED {
+        out.translation = clip_track_vector(place, track);
+        track += 1u;
+    } else if translates != 0u {
+        out.translation = clip_vec3(constant);
+        constant += 3u;
+    }
+    let scales = (kinds >> 4u) & 3u;
+    if scales == CLIP_ANIMATED {
+        out.scale = clip_track_vector(place, track);
+    } else if scales != 0u {
+        out.scale = clip_vec3(constant);
+    }
+    return out;
 }
 
 fn clip_weight(clip: u32, channel: u32, seconds: f32) -> f32 {
-    let position = clip_position(clip, seconds);
-    let lower = min(u32(position), max(clips[clip + CLIP_INTERVALS], 1u) - 1u);
-    let alpha = position - f32(lower);
-    let stride = clips[clip + CLIP_CHANNELS];
-    let a = clip + clips[clip + CLIP_WEIGHTS] + lower * stride + channel;
-    let b = a + select(0u, stride, clips[clip + CLIP_INTERVALS] > 0u);
-    let from_w = bitcast<f32>(clips[a]);
-    return from_w + (bitcast<f32>(clips[b]) - from_w) * alpha;
+    let word = clips[clip + clips[clip + CLIP_CHANNEL_TABLE] + channel];
+    let index = word >> 2u;
+    switch word & 3u {
+        case CLIP_ANIMATED: {
+            return clip_track_vector(clip_place(clip, seconds), index).x;
+        }
+        case CLIP_CONSTANT: {
+            return clip_float(clip + clips[clip + CLIP_CONSTANTS] + index);
+        }
+        default: {
+            return 0.0;
+        }
+    }
 }

@@ -44,6 +44,11 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(a, _)| a)
     }
 
+    /// The map from the joints of the animation to those of the skeleton, if there is an animation.
+    pub(crate) fn mapper(&self) -> Option<&AnimMapper> {
+        self.animation.as_ref().map(|(_, mapper)| mapper)
+    }
+
     /// Transforms from joint space to the parent's space, at a time; one per joint of the skeleton.
     ///
     /// # Errors

@@ -45,5 +45,5 @@ pub(crate) use files::read_bytes;
 pub use files::{extension, is_same_file, read_text};
 pub use open::{open, open_with, read_asset};
 pub use output::{OutputsHeld, discard_unfinished};
-pub use rigs::{humanoid, placement, rig, shape_names, skeletons};
+pub use rigs::{clip_source, humanoid, packed_clip, placement, rig, shape_names, skeletons};
 pub use usd::{ClipChoice, OpenOptions};

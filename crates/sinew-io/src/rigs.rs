@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use super::usd::UsdFile;
 use sinew::error::Invalid;
+use sinew::kernel::packed_clip::{ClipOptions, ClipReport, ClipSource, PackedClip};
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
@@ -57,6 +58,47 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
         Ok(pose) => rig.with_example(&pose),
         Err(_) => rig,
     })
+}
+
+/// Packs the animation of a skeleton for playing it on the GPU: the clip that the file was opened with
+/// ([`OpenOptions::clips`](crate::OpenOptions::clips)). Joints are in the order of the skeleton, and channels in the order of the
+/// animation's `blendShapes`. `options` are those of [`PackedClip::pack`]; the unit is that of the scene.
+///
+/// ```
+/// use sinew::kernel::packed_clip::ClipOptions;
+///
+/// let scene = sinew_io::open("../../examples/assets/puppet.glb")?.scene(Default::default())?;
+/// let skeleton = sinew_io::skeletons(&scene)[0];
+/// let (clip, report) = sinew_io::packed_clip(&scene, skeleton, ClipOptions::default())?;
+/// assert_eq!(clip.joint_count(), 21);
+/// assert!(report.worst.metres <= 1e-4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The errors of [`ClipSource::from_animation`] and of [`PackedClip::pack`], with the file's name.
+pub fn packed_clip(
+    scene: &Scene,
+    skeleton: &PlacedSkeleton,
+    options: ClipOptions,
+) -> Result<(PackedClip, ClipReport), Invalid> {
+    let options = ClipOptions {
+        meters_per_unit: scene.meters_per_unit,
+        ..options
+    };
+    let source = clip_source(scene, skeleton)?;
+    PackedClip::pack(&source, &options).map_err(|e| e.in_file(&scene.file))
+}
+
+/// Returns the curves of a skeleton's animation, which [`packed_clip`] packs.
+///
+/// # Errors
+/// The errors of [`ClipSource::from_animation`], with the file's name.
+pub fn clip_source(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<ClipSource, Invalid> {
+    let instance = &skeleton.instance;
+    let channels = instance.animation().map_or(&[][..], |a| &a.blend_shapes);
+    let codes = scene.time_line.time_codes_per_second;
+    ClipSource::from_animation(instance, channels, codes).map_err(|e| e.in_file(&scene.file))
 }
 
 /// Lists the blend shapes of all prims that are bound to a skeleton, as the tokens of `skel:blendShapes`, sorted, each

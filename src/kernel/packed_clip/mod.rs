@@ -1,37 +1,88 @@
-//! Clips as the GPU plays them: joint tracks and blend shape weights in words that one storage
-//! buffer holds. `shaders/common/packed_clip.wgsl` reads them; [`PackedClip::joint`] and
+//! Clips as the GPU plays them: joint tracks and blend shape weights, compressed into words of one
+//! storage buffer. `shaders/common/packed_clip.wgsl` reads them; [`PackedClip::joint`] and
 //! [`PackedClip::weight`] are its mirror.
+//!
+//! # Words
+//!
+//! Places count words from the beginning of the clip. `CLIP_...` are constants of the registry.
+//!
+//! ```text
+//! header     16 words: CLIP_JOINTS .. CLIP_WIDE
+//! times      one f32 per sample, if samples are not at equal distances
+//! joints     one word per joint, or two: three kinds (rotation, translation, scale: default,
+//!            constant or animated), its first track, its first constant
+//! channels   one word per channel: its kind, and its track or constant
+//! constants  rotations of 62 bits; translations, scales and weights in f32
+//! segments   one word per segment: the place of its headers
+//! segment    one header per track: the step of its grid, its mode, the distance of its keys, the
+//!            place of its block; then the blocks
+//! block      three widths, the lowest integers, then the keys as integers above them
+//! ```
+//!
+//! All tracks have samples at the same times. A segment is a power of two of intervals between
+//! samples, and each has the sample at its end, too. Finding a key takes the same few steps at any
+//! time. If samples are not at equal distances, a binary search finds the interval first.
+//!
+//! The keys of a track in a segment are integers on a grid whose step is a power of two. Each
+//! component has as many bits as its range in the segment needs, so a component that rests takes
+//! none. Integers times the step are exact in f32, so the shader and the mirror have the same bits
+//! up to the square root that gives the last component of a rotation.
 
 mod encode;
+mod format;
+mod measure;
+mod samples;
+mod segment;
 mod source;
+mod validate;
 
-use glam::{Quat, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 
 use super::JointTransform;
 use super::layout::wgsl;
 use super::registry::{
-    CLIP_CHANNELS, CLIP_DURATION, CLIP_INTERVALS, CLIP_JOINTS, CLIP_RATE, CLIP_TRACKS, CLIP_WEIGHTS,
+    CLIP_ANIMATED, CLIP_CHANNEL_TABLE, CLIP_CHANNELS, CLIP_CONSTANT, CLIP_CONSTANTS, CLIP_DURATION,
+    CLIP_INTERVALS, CLIP_JOINT_TABLE, CLIP_JOINTS, CLIP_RATE, CLIP_RAW_CONSTANT,
+    CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT, CLIP_WIDE, NONE,
 };
 use crate::error::Invalid;
+use format::{Grid, Header};
 
-pub use encode::{ClipError, ClipOptions, ClipReport};
+pub use encode::{ClipOptions, ClipReport};
+pub use measure::ClipError;
 pub use source::{ClipSource, JointCurves};
 
 /// The WGSL that reads packed clips, with the shared constants. A kernel of a host that includes it
 /// declares `clips: array<u32>` as a storage binding.
 pub const PACKED_CLIP_WGSL: &str = wgsl!["common/packed_clip"];
 
-/// First word of every clip: the format and its version.
-const MAGIC: u32 = 0x5343_0001;
-/// Words in front of the tables.
-const HEADER_WORDS: usize = 16;
-
 /// An animation clip, packed for the joints of one skeleton.
 ///
-/// Times are in seconds from the beginning of the clip.
+/// Times are in seconds from the beginning of the clip, in f32. At ten minutes the rounding of a
+/// time is 0.03 ms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedClip {
     words: Vec<u32>,
+}
+
+/// Kinds and places of a joint's components.
+#[derive(Clone, Copy, Debug)]
+struct JointEntry {
+    /// Of rotation, translation and scale.
+    kinds: [u32; 3],
+    track: u32,
+    /// Place of its first constant, in words from the first constant.
+    constant: u32,
+}
+
+/// A time in a segment.
+struct Place {
+    /// The word of the segment's first header.
+    headers: usize,
+    /// The first bit after the headers.
+    blocks: usize,
+    position: f32,
+    count: u32,
 }
 
 impl PackedClip {
@@ -41,33 +92,8 @@ impl PackedClip {
     /// Words that are no clip, or whose tables do not fit: reading any joint or channel at any time
     /// then stays inside of the words.
     pub fn from_words(words: Vec<u32>) -> Result<Self, Invalid> {
-        let wrong = |what: &str, found: String| {
-            Err(Invalid::new("packed clip", "words", what, found).coded("packed-clip"))
-        };
-        if words.len() < HEADER_WORDS || words[0] != MAGIC || words[1] as usize != words.len() {
-            return wrong("a packed clip", format!("{} other words", words.len()));
-        }
-        let word = |index: u32| u64::from(words[index as usize]);
-        let samples = word(CLIP_INTERVALS) + 1;
-        let joints_end = word(CLIP_JOINTS)
-            .checked_mul(10)
-            .and_then(|n| n.checked_mul(samples))
-            .and_then(|n| n.checked_add(word(CLIP_TRACKS)));
-        let weights_end = word(CLIP_CHANNELS)
-            .checked_mul(samples)
-            .and_then(|n| n.checked_add(word(CLIP_WEIGHTS)));
-        let within = |end: Option<u64>| end.is_some_and(|end| end <= words.len() as u64);
-        if !within(joints_end) || !within(weights_end) {
-            return wrong(
-                "tracks inside of the clip",
-                format!("{} words", words.len()),
-            );
-        }
         let clip = Self { words };
-        let (duration, rate) = (clip.duration(), clip.float(CLIP_RATE));
-        if !(duration.is_finite() && duration >= 0.0 && rate.is_finite() && rate >= 0.0) {
-            return wrong("a duration and a rate", format!("{duration} and {rate}"));
-        }
+        clip.validate()?;
         Ok(clip)
     }
 
@@ -80,19 +106,19 @@ impl PackedClip {
     /// Length in seconds.
     #[must_use]
     pub fn duration(&self) -> f32 {
-        self.float(CLIP_DURATION)
+        self.float(CLIP_DURATION as usize)
     }
 
     /// Number of joints, which is that of the skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.words[CLIP_JOINTS as usize] as usize
+        self.head(CLIP_JOINTS)
     }
 
     /// Number of blend shape channels.
     #[must_use]
     pub fn channel_count(&self) -> usize {
-        self.words[CLIP_CHANNELS as usize] as usize
+        self.head(CLIP_CHANNELS)
     }
 
     /// The local transform of a joint at a time, by the steps of the shader in f32. A time outside
@@ -102,17 +128,7 @@ impl PackedClip {
     /// If there is no such joint.
     #[must_use]
     pub fn joint(&self, joint: usize, seconds: f32) -> JointTransform {
-        assert!(joint < self.joint_count(), "joint {joint}");
-        let (lower, alpha) = self.place(seconds);
-        let stride = self.joint_count() * 10;
-        let a = self.words[CLIP_TRACKS as usize] as usize + lower * stride + joint * 10;
-        let b = a + if self.intervals() > 0 { stride } else { 0 };
-        let mix = |a: Vec3, b: Vec3| a + (b - a) * alpha;
-        JointTransform {
-            translation: mix(self.vec3(a), self.vec3(b)).to_array(),
-            rotation: rotation(self.vec4(a + 3), self.vec4(b + 3), alpha).to_array(),
-            scale: mix(self.vec3(a + 7), self.vec3(b + 7)).to_array(),
-        }
+        self.joint_at(joint, self.position(seconds))
     }
 
     /// The weight of a channel at a time.
@@ -121,41 +137,162 @@ impl PackedClip {
     /// If there is no such channel.
     #[must_use]
     pub fn weight(&self, channel: usize, seconds: f32) -> f32 {
+        self.weight_at(channel, self.position(seconds))
+    }
+
+    /// The local transform of a joint at a position in intervals.
+    fn joint_at(&self, joint: usize, position: f32) -> JointTransform {
+        assert!(joint < self.joint_count(), "joint {joint}");
+        let place = self.place(position);
+        let JointEntry {
+            kinds,
+            mut track,
+            constant,
+        } = self.entry(joint);
+        let mut constant = self.head(CLIP_CONSTANTS) + constant as usize;
+        let rotation = match kinds[0] {
+            CLIP_ANIMATED => {
+                track += 1;
+                self.track_rotation(&place, track - 1)
+            }
+            CLIP_CONSTANT => {
+                constant += 2;
+                format::constant_rotation(&self.words, constant - 2)
+            }
+            CLIP_RAW_CONSTANT => {
+                constant += 4;
+                self.vec3(constant - 4).extend(self.float(constant - 1))
+            }
+            _ => Vec4::W,
+        };
+        let mut vector = |kind: u32, default: Vec3| match kind {
+            CLIP_ANIMATED => {
+                track += 1;
+                self.track_vector(&place, track - 1)
+            }
+            0 => default,
+            _ => {
+                constant += 3;
+                self.vec3(constant - 3)
+            }
+        };
+        let translation = vector(kinds[1], Vec3::ZERO);
+        let scale = vector(kinds[2], Vec3::ONE);
+        JointTransform {
+            translation: translation.to_array(),
+            rotation: rotation.to_array(),
+            scale: scale.to_array(),
+        }
+    }
+
+    fn weight_at(&self, channel: usize, position: f32) -> f32 {
         assert!(channel < self.channel_count(), "channel {channel}");
-        let (lower, alpha) = self.place(seconds);
-        let stride = self.channel_count();
-        let a = self.words[CLIP_WEIGHTS as usize] as usize + lower * stride + channel;
-        let b = a + if self.intervals() > 0 { stride } else { 0 };
-        let [a, b] = [a, b].map(|at| f32::from_bits(self.words[at]));
-        a + (b - a) * alpha
+        let word = self.words[self.head(CLIP_CHANNEL_TABLE) + channel];
+        match word & 3 {
+            CLIP_ANIMATED => self.track_vector(&self.place(position), word >> 2).x,
+            CLIP_CONSTANT => self.float(self.head(CLIP_CONSTANTS) + (word >> 2) as usize),
+            _ => 0.0,
+        }
     }
 
-    fn intervals(&self) -> u32 {
-        self.words[CLIP_INTERVALS as usize]
+    fn head(&self, word: u32) -> usize {
+        self.words[word as usize] as usize
     }
 
-    fn place(&self, seconds: f32) -> (usize, f32) {
-        let intervals = self.intervals();
-        let position = (0.0f32.max(seconds) * self.float(CLIP_RATE)).min(intervals as f32);
-        let lower = (position as u32).min(intervals.max(1) - 1);
-        (lower as usize, position - lower as f32)
-    }
-
-    fn float(&self, word: u32) -> f32 {
-        f32::from_bits(self.words[word as usize])
+    fn float(&self, word: usize) -> f32 {
+        f32::from_bits(self.words[word])
     }
 
     fn vec3(&self, at: usize) -> Vec3 {
-        Vec3::from_array(std::array::from_fn(|i| f32::from_bits(self.words[at + i])))
+        Vec3::from_array(std::array::from_fn(|i| self.float(at + i)))
     }
 
-    fn vec4(&self, at: usize) -> Vec4 {
-        self.vec3(at).extend(f32::from_bits(self.words[at + 3]))
+    fn entry(&self, joint: usize) -> JointEntry {
+        let table = self.head(CLIP_JOINT_TABLE);
+        let (word, track, constant) = if self.head(CLIP_WIDE) == 0 {
+            let word = self.words[table + joint];
+            (word, word >> 6 & 0x1fff, word >> 19)
+        } else {
+            let word = self.words[table + 2 * joint];
+            (word, word >> 6, self.words[table + 2 * joint + 1])
+        };
+        JointEntry {
+            kinds: [word & 3, word >> 2 & 3, word >> 4 & 3],
+            track,
+            constant,
+        }
     }
-}
 
-fn rotation(a: Vec4, b: Vec4, alpha: f32) -> Quat {
-    let near = if a.dot(b) < 0.0 { -b } else { b };
-    let q = a + (near - a) * alpha;
-    Quat::from_vec4(q / q.dot(q).sqrt())
+    /// A time as a number of intervals between samples, with a fraction.
+    fn position(&self, seconds: f32) -> f32 {
+        let intervals = self.head(CLIP_INTERVALS);
+        let time = if seconds > 0.0 { seconds } else { 0.0 };
+        let times = self.head(CLIP_TIMES);
+        if times == NONE as usize {
+            let rate = self.float(CLIP_RATE as usize);
+            return (time * rate).min(intervals as f32);
+        }
+        let (mut low, mut high) = (0, intervals);
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            if self.float(times + middle) <= time {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        let (from, to) = (self.float(times + low), self.float(times + high));
+        low as f32 + ((time - from) / (to - from)).min(1.0)
+    }
+
+    fn place(&self, position: f32) -> Place {
+        let intervals = self.words[CLIP_INTERVALS as usize];
+        let shift = self.words[CLIP_SEGMENT_SHIFT as usize];
+        let last = (intervals.max(1) - 1) >> shift;
+        let segment = (position as u32 >> shift).min(last);
+        let first = segment << shift;
+        let headers = self.words[self.head(CLIP_SEGMENTS) + segment as usize] as usize;
+        Place {
+            headers,
+            blocks: (headers + self.head(CLIP_TRACKS)) * 32,
+            position: position - first as f32,
+            count: (1 << shift).min(intervals - first),
+        }
+    }
+
+    fn block(&self, place: &Place, header: Header) -> usize {
+        place.blocks + ((header.place as usize * 8) << self.words[CLIP_UNIT as usize])
+    }
+
+    fn track_rotation(&self, place: &Place, track: u32) -> Vec4 {
+        let header = Header::of(self.words[place.headers + track as usize]);
+        let (lower, upper, alpha) = header.between(place.position, place.count);
+        let block = self.block(place, header);
+        let words = &self.words[..];
+        if format::is_raw(header) {
+            let [a, b] = [lower, upper].map(|key| {
+                let at = block + key as usize * 128;
+                format::raw_vec3(words, at).extend(format::raw(words, at + 96))
+            });
+            return format::mixed_raw_rotation(a, b, alpha);
+        }
+        let grid = Grid::read(words, block, header);
+        let [a, b] = [lower, upper].map(|key| format::rotation_key(words, &grid, header, key));
+        format::mixed_rotation(a, b, alpha)
+    }
+
+    fn track_vector(&self, place: &Place, track: u32) -> Vec3 {
+        let header = Header::of(self.words[place.headers + track as usize]);
+        let (lower, upper, alpha) = header.between(place.position, place.count);
+        let block = self.block(place, header);
+        let words = &self.words[..];
+        let [a, b] = if format::is_raw(header) {
+            [lower, upper].map(|key| format::raw_vec3(words, block + key as usize * 96))
+        } else {
+            let grid = Grid::read(words, block, header);
+            let at = |key: u32| grid.first_key + key as usize * grid.key_bits();
+            [lower, upper].map(|key| grid.value(words, at(key)))
+        };
+        format::mixed_vector(a, b, alpha)
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, Vec3};
 
 use crate::error::Invalid;
 use crate::kernel::JointTransform;
 use crate::math::Trs;
 use crate::sampled::{Lerp, Sampled, Time};
-use crate::skel::Topology;
+use crate::skel::{SkelAnimation, SkeletonInstance, Topology};
 
 /// The animation of one joint relative to its parent. Times are in seconds. A curve without a value
 /// gives the joint's rest.
@@ -22,11 +22,26 @@ pub struct JointCurves {
     pub scale: Sampled<DVec3>,
 }
 
+impl JointCurves {
+    /// Whether any of its curves may change over time.
+    pub(super) fn is_animated(&self) -> bool {
+        self.translation.is_animated() || self.rotation.is_animated() || self.scale.is_animated()
+    }
+
+    /// Whether its rotation, translation and scale hold each key until the next one.
+    pub(super) fn held(&self) -> [bool; 3] {
+        [
+            self.rotation.is_held(),
+            self.translation.is_held(),
+            self.scale.is_held(),
+        ]
+    }
+}
+
 /// A clip to be packed, for the joints of one skeleton in their order.
 ///
 /// ```
-/// use glam::{DQuat, DVec3};
-/// use sinew::kernel::JointTransform;
+/// use glam::DQuat;
 /// use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves, PackedClip};
 /// use sinew::sampled::{Interpolation, Sampled};
 /// use sinew::skel::Topology;
@@ -79,6 +94,97 @@ impl ClipSource {
             range: (f64::INFINITY, f64::NEG_INFINITY),
             key_times: Vec::new(),
         }
+    }
+
+    /// The animation of a skeleton: what the skeleton's poses at times are computed from.
+    ///
+    /// Joints that the animation lacks rest. `channels` are the tokens of the blend shape channels
+    /// in the order that the clip is to have; a token that the animation lacks has the weight 0.
+    /// Times become seconds. The clip goes from the first to the last sample.
+    ///
+    /// # Errors
+    /// - Rest transforms that are needed and missing, or that have shear.
+    /// - An animation that applies at some samples only, because a component is blocked there or
+    ///   has another number of elements (rule 8).
+    pub fn from_animation<S: AsRef<str>>(
+        instance: &SkeletonInstance,
+        channels: &[S],
+        time_codes_per_second: f64,
+    ) -> Result<Self, Invalid> {
+        let skeleton = instance.skeleton();
+        let name = instance.animation().map_or(skeleton.path(), |a| &a.path);
+        let mut out = Self::new(name, skeleton.topology().clone());
+        let (animation, mapper) = match (instance.animation(), instance.mapper()) {
+            (Some(animation), Some(mapper)) => (animation, mapper),
+            _ => {
+                out.range = (0.0, 0.0);
+                out.weights = vec![Sampled::default(); channels.len()];
+                out.rest_of(instance, &[])?;
+                return Ok(out);
+            }
+        };
+        let seconds = |code: f64| code / time_codes_per_second;
+        let mut moved = vec![false; skeleton.joints().len()];
+        if applies(animation)? && !mapper.reaches_nothing() {
+            let scales = match &animation.float_scales {
+                Some(scales) => scales.clone(),
+                None => animation
+                    .scales
+                    .map(|all| all.iter().map(|s| Vec3::from(s.map(f32::from))).collect()),
+            };
+            for (of, joint) in mapper.targets().enumerate() {
+                let Some(joint) = joint else { continue };
+                moved[joint] = true;
+                let vector = |v: &Vec<Vec3>| v[of].as_dvec3();
+                out.joints[joint] = JointCurves {
+                    translation: animation.translations.map_times(seconds).map(vector),
+                    rotation: animation.rotations.map_times(seconds).map(|q| q[of].as_dquat()),
+                    scale: scales.map_times(seconds).map(vector),
+                };
+            }
+        }
+        out.rest_of(instance, &moved)?;
+        let weights = &animation.blend_shape_weights;
+        for token in channels {
+            // As in a mapper, the last of equal tokens counts.
+            let mut tokens = animation.blend_shapes.iter();
+            let curve = match tokens.rposition(|t| t == token.as_ref()) {
+                Some(at) => weights
+                    .map_times(seconds)
+                    .map(|all| all.get(at).map_or(0.0, |w| f64::from(*w))),
+                None => Sampled::default(),
+            };
+            out.weights.push(curve);
+        }
+        Ok(out)
+    }
+
+    /// Takes the rest of joints that no curve moves.
+    fn rest_of(&mut self, instance: &SkeletonInstance, moved: &[bool]) -> Result<(), Invalid> {
+        let skeleton = instance.skeleton();
+        let is_moved = |joint: usize| moved.get(joint).copied().unwrap_or_default();
+        let Some(rest) = skeleton.rest() else {
+            let joints = skeleton.joints().len();
+            if (0..joints).all(is_moved) {
+                return Ok(());
+            }
+            // The same error as that of a pose.
+            instance.joint_local_transforms(Time::At(f64::NEG_INFINITY))?;
+            return Ok(());
+        };
+        for (joint, matrix) in rest.iter().enumerate() {
+            match JointTransform::from_matrix(matrix) {
+                Some(local) => self.rest[joint] = local,
+                None if is_moved(joint) => {}
+                None => {
+                    let expected = "transforms without shear for joints that no animation moves";
+                    let found = format!("shear for joint {}", skeleton.joints()[joint]);
+                    let path = skeleton.path();
+                    return Err(Invalid::new(path, "restTransforms", expected, found));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The local transform of a joint in f64. The rotation is not normalised.
@@ -141,5 +247,30 @@ impl ClipSource {
             times.push(end);
         }
         Ok(times)
+    }
+}
+
+/// Whether an animation applies to joints (rule 8).
+///
+/// # Errors
+/// It applies at some of its samples only.
+fn applies(animation: &SkelAnimation) -> Result<bool, Invalid> {
+    let mut times: Vec<f64> = animation.joint_times().collect();
+    if let Some(scales) = &animation.float_scales {
+        times.extend(scales.times());
+    }
+    times.push(times.first().copied().unwrap_or_default());
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let applies = |time: &f64| animation.joint_local_transforms(Time::At(*time)).is_some();
+    let first = applies(&times[0]);
+    match times.iter().find(|time| applies(time) != first) {
+        None => Ok(first),
+        Some(time) => Err(Invalid::new(
+            &animation.path,
+            "",
+            "translations, rotations and scales of every joint at all samples, or at none",
+            format!("another number of values, or a blocked one, at time {time}"),
+        )),
     }
 }

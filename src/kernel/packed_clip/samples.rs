@@ -1,0 +1,166 @@
+//! The times at which all tracks have samples.
+
+use super::ClipSource;
+use super::format;
+use super::measure::Allowed;
+use crate::error::Invalid;
+use crate::math::Trs;
+
+/// Part of an interval that a key may be off a sample.
+const OFF_SAMPLE: f64 = 1e-3;
+/// Halvings of the time between two keys.
+const HALVINGS: u32 = 7;
+/// Largest number of intervals.
+const MOST_INTERVALS: usize = 1 << 20;
+
+/// The times of samples, in seconds of the source.
+#[derive(Clone, Debug)]
+pub(super) struct Samples {
+    /// In ascending order; at least one.
+    pub times: Vec<f64>,
+    /// Intervals per second, if all intervals have the same length.
+    pub rate: Option<f64>,
+}
+
+impl Samples {
+    /// Chooses times so that joints, interpolated between them, are near enough to the source.
+    /// They include all key times.
+    pub fn choose(
+        source: &ClipSource,
+        keys: &[f64],
+        allowed: &[Allowed],
+        weight: f64,
+    ) -> Result<Self, Invalid> {
+        let refined = refined(source, keys, allowed, weight)?;
+        let times = refined.as_deref().unwrap_or(keys);
+        let count = times.len() - 1;
+        let (start, end) = (times[0], times[count]);
+        if count == 0 {
+            return Ok(Self {
+                times: times.to_vec(),
+                rate: None,
+            });
+        }
+        let gaps = times.windows(2).map(|w| w[1] - w[0]);
+        let smallest = gaps.fold(f64::INFINITY, f64::min);
+        // A regular grid costs no table. It may have more samples than the keys need.
+        for parts in 1..=4u32 {
+            let intervals = ((end - start) / smallest * f64::from(parts)).round();
+            if intervals < 1.0 || intervals > 1.5 * count as f64 + 2.0 {
+                break;
+            }
+            let step = (end - start) / intervals;
+            let mut grid: Vec<f64> = (0..=intervals as usize)
+                .map(|i| start + step * i as f64)
+                .collect();
+            let fits = times.iter().all(|time| {
+                let nearest = ((time - start) / step).round() as usize;
+                let fits = (grid[nearest] - time).abs() <= OFF_SAMPLE * step;
+                // The sample takes the key's own time.
+                grid[nearest] = *time;
+                fits
+            });
+            if fits {
+                return Ok(Self {
+                    times: grid,
+                    rate: Some(intervals / (end - start)),
+                });
+            }
+        }
+        Ok(Self {
+            times: times.to_vec(),
+            rate: None,
+        })
+    }
+
+    /// Number of intervals.
+    pub fn intervals(&self) -> usize {
+        self.times.len() - 1
+    }
+
+    /// The time of half an interval: `2 * i` is sample `i`, `2 * i + 1` the middle after it.
+    pub fn half(&self, halves: usize) -> f64 {
+        let at = self.times[halves / 2];
+        match halves % 2 {
+            0 => at,
+            _ => 0.5 * (at + self.times[halves / 2 + 1]),
+        }
+    }
+
+    /// Seconds from the first sample.
+    pub fn duration(&self) -> f64 {
+        self.times[self.intervals()] - self.times[0]
+    }
+}
+
+/// Adds times between keys where the source does not go straight: splines, and rotations that turn
+/// far. `None` if it does go straight everywhere.
+fn refined(
+    source: &ClipSource,
+    keys: &[f64],
+    allowed: &[Allowed],
+    weight: f64,
+) -> Result<Option<Vec<f64>>, Invalid> {
+    let mut out = Vec::with_capacity(keys.len());
+    for pair in keys.windows(2) {
+        let mut open = vec![(pair[0], pair[1], 0)];
+        while let Some((a, b, halvings)) = open.pop() {
+            let middle = 0.5 * (a + b);
+            if halvings == HALVINGS || is_straight(source, a, b, allowed, weight) {
+                out.push(a);
+                continue;
+            }
+            open.push((middle, b, halvings + 1));
+            open.push((a, middle, halvings + 1));
+        }
+        if out.len() > MOST_INTERVALS {
+            let expected = format!("a clip of at most {MOST_INTERVALS} samples");
+            return Err(Invalid::new(&source.name, "", expected, "more"));
+        }
+    }
+    out.push(keys[keys.len() - 1]);
+    Ok((out.len() > keys.len()).then_some(out))
+}
+
+/// Whether interpolation between two times follows the source.
+fn is_straight(source: &ClipSource, a: f64, b: f64, allowed: &[Allowed], weight: f64) -> bool {
+    let alphas = [0.25, 0.5, 0.75];
+    let time = |alpha: f64| a + (b - a) * alpha;
+    let joints = allowed.iter().enumerate().all(|(joint, allowed)| {
+        let curves = &source.joints[joint];
+        if !curves.is_animated() {
+            return true;
+        }
+        let (from, to) = (source.joint(joint, a), source.joint(joint, b));
+        let held = curves.held();
+        alphas.into_iter().all(|alpha| {
+            let found = mixed(&from, &to, held, alpha);
+            allowed.holds(&source.joint(joint, time(alpha)), &found)
+        })
+    });
+    joints
+        && source.weights.iter().enumerate().all(|(channel, curve)| {
+            if !curve.is_animated() || curve.is_held() {
+                return true;
+            }
+            let at = |time| source.weight(channel, time);
+            let (from, to) = (at(a), at(b));
+            let near = |alpha: f64| (at(time(alpha)) - from - (to - from) * alpha).abs() <= weight;
+            alphas.into_iter().all(near)
+        })
+}
+
+/// What a decoder interpolates of two samples. Components that are held keep the first.
+fn mixed(a: &Trs, b: &Trs, held: [bool; 3], alpha: f64) -> Trs {
+    let part = |held: bool| if held { 0.0 } else { alpha };
+    let rotation = format::mixed_raw_rotation(
+        a.rotation.as_quat().into(),
+        b.rotation.as_quat().into(),
+        part(held[0]) as f32,
+    );
+    Trs {
+        rotation: glam::Quat::from_vec4(rotation).as_dquat(),
+        translation: a.translation.lerp(b.translation, part(held[1])),
+        scale: a.scale.lerp(b.scale, part(held[2])),
+    }
+}

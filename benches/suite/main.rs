@@ -1,4 +1,4 @@
-//! The measurements behind benches/RESULTS.md: sinew and its peers on the work loads A to F, in one run.
+//! The measurements behind benches/RESULTS.md: sinew and its peers on the work loads A to G, in one run.
 //!
 //! `cargo bench --bench suite -- --help`.
 
@@ -11,6 +11,7 @@ mod load;
 mod measure;
 mod options;
 mod peers;
+mod playing;
 mod report;
 mod results;
 mod row;
@@ -281,6 +282,14 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn playing(&mut self) {
+        let Some(device) = &self.device else { return };
+        self.tell("G: characters that play clips");
+        let rows = playing::rows(device, self.options.scale, self.options.runs);
+        let rows = self.results.keep(playing::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
+    }
+
     fn start_up(&mut self, folder: &Path) {
         self.tell("start: inspect");
         let load = Workload::new(Kind::Body, 0.021);
@@ -375,6 +384,9 @@ fn run(options: Options) -> Result<(), String> {
         if suite.options.wants(kind.name()) {
             suite.measure(kind, folder.path());
         }
+    }
+    if suite.options.wants(playing::NAME) {
+        suite.playing();
     }
     if suite.options.wants(crowds::NAME) {
         suite.crowds(folder.path());

@@ -183,8 +183,15 @@ fn check(source: &ClipSource, options: &ClipOptions) -> Result<(), Invalid> {
         return wrong("joints", expected, joints.to_string());
     }
     let parents = 0..joints;
-    if let Some(joint) = parents.clone().find(|j| source.topology.parent(*j).is_some_and(|p| p >= *j)) {
-        return wrong("joints", "parents before their children".into(), format!("joint {joint}"));
+    if let Some(joint) = parents
+        .clone()
+        .find(|j| source.topology.parent(*j).is_some_and(|p| p >= *j))
+    {
+        return wrong(
+            "joints",
+            "parents before their children".into(),
+            format!("joint {joint}"),
+        );
     }
     let positive = |x: f64| x.is_finite() && x > 0.0;
     for (name, value) in [
@@ -339,7 +346,11 @@ impl Components {
         let mut decoded = JointTransform::IDENTITY;
         let mut kinds = [0; 3];
         let held = source.joints[joint].held();
-        let components = [Component::Rotation, Component::Translation, Component::Scale];
+        let components = [
+            Component::Rotation,
+            Component::Translation,
+            Component::Scale,
+        ];
         for (i, component) in components.into_iter().enumerate() {
             if default[i] {
                 continue;
@@ -395,9 +406,21 @@ impl Components {
 /// Whether one component of two transforms is the same but for what is allowed.
 fn near(allowed: &Allowed, part: usize, a: &Trs, b: &Trs) -> bool {
     let only = |t: &Trs| Trs {
-        rotation: if part == 0 { t.rotation } else { DQuat::IDENTITY },
-        translation: if part == 1 { t.translation } else { Trs::IDENTITY.translation },
-        scale: if part == 2 { t.scale } else { Trs::IDENTITY.scale },
+        rotation: if part == 0 {
+            t.rotation
+        } else {
+            DQuat::IDENTITY
+        },
+        translation: if part == 1 {
+            t.translation
+        } else {
+            Trs::IDENTITY.translation
+        },
+        scale: if part == 2 {
+            t.scale
+        } else {
+            Trs::IDENTITY.scale
+        },
     };
     allowed.holds(&only(a), &only(b))
 }
@@ -501,7 +524,9 @@ fn assemble(
     let table = words.len();
     words.resize(table + segments.len(), 0);
     // The unit of places is as small as the longest segment allows.
-    let longest = segments.iter().map(|s| s.iter().map(|c| c.bits / 8 + 1).sum::<usize>());
+    let longest = segments
+        .iter()
+        .map(|s| s.iter().map(|c| c.bits / 8 + 1).sum::<usize>());
     let longest = longest.max().unwrap_or_default();
     let unit = (0..=8).find(|unit| {
         let padding = plan.tracks.len() << unit;
@@ -509,7 +534,12 @@ fn assemble(
     });
     let Some(unit) = unit else {
         let expected = "segments of at most 128 MiB";
-        return Err(Invalid::new(&source.name, "", expected, format!("{longest} bytes")));
+        return Err(Invalid::new(
+            &source.name,
+            "",
+            expected,
+            format!("{longest} bytes"),
+        ));
     };
     words[CLIP_UNIT as usize] = unit;
     for (number, segment) in segments.iter().enumerate() {
@@ -573,7 +603,11 @@ fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipE
         .collect();
     let first = (ClipError::default(), 0.0);
     all.into_iter().fold(first, |worst, here| {
-        let joints = if here.0.metres <= worst.0.metres { worst.0 } else { here.0 };
+        let joints = if here.0.metres <= worst.0.metres {
+            worst.0
+        } else {
+            here.0
+        };
         (joints, worst.1.max(here.1))
     })
 }

@@ -343,9 +343,7 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         for track in 0..plan.tracks.len() {
             let coded = match plan.tracks[track] {
-                TrackOf::Channel { channel, held } => {
-                    search.channel(track, channel, first, held)
-                }
+                TrackOf::Channel { channel, held } => search.channel(track, channel, first, held),
                 TrackOf::Joint { .. } => search.start(track),
             };
             search.coded.push(coded);
@@ -446,7 +444,15 @@ impl<'p, 'a> Search<'p, 'a> {
             })
         };
         let values = &self.values[track];
-        let mut best = Coded::raw(values, TrackKind::Vector, Header { held, ..Header::default() }, self.count);
+        let mut best = Coded::raw(
+            values,
+            TrackKind::Vector,
+            Header {
+                held,
+                ..Header::default()
+            },
+            self.count,
+        );
         let strides = if held { 0 } else { LAST_STRIDE };
         let largest = code_of(2.0 * plan.weight_bound);
         for stride in 0..=strides {
@@ -471,7 +477,12 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// The local transforms of a joint with one of its tracks decoded from other keys.
-    fn locals_with(&self, joint: usize, component: Component, coded: &Coded) -> Vec<JointTransform> {
+    fn locals_with(
+        &self,
+        joint: usize,
+        component: Component,
+        coded: &Coded,
+    ) -> Vec<JointTransform> {
         let range = joint * self.halves..(joint + 1) * self.halves;
         let mut locals = self.locals[range].to_vec();
         for (half, local) in locals.iter_mut().enumerate() {

@@ -138,7 +138,10 @@ impl ClipSource {
                 let vector = |v: &Vec<Vec3>| v[of].as_dvec3();
                 out.joints[joint] = JointCurves {
                     translation: animation.translations.map_times(seconds).map(vector),
-                    rotation: animation.rotations.map_times(seconds).map(|q| q[of].as_dquat()),
+                    rotation: animation
+                        .rotations
+                        .map_times(seconds)
+                        .map(|q| q[of].as_dquat()),
                     scale: scales.map_times(seconds).map(vector),
                 };
             }

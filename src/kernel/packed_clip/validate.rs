@@ -75,8 +75,7 @@ impl PackedClip {
         self.table("times", CLIP_TIMES, intervals.checked_add(1))?;
         let times = self.head(CLIP_TIMES);
         let ascends = |i: usize| self.float(times + i) < self.float(times + i + 1);
-        let ends_are_finite =
-            self.float(times) == 0.0 && self.float(times + intervals).is_finite();
+        let ends_are_finite = self.float(times) == 0.0 && self.float(times + intervals).is_finite();
         match ends_are_finite && intervals > 0 && (0..intervals).all(ascends) {
             true => Ok(()),
             false => wrong("ascending times", "others".into()),

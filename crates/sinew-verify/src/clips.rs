@@ -1,13 +1,13 @@
 //! Packed clips: f64 curves, the f32 mirror and the GPU agree at any time of any clip.
 
-use glam::{DQuat, DVec3};
+use glam::{DAffine3, DQuat, DVec3};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, PACKED_CLIP_WGSL, PackedClip};
 use sinew::kernel::{JointTransform, WORKGROUP_SIZE};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::Topology;
 use wgpu::util::DeviceExt;
 
-use crate::compare::compare;
+use crate::compare::{compare, compare_within};
 use crate::failure::ensure;
 use crate::host::Gpu;
 use crate::posing::rigs;
@@ -15,9 +15,21 @@ use crate::rng::Rng;
 use crate::{Check, Failure, Subject, tolerance};
 
 pub fn checks() -> Vec<Check> {
-    let name = "clips::gpu_equals_mirror";
-    vec![Check::gpu(Subject::Clips, name, gpu_equals_mirror)]
+    let subject = Subject::Clips;
+    vec![
+        Check::cpu(
+            subject,
+            "clips::mirror::keeps_the_bound",
+            mirror_keeps_bound,
+        ),
+        Check::gpu(subject, "clips::gpu::equals_mirror", gpu_equals_mirror),
+        Check::gpu(subject, "clips::gpu::keeps_the_bound", gpu_keeps_bound),
+        Check::cpu(subject, "clips::negative::a_wrong_key_is_seen", negative),
+    ]
 }
+
+/// Number of random clips.
+const CLIPS: u64 = 24;
 
 /// Reads each joint and each channel of a clip at each time: one invocation per time.
 const READER: &str = "
@@ -199,11 +211,107 @@ fn random(seed: u64) -> ClipSource {
     source
 }
 
-fn gpu_equals_mirror(gpu: &Gpu) -> Result<(), Failure> {
-    let mut clips = Vec::new();
-    for seed in 0..12 {
-        clips.push(PackedClip::pack(&random(seed), &ClipOptions::default())?.0);
+fn packed() -> Result<(Vec<ClipSource>, Vec<PackedClip>), Failure> {
+    let sources: Vec<ClipSource> = (0..CLIPS).map(random).collect();
+    let pack = |source| -> Result<_, Failure> {
+        let (clip, report) = PackedClip::pack(source, &ClipOptions::default())?;
+        let bound = ClipOptions::default().bound_metres;
+        ensure(report.worst.metres <= bound, "a report beyond the bound")?;
+        // Every reader gets clips from words.
+        Ok(PackedClip::from_words(clip.words().to_vec())?)
+    };
+    let clips = sources.iter().map(pack).collect::<Result<_, _>>()?;
+    Ok((sources, clips))
+}
+
+/// Times of samples and of the middles between them, and times beyond the ends.
+fn times(clip: &PackedClip) -> Vec<f32> {
+    let mut times = vec![-1.0, clip.duration() + 1.0];
+    let halves = (clip.duration() * 60.0).round() as u32;
+    times.extend((0..=halves).map(|i| (i as f32 / 60.0).min(clip.duration())));
+    times
+}
+
+/// The points three centimetres from each joint of a pose, after the hierarchy.
+fn points(source: &ClipSource, locals: impl Fn(usize) -> DAffine3) -> Vec<DVec3> {
+    let mut joints: Vec<DAffine3> = Vec::new();
+    for joint in 0..source.topology.len() {
+        let local = locals(joint);
+        joints.push(match source.topology.parent(joint) {
+            Some(parent) => joints[parent] * local,
+            None => local,
+        });
     }
+    let around = [DVec3::X, DVec3::Y, DVec3::Z, DVec3::ZERO].map(|p| p * 0.03);
+    let all = joints.iter();
+    all.flat_map(|joint| around.map(|p| joint.transform_point3(p)))
+        .collect()
+}
+
+/// Compares values of a clip with its curves in f64, after the hierarchy.
+fn keeps_bound(source: &ClipSource, times: &[f32], read: &Read) -> Result<(), Failure> {
+    let end = source
+        .joints
+        .iter()
+        .flat_map(|j| j.rotation.times())
+        .fold(0.0, f64::max);
+    let joints = source.topology.len();
+    for (at, time) in times.iter().enumerate() {
+        let time = f64::from(*time).clamp(0.0, end);
+        // Just before a held key, f32 cannot say on which side of it a time is.
+        let frame = time * 30.0;
+        let time = if (frame - frame.round()).abs() < 1e-4 {
+            frame.round() / 30.0
+        } else {
+            time
+        };
+        let of = |joint: usize| read.joints[at * joints + joint].matrix();
+        let found = points(source, |joint| DAffine3::from_mat4(of(joint)));
+        let wanted = points(source, |joint| {
+            DAffine3::from_mat4(source.joint(joint, time).matrix())
+        });
+        let what = format!("{} at {time} s", source.name);
+        compare_within(&what, &found, &wanted, tolerance::PACKED_CLIPS_METRES)?;
+    }
+    Ok(())
+}
+
+fn mirror_keeps_bound() -> Result<(), Failure> {
+    let (sources, clips) = packed()?;
+    for (source, clip) in sources.iter().zip(&clips) {
+        let times = times(clip);
+        keeps_bound(source, &times, &on_cpu(clip, &times))?;
+    }
+    Ok(())
+}
+
+fn gpu_keeps_bound(gpu: &Gpu) -> Result<(), Failure> {
+    let (sources, clips) = packed()?;
+    let clips: Vec<&PackedClip> = clips.iter().collect();
+    for (which, source) in sources.iter().enumerate() {
+        let times = times(clips[which]);
+        keeps_bound(source, &times, &on_gpu(gpu, &clips, which, &times)?)?;
+    }
+    Ok(())
+}
+
+/// The bound is narrow enough to see that one joint turns by a tenth of a degree.
+fn negative() -> Result<(), Failure> {
+    let (sources, clips) = packed()?;
+    let (source, clip) = (&sources[0], &clips[0]);
+    let times = times(clip);
+    let mut read = on_cpu(clip, &times);
+    let turned = &mut read.joints[0].rotation;
+    let turn = DQuat::from_rotation_x(0.0017) * DQuat::from_array(turned.map(f64::from));
+    *turned = turn.as_quat().to_array();
+    match keeps_bound(source, &times, &read) {
+        Ok(()) => Err("passed".into()),
+        Err(_) => Ok(()),
+    }
+}
+
+fn gpu_equals_mirror(gpu: &Gpu) -> Result<(), Failure> {
+    let (_, clips) = packed()?;
     let clips: Vec<&PackedClip> = clips.iter().collect();
     for (which, clip) in clips.iter().enumerate() {
         let end = clip.duration();

@@ -44,8 +44,9 @@ impl Default for ClipOptions {
     }
 }
 
-/// What the encoder did, and the errors that it measured at each sample and in the middle between
-/// two.
+/// What the encoder did, and the errors that it measured: at each sample, which all keys of the
+/// source are, and in the middle between two; at quarters, too, if the source does not go straight
+/// from sample to sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ClipReport {
@@ -78,7 +79,7 @@ impl ClipReport {
 
 /// Shares of the bound: for samples that are left out between keys, and for components that are
 /// taken for constants.
-const STRAIGHT_SHARE: f64 = 0.25;
+const STRAIGHT_SHARE: f64 = 0.5;
 const CONSTANT_SHARE: f64 = 0.01;
 /// For a constant rotation of 62 bits.
 const PACKED_CONSTANT_SHARE: f64 = 0.05;
@@ -285,18 +286,18 @@ impl Components {
         packed: &[Allowed],
         same_weight: f64,
     ) -> Self {
-        let halves = 2 * samples.intervals() + 1;
+        let parts = samples.measured(samples.intervals());
         let joints: Vec<(Trs, [bool; 3], [bool; 3])> = (0..source.topology.len())
             .into_par_iter()
             .map(|joint| {
-                let first = source.joint(joint, samples.half(0));
+                let first = source.joint(joint, samples.time(0));
                 let (mut constant, mut default) = ([true; 3], [true; 3]);
                 let still = !source.joints[joint].is_animated();
-                for half in 0..if still { 1 } else { halves } {
-                    let now = source.joint(joint, samples.half(half));
-                    for part in 0..3 {
-                        constant[part] &= near(&same[joint], part, &now, &first);
-                        default[part] &= near(&same[joint], part, &now, &Trs::IDENTITY);
+                for part in 0..if still { 1 } else { parts } {
+                    let now = source.joint(joint, samples.time(part));
+                    for i in 0..3 {
+                        constant[i] &= near(&same[joint], i, &now, &first);
+                        default[i] &= near(&same[joint], i, &now, &Trs::IDENTITY);
                     }
                 }
                 (first, constant, default)
@@ -313,8 +314,8 @@ impl Components {
             out.joint(source, joint, &first, constant, default, &packed[joint]);
         }
         for (channel, curve) in source.weights.iter().enumerate() {
-            let mut weights = (0..halves).map(|half| source.weight(channel, samples.half(half)));
-            let first = source.weight(channel, samples.half(0));
+            let mut weights = (0..parts).map(|part| source.weight(channel, samples.time(part)));
+            let first = source.weight(channel, samples.time(0));
             let word = if weights.all(|w| (w - first).abs() <= same_weight) {
                 match first.abs() <= same_weight {
                     true => 0,
@@ -422,7 +423,7 @@ fn near(allowed: &Allowed, part: usize, a: &Trs, b: &Trs) -> bool {
             Trs::IDENTITY.scale
         },
     };
-    allowed.holds(&only(a), &only(b))
+    allowed.share(&only(a), &only(b)) <= 1.0
 }
 
 type Segments = Vec<Vec<Coded>>;
@@ -563,12 +564,12 @@ fn assemble(
     Ok(words)
 }
 
-/// The largest errors of a packed clip at samples and in the middle between them.
+/// The largest errors of a packed clip at samples and between them.
 fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipError, f64) {
     let source = plan.source;
     let joints = source.topology.len();
-    let at_half = |half: usize| -> (ClipError, f64) {
-        let (time, position) = (plan.samples.half(half), half as f32 * 0.5);
+    let at_part = |part: usize| -> (ClipError, f64) {
+        let (time, position) = (plan.samples.time(part), plan.samples.position(part));
         let mut wanted: Vec<DAffine3> = (0..joints)
             .map(|joint| measure::matrix(&source.joint(joint, time)))
             .collect();
@@ -597,9 +598,9 @@ fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipE
         let weights = (0..source.weights.len()).map(weight);
         (worst, weights.fold(0.0, f64::max))
     };
-    let all: Vec<_> = (0..2 * plan.samples.intervals() + 1)
+    let all: Vec<_> = (0..plan.samples.measured(plan.samples.intervals()))
         .into_par_iter()
-        .map(at_half)
+        .map(at_part)
         .collect();
     let first = (ClipError::default(), 0.0);
     all.into_iter().fold(first, |worst, here| {

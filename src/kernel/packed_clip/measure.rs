@@ -97,7 +97,7 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    /// `parent_scale` is how much the joints above stretch.
+    /// `bound` and `reach` are in units of the skeleton.
     pub fn new(bound: f64, reach: f64) -> Self {
         Self {
             // A difference of quaternions is half of the angle.
@@ -107,16 +107,17 @@ impl Allowed {
         }
     }
 
-    /// Whether two local transforms are this near to each other.
-    pub fn holds(&self, a: &Trs, b: &Trs) -> bool {
-        let near = if a.rotation.dot(b.rotation) < 0.0 {
-            -b.rotation
-        } else {
-            b.rotation
+    /// How far apart two local transforms are, as a share of what is allowed.
+    pub fn share(&self, a: &Trs, b: &Trs) -> f64 {
+        let near = match a.rotation.dot(b.rotation) < 0.0 {
+            true => -b.rotation,
+            false => b.rotation,
         };
         let largest = |v: DVec3| v.abs().max_element();
-        (a.rotation - near).length() <= self.rotation
-            && largest(a.translation - b.translation) <= self.translation
-            && largest(a.scale - b.scale) <= self.scale
+        let rotation = (a.rotation - near).length() / self.rotation;
+        let translation = largest(a.translation - b.translation) / self.translation;
+        rotation
+            .max(translation)
+            .max(largest(a.scale - b.scale) / self.scale)
     }
 }

@@ -296,3 +296,6 @@ impl PackedClip {
         format::mixed_vector(a, b, alpha)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,9 @@ pub(super) struct Samples {
     pub times: Vec<f64>,
     /// Intervals per second, if all intervals have the same length.
     pub rate: Option<f64>,
+    /// Number of times per interval at which errors are measured: its beginning and its middle, or
+    /// its quarters if interpolation strays from the source between them.
+    pub parts: usize,
 }
 
 impl Samples {
@@ -31,21 +34,25 @@ impl Samples {
         allowed: &[Allowed],
         weight: f64,
     ) -> Result<Self, Invalid> {
-        let refined = refined(source, keys, allowed, weight)?;
-        let times = refined.as_deref().unwrap_or(keys);
+        /// The largest share of what is allowed that interpolation may stray by, if errors are not
+        /// measured at quarters.
+        const UNSEEN: f64 = 0.1;
+        let (times, strays) = refined(source, keys, allowed, weight)?;
+        let parts = if strays > UNSEEN { 4 } else { 2 };
         let count = times.len() - 1;
         let (start, end) = (times[0], times[count]);
         if count == 0 {
             return Ok(Self {
-                times: times.to_vec(),
+                times,
                 rate: None,
+                parts,
             });
         }
         let gaps = times.windows(2).map(|w| w[1] - w[0]);
         let smallest = gaps.fold(f64::INFINITY, f64::min);
         // A regular grid costs no table. It may have more samples than the keys need.
-        for parts in 1..=4u32 {
-            let intervals = ((end - start) / smallest * f64::from(parts)).round();
+        for finer in 1..=4u32 {
+            let intervals = ((end - start) / smallest * f64::from(finer)).round();
             if intervals < 1.0 || intervals > 1.5 * count as f64 + 2.0 {
                 break;
             }
@@ -64,12 +71,14 @@ impl Samples {
                 return Ok(Self {
                     times: grid,
                     rate: Some(intervals / (end - start)),
+                    parts,
                 });
             }
         }
         Ok(Self {
-            times: times.to_vec(),
+            times,
             rate: None,
+            parts,
         })
     }
 
@@ -78,13 +87,25 @@ impl Samples {
         self.times.len() - 1
     }
 
-    /// The time of half an interval: `2 * i` is sample `i`, `2 * i + 1` the middle after it.
-    pub fn half(&self, halves: usize) -> f64 {
-        let at = self.times[halves / 2];
-        match halves % 2 {
+    /// A time at which errors are measured. There are [`Samples::parts`] of them per interval, and
+    /// one more at the end.
+    pub fn time(&self, part: usize) -> f64 {
+        let (interval, part) = (part / self.parts, part % self.parts);
+        let at = self.times[interval];
+        match part {
             0 => at,
-            _ => 0.5 * (at + self.times[halves / 2 + 1]),
+            _ => at + (self.times[interval + 1] - at) * (part as f64 / self.parts as f64),
         }
+    }
+
+    /// The same time in intervals from the beginning of the clip, or of a segment.
+    pub fn position(&self, part: usize) -> f32 {
+        part as f32 / self.parts as f32
+    }
+
+    /// Number of times at which errors are measured in so many intervals.
+    pub fn measured(&self, intervals: usize) -> usize {
+        intervals * self.parts + 1
     }
 
     /// Seconds from the first sample.
@@ -94,19 +115,22 @@ impl Samples {
 }
 
 /// Adds times between keys where the source does not go straight: splines, and rotations that turn
-/// far. `None` if it does go straight everywhere.
+/// far. Also gives the largest share of what is allowed that remains.
 fn refined(
     source: &ClipSource,
     keys: &[f64],
     allowed: &[Allowed],
     weight: f64,
-) -> Result<Option<Vec<f64>>, Invalid> {
+) -> Result<(Vec<f64>, f64), Invalid> {
     let mut out = Vec::with_capacity(keys.len());
+    let mut worst = 0.0f64;
     for pair in keys.windows(2) {
         let mut open = vec![(pair[0], pair[1], 0)];
         while let Some((a, b, halvings)) = open.pop() {
             let middle = 0.5 * (a + b);
-            if halvings == HALVINGS || is_straight(source, a, b, allowed, weight) {
+            let strays = strays(source, a, b, allowed, weight);
+            if halvings == HALVINGS || strays <= 1.0 {
+                worst = worst.max(strays);
                 out.push(a);
                 continue;
             }
@@ -119,35 +143,38 @@ fn refined(
         }
     }
     out.push(keys[keys.len() - 1]);
-    Ok((out.len() > keys.len()).then_some(out))
+    Ok((out, worst))
 }
 
-/// Whether interpolation between two times follows the source.
-fn is_straight(source: &ClipSource, a: f64, b: f64, allowed: &[Allowed], weight: f64) -> bool {
+/// How far interpolation between two times strays from the source, as a share of what is allowed.
+fn strays(source: &ClipSource, a: f64, b: f64, allowed: &[Allowed], weight: f64) -> f64 {
     let alphas = [0.25, 0.5, 0.75];
     let time = |alpha: f64| a + (b - a) * alpha;
-    let joints = allowed.iter().enumerate().all(|(joint, allowed)| {
+    let mut worst = 0.0f64;
+    for (joint, allowed) in allowed.iter().enumerate() {
         let curves = &source.joints[joint];
         if !curves.is_animated() {
-            return true;
+            continue;
         }
         let (from, to) = (source.joint(joint, a), source.joint(joint, b));
         let held = curves.held();
-        alphas.into_iter().all(|alpha| {
+        for alpha in alphas {
             let found = mixed(&from, &to, held, alpha);
-            allowed.holds(&source.joint(joint, time(alpha)), &found)
-        })
-    });
-    joints
-        && source.weights.iter().enumerate().all(|(channel, curve)| {
-            if !curve.is_animated() || curve.is_held() {
-                return true;
-            }
-            let at = |time| source.weight(channel, time);
-            let (from, to) = (at(a), at(b));
-            let near = |alpha: f64| (at(time(alpha)) - from - (to - from) * alpha).abs() <= weight;
-            alphas.into_iter().all(near)
-        })
+            worst = worst.max(allowed.share(&source.joint(joint, time(alpha)), &found));
+        }
+    }
+    for (channel, curve) in source.weights.iter().enumerate() {
+        if !curve.is_animated() || curve.is_held() {
+            continue;
+        }
+        let at = |time| source.weight(channel, time);
+        let (from, to) = (at(a), at(b));
+        for alpha in alphas {
+            let off = at(time(alpha)) - from - (to - from) * alpha;
+            worst = worst.max(off.abs() / weight);
+        }
+    }
+    worst
 }
 
 /// What a decoder interpolates of two samples. Components that are held keep the first.

@@ -4,7 +4,7 @@
 //! The search starts with grids that are fine enough for each joint alone, and makes them finer
 //! where joints together exceed the bound. Then it goes round the tracks, the deepest joints first:
 //! a track takes half of its keys, or a grid of twice the step, if the points of its joint and of
-//! all joints below stay within the bound at each sample and in the middle between two. It ends
+//! all joints below stay within the bound at each sample and between two. It ends
 //! when no track can be coarser. Every decision rests on the values that the decoder gives.
 
 use glam::{DAffine3, DQuat, Quat, Vec3, Vec4};
@@ -257,9 +257,9 @@ fn code_of(step: f64) -> u32 {
 struct Search<'p, 'a> {
     plan: &'p Plan<'a>,
     count: u32,
-    /// Samples and middles between them: `2 * count + 1`. All lists below have them for each joint,
-    /// one joint after the other.
-    halves: usize,
+    /// Number of times at which errors are measured. All lists below have them for each joint, one
+    /// joint after the other.
+    parts: usize,
     /// The source in skeleton space.
     wanted: Vec<DAffine3>,
     /// Local transforms as they are decoded.
@@ -267,6 +267,8 @@ struct Search<'p, 'a> {
     matrices: Vec<DAffine3>,
     /// The same in skeleton space.
     found: Vec<DAffine3>,
+    /// Number of the first of these times in the clip.
+    skipped: usize,
     /// Values of each track at the samples.
     values: Vec<Vec<[f64; 4]>>,
     coded: Vec<Coded>,
@@ -280,32 +282,33 @@ struct Search<'p, 'a> {
 /// The largest error, if f32 does not reach the bound.
 pub(super) fn encode(plan: &Plan<'_>, first: usize, count: usize) -> Result<Vec<Coded>, ClipError> {
     let mut search = Search::new(plan, first, count as u32);
-    search.refine(first)?;
+    search.refine()?;
     search.coarsen();
     Ok(search.coded)
 }
 
 impl<'p, 'a> Search<'p, 'a> {
     fn new(plan: &'p Plan<'a>, first: usize, count: u32) -> Self {
-        let halves = 2 * count as usize + 1;
+        let parts = plan.samples.measured(count as usize);
+        let skipped = plan.samples.parts * first;
         let joints = plan.constants.len();
         let source = plan.source;
-        let mut wanted = vec![DAffine3::IDENTITY; joints * halves];
-        let mut sources: Vec<Trs> = Vec::with_capacity(joints * halves);
+        let mut wanted = vec![DAffine3::IDENTITY; joints * parts];
+        let mut sources: Vec<Trs> = Vec::with_capacity(joints * parts);
         for joint in 0..joints {
             let parent = source.topology.parent(joint);
-            for half in 0..halves {
-                let local = source.joint(joint, plan.samples.half(2 * first + half));
+            for part in 0..parts {
+                let local = source.joint(joint, plan.samples.time(skipped + part));
                 let mut matrix = measure::matrix(&local);
                 if let Some(parent) = parent {
-                    matrix = wanted[parent * halves + half] * matrix;
+                    matrix = wanted[parent * parts + part] * matrix;
                 }
-                wanted[joint * halves + half] = matrix;
+                wanted[joint * parts + part] = matrix;
                 sources.push(local);
             }
         }
         let locals = plan.constants.iter();
-        let locals = locals.flat_map(|local| std::iter::repeat_n(*local, halves));
+        let locals = locals.flat_map(|local| std::iter::repeat_n(*local, parts));
         let values = plan.tracks.iter().map(|track| {
             let samples = 0..=count as usize;
             match *track {
@@ -313,7 +316,7 @@ impl<'p, 'a> Search<'p, 'a> {
                     joint, component, ..
                 } => samples
                     .map(|i| {
-                        let local = &sources[joint * halves + 2 * i];
+                        let local = &sources[joint * parts + plan.samples.parts * i];
                         match component {
                             Component::Rotation => local.rotation.to_array(),
                             Component::Translation => local.translation.extend(0.0).to_array(),
@@ -332,10 +335,11 @@ impl<'p, 'a> Search<'p, 'a> {
         let mut search = Self {
             plan,
             count,
-            halves,
+            parts,
             locals: locals.collect(),
-            matrices: vec![DAffine3::IDENTITY; joints * halves],
+            matrices: vec![DAffine3::IDENTITY; joints * parts],
             found: wanted.clone(),
+            skipped,
             wanted,
             values: values.collect(),
             coded: Vec::new(),
@@ -343,7 +347,11 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         for track in 0..plan.tracks.len() {
             let coded = match plan.tracks[track] {
+<<<<<<< HEAD
                 TrackOf::Channel { channel, held } => search.channel(track, channel, first, held),
+=======
+                TrackOf::Channel { channel, held } => search.channel(track, channel, held),
+>>>>>>> h-clips
                 TrackOf::Joint { .. } => search.start(track),
             };
             search.coded.push(coded);
@@ -429,17 +437,23 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// Codes a channel: nothing else depends on it.
-    fn channel(&self, track: usize, channel: usize, first: usize, held: bool) -> Coded {
+    fn channel(&self, track: usize, channel: usize, held: bool) -> Coded {
         let plan = self.plan;
-        let wanted: Vec<f64> = (0..self.halves)
-            .map(|half| {
-                let time = plan.samples.half(2 * first + half);
+        let wanted: Vec<f64> = (0..self.parts)
+            .map(|part| {
+                let time = plan.samples.time(self.skipped + part);
                 plan.source.weight(channel, time)
             })
             .collect();
         let within = |coded: &Coded| {
-            wanted.iter().enumerate().all(|(half, wanted)| {
-                let found = coded.at(TrackKind::Vector, half as f32 * 0.5, self.count).x;
+            wanted.iter().enumerate().all(|(part, wanted)| {
+                let found = coded
+                    .at(
+                        TrackKind::Vector,
+                        self.plan.samples.position(part),
+                        self.count,
+                    )
+                    .x;
                 (f64::from(found) - wanted).abs() <= plan.weight_bound
             })
         };
@@ -483,10 +497,14 @@ impl<'p, 'a> Search<'p, 'a> {
         component: Component,
         coded: &Coded,
     ) -> Vec<JointTransform> {
+<<<<<<< HEAD
         let range = joint * self.halves..(joint + 1) * self.halves;
+=======
+        let range = joint * self.parts..(joint + 1) * self.parts;
+>>>>>>> h-clips
         let mut locals = self.locals[range].to_vec();
-        for (half, local) in locals.iter_mut().enumerate() {
-            let position = half as f32 * 0.5;
+        for (part, local) in locals.iter_mut().enumerate() {
+            let position = self.plan.samples.position(part);
             match component {
                 Component::Rotation => {
                     let value = coded.at(TrackKind::Rotation, position, self.count);
@@ -514,11 +532,11 @@ impl<'p, 'a> Search<'p, 'a> {
             return;
         };
         let locals = self.locals_with(joint, component, &self.coded[track]);
-        self.locals[joint * self.halves..][..self.halves].copy_from_slice(&locals);
+        self.locals[joint * self.parts..][..self.parts].copy_from_slice(&locals);
     }
 
-    fn error(&self, joint: usize, half: usize, found: &DAffine3) -> f64 {
-        let wanted = &self.wanted[joint * self.halves + half];
+    fn error(&self, joint: usize, part: usize, found: &DAffine3) -> f64 {
+        let wanted = &self.wanted[joint * self.parts + part];
         measure::error(wanted, found, self.plan.distance)
     }
 
@@ -526,12 +544,12 @@ impl<'p, 'a> Search<'p, 'a> {
     fn pose(&mut self) {
         for joint in 0..self.plan.constants.len() {
             let parent = self.plan.source.topology.parent(joint);
-            for half in 0..self.halves {
-                let at = joint * self.halves + half;
+            for part in 0..self.parts {
+                let at = joint * self.parts + part;
                 let matrix = measure::matrix_of(&self.locals[at]);
                 self.matrices[at] = matrix;
                 self.found[at] = match parent {
-                    Some(parent) => self.found[parent * self.halves + half] * matrix,
+                    Some(parent) => self.found[parent * self.parts + part] * matrix,
                     None => matrix,
                 };
             }
@@ -539,7 +557,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// Makes grids finer until all joints are within the bound.
-    fn refine(&mut self, first: usize) -> Result<(), ClipError> {
+    fn refine(&mut self) -> Result<(), ClipError> {
         let joints = self.plan.constants.len();
         let topology = &self.plan.source.topology;
         loop {
@@ -547,8 +565,8 @@ impl<'p, 'a> Search<'p, 'a> {
             let mut marked = vec![false; joints];
             let mut worst = ClipError::default();
             for joint in 0..joints {
-                for half in 0..self.halves {
-                    let error = self.error(joint, half, &self.found[joint * self.halves + half]);
+                for part in 0..self.parts {
+                    let error = self.error(joint, part, &self.found[joint * self.parts + part]);
                     // Written so that NaN counts.
                     if error <= self.plan.bound {
                         continue;
@@ -562,7 +580,7 @@ impl<'p, 'a> Search<'p, 'a> {
                         worst = ClipError {
                             metres: error,
                             joint,
-                            seconds: self.plan.samples.half(2 * first + half),
+                            seconds: self.plan.samples.time(self.skipped + part),
                         };
                     }
                 }
@@ -656,7 +674,7 @@ impl<'p, 'a> Search<'p, 'a> {
         if !self.moves(joint, &locals) {
             return false;
         }
-        self.locals[joint * self.halves..][..self.halves].copy_from_slice(&locals);
+        self.locals[joint * self.parts..][..self.parts].copy_from_slice(&locals);
         self.coded[track] = coded;
         true
     }
@@ -664,21 +682,21 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Gives a joint other local transforms, if it and all joints below stay within the bound.
     fn moves(&mut self, joint: usize, locals: &[JointTransform]) -> bool {
         let plan = self.plan;
-        let (halves, below) = (self.halves, &plan.below[joint]);
+        let (parts, below) = (self.parts, &plan.below[joint]);
         let topology = &plan.source.topology;
         let stride = below.len() + 1;
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        scratch.resize(stride * halves, DAffine3::IDENTITY);
+        scratch.resize(stride * parts, DAffine3::IDENTITY);
         let mut within = true;
-        'all: for half in 0..halves {
-            let here = &mut scratch[half * stride..][..stride];
-            let matrix = measure::matrix_of(&locals[half]);
+        'all: for part in 0..parts {
+            let here = &mut scratch[part * stride..][..stride];
+            let matrix = measure::matrix_of(&locals[part]);
             here[0] = match topology.parent(joint) {
-                Some(parent) => self.found[parent * halves + half] * matrix,
+                Some(parent) => self.found[parent * parts + part] * matrix,
                 None => matrix,
             };
-            within = self.error(joint, half, &here[0]) <= plan.bound;
+            within = self.error(joint, part, &here[0]) <= plan.bound;
             for (i, child) in below.iter().enumerate() {
                 if !within {
                     break 'all;
@@ -690,20 +708,20 @@ impl<'p, 'a> Search<'p, 'a> {
                     Ok(at) => at + 1,
                     Err(_) => 0,
                 };
-                here[i + 1] = here[at] * self.matrices[child * halves + half];
-                within = self.error(child, half, &here[i + 1]) <= plan.bound;
+                here[i + 1] = here[at] * self.matrices[child * parts + part];
+                within = self.error(child, part, &here[i + 1]) <= plan.bound;
             }
             if !within {
                 break;
             }
         }
         if within {
-            for half in 0..halves {
-                let here = &scratch[half * stride..][..stride];
-                self.matrices[joint * halves + half] = measure::matrix_of(&locals[half]);
-                self.found[joint * halves + half] = here[0];
+            for part in 0..parts {
+                let here = &scratch[part * stride..][..stride];
+                self.matrices[joint * parts + part] = measure::matrix_of(&locals[part]);
+                self.found[joint * parts + part] = here[0];
                 for (i, child) in below.iter().enumerate() {
-                    self.found[*child as usize * halves + half] = here[i + 1];
+                    self.found[*child as usize * parts + part] = here[i + 1];
                 }
             }
         }

@@ -121,13 +121,21 @@ impl PackedClip {
             if !has_constants(end) {
                 return wrong("constants inside of the clip", format!("joint {joint}"));
             }
+            // A rotation of 62 bits is finite, whatever the bits are.
+            let packed = if kinds[0] == CLIP_CONSTANT { 2 } else { 0 };
+            let mut floats = constants + constant as usize + packed..constants + end;
+            if !floats.all(|at| self.float(at).is_finite()) {
+                return wrong("finite constants", format!("others for joint {joint}"));
+            }
         }
         let table = self.head(CLIP_CHANNEL_TABLE);
         for channel in 0..channels {
             let word = self.words[table + channel];
             match word & 3 {
                 CLIP_ANIMATED => take(word >> 2, Use::Vector)?,
-                CLIP_CONSTANT if has_constants((word >> 2) as usize + 1) => {}
+                CLIP_CONSTANT
+                    if has_constants((word >> 2) as usize + 1)
+                        && self.float(constants + (word >> 2) as usize).is_finite() => {}
                 0 => {}
                 _ => return wrong("kinds of channels", format!("channel {channel}")),
             }
@@ -156,8 +164,13 @@ impl PackedClip {
             }
             if format::is_raw(header) {
                 let key = if *by == Use::Rotation { 128 } else { 96 };
-                if block + keys * key > all_bits {
+                let end = block + keys * key;
+                if end > all_bits {
                     return out_of_clip();
+                }
+                let mut floats = (block..end).step_by(32);
+                if !floats.all(|bit| format::raw(words, bit).is_finite()) {
+                    return wrong("finite keys", format!("others in track {track}"));
                 }
                 continue;
             }

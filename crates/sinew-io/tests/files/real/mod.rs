@@ -1,6 +1,7 @@
 //! Real glTF, VRM and VRM Animation files, where `SINEW_ASSETS` names their folder.
 
 mod as_stated;
+mod packed;
 mod random;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,11 @@ use common::trials::Trial;
 type RealTest = (&'static str, fn(&Path));
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [RealTest; 2] = [
+    let tests: [RealTest; 3] = [
+        (
+            "packed_clips_keep_their_bound_and_get_small",
+            packed::packed_clips_keep_their_bound_and_get_small,
+        ),
         (
             "what_is_read_is_what_the_file_states",
             as_stated::what_is_read_is_what_the_file_states,

@@ -135,6 +135,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 normal_m.z += weight * joint_normal.z;
             }
         }
+        if WITH_DUAL_QUATERNIONS && (item.flags & RESIDUALS_UNKNOWN) != 0u {
+            // The palette of a rig: whether joints scale shows only here. Without scale, the weights
+            // of the linear part are not used, whatever their sum (rule 25).
+            let sum = sum_of_weights(weights, item.slice.influence_count);
+            if sums_points {
+                m = without_equal_residuals(m, rows_at(item.pose.normal_palette - 3u), sum);
+            }
+            if sums_normals {
+                normal_m = without_equal_residuals(normal_m, rows_at(item.pose.motions - 3u), sum);
+            }
+        }
         if WITH_DUAL_QUATERNIONS && points && !sums_points {
             m = rows_at(item.pose.bind);
         }
@@ -187,6 +198,25 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         put(TANGENTS_BINDING, to_tangent, normalized(t));
         put_one(TANGENTS_BINDING, to_tangent + 3u, skins[item.slice.tangents + number * 4u + 3u]);
     }
+}
+
+fn sum_of_weights(first: u32, count: u32) -> f32 {
+    var sum = 0.0;
+    for (var i = 0u; i < count; i++) {
+        sum += bitcast<f32>(skins[first + i]);
+    }
+    return sum;
+}
+
+// A weighted sum of matrices; or `bind` alone, if all of them are `bind` but for rounding.
+fn without_equal_residuals(m: Rows, bind: Rows, sum: f32) -> Rows {
+    let off = max(abs(m.x - sum * bind.x), max(abs(m.y - sum * bind.y), abs(m.z - sum * bind.z)));
+    let of_bind = max(abs(bind.x), max(abs(bind.y), abs(bind.z)));
+    let largest = max(of_bind.x, max(of_bind.y, of_bind.z));
+    if max(off.x, max(off.y, off.z)) <= SMALLEST_SCALE * largest * max(abs(sum), 1.0) {
+        return bind;
+    }
+    return m;
 }
 
 // The blended rigid motion of a record's joints.

@@ -1,4 +1,4 @@
-//! The measurements behind benches/RESULTS.md: sinew and its peers on the work loads A to F, in one run.
+//! The measurements behind benches/RESULTS.md: sinew and its peers on the work loads A to G, in one run.
 //!
 //! `cargo bench --bench suite -- --help`.
 
@@ -13,6 +13,7 @@ mod measure;
 mod options;
 mod ozz_original;
 mod peers;
+mod playing;
 mod report;
 mod results;
 mod row;
@@ -340,6 +341,14 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn playing(&mut self) {
+        let Some(device) = &self.device else { return };
+        self.tell("G: characters that play clips");
+        let rows = playing::rows(device, self.options.scale, self.options.runs);
+        let rows = self.results.keep(playing::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
+    }
+
     fn start_up(&mut self, folder: &Path) {
         self.tell("start: whole processes");
         let adapter = self.results.adapter.as_ref().map(|a| a.name.as_str());
@@ -440,6 +449,7 @@ fn run(options: Options) -> Result<(), String> {
     for kind in others.into_iter().chain(bakes) {
         suite.part(kind.name(), |s| s.measure(kind, folder.path()))?;
     }
+    suite.part(playing::NAME, Suite::playing)?;
     suite.part(influences::NAME, Suite::influences)?;
     suite.part(crowds::NAME, |s| s.crowds(folder.path()))?;
     suite.part(start::NAME, |s| s.start_up(folder.path()))?;

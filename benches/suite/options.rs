@@ -6,16 +6,16 @@ use sinew::gpu::AdapterChoice;
 
 use crate::measure::Runs;
 use crate::workloads::Kind;
-use crate::{crowds, influences, start};
+use crate::{crowds, influences, playing, start};
 
 pub const HELP: &str = "\
-Measures sinew and its peers on the work loads A to F, and rewrites the table in benches/RESULTS.md.
+Measures sinew and its peers on the work loads A to G, and rewrites the table in benches/RESULTS.md.
 
 usage: cargo bench --bench suite -- [OPTIONS]
        cargo bench --bench suite -- export FOLDER [--scale S] [--only A,D]
 
-  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, influences, crowds, start);
-                  RESULTS.md stays as it is
+  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, G, influences, crowds,
+                  start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
   --runs N        runs of a row (15; more of short ones, 3 of long ones of a software adapter)
@@ -143,7 +143,7 @@ impl Options {
             }
         }
         let known = |name: &String| {
-            [influences::NAME, crowds::NAME, start::NAME].contains(&name.as_str())
+            [playing::NAME, influences::NAME, crowds::NAME, start::NAME].contains(&name.as_str())
                 || Kind::ALL.iter().any(|k| k.name() == name)
         };
         if let Some(name) = out.only.iter().find(|n| !known(n)) {

@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, influences, start, variants};
+use crate::{crowds, influences, playing, start, variants};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -100,6 +100,7 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
         );
     }
     let names = Kind::ALL.iter().map(|k| k.name()).chain([
+        playing::NAME,
         variants::NAME,
         influences::NAME,
         crowds::NAME,
@@ -191,6 +192,7 @@ fn title(name: &str, rows: &[&Row]) -> String {
                 points as f64 / 1e6
             )
         }
+        None if name == playing::NAME => format!("{name}: {}", playing::WORDS),
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()

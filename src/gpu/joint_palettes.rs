@@ -6,12 +6,14 @@ use glam::DMat4;
 use range_alloc::RangeAllocator;
 use slotmap::SlotMap;
 
+use super::crowd::Crowd;
 use super::device::error::GpuError;
 use super::device::skinner::Skinner;
 use super::memory::dirty_ranges::Mirrored;
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::{Staging, Upload};
 use super::store::palettes::PaletteId;
+use super::store::rigs::RigId;
 use crate::kernel::{PackedPose, PackedSkin, Palette};
 use crate::math::{self, Rows, multiplied};
 use crate::skel::SkinningMethod;
@@ -44,6 +46,8 @@ struct Entry {
     place: Range<u32>,
     /// Number of matrices of each kind, and the method; `None` for a single transform.
     palette: Option<(usize, SkinningMethod)>,
+    /// The rig of a crowd whose palette it is, and the blocks of its `out_from_skel`.
+    rig: Option<(RigId, Range<u32>)>,
     /// An entry is *fresh* until one frame has written its previous pose, and again after
     /// [`JointPalettes::reset_previous`]. Its previous rows then equal its current ones.
     fresh: bool,
@@ -70,6 +74,27 @@ pub struct JointPalettes {
     /// Number of blocks that the last frame left in `current`.
     encoded: u64,
     staging: Staging,
+    /// Copies of palettes of rigs.
+    copies: RigCopies,
+}
+
+/// Copies from the palettes of a crowd's rigs. Neighbours are joined, so that characters that were
+/// added one after the other take one copy.
+#[derive(Debug, Default)]
+struct RigCopies {
+    /// The crowd's [`Crowd::palettes_generation`] that they were made for; `None` if entries changed
+    /// since.
+    generation: Option<u64>,
+    copies: Vec<RigCopy>,
+}
+
+#[derive(Clone, Debug)]
+struct RigCopy {
+    buffer: wgpu::Buffer,
+    /// Byte offsets.
+    from: u64,
+    to: u64,
+    bytes: u64,
 }
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
@@ -100,6 +125,7 @@ impl JointPalettes {
             previous: buffer("palettes.previous")?,
             encoded: 0,
             staging: Staging::new(),
+            copies: RigCopies::default(),
         })
     }
 
@@ -144,6 +170,79 @@ impl JointPalettes {
         Ok(self.insert(rows, place, None))
     }
 
+    /// Makes room for the palette of a rig of a crowd, which [`JointPalettes::encode_with`] copies on
+    /// the GPU. Its `out_from_skel` is the identity until [`JointPalettes::set_out_from_skel`].
+    ///
+    /// ```no_run
+    /// # use sinew::gpu::{Crowd, GpuError, JointPalettes, RigId};
+    /// # fn f(crowd: &mut Crowd, palettes: &mut JointPalettes, rig: RigId, encoder: &mut sinew::wgpu::CommandEncoder)
+    /// # -> Result<(), GpuError> {
+    /// crowd.keep_palette(rig, true)?;
+    /// let id = palettes.add_rig(crowd, rig)?;
+    /// // Every frame:
+    /// crowd.encode(encoder)?;
+    /// palettes.encode_with(encoder, crowd)?;
+    /// let first = palettes.rows(id)?.points;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Many thousands of rigs are larger than one binding. [`Crowd::palette_on_gpu`] gives their
+    /// palettes without a copy, in as many buffers as they need.
+    ///
+    /// # Errors
+    /// As [`JointPalettes::add`]; [`GpuError::Mismatch`] for a rig of another crowd.
+    pub fn add_rig(&mut self, crowd: &Crowd, rig: RigId) -> Result<PaletteId, GpuError> {
+        let packed = crowd.packed_rig(rig)?;
+        let entries = packed.entry_count() as u32;
+        let place = self.place(packed.blocks() as u32)?;
+        // Elsewhere, so that palettes of rigs lie side by side.
+        let post = match self.place(2) {
+            Ok(post) => post,
+            Err(error) => {
+                self.free.free_range(place);
+                return Err(error);
+            }
+        };
+        let identity = math::rows(DMat4::IDENTITY);
+        self.blocks.write(post.start, &[&[identity, identity]]);
+        let first = place.start * 3;
+        let rows = PaletteRows {
+            points: first,
+            normals: packed.has_normals().then_some(first + entries * 3),
+            motions: packed.motion_row().map(|row| first + row),
+            post: Some(post.start * 3),
+        };
+        let palette = Some((entries as usize, packed.method()));
+        let id = self.insert(rows, place, palette);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.rig = Some((rig, post));
+            entry.posed = true;
+        }
+        self.copies.generation = None;
+        Ok(id)
+    }
+
+    /// Sets the matrix from skeleton space to the host's space of a palette of a rig.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] for a foreign id, or a palette that is not that of a rig.
+    pub fn set_out_from_skel(
+        &mut self,
+        id: PaletteId,
+        out_from_skel: DMat4,
+    ) -> Result<(), GpuError> {
+        let entry = self.entries.get(id).ok_or_else(foreign)?;
+        let Some((_, post)) = &entry.rig else {
+            let text = "this is no palette of a rig: use set_pose";
+            return Err(GpuError::Mismatch(text.into()));
+        };
+        let normals = math::rows3(math::normal_matrix(out_from_skel));
+        let rows = [math::rows(out_from_skel), normals];
+        self.blocks.write(post.start, &[&rows]);
+        Ok(())
+    }
+
     fn place(&mut self, blocks: u32) -> Result<Range<u32>, GpuError> {
         let place = self.free.allocate_range(blocks).map_err(|_| {
             let asked = (self.blocks.len() as u64 + u64::from(blocks)) * BLOCK;
@@ -168,6 +267,7 @@ impl JointPalettes {
             rows,
             place,
             palette,
+            rig: None,
             fresh: true,
             posed: false,
         })
@@ -180,6 +280,10 @@ impl JointPalettes {
     pub fn remove(&mut self, id: PaletteId) -> Result<(), GpuError> {
         let entry = self.entries.remove(id).ok_or_else(foreign)?;
         self.free.free_range(entry.place);
+        if let Some((_, post)) = entry.rig {
+            self.free.free_range(post);
+            self.copies.generation = None;
+        }
         Ok(())
     }
 
@@ -259,6 +363,9 @@ impl JointPalettes {
         let Some((entries, method)) = entry.palette else {
             return mismatch("this is a single transform: use set_transform".into());
         };
+        if entry.rig.is_some() {
+            return mismatch("this is the palette of a rig: use set_out_from_skel".into());
+        }
         let Some(palette) = pose.palette() else {
             return mismatch("expected a pose with a palette, found one that only blends".into());
         };
@@ -300,6 +407,31 @@ impl JointPalettes {
     /// # Errors
     /// Out of memory; a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        self.encode_frame(encoder, None)
+    }
+
+    /// As [`JointPalettes::encode`], and copies the palettes of rigs as the crowd's last encoded
+    /// frame writes them. Encode the crowd before, into the same encoder or an earlier one. A rig
+    /// whose palette no frame computes keeps its last rows.
+    ///
+    /// The copies are found once and kept until the crowd plans a frame anew or rigs are added here.
+    ///
+    /// # Errors
+    /// As [`JointPalettes::encode`]; [`GpuError::Mismatch`] if a rig was removed from the crowd.
+    pub fn encode_with(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        crowd: &Crowd,
+    ) -> Result<(), GpuError> {
+        self.copies.find(&self.entries, crowd)?;
+        self.encode_frame(encoder, Some(crowd))
+    }
+
+    fn encode_frame(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        crowd: Option<&Crowd>,
+    ) -> Result<(), GpuError> {
         let skinner = &self.skinner;
         let bytes = self.blocks.len() as u64 * BLOCK;
         let before = self.encoded * BLOCK;
@@ -321,8 +453,11 @@ impl JointPalettes {
             bytes,
         });
         let fresh = self.entries.values().filter(|entry| entry.fresh);
-        let fresh = fresh.map(|entry| {
-            let place = entry.place.start as usize..entry.place.end as usize;
+        let posts = fresh.clone().filter_map(|entry| entry.rig.as_ref());
+        let posts = posts.map(|(_, post)| post);
+        let own = fresh.filter(|entry| entry.rig.is_none());
+        let fresh = own.map(|entry| &entry.place).chain(posts).map(|place| {
+            let place = place.start as usize..place.end as usize;
             Upload {
                 to: previous,
                 offset: place.start as u64 * BLOCK,
@@ -332,7 +467,26 @@ impl JointPalettes {
         self.staging
             .record(skinner, encoder, changed.chain(fresh))?;
         self.blocks.set_uploaded();
+        if crowd.is_some() {
+            for copy in &self.copies.copies {
+                let to = self.current.buffer();
+                encoder.copy_buffer_to_buffer(&copy.buffer, copy.from, to, copy.to, copy.bytes);
+            }
+            // They have no previous pose, so it equals the current one.
+            let of_rigs = |entry: &&Entry| entry.fresh && entry.rig.is_some();
+            for entry in self.entries.values().filter(of_rigs) {
+                let (at, bytes) = (
+                    u64::from(entry.place.start) * BLOCK,
+                    entry.place.len() as u64 * BLOCK,
+                );
+                let (from, to) = (self.current.buffer(), self.previous.buffer());
+                encoder.copy_buffer_to_buffer(from, at, to, at, bytes);
+            }
+        }
         for entry in self.entries.values_mut() {
+            if entry.rig.is_some() && crowd.is_none() {
+                continue;
+            }
             // An entry without a pose stays fresh: its rows are zero, which is no previous pose.
             entry.fresh &= !entry.posed;
         }
@@ -364,6 +518,7 @@ impl JointPalettes {
         if next < end {
             out.free.free_range(next..end);
         }
+        // The crowd is rebuilt as well, and gives the copies anew.
         out.entries = self.entries.clone();
         for entry in out.entries.values_mut() {
             entry.fresh = true;
@@ -389,6 +544,44 @@ impl JointPalettes {
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.current.replaced() + self.previous.replaced()
+    }
+}
+
+impl RigCopies {
+    /// Finds the copies for the plan of a crowd, unless they are found already.
+    fn find(&mut self, entries: &SlotMap<PaletteId, Entry>, crowd: &Crowd) -> Result<(), GpuError> {
+        let generation = crowd.palettes_generation();
+        if self.generation == Some(generation) {
+            return Ok(());
+        }
+        let mut copies: Vec<RigCopy> = Vec::new();
+        let of_rigs = entries
+            .values()
+            .filter_map(|entry| Some((entry.rig.as_ref()?, entry)));
+        for ((rig, _), entry) in of_rigs {
+            let Some(palette) = crowd.palette_on_gpu(*rig)? else {
+                continue;
+            };
+            copies.push(RigCopy {
+                buffer: palette.buffer.clone(),
+                from: u64::from(palette.points) * 16,
+                to: u64::from(entry.place.start) * BLOCK,
+                bytes: entry.place.len() as u64 * BLOCK,
+            });
+        }
+        copies.sort_by_key(|copy| copy.to);
+        copies.dedup_by(|next, kept| {
+            let joins = next.buffer == kept.buffer
+                && next.from == kept.from + kept.bytes
+                && next.to == kept.to + kept.bytes;
+            if joins {
+                kept.bytes += next.bytes;
+            }
+            joins
+        });
+        self.copies = copies;
+        self.generation = Some(generation);
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ mod pass;
 mod plan;
 mod store;
 
-pub use crowd::{Crowd, RigPalette};
+pub use crowd::Crowd;
 pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use device::error::GpuError;
 pub use device::error::guarded;
@@ -44,6 +44,6 @@ pub use store::palettes::PaletteId;
 pub use store::playing::{PlayedClip, Playing};
 pub use store::poses::InstancePose;
 pub use store::readings::{Deformed, ReadTicket};
-pub use store::rigs::RigId;
+pub use store::rigs::{RigId, RigPalette};
 pub use store::skins::SkinId;
 pub use store::target::{Attribute, NormalFormat, OutputTarget};

@@ -127,22 +127,22 @@ impl Palette {
         }
     }
 
-    /// Creates a palette for dual quaternion skinning from matrices and motions in f32. All
-    /// residuals count.
+    /// Creates a palette for dual quaternion skinning from matrices and motions in f32. `scales`:
+    /// whether the residual of each joint is more than rounding, for points and for normals.
     pub(super) fn of_motions(
         points: Vec<Rows>,
         normals: Option<Vec<Rows>>,
         motions: Vec<[Vec4; 3]>,
+        [scales_points, scales_normals]: [Vec<bool>; 2],
     ) -> Self {
-        let count = motions.len();
         Self {
             points,
+            normals,
             rigid: Some(RigidMotions {
                 motions,
-                scales_points: vec![true; count],
-                scales_normals: vec![normals.is_some(); count],
+                scales_points,
+                scales_normals,
             }),
-            normals,
         }
     }
 

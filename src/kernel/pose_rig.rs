@@ -5,7 +5,9 @@ use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
 use super::palette::within_f32;
-use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, pose_bits};
+use super::registry::{
+    CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, SMALLEST_SCALE, pose_bits,
+};
 use super::rigid_motion::{linear_of, rows_of, split_joint, split_normals, within_range};
 use super::{Access, Binding, Dispatch, Kernel, NONE, Palette};
 use crate::error::Invalid;
@@ -171,9 +173,10 @@ impl From<Trs> for JointTransform {
 /// Prims of one skeleton that have the same geomBindTransform and skinning method can share a rig.
 ///
 /// For dual quaternion skinning ([`PackedRig::pack_for`]) the kernel splits each joint into a
-/// rotation and a residual scale and shear, in f32. It always applies the residuals. The CPU leaves
-/// them out if no joint of the prim has any; that differs only for points whose weights do not sum
-/// to 1 (rule 25).
+/// rotation and a residual scale and shear, in f32. Whether the residuals are left out is decided
+/// point by point then: if no joint of the point has any. In f64 it is decided for the whole prim
+/// (rule 25). That differs only for a point whose weights do not sum to 1 and whose joints have no
+/// scale, while another joint of the prim has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedRig {
     path: String,
@@ -631,7 +634,28 @@ fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
         }
         motions.push([joint.real, joint.dual, turn]);
     }
-    Palette::of_motions(points, normals, motions)
+    let scales = |palette: &[Rows], bind: &Rows| -> Vec<bool> {
+        let [largest, _] = apart(bind, bind);
+        let is_scale = |m: &Rows| apart(m, bind)[1] > SMALLEST_SCALE * largest;
+        palette.iter().map(is_scale).collect()
+    };
+    let scales_points = scales(&points, &rig.binds[entries]);
+    let binds = rig.normal_binds.as_ref();
+    let scales_normals = match (&normals, binds) {
+        (Some(normals), Some(binds)) => scales(normals, &binds[0]),
+        _ => Vec::new(),
+    };
+    Palette::of_motions(points, normals, motions, [scales_points, scales_normals])
+}
+
+/// The largest element of a matrix, and the largest difference from another one.
+fn apart(m: &Rows, other: &Rows) -> [f32; 2] {
+    let largest = |rows: Rows| {
+        rows.map(|row| row.abs().max_element())
+            .into_iter()
+            .fold(0.0, f32::max)
+    };
+    [largest(*other), largest([0, 1, 2].map(|i| m[i] - other[i]))]
 }
 
 /// The matrix of a local transform: `T * R * S`.

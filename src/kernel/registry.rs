@@ -83,6 +83,9 @@ shared_constants! {
     NARROW_JOINTS: u32 = 4;
     /// Flag of an item or a pose: normals are written as octahedral directions, one word each.
     OCTAHEDRAL: u32 = 8;
+    /// Flag of an item: its palette is for dual quaternions, and the GPU computes it, so nothing
+    /// says in advance whether joints scale.
+    RESIDUALS_UNKNOWN: u32 = 16;
 
     /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
@@ -119,6 +122,8 @@ shared_constants! {
     SINGULAR_JOINT: f32 = 1e-10;
     /// Most steps of the iteration that finds the rotation of a joint.
     POLAR_STEPS: u32 = 24;
+    /// Residuals in f32 closer to each other than this have no scale.
+    SMALLEST_SCALE: f32 = 1e-5;
     /// Axes whose squared distance is at most this count as one axis.
     SMALLEST_TURN: f32 = 1e-12;
 

@@ -83,6 +83,8 @@ impl SkinItem {
     pub const MIRRORED: u32 = registry::MIRRORED;
     /// See [`registry::NARROW_JOINTS`].
     pub const NARROW_JOINTS: u32 = registry::NARROW_JOINTS;
+    /// See [`registry::RESIDUALS_UNKNOWN`].
+    pub const RESIDUALS_UNKNOWN: u32 = registry::RESIDUALS_UNKNOWN;
     /// See [`registry::OCTAHEDRAL`].
     pub const OCTAHEDRAL: u32 = registry::OCTAHEDRAL;
 }

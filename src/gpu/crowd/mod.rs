@@ -6,8 +6,6 @@ mod playing;
 mod poses;
 mod results;
 
-pub use playing::RigPalette;
-
 use std::sync::Arc;
 
 use super::device::error::{GpuError, alive, guarded};

@@ -7,31 +7,9 @@ use crate::gpu::device::error::{GpuError, alive};
 use crate::gpu::store::Stores;
 use crate::gpu::store::clips::ClipId;
 use crate::gpu::store::playing::Playing;
-use crate::gpu::store::rigs::RigId;
+use crate::gpu::store::rigs::{RigId, RigPalette};
 use crate::gpu::store::skins::SkinId;
-use crate::kernel::{JointTransform, NONE, PackedClip, Player};
-
-/// Where the palette of a rig lies on the GPU, for hosts that skin in their own shader. Rows are
-/// `vec4<f32>`; a 3x4 matrix is three of them, as in [`crate::gpu::PaletteRows`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct RigPalette<'a> {
-    /// The rows, to be bound as `array<vec4<f32>>` (read-only storage).
-    pub buffer: &'a wgpu::Buffer,
-    /// The rows of the frame before, at the same places, if [`Crowd::keep_previous_palettes`] asked
-    /// for them.
-    pub previous: Option<&'a wgpu::Buffer>,
-    /// First row of the matrices for points. The matrix of palette index `i` begins at `points + 3
-    /// * i`. It goes from prim space to skeleton space and includes geomBindTransform.
-    pub points: u32,
-    /// First row of the matrices for normals, if the rig was packed with normals.
-    pub normals: Option<u32>,
-    /// First row of the rigid motions, if the rig was packed for dual quaternions.
-    pub motions: Option<u32>,
-    /// First row of the matrices of the joints of [`crate::kernel::PackedRig::attachments`], from
-    /// the joint's space to skeleton space.
-    pub attachments: Option<u32>,
-}
+use crate::kernel::{JointTransform, NONE, PackedClip, PackedRig, Player};
 
 /// Clips, and rigs that play them.
 impl Crowd {
@@ -292,6 +270,11 @@ impl Crowd {
                 attachments: has_attachments.then_some(points + packed.attached_row()),
             }
         }))
+    }
+
+    /// What a rig was packed from.
+    pub(in crate::gpu) fn packed_rig(&self, rig: RigId) -> Result<&PackedRig, GpuError> {
+        Ok(&self.stores.rigs.get(rig)?.packed)
     }
 
     /// A number that grows whenever a frame may have moved the palettes of rigs, because it was

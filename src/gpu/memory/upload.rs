@@ -93,10 +93,8 @@ impl Staging {
                 (count, total) = (count + 1, with);
             }
             if count == 0 {
-                // Mapping a buffer detects a lost device, but a frame without uploads maps none.
-                if recorded == 0 {
-                    alive(&skinner.device)?;
-                }
+                // Creating a buffer detects a lost device, but most frames create none.
+                alive(&skinner.device)?;
                 return Ok(recorded);
             }
             self.record_one(skinner, encoder, uploads.by_ref().take(count), total)?;

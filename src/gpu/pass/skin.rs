@@ -246,7 +246,6 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
         (out.palette, out.post) = (place.palette, place.post);
         out.normal_palette = out.palette + count * 3;
         if let Some(row) = pose.posed_on_gpu().and_then(|palette| palette.motion_row) {
-            // Only the GPU knows whether joints scale, so all residuals are summed.
             out.motions = out.palette + row;
         }
         if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
@@ -273,7 +272,15 @@ pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
     flag(shown.instance.fresh, SkinItem::FRESH)
         | flag(shown.pose.mirrors(), SkinItem::MIRRORED)
         | flag(octahedral, SkinItem::OCTAHEDRAL)
+        | flag(has_unknown_residuals(shown), SkinItem::RESIDUALS_UNKNOWN)
         | slice.flags
+}
+
+/// Whether the GPU computes a palette for dual quaternions, so that only it knows whether joints
+/// scale.
+fn has_unknown_residuals(shown: &Shown<'_>) -> bool {
+    let palette = shown.pose.posed_on_gpu();
+    palette.is_some_and(|palette| palette.motion_row.is_some())
 }
 
 /// The item of a slice of an instance, without the number of its first workgroup.

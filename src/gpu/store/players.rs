@@ -19,6 +19,9 @@ use crate::kernel::{
 /// Floats of the pose of a joint.
 const FLOATS: u32 = (size_of::<JointTransform>() / 4) as u32;
 
+/// Bytes of held poses that there is room for at first.
+const LEAST_HELD: u64 = 1 << 20;
+
 /// Number of players that one frame looks at, to keep their starts near the clock.
 const LOOKED_AT: usize = 64;
 
@@ -76,6 +79,10 @@ pub struct PlayerStore {
     /// The host's clock, in seconds.
     seconds: f64,
     clock: Clock,
+    /// The tick of the last frame that was encoded.
+    encoded: u32,
+    /// Number of turns that were given to rigs of lower rates.
+    turns: u32,
     captures: Vec<Capture>,
     /// The entry that the next frame looks at first.
     cursor: usize,
@@ -149,15 +156,19 @@ impl PlayerStore {
         if index >= self.entries.len() {
             self.entries.resize(index + 1, None);
         }
+        if playing.has_turns() {
+            self.turns = self.turns.wrapping_add(1);
+        }
+        let turn = self.turns;
         let before = self.entry(rig);
         let is_posed = before.is_some() || held_rig.is_posed;
         let fades_from_held = before.is_some_and(|entry| entry.player.needs_held(ticks));
         let state = before.map(|entry| (&entry.state, fades_from_held));
-        let next = PlayState::next(state, is_posed, playing, clips, self.seconds);
+        let next = PlayState::next(state, is_posed, playing, clips, self.seconds, turn);
         let mut weights = Vec::new();
         let mut held = None;
         if next.holds {
-            weights = self.weights_now(before, clips);
+            weights = self.last_weights(before, clips);
             let joints = held_rig.packed.joint_count() as u32;
             let count = joints * FLOATS + 1 + weights.len() as u32;
             held = Some((joints, self.hold(count)?));
@@ -172,9 +183,7 @@ impl PlayerStore {
                 .map_or(Vec::new(), |h| h.weights.clone());
         }
         let first = held.as_ref().map_or(NONE, |(_, floats)| floats.start);
-        let player = next
-            .state
-            .player(first, rig.index(), self.clock.frame.wrapping_add(1));
+        let player = next.state.player(first, self.clock.frame.wrapping_add(1));
         let old = self.entries[index].take().filter(|old| old.id == rig);
         if let Some(old) = &old {
             let updated = player.updated;
@@ -242,15 +251,15 @@ impl PlayerStore {
                 true => entry.player.held,
                 false => NONE,
             };
-            entry.player = state.player(held, entry.id.index(), frame.wrapping_add(1));
+            entry.player = state.player(held, frame.wrapping_add(1));
             entry.state = state;
             out.push((entry.id, entry.player));
         }
         out
     }
 
-    /// The weights of all channels of clips that a rig has now.
-    fn weights_now(&self, entry: Option<&Entry>, clips: &ClipStore) -> Vec<f32> {
+    /// The weights of all channels of clips that the last frame gave a rig.
+    fn last_weights(&self, entry: Option<&Entry>, clips: &ClipStore) -> Vec<f32> {
         let Some(entry) = entry else {
             return Vec::new();
         };
@@ -259,8 +268,8 @@ impl PlayerStore {
         let counts = played.iter().flatten().map(|clip| clip.channel_count());
         let count = counts.max().unwrap_or(0).max(held.len());
         let before = |channel: usize| held.get(channel).copied().unwrap_or(0.0);
-        // Those that the last frame had.
-        let ticks = self.clock.ticks;
+        // Those that the last frame had, as its joints.
+        let ticks = self.encoded;
         (0..count)
             .map(|c| play_weight_on_cpu(&entry.player, ticks, &played, c, before(c)))
             .collect()
@@ -395,7 +404,7 @@ impl PlayerStore {
                     false => NONE,
                 };
                 let updated = entry.player.updated;
-                entry.player = entry.state.player(held, entry.id.index(), updated);
+                entry.player = entry.state.player(held, updated);
                 out.push((entry.id, entry.player));
             }
         }
@@ -406,6 +415,7 @@ impl PlayerStore {
     pub fn begin_frame(&mut self, all: bool) {
         self.clock.frame = self.clock.frame.wrapping_add(1);
         self.clock.all = u32::from(all);
+        self.encoded = self.clock.ticks;
     }
 
     /// What a frame uploads whatever plays, and the weights of new held poses.
@@ -466,7 +476,7 @@ impl PlayerStore {
             entry.state.find_clips(clips);
             entry.held = None;
             let updated = entry.player.updated;
-            entry.player = entry.state.player(NONE, entry.id.index(), updated);
+            entry.player = entry.state.player(NONE, updated);
         }
         if self.device.is_some() {
             out.prepare(skinner)?;
@@ -477,8 +487,7 @@ impl PlayerStore {
 
 /// Whether a state is the one that a rig had, apart from its rate.
 fn playing_goes_on(next: &PlayState, before: &PlayState) -> bool {
-    next.player(NONE, 0, 0).fade_start == before.player(NONE, 0, 0).fade_start
-        && next.clips() == before.clips()
+    next.fade_start() == before.fade_start() && next.clips() == before.clips()
 }
 
 fn played_clips<'a>(state: &PlayState, clips: &'a ClipStore) -> PlayedClips<'a> {
@@ -491,9 +500,12 @@ impl OnDevice {
         let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         let uniform = wgpu::BufferUsages::UNIFORM;
         let most = (limit / 4).min(u64::from(u32::MAX)) as u32;
+        let mut buffer = GrowableBuffer::new(skinner, "play.held", storage, limit)?;
+        // Growing needs another plan, so the first fades should not need it.
+        buffer.reserve(skinner, LEAST_HELD.min(limit), None)?;
         Ok(Self {
             held: HeldPoses {
-                buffer: GrowableBuffer::new(skinner, "play.held", storage, limit)?,
+                buffer,
                 free: RangeAllocator::new(0..most),
                 end: 0,
                 kept: 0,

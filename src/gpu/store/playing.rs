@@ -178,8 +178,17 @@ impl Playing {
         Self { every, ..self }
     }
 
+    /// Whether the rig is updated in some frames only.
+    pub(in crate::gpu) fn has_turns(&self) -> bool {
+        self.every > 1
+    }
+
     /// Checks all numbers and clips.
-    pub fn check(&self, clips: &ClipStore, rig: &crate::kernel::PackedRig) -> Result<(), GpuError> {
+    pub(in crate::gpu) fn check(
+        &self,
+        clips: &ClipStore,
+        rig: &crate::kernel::PackedRig,
+    ) -> Result<(), GpuError> {
         let wrong = |what: &str, expected: String, found: String| {
             let path = rig.path();
             let text = format!("{path}: {what}: expected {expected}, found {found}");
@@ -326,6 +335,8 @@ pub struct PlayState {
     fade: f32,
     root_motion: BVec3,
     every: u32,
+    /// Its turn among rigs of the same rate, below `every`.
+    turn: u32,
 }
 
 /// How a rig gets to a new state.
@@ -341,12 +352,14 @@ impl PlayState {
     ///
     /// - `before`: its last state, if it plays; and whether it is fading from a held pose.
     /// - `is_posed`: whether it has any pose to fade from.
+    /// - `turn`: a number that differs from rig to rig.
     pub fn next(
         before: Option<(&Self, bool)>,
         is_posed: bool,
         playing: &Playing,
         clips: &ClipStore,
         clock: f64,
+        turn: u32,
     ) -> Transition {
         let ticks = tick_of(clock);
         let now = before.map_or([None; 3], |(state, _)| state.layers);
@@ -366,18 +379,24 @@ impl PlayState {
             0.0 => (first, None, 0.0),
             weight => (first, second, weight),
         };
+        let same_rate = before.filter(|(state, _)| state.every == playing.every);
         let wanted = Self {
             layers: [first, second, additive],
             weights: [weight; 2],
             additive_weights: [additive_weight; 2],
-            fade_start: ticks,
+            fade_start: if playing.fade > 0.0 { ticks } else { 0 },
             fade: playing.fade,
             root_motion: playing.root_motion,
             every: playing.every,
+            turn: same_rate.map_or(turn % playing.every, |(state, _)| state.turn),
         };
         if playing.fade <= 0.0 || !is_posed {
             return Transition {
-                state: wanted,
+                state: Self {
+                    fade: 0.0,
+                    fade_start: 0,
+                    ..wanted
+                },
                 holds: false,
             };
         }
@@ -391,6 +410,7 @@ impl PlayState {
             // It is on its way there.
             let state = Self {
                 every: wanted.every,
+                turn: wanted.turn,
                 ..state.clone()
             };
             return Transition {
@@ -454,7 +474,7 @@ impl PlayState {
         }
         out.weights[0] = out.weights[1];
         out.additive_weights[0] = out.additive_weights[1];
-        out.fade = 0.0;
+        (out.fade, out.fade_start) = (0.0, 0);
         out
     }
 
@@ -523,6 +543,11 @@ impl PlayState {
         changed
     }
 
+    /// The tick at which its fade began; 0 without a fade.
+    pub fn fade_start(&self) -> u32 {
+        self.fade_start
+    }
+
     /// The clips of its layers.
     pub fn clips(&self) -> [Option<ClipId>; 3] {
         self.layers.map(|layer| layer.map(|layer| layer.id))
@@ -531,13 +556,12 @@ impl PlayState {
     /// The state as the kernel reads it.
     ///
     /// - `held`: first float of the pose that it fades from, or [`NONE`].
-    /// - `rig`: index of the rig, which gives it a turn among rigs of the same rate.
     /// - `frame`: the frame that has to update the rig.
-    pub fn player(&self, held: u32, rig: u32, frame: u32) -> Player {
+    pub fn player(&self, held: u32, frame: u32) -> Player {
         let mut out = Player::IDLE;
         let bits = [PLAYER_LOOPS, PLAYER_SECOND_LOOPS, PLAYER_ADDITIVE_LOOPS];
         let axes = [PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z];
-        out.flags = PLAYER_PLAYS | self.every << 8 | (rig % self.every) << 16;
+        out.flags = PLAYER_PLAYS | self.every << 8 | self.turn << 16;
         for (layer, bit) in self.layers.iter().zip(bits) {
             out.flags |= if layer.is_some_and(|layer| layer.loops) {
                 bit

@@ -22,6 +22,28 @@ impl RigId {
     }
 }
 
+/// Where the palette of a rig lies on the GPU, for hosts that skin in their own shader. Rows are
+/// `vec4<f32>`; a 3x4 matrix is three of them, as in [`crate::gpu::PaletteRows`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RigPalette<'a> {
+    /// The rows, to be bound as `array<vec4<f32>>` (read-only storage).
+    pub buffer: &'a wgpu::Buffer,
+    /// The rows of the frame before, at the same places, if [`crate::gpu::Crowd::keep_previous_palettes`] asked
+    /// for them.
+    pub previous: Option<&'a wgpu::Buffer>,
+    /// First row of the matrices for points. The matrix of palette index `i` begins at `points + 3
+    /// * i`. It goes from prim space to skeleton space and includes geomBindTransform.
+    pub points: u32,
+    /// First row of the matrices for normals, if the rig was packed with normals.
+    pub normals: Option<u32>,
+    /// First row of the rigid motions, if the rig was packed for dual quaternions.
+    pub motions: Option<u32>,
+    /// First row of the matrices of the joints of [`crate::kernel::PackedRig::attachments`], from
+    /// the joint's space to skeleton space.
+    pub attachments: Option<u32>,
+}
+
 /// Where the tables of a [`PackedRig`] lie.
 #[derive(Clone, Copy, Debug)]
 pub struct RigTables {

@@ -225,7 +225,7 @@ fn interrupted(gpu: &Gpu) -> Result<(), Failure> {
         let mut clock = 0.1875;
         for (next, fade) in [(2, 0.5), (3, 0.25), (0, 1.0)] {
             // The fade begins a while after the frame whose pose is held.
-            clock += 0.0625;
+            clock += 0.03125;
             stage.crowd.set_clock(clock);
             stage.play(&Playing::new(stage.clip(next)).fade(fade as f32))?;
             if is_planned_anew {

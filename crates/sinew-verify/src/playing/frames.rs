@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use sinew::gpu::{BoundsUse, Crowd, GpuError, PlayedClip, Playing, SkinnerOptions};
+use sinew::gpu::{
+    Attribute, BoundsUse, Crowd, GpuError, OutputTarget, PlayedClip, Playing, SkinnerOptions,
+};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{Clock, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
@@ -76,7 +78,7 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
         }
         // An interrupted fade takes its pose along on the GPU; its weights come from here.
         for clip in [0, 1] {
-            let playing = Playing::new(uploaded.clips[clip]).fade(0.5);
+            let playing = Playing::new(uploaded.clips[clip]).fade(5.0);
             crowd.set_playing(last, &playing)?;
             frame(&mut crowd, 6.0 + 0.25 * clip as f64)?;
         }
@@ -329,6 +331,11 @@ fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
     let id = stage.member.instances[1];
     stage.crowd.enable_bounds(BoundsUse::ReadBack)?;
+    let target = OutputTarget {
+        previous: Some(Attribute::Own),
+        ..OutputTarget::default()
+    };
+    stage.crowd.set_target(id, target)?;
     stage.play(&Playing::new(stage.clip(1)))?;
     let mut before: Option<Vec<Vec3>> = None;
     for frame in 0..4 {

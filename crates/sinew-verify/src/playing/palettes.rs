@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use glam::{DVec3, Vec4};
-use sinew::gpu::{Crowd, Playing, RigId};
+use glam::{DMat4, DVec3, Vec4};
+use sinew::gpu::{Crowd, Playing, RigId, SkinnerOptions};
 use sinew::kernel::{Palette, attachments_on_cpu, palette_on_cpu};
 use sinew::math::Rows;
 use sinew::skel::SkinningMethod;
@@ -12,11 +12,14 @@ use super::Run;
 use super::figure::Figure;
 use crate::compare::compare;
 use crate::host::Gpu;
+use crate::posing::{rigid, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("palettes_without_instances", palettes),
     ("previous_palettes", previous),
+    ("dual_quaternions_that_scale", scaled_dual_quaternions),
+    ("joint_palettes_take_those_of_rigs", joint_palettes),
 ];
 
 /// Some blocks of three rows of a buffer.
@@ -154,4 +157,92 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
         before = Some(now);
     }
     Ok(())
+}
+
+/// Rigs of every shape for dual quaternions, posed by the host.
+fn scaled_dual_quaternions(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let mut all = Vec::new();
+    for (name, spec) in specs() {
+        let rig = Arc::new(rigid::rig(&spec)?);
+        let id = crowd.add_rig(Arc::clone(&rig))?;
+        crowd.set_joints(id, &rigs::locals(&spec, 1))?;
+        crowd.keep_palette(id, true)?;
+        all.push((name, spec, rig, id));
+    }
+    crowd.submit()?;
+    for (name, spec, rig, id) in &all {
+        let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
+        let words: Vec<Vec4> = gpu.read(found.buffer)?;
+        let part = |first: Option<u32>| blocks(&words, first.unwrap_or(0), rig.entry_count());
+        let parts = [
+            part(Some(found.points)),
+            part(found.normals),
+            part(found.motions),
+        ];
+        let parts = parts.each_ref().map(|part| &part[..]);
+        let (want, stretches) = rigid::truth(spec, &rigs::locals(spec, 1))?;
+        let allowed = tolerance::POSED_DUAL_QUATERNIONS;
+        rigid::agrees(parts, &want, &stretches, allowed).map_err(|e| format!("{name}: {e:?}"))?;
+    }
+    Ok(())
+}
+
+/// A host that skins in its own shader finds the palettes of rigs beside its own ones.
+fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::DualQuaternion, 12)?;
+    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let (mut crowd, mut palettes) = (skinner.crowd(), skinner.joint_palettes()?);
+    let uploaded = figure.upload(&mut crowd)?;
+    let transform = palettes.add_transform()?;
+    palettes.set_transform(transform, DMat4::from_scale(DVec3::splat(2.0)))?;
+    let mut ids = Vec::new();
+    let mut before: Vec<Option<Vec<Rows>>> = Vec::new();
+    for frame in 0..6 {
+        // Rigs come while others play.
+        if frame % 2 == 0 {
+            for number in 0..3 {
+                let rig = crowd.add_rig(Arc::clone(&figure.rig))?;
+                crowd.set_playing(rig, &Playing::new(uploaded.clips[number]))?;
+                crowd.keep_palette(rig, true)?;
+                let id = palettes.add_rig(&crowd, rig)?;
+                let place = DMat4::from_translation(DVec3::X * ids.len() as f64);
+                palettes.set_out_from_skel(id, place)?;
+                ids.push((rig, id));
+                before.push(None);
+            }
+        }
+        crowd.set_clock(f64::from(frame) * 0.125);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        crowd.encode(&mut encoder)?;
+        palettes.encode_with(&mut encoder, &crowd)?;
+        gpu.queue.submit([encoder.finish()]);
+        let current: Vec<Vec4> = gpu.read(palettes.buffer())?;
+        let previous: Vec<Vec4> = gpu.read(palettes.previous())?;
+        let entries = figure.rig.entry_count();
+        for (number, (rig, id)) in ids.iter().enumerate() {
+            let found = read(gpu, &crowd, &figure, *rig)?;
+            let rows = palettes.rows(*id)?;
+            let part = |words: &[Vec4], first: Option<u32>| {
+                blocks(words, first.unwrap_or(u32::MAX), entries)
+            };
+            let now = part(&current, Some(rows.points));
+            ensure(now == found[0], "other points")?;
+            ensure(part(&current, rows.normals) == found[1], "other normals")?;
+            ensure(part(&current, rows.motions) == found[2], "other motions")?;
+            let expected = before[number].as_ref().unwrap_or(&now);
+            ensure(
+                part(&previous, Some(rows.points)) == *expected,
+                "other previous points",
+            )?;
+            let post = blocks(&current, rows.post.unwrap_or(u32::MAX), 1)[0];
+            ensure(post[0].w == number as f32, "another place")?;
+            before[number] = Some(now);
+        }
+        let of_transform = blocks(&current, palettes.rows(transform)?.points, 1)[0];
+        ensure(of_transform[1].y == 2.0, "a transform was overwritten")?;
+    }
+    let (_, gone) = ids.remove(1);
+    palettes.remove(gone)?;
+    ensure(palettes.rows(gone).is_err(), "rows of a removed palette")
 }

@@ -2,6 +2,7 @@
 
 mod bound;
 mod on_gpu;
+pub mod rigid;
 pub mod rigs;
 
 use crate::{Check, Failure, Subject};
@@ -16,6 +17,9 @@ pub fn checks() -> Vec<Check> {
     for (name, spec) in specs() {
         let run = move || mirror(&spec);
         checks.push(Check::cpu(subject, format!("posing::mirror::{name}"), run));
+        let run = move || rigid::mirror(&spec);
+        let name = format!("posing::dual_quaternions::{name}");
+        checks.push(Check::cpu(subject, name, run));
     }
     for (name, run) in on_gpu::CHECKS {
         checks.extend(Check::with_both_limits(subject, "posing", name, *run));

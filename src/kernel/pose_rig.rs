@@ -5,7 +5,9 @@ use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
 use super::palette::within_f32;
-use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT};
+use super::registry::{
+    CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, pose_rig_bits,
+};
 use super::{Access, Binding, Dispatch, Kernel, NONE, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows, Trs, multiplied};
@@ -15,7 +17,7 @@ gpu_struct! {
     /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and
     /// strides count elements of the bound buffer.
     pub struct PoseRigItem {
-        /// Number of its first workgroup.
+        /// Number of its first workgroup, or of its first invocation if items share workgroups.
         first_workgroup: u32,
         /// Number of palettes.
         copies: u32,
@@ -84,7 +86,7 @@ pub const POSE_RIG: Kernel = Kernel {
         Binding::new(5, "cached", Access::ReadWrite, 16),
     ],
     structs: &[Dispatch::LAYOUT, PoseRigItem::LAYOUT],
-    overrides: &[],
+    overrides: pose_rig_bits::NAMES,
     numbers: &[],
 };
 

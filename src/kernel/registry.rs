@@ -6,10 +6,14 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
+use super::{
+    BOUNDS, BOXES, COMPACT, DUE, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS,
+};
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 7] = [
+pub const KERNELS: [&Kernel; 9] = [
+    &DUE,
+    &COMPACT,
     &POSE_RIG,
     &WEIGHTS,
     &SKIN,
@@ -82,6 +86,24 @@ shared_constants! {
     NARROW_JOINTS: u32 = 4;
     /// Flag of an item or a pose: normals are written as octahedral directions, one word each.
     OCTAHEDRAL: u32 = 8;
+    /// Flag of an item or a pose: the instance keeps its results, and its previous positions become
+    /// equal to its positions.
+    HELD: u32 = 16;
+    /// Bit of an action: the frame computes the instance, or poses the rig.
+    COMPUTED: u32 = 0x80000000;
+
+    /// Frames are counted up to this number.
+    FRAME_MASK: u32 = 0x7fffffff;
+    /// Elements of an item table that one invocation of the kernel `compact` looks at.
+    ELEMENTS_PER_LANE: u32 = 4;
+    /// Elements that one workgroup of it looks at.
+    ELEMENTS_PER_BLOCK: u32 = 256;
+    /// The bits of an element's owner with the index of the action that it depends on.
+    OWNER_MASK: u32 = 0x3fffffff;
+    /// Bit of an owner: its element is the first of a run, whose poses may share items.
+    BEGINS: u32 = 0x40000000;
+    /// Bit of an owner: its element has previous positions, so HELD is work for it.
+    SETTLES: u32 = 0x80000000;
 
     /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
@@ -125,6 +147,8 @@ shared_constants! {
     /// Words of the keys of a box: three maxima, three negated minima, two unused.
     WORDS_PER_BOX: u32 = 8;
 }
+
+const _: () = assert!(ELEMENTS_PER_BLOCK == ELEMENTS_PER_LANE * WORKGROUP_SIZE);
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
@@ -181,4 +205,31 @@ override_bits! {
     FINE,
     /// Values are packed as [`Packing::Compact`](super::super::Packing::Compact).
     COMPACT,
+}
+
+override_bits! {
+    /// Bits of a variant of [`DUE`].
+    due_bits:
+    /// Counts the frame; otherwise decides.
+    TICKS,
+    /// There is a mask.
+    WITH_MASK,
+    /// The mask has one bit per instance, not one word.
+    MASK_OF_BITS,
+    /// Boxes are computed.
+    WITH_BOUNDS,
+}
+
+override_bits! {
+    /// Bits of a variant of [`COMPACT`].
+    compact_bits:
+    /// Copies; otherwise counts.
+    WRITES,
+}
+
+override_bits! {
+    /// Bits of a variant of [`POSE_RIG`].
+    pose_rig_bits:
+    /// Several items share a workgroup.
+    SHARED_WORKGROUPS,
 }

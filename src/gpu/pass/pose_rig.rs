@@ -7,6 +7,7 @@ use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups};
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
+use crate::kernel::registry::pose_rig_bits::SHARED_WORKGROUPS;
 use crate::kernel::{Kernel, POSE_RIG, PoseRigItem};
 
 #[derive(Debug, Default)]
@@ -22,8 +23,9 @@ impl Pass for PoseRig {
     fn plan(&mut self, scene: &Scene<'_>) {
         for (number, page) in scene.poses.pages().iter().enumerate() {
             let first = page.first_of_rigs();
+            let owners = (scene.leaves_out()).then(|| scene.stores.instances.index_count());
             page.rigs()
-                .push_items(scene.limits, number, first, &mut self.items);
+                .push_items(scene.limits, number, first, owners, &mut self.items);
         }
         self.items.sort_by_level();
     }
@@ -48,6 +50,9 @@ impl Pass for PoseRig {
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
-        only_variant(wanted.uses.rigs)
+        match (wanted.uses.rigs, wanted.uses.visibility) {
+            (true, true) => vec![Variant::default(), Variant::with(SHARED_WORKGROUPS, [])],
+            (rigs, _) => only_variant(rigs),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The contents of a frame: the instances that are shown, and where their poses lie.
 
+use super::groups::Owner;
 use super::pose_pages::{Placing, PosePages, PosePlace};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
@@ -18,6 +19,15 @@ pub struct Shown<'a> {
     pub pose: &'a PackedPose,
     /// Where its pose lies.
     pub place: PosePlace,
+    /// Where its palette comes from.
+    pub source: Source,
+}
+
+impl Shown<'_> {
+    /// The owner of its items.
+    pub fn owner(&self) -> Owner {
+        Owner::action(self.id.index())
+    }
 }
 
 /// The data from which passes make their items.
@@ -41,13 +51,14 @@ impl<'a> Scene<'a> {
         for (id, instance) in stores.instances.shown() {
             let skin = stores.skins.get(instance.skin)?;
             let pose = stores.poses.get(id.index());
-            if let (Some((pose, _)), Some(place)) = (pose, poses.find(id.index())) {
+            if let (Some((pose, source)), Some(place)) = (pose, poses.find(id.index())) {
                 shown.push(Shown {
                     id,
                     instance,
                     skin,
                     pose,
                     place,
+                    source,
                 });
             }
         }
@@ -57,6 +68,11 @@ impl<'a> Scene<'a> {
             poses,
             shown,
         })
+    }
+
+    /// Whether frames leave out items, according to their owners.
+    pub fn leaves_out(&self) -> bool {
+        self.stores.visibility.is_some()
     }
 
     /// The instances with blend shapes.

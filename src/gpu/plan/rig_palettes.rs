@@ -1,12 +1,15 @@
 //! Palettes that the GPU computes from local transforms, and where they lie.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::groups::{GroupKey, Groups};
+use super::groups::{GroupKey, Groups, Owner};
 use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::device::pipelines::Variant;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::rigs::{HeldRig, RigTables};
+use crate::kernel::registry::pose_rig_bits::SHARED_WORKGROUPS;
 use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
 use crate::math::Rows;
 
@@ -28,11 +31,43 @@ struct Batch {
     rig: Arc<PackedRig>,
     tables: RigTables,
     copies: u32,
+    /// The rig of each copy, by index.
+    rigs: Vec<u32>,
     /// The local transforms of its copies, until [`RigPalettes::settle`] moves them.
     joints: Vec<JointTransform>,
     first_joint: u32,
     first_block: u32,
     first_cached: u32,
+}
+
+impl Batch {
+    /// The item of some levels of some copies. `levels` is a range of the rig's order of joints.
+    fn item(
+        &self,
+        levels: &Range<u32>,
+        copies: Range<u32>,
+        first_row: u32,
+        first_workgroup: u32,
+    ) -> PoseRigItem {
+        let (rig, tables) = (&self.rig, &self.tables);
+        let (blocks, cached) = (rig.blocks() as u32, rig.cached() as u32);
+        PoseRigItem {
+            first_workgroup,
+            copies: copies.len() as u32,
+            count: levels.len() as u32,
+            entry_count: rig.entry_count() as u32,
+            // In pairs of floats.
+            joints: (self.first_joint + copies.start * rig.joint_count() as u32) * 5,
+            order: tables.order + levels.start,
+            parents: tables.parents,
+            binds: tables.binds,
+            normal_binds: tables.normal_binds,
+            palette: first_row + (self.first_block + copies.start * blocks) * 3,
+            palette_stride: blocks * 3,
+            cached: (self.first_cached + copies.start * cached) * 3,
+            cached_stride: cached * 3,
+        }
+    }
 }
 
 /// Where a rig's palette lies.
@@ -62,7 +97,7 @@ impl RigPlaces {
         index: u32,
         rig: &HeldRig,
     ) -> u32 {
-        let (batch, copy) = palettes.add(rig);
+        let (batch, copy) = palettes.add(index, rig);
         let index = index as usize;
         if index >= self.of_rig.len() {
             self.of_rig.resize(index + 1, NONE);
@@ -110,13 +145,14 @@ impl RigPalettes {
         joints.max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
     }
 
-    fn add(&mut self, rig: &HeldRig) -> (usize, u32) {
+    fn add(&mut self, index: u32, rig: &HeldRig) -> (usize, u32) {
         let address = Arc::as_ptr(&rig.packed) as usize;
         let number = *self.open.entry(address).or_insert_with(|| {
             self.batches.push(Batch {
                 rig: Arc::clone(&rig.packed),
                 tables: rig.tables,
                 copies: 0,
+                rigs: Vec::new(),
                 joints: Vec::new(),
                 first_joint: 0,
                 first_block: 0,
@@ -127,6 +163,7 @@ impl RigPalettes {
         let batch = &mut self.batches[number];
         batch.joints.extend_from_slice(&rig.joints);
         batch.copies += 1;
+        batch.rigs.push(index);
         self.blocks += rig.packed.blocks() as u32;
         self.cached += rig.packed.cached() as u32;
         self.joint_count += rig.joints.len() as u32;
@@ -162,44 +199,46 @@ impl RigPalettes {
     }
 
     /// Adds the items that compute these palettes. The palettes lie in page `page`, the first of
-    /// them at row `first_row`.
+    /// them at row `first_row`. `owners` gives the first index of the rigs' actions if frames leave
+    /// out rigs: then each rig has an item of its own.
     pub fn push_items(
         &self,
         limits: &WorkLimits,
         page: usize,
         first_row: u32,
+        owners: Option<u32>,
         to: &mut Groups<PoseRigItem>,
     ) {
         for batch in &self.batches {
-            let (rig, tables) = (&batch.rig, &batch.tables);
+            let rig = &batch.rig;
             let mut first = 0;
             for (level, end) in rig.ends().iter().enumerate() {
-                let (order, count) = (tables.order + first, end - first);
+                let levels = first..*end;
                 first = *end;
                 let key = GroupKey {
-                    skin_page: tables.page,
+                    skin_page: batch.tables.page,
                     pose_page: page,
                     level,
                     ..GroupKey::default()
                 };
-                to.push(limits, key, count * batch.copies, |first_workgroup| {
-                    PoseRigItem {
-                        first_workgroup,
-                        copies: batch.copies,
-                        count,
-                        entry_count: rig.entry_count() as u32,
-                        // In pairs of floats.
-                        joints: batch.first_joint * 5,
-                        order,
-                        parents: tables.parents,
-                        binds: tables.binds,
-                        normal_binds: tables.normal_binds,
-                        palette: first_row + batch.first_block * 3,
-                        palette_stride: rig.blocks() as u32 * 3,
-                        cached: batch.first_cached * 3,
-                        cached_stride: rig.cached() as u32 * 3,
-                    }
-                });
+                let count = levels.len() as u32;
+                let Some(first_action) = owners else {
+                    to.push(limits, key, count * batch.copies, |first_unit| {
+                        batch.item(&levels, 0..batch.copies, first_row, first_unit)
+                    });
+                    continue;
+                };
+                let key = GroupKey {
+                    variant: Variant::with(SHARED_WORKGROUPS, []),
+                    shares_workgroups: true,
+                    ..key
+                };
+                for (copy, index) in (0..).zip(&batch.rigs) {
+                    let owner = Owner::action(first_action + index);
+                    to.push_owned(limits, key, count, &[owner], |first_unit| {
+                        batch.item(&levels, copy..copy + 1, first_row, first_unit)
+                    });
+                }
             }
         }
     }

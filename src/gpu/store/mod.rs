@@ -14,6 +14,7 @@ pub mod rigs;
 pub mod skin_pages;
 pub mod skins;
 pub mod target;
+pub mod visibility;
 
 use super::device::error::GpuError;
 use super::device::skinner::Skinner;
@@ -27,6 +28,7 @@ use poses::PoseStore;
 use rigs::RigStore;
 use skin_pages::SkinPages;
 use skins::SkinStore;
+use visibility::VisibilityStore;
 
 /// All stores of a crowd.
 #[derive(Debug, Default)]
@@ -42,6 +44,8 @@ pub struct Stores {
     pub outputs: OutputStore,
     /// `None` unless bounding boxes are enabled.
     pub bounds: Option<BoundsStore>,
+    /// `None` while frames compute every instance that is not hidden.
+    pub visibility: Option<VisibilityStore>,
 }
 
 /// Counters of everything that a plan and its bind groups depend on. A plan is valid as long as
@@ -53,6 +57,7 @@ pub struct Versions {
     outputs: u64,
     skin_pages: u64,
     bounds: u64,
+    visibility: u64,
 }
 
 impl Stores {
@@ -63,6 +68,7 @@ impl Stores {
             outputs: self.outputs.generation(),
             skin_pages: self.skin_pages.replaced(),
             bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
+            visibility: (self.visibility.as_ref()).map_or(0, VisibilityStore::number),
         }
     }
 
@@ -72,6 +78,7 @@ impl Stores {
             + self.pose_buffers.buffer_bytes()
             + self.outputs.buffer_bytes()
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
+            + (self.visibility.as_ref()).map_or(0, VisibilityStore::buffer_bytes)
     }
 
     /// Creates the same stores on another device. Results go to the crowd's own buffers.
@@ -99,6 +106,9 @@ impl Stores {
         }
         if let Some(bounds) = &self.bounds {
             out.bounds = Some(BoundsStore::new(skinner, bounds.wanted())?);
+        }
+        if out.instances.slowed() > 0 {
+            out.visibility = Some(VisibilityStore::new(skinner)?);
         }
         Ok(out)
     }

@@ -19,6 +19,7 @@ mod sinew_gpu;
 mod torch;
 mod usd_core;
 mod variants;
+mod visible;
 mod whole;
 mod workloads;
 
@@ -281,6 +282,16 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn visible(&mut self) {
+        let Some(device) = &self.device else { return };
+        for kind in [Kind::Crowd, Kind::Dust] {
+            self.tell(&format!("visible: {}", kind.name()));
+            let rows = visible::rows(&self.load(kind), device, self.gpu_runs());
+            let rows = self.results.keep(visible::NAME, rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
+    }
+
     fn start_up(&mut self, folder: &Path) {
         self.tell("start: inspect");
         let load = Workload::new(Kind::Body, 0.021);
@@ -378,6 +389,9 @@ fn run(options: Options) -> Result<(), String> {
     }
     if suite.options.wants(crowds::NAME) {
         suite.crowds(folder.path());
+    }
+    if suite.options.wants(visible::NAME) {
+        suite.visible();
     }
     if suite.options.wants("start") {
         suite.start_up(folder.path());

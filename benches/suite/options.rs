@@ -13,7 +13,7 @@ Measures sinew and its peers on the work loads A to F, and rewrites the table in
 usage: cargo bench --bench suite -- [OPTIONS]
        cargo bench --bench suite -- export FOLDER [--scale S] [--only A,D]
 
-  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, crowds, start); RESULTS.md stays as it is
+  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, visible, crowds, start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
   --runs N        runs of a row (15; more of short ones, 3 of long ones of a software adapter)
@@ -128,7 +128,7 @@ impl Options {
             }
         }
         let known = |name: &String| {
-            ["crowds", "start"].contains(&name.as_str())
+            ["visible", "crowds", "start"].contains(&name.as_str())
                 || Kind::ALL.iter().any(|k| k.name() == name)
         };
         if let Some(name) = out.only.iter().find(|n| !known(n)) {

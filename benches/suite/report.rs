@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, variants};
+use crate::{crowds, variants, visible};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -99,10 +99,12 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
             goal.what, goal.wanted, goal.figure
         );
     }
-    let names = Kind::ALL
-        .iter()
-        .map(|k| k.name())
-        .chain([variants::NAME, crowds::NAME, "start"]);
+    let names = Kind::ALL.iter().map(|k| k.name()).chain([
+        variants::NAME,
+        visible::NAME,
+        crowds::NAME,
+        "start",
+    ]);
     for name in names {
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.load == name).collect();
         if !rows.is_empty() {
@@ -185,6 +187,9 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()
+        }
+        None if name == visible::NAME => {
+            "visible: frames of C and F that compute only what a mask shows".into()
         }
         None => "Start".into(),
     }

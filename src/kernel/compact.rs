@@ -1,9 +1,7 @@
 //! The items that a frame needs, moved to the front: `shaders/compact.wgsl` and its mirror.
 
 use super::layout::{gpu_struct, wgsl};
-use super::registry::{
-    BEGINS, ELEMENTS_PER_BLOCK, FRESH, HELD, OWNER_MASK, SETTLES, compact_bits,
-};
+use super::registry::{BEGINS, ELEMENTS_PER_BLOCK, FRESH, HELD, OWNER_MASK, SETTLES, compact_bits};
 use super::{Access, Binding, Dispatch, Kernel, NONE};
 
 gpu_struct! {
@@ -168,7 +166,9 @@ fn launches(table: &CompactTable, item_count: u32, unit_count: u32) -> Vec<(Disp
         let first = number.saturating_mul(table.per_dispatch).min(workgroups);
         let count = (workgroups - first).min(table.per_dispatch);
         let height = count.div_ceil(table.per_dimension);
-        let width = count.checked_div(height).map_or(0, |_| count.div_ceil(height));
+        let width = count
+            .checked_div(height)
+            .map_or(0, |_| count.div_ceil(height));
         let dispatch = Dispatch {
             item_count,
             first_workgroup: first,

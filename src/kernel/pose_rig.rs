@@ -5,9 +5,7 @@ use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
 use super::palette::within_f32;
-use super::registry::{
-    CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, pose_rig_bits,
-};
+use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, pose_rig_bits};
 use super::{Access, Binding, Dispatch, Kernel, NONE, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows, Trs, multiplied};

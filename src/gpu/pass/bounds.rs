@@ -76,7 +76,11 @@ impl Pass for Bounds {
     /// Forgets the boxes of earlier frames. If frames leave out instances, the kernel `due` forgets
     /// only the boxes of those that a frame computes.
     fn prepare(&self, stores: &Stores, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(bounds) = stores.bounds.as_ref().filter(|_| stores.visibility.is_none()) {
+        if let Some(bounds) = stores
+            .bounds
+            .as_ref()
+            .filter(|_| stores.visibility.is_none())
+        {
             encoder.clear_buffer(bounds.keys().buffer(), 0, None);
         }
     }

@@ -34,7 +34,10 @@ fn variant(stores: &Stores) -> Variant {
     let mask = stores.visibility.as_ref().and_then(|v| v.mask());
     let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
     let bits = bit(mask.is_some(), WITH_MASK)
-        | bit(mask.is_some_and(|m| m.layout == MaskLayout::Bits), MASK_OF_BITS)
+        | bit(
+            mask.is_some_and(|m| m.layout == MaskLayout::Bits),
+            MASK_OF_BITS,
+        )
         | bit(stores.bounds.is_some(), WITH_BOUNDS);
     Variant::with(bits, [])
 }
@@ -116,7 +119,10 @@ impl Pass for Due {
             }),
             visibility.state().whole(),
             visibility.actions().whole(),
-            stores.bounds.as_ref().map_or(unused(1), |bounds| bounds.keys().whole()),
+            stores
+                .bounds
+                .as_ref()
+                .map_or(unused(1), |bounds| bounds.keys().whole()),
         ]
     }
 
@@ -164,6 +170,8 @@ impl Pass for Due {
         let bounds = if wanted.uses.bounds { WITH_BOUNDS } else { 0 };
         let masks = [0, WITH_MASK, WITH_MASK | MASK_OF_BITS];
         let decide = masks.map(|mask| Variant::with(mask | bounds, []));
-        std::iter::once(Variant::with(TICKS, [])).chain(decide).collect()
+        std::iter::once(Variant::with(TICKS, []))
+            .chain(decide)
+            .collect()
     }
 }

@@ -234,7 +234,9 @@ fn launch(
                 first: visibility.launch_at(number),
                 ..laid.dispatch
             };
-            let items = laid.items.map(|items| part(visibility.kept().buffer(), items));
+            let items = laid
+                .items
+                .map(|items| part(visibility.kept().buffer(), items));
             let size = Size::Indirect(launches.clone(), record.first + record.count);
             (part(launches, record), items, size)
         }

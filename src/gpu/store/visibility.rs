@@ -142,7 +142,7 @@ impl VisibilityStore {
         let buffer = |label, usage, limit| GrowableBuffer::new(skinner, label, usage, limit);
         let launch_usage = Usages::STORAGE | Usages::UNIFORM | Usages::INDIRECT;
         // wgpu reports the adapter's abilities by refusing the buffer.
-        let launches = buffer("visible.launches", launch_usage, limits.binding_bytes);
+        let launches = buffer("visible.launches", launch_usage, limits.buffer_bytes);
         Ok(Self {
             number: next_number(),
             mask: None,

@@ -145,13 +145,13 @@ impl Cast {
         let mut members = Vec::new();
         for (number, (skin, packed, count)) in all.into_iter().enumerate() {
             let id = crowd.add_skin(Arc::clone(&packed))?;
-            for copy in 0..count {
+            for rig in rigs.iter().cycle().take(count) {
                 let id = crowd.add_instance_to(id, target())?;
                 members.push(Member {
                     id,
                     packed: Arc::clone(&packed),
                     skin: skin.clone(),
-                    rig: (number >= with_rigs).then(|| rigs[copy]),
+                    rig: (number >= with_rigs).then_some(*rig),
                 });
             }
         }

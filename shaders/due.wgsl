@@ -71,6 +71,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     if !is_visible(item.index) {
+        if (item.flags & FRESH) != 0u {
+            // The box may be that of another instance, which had this index before.
+            forget_box(item.index);
+        }
         return;
     }
     // The first frame has number 2, so no instance was visible in the frame before it.

@@ -89,7 +89,9 @@ impl Crowd {
     /// Computes an instance only in some frames, such as every fourth for a distant one
     /// (`set_update_rate(id, 4)`). Instances with the same rate are spread over frames by
     /// [`UpdateRate::phase`]. Changing a rate uploads a few words and keeps the plan, apart from
-    /// the first rate above 1 in a crowd without a mask.
+    /// the first rate above 1 in a crowd without a mask: that makes a new plan, as a mask does.
+    /// [`Crowd::set_visibility`] with `None` makes the passes `due` and `compact` go away again, if
+    /// all rates are 1.
     ///
     /// In other frames the instance keeps its results, its box and its pose: a pose that is set
     /// meanwhile waits. In the first of those frames its previous positions become equal to its

@@ -313,7 +313,7 @@ fn due(gpu: &Gpu) -> Result<(), Failure> {
             ensure(stage.read(4)? == actions, &text("other actions"))?;
             for (item, forgotten) in items.iter().zip(&mut forgotten) {
                 let computed = actions[item.index as usize] & COMPUTED != 0;
-                *forgotten |= computed || item.every == 0;
+                *forgotten |= computed || item.every == 0 || item.flags & FRESH != 0;
             }
             let keys = stage.read(5)?;
             let bounds = bits & due_bits::WITH_BOUNDS != 0;

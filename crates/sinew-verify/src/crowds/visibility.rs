@@ -547,15 +547,20 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     cast.crowd.set_hidden(cast.members[hidden].id, false)?;
     compare(&mut cast, 3, &|_| true)?;
     // Another instance at the index of one that was visible is new.
-    let gone = cast.members.pop().ok_or("no instance")?;
-    cast.crowd.remove_instance(gone.id)?;
-    let skin = cast.crowd.add_skin(Arc::clone(&gone.packed))?;
-    let id = cast.crowd.add_instance_to(skin, target())?;
-    ensure(id.index() == gone.id.index(), "another index")?;
-    cast.members.push(Member { id, ..gone });
+    let id = exchange_last(&mut cast)?;
     compare(&mut cast, 4, &|_| true)?;
     let result = cast.crowd.read(&[id])?.remove(0);
     ensure(result.previous == Some(result.points), "it is not new")?;
+    // Out of sight, it does not inherit the box.
+    let id = exchange_last(&mut cast)?;
+    mask.write(gpu, &nothing);
+    cast.pose(4)?;
+    cast.crowd.submit()?;
+    let box_of_new = boxes(gpu, &cast.crowd)?[id.index() as usize];
+    ensure(
+        f32::from_bits(box_of_new[0]) > 1e38,
+        "the box of an instance that is gone",
+    )?;
     let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Bits)?;
     mask.write(gpu, &nothing);
     compare(&mut cast, 5, &|i| !moves[i])?;
@@ -574,6 +579,17 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     ensure(crowd.update_rate(slow)?.every == 5, "another rate")?;
     std::mem::swap(&mut cast.crowd, &mut crowd);
     compare(&mut cast, 7, &|_| true)
+}
+
+/// Removes the last instance and adds another one like it, which gets its index.
+fn exchange_last(cast: &mut Cast) -> Result<InstanceId, Failure> {
+    let gone = cast.members.pop().ok_or("no instance")?;
+    cast.crowd.remove_instance(gone.id)?;
+    let skin = cast.crowd.add_skin(Arc::clone(&gone.packed))?;
+    let id = cast.crowd.add_instance_to(skin, target())?;
+    ensure(id.index() == gone.id.index(), "another index")?;
+    cast.members.push(Member { id, ..gone });
+    Ok(id)
 }
 
 /// The frame after a dropped one knows nothing of it.

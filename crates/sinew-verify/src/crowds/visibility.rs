@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::{Failure, ensure};
 use glam::DMat4;
 use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, OutputTarget, RigId,
-    SkinnerOptions, UpdateRate, VisibilityMask,
+    Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, OutputTarget, Prewarm,
+    RigId, SkinnerOptions, UpdateRate, VisibilityMask, pipeline_variants,
 };
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, Packing, bounds_on_cpu};
 use sinew::skel::{MeshTopology, Skin};
@@ -29,6 +29,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("masks_come_and_go", come_and_go),
     ("a_dropped_frame_is_computed_again", dropped),
     ("masks_that_cannot_be_used_are_refused", refused),
+    ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
 ];
 
 /// Positions of the frame before, too.
@@ -611,6 +612,35 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
         ensure(bits(got) == bits(want), "other bits, or a motion")?;
     }
     Ok(())
+}
+
+fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
+    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let all = skins()?;
+    let (skin, packed, _) = all.last().ok_or("no skins")?;
+    skinner.prewarm(&pipeline_variants(packed, &target(), Prewarm::ALL))?;
+    let compiled = skinner.compiled();
+    let mut crowd = skinner.crowd();
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    let rig = PackedRig::pack(&rigs::skeleton(&rig_spec()), DMat4::IDENTITY, true)?;
+    let rig = crowd.add_rig(Arc::new(rig))?;
+    crowd.set_joints(rig, &rigs::locals(&rig_spec(), 1))?;
+    let id = crowd.add_skin(Arc::clone(packed))?;
+    let member = Member {
+        id: crowd.add_instance_to(id, target())?,
+        packed: Arc::clone(packed),
+        skin: skin.clone(),
+        rig: Some(rig),
+    };
+    member.pose(&mut crowd, 1)?;
+    crowd.set_update_rate(member.id, 2)?;
+    crowd.submit()?;
+    for layout in [MaskLayout::Words, MaskLayout::Bits] {
+        Mask::new(gpu, &mut crowd, layout)?;
+        crowd.submit()?;
+    }
+    let more = skinner.compiled() - compiled;
+    ensure(more == 0, &format!("{more} pipelines more"))
 }
 
 fn refused(gpu: &Gpu) -> Result<(), Failure> {

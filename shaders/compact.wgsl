@@ -31,7 +31,8 @@ struct CompactTable {
 @group(0) @binding(1) var<storage, read> items: array<CompactTable>;
 // The items of the table, as words.
 @group(0) @binding(2) var<storage, read> words: array<u32>;
-// A word per element: the action that it depends on, and the bits BEGINS and SETTLES; or NONE.
+// A word per element: the action that it depends on, and the bits BEGINS and SETTLES; OWNER_MASK in
+// place of the action if every frame needs it; or NONE.
 @group(0) @binding(3) var<storage, read> owners: array<u32>;
 // From due.wgsl.
 @group(0) @binding(4) var<storage, read> actions: array<u32>;
@@ -51,6 +52,9 @@ var<workgroup> firsts: array<u32, ELEMENTS_PER_BLOCK>;
 fn action_of(owner: u32) -> u32 {
     if owner == NONE {
         return 0u;
+    }
+    if (owner & OWNER_MASK) == OWNER_MASK {
+        return COMPUTED;
     }
     let action = actions[owner & OWNER_MASK];
     if (action & HELD) != 0u && (owner & SETTLES) == 0u {

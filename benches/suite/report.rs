@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, variants, visible};
+use crate::{crowds, influences, start, variants, visible};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -101,9 +101,10 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
     }
     let names = Kind::ALL.iter().map(|k| k.name()).chain([
         variants::NAME,
+        influences::NAME,
         visible::NAME,
         crowds::NAME,
-        "start",
+        start::NAME,
     ]);
     for name in names {
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.load == name).collect();
@@ -145,6 +146,7 @@ fn table(out: &mut String, name: &str, rows: &[&Row]) {
             (Some(bytes), Some(copy)) => {
                 format!("{:.1}, {}", bytes as f64 / 1e6, milliseconds(copy))
             }
+            (None, Some(floor)) => milliseconds(floor),
             _ => String::new(),
         };
         let [low, high] = row.times.quartiles().map(milliseconds);
@@ -184,6 +186,12 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == variants::NAME => {
             format!("{name}; {:.3} M points at most", points as f64 / 1e6)
         }
+        None if name == influences::NAME => {
+            format!(
+                "A's mesh by number of influences, one thread; {:.3} M points",
+                points as f64 / 1e6
+            )
+        }
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()
@@ -191,7 +199,7 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == visible::NAME => {
             "visible: frames of C and F that compute only what a mask shows".into()
         }
-        None => "Start".into(),
+        None => start::TITLE.into(),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The items that a frame needs, moved to the front: `shaders/compact.wgsl` and its mirror.
 
 use super::layout::{gpu_struct, wgsl};
-use super::registry::{BEGINS, ELEMENTS_PER_BLOCK, FRESH, HELD, OWNER_MASK, SETTLES, compact_bits};
+use super::registry::{
+    BEGINS, COMPUTED, ELEMENTS_PER_BLOCK, FRESH, HELD, OWNER_MASK, SETTLES, compact_bits,
+};
 use super::{Access, Binding, Dispatch, Kernel, NONE};
 
 gpu_struct! {
@@ -83,6 +85,9 @@ fn action_of(owner: u32, actions: &[u32]) -> u32 {
     if owner == NONE {
         return 0;
     }
+    if owner & OWNER_MASK == OWNER_MASK {
+        return COMPUTED;
+    }
     match actions[(owner & OWNER_MASK) as usize] {
         action if action & HELD != 0 && owner & SETTLES == 0 => 0,
         action => action,
@@ -93,7 +98,8 @@ fn action_of(owner: u32, actions: &[u32]) -> u32 {
 /// [`Dispatch::items_per_unit`] may differ in its last bit.
 ///
 /// `words` has all items; `owners` has a word per element: the index of the action that it depends
-/// on, with `BEGINS` for the first of a run and `SETTLES` if it has previous positions, or [`NONE`].
+/// on, with `BEGINS` for the first of a run and `SETTLES` if it has previous positions;
+/// `OWNER_MASK` in place of the index if every frame needs it; or [`NONE`].
 ///
 /// # Panics
 /// If `words` or `actions` is too short for the elements.
@@ -186,7 +192,6 @@ fn launches(table: &CompactTable, item_count: u32, unit_count: u32) -> Vec<(Disp
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::COMPUTED;
     use super::*;
 
     #[test]

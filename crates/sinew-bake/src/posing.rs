@@ -147,7 +147,8 @@ impl StaticSkins {
     }
 }
 
-fn pack(
+/// Packs the skin of one part of a prim.
+pub(super) fn pack(
     bound: BoundSkin<'_>,
     part: SkinPart,
     plan: &PrimPlan,
@@ -163,12 +164,12 @@ fn pack(
 }
 
 /// The jobs of one prim at one time.
-struct Posed {
+pub(super) struct Posed {
     transform: Option<DMat4>,
     /// One per part.
-    skins: Vec<(Arc<PackedSkin>, PackedPose)>,
+    pub skins: Vec<(Arc<PackedSkin>, PackedPose)>,
     /// The transform of results, for a prim that only blends and is wanted in another space.
-    out_from_prim: Option<DMat4>,
+    pub out_from_prim: Option<DMat4>,
 }
 
 /// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform
@@ -193,7 +194,7 @@ fn pose_at(
             Some(pose_prim(
                 scene.bound(b),
                 prim,
-                packed,
+                &|part| packed.0.get(&(b, part)).cloned().flatten(),
                 &mut poses,
                 &mut palettes,
             ))
@@ -201,10 +202,11 @@ fn pose_at(
         .collect()
 }
 
-fn pose_prim(
+/// Poses one prim. `packed` gives the skins that are packed already.
+pub(super) fn pose_prim(
     bound: BoundSkin<'_>,
     plan: &PrimPlan,
-    packed: &StaticSkins,
+    packed: &dyn Fn(SkinPart) -> Option<Arc<PackedSkin>>,
     poses: &mut PoseCache<'_>,
     palettes: &mut Palettes,
 ) -> Result<Posed, Invalid> {
@@ -217,9 +219,9 @@ fn pose_prim(
         out_from_prim: None,
     };
     for &part in &plan.parts {
-        let skin = match packed.0.get(&(plan.binding, part)) {
-            Some(Some(skin)) => skin.clone(),
-            _ => pack(bound, part, plan, poses.time())?,
+        let skin = match packed(part) {
+            Some(skin) => skin,
+            None => pack(bound, part, plan, poses.time())?,
         };
         let pose = match part.blend_only {
             true => poses.blend_pose(bound),
@@ -236,8 +238,9 @@ fn pose_prim(
     Ok(out)
 }
 
+/// The palettes of one time, so that prims with the same one share it.
 #[derive(Default)]
-struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
+pub(super) struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
 
 impl Palettes {
     fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {

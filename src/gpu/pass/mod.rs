@@ -7,6 +7,7 @@ mod compact;
 mod due;
 pub mod frame;
 mod multi_pose_lbs;
+mod play;
 mod pose_rig;
 mod skin;
 mod smooth_normals;
@@ -29,6 +30,7 @@ fn all() -> Vec<Box<dyn Pass>> {
     vec![
         Box::<due::Due>::default(),
         Box::<compact::Compact>::default(),
+        Box::<play::Play>::default(),
         Box::<pose_rig::PoseRig>::default(),
         Box::<weights::Weights>::default(),
         Box::<skin::SkinPass>::default(),
@@ -101,6 +103,8 @@ pub struct Wanted<'a> {
 pub struct Prewarm {
     /// Rigs that the GPU poses ([`crate::gpu::Crowd::add_rig`]).
     pub rigs: bool,
+    /// Rigs that play clips ([`crate::gpu::Crowd::set_playing`]).
+    pub clips: bool,
     /// Bounding boxes ([`crate::gpu::Crowd::enable_bounds`]).
     pub bounds: bool,
     /// Visibility masks and update rates ([`crate::gpu::Crowd::set_visibility`]).
@@ -111,6 +115,7 @@ impl Prewarm {
     /// Everything.
     pub const ALL: Self = Self {
         rigs: true,
+        clips: true,
         bounds: true,
         visibility: true,
     };

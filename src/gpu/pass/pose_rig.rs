@@ -1,13 +1,13 @@
 //! Computes the palettes of rigs from local transforms.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::rig_palettes::pose_variant;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
-use crate::kernel::registry::pose_rig_bits::SHARED_WORKGROUPS;
 use crate::kernel::{Kernel, POSE_RIG, PoseRigItem};
 
 #[derive(Debug, Default)]
@@ -23,9 +23,9 @@ impl Pass for PoseRig {
     fn plan(&mut self, scene: &Scene<'_>) {
         for (number, page) in scene.poses.pages().iter().enumerate() {
             let first = page.first_of_rigs();
-            let owners = (scene.leaves_out()).then(|| scene.stores.instances.index_count());
+            let leaves_out = scene.leaves_out();
             page.rigs()
-                .push_items(scene.limits, number, first, owners, &mut self.items);
+                .push_items(scene.limits, number, first, leaves_out, &mut self.items);
         }
         self.items.sort_by_level();
     }
@@ -50,9 +50,13 @@ impl Pass for PoseRig {
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
-        match (wanted.uses.rigs, wanted.uses.visibility) {
-            (true, true) => vec![Variant::default(), Variant::with(SHARED_WORKGROUPS, [])],
-            (rigs, _) => only_variant(rigs),
+        let method = wanted.skin.method();
+        let variant = pose_variant(method.has_rigid_motions(), false);
+        let shared = pose_variant(method.has_rigid_motions(), true);
+        let shared = wanted.uses.visibility.then_some(shared);
+        match wanted.uses.rigs {
+            true => std::iter::once(variant).chain(shared).collect(),
+            false => Vec::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
-use crate::kernel::registry::{BEGINS, SETTLES};
+use crate::kernel::registry::{BEGINS, OWNER_MASK, SETTLES};
 use crate::kernel::{Dispatch, NONE, WORKGROUP_SIZE};
 
 /// Items with the same key form one group: their dispatch binds the same things and uses the same
@@ -40,6 +40,9 @@ pub struct Owner(u32);
 impl Owner {
     /// Of an element that no frame needs.
     pub const NOBODY: Self = Self(NONE);
+
+    /// Of an element that every frame needs.
+    pub const EVERYBODY: Self = Self(OWNER_MASK);
 
     /// The action with this index: an instance index, or one behind those, of a rig.
     pub fn action(index: u32) -> Self {

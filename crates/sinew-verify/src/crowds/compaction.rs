@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{Failure, ensure};
 use sinew::gpu::guarded;
 use sinew::kernel::registry::{
-    BEGINS, COMPUTED, ELEMENTS_PER_BLOCK, FRESH, HELD, SETTLES, compact_bits, due_bits,
+    BEGINS, COMPUTED, ELEMENTS_PER_BLOCK, FRESH, HELD, OWNER_MASK, SETTLES, compact_bits, due_bits,
 };
 use sinew::kernel::{
     Access, COMPACT, CompactTable, DUE, Dispatch, DueItem, Kernel, LAUNCH_WORDS, NONE,
@@ -185,6 +185,7 @@ fn table(rng: &mut Rng, items: usize, poses: usize) -> (CompactTable, Vec<u32>, 
             let settles = if rng.chance(0.5) { SETTLES } else { 0 };
             owners.push(match rng.below(9) {
                 0 if pose > 0 => NONE,
+                1 => OWNER_MASK | begins,
                 _ => rng.below(1000) as u32 | begins | settles,
             });
         }

@@ -42,7 +42,8 @@ struct CompactTable {
 // Of each launch: its dispatch record, then its workgroups in x, y and z.
 @group(0) @binding(7) var<storage, read_write> launches: array<u32>;
 
-var<workgroup> scan: array<u32, WORKGROUP_SIZE>;
+// Two values of each lane.
+var<workgroup> scan: array<vec2<u32>, 2u * WORKGROUP_SIZE>;
 // The element of each pose of each new item, counted from the block's first, or NONE.
 var<workgroup> members: array<u32, ELEMENTS_PER_BLOCK>;
 // The first unit of each new item, counted from the block's first.
@@ -63,29 +64,41 @@ fn action_of(owner: u32) -> u32 {
     return action;
 }
 
-// The sum, or the maximum, of the values of all lanes before this one, and of all lanes.
-fn scanned(lane: u32, value: u32, largest: bool) -> vec2<u32> {
+// The sums of the values of all lanes before this one, and of all lanes, as (x, y, x, y).
+fn summed(lane: u32, value: vec2<u32>) -> vec4<u32> {
     workgroupBarrier();
     scan[lane] = value;
+    var from_first = true;
     for (var step = 1u; step < WORKGROUP_SIZE; step *= 2u) {
         workgroupBarrier();
-        var before = 0u;
+        // One half is read while the other is written.
+        let read = select(WORKGROUP_SIZE, 0u, from_first);
+        var sum = scan[read + lane];
         if lane >= step {
-            before = scan[lane - step];
+            sum += scan[read + lane - step];
         }
-        workgroupBarrier();
-        if largest {
-            scan[lane] = max(scan[lane], before);
-        } else {
-            scan[lane] += before;
-        }
+        scan[WORKGROUP_SIZE - read + lane] = sum;
+        from_first = !from_first;
     }
     workgroupBarrier();
-    var before_lane = 0u;
+    let last = select(WORKGROUP_SIZE, 0u, from_first);
+    var before = vec2<u32>(0u);
     if lane > 0u {
-        before_lane = scan[lane - 1u];
+        before = scan[last + lane - 1u];
     }
-    return vec2<u32>(before_lane, scan[WORKGROUP_SIZE - 1u]);
+    return vec4<u32>(before, scan[last + WORKGROUP_SIZE - 1u]);
+}
+
+// The largest value of all lanes before this one.
+fn largest_before(lane: u32, value: u32) -> u32 {
+    workgroupBarrier();
+    scan[lane].x = value;
+    workgroupBarrier();
+    var largest = 0u;
+    for (var other = 0u; other < lane; other++) {
+        largest = max(largest, scan[other].x);
+    }
+    return largest;
 }
 
 fn units_of(item: u32, item_count: u32) -> u32 {
@@ -167,31 +180,36 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let of_lane = lane * ELEMENTS_PER_LANE;
 
     // Number of elements that are kept before those of this lane, and where the lane's run begins.
-    var kept_here = 0u;
-    var begin = 0u;
-    for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
-        let element = first_element + of_lane + i;
-        if element < dispatch.item_count && action_of(owners[element]) != 0u {
-            kept_here++;
+    // Without poses, every kept element is an item of its own.
+    var kept_before = 0u;
+    var begin_before = 0u;
+    if per_item > 1u {
+        var kept_here = 0u;
+        for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
+            let element = first_element + of_lane + i;
+            if element < dispatch.item_count && action_of(owners[element]) != 0u {
+                kept_here++;
+            }
         }
-    }
-    let kept_before = scanned(lane, kept_here, false).x;
-    var rank = kept_before;
-    for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
-        let element = first_element + of_lane + i;
-        if element < dispatch.item_count {
-            let owner = owners[element];
-            if owner != NONE && (owner & BEGINS) != 0u { begin = rank; }
-            if action_of(owner) != 0u { rank++; }
+        kept_before = summed(lane, vec2<u32>(kept_here, 0u)).x;
+        var run = 0u;
+        var number = kept_before;
+        for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
+            let element = first_element + of_lane + i;
+            if element < dispatch.item_count {
+                let owner = owners[element];
+                if owner != NONE && (owner & BEGINS) != 0u { run = number; }
+                if action_of(owner) != 0u { number++; }
+            }
         }
+        begin_before = largest_before(lane, run);
     }
-    let begin_before = scanned(lane, begin, true).x;
 
     // Number of new items that begin in this lane, and their units.
     var new_items = 0u;
     var new_units = 0u;
-    begin = begin_before;
-    rank = kept_before;
+    var begin = begin_before;
+    var rank = kept_before;
     for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
         let element = first_element + of_lane + i;
         if element < dispatch.item_count {
@@ -206,11 +224,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             }
         }
     }
-    let scanned_items = scanned(lane, new_items, false);
-    let scanned_units = scanned(lane, new_units, false);
+    // Of the lanes before, and of the block.
+    let in_block = summed(lane, vec2<u32>(new_items, new_units));
     if !WRITES {
         if lane == 0u {
-            sums[items[0].first_sum + block] = vec2<u32>(scanned_items.y, scanned_units.y);
+            sums[items[0].first_sum + block] = in_block.zw;
         }
         return;
     }
@@ -224,7 +242,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var i = lane; i < end; i += WORKGROUP_SIZE) {
         added += sums[items[0].first_sum + i];
     }
-    var before = vec2<u32>(scanned(lane, added.x, false).y, scanned(lane, added.y, false).y);
+    var before = summed(lane, added).zw;
     if block == 0u {
         write_launches(lane, before);
         before = vec2<u32>(0u);
@@ -234,8 +252,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         members[i] = NONE;
     }
     workgroupBarrier();
-    var next = scanned_items.x;
-    var unit = scanned_units.x;
+    var next = in_block.x;
+    var unit = in_block.y;
     begin = begin_before;
     rank = kept_before;
     for (var i = 0u; i < ELEMENTS_PER_LANE; i++) {
@@ -257,7 +275,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     workgroupBarrier();
     let item_words = items[0].item_words;
-    let total = scanned_items.y * item_words;
+    let total = in_block.z * item_words;
     for (var i = lane; i < total; i += WORKGROUP_SIZE) {
         let number = i / item_words;
         let word = i % item_words;

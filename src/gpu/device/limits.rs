@@ -45,8 +45,9 @@ pub fn needed_limits() -> wgpu::Limits {
         max_uniform_buffers_per_shader_stage: count(true),
         max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
         max_buffer_size: defaults.max_buffer_size,
-        // compact.wgsl keeps a word of each invocation and two of each element; bounds.wgsl less.
-        max_compute_workgroup_storage_size: 4 * (WORKGROUP_SIZE + 2 * ELEMENTS_PER_BLOCK),
+        // compact.wgsl keeps four words of each invocation and two of each element; bounds.wgsl
+        // less.
+        max_compute_workgroup_storage_size: 4 * (4 * WORKGROUP_SIZE + 2 * ELEMENTS_PER_BLOCK),
         max_compute_invocations_per_workgroup: WORKGROUP_SIZE,
         max_compute_workgroup_size_x: WORKGROUP_SIZE,
         max_compute_workgroup_size_y: 1,

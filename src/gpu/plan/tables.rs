@@ -1,6 +1,8 @@
 //! The item tables and dispatch records of a frame, laid out in one buffer.
 
-use super::groups::{Group, GroupKey, Groups, ItemPlace, Rectangle, cut, per_dispatch};
+use std::borrow::Cow;
+
+use super::groups::{Group, GroupKey, Groups, ItemPlace, Owner, Rectangle, cut, per_dispatch};
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::kernel::registry::ELEMENTS_PER_BLOCK;
@@ -157,7 +159,23 @@ impl<'a> Layout<'a> {
         if self.owned.is_none() || group.owners.is_empty() {
             return;
         }
-        let owners = self.put(bytemuck::cast_slice(&group.owners));
+        let each = group.owners.len() / group.items.len();
+        let nobody = Owner::NOBODY.word();
+        let one_each = |item: &[u32]| item[1..].iter().all(|owner| *owner == nobody);
+        let (shape, owners) = match shape.poses {
+            // Items of a single pose have nothing to share.
+            Some(poses) if group.owners.chunks(each).all(one_each) => {
+                let shape = ItemShape {
+                    flags: poses.first + shape.flags,
+                    poses: None,
+                };
+                let first = group.owners.iter().step_by(each).copied();
+                (shape, Cow::Owned(first.collect()))
+            }
+            _ => (shape, Cow::Borrowed(&group.owners[..])),
+        };
+        let element_count = owners.len() as u32;
+        let owners = self.put(bytemuck::cast_slice(&owners));
         let first_launch = self.launch_count;
         for laid in &mut *laid {
             laid.launch = Some(self.launch_count);
@@ -169,7 +187,7 @@ impl<'a> Layout<'a> {
             each: 1,
         });
         let record = CompactTable {
-            elements_per_item: (group.owners.len() / group.items.len()) as u32,
+            elements_per_item: element_count / group.items.len() as u32,
             item_words: (size_of::<T>() / 4) as u32,
             flags_word: shape.flags as u32,
             pose_count_word: poses.count as u32,
@@ -180,7 +198,7 @@ impl<'a> Layout<'a> {
                 true => WORKGROUP_SIZE,
                 false => 1,
             },
-            block_count: (group.owners.len() as u32).div_ceil(ELEMENTS_PER_BLOCK),
+            block_count: element_count.div_ceil(ELEMENTS_PER_BLOCK),
             launch_count: laid.len() as u32,
             per_dimension: self.limits.workgroups,
             per_dispatch: per_dispatch(self.limits.workgroups),
@@ -190,7 +208,7 @@ impl<'a> Layout<'a> {
             owned.push(OwnedTable {
                 items,
                 owners,
-                element_count: group.owners.len() as u32,
+                element_count,
                 record,
                 first_launch,
             });

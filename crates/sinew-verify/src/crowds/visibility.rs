@@ -30,6 +30,10 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("a_dropped_frame_is_computed_again", dropped),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
+    (
+        "palettes_that_are_kept_need_no_visible_instance",
+        kept_palettes,
+    ),
 ];
 
 /// Positions of the frame before, too.
@@ -610,6 +614,35 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     }
     for (got, want) in cast.read()?.iter().zip(&all.read()?) {
         ensure(bits(got) == bits(want), "other bits, or a motion")?;
+    }
+    Ok(())
+}
+
+/// The palette of one rig is kept; that of the other follows its instances.
+fn kept_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    let (kept, other) = (cast.rigs[0], cast.rigs[1]);
+    cast.crowd.keep_palette(kept, true)?;
+    cast.pose(0)?;
+    cast.crowd.submit()?;
+    mask.write(gpu, &vec![false; cast.members.len()]);
+    let mut last: Option<[Vec<u32>; 2]> = None;
+    for frame in 1..4 {
+        cast.pose(frame)?;
+        cast.crowd.submit()?;
+        let rows = |rig: RigId| -> Result<Vec<u32>, Failure> {
+            let palette = cast.crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
+            let words: Vec<u32> = gpu.read(palette.buffer)?;
+            let first = palette.points as usize * 4;
+            Ok(words[first..first + rig_spec().joints * 12].to_vec())
+        };
+        let now = [rows(kept)?, rows(other)?];
+        if let Some(last) = &last {
+            ensure(now[0] != last[0], "a palette that is kept stands still")?;
+            ensure(now[1] == last[1], "a palette moves that nobody sees")?;
+        }
+        last = Some(now);
     }
     Ok(())
 }

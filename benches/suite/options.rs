@@ -6,7 +6,7 @@ use sinew::gpu::AdapterChoice;
 
 use crate::measure::Runs;
 use crate::workloads::Kind;
-use crate::{crowds, influences, start};
+use crate::{crowds, influences, start, visible};
 
 pub const HELP: &str = "\
 Measures sinew and its peers on the work loads A to F, and rewrites the table in benches/RESULTS.md.

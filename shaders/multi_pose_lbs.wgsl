@@ -201,6 +201,11 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
 // Skins a point in one of its item's poses.
 fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     let pose = items[item].poses[i];
+    if WITH_PREVIOUS && (pose.flags & HELD) != 0u {
+        let kept = position_left_at(pose.out_points + number * items[item].points_stride);
+        put(PREVIOUS_BINDING, pose.out_previous + number * items[item].previous_stride, kept);
+        return;
+    }
     let sums = blended(rest, pose.palette, pose.normal_palette);
     let p = transform_point(rows_at(pose.post), transform_point(sums.points, rest.p));
     let to = pose.out_points + number * items[item].points_stride;

@@ -48,6 +48,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if number >= item.slice.count {
         return;
     }
+    if WITH_PREVIOUS && (item.flags & HELD) != 0u {
+        let kept = position_left_at(item.out.points.first + number * item.out.points.stride);
+        put(PREVIOUS_BINDING, item.out.previous.first + number * item.out.previous.stride, kept);
+        return;
+    }
     // The point of this result, as an index in the item.
     var point = number;
     if WITH_SOURCES && item.slice.sources != NONE {

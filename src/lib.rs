@@ -118,3 +118,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;
+
+/// The code of docs/culling.md, as doctests.
+#[cfg(all(doctest, feature = "gpu"))]
+#[doc = include_str!("../docs/culling.md")]
+struct CullingPage;

@@ -23,6 +23,7 @@ mod start;
 mod torch;
 mod usd_core;
 mod variants;
+mod visible;
 mod whole;
 mod workloads;
 
@@ -333,6 +334,16 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn visible(&mut self) {
+        let Some(device) = &self.device else { return };
+        for kind in [Kind::Crowd, Kind::Dust] {
+            self.tell(&format!("visible: {}", kind.name()));
+            let rows = visible::rows(&self.load(kind), device, self.gpu_runs());
+            let rows = self.results.keep(visible::NAME, rows);
+            self.results.rows.extend(rows.into_iter().flatten());
+        }
+    }
+
     fn influences(&mut self) {
         self.tell("A's mesh by number of influences");
         let (scale, runs) = (self.options.scale, self.options.runs);
@@ -451,6 +462,7 @@ fn run(options: Options) -> Result<(), String> {
     }
     suite.part(playing::NAME, Suite::playing)?;
     suite.part(influences::NAME, Suite::influences)?;
+    suite.part(visible::NAME, Suite::visible)?;
     suite.part(crowds::NAME, |s| s.crowds(folder.path()))?;
     suite.part(start::NAME, |s| s.start_up(folder.path()))?;
     let section = suite.section();

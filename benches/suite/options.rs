@@ -6,7 +6,7 @@ use sinew::gpu::AdapterChoice;
 
 use crate::measure::Runs;
 use crate::workloads::Kind;
-use crate::{crowds, influences, playing, start};
+use crate::{crowds, influences, playing, start, visible};
 
 pub const HELP: &str = "\
 Measures sinew and its peers on the work loads A to G, and rewrites the table in benches/RESULTS.md.
@@ -14,7 +14,7 @@ Measures sinew and its peers on the work loads A to G, and rewrites the table in
 usage: cargo bench --bench suite -- [OPTIONS]
        cargo bench --bench suite -- export FOLDER [--scale S] [--only A,D]
 
-  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, G, influences, crowds,
+  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, G, influences, visible, crowds,
                   start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
@@ -143,7 +143,14 @@ impl Options {
             }
         }
         let known = |name: &String| {
-            [playing::NAME, influences::NAME, crowds::NAME, start::NAME].contains(&name.as_str())
+            [
+                playing::NAME,
+                influences::NAME,
+                visible::NAME,
+                crowds::NAME,
+                start::NAME,
+            ]
+            .contains(&name.as_str())
                 || Kind::ALL.iter().any(|k| k.name() == name)
         };
         if let Some(name) = out.only.iter().find(|n| !known(n)) {

@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, influences, playing, start, variants};
+use crate::{crowds, influences, playing, start, variants, visible};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -103,6 +103,7 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
         playing::NAME,
         variants::NAME,
         influences::NAME,
+        visible::NAME,
         crowds::NAME,
         start::NAME,
     ]);
@@ -196,6 +197,9 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()
+        }
+        None if name == visible::NAME => {
+            "visible: frames of C and F that compute only what a mask shows".into()
         }
         None => start::TITLE.into(),
     }

@@ -21,11 +21,11 @@ pub const WHO: &str = "sinew, GPU";
 
 /// A load on a device, posed at frame 0.
 pub struct OnDevice<'a> {
-    load: &'a Workload,
-    device: &'a GpuDevice,
+    pub load: &'a Workload,
+    pub device: &'a GpuDevice,
     packed: Vec<Arc<PackedSkin>>,
-    crowd: Crowd,
-    instances: Vec<InstanceId>,
+    pub crowd: Crowd,
+    pub instances: Vec<InstanceId>,
 }
 
 impl<'a> OnDevice<'a> {
@@ -85,7 +85,7 @@ impl<'a> OnDevice<'a> {
         &self.packed[self.load.mesh_of(character)]
     }
 
-    fn wait(&self) {
+    pub fn wait(&self) {
         let _ = self
             .device
             .device()
@@ -157,7 +157,7 @@ fn blend_bytes(skin: &Skin, weights: &[f32]) -> usize {
     entries + skin.points().len() * 4
 }
 
-fn stamped() -> SkinnerOptions {
+pub fn stamped() -> SkinnerOptions {
     SkinnerOptions {
         timestamps: true,
         ..SkinnerOptions::default()

@@ -12,7 +12,7 @@
 //! crowd, joint_palettes   the interface for hosts, over the stores and the list of passes
 //! pass/                   one file per pass: its kernel, the items that it adds, and its bindings
 //! plan/                   where poses lie, groups of items, tables: pure data, no device
-//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds
+//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds, visibility
 //! memory/                 buffers that grow, uploads, readings
 //! device/                 adapters, limits, errors, pipelines, the skinner, timestamps
 //! ```
@@ -47,3 +47,4 @@ pub use store::readings::{Deformed, ReadTicket};
 pub use store::rigs::{RigId, RigPalette};
 pub use store::skins::SkinId;
 pub use store::target::{Attribute, NormalFormat, OutputTarget};
+pub use store::visibility::{MaskLayout, UpdateRate, VisibilityMask};

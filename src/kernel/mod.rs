@@ -4,6 +4,8 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
+//!               due             masks and update rates -> the instances that a frame computes
+//!               compact         the items of those instances, and their dispatches
 //! PackedClip -> play            clips at a time -> local transforms of joints, channel weights
 //!               pose_rig        local transforms of joints -> palette, if a rig is posed on the GPU
 //!               weights         channel weights -> sub-shape weights
@@ -23,8 +25,10 @@
 
 mod blend_shapes;
 mod bounds;
+mod compact;
 mod cpu;
 mod dual_quaternion;
+mod due;
 pub mod encoded_skin;
 mod influences;
 mod lanes;
@@ -51,7 +55,9 @@ mod testing;
 
 pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
 pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
+pub use compact::{COMPACT, CompactTable, Compacted, LAUNCH_WORDS, compact_on_cpu};
 pub use cpu::cpu_instructions;
+pub use due::{DUE, DueItem, due_on_cpu};
 pub use encoded_skin::{Packing, PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};

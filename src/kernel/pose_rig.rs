@@ -18,7 +18,7 @@ gpu_struct! {
     /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and
     /// strides count elements of the bound buffer.
     pub struct PoseRigItem {
-        /// Number of its first workgroup.
+        /// Number of its first workgroup, or of its first invocation if items share workgroups.
         first_workgroup: u32,
         /// Number of palettes.
         copies: u32,

@@ -6,10 +6,15 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
+use super::{
+    BOUNDS, BOXES, COMPACT, DUE, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS,
+    WEIGHTS,
+};
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 8] = [
+pub const KERNELS: [&Kernel; 10] = [
+    &DUE,
+    &COMPACT,
     &PLAY,
     &POSE_RIG,
     &WEIGHTS,
@@ -86,6 +91,25 @@ shared_constants! {
     /// Flag of an item: its palette is for dual quaternions, and the GPU computes it, so nothing
     /// says in advance whether joints scale.
     RESIDUALS_UNKNOWN: u32 = 16;
+    /// Flag of an item or a pose: the instance keeps its results, and its previous positions become
+    /// equal to its positions.
+    HELD: u32 = 32;
+    /// Bit of an action: the frame computes the instance, or poses the rig.
+    COMPUTED: u32 = 0x80000000;
+
+    /// Frames are counted up to this number.
+    FRAME_MASK: u32 = 0x7fffffff;
+    /// Elements of an item table that one invocation of the kernel `compact` looks at.
+    ELEMENTS_PER_LANE: u32 = 4;
+    /// Elements that one workgroup of it looks at.
+    ELEMENTS_PER_BLOCK: u32 = 256;
+    /// The bits of an element's owner with the index of the action that it depends on. The owner of
+    /// an element that every frame needs is this number.
+    OWNER_MASK: u32 = 0x3fffffff;
+    /// Bit of an owner: its element is the first of a run, whose poses may share items.
+    BEGINS: u32 = 0x40000000;
+    /// Bit of an owner: its element has previous positions, so HELD is work for it.
+    SETTLES: u32 = 0x80000000;
 
     /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
@@ -209,6 +233,8 @@ shared_constants! {
     CLIP_HELD_UNTIL: f32 = 0.998046875;
 }
 
+const _: () = assert!(ELEMENTS_PER_BLOCK == ELEMENTS_PER_LANE * WORKGROUP_SIZE);
+
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
 /// Largest number of results of an item that shares a workgroup with other items. In a workgroup of
@@ -256,6 +282,8 @@ override_bits! {
     pose_bits:
     /// Palettes are for dual quaternion skinning.
     WITH_DUAL_QUATERNIONS,
+    /// Several items share a workgroup.
+    SHARED_WORKGROUPS,
 }
 
 override_bits! {
@@ -271,4 +299,24 @@ override_bits! {
     FINE,
     /// Values are packed as [`Packing::Compact`](super::super::Packing::Compact).
     COMPACT,
+}
+
+override_bits! {
+    /// Bits of a variant of [`DUE`].
+    due_bits:
+    /// Counts the frame; otherwise decides.
+    TICKS,
+    /// There is a mask.
+    WITH_MASK,
+    /// The mask has one bit per instance, not one word.
+    MASK_OF_BITS,
+    /// Boxes are computed.
+    WITH_BOUNDS,
+}
+
+override_bits! {
+    /// Bits of a variant of [`COMPACT`].
+    compact_bits:
+    /// Copies; otherwise counts.
+    WRITES,
 }

@@ -1,6 +1,7 @@
 //! The engine: the checks of sinew-verify on this machine; its layers and shaders; and the suite's work loads and peers, which
 //! its numbers rest on.
 
+mod culling;
 mod layers;
 mod processes;
 mod shaders;
@@ -25,6 +26,7 @@ use sinew_verify::Check;
 fn main() {
     common::trials::run([
         ("", verified()),
+        ("culling", culling::trials()),
         ("layers", layers::trials()),
         ("processes", processes::trials()),
         ("shaders", shaders::trials()),

@@ -1,10 +1,12 @@
 //! Many instances of many skins, in as few dispatches as the device allows.
 //!
-//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play; `results` has the outputs, readings and boxes.
+//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play; `results`
+//! has the outputs, readings and boxes; `visibility` has masks and update rates.
 
 mod playing;
 mod poses;
 mod results;
+mod visibility;
 
 use std::sync::Arc;
 
@@ -89,7 +91,8 @@ impl Crowd {
     /// crowd.
     ///
     /// The caller's output buffers belong to the old device. Their results go to the crowd's own
-    /// buffers until [`Crowd::set_target`] says otherwise.
+    /// buffers until [`Crowd::set_target`] says otherwise. Its visibility mask does too, so the new
+    /// crowd has none; update rates stay.
     ///
     /// # Errors
     /// A limit of the new device; out of memory.

@@ -184,7 +184,8 @@ impl Crowd {
     /// The minimum corner of an instance is at `2 * id.index()`, the maximum after it, both with
     /// `w` 0. Positions with a NaN are ignored; infinite positions make infinite boxes. The box is
     /// empty for a hidden instance, for one without points and for an index that is free: minimum
-    /// 3.4e38, maximum -3.4e38, in every coordinate.
+    /// 3.4e38, maximum -3.4e38, in every coordinate. An instance that a mask or its update rate
+    /// leaves out keeps its box ([`Crowd::set_visibility`]).
     ///
     /// [`Crowd::encode`] replaces the buffer if there are more indices than it holds
     /// ([`Crowd::bounds_generation`]). `None` if bounds are not enabled.

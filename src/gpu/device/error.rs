@@ -35,6 +35,9 @@ pub enum GpuError {
     /// There is no memory for a buffer. The device and the crowd still work, without that buffer.
     #[error("the GPU is out of memory: {0}")]
     OutOfMemory(String),
+    /// The adapter cannot do what was asked for.
+    #[error("{0}")]
+    Unsupported(String),
     /// As many readings as possible are under way. Take the results of some, or drop their tickets.
     #[error("{0}")]
     Busy(String),

@@ -44,7 +44,9 @@ impl Pass for Bounds {
                     stride: place.stride,
                     keys: shown.id.index() * WORDS_PER_BOX,
                 };
-                self.items.push(scene.limits, key, invocations, make);
+                let owner = [shown.owner()];
+                self.items
+                    .push_owned(scene.limits, key, invocations, &owner, make);
             }
         }
     }
@@ -66,13 +68,19 @@ impl Pass for Bounds {
 
     fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
         let count = stores.instances.index_count();
+        let keeps = stores.visibility.is_some();
         let mut bounds = stores.bounds.iter_mut();
-        bounds.try_for_each(|bounds| bounds.reserve(skinner, count))
+        bounds.try_for_each(|bounds| bounds.reserve(skinner, count, keeps))
     }
 
-    /// Forgets the boxes of earlier frames.
+    /// Forgets the boxes of earlier frames. If frames leave out instances, the kernel `due` forgets
+    /// only the boxes of those that a frame computes.
     fn prepare(&self, stores: &Stores, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(bounds) = &stores.bounds {
+        if let Some(bounds) = stores
+            .bounds
+            .as_ref()
+            .filter(|_| stores.visibility.is_none())
+        {
             encoder.clear_buffer(bounds.keys().buffer(), 0, None);
         }
     }

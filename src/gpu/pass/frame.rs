@@ -8,7 +8,7 @@ use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses};
 use crate::gpu::plan::pose_pages::PosePages;
-use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout};
+use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout, part};
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::{Stores, Versions};
 
@@ -20,7 +20,16 @@ const GAP: u32 = 4096;
 struct Launch {
     pipeline: wgpu::ComputePipeline,
     bindings: wgpu::BindGroup,
-    size: (u32, u32),
+    size: Size,
+}
+
+/// The workgroups of a dispatch.
+#[derive(Debug)]
+enum Size {
+    /// In x and y.
+    Known(u32, u32),
+    /// At a byte of a buffer that the kernel `compact` writes.
+    Indirect(wgpu::Buffer, u64),
 }
 
 /// A pass and its dispatches.
@@ -48,7 +57,7 @@ impl PlannedFrame {
     pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
         let poses = place_poses(&skinner.limits, stores)?;
         let scene = Scene::new(&skinner.limits, stores, &poses)?;
-        let mut layout = Layout::new(&skinner.limits);
+        let mut layout = Layout::new(&skinner.limits, scene.leaves_out());
         let planned = all().into_iter().map(|mut pass| {
             pass.plan(&scene);
             PlannedPass {
@@ -57,7 +66,10 @@ impl PlannedFrame {
                 pass,
             }
         });
-        let passes = planned.collect();
+        let mut passes: Vec<PlannedPass> = planned.collect();
+        for planned in &mut passes {
+            planned.laid.extend(planned.pass.lay_last(&mut layout));
+        }
         let blended = scene.blended();
         Ok(Self {
             poses,
@@ -193,7 +205,10 @@ impl PlannedFrame {
             for launch in &planned.launches {
                 pass.set_pipeline(&launch.pipeline);
                 pass.set_bind_group(0, &launch.bindings, &[]);
-                pass.dispatch_workgroups(launch.size.0, launch.size.1, 1);
+                match &launch.size {
+                    Size::Known(x, y) => pass.dispatch_workgroups(*x, *y, 1),
+                    Size::Indirect(buffer, at) => pass.dispatch_workgroups_indirect(buffer, *at),
+                }
             }
         }
         if let Some(timing) = timing {
@@ -202,7 +217,9 @@ impl PlannedFrame {
     }
 }
 
-/// Binds the dispatch record, the items if there are any, and then what the pass binds.
+/// Binds the dispatch record, the items if there are any, and then what the pass binds. If a frame
+/// leaves out some of the items, the record and the items are those that the kernel `compact`
+/// writes.
 fn launch(
     skinner: &Skinner,
     stores: &Stores,
@@ -210,15 +227,30 @@ fn launch(
     laid: &Laid,
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
-    let part = |bytes: Bytes| {
-        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: tables,
-            offset: bytes.first,
-            size: wgpu::BufferSize::new(bytes.count),
-        })
+    let kept = laid.launch.zip(stores.visibility.as_ref());
+    let (dispatch, items, size) = match kept {
+        None => {
+            let items = laid.items.map(|items| part(tables, items));
+            let size = Size::Known(laid.size.0, laid.size.1);
+            (part(tables, laid.dispatch), items, size)
+        }
+        Some((number, visibility)) => {
+            let launches = visibility.launches().buffer();
+            let record = Bytes {
+                first: visibility.launch_at(number),
+                ..laid.dispatch
+            };
+            let items = laid
+                .items
+                .map(|items| part(visibility.kept().buffer(), items));
+            let size = Size::Indirect(launches.clone(), record.first + record.count);
+            (part(launches, record), items, size)
+        }
     };
-    let tables = std::iter::once(laid.dispatch).chain(laid.items).map(part);
-    let resources = tables.chain(pass.bind(skinner, stores, &laid.key));
+    let resources = std::iter::once(dispatch)
+        .chain(items)
+        .chain(pass.bind_tables(tables, &laid.key))
+        .chain(pass.bind(skinner, stores, &laid.key));
     let entries: Vec<_> = (0..)
         .zip(resources)
         .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
@@ -237,6 +269,6 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
-        size: laid.size,
+        size,
     })
 }

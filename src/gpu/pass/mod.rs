@@ -3,6 +3,8 @@
 
 mod bounds;
 mod boxes;
+mod compact;
+mod due;
 pub mod frame;
 mod multi_pose_lbs;
 mod play;
@@ -26,6 +28,8 @@ use crate::kernel::{Kernel, PackedSkin};
 /// All passes, in the order in which they run. Nothing else lists them.
 fn all() -> Vec<Box<dyn Pass>> {
     vec![
+        Box::<due::Due>::default(),
+        Box::<compact::Compact>::default(),
         Box::<play::Play>::default(),
         Box::<pose_rig::PoseRig>::default(),
         Box::<weights::Weights>::default(),
@@ -48,8 +52,21 @@ pub trait Pass: Debug + Send + Sync {
     /// Lays out its items and its dispatches.
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
 
-    /// The resources that a dispatch binds after its record and its items, in the order of the
-    /// kernel's bindings.
+    /// Lays out what depends on the tables of all passes, after those are laid out.
+    fn lay_last(&mut self, _layout: &mut Layout<'_>) -> Vec<Laid> {
+        Vec::new()
+    }
+
+    /// The parts of the buffer of all tables that a dispatch binds after its record and its items.
+    fn bind_tables<'a>(
+        &self,
+        _tables: &'a wgpu::Buffer,
+        _key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        Vec::new()
+    }
+
+    /// The resources that a dispatch binds after its tables, in the order of the kernel's bindings.
     fn bind<'a>(
         &self,
         skinner: &'a Skinner,
@@ -90,6 +107,8 @@ pub struct Prewarm {
     pub clips: bool,
     /// Bounding boxes ([`crate::gpu::Crowd::enable_bounds`]).
     pub bounds: bool,
+    /// Visibility masks and update rates ([`crate::gpu::Crowd::set_visibility`]).
+    pub visibility: bool,
 }
 
 impl Prewarm {
@@ -98,6 +117,7 @@ impl Prewarm {
         rigs: true,
         clips: true,
         bounds: true,
+        visibility: true,
     };
 }
 

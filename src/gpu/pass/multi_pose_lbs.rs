@@ -9,8 +9,8 @@ use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
-use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace, Owner};
+use crate::gpu::plan::tables::{ItemShape, ItemTables, ItemsAt, Laid, Layout, PoseWords};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -80,6 +80,8 @@ pub struct MultiPoseLbs {
     at: ItemsAt,
     /// The last item of each key.
     open: HashMap<ItemKey, PoseAt>,
+    /// The key of the last item of each group.
+    last: HashMap<usize, ItemKey>,
     /// Poses that also write previous positions.
     previous: Vec<(InstanceId, PoseAt)>,
 }
@@ -90,7 +92,13 @@ impl Pass for MultiPoseLbs {
     }
 
     fn plan(&mut self, scene: &Scene<'_>) {
-        for shown in scene.shown.iter().filter(|s| s.pose.is_skinned()) {
+        let mut all: Vec<&Shown<'_>> = scene.shown.iter().collect();
+        all.retain(|shown| shown.pose.is_skinned());
+        if scene.leaves_out() {
+            // Poses of items that lie side by side can share items in frames that leave out some.
+            all.sort_by_key(|shown| shown.instance.skin);
+        }
+        for shown in all {
             let mut pose = None;
             for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
                 let Some(values) = &slice.multi_pose else {
@@ -104,10 +112,19 @@ impl Pass for MultiPoseLbs {
             }
         }
         self.open.clear();
+        self.last.clear();
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let (laid, at) = layout.lay(&mut self.items);
+        let shape = ItemShape {
+            flags: offset_of!(ItemPose, flags) / 4,
+            poses: Some(PoseWords {
+                count: offset_of!(MultiPoseItem, pose_count) / 4,
+                first: offset_of!(MultiPoseItem, poses) / 4,
+                each: size_of::<ItemPose>() / 4,
+            }),
+        };
+        let (laid, at) = layout.lay_shaped(&mut self.items, shape);
         self.at = at;
         laid
     }
@@ -185,6 +202,7 @@ impl MultiPoseLbs {
             flags: item_flags(shown, slice),
             ..ItemPose::default()
         };
+        let owner = shown.owner().settling(previous.is_some());
         let bindings = scene.stores.outputs.bindings(out.set);
         let (layout, influences) = (&values.layout, fixed.influence_count);
         let (has_normals, has_previous) = (normals.is_some(), previous.is_some());
@@ -208,6 +226,7 @@ impl MultiPoseLbs {
             .filter(|at| at.pose + 1 < POSES_PER_ITEM as usize)
         {
             at.pose += 1;
+            self.items.set_owner(at.item, at.pose, owner);
             let item = self.items.item_mut(at.item);
             item.poses[at.pose] = pose;
             item.pose_count += 1;
@@ -234,7 +253,13 @@ impl MultiPoseLbs {
             item.poses[0] = pose;
             item
         };
-        let item = self.items.push(scene.limits, group, fixed.count, make)?;
+        let mut owners = [Owner::NOBODY; POSES_PER_ITEM as usize];
+        owners[0] = owner;
+        let items = &mut self.items;
+        let item = items.push_owned(scene.limits, group, fixed.count, &owners, make)?;
+        if self.last.insert(item.group, key) != Some(key) {
+            items.set_owner(item, 0, owner.beginning(true));
+        }
         let at = PoseAt { item, pose: 0 };
         self.open.insert(key, at);
         Some(at)

@@ -8,7 +8,7 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::plan::tables::{ItemShape, ItemTables, ItemsAt, Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -62,7 +62,8 @@ impl Pass for SkinPass {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let (laid, at) = layout.lay(&mut self.items);
+        let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
+        let (laid, at) = layout.lay_shaped(&mut self.items, shape);
         self.at = at;
         laid
     }
@@ -357,7 +358,9 @@ impl SkinPass {
             first_workgroup,
             ..item
         };
-        let Some(at) = self.items.push(scene.limits, key, shape.count, make) else {
+        let owner = [shown.owner().settling(with[PREVIOUS])];
+        let items = &mut self.items;
+        let Some(at) = items.push_owned(scene.limits, key, shape.count, &owner, make) else {
             return;
         };
         if shape.blends {

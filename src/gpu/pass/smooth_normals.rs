@@ -1,12 +1,14 @@
 //! Computes smooth normals from skinned points, for skins without rest normals.
 
+use std::mem::offset_of;
+
 use super::skin::{pose_offsets, slice_item};
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups};
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
 use crate::gpu::store::target::{KINDS, NORMALS, TANGENTS};
@@ -46,13 +48,16 @@ impl Pass for SmoothNormals {
                     first_workgroup,
                     ..item
                 };
-                self.items.push(scene.limits, key, item.slice.count, make);
+                let (count, owner) = (item.slice.count, [shown.owner()]);
+                self.items
+                    .push_owned(scene.limits, key, count, &owner, make);
             }
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items).0
+        let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
+        layout.lay_shaped(&mut self.items, shape).0
     }
 
     fn bind<'a>(

@@ -37,8 +37,9 @@ impl Pass for Weights {
                 channels: shown.place.channels,
                 sub_weights: shown.place.sub_weights,
             };
+            let owner = [shown.owner()];
             self.items
-                .push(scene.limits, key, shapes.channel_count, make);
+                .push_owned(scene.limits, key, shapes.channel_count, &owner, make);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The contents of a frame: the instances that are shown, and where their poses lie.
 
+use super::groups::Owner;
 use super::pose_pages::{Placing, PosePages, PosePlace};
 use super::rig_palettes::PlacedRig;
 use crate::gpu::device::error::GpuError;
@@ -20,6 +21,15 @@ pub struct Shown<'a> {
     pub pose: &'a PackedPose,
     /// Where its pose lies.
     pub place: PosePlace,
+    /// Where its palette comes from.
+    pub source: Source,
+}
+
+impl Shown<'_> {
+    /// The owner of its items.
+    pub fn owner(&self) -> Owner {
+        Owner::action(self.id.index())
+    }
 }
 
 /// The data from which passes make their items.
@@ -43,13 +53,14 @@ impl<'a> Scene<'a> {
         for (id, instance) in stores.instances.shown() {
             let skin = stores.skins.get(instance.skin)?;
             let pose = stores.poses.get(id.index());
-            if let (Some((pose, _)), Some(place)) = (pose, poses.find(id.index())) {
+            if let (Some((pose, source)), Some(place)) = (pose, poses.find(id.index())) {
                 shown.push(Shown {
                     id,
                     instance,
                     skin,
                     pose,
                     place,
+                    source,
                 });
             }
         }
@@ -59,6 +70,11 @@ impl<'a> Scene<'a> {
             poses,
             shown,
         })
+    }
+
+    /// Whether frames leave out items, according to their owners.
+    pub fn leaves_out(&self) -> bool {
+        self.stores.visibility.is_some()
     }
 
     /// The instances with blend shapes.
@@ -112,5 +128,14 @@ fn placed<'a>(stores: &Stores, id: RigId, rig: &'a HeldRig) -> Result<PlacedRig<
         return Err(GpuError::Mismatch(text));
     }
     let player = stores.clips.is_used().then(|| stores.players.player(id));
-    Ok(PlacedRig { id, rig, player })
+    let owner = match rig.keeps_palette {
+        true => Owner::EVERYBODY,
+        false => Owner::action(stores.instances.index_count() + id.index()),
+    };
+    Ok(PlacedRig {
+        id,
+        rig,
+        player,
+        owner,
+    })
 }

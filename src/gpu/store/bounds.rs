@@ -91,10 +91,11 @@ impl BoundsStore {
         self.keys.size() + self.boxes.size()
     }
 
-    /// Makes room for the boxes of `count` instance indices.
-    pub fn reserve(&mut self, skinner: &Skinner, count: u32) -> Result<(), GpuError> {
+    /// Makes room for the boxes of `count` instance indices. `keeps`: whether some keep their boxes.
+    pub fn reserve(&mut self, skinner: &Skinner, count: u32, keeps: bool) -> Result<(), GpuError> {
         let bytes = u64::from(count) * BOX_BYTES;
-        self.keys.reserve(skinner, bytes, None)?;
+        let before = keeps.then(|| self.keys.size());
+        self.keys.reserve(skinner, bytes, before)?;
         self.boxes.reserve(skinner, bytes, None)
     }
 

@@ -8,6 +8,7 @@ use slotmap::{Key, SlotMap};
 use super::output_bindings::OutPlace;
 use super::skins::SkinId;
 use super::target::OutputTarget;
+use super::visibility::UpdateRate;
 use crate::gpu::device::error::GpuError;
 
 slotmap::new_key_type! {
@@ -47,6 +48,8 @@ pub struct Instance {
     pub written: bool,
     /// The first frame that it can be part of.
     pub since: u64,
+    /// How often it is computed.
+    pub rate: UpdateRate,
 }
 
 /// The instances of a crowd.
@@ -65,6 +68,10 @@ pub struct InstanceStore {
     unsettled: u8,
     /// Counts changes that need another plan.
     version: u64,
+    /// Number of instances that are not computed in every frame.
+    slowed: usize,
+    /// Instances whose rate changed since the last frame.
+    other_rates: Vec<InstanceId>,
 }
 
 impl InstanceStore {
@@ -109,6 +116,7 @@ impl InstanceStore {
             fresh: true,
             written: false,
             since: self.frames + 1,
+            rate: UpdateRate::default(),
         });
         self.order.push(id);
         self.index_count = self.index_count.max(id.index() + 1);
@@ -118,6 +126,7 @@ impl InstanceStore {
 
     pub fn remove(&mut self, id: InstanceId) -> Result<Instance, GpuError> {
         let gone = self.instances.remove(id).ok_or_else(foreign)?;
+        self.slowed -= usize::from(gone.rate.every > 1);
         self.version += 1;
         // Removed instances cost a lookup each, so they are dropped once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
@@ -131,6 +140,7 @@ impl InstanceStore {
     pub fn clear(&mut self) {
         self.instances.clear();
         self.order.clear();
+        self.slowed = 0;
         self.version += 1;
     }
 
@@ -206,6 +216,38 @@ impl InstanceStore {
         Ok((old_target, old))
     }
 
+    /// Changes how often an instance is computed. The plan stays valid.
+    pub fn set_rate(&mut self, id: InstanceId, rate: UpdateRate) -> Result<(), GpuError> {
+        if rate.every == 0 {
+            let text = "an update rate of every 0 frames, expected 1 or more".into();
+            return Err(GpuError::Mismatch(text));
+        }
+        let instance = self.get_mut(id)?;
+        if instance.rate == rate {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut instance.rate, rate);
+        self.slowed -= usize::from(before.every > 1);
+        self.slowed += usize::from(rate.every > 1);
+        // Rates that are set again and again between frames must not make it grow without end.
+        if self.other_rates.len() == self.other_rates.capacity() {
+            self.other_rates.sort_unstable();
+            self.other_rates.dedup();
+        }
+        self.other_rates.push(id);
+        Ok(())
+    }
+
+    /// Number of instances that are not computed in every frame.
+    pub fn slowed(&self) -> usize {
+        self.slowed
+    }
+
+    /// Instances whose rate changed since the last frame. Some may have been removed.
+    pub fn other_rates(&self) -> &[InstanceId] {
+        &self.other_rates
+    }
+
     /// Makes an instance fresh.
     pub fn reset_previous(&mut self, id: InstanceId) -> Result<(), GpuError> {
         self.get_mut(id)?.fresh = true;
@@ -233,6 +275,7 @@ impl InstanceStore {
     /// Records that a frame was encoded, and which instances it wrote.
     pub fn set_encoded(&mut self) {
         self.frames += 1;
+        self.other_rates.clear();
         if self.unsettled > 0 {
             self.unsettled -= 1;
             for instance in self.instances.values_mut() {
@@ -249,6 +292,7 @@ impl InstanceStore {
             instances: self.instances.clone(),
             order: self.order.clone(),
             index_count: self.index_count,
+            slowed: self.slowed,
             default_target: Arc::clone(&self.default_target),
             ..Self::default()
         };

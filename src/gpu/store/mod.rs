@@ -17,6 +17,7 @@ pub mod rigs;
 pub mod skin_pages;
 pub mod skins;
 pub mod target;
+pub mod visibility;
 
 use super::device::error::GpuError;
 use super::device::skinner::Skinner;
@@ -32,6 +33,7 @@ use poses::PoseStore;
 use rigs::RigStore;
 use skin_pages::SkinPages;
 use skins::SkinStore;
+use visibility::VisibilityStore;
 
 /// All stores of a crowd.
 #[derive(Debug, Default)]
@@ -49,6 +51,8 @@ pub struct Stores {
     pub outputs: OutputStore,
     /// `None` unless bounding boxes are enabled.
     pub bounds: Option<BoundsStore>,
+    /// `None` while frames compute every instance that is not hidden.
+    pub visibility: Option<VisibilityStore>,
 }
 
 /// Counters of everything that a plan and its bind groups depend on. A plan is valid as long as
@@ -60,6 +64,7 @@ pub struct Versions {
     outputs: u64,
     skin_pages: u64,
     bounds: u64,
+    visibility: u64,
     rigs: u64,
     clips: u64,
     players: u64,
@@ -73,6 +78,7 @@ impl Stores {
             outputs: self.outputs.generation(),
             skin_pages: self.skin_pages.replaced(),
             bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
+            visibility: (self.visibility.as_ref()).map_or(0, VisibilityStore::number),
             rigs: self.rigs.version(),
             clips: self.clips.version(),
             players: self.players.version(),
@@ -87,6 +93,7 @@ impl Stores {
             + self.clips.buffer_bytes()
             + self.players.buffer_bytes()
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
+            + (self.visibility.as_ref()).map_or(0, VisibilityStore::buffer_bytes)
     }
 
     /// Creates the same stores on another device. Results go to the crowd's own buffers.
@@ -118,6 +125,9 @@ impl Stores {
         }
         if let Some(bounds) = &self.bounds {
             out.bounds = Some(BoundsStore::new(skinner, bounds.wanted())?);
+        }
+        if out.instances.slowed() > 0 {
+            out.visibility = Some(VisibilityStore::new(skinner)?);
         }
         Ok(out)
     }

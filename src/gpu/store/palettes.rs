@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use slotmap::SlotMap;
+use slotmap::{Key, SlotMap};
 
 use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
@@ -12,6 +12,13 @@ slotmap::new_key_type! {
     /// Identifies a palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After
     /// the palette is removed the id is refused.
     pub struct PaletteId;
+}
+
+impl PaletteId {
+    /// A small number that no two palettes of a store share at the same time.
+    pub(in crate::gpu) fn index(self) -> u32 {
+        (self.data().as_ffi() as u32).saturating_sub(1)
+    }
 }
 
 /// The palettes that instances refer to.

@@ -3,6 +3,7 @@
 
 mod blend_lists;
 mod boxes;
+mod compaction;
 mod instances;
 mod loss;
 pub mod made;
@@ -11,6 +12,7 @@ mod posing;
 mod reading;
 mod repeat;
 mod retained;
+mod visibility;
 
 use crate::host::Gpu;
 use crate::{Check, Failure, Subject};
@@ -35,6 +37,8 @@ pub fn checks() -> Vec<Check> {
         (Subject::Crowds, reading::CHECKS),
         (Subject::Crowds, repeat::CHECKS),
         (Subject::Growth, retained::CHECKS),
+        (Subject::Crowds, visibility::CHECKS),
+        (Subject::Crowds, compaction::CHECKS),
         (Subject::Loss, loss::CHECKS),
     ];
     let each = |(subject, list): (Subject, &'static [(&'static str, Run)])| {

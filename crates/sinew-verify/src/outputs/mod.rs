@@ -5,7 +5,7 @@
 mod made_normals;
 pub mod packing;
 mod previous;
-mod shown;
+pub mod shown;
 mod targets;
 mod vertices;
 

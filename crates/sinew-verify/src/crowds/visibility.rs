@@ -1,0 +1,716 @@
+//! Frames that compute only what a mask shows or what is due: the same bits for visible instances, nothing else touched.
+
+use std::sync::Arc;
+
+use crate::{Failure, ensure};
+use glam::DMat4;
+use sinew::gpu::{
+    Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, OutputTarget, Prewarm,
+    RigId, SkinnerOptions, UpdateRate, VisibilityMask, pipeline_variants,
+};
+use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, Packing, bounds_on_cpu};
+use sinew::skel::{MeshTopology, Skin};
+
+use crate::cases::{self, Influences, Spec};
+use crate::crowds::Run;
+use crate::host::{Gpu, by_rig};
+use crate::outputs::packing;
+use crate::outputs::shown::{bits, every_kind};
+use crate::posing::rigs;
+use crate::rng::Rng;
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("masks_change_no_visible_result", everything),
+    ("masks_in_pieces", in_pieces),
+    ("masks_of_two_frames_in_one_submit", one_submit),
+    ("a_mask_that_shows_all_changes_nothing", all_visible),
+    ("update_rates_are_staggered", staggered),
+    ("what_is_held_has_no_motion", held),
+    ("masks_come_and_go", come_and_go),
+    ("a_dropped_frame_is_computed_again", dropped),
+    ("masks_that_cannot_be_used_are_refused", refused),
+    ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
+    (
+        "palettes_that_are_kept_need_no_visible_instance",
+        kept_palettes,
+    ),
+];
+
+/// Positions of the frame before, too.
+fn target() -> OutputTarget {
+    OutputTarget {
+        previous: Some(Attribute::Own),
+        ..OutputTarget::default()
+    }
+}
+
+/// An instance, and where its poses come from.
+struct Member {
+    id: InstanceId,
+    packed: Arc<PackedSkin>,
+    skin: Skin,
+    rig: Option<RigId>,
+}
+
+impl Member {
+    fn pose(&self, crowd: &mut Crowd, frame: u64) -> Result<(), Failure> {
+        let seed = frame * 1000 + u64::from(self.id.index());
+        let pose = cases::pose(&self.skin, seed);
+        match self.rig {
+            None => crowd.set_pose(self.id, &PackedPose::pack(&self.packed, &pose))?,
+            Some(rig) => crowd.set_pose(
+                self.id,
+                by_rig(rig, &pose.out_from_skel, &pose.channel_weights),
+            )?,
+        }
+        Ok(())
+    }
+}
+
+/// A crowd of every kind of skin, with boxes, and rigs that two skins share.
+struct Cast {
+    crowd: Crowd,
+    members: Vec<Member>,
+    rigs: Vec<RigId>,
+}
+
+fn rig_spec() -> rigs::Spec {
+    rigs::Spec {
+        joints: 40,
+        ..rigs::Spec::default()
+    }
+}
+
+/// Quads in rows over the points, so that normals are computed.
+fn with_faces(packed: PackedSkin, points: usize) -> Result<PackedSkin, Failure> {
+    let quads = points as i32 / 2 - 1;
+    let corners: Vec<i32> = (0..quads)
+        .flat_map(|i| [2 * i, 2 * i + 1, 2 * i + 3, 2 * i + 2])
+        .collect();
+    let counts = vec![4; quads as usize];
+    let faces = MeshTopology::new("/Case", &counts, &corners, false, points)?;
+    Ok(packed.with_smooth_normals(&faces)?)
+}
+
+/// Skins, each with its number of instances; the last two move with rigs.
+fn skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
+    let mut out = Vec::new();
+    for shown in every_kind()?.into_iter().filter(|s| s.spec.points > 0) {
+        out.push((shown.skin, shown.packed, 2));
+    }
+    // Several poses to an item, and small ones that share workgroups.
+    for (points, count) in [(200, 23), (20, 9)] {
+        let spec = Spec {
+            points,
+            seed: points as u64,
+            ..Spec::default()
+        };
+        let skin = cases::skin(&spec);
+        let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+        out.push((skin, packed, count));
+    }
+    let skin = packing::skin_of(300, 4, 60, true, 1);
+    let packed = PackedSkin::pack("/Case", &skin)?.with_packing(Packing::Compact)?;
+    out.push((skin, Arc::new(packed), 11));
+    for shapes in [0, 7] {
+        let skin = cases::skin(&Spec {
+            normals: false,
+            shapes,
+            ..Spec::default()
+        });
+        let count = skin.points().len();
+        let packed = with_faces(PackedSkin::pack("/Case", &skin)?, count)?;
+        out.push((skin, Arc::new(packed), 3));
+    }
+    for seed in [71, 72] {
+        let skin = cases::skin(&Spec {
+            seed,
+            joints: rig_spec().joints,
+            influences: Influences::Vertex(3),
+            shapes: if seed == 72 { 5 } else { 0 },
+            ..Spec::default()
+        });
+        let packed = PackedSkin::pack("/Case", &skin)?;
+        out.push((skin, Arc::new(packed), 7));
+    }
+    Ok(out)
+}
+
+impl Cast {
+    fn new(gpu: &Gpu, options: &SkinnerOptions) -> Result<Self, Failure> {
+        let mut crowd = gpu.crowd_with(options)?;
+        crowd.enable_bounds(BoundsUse::OnGpu)?;
+        let packed = PackedRig::pack(&rigs::skeleton(&rig_spec()), DMat4::IDENTITY, true)?;
+        let packed = Arc::new(packed);
+        let rigs: Vec<RigId> = (0..7)
+            .map(|_| crowd.add_rig(Arc::clone(&packed)))
+            .collect::<Result<_, _>>()?;
+        let all = skins()?;
+        let with_rigs = all.len() - 2;
+        let mut members = Vec::new();
+        for (number, (skin, packed, count)) in all.into_iter().enumerate() {
+            let id = crowd.add_skin(Arc::clone(&packed))?;
+            for rig in rigs.iter().cycle().take(count) {
+                let id = crowd.add_instance_to(id, target())?;
+                members.push(Member {
+                    id,
+                    packed: Arc::clone(&packed),
+                    skin: skin.clone(),
+                    rig: (number >= with_rigs).then_some(*rig),
+                });
+            }
+        }
+        Ok(Self {
+            crowd,
+            members,
+            rigs,
+        })
+    }
+
+    fn pose(&mut self, frame: u64) -> Result<(), Failure> {
+        for (number, rig) in self.rigs.iter().enumerate() {
+            let joints: Vec<JointTransform> =
+                rigs::locals(&rig_spec(), frame * 100 + number as u64);
+            self.crowd.set_joints(*rig, &joints)?;
+        }
+        let mut members = self.members.iter();
+        members.try_for_each(|member| member.pose(&mut self.crowd, frame))
+    }
+
+    fn read(&mut self) -> Result<Vec<Deformed>, Failure> {
+        let ids: Vec<InstanceId> = self.members.iter().map(|member| member.id).collect();
+        Ok(self.crowd.read(&ids)?)
+    }
+}
+
+/// A mask as the host keeps it.
+struct Mask {
+    buffer: wgpu::Buffer,
+    layout: MaskLayout,
+}
+
+impl Mask {
+    fn new(gpu: &Gpu, crowd: &mut Crowd, layout: MaskLayout) -> Result<Self, Failure> {
+        let words = layout.bytes(crowd.index_count()) as usize / 4;
+        let buffer = gpu.filled(words, wgpu::BufferUsages::STORAGE, u32::MAX);
+        crowd.set_visibility(Some(VisibilityMask {
+            layout,
+            ..VisibilityMask::words(buffer.clone())
+        }))?;
+        Ok(Self { buffer, layout })
+    }
+
+    fn words_of(&self, visible: &[bool]) -> Vec<u32> {
+        match self.layout {
+            MaskLayout::Words => visible.iter().map(|v| u32::from(*v) * 7).collect(),
+            MaskLayout::Bits => visible
+                .chunks(32)
+                .map(|bits| (0..).zip(bits).map(|(i, v)| u32::from(*v) << i).sum())
+                .collect(),
+        }
+    }
+
+    fn write(&self, gpu: &Gpu, visible: &[bool]) {
+        let words = self.words_of(visible);
+        gpu.queue
+            .write_buffer(&self.buffer, 0, bytemuck::cast_slice(&words));
+    }
+}
+
+fn without_previous(result: &Deformed) -> Vec<u32> {
+    let mut result = result.clone();
+    result.previous = None;
+    bits(&result)
+}
+
+/// The boxes of all instance indices, as bits.
+fn boxes(gpu: &Gpu, crowd: &Crowd) -> Result<Vec<[u32; 8]>, Failure> {
+    gpu.read(crowd.bounds_on_gpu().ok_or("no boxes")?)
+}
+
+/// A crowd with a mask beside one without, through frames of random visibility.
+fn beside(gpu: &Gpu, options: &SkinnerOptions, layout: MaskLayout) -> Result<(), Failure> {
+    let (mut all, mut some) = (Cast::new(gpu, options)?, Cast::new(gpu, options)?);
+    let mask = Mask::new(gpu, &mut some.crowd, layout)?;
+    let count = some.members.len();
+    ensure(count > 90, &format!("{count} instances"))?;
+    let mut rng = Rng::new(3);
+    // What the crowd with the mask has to show, and its boxes.
+    let mut shown: Vec<Option<Vec<u32>>> = vec![None; count];
+    let mut before = vec![false; count];
+    let mut expected_boxes = vec![None; count];
+    let mut positions_before: Vec<Deformed> = Vec::new();
+    let shares = [0.5, 1.0, 0.1, 0.0, 0.7, 0.03, 0.9, 0.9];
+    for (frame, share) in (0..).zip(shares) {
+        let visible: Vec<bool> = (0..count).map(|_| rng.chance(share)).collect();
+        mask.write(gpu, &visible);
+        all.pose(frame)?;
+        some.pose(frame)?;
+        all.crowd.submit()?;
+        some.crowd.submit()?;
+        let (want, got) = (all.read()?, some.read()?);
+        let got_boxes = boxes(gpu, &some.crowd)?;
+        for (i, visible) in visible.iter().enumerate() {
+            let index = some.members[i].id.index() as usize;
+            let text = |what| format!("frame {frame}, instance {index}: {what}");
+            if *visible {
+                let same = without_previous(&got[i]) == without_previous(&want[i]);
+                ensure(same, &text("other bits than without a mask"))?;
+                let previous = got[i].previous.as_ref().ok_or("no previous positions")?;
+                let expected = match before[i] {
+                    true => &positions_before[i].points,
+                    false => &got[i].points,
+                };
+                ensure(previous == expected, &text("previous positions"))?;
+                let want = bounds_on_cpu(&got[i].points);
+                let words = want.map(|corners| {
+                    let corner = corners.map(|c| c.extend(0.0).to_array().map(f32::to_bits));
+                    [corner[0], corner[1]].concat()
+                });
+                ensure(
+                    words.is_none_or(|words| words == got_boxes[index]),
+                    &text("its box"),
+                )?;
+                (shown[i], expected_boxes[i]) = (Some(bits(&got[i])), Some(got_boxes[index]));
+            } else {
+                let same = shown[i].as_ref().is_none_or(|kept| *kept == bits(&got[i]));
+                ensure(same, &text("results changed out of sight"))?;
+                let same = expected_boxes[i].is_none_or(|kept| kept == got_boxes[index]);
+                ensure(same, &text("a box changed out of sight"))?;
+            }
+        }
+        before = visible;
+        positions_before = got;
+    }
+    ensure(shown.iter().all(Option::is_some), "some were never visible")
+}
+
+fn everything(gpu: &Gpu) -> Result<(), Failure> {
+    for layout in [MaskLayout::Words, MaskLayout::Bits] {
+        beside(gpu, &SkinnerOptions::default(), layout)?;
+    }
+    Ok(())
+}
+
+fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
+    for (bytes, workgroups) in [(Some(64 << 10), Some(3)), (None, Some(2))] {
+        let options = SkinnerOptions {
+            max_binding_bytes: bytes,
+            max_workgroups_per_dimension: workgroups,
+            ..SkinnerOptions::default()
+        };
+        beside(gpu, &options, MaskLayout::Words)?;
+    }
+    Ok(())
+}
+
+/// The mask of each frame comes from a command before it.
+fn one_submit(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    let count = cast.members.len();
+    let usage = wgpu::BufferUsages::COPY_SRC;
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    for frame in 0..3usize {
+        let visible: Vec<bool> = (0..count).map(|i| i % 3 == frame).collect();
+        let words = mask.words_of(&visible);
+        let from = gpu.filled(count, usage, 0);
+        gpu.queue
+            .write_buffer(&from, 0, bytemuck::cast_slice(&words));
+        encoder.copy_buffer_to_buffer(&from, 0, &mask.buffer, 0, from.size());
+        cast.pose(frame as u64)?;
+        cast.crowd.encode(&mut encoder)?;
+    }
+    gpu.queue.submit([encoder.finish()]);
+    let got = cast.read()?;
+    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
+    for frame in 0..3 {
+        all.pose(frame as u64)?;
+        all.crowd.submit()?;
+        let want = all.read()?;
+        for i in (frame..count).step_by(3) {
+            ensure(
+                without_previous(&got[i]) == without_previous(&want[i]),
+                &format!("instance {i}: not its result of frame {frame}"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Also previous positions, from the second frame on.
+fn all_visible(gpu: &Gpu) -> Result<(), Failure> {
+    let options = SkinnerOptions::default();
+    let (mut with, mut without) = (Cast::new(gpu, &options)?, Cast::new(gpu, &options)?);
+    Mask::new(gpu, &mut with.crowd, MaskLayout::Bits)?;
+    for frame in 0..4 {
+        let mut results = Vec::new();
+        for cast in [&mut with, &mut without] {
+            cast.pose(frame)?;
+            cast.crowd.submit()?;
+            results.push(cast.read()?);
+        }
+        for (a, b) in results[0].iter().zip(&results[1]) {
+            ensure(bits(a) == bits(b), &format!("frame {frame}: other bits"))?;
+        }
+        ensure(
+            boxes(gpu, &with.crowd)? == boxes(gpu, &without.crowd)?,
+            "other boxes",
+        )?;
+    }
+    // The mask alone is no work for the CPU.
+    with.crowd.submit()?;
+    let uploaded = with.crowd.last_upload_bytes();
+    ensure(uploaded == 0, &format!("{uploaded} bytes for a mask"))
+}
+
+/// Every frame computes as many, and each instance in its turn.
+fn staggered(gpu: &Gpu) -> Result<(), Failure> {
+    let skin = cases::skin(&Spec::default());
+    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let ids = crowd.add_instances(id, 24)?;
+    let pose = |crowd: &mut Crowd, frame: u64| -> Result<(), Failure> {
+        for id in &ids {
+            let seed = frame * 100 + u64::from(id.index());
+            crowd.set_pose(*id, &PackedPose::pack(&packed, &cases::pose(&skin, seed)))?;
+        }
+        Ok(())
+    };
+    let changed = |crowd: &mut Crowd, last: &mut Vec<Vec<u32>>| -> Result<Vec<bool>, Failure> {
+        crowd.submit()?;
+        let now: Vec<Vec<u32>> = crowd.read(&ids)?.iter().map(bits).collect();
+        let changed = now.iter().zip(&*last).map(|(a, b)| a != b).collect();
+        *last = now;
+        Ok(changed)
+    };
+    for id in &ids {
+        crowd.set_update_rate(*id, 4)?;
+    }
+    let mut last = vec![Vec::new(); ids.len()];
+    pose(&mut crowd, 0)?;
+    ensure(
+        changed(&mut crowd, &mut last)?.iter().all(|c| *c),
+        "the first frame computes all",
+    )?;
+    let mut turns = vec![0; ids.len()];
+    for frame in 1..9 {
+        pose(&mut crowd, frame)?;
+        let changed = changed(&mut crowd, &mut last)?;
+        let count = changed.iter().filter(|c| **c).count();
+        ensure(count == 6, &format!("frame {frame}: {count} of 24"))?;
+        turns
+            .iter_mut()
+            .zip(&changed)
+            .for_each(|(t, c)| *t += usize::from(*c));
+    }
+    ensure(turns.iter().all(|t| *t == 2), &format!("turns: {turns:?}"))?;
+    // In the same frames, if they have the same phase; and a rate of 1 is every frame.
+    for (i, id) in ids.iter().enumerate() {
+        let rate = match i % 2 {
+            0 => UpdateRate {
+                every: 3,
+                phase: Some(1),
+            },
+            _ => UpdateRate::every(1),
+        };
+        crowd.set_update_rate(*id, rate)?;
+        ensure(crowd.update_rate(*id)? == rate, "another rate")?;
+    }
+    let mut together = 0;
+    for frame in 9..15 {
+        pose(&mut crowd, frame)?;
+        let changed = changed(&mut crowd, &mut last)?;
+        let of = |first: usize| changed[first..].iter().step_by(2).filter(|c| **c).count();
+        ensure(of(1) == 12, "every frame")?;
+        ensure([0, 12].contains(&of(0)), "not together")?;
+        together += of(0) / 12;
+    }
+    ensure(together == 2, &format!("{together} of 6 frames"))?;
+    // The plan was kept: nothing but the poses is uploaded.
+    crowd.set_update_rate(ids[0], 2)?;
+    crowd.submit()?;
+    ensure(
+        crowd.last_upload_bytes() < 100,
+        &format!("{} bytes for a rate", crowd.last_upload_bytes()),
+    )?;
+    crowd.submit()?;
+    ensure(crowd.last_upload_bytes() == 0, "an upload for nothing")
+}
+
+/// Previous positions of instances at a lower rate, in both kernels that skin.
+fn held(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let mut all = Vec::new();
+    for shapes in [0, 6] {
+        let skin = cases::skin(&Spec {
+            shapes,
+            ..Spec::default()
+        });
+        let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+        let id = crowd.add_skin(Arc::clone(&packed))?;
+        for _ in 0..5 {
+            let id = crowd.add_instance_to(id, target())?;
+            let rate = UpdateRate {
+                every: 3,
+                phase: Some(0),
+            };
+            crowd.set_update_rate(id, rate)?;
+            all.push((id, skin.clone(), Arc::clone(&packed)));
+        }
+    }
+    let mut last: Vec<Deformed> = Vec::new();
+    let (mut moved, mut settled, mut still) = (0, 0, 0);
+    let mut reset = false;
+    for frame in 0..12u64 {
+        for (id, skin, packed) in &all {
+            let pose = cases::pose(skin, frame * 50 + u64::from(id.index()));
+            crowd.set_pose(*id, &PackedPose::pack(packed, &pose))?;
+        }
+        if frame == 9 {
+            crowd.reset_previous(all[0].0)?;
+        }
+        crowd.submit()?;
+        let ids: Vec<InstanceId> = all.iter().map(|(id, ..)| *id).collect();
+        let now = crowd.read(&ids)?;
+        for (i, (now, last)) in now.iter().zip(&last).enumerate() {
+            let previous = now.previous.as_ref().ok_or("no previous positions")?;
+            let moves = now.points != last.points;
+            if frame == 9 && i == 0 {
+                ensure(
+                    moves && *previous == now.points,
+                    "a reset is computed at once",
+                )?;
+                reset = true;
+            } else if moves {
+                ensure(
+                    *previous == last.points,
+                    &format!("frame {frame}: not the last"),
+                )?;
+                moved += 1;
+            } else {
+                ensure(
+                    *previous == now.points,
+                    &format!("frame {frame}: it still moves"),
+                )?;
+                let was_moving = last.previous.as_ref() != Some(&last.points);
+                settled += usize::from(was_moving);
+                still += usize::from(!was_moving);
+            }
+        }
+        last = now;
+    }
+    ensure(
+        reset && moved >= 30 && settled >= 25 && still >= 25,
+        &format!("{moved} moved, {settled} settled, {still} stood still"),
+    )
+}
+
+/// Masks are set, replaced and taken away; instances come, go and are hidden by the host; the crowd moves to another
+/// device.
+fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let count = cast.members.len();
+    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mut compare = |cast: &mut Cast, frame: u64, visible: &dyn Fn(usize) -> bool| {
+        cast.pose(frame)?;
+        all.pose(frame)?;
+        all.crowd.submit()?;
+        cast.crowd.submit()?;
+        let (want, got) = (all.read()?, cast.read()?);
+        for (i, (want, got)) in want.iter().zip(&got).enumerate() {
+            let same = without_previous(want) == without_previous(got);
+            ensure(
+                same == visible(i) || want.points.is_empty(),
+                &format!("frame {frame}: instance {i}, same: {same}"),
+            )?;
+        }
+        Ok::<_, Failure>(())
+    };
+    // Some skins have no joints and no shapes: their results never change.
+    let moves: Vec<bool> = cast
+        .members
+        .iter()
+        .map(|Member { packed, .. }| packed.influences().is_some() || packed.blend().is_some())
+        .collect();
+    let nothing = vec![false; count];
+    compare(&mut cast, 0, &|_| true)?;
+    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    mask.write(gpu, &nothing);
+    compare(&mut cast, 1, &|i| !moves[i])?;
+    // The host hides one that the mask shows.
+    mask.write(gpu, &vec![true; count]);
+    let hidden = count - 1;
+    cast.crowd.set_hidden(cast.members[hidden].id, true)?;
+    compare(&mut cast, 2, &|i| i != hidden)?;
+    let box_of_hidden = boxes(gpu, &cast.crowd)?[cast.members[hidden].id.index() as usize];
+    ensure(
+        f32::from_bits(box_of_hidden[0]) > 1e38,
+        "the box of one that the host hides",
+    )?;
+    cast.crowd.set_hidden(cast.members[hidden].id, false)?;
+    compare(&mut cast, 3, &|_| true)?;
+    // Another instance at the index of one that was visible is new.
+    let id = exchange_last(&mut cast)?;
+    compare(&mut cast, 4, &|_| true)?;
+    let result = cast.crowd.read(&[id])?.remove(0);
+    ensure(result.previous == Some(result.points), "it is not new")?;
+    // Out of sight, it does not inherit the box.
+    let id = exchange_last(&mut cast)?;
+    mask.write(gpu, &nothing);
+    cast.pose(4)?;
+    cast.crowd.submit()?;
+    let box_of_new = boxes(gpu, &cast.crowd)?[id.index() as usize];
+    ensure(
+        f32::from_bits(box_of_new[0]) > 1e38,
+        "the box of an instance that is gone",
+    )?;
+    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Bits)?;
+    mask.write(gpu, &nothing);
+    compare(&mut cast, 5, &|i| !moves[i])?;
+    cast.crowd.set_visibility(None)?;
+    ensure(cast.crowd.visibility().is_none(), "a mask is left")?;
+    compare(&mut cast, 6, &|_| true)?;
+    // Rates go to another device, masks do not.
+    Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    let slow = cast.members[0].id;
+    cast.crowd.set_update_rate(slow, 5)?;
+    let other = gpu.another()?;
+    let mut crowd = cast
+        .crowd
+        .rebuild(&other.skinner(&SkinnerOptions::default())?)?;
+    ensure(crowd.visibility().is_none(), "a mask of another device")?;
+    ensure(crowd.update_rate(slow)?.every == 5, "another rate")?;
+    std::mem::swap(&mut cast.crowd, &mut crowd);
+    compare(&mut cast, 7, &|_| true)
+}
+
+/// Removes the last instance and adds another one like it, which gets its index.
+fn exchange_last(cast: &mut Cast) -> Result<InstanceId, Failure> {
+    let gone = cast.members.pop().ok_or("no instance")?;
+    cast.crowd.remove_instance(gone.id)?;
+    let skin = cast.crowd.add_skin(Arc::clone(&gone.packed))?;
+    let id = cast.crowd.add_instance_to(skin, target())?;
+    ensure(id.index() == gone.id.index(), "another index")?;
+    cast.members.push(Member { id, ..gone });
+    Ok(id)
+}
+
+/// The frame after a dropped one knows nothing of it.
+fn dropped(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
+    Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    cast.pose(0)?;
+    cast.crowd.submit()?;
+    cast.pose(1)?;
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    cast.crowd.encode(&mut encoder)?;
+    drop(encoder);
+    for cast in [&mut cast, &mut all] {
+        cast.pose(2)?;
+        cast.crowd.submit()?;
+    }
+    for (got, want) in cast.read()?.iter().zip(&all.read()?) {
+        ensure(bits(got) == bits(want), "other bits, or a motion")?;
+    }
+    Ok(())
+}
+
+/// The palette of one rig is kept; that of the other follows its instances.
+fn kept_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
+    let (kept, other) = (cast.rigs[0], cast.rigs[1]);
+    cast.crowd.keep_palette(kept, true)?;
+    cast.pose(0)?;
+    cast.crowd.submit()?;
+    mask.write(gpu, &vec![false; cast.members.len()]);
+    let mut last: Option<[Vec<u32>; 2]> = None;
+    for frame in 1..4 {
+        cast.pose(frame)?;
+        cast.crowd.submit()?;
+        let rows = |rig: RigId| -> Result<Vec<u32>, Failure> {
+            let palette = cast.crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
+            let words: Vec<u32> = gpu.read(palette.buffer)?;
+            let first = palette.points as usize * 4;
+            Ok(words[first..first + rig_spec().joints * 12].to_vec())
+        };
+        let now = [rows(kept)?, rows(other)?];
+        if let Some(last) = &last {
+            ensure(now[0] != last[0], "a palette that is kept stands still")?;
+            ensure(now[1] == last[1], "a palette moves that nobody sees")?;
+        }
+        last = Some(now);
+    }
+    Ok(())
+}
+
+fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
+    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let all = skins()?;
+    let (skin, packed, _) = all.last().ok_or("no skins")?;
+    skinner.prewarm(&pipeline_variants(packed, &target(), Prewarm::ALL))?;
+    let compiled = skinner.compiled();
+    let mut crowd = skinner.crowd();
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    let rig = PackedRig::pack(&rigs::skeleton(&rig_spec()), DMat4::IDENTITY, true)?;
+    let rig = crowd.add_rig(Arc::new(rig))?;
+    crowd.set_joints(rig, &rigs::locals(&rig_spec(), 1))?;
+    let id = crowd.add_skin(Arc::clone(packed))?;
+    let member = Member {
+        id: crowd.add_instance_to(id, target())?,
+        packed: Arc::clone(packed),
+        skin: skin.clone(),
+        rig: Some(rig),
+    };
+    member.pose(&mut crowd, 1)?;
+    crowd.set_update_rate(member.id, 2)?;
+    crowd.submit()?;
+    for layout in [MaskLayout::Words, MaskLayout::Bits] {
+        Mask::new(gpu, &mut crowd, layout)?;
+        crowd.submit()?;
+    }
+    let more = skinner.compiled() - compiled;
+    ensure(more == 0, &format!("{more} pipelines more"))
+}
+
+fn refused(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let mismatch = |result: Result<(), GpuError>, part: &str| match result {
+        Err(GpuError::Mismatch(text)) if text.contains(part) => Ok(()),
+        other => Err(Failure::from(format!("{other:?}, expected '{part}'"))),
+    };
+    let other = gpu.filled(400, wgpu::BufferUsages::VERTEX, 1);
+    let result = cast
+        .crowd
+        .set_visibility(Some(VisibilityMask::words(other)));
+    mismatch(result, "lacks usage STORAGE")?;
+    let buffer = gpu.filled(400, wgpu::BufferUsages::STORAGE, 1);
+    let result = cast.crowd.set_visibility(Some(VisibilityMask {
+        offset: 2,
+        ..VisibilityMask::words(buffer)
+    }));
+    mismatch(result, "its offset of 2 bytes")?;
+    ensure(
+        cast.crowd.visibility().is_none(),
+        "a mask in spite of errors",
+    )?;
+    let short = gpu.filled(3, wgpu::BufferUsages::STORAGE, 1);
+    cast.crowd
+        .set_visibility(Some(VisibilityMask::words(short.clone())))?;
+    cast.pose(0)?;
+    mismatch(cast.crowd.submit(), "visibility mask: 12 bytes")?;
+    // As bits it is long enough, up to 96 instances.
+    ensure(cast.members.len() > 96, "a test of nothing")?;
+    let result = cast.crowd.set_visibility(Some(VisibilityMask::bits(short)));
+    result?;
+    mismatch(cast.crowd.submit(), "visibility mask: 12 bytes")?;
+    cast.crowd.set_visibility(None)?;
+    cast.crowd.submit()?;
+    let id = cast.members[0].id;
+    mismatch(cast.crowd.set_update_rate(id, 0), "every 0 frames")?;
+    cast.crowd.remove_instance(id)?;
+    mismatch(cast.crowd.set_update_rate(id, 2), "another crowd")
+}

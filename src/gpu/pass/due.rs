@@ -1,0 +1,177 @@
+//! Decides which instances a frame computes, from the host's mask and from update rates.
+
+use std::mem::offset_of;
+
+use super::skin::fresh_flag;
+use super::{Pass, Wanted};
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
+use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::store::Stores;
+use crate::gpu::store::instances::{Instance, InstanceId};
+use crate::gpu::store::poses::Source;
+use crate::gpu::store::visibility::MaskLayout;
+use crate::kernel::registry::due_bits::{MASK_OF_BITS, TICKS, WITH_BOUNDS, WITH_MASK};
+use crate::kernel::{DUE, DueItem, Kernel, NONE};
+
+#[derive(Debug, Default)]
+pub struct Due {
+    items: Groups<DueItem>,
+    at: ItemsAt,
+    /// By instance index, its item.
+    places: Vec<ItemPlace>,
+    /// The instances of the frame.
+    shown: Vec<InstanceId>,
+    /// One more than the largest index of a rig.
+    rig_count: u32,
+}
+
+/// The variant that decides.
+fn variant(stores: &Stores) -> Variant {
+    let mask = stores.visibility.as_ref().and_then(|v| v.mask());
+    let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
+    let bits = bit(mask.is_some(), WITH_MASK)
+        | bit(
+            mask.is_some_and(|m| m.layout == MaskLayout::Bits),
+            MASK_OF_BITS,
+        )
+        | bit(stores.bounds.is_some(), WITH_BOUNDS);
+    Variant::with(bits, [])
+}
+
+/// The phase of an instance that has none of its own: the meshes of a character have the same.
+fn phase(source: Source, id: InstanceId) -> u32 {
+    match source {
+        Source::Own => id.index(),
+        Source::Palette(palette) => palette.index(),
+        Source::Rig(rig) => rig.index(),
+    }
+}
+
+impl Pass for Due {
+    fn kernel(&self) -> &'static Kernel {
+        &DUE
+    }
+
+    fn plan(&mut self, scene: &Scene<'_>) {
+        if !scene.leaves_out() {
+            return;
+        }
+        let count = scene.stores.instances.index_count();
+        let nobody = |index| DueItem {
+            index,
+            rig: NONE,
+            ..DueItem::default()
+        };
+        let mut items: Vec<DueItem> = (0..count).map(nobody).collect();
+        for shown in &scene.shown {
+            let (id, rate) = (shown.id, shown.instance.rate);
+            let item = &mut items[id.index() as usize];
+            item.every = rate.every;
+            item.phase = rate.phase.unwrap_or(phase(shown.source, id));
+            item.flags = fresh_flag(scene.stores, id);
+            if let Source::Rig(rig) = shown.source {
+                item.rig = count + rig.index();
+                self.rig_count = self.rig_count.max(rig.index() + 1);
+            }
+            self.shown.push(id);
+        }
+        let key = GroupKey {
+            variant: variant(scene.stores),
+            shares_workgroups: true,
+            ..GroupKey::default()
+        };
+        let push = |item| self.items.push(scene.limits, key, 1, |_| item);
+        self.places = items.into_iter().filter_map(push).collect();
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        let (decide, at) = layout.lay(&mut self.items);
+        self.at = at;
+        // The same items twice.
+        let ticks = decide.iter().map(|laid| Laid {
+            key: GroupKey {
+                variant: Variant::with(TICKS, []),
+                ..laid.key
+            },
+            ..*laid
+        });
+        ticks.chain(decide.iter().copied()).collect()
+    }
+
+    fn bind<'a>(
+        &self,
+        skinner: &'a Skinner,
+        stores: &'a Stores,
+        _: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let Some(visibility) = &stores.visibility else {
+            return Vec::new();
+        };
+        let unused = |number: usize| skinner.unused[number].as_entire_binding();
+        let mask = visibility.mask();
+        vec![
+            mask.map_or(unused(0), |mask| {
+                skinner.limits.window(&mask.buffer, mask.offset)
+            }),
+            visibility.state().whole(),
+            visibility.actions().whole(),
+            stores
+                .bounds
+                .as_ref()
+                .map_or(unused(1), |bounds| bounds.keys().whole()),
+        ]
+    }
+
+    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
+        let instances = &stores.instances;
+        let mut change = |id: &InstanceId, offset, change: &dyn Fn(&Instance, &mut u32)| {
+            let place = self.places.get(id.index() as usize);
+            if let (Some(place), Some(instance)) = (place, instances.find(*id)) {
+                tables.patch::<DueItem, u32>(&self.at, *place, offset, |word: &mut u32| {
+                    change(instance, word);
+                });
+            }
+        };
+        if instances.is_unsettled() {
+            for id in &self.shown {
+                let fresh = fresh_flag(stores, *id);
+                change(id, offset_of!(DueItem, flags), &|_, flags| *flags = fresh);
+            }
+        }
+        for id in instances.other_rates() {
+            let source = stores.poses.get(id.index()).map(|(_, source)| source);
+            change(id, offset_of!(DueItem, every), &|instance, every| {
+                // Hidden instances have no part in the frame.
+                if *every > 0 {
+                    *every = instance.rate.every;
+                }
+            });
+            change(id, offset_of!(DueItem, phase), &|instance, to| {
+                let own = phase(source.unwrap_or_default(), *id);
+                *to = instance.rate.phase.unwrap_or(own);
+            });
+        }
+    }
+
+    fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
+        let count = stores.instances.index_count();
+        let mut visibility = stores.visibility.iter_mut();
+        visibility.try_for_each(|v| v.reserve_instances(skinner, count, self.rig_count))
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        if !wanted.uses.visibility {
+            return Vec::new();
+        }
+        let bounds = if wanted.uses.bounds { WITH_BOUNDS } else { 0 };
+        let masks = [0, WITH_MASK, WITH_MASK | MASK_OF_BITS];
+        let decide = masks.map(|mask| Variant::with(mask | bounds, []));
+        std::iter::once(Variant::with(TICKS, []))
+            .chain(decide)
+            .collect()
+    }
+}

@@ -1,0 +1,307 @@
+//! Which instances the host sees, and the buffers of the frames that compute only those.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::growable_buffer::GrowableBuffer;
+use crate::kernel::LAUNCH_WORDS;
+
+/// How a visibility mask is laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MaskLayout {
+    /// One `u32` per instance index: not 0 if the instance is visible.
+    #[default]
+    Words,
+    /// One bit per instance index: bit `index % 32` of word `index / 32`.
+    Bits,
+}
+
+impl MaskLayout {
+    /// Bytes of a mask for this many instance indices.
+    #[must_use]
+    pub const fn bytes(self, index_count: u32) -> u64 {
+        match self {
+            Self::Words => index_count as u64 * 4,
+            Self::Bits => index_count.div_ceil(32) as u64 * 4,
+        }
+    }
+}
+
+/// A buffer in which the host writes which instances are visible, by
+/// [`crate::gpu::InstanceId::index`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VisibilityMask {
+    /// A buffer of the crowd's device with usage `STORAGE`.
+    pub buffer: wgpu::Buffer,
+    /// Byte of the first word: a multiple of 256, or of the device's
+    /// `min_storage_buffer_offset_alignment`.
+    pub offset: u64,
+    /// How it is laid out.
+    pub layout: MaskLayout,
+}
+
+impl VisibilityMask {
+    /// A mask of one word per instance, from the buffer's first byte on.
+    #[must_use]
+    pub const fn words(buffer: wgpu::Buffer) -> Self {
+        Self {
+            buffer,
+            offset: 0,
+            layout: MaskLayout::Words,
+        }
+    }
+
+    /// A mask of one bit per instance, from the buffer's first byte on.
+    #[must_use]
+    pub const fn bits(buffer: wgpu::Buffer) -> Self {
+        Self {
+            buffer,
+            offset: 0,
+            layout: MaskLayout::Bits,
+        }
+    }
+
+    fn check(&self, skinner: &Skinner) -> Result<(), GpuError> {
+        let alignment = skinner.limits.alignment;
+        let wrong = if !self.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            "its buffer lacks usage STORAGE".into()
+        } else if !self.offset.is_multiple_of(alignment) {
+            let offset = self.offset;
+            format!("its offset of {offset} bytes is no multiple of {alignment}")
+        } else {
+            return Ok(());
+        };
+        Err(GpuError::Mismatch(format!("visibility mask: {wrong}")))
+    }
+}
+
+/// How often frames compute an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateRate {
+    /// Every this many frames; 1 for every frame.
+    pub every: u32,
+    /// Instances with the same rate and phase are computed in the same frames. By default it is the
+    /// index of the rig or shared palette that the instance moves with, otherwise the instance
+    /// index: the meshes of a character move together, and characters are spread over frames.
+    pub phase: Option<u32>,
+}
+
+impl Default for UpdateRate {
+    fn default() -> Self {
+        Self::every(1)
+    }
+}
+
+impl From<u32> for UpdateRate {
+    fn from(every: u32) -> Self {
+        Self::every(every)
+    }
+}
+
+impl UpdateRate {
+    /// Every `every` frames, with the default phase.
+    #[must_use]
+    pub const fn every(every: u32) -> Self {
+        Self { every, phase: None }
+    }
+}
+
+/// The host's mask, and what the passes `due` and `compact` write.
+#[derive(Debug)]
+pub struct VisibilityStore {
+    /// Changes with every mask, because bind groups do.
+    number: u64,
+    mask: Option<VisibilityMask>,
+    /// The number of frames, and the last one in which each instance was visible.
+    state: GrowableBuffer,
+    /// What a frame does with each instance and rig.
+    actions: GrowableBuffer,
+    /// Items and units of each block of each table.
+    sums: GrowableBuffer,
+    /// The tables with only the items that a frame needs, at the same bytes as all tables.
+    kept: GrowableBuffer,
+    launches: GrowableBuffer,
+    /// Bytes from one launch to the next.
+    launch_stride: u64,
+}
+
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl VisibilityStore {
+    /// Creates the buffers.
+    ///
+    /// # Errors
+    /// [`GpuError::Unsupported`] if the adapter cannot dispatch indirectly; out of memory.
+    pub fn new(skinner: &Skinner) -> Result<Self, GpuError> {
+        use wgpu::BufferUsages as Usages;
+        let limits = &skinner.limits;
+        let buffer = |label, usage, limit| GrowableBuffer::new(skinner, label, usage, limit);
+        let launch_usage = Usages::STORAGE | Usages::UNIFORM | Usages::INDIRECT;
+        // wgpu reports the adapter's abilities by refusing the buffer.
+        let launches = buffer("visible.launches", launch_usage, limits.buffer_bytes);
+        Ok(Self {
+            number: next_number(),
+            mask: None,
+            state: buffer("visible.state", Usages::STORAGE, limits.binding_bytes)?,
+            actions: buffer("visible.actions", Usages::STORAGE, limits.binding_bytes)?,
+            sums: buffer("visible.sums", Usages::STORAGE, limits.binding_bytes)?,
+            kept: buffer("visible.items", Usages::STORAGE, limits.buffer_bytes)?,
+            launches: launches.map_err(unsupported)?,
+            launch_stride: (u64::from(LAUNCH_WORDS) * 4).next_multiple_of(limits.alignment),
+        })
+    }
+
+    /// A number that no other mask or store has; never 0.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub fn mask(&self) -> Option<&VisibilityMask> {
+        self.mask.as_ref()
+    }
+
+    /// Takes another mask.
+    pub fn set_mask(
+        &mut self,
+        skinner: &Skinner,
+        mask: Option<VisibilityMask>,
+    ) -> Result<(), GpuError> {
+        if let Some(mask) = &mask {
+            mask.check(skinner)?;
+        }
+        if self.mask != mask {
+            self.mask = mask;
+            self.number = next_number();
+        }
+        Ok(())
+    }
+
+    /// Makes room for `index_count` instances and `rig_count` rigs, and checks that the mask has
+    /// it.
+    pub fn reserve_instances(
+        &mut self,
+        skinner: &Skinner,
+        index_count: u32,
+        rig_count: u32,
+    ) -> Result<(), GpuError> {
+        if let Some(mask) = &self.mask {
+            let size = mask.buffer.size().saturating_sub(mask.offset);
+            let needed = mask.layout.bytes(index_count);
+            if size < needed {
+                let text = format!(
+                    "visibility mask: {size} bytes from its offset on, expected {needed} for \
+                     {index_count} instance indices"
+                );
+                return Err(GpuError::Mismatch(text));
+            }
+            if needed > skinner.limits.binding_bytes {
+                return Err(GpuError::Limit {
+                    what: "bytes of a visibility mask".into(),
+                    asked: needed,
+                    limit: skinner.limits.binding_bytes,
+                });
+            }
+        }
+        let bytes = |words: u32| u64::from(words) * 4;
+        let before = self.state.size();
+        self.state
+            .reserve(skinner, bytes(index_count) + 4, Some(before))?;
+        self.actions
+            .reserve(skinner, bytes(index_count) + bytes(rig_count), None)
+    }
+
+    /// Makes room for tables of `table_bytes` in all, with this many blocks and launches.
+    pub fn reserve_tables(
+        &mut self,
+        skinner: &Skinner,
+        table_bytes: u64,
+        blocks: u32,
+        launches: u32,
+    ) -> Result<(), GpuError> {
+        self.kept.reserve(skinner, table_bytes, None)?;
+        self.sums.reserve(skinner, u64::from(blocks) * 8, None)?;
+        let bytes = u64::from(launches) * self.launch_stride;
+        self.launches.reserve(skinner, bytes, None)
+    }
+
+    pub fn state(&self) -> &GrowableBuffer {
+        &self.state
+    }
+
+    pub fn actions(&self) -> &GrowableBuffer {
+        &self.actions
+    }
+
+    pub fn sums(&self) -> &GrowableBuffer {
+        &self.sums
+    }
+
+    pub fn kept(&self) -> &GrowableBuffer {
+        &self.kept
+    }
+
+    pub fn launches(&self) -> &GrowableBuffer {
+        &self.launches
+    }
+
+    /// Byte of a launch.
+    pub fn launch_at(&self, number: u32) -> u64 {
+        u64::from(number) * self.launch_stride
+    }
+
+    pub fn launch_stride(&self) -> u64 {
+        self.launch_stride
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        let Self {
+            state,
+            actions,
+            sums,
+            kept,
+            launches,
+            ..
+        } = self;
+        let all = [state, actions, sums, kept, launches];
+        all.iter().map(|buffer| buffer.size()).sum()
+    }
+}
+
+/// The error for a refused buffer of indirect dispatches.
+fn unsupported(error: GpuError) -> GpuError {
+    match error {
+        GpuError::Validation(text) => GpuError::Unsupported(format!(
+            "visibility masks and update rates need indirect dispatches \
+             (DownlevelFlags::INDIRECT_EXECUTION), which the adapter lacks: {text}"
+        )),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_a_word_or_a_bit_per_instance() {
+        let sizes = |count| [MaskLayout::Words, MaskLayout::Bits].map(|l| l.bytes(count));
+        assert_eq!(sizes(0), [0, 0]);
+        assert_eq!(sizes(32), [128, 4]);
+        assert_eq!(sizes(33), [132, 8]);
+    }
+
+    #[test]
+    fn a_refused_buffer_names_what_the_adapter_lacks() {
+        let refused = unsupported(GpuError::Validation("downlevel flags".into()));
+        let GpuError::Unsupported(text) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(text.contains("INDIRECT_EXECUTION") && text.ends_with("downlevel flags"));
+        let lost = GpuError::Lost("gone".into());
+        assert_eq!(unsupported(lost.clone()), lost);
+    }
+}

@@ -34,7 +34,9 @@ pub use baker::{Baker, stitch};
 pub use clips::{ClipCounts, Shard};
 pub use error::{Error, NothingToSkin, Result};
 pub use failed::FailedPrim;
-pub use formats::{Format, FramePattern, VatOptions, VatValues};
+pub use formats::{
+    BoneOptions, BoneReport, BoneValues, Format, FramePattern, VatOptions, VatValues,
+};
 use options::Watch;
 pub use options::{BakeOptions, BakeReport, Progress};
 pub use plan::{BakePlan, Rigid, Sampling};

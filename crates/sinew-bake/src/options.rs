@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::clips::{ClipCounts, Shard};
 use crate::failed::FailedPrim;
-use crate::formats::VatOptions;
+use crate::formats::{BoneOptions, BoneReport, VatOptions};
 use crate::plan::{BakePlan, Rigid};
 use crate::run::Tally;
 use crate::schedule::FrameRange;
@@ -49,6 +49,8 @@ pub struct BakeOptions {
     pub ignore_free_space: bool,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
+    /// How bone textures are written, and of which clips.
+    pub bones: BoneOptions,
     /// Number of sampled times per value clip. If it is set, one file is written for each clip, and
     /// the output is a stage that refers to the clips. If the output is from another bake, it is
     /// removed before the first of its clips is replaced.
@@ -133,6 +135,8 @@ pub struct BakeReport {
     pub estimated_bytes: u64,
     /// Numbers of clips, for a bake into clips.
     pub clips: Option<ClipCounts>,
+    /// Sizes and errors of a bone texture.
+    pub bones: Option<BoneReport>,
     /// Time of the whole bake, from opening the input to the written output.
     pub elapsed: Duration,
     /// Time of posing and deforming.
@@ -161,6 +165,7 @@ impl BakeReport {
             backend,
             estimated_bytes: 0,
             clips: None,
+            bones: None,
             elapsed: Duration::ZERO,
             deform_time: Duration::ZERO,
             failed: Vec::new(),

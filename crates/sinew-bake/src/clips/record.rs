@@ -65,6 +65,7 @@ fn as_text(options: &BakeOptions) -> String {
         keep_bindings,
         ignore_free_space: _,
         vat: _,
+        bones: _,
         clip_frames,
         resume: _,
         shard: _,

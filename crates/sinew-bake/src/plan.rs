@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::DMat4;
 
 use crate::schedule::FrameRange;
+use crate::shutter::Shutter;
 use crate::sink::PrimInfo;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
@@ -57,6 +58,13 @@ pub struct BakePlan {
     pub rigid: Rigid,
     /// When prims are sampled.
     pub sampling: Sampling,
+    /// The samples of each frame for motion blur; with [`Sampling::OwnTimes`] only.
+    pub shutter: Option<Shutter>,
+    /// Whether samples have velocities; with [`Sampling::OwnTimes`] only.
+    pub velocities: bool,
+    /// As [`BakeOptions::max_error`](crate::BakeOptions::max_error); with [`Sampling::OwnTimes`]
+    /// only.
+    pub max_error: Option<f64>,
 }
 
 impl BakePlan {
@@ -96,6 +104,8 @@ impl BakePlan {
 /// The work of a whole bake.
 pub(super) struct Plan {
     pub space: OutSpace,
+    /// Whether samples of points have velocities.
+    pub velocities: bool,
     prims: BTreeMap<usize, PrimPlan>,
 }
 
@@ -127,6 +137,7 @@ impl Plan {
         let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], asked));
         Self {
             space: asked.space,
+            velocities: asked.velocities,
             prims: chosen.iter().map(plan).collect(),
         }
     }
@@ -152,6 +163,7 @@ impl Plan {
         };
         Self {
             space,
+            velocities: false,
             prims: parts.map(plan).collect(),
         }
     }

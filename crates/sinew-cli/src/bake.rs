@@ -9,7 +9,7 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew_io::ClipChoice;
 use sinew_bake::{
-    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
+    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange, OutSpace, Rigid, Shard, Shutter, VatOptions,
     VatValues, bake, stitch,
 };
 
@@ -50,6 +50,21 @@ pub struct Args {
     /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
+    /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in time
+    /// codes. Without --frames at the stage's frames. USD only.
+    #[arg(long, value_name = "A:B", allow_hyphen_values = true)]
+    shutter: Option<Shutter>,
+    /// Samples of each frame, at even steps from A to B with both; the default is 2.
+    #[arg(long, value_name = "N", requires = "shutter")]
+    motion_samples: Option<usize>,
+    /// Write velocities: the speed of each point at its samples, in units of the points per second.
+    /// They are derivatives of the pose, not differences of samples. USD only.
+    #[arg(long)]
+    velocities: bool,
+    /// Write only the samples that it takes for linear interpolation to stay within this distance of
+    /// the true points at any time, in units of the points. USD only.
+    #[arg(long, value_name = "E", conflicts_with = "shutter")]
+    max_error: Option<f64>,
     /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     backend: BackendArg,
@@ -149,6 +164,9 @@ const EXAMPLES: &str = "Examples:
   sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --resume
   parallel sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --shard {}/4 ::: 1 2 3 4
   sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --stitch
+  sinew bake shot.usda -o blur.usdc --frames 1:48 --shutter -0.25:0.25 --motion-samples 3
+  sinew bake shot.usda -o blur.usdc --velocities
+  sinew bake shot.usda -o small.usdc --max-error 0.01
   sinew bake hero.usdz -o frames/hero.####.obj --frames 1:48
   sinew bake hero.usdz -o hero.pc2 --prim /Hero/Geo/Body
   sinew bake hero.glb -o hero.exr --clip Run
@@ -301,6 +319,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     options.keep_bindings = args.keep_bindings;
     options.vat = args.vat(format)?;
     options.bones = args.bones(format)?;
+    options.shutter = args.shutter.map(|shutter| Shutter {
+        samples: args.motion_samples.unwrap_or(shutter.samples),
+        ..shutter
+    });
+    options.velocities = args.velocities;
+    options.max_error = args.max_error;
     options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
     options.resume = args.resume;
     options.shard = args.shard;
@@ -382,6 +406,9 @@ struct JsonReport<'a> {
     /// The clips, if the bake wrote value clips.
     #[serde(skip_serializing_if = "Option::is_none")]
     clips: Option<JsonClips>,
+    /// The largest error found with --max-error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_error: Option<f64>,
     /// Of a bone texture.
     #[serde(skip_serializing_if = "Option::is_none")]
     bones: Option<JsonBones>,
@@ -453,6 +480,7 @@ impl<'a> JsonReport<'a> {
                 baked: clips.baked,
                 kept: clips.kept,
             }),
+            largest_error: report.largest_error,
             bones: report.bones.as_ref().map(JsonBones::from),
             backend: &report.backend,
             estimated_bytes: report.estimated_bytes,
@@ -511,6 +539,12 @@ fn summary(report: &BakeReport) -> String {
             out,
             "  {} moved by transform",
             count(report.moved, "rigid prim")
+        );
+    }
+    if let Some(error) = report.largest_error {
+        let _ = writeln!(
+            out,
+            "  points between samples are off by up to {error:.3e} units"
         );
     }
     if let Some(clips) = report.clips {

@@ -384,3 +384,10 @@ pub const LOOP_OF_A_KNEE: f64 = 1e-3;
 /// How much faster, and how much more abruptly, a knee bends when its foot is locked: bending a
 /// nearly straight leg by a millimetre takes degrees.
 pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;
+
+/// Points that a vertex shader computes in f32 from a bone texture of f32, against the ordinary bake, in metres, of a
+/// character of about a metre. Matrices are rounded once more, with the character's place in them.
+pub const BONE_TEXTURE_METRES: f64 = 2e-6;
+
+/// The same from a texture of 16-bit floats: 11 bits of a translation of about a metre.
+pub const BONE_TEXTURE_HALF_METRES: f64 = 2e-3;

@@ -122,7 +122,9 @@ impl<T: Lerp + Components> Sampled<T> {
         let is_sample = self.samples[upper - 1].0 == t;
         let after = self.span(upper - 1, upper, t);
         let before = match is_sample {
-            true => upper.checked_sub(2).and_then(|b| self.span(b, upper - 1, t)),
+            true => upper
+                .checked_sub(2)
+                .and_then(|b| self.span(b, upper - 1, t)),
             false => None,
         };
         Some(match (before, after) {
@@ -227,7 +229,10 @@ mod tests {
     #[test]
     fn a_sample_has_the_mean_of_both_slopes() {
         let s = keys(&[(1.0, 0.0), (2.0, 2.0), (4.0, 0.0)]);
-        assert_eq!([0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0].map(|t| rate(&s, t)), [0.0, 2.0, 2.0, 0.5, -1.0, -1.0, 0.0]);
+        assert_eq!(
+            [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0].map(|t| rate(&s, t)),
+            [0.0, 2.0, 2.0, 0.5, -1.0, -1.0, 0.0]
+        );
         assert_eq!(s.jet(Time::At(3.0)).unwrap().value, [1.0]);
     }
 
@@ -236,7 +241,10 @@ mod tests {
         let s = keys(&[(1.0, 0.0), (2.0, 1.0), (2.0 + 1e-6, 50.0), (3.0, 51.0)]);
         assert_eq!(rate(&s, 2.0), 1.0);
         assert!((rate(&s, 2.0 + 1e-6) - 1.0).abs() < 1e-5);
-        let held = Sampled { interpolation: Interpolation::Held, ..keys(&[(1.0, 0.0), (2.0, 9.0)]) };
+        let held = Sampled {
+            interpolation: Interpolation::Held,
+            ..keys(&[(1.0, 0.0), (2.0, 9.0)])
+        };
         assert_eq!(rate(&held, 2.0), 0.0);
     }
 

@@ -64,7 +64,11 @@ impl<'a> MotionCache<'a> {
     ///
     /// # Errors
     /// As [`BoundSkin::pose`] and [`BoundSkin::skin_part`].
-    pub fn points(&mut self, bound: BoundSkin<'_>, blend_only: bool) -> Result<Vec<DVec3>, Invalid> {
+    pub fn points(
+        &mut self,
+        bound: BoundSkin<'_>,
+        blend_only: bool,
+    ) -> Result<Vec<DVec3>, Invalid> {
         Ok(self.moving(bound, blend_only)?.after(0.0))
     }
 

@@ -99,7 +99,11 @@ impl SkelAnimation {
         for joint in 0..count {
             let (three, four) = (joint * 3..joint * 3 + 3, joint * 4..joint * 4 + 4);
             let pick = |t: &[f64], r: &[f64], s: &[f64]| -> Option<[f64; 10]> {
-                let all = [t.get(three.clone())?, r.get(four.clone())?, s.get(three.clone())?];
+                let all = [
+                    t.get(three.clone())?,
+                    r.get(four.clone())?,
+                    s.get(three.clone())?,
+                ];
                 all.concat().try_into().ok()
             };
             let value = pick(&t.value, &r.value, &s.value)?;

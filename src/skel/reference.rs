@@ -89,7 +89,9 @@ pub(crate) fn skin_points(skin: &Skin, pose: &PointPose<'_>, points: &mut [DVec3
         SkinningMethod::ClassicLinear => {
             for (i, p) in points.iter_mut().enumerate() {
                 let bound = pose.geom_bind.transform_point3(*p);
-                *p = row(i).map(|(j, w)| joints[j].transform_point3(bound) * w).sum();
+                *p = row(i)
+                    .map(|(j, w)| joints[j].transform_point3(bound) * w)
+                    .sum();
             }
         }
         SkinningMethod::DualQuaternion => {

@@ -99,10 +99,8 @@ pub(super) fn choose(
     let mut broken = false;
     let mut jumps: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for chunk in codes.windows(2).collect::<Vec<_>>().chunks(spans) {
-        let ends: Vec<Result<Posed, Invalid>> = chunk
-            .par_iter()
-            .map(|span| work.pose(span[1]))
-            .collect();
+        let ends: Vec<Result<Posed, Invalid>> =
+            chunk.par_iter().map(|span| work.pose(span[1])).collect();
         let Ok(ends) = ends.into_iter().collect::<Result<Vec<Posed>, Invalid>>() else {
             broken = true;
             break;
@@ -193,13 +191,12 @@ impl<'a> Tracked<'a> {
         Self { prim, corners }
     }
 
-    fn points(
-        &self,
-        scene: &Scene,
-        space: OutSpace,
-        time: f64,
-    ) -> Result<Arc<Vec<Vec3>>, Invalid> {
-        self.points_in(scene, &mut MotionCache::new(scene, Time::At(time), space), time)
+    fn points(&self, scene: &Scene, space: OutSpace, time: f64) -> Result<Arc<Vec<Vec3>>, Invalid> {
+        self.points_in(
+            scene,
+            &mut MotionCache::new(scene, Time::At(time), space),
+            time,
+        )
     }
 
     /// Points, and corners that the written transform moves.
@@ -218,7 +215,11 @@ impl<'a> Tracked<'a> {
         if let Some(kind) = self.prim.transform {
             let mut poses = scene.at(Time::At(time), OutSpace::Prim);
             let m = kind.at(bound, &mut poses)?;
-            out.extend(self.corners.iter().map(|c| m.transform_point3(*c).as_vec3()));
+            out.extend(
+                self.corners
+                    .iter()
+                    .map(|c| m.transform_point3(*c).as_vec3()),
+            );
         }
         Ok(Arc::new(out))
     }
@@ -264,7 +265,8 @@ impl Work<'_> {
         }
         let mut jumps = Vec::new();
         for i in 0..self.tracked.len() {
-            let off = |((q, _), posed): (&(f64, f64), &Posed)| distance(&a.1[i], &b.1[i], *q, &posed[i]);
+            let off =
+                |((q, _), posed): (&(f64, f64), &Posed)| distance(&a.1[i], &b.1[i], *q, &posed[i]);
             let far = quarters.iter().zip(&inner).map(off).fold(0.0, f64::max);
             if far > self.error {
                 jumps.push((i, far));
@@ -299,7 +301,9 @@ fn distance(a: &[Vec3], b: &[Vec3], alpha: f64, points: &[Vec3]) -> f64 {
     }
     let alpha = alpha as f32;
     let ends = a.iter().zip(b);
-    let squared = ends.zip(points).map(|((a, b), p)| a.lerp(*b, alpha).distance_squared(*p));
+    let squared = ends
+        .zip(points)
+        .map(|((a, b), p)| a.lerp(*b, alpha).distance_squared(*p));
     f64::from(squared.fold(0.0, f32::max)).sqrt()
 }
 
@@ -440,7 +444,11 @@ mod tests {
                 assert!(worst <= error);
                 assert_eq!((times[0], times[times.len() - 1]), (0.0, 199.0));
                 let least = fewest(&way, error);
-                assert!(times.len() <= least + 1 + least / 20, "{} of {least}", times.len());
+                assert!(
+                    times.len() <= least + 1 + least / 20,
+                    "{} of {least}",
+                    times.len()
+                );
             }
         }
     }

@@ -224,7 +224,12 @@ fn velocities(
         return Ok(Some(velocities));
     }
     let path = &bound.binding().path;
-    let e = Invalid::new(path, "velocities", "finite results", "values that overflow f32");
+    let e = Invalid::new(
+        path,
+        "velocities",
+        "finite results",
+        "values that overflow f32",
+    );
     Err(e.in_file(&bound.scene().file))
 }
 

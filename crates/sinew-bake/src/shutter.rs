@@ -28,7 +28,9 @@ impl FromStr for Shutter {
         let parts = text.split_once(':');
         let parts = parts.and_then(|(open, close)| Some((number(open)?, number(close)?)));
         let Some((open, close)) = parts else {
-            return Err(format!("expected OPEN:CLOSE, such as -0.25:0.25, found '{text}'"));
+            return Err(format!(
+                "expected OPEN:CLOSE, such as -0.25:0.25, found '{text}'"
+            ));
         };
         let shutter = Self {
             open,
@@ -85,7 +87,10 @@ mod tests {
             samples: 3,
             ..Shutter::from_str("-0.25:0.25").unwrap()
         };
-        assert_eq!(shutter.times(&[1.0, 2.0]), [0.75, 1.0, 1.25, 1.75, 2.0, 2.25]);
+        assert_eq!(
+            shutter.times(&[1.0, 2.0]),
+            [0.75, 1.0, 1.25, 1.75, 2.0, 2.25]
+        );
         let whole = Shutter::from_str("-0.5:0.5").unwrap();
         assert_eq!(whole.times(&[1.0, 2.0, 3.0]), [0.5, 1.5, 2.5, 3.5]);
         let third = Shutter::from_str("0:0.3333333333").unwrap();

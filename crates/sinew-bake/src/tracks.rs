@@ -44,7 +44,9 @@ impl Work {
         }
         let copies = copies(scene, &plan, &times_of);
         let fewest = match asked.max_error {
-            Some(error) => Some(fewest_times(scene, &plan, asked, &times_of, &copies, error)?),
+            Some(error) => Some(fewest_times(
+                scene, &plan, asked, &times_of, &copies, error,
+            )?),
             None => None,
         };
         let schedule = schedule(&plan, &copies, |b| match &fewest {
@@ -347,7 +349,9 @@ fn open_shutter(
 ) -> Result<()> {
     let line = &scene.time_line;
     let step = line.time_codes_per_second / line.frames_per_second;
-    let of_stage = line.range.map(|(first, last)| FrameRange { first, last, step });
+    let of_stage = line
+        .range
+        .map(|(first, last)| FrameRange { first, last, step });
     let of_stage = of_stage.filter(|frames| asked.is_none() && frames.check(scene).is_ok());
     for times in times_of.values_mut() {
         let codes: Vec<f64> = times.iter().filter_map(|t| t.code()).collect();

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew::Warning;
-use sinew_io::ClipChoice;
 use sinew_bake::{
-    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange, OutSpace, Rigid, Shard, Shutter, VatOptions,
-    VatValues, bake, stitch,
+    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
+    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake, stitch,
 };
+use sinew_io::ClipChoice;
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
@@ -44,7 +44,11 @@ pub struct Args {
     /// OUT_PRIM.pc2 each. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
     /// and OUT.json are written beside it. OUT.bones.exr is a bone texture, with OUT.bones.glb and
     /// OUT.bones.json beside it.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}")]
+    #[arg(
+        short,
+        long,
+        value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}"
+    )]
     output: PathBuf,
     /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
     /// the stage's frames between them.

@@ -97,7 +97,9 @@ fn all(asked: FramesToBake<'_>) -> Result<VecDeque<Wanted>> {
     let fits = file.clip_fits(&clips)?;
     let mut known: HashMap<&str, ()> = HashMap::new();
     for (clip, fits) in clips.iter().zip(fits) {
-        let moves = fits.iter().any(|(path, _)| skeletons.contains(path.as_str()));
+        let moves = fits
+            .iter()
+            .any(|(path, _)| skeletons.contains(path.as_str()));
         let is_new = !plays(clip) && moves && known.insert(&clip.name, ()).is_none();
         if is_new {
             out.push_back(Wanted {

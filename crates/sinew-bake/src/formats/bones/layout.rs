@@ -98,7 +98,10 @@ mod tests {
         for y in 0..of.height {
             for x in 0..of.width {
                 let Some(at) = of.at(x, y) else { continue };
-                let (joint, part) = (at as u32 / of.texels_per_joint, at as u32 % of.texels_per_joint);
+                let (joint, part) = (
+                    at as u32 / of.texels_per_joint,
+                    at as u32 % of.texels_per_joint,
+                );
                 let place = texel(of, joint / of.joints, joint % of.joints, part);
                 assert_eq!(place, (x, y));
                 assert!(!std::mem::replace(&mut seen[at], true));
@@ -118,7 +121,10 @@ mod tests {
     #[test]
     fn joints_go_on_below_and_frames_to_the_right() {
         let layout = BoneLayout::new(7, 5, 3, 12).unwrap();
-        assert_eq!((layout.width, layout.height, layout.rows_per_frame), (12, 10, 2));
+        assert_eq!(
+            (layout.width, layout.height, layout.rows_per_frame),
+            (12, 10, 2)
+        );
         is_whole(&layout);
         let layout = BoneLayout::new(2, 40_000, 2, 64).unwrap();
         assert_eq!((layout.width, layout.frames_per_column), (12, 13_334));

@@ -3,8 +3,8 @@
 use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::motion::{Bones, ClipBindings};
 use super::BoneValues;
+use super::motion::{Bones, ClipBindings};
 use crate::error::Result;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
@@ -237,7 +237,8 @@ fn reasons(
     let shapes = binding.shapes.iter();
     let shapes = shapes.filter(|s| matches!(s.shape, Some(Ok(_)))).count();
     if shapes > 0 && binding.channel_mapper.is_some() {
-        let what = format!("its {shapes} blend shapes are left out, because textures have joints only");
+        let what =
+            format!("its {shapes} blend shapes are left out, because textures have joints only");
         add("bones-shapes", what);
     }
     if let Some(influences) = skin.influences() {

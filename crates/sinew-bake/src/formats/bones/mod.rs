@@ -109,7 +109,8 @@ impl BoneOptions {
     fn check(&self) -> Result<()> {
         if !matches!(self.bits, None | Some(32 | 16)) {
             let bits = self.bits.unwrap_or_default();
-            let text = format!("expected 32 or 16 bits per channel for bone textures, found {bits}");
+            let text =
+                format!("expected 32 or 16 bits per channel for bone textures, found {bits}");
             return Err(Error::Options(text));
         }
         let least = self.values.texels();
@@ -197,12 +198,7 @@ pub(super) fn bake_bones(
     let mut clips = clips::of_file(asked)?;
     let mut geometry = asked.file.geometry(scene)?;
     leave_untouched(&mut geometry, report);
-    let mut prims = framed_prims(
-        scene,
-        Some(&geometry),
-        asked.chosen,
-        &mut report.warnings,
-    );
+    let mut prims = framed_prims(scene, Some(&geometry), asked.chosen, &mut report.warnings);
     let mut diagnostics = Diagnostics::default();
     let Some(mut clip) = clips.next(asked)? else {
         return Err(nothing_to_skin(scene, report));
@@ -221,9 +217,7 @@ pub(super) fn bake_bones(
     errors
         .into_iter()
         .for_each(|(b, e)| diagnostics.whole(b, e));
-    let mut pose = asked
-        .file
-        .bind_pose(scene, &bones.nodes, &bones.meshes)?;
+    let mut pose = asked.file.bind_pose(scene, &bones.nodes, &bones.meshes)?;
     let meshes = std::mem::take(&mut pose.meshes);
     for left in &pose.asset.left_out {
         let mut of_prim = bindings.iter();

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use glam::{DMat3, DMat4, DQuat, DVec3, Vec4};
 use ::exr::prelude::f16;
+use glam::{DMat3, DMat4, DQuat, DVec3, Vec4};
 use serde::Serialize;
 
 use sinew::error::Invalid;
@@ -174,7 +174,11 @@ impl Bones {
                 path: None,
                 parent: None,
             };
-            self.add(Mover::Skeleton { group }, data, without_size(bind_from_skel));
+            self.add(
+                Mover::Skeleton { group },
+                data,
+                without_size(bind_from_skel),
+            );
         }
         self.groups.push(Group {
             prim: scene.bindings[b].path.clone(),

@@ -58,16 +58,23 @@ impl Bones {
             let moved = |&(j, w): &(u32, f32)| w * Vec3::new(row(j, 0), row(j, 1), row(j, 2));
             return influences.iter().map(moved).sum();
         }
-        let heaviest = influences.iter().fold((0, -1.0f32), |a, b| if b.1 > a.1 { *b } else { a });
+        let heaviest = influences
+            .iter()
+            .fold((0, -1.0f32), |a, b| if b.1 > a.1 { *b } else { a });
         let pivot = self.fetch(frame, heaviest.0, 0);
         let (mut real, mut dual) = (Vec4::ZERO, Vec4::ZERO);
         for &(j, w) in influences {
-            let sign = if self.fetch(frame, j, 0).dot(pivot) < 0.0 { -w } else { w };
+            let sign = if self.fetch(frame, j, 0).dot(pivot) < 0.0 {
+                -w
+            } else {
+                w
+            };
             real += sign * self.fetch(frame, j, 0);
             dual += sign * self.fetch(frame, j, 1);
         }
         let (r, d) = (real / real.length(), dual / real.length());
-        let shift = 2.0 * (r.w * d.truncate() - d.w * r.truncate() + r.truncate().cross(d.truncate()));
+        let shift =
+            2.0 * (r.w * d.truncate() - d.w * r.truncate() + r.truncate().cross(d.truncate()));
         Quat::from_vec4(r) * vertex + shift
     }
 }
@@ -85,7 +92,7 @@ fn check(bones: &Bones, input: &Path, clip: &Value, options: &[&str], most: f64)
     let step = number(clip, "timeCodesPerFrame");
     let frames = number(clip, "frames") as u32;
     let range = format!("{first}:{}:{step}", first + step * f64::from(frames - 1));
-    let mut all = vec!["--backend", "cpu", "--space", "world", "--frames", &range];
+    let mut all = vec!["--space", "world", "--frames", &range];
     all.extend(options);
     let output = command(input, &out, &all);
     assert!(output.status.code() == Some(0), "{}", stderr(&output));
@@ -111,9 +118,8 @@ fn check(bones: &Bones, input: &Path, clip: &Value, options: &[&str], most: f64)
             for (v, place) in primitive.points.iter().enumerate() {
                 let row = v * primitive.influences..(v + 1) * primitive.influences;
                 let joints = primitive.joints[row.clone()].iter().copied();
-                let influences: Vec<(u32, f32)> = joints
-                    .zip(primitive.weights[row].iter().copied())
-                    .collect();
+                let influences: Vec<(u32, f32)> =
+                    joints.zip(primitive.weights[row].iter().copied()).collect();
                 let first_frame = number(clip, "firstFrame") as u32;
                 let way: Vec<Vec3> = (0..frames)
                     .map(|f| bones.shade(first_frame + f, &influences, *place))
@@ -152,8 +158,14 @@ pub fn a_shader_finds_the_points_of_the_ordinary_bake() {
     for (options, most) in [
         (&["--frames", "1:24"][..], tolerance::BONE_TEXTURE_METRES),
         // Rows go on below.
-        (&["--frames", "1:4", "--bone-width", "16"], tolerance::BONE_TEXTURE_METRES),
-        (&["--frames", "1:4", "--bone-bits", "16"], tolerance::BONE_TEXTURE_HALF_METRES),
+        (
+            &["--frames", "1:4", "--bone-width", "16"],
+            tolerance::BONE_TEXTURE_METRES,
+        ),
+        (
+            &["--frames", "1:4", "--bone-bits", "16"],
+            tolerance::BONE_TEXTURE_HALF_METRES,
+        ),
     ] {
         let bones = bake(&input, &out, options);
         let clip = &bones.json["clips"][0];
@@ -204,16 +216,16 @@ def SkelRoot "Hero" (prepend apiSchemas = ["SkelBindingAPI"])
         int[] faceVertexIndices = [0, 1, 2, 3]
         point3f[] points = [(0,0,0), (1,0,0), (1,1,0), (0,1,0)]
         matrix4d primvars:skel:geomBindTransform = ((2,0,0,0),(0,2,0,0),(0,0,2,0),(0.5,0,0,1))
-        int[] primvars:skel:jointIndices = [0,1,0,1,0, 0,1,0,1,0, 0,1,0,1,0, 0,1,0,1,0] (elementSize = 5 interpolation = "vertex")
-        float[] primvars:skel:jointWeights = [1,0,0,0,0, 0.5,0.2,0.1,0.1,0.1, 0,1,0,0,0, 0.2,0.2,0.2,0.2,0.2] (elementSize = 5 interpolation = "vertex")
+        int[] primvars:skel:jointIndices = [0,1,0,1,0, 0,1,0,1,0, 0,1,0,1,0, 0,1,0,1,0] (elementSize = 5; interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [1,0,0,0,0, 0.5,0.2,0.1,0.1,0.1, 0,1,0,0,0, 0.2,0.2,0.2,0.2,0.2] (elementSize = 5; interpolation = "vertex")
     }
     def Mesh "Hat" (prepend apiSchemas = ["SkelBindingAPI"])
     {
         int[] faceVertexCounts = [3]
         int[] faceVertexIndices = [0, 1, 2]
         point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]
-        int[] primvars:skel:jointIndices = [1] (elementSize = 1 interpolation = "constant")
-        float[] primvars:skel:jointWeights = [1] (elementSize = 1 interpolation = "constant")
+        int[] primvars:skel:jointIndices = [1] (elementSize = 1; interpolation = "constant")
+        float[] primvars:skel:jointWeights = [1] (elementSize = 1; interpolation = "constant")
     }
 }
 def Mesh "Ground"
@@ -230,11 +242,23 @@ pub fn clips_share_a_texture() {
     let out = bench.path("two.bones.exr");
     let output = command(&input, &out, &[]);
     let text = stderr(&output);
-    assert!(text.contains("/Ground") && text.contains("[left-out]"), "{text}");
+    assert!(
+        text.contains("/Ground") && text.contains("[left-out]"),
+        "{text}"
+    );
     for options in [&[][..], &["--clip", "Walk", "--clip", "Wave"]] {
         let bones = bake(&input, &out, options);
         let clips = bones.json["clips"].as_array().unwrap();
-        let named: Vec<_> = clips.iter().map(|c| (c["name"].as_str().unwrap(), number(c, "firstFrame"), number(c, "frames"))).collect();
+        let named: Vec<_> = clips
+            .iter()
+            .map(|c| {
+                (
+                    c["name"].as_str().unwrap(),
+                    number(c, "firstFrame"),
+                    number(c, "frames"),
+                )
+            })
+            .collect();
         assert_eq!(named, [("Walk", 0.0, 5.0), ("Wave", 5.0, 3.0)]);
         for clip in clips {
             let name = clip["name"].as_str().unwrap();
@@ -246,7 +270,11 @@ pub fn clips_share_a_texture() {
         }
     }
     // Dual quaternions turn what one joint moves as matrices do.
-    let bones = bake(&input, &out, &["--bone-values", "dual-quaternion", "--prim", "/Hero/Hat"]);
+    let bones = bake(
+        &input,
+        &out,
+        &["--bone-values", "dual-quaternion", "--prim", "/Hero/Hat"],
+    );
     let options = ["--clip", "Wave", "--rigid", "points", "--prim", "/Hero/Hat"];
     let most = tolerance::BONE_TEXTURE_METRES;
     let (worst, vertices) = check(&bones, &input, &bones.json["clips"][1], &options, most);
@@ -262,7 +290,11 @@ pub fn many_frames_go_on_to_the_right() {
     assert_eq!(bones.whole("columnWidth") * 2, bones.width);
     // The last frame is in the second column.
     let last = bones.fetch(20_000, 1, 0);
-    let few = bake(&input, &bench.path("w.bones.exr"), &["--clip", "Walk", "--frames", "1:5:4"]);
+    let few = bake(
+        &input,
+        &bench.path("w.bones.exr"),
+        &["--clip", "Walk", "--frames", "1:5:4"],
+    );
     assert_eq!(last, few.fetch(1, 1, 0));
     assert_ne!(last, few.fetch(0, 1, 0));
 }
@@ -271,23 +303,57 @@ pub fn requests_that_make_no_sense_are_refused() {
     let bench = Bench::new();
     let input = bench.write("in.usda", TWO_CLIPS.to_owned());
     for (name, more, words) in [
-        ("a.bones.exr", &["--bone-bits", "8"][..], &["32 or 16", "found 8"][..]),
-        ("a.bones.exr", &["--bone-width", "2"], &["from 3 to 16384", "found 2"]),
+        (
+            "a.bones.exr",
+            &["--bone-bits", "8"][..],
+            &["32 or 16", "found 8"][..],
+        ),
+        (
+            "a.bones.exr",
+            &["--bone-width", "2"],
+            &["from 3 to 16384", "found 2"],
+        ),
         ("a.bones.exr", &["--vat-bits", "16"], &["--vat-bits"]),
         ("a.bones.exr", &["--space", "prim"], &["world space"]),
-        ("a.bones.exr", &["--frames", "1:2"], &["2 clips", "one clip"]),
+        (
+            "a.bones.exr",
+            &["--frames", "1:2"],
+            &["2 clips", "one clip"],
+        ),
         ("a.bones.exr", &["--layer"], &["layer"]),
-        ("a.bones.exr", &["--clip", "Walk", "--clip", "No"], &["No", "Walk"]),
+        (
+            "a.bones.exr",
+            &["--clip", "Walk", "--clip", "No"],
+            &["No", "Walk"],
+        ),
         ("a.bones.png", &[], &[".bones.exr"]),
-        ("a.exr", &["--bone-bits", "16"], &["--bone-bits", ".bones.exr"]),
-        ("a.usdc", &["--clip", "Walk", "--clip", "Wave"], &["several --clip", ".bones.exr"]),
-        ("a.bones.exr", &["--clip", "Walk", "--frames", "0:9000000:9"], &["fit", "bake fewer"]),
+        (
+            "a.exr",
+            &["--bone-bits", "16"],
+            &["--bone-bits", ".bones.exr"],
+        ),
+        (
+            "a.usdc",
+            &["--clip", "Walk", "--clip", "Wave"],
+            &["several --clip", ".bones.exr"],
+        ),
+        (
+            "a.bones.exr",
+            &["--clip", "Walk", "--frames", "0:20000", "--bone-width", "6"],
+            &["fit", "bake fewer"],
+        ),
     ] {
         let output = command(&input, &bench.path(name), more);
         let text = stderr(&output);
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{name} {more:?}: {text}");
+        assert!(
+            matches!(output.status.code(), Some(1 | 2)),
+            "{name} {more:?}: {text}"
+        );
         for word in words {
-            assert!(text.contains(word), "{name} {more:?}: '{text}' should say '{word}'");
+            assert!(
+                text.contains(word),
+                "{name} {more:?}: '{text}' should say '{word}'"
+            );
         }
     }
     let left = std::fs::read_dir(bench.folder.path()).unwrap().count();
@@ -298,7 +364,11 @@ pub fn requests_that_make_no_sense_are_refused() {
 pub fn real_files_come_out_as_in_usd() {
     let assets = std::env::var("SINEW_ASSETS").expect("ignored without");
     let bench = Bench::new();
-    for (file, clips) in [("gltf/Fox.glb", 3), ("gltf/CesiumMan.glb", 1), ("maya-usd/skelCube.usda", 1)] {
+    for (file, clips) in [
+        ("gltf/Fox.glb", 3),
+        ("gltf/CesiumMan.glb", 1),
+        ("maya-usd/skelCube.usda", 1),
+    ] {
         let input = Path::new(&assets).join(file);
         let bones = bake(&input, &bench.path("r.bones.exr"), &[]);
         let all = bones.json["clips"].as_array().unwrap();
@@ -306,10 +376,17 @@ pub fn real_files_come_out_as_in_usd() {
         let clip = &all[clips - 1];
         let name = clip["name"].as_str().unwrap();
         let size = bones.mesh.meshes.iter().flat_map(|m| &m.primitives);
-        let size = size.flat_map(|p| &p.points).map(|p| p.length()).fold(1.0, f32::max);
+        let size = size
+            .flat_map(|p| &p.points)
+            .map(|p| p.length())
+            .fold(1.0, f32::max);
         let most = tolerance::BONE_TEXTURE_METRES * f64::from(size);
-        let options = ["--clip", name];
-        let (worst, vertices) = check(&bones, &input, clip, &options[..], most);
-        assert!(worst <= most && vertices > 7, "{file}: {worst} m, {vertices} vertices");
+        // A clip without a name in the file cannot be chosen.
+        let options = if clips > 1 { &["--clip", name][..] } else { &[] };
+        let (worst, vertices) = check(&bones, &input, clip, options, most);
+        assert!(
+            worst <= most && vertices > 7,
+            "{file}: {worst} m, {vertices} vertices"
+        );
     }
 }

@@ -12,7 +12,7 @@ mod sequences;
 mod stage;
 mod streams;
 mod textures;
-mod truth;
+pub mod truth;
 mod vat;
 
 use common::trials::Trial;

@@ -147,8 +147,7 @@ impl<'a> Maker<'a> {
         joints: usize,
     ) -> Result<Option<PlacedMesh>, Error> {
         let mut drawn = self.geometry.meshes.iter();
-        let drawn =
-            drawn.find(|m| m.binding == Some(asked.binding) && m.instances.is_empty());
+        let drawn = drawn.find(|m| m.binding == Some(asked.binding) && m.instances.is_empty());
         let Some(mesh) = drawn else {
             return Ok(None);
         };
@@ -170,7 +169,12 @@ impl<'a> Maker<'a> {
         if let Some(joint) = influences.joints.iter().find(|j| **j as usize >= joints) {
             let path = &mesh.path;
             let expected = format!("joints below {joints}");
-            let e = Invalid::new(path, "primvars:skel:jointIndices", expected, joint.to_string());
+            let e = Invalid::new(
+                path,
+                "primvars:skel:jointIndices",
+                expected,
+                joint.to_string(),
+            );
             return Err(e.in_file(self.file.file()).into());
         }
         let parts = self.parts(mesh);
@@ -184,7 +188,12 @@ impl<'a> Maker<'a> {
         let Some(mut made) = made else {
             return Ok(None);
         };
-        let place = |p: &Vec3| asked.asset_from_prim.transform_point3(p.as_dvec3()).as_vec3();
+        let place = |p: &Vec3| {
+            asked
+                .asset_from_prim
+                .transform_point3(p.as_dvec3())
+                .as_vec3()
+        };
         let normal = math::normal_matrix(asked.asset_from_prim);
         for primitive in &mut made.mesh.primitives {
             primitive.points.iter_mut().for_each(|p| *p = place(p));

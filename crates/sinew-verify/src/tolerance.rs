@@ -392,9 +392,9 @@ pub const BONE_TEXTURE_METRES: f64 = 2e-6;
 /// The same from a texture of 16-bit floats: 11 bits of a translation of about a metre.
 pub const BONE_TEXTURE_HALF_METRES: f64 = 2e-3;
 
-/// Velocities against differences of the reference's points over 0.1 time codes, relative to the fastest or the size, per
-/// second. The reference's values between keys are rounded to f32, and scales to half precision.
-pub const VELOCITY: f64 = 4e-2;
+/// Velocities against differences of the reference's points over 0.1 time codes, or from key to key, relative to the
+/// fastest or the size, per second. The reference's values between keys are rounded to f32.
+pub const VELOCITY: f64 = 2e-2;
 
 /// Velocities against differences of points of usd-core's joints, relative to the fastest, without scales. Rotations are
 /// rounded to f32.

@@ -382,7 +382,11 @@ pub fn real_files_come_out_as_in_usd() {
             .fold(1.0, f32::max);
         let most = tolerance::BONE_TEXTURE_METRES * f64::from(size);
         // A clip without a name in the file cannot be chosen.
-        let options = if clips > 1 { &["--clip", name][..] } else { &[] };
+        let options = if clips > 1 {
+            &["--clip", name][..]
+        } else {
+            &[]
+        };
         let (worst, vertices) = check(&bones, &input, clip, options, most);
         assert!(
             worst <= most && vertices > 7,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
+use super::pose_cache::rigid_skel_from_prim;
 use super::{BoundSkin, OutSpace, Scene, SkinPart};
 use crate::error::Invalid;
 use crate::sampled::{Jet, Time};
@@ -87,6 +88,33 @@ impl<'a> MotionCache<'a> {
         Ok(pairs.map(|(a, b)| (*b - *a) * (0.5 / STEP)).collect())
     }
 
+    /// The transform of a rigid prim, as [`PoseCache`](super::PoseCache) computes it, but
+    /// interpolated without rounding.
+    ///
+    /// # Errors
+    /// As [`PoseCache::rigid_transform`](super::PoseCache::rigid_transform).
+    pub fn rigid_transform(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        let skinning = self.skinning(bound)?;
+        let joints: Vec<DMat4> = skinning.iter().map(|j| j.at).collect();
+        let geom_bind = self.geom_bind(bound).at;
+        let skel_from_prim = rigid_skel_from_prim(bound, self.time, &joints, geom_bind)?;
+        let prim = &self.scene.prims[bound.binding().prim];
+        let skel = bound.skeleton().prim;
+        let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
+            Some(parent) => self.relative(bound, parent, skel)?,
+            None => self.world_from_prim(skel),
+        };
+        Ok(out_from_skel.at * skel_from_prim)
+    }
+
+    fn geom_bind(&self, bound: BoundSkin<'_>) -> Moving {
+        let jet = bound.binding().geom_bind.jet(self.time);
+        jet.map_or(Moving::IDENTITY, |jet| Moving {
+            at: matrix(&jet.value),
+            rate: matrix(&jet.rate),
+        })
+    }
+
     /// The transform from a prim's space to the world.
     #[must_use]
     pub fn world_from_prim(&self, prim: usize) -> Moving {
@@ -113,12 +141,9 @@ impl<'a> MotionCache<'a> {
             (false, OutSpace::Skel) => self.relative(bound, skel, binding.prim)?,
             (false, OutSpace::World) => self.world_from_prim(binding.prim),
         };
-        let geom_bind = match binding.geom_bind.jet(self.time) {
-            Some(jet) if is_skinned => Moving {
-                at: matrix(&jet.value),
-                rate: matrix(&jet.rate),
-            },
-            _ => Moving::IDENTITY,
+        let geom_bind = match is_skinned {
+            true => self.geom_bind(bound),
+            false => Moving::IDENTITY,
         };
         Ok(MovingPoints {
             skinning: match is_skinned {

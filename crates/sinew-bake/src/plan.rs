@@ -10,7 +10,9 @@ use crate::shutter::Shutter;
 use crate::sink::PrimInfo;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
+use sinew::scene::{
+    BoundSkin, MotionCache, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart,
+};
 use sinew::skel::MeshTopology;
 
 /// How prims with constant influences are baked (rule 28).
@@ -240,6 +242,21 @@ impl TransformKind {
         match self {
             Self::Rigid => poses.rigid_transform(bound),
             Self::Skeleton => Ok(poses.world_from_skel(bound)),
+            Self::World => Ok(DMat4::IDENTITY),
+        }
+    }
+}
+
+impl TransformKind {
+    /// As [`TransformKind::at`], interpolated without rounding.
+    pub fn exact(
+        self,
+        bound: BoundSkin<'_>,
+        motion: &mut MotionCache<'_>,
+    ) -> Result<DMat4, Invalid> {
+        match self {
+            Self::Rigid => motion.rigid_transform(bound),
+            Self::Skeleton => Ok(motion.world_from_prim(bound.skeleton().prim).at),
             Self::World => Ok(DMat4::IDENTITY),
         }
     }

@@ -238,7 +238,7 @@ def Mesh "Ground"
 
 pub fn clips_share_a_texture() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", TWO_CLIPS.to_owned());
+    let input = bench.write("in.usda", TWO_CLIPS);
     let out = bench.path("two.bones.exr");
     let output = command(&input, &out, &[]);
     let text = stderr(&output);
@@ -283,7 +283,7 @@ pub fn clips_share_a_texture() {
 
 pub fn many_frames_go_on_to_the_right() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", TWO_CLIPS.to_owned());
+    let input = bench.write("in.usda", TWO_CLIPS);
     let options = ["--clip", "Walk", "--frames", "1:5:0.0002"];
     let bones = bake(&input, &bench.path("w.bones.exr"), &options);
     assert_eq!(number(&bones.json, "frames"), 20_001.0);
@@ -301,7 +301,7 @@ pub fn many_frames_go_on_to_the_right() {
 
 pub fn requests_that_make_no_sense_are_refused() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", TWO_CLIPS.to_owned());
+    let input = bench.write("in.usda", TWO_CLIPS);
     for (name, more, words) in [
         (
             "a.bones.exr",

@@ -106,6 +106,15 @@ if [ -z "$quick" ] && ! command -v parallel >/dev/null && [ "$(uname)" = Linux ]
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq parallel >/dev/null; } || true
 fi
 
+# Slurm, of which a test starts a cluster of one node. No service of the system is used.
+if [ -z "$quick" ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] &&
+    command -v apt-get >/dev/null; then
+    packages=(munge slurmctld slurmd slurm-client)
+    echo "installing Slurm (${packages[*]})" >&2
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" \
+        >/dev/null; } || echo "without Slurm its test is left out (it shows as ignored)" >&2
+fi
+
 # Pixar's usd-core, for the differential test and the real files.
 if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     venv="${CARGO_TARGET_DIR:-target}/venv"
@@ -118,6 +127,10 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     if has_usd; then
         SINEW_PYTHON="$(cd "$venv/bin" && pwd)/python"
         export SINEW_PYTHON
+        # What farms need beside it; without it the tests of their manifests and of Dask show as ignored.
+        has_farms() { "$SINEW_PYTHON" -c 'import distributed, kubernetes_validate, outline' 2>/dev/null; }
+        has_farms || { echo "installing tests/farm/requirements.txt into $venv" >&2 && "$venv/bin/pip" install --quiet \
+            --disable-pip-version-check --retries 1 --timeout 20 --requirement tests/farm/requirements.txt; } || true
     elif [ -n "${SINEW_ASSETS:-}" ]; then
         echo "SINEW_ASSETS: real files are compared with usd-core 26.11, which could not be installed" >&2
         exit 1

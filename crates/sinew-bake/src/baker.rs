@@ -317,6 +317,20 @@ pub fn stitch(
     options: &BakeOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BakeReport> {
+    stitch_until(input, output, options, &mut super::always(progress))
+}
+
+/// Stitches as [`stitch`] does, until `watch` returns
+/// [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+///
+/// # Errors
+/// Those of [`stitch`], and [`Error::Cancelled`] if `watch` stops the work.
+pub fn stitch_until(
+    input: &Path,
+    output: &Path,
+    options: &BakeOptions,
+    watch: &mut Watch<'_>,
+) -> Result<BakeReport> {
     let start = Instant::now();
     check_output(output, Format::of(output)?, options)?;
     if options.clip_frames.is_none() {
@@ -324,7 +338,7 @@ pub fn stitch(
             "clip_frames is not set: stitching needs the same value that the clips were baked with";
         return Err(Error::Options(text.into()));
     }
-    let mut report = with_deep_stack(&mut super::always(progress), |progress| {
+    let mut report = with_deep_stack(watch, |progress| {
         let (file, scene) = read(input, options)?;
         file.check_output(output)?;
         let mut report = BakeReport::new(String::new());

@@ -7,6 +7,7 @@ use super::space;
 use sinew::gpu::GpuError;
 use sinew::sampled::Time;
 use sinew::{Invalid, Warning};
+use sinew_io::usd::COMPOSITION_CODES;
 
 /// Shorthand for results with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -106,7 +107,7 @@ pub enum Error {
         reason: String,
     },
     /// The disk of the output has too little space, seen before the bake or while it was written.
-    #[error("{}: cannot write: the disk {}: about {} are needed in all and {} were free, so {}", file.display(), if *is_full { "is full" } else { "is too small" }, space::amount(*needed), space::amount(*free), missing_space(*needed, *free))]
+    #[error("{}: cannot write: the disk {}: about {} are needed in all and {} were free, so {}", file.display(), if *is_full { "is full" } else { "is too small" }, space::bytes_as_text(*needed), space::bytes_as_text(*free), missing_space(*needed, *free))]
     DiskSpace {
         /// The output.
         file: PathBuf,
@@ -208,7 +209,8 @@ impl fmt::Display for NothingToSkin {
         if !self.has_skel_root {
             f.write_str("nothing to skin: the stage has no SkelRoot")?;
             // The SkelRoot may be in a file that was not found.
-            let missing = self.warnings.iter().filter(|w| w.code == "composition");
+            let missing = self.warnings.iter();
+            let missing = missing.filter(|w| COMPOSITION_CODES.contains(&w.code));
             for warning in missing.take(MOST_REASONS) {
                 write!(f, "\n  {}", warning.message)?;
             }
@@ -241,7 +243,9 @@ impl std::error::Error for NothingToSkin {}
 /// How much space is missing, in words.
 fn missing_space(needed: u64, free: u64) -> String {
     match needed.checked_sub(free) {
-        Some(missing) if missing > 0 => format!("about {} are missing", space::amount(missing)),
+        Some(missing) if missing > 0 => {
+            format!("about {} are missing", space::bytes_as_text(missing))
+        }
         _ => "other files took the space meanwhile, or more is needed than was estimated".into(),
     }
 }

@@ -17,6 +17,7 @@ mod options;
 mod plan;
 mod posing;
 mod run;
+mod sampler;
 mod samples;
 mod schedule;
 mod shutter;
@@ -32,7 +33,7 @@ use std::sync::mpsc::channel;
 use std::time::Instant;
 
 pub use backend::Backend;
-pub use baker::{Baker, stitch};
+pub use baker::{Baker, stitch, stitch_until};
 pub use clips::{ClipCounts, Shard};
 pub use error::{Error, NothingToSkin, Result};
 pub use failed::FailedPrim;
@@ -42,11 +43,13 @@ pub use formats::{
 use options::Watch;
 pub use options::{BakeOptions, BakeReport, Progress};
 pub use plan::{BakePlan, Rigid, Sampling};
+pub use sampler::Sampler;
 pub use schedule::FrameRange;
 pub use shutter::Shutter;
 pub use sinew::scene::OutSpace;
 pub use sinew_io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
+pub use space::bytes_as_text;
 
 /// Bakes the file `input` into `output`. The extension of `output` chooses the [`Format`].
 ///
@@ -99,9 +102,22 @@ pub fn bake(
     options: &BakeOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<BakeReport> {
+    bake_until(input, output, options, &mut always(progress))
+}
+
+/// Bakes as [`bake`] does, until `watch` returns [`ControlFlow::Break`].
+///
+/// # Errors
+/// Those of [`bake`], and [`Error::Cancelled`] if `watch` stops the bake.
+pub fn bake_until(
+    input: &Path,
+    output: &Path,
+    options: &BakeOptions,
+    watch: &mut Watch<'_>,
+) -> Result<BakeReport> {
     let start = Instant::now();
     baker::check_output(output, Format::of(output)?, options)?;
-    let mut report = with_deep_stack(&mut always(progress), |progress| {
+    let mut report = with_deep_stack(watch, |progress| {
         // Loading drivers takes time, so it happens while the file is read.
         let (read, baker) = std::thread::scope(|scope| {
             let baker = scope.spawn(|| Baker::new(&options.backend));

@@ -148,7 +148,8 @@ impl StaticSkins {
     }
 }
 
-fn pack(
+/// Packs the skin of one part of a prim.
+pub(super) fn pack(
     bound: BoundSkin<'_>,
     part: SkinPart,
     plan: &PrimPlan,
@@ -164,13 +165,13 @@ fn pack(
 }
 
 /// The jobs of one prim at one time.
-struct Posed {
+pub(super) struct Posed {
     velocities: Option<Vec<Vec3>>,
     transform: Option<DMat4>,
     /// One per part.
-    skins: Vec<(Arc<PackedSkin>, PackedPose)>,
+    pub skins: Vec<(Arc<PackedSkin>, PackedPose)>,
     /// The transform of results, for a prim that only blends and is wanted in another space.
-    out_from_prim: Option<DMat4>,
+    pub out_from_prim: Option<DMat4>,
 }
 
 /// Poses every binding at one time: each skeleton once, and each palette once per geomBindTransform
@@ -194,7 +195,8 @@ fn pose_at(
                 return None;
             }
             let bound = scene.bound(b);
-            let mut posed = pose_prim(bound, prim, packed, &mut poses, &mut palettes);
+            let own = |part| packed.0.get(&(b, part)).cloned().flatten();
+            let mut posed = pose_prim(bound, prim, &own, &mut poses, &mut palettes);
             if let (Ok(posed), true) = (&mut posed, plan.velocities) {
                 match velocities(bound, prim, &mut motion, time) {
                     Ok(velocities) => posed.velocities = velocities,
@@ -233,10 +235,11 @@ fn velocities(
     Err(e.in_file(&bound.scene().file))
 }
 
-fn pose_prim(
+/// Poses one prim. `packed` gives the skins that are packed already.
+pub(super) fn pose_prim(
     bound: BoundSkin<'_>,
     plan: &PrimPlan,
-    packed: &StaticSkins,
+    packed: &dyn Fn(SkinPart) -> Option<Arc<PackedSkin>>,
     poses: &mut PoseCache<'_>,
     palettes: &mut Palettes,
 ) -> Result<Posed, Invalid> {
@@ -250,9 +253,9 @@ fn pose_prim(
         out_from_prim: None,
     };
     for &part in &plan.parts {
-        let skin = match packed.0.get(&(plan.binding, part)) {
-            Some(Some(skin)) => skin.clone(),
-            _ => pack(bound, part, plan, poses.time())?,
+        let skin = match packed(part) {
+            Some(skin) => skin,
+            None => pack(bound, part, plan, poses.time())?,
         };
         let pose = match part.blend_only {
             true => poses.blend_pose(bound),
@@ -269,8 +272,9 @@ fn pose_prim(
     Ok(out)
 }
 
+/// The palettes of one time, so that prims with the same one share it.
 #[derive(Default)]
-struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
+pub(super) struct Palettes(HashMap<(usize, SkinningMethod, [u64; 16]), Arc<Palette>>);
 
 impl Palettes {
     fn get(&mut self, instance: usize, skin: &PackedSkin, pose: &Pose) -> Option<Arc<Palette>> {

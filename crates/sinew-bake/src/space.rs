@@ -56,8 +56,8 @@ impl Space {
         log::info!(
             "{}: about {} are needed, and {} are free",
             output.display(),
-            amount(needed),
-            amount(free)
+            bytes_as_text(needed),
+            bytes_as_text(free)
         );
         if free < needed / REFUSED_BELOW && !options.ignore_free_space {
             return Err(space.error(free, false));
@@ -66,8 +66,8 @@ impl Space {
             log::warn!(
                 "{}: about {} are needed, but only {} are free",
                 output.display(),
-                amount(needed),
-                amount(free)
+                bytes_as_text(needed),
+                bytes_as_text(free)
             );
         }
         Ok(space)
@@ -176,7 +176,8 @@ fn is_full(error: &Error) -> bool {
 }
 
 /// Bytes as text, such as `1.5 GB`.
-pub(super) fn amount(bytes: u64) -> String {
+#[must_use]
+pub fn bytes_as_text(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut unit = 0;
@@ -196,9 +197,9 @@ mod tests {
 
     #[test]
     fn amounts_are_short() {
-        assert_eq!(amount(999), "999 bytes");
-        assert_eq!(amount(1_500), "1.5 kB");
-        assert_eq!(amount(2_340_000_000), "2.3 GB");
+        assert_eq!(bytes_as_text(999), "999 bytes");
+        assert_eq!(bytes_as_text(1_500), "1.5 kB");
+        assert_eq!(bytes_as_text(2_340_000_000), "2.3 GB");
     }
 
     #[test]

@@ -230,7 +230,7 @@ impl Finisher<'_> {
 
 /// The corners of the bounding box of a prim's points, with their widths. `None` if a point is not
 /// finite.
-fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
+pub(super) fn extent(points: &[Vec3], binding: &SkinBinding, time: Time) -> Option<[Vec3; 2]> {
     let rule = binding.extent_rule;
     let widths = match rule {
         ExtentRule::Points => None,

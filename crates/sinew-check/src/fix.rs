@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::animations::UNIT;
 use super::context::{Context, INDICES, WEIGHTS};
 use super::influences::{SUM_TOLERANCE, row_size};
-use super::{CheckOptions, Error, Finding, Report, Result, check, table};
+use super::{CheckOptions, Error, Finding, Report, Result, Severity, check, table};
 use sinew::sampled::Time;
 use sinew::skel::utils::{
     WEIGHT_SUM_EPSILON, normalize_weights, resize_influences, sort_influences,
@@ -33,6 +33,10 @@ pub struct FixOptions {
 pub struct FixEntry {
     /// The finding's code.
     pub code: &'static str,
+    /// The finding's severity.
+    pub severity: Severity,
+    /// Path of the input file.
+    pub file: String,
     /// Path of the prim.
     pub path: String,
     /// Name of the property; empty if the finding is about the prim itself.
@@ -143,6 +147,8 @@ struct Plan<'a> {
 fn entry(f: &Finding, message: impl Into<String>) -> FixEntry {
     FixEntry {
         code: f.code,
+        severity: f.severity,
+        file: f.file.clone(),
         path: f.path.clone(),
         property: f.property.clone(),
         message: message.into(),

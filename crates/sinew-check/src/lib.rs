@@ -65,6 +65,8 @@ pub struct Finding {
     pub code: &'static str,
     /// How bad it is.
     pub severity: Severity,
+    /// Path of the file that was checked, as it was given.
+    pub file: String,
     /// A prim path, a location in a file of another format such as `nodes[3]`, or the file's path
     /// if the finding is about the whole file.
     pub path: String,
@@ -175,7 +177,10 @@ pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
 }
 
 /// A report with these findings.
-fn report(file: &Path, findings: Vec<Finding>) -> Report {
+fn report(file: &Path, mut findings: Vec<Finding>) -> Report {
+    for finding in &mut findings {
+        finding.file = file.display().to_string();
+    }
     let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
     Report {
         file: file.display().to_string(),
@@ -223,6 +228,8 @@ impl Findings {
         self.list.push(Finding {
             code: name,
             severity,
+            // The report of all findings names it.
+            file: String::new(),
             path: path.to_owned(),
             property: property.to_owned(),
             message: message.into(),

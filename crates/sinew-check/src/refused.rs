@@ -41,6 +41,8 @@ fn finding(code: &'static str, severity: Severity, path: &str, message: String) 
     Finding {
         code,
         severity,
+        // The report of all findings names it.
+        file: String::new(),
         path: path.to_owned(),
         property: String::new(),
         message,

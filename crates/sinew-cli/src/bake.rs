@@ -2,25 +2,26 @@
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sinew::Warning;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
-    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake, stitch,
+    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
+    stitch_until,
 };
 use sinew_io::ClipChoice;
 
+use crate::batch::{Batch, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
+use crate::failure::Failure;
+use crate::finding::{self, Finding};
+use crate::host;
 use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
-use crate::report::{
-    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
-    result_json, thousands,
-};
+use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
 
 /// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
 /// OBJ sequence, point caches, or vertex animation textures. A bone texture has the transforms of
@@ -35,9 +36,10 @@ use crate::report::{
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx.
-    #[arg(value_name = "IN")]
-    input: PathBuf,
+    /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx. Several files, a
+    /// folder or a glob are baked one after another into the folder OUT, also if one of them fails.
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. A .usdz contains the textures. An .obj
     /// needs a place for the frame number in its name, #### or %04d, unless there is only one
     /// frame; its folder is created. A .pc2 holds one prim; several prims are written to
@@ -47,9 +49,12 @@ pub struct Args {
     #[arg(
         short,
         long,
-        value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}"
+        value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}|OUT/"
     )]
     output: PathBuf,
+    /// Extension of the files in the folder OUT.
+    #[arg(long, value_name = "EXT", default_value = "usdc")]
+    to: String,
     /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
     /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
@@ -163,6 +168,8 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew bake hero.glb -o hero_run.usdc --clip Run
+  sinew bake in/*.usda -o out/
+  sinew bake in -o out/ --to obj --frames 1:48
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
   sinew bake shot.usda -o high.usdc --variant '/Shot/Hero{lod=high}' --search-path /show/assets
   sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --resume
@@ -289,8 +296,32 @@ impl Args {
     }
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
-    let format = Format::of(&args.output).map_err(|e| Error::Usage(e.to_string()))?;
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let batch = Batch {
+        command: "bake",
+        inputs: &args.inputs,
+        output: Some(&args.output),
+        json: args.json,
+        partial: args.partial,
+        verbosity,
+    };
+    // A sequence needs a place for the number.
+    let extension = |_: &Path| match args.to.as_str() {
+        "obj" => "####.obj".to_owned(),
+        other => other.to_owned(),
+    };
+    batch.run(extension, |input, output| {
+        bake_one(args, input, output.unwrap_or(&args.output), verbosity)
+    })
+}
+
+fn bake_one(
+    args: &Args,
+    input: &Path,
+    output: &Path,
+    verbosity: Verbosity,
+) -> Result<Done<JsonReport>> {
+    let format = Format::of(output).map_err(|e| Error::Usage(e.to_string()))?;
     let backend = match (&args.adapter, args.backend) {
         (Some(_), BackendArg::Cpu) => {
             return Err(Error::Usage(
@@ -332,43 +363,48 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
     options.resume = args.resume;
     options.shard = args.shard;
-    let mut progress = Progress::new(quiet);
-    progress.doing(&format!("reading {}", args.input.display()));
-    let make = if args.stitch { stitch } else { bake };
-    let result = make(&args.input, &args.output, &options, &mut |now| match now {
-        sinew_bake::Progress::Deforming { done, total } => {
-            progress.done("deforming", "samples", done, total);
+    let mut progress = Progress::new(verbosity.is_quiet());
+    progress.doing(&format!("reading {}", input.display()));
+    let make = if args.stitch {
+        stitch_until
+    } else {
+        bake_until
+    };
+    let result = make(input, output, &options, &mut |now| {
+        match now {
+            sinew_bake::Progress::Deforming { done, total } => {
+                progress.done("deforming", "samples", done, total);
+            }
+            sinew_bake::Progress::Writing => {
+                progress.doing(&format!("writing {}", output.display()));
+            }
+            _ => {}
         }
-        sinew_bake::Progress::Writing => {
-            progress.doing(&format!("writing {}", args.output.display()));
-        }
-        _ => {}
+        host::tell(now)
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
-    print_report(&report, quiet);
-    let exit = args.partial.exit(!report.failed.is_empty());
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("bake", exit, &JsonReport::of(&report))?)?,
-        (false, true) => {}
-        (false, false) => print_result(&summary(&report))?,
-    }
-    Ok(exit)
+    let json = JsonReport::of(&report, input);
+    print_report(&report, &json.failed, verbosity);
+    Ok(Done {
+        exit: args.partial.exit(!report.failed.is_empty()),
+        text: summary(&report, &json.sizes),
+        report: json,
+    })
 }
 
 /// Prints errors, warnings and failed prims. What is the reason of a failed prim is printed there
 /// only.
-fn print_report(report: &BakeReport, quiet: bool) {
+fn print_report(report: &BakeReport, as_findings: &[Finding], verbosity: Verbosity) {
     let failed = &report.failed;
     let tells = |path: &str, code| failed.iter().any(|f| f.path == path && f.code == code);
     let errors = report.errors.iter().filter(|e| !tells(&e.prim, e.code));
     let warnings = report.warnings.iter();
-    let warnings = warnings.filter(|w| !quiet && !tells(&w.path, Some(w.code)));
+    let warnings = warnings.filter(|w| !tells(&w.path, Some(w.code)));
     let (errors, warnings): (Vec<_>, Vec<_>) =
         (errors.cloned().collect(), warnings.cloned().collect());
-    print_findings(&errors, &warnings);
-    let failed: Vec<FailedPrim> = failed.iter().map(FailedPrim::from).collect();
-    print_failed(&failed);
+    print_findings(&errors, &warnings, verbosity);
+    print_failed(as_findings);
 }
 
 /// The library's error, with advice about the options of this command, which the library does not
@@ -384,18 +420,12 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         _ => "",
     };
-    match error {
-        Bake::Invalid(invalid) => invalid.into(),
-        Bake::Options(_) | Bake::PrimPath { .. } | Bake::EmptyRange { .. } => {
-            Error::Usage(format!("{error}{advice}"))
-        }
-        other => Error::Message(format!("{other}{advice}")),
-    }
+    Failure::from(error).with_advice(advice).into()
 }
 
 /// The report of --json.
 #[derive(Serialize)]
-struct JsonReport<'a> {
+struct JsonReport {
     files: Vec<String>,
     prims: usize,
     /// How many of `prims` are instances whose result was deformed with another instance's.
@@ -416,16 +446,18 @@ struct JsonReport<'a> {
     /// Of a bone texture.
     #[serde(skip_serializing_if = "Option::is_none")]
     bones: Option<JsonBones>,
-    backend: &'a str,
+    backend: String,
     /// Estimated size of OUT before the bake.
     estimated_bytes: u64,
+    #[serde(flatten)]
+    sizes: Sizes,
     seconds: f64,
     deform_seconds: f64,
     deformed_points: u64,
     /// Prims that OUT does not have as they were asked for.
-    failed: Vec<FailedPrim>,
-    errors: Vec<InvalidReport>,
-    warnings: &'a [Warning],
+    failed: Vec<Finding>,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
 }
 
 #[derive(Serialize)]
@@ -465,8 +497,11 @@ impl From<&BoneReport> for JsonBones {
     }
 }
 
-impl<'a> JsonReport<'a> {
-    fn of(report: &'a BakeReport) -> Self {
+impl JsonReport {
+    fn of(report: &BakeReport, input: &Path) -> Self {
+        let file = Some(input);
+        let failed = report.failed.iter();
+        let failed = failed.map(|p| Finding::failed(&p.path, p.code, &p.reason, file));
         Self {
             files: report
                 .files
@@ -486,14 +521,15 @@ impl<'a> JsonReport<'a> {
             }),
             largest_error: report.largest_error,
             bones: report.bones.as_ref().map(JsonBones::from),
-            backend: &report.backend,
+            backend: report.backend.clone(),
             estimated_bytes: report.estimated_bytes,
+            sizes: Sizes::of(input, &report.files),
             seconds: report.elapsed.as_secs_f64(),
             deform_seconds: report.deform_time.as_secs_f64(),
             deformed_points: report.deformed_points,
-            failed: report.failed.iter().map(FailedPrim::from).collect(),
-            errors: invalid_reports(&report.errors),
-            warnings: &report.warnings,
+            failed: failed.collect(),
+            errors: finding::of_invalid(&report.errors, file),
+            warnings: finding::of_warnings(&report.warnings, file),
         }
     }
 }
@@ -513,7 +549,7 @@ fn listed(files: &[PathBuf]) -> String {
     out
 }
 
-fn summary(report: &BakeReport) -> String {
+fn summary(report: &BakeReport, sizes: &Sizes) -> String {
     let mut out = listed(&report.files);
     let deform = report.deform_time.as_secs_f64();
     let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
@@ -559,6 +595,10 @@ fn summary(report: &BakeReport) -> String {
             thousands(clips.kept as u64),
             thousands(clips.of as u64)
         );
+    }
+    if report.estimated_bytes > 0 {
+        let estimated = bytes_as_text(report.estimated_bytes);
+        let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
     }
     if let Some(bones) = &report.bones {
         summary_of_bones(&mut out, bones);

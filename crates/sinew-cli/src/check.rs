@@ -8,19 +8,23 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sinew_check::{CheckOptions, Code, Finding, Report, Severity, all_codes, check_file};
 
+use crate::batch;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::finding;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{count, plain, print_coloured, print_error, print_result, result_json};
+use crate::report::{
+    Verbosity, count, plain, print_coloured, print_error, print_result, result_json,
+};
 
 /// Checks the skinning data of files. Each finding says what is wrong or doubtful, where, and what
 /// to do.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Files to check: USD, glTF, VRM, BVH or FBX. A file that is not USD is checked as it is, and
-    /// as the UsdSkel stage that it is converted to.
+    /// Files to check: USD, glTF, VRM, BVH or FBX, or folders and globs of them. A file that is not
+    /// USD is checked as it is, and as the UsdSkel stage that it is converted to.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
     /// Print one JSON object, with an entry in `files` for each file.
@@ -55,6 +59,7 @@ Severities:
 Examples:
   sinew check hero.usdz
   sinew check avatar.vrm wave.vrma walk.glb
+  sinew check characters/ 'clips/*.bvh'
   sinew check *.usda --strict --severity warning --max-influences 4
   sinew check hero.usda --json | jq -r '.files[].findings[] | [.code, .path] | @tsv'";
 
@@ -88,14 +93,11 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
 #[serde(untagged)]
 enum Outcome {
     Checked(Report),
-    Failed { file: String, error: Reason },
-}
-
-/// Why a file could not be checked.
-#[derive(Serialize)]
-struct Reason {
-    code: Option<&'static str>,
-    message: String,
+    Failed {
+        file: String,
+        /// Why the file could not be checked.
+        error: finding::Finding,
+    },
 }
 
 /// The report of --json: one entry for each file, in the order of the arguments.
@@ -110,7 +112,8 @@ struct Codes {
     codes: Vec<&'static Code>,
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     if args.codes {
         print_result(&codes(args.json)?)?;
         return Ok(Exit::Done);
@@ -121,11 +124,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     options.anim_source = args.anim.source();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
-    let mut outcomes = Vec::with_capacity(args.inputs.len());
+    let inputs = batch::characters(&args.inputs)?.files;
+    let mut outcomes = Vec::with_capacity(inputs.len());
     let mut progress = Progress::new(quiet);
-    for (i, input) in args.inputs.iter().enumerate() {
+    for (i, input) in inputs.iter().enumerate() {
         let what = format!("checking {}", input.display());
-        match args.inputs.len() {
+        match inputs.len() {
             1 => progress.doing(&what),
             all => progress.done(&what, "files", i, all),
         }
@@ -144,10 +148,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
                 progress.aside(|| print_error(&e));
                 outcomes.push(Outcome::Failed {
                     file: input.display().to_string(),
-                    error: Reason {
-                        code: e.code(),
-                        message: e.to_string(),
-                    },
+                    error: finding::Finding::error(&e),
                 });
             }
         }

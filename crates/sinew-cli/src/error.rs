@@ -7,6 +7,7 @@ use sinew::Invalid;
 use sinew::gpu::GpuError;
 
 use crate::exit::Exit;
+use crate::failure::{Failure, Kind};
 
 /// A result with a command's [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -18,6 +19,8 @@ pub enum Error {
     Invalid(Invalid),
     /// Arguments that are wrong whatever the files contain. The exit code is 2.
     Usage(String),
+    /// An error of a library, which a program that runs the command can match.
+    Failed(Box<Failure>),
     /// Any other error, and requests that a command refuses.
     Message(String),
 }
@@ -32,7 +35,8 @@ impl Error {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
-            Self::Invalid(_) | Self::Message(_) => Exit::Failed,
+            Self::Failed(failure) if failure.kind == Kind::Usage => Exit::Usage,
+            Self::Invalid(_) | Self::Failed(_) | Self::Message(_) => Exit::Failed,
         }
     }
 
@@ -40,6 +44,7 @@ impl Error {
     pub fn code(&self) -> Option<&'static str> {
         match self {
             Self::Invalid(invalid) => invalid.code,
+            Self::Failed(failure) => failure.code,
             Self::Usage(_) | Self::Message(_) => None,
         }
     }
@@ -54,6 +59,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invalid(invalid) => f.write_str(&with_code(invalid)),
+            Self::Failed(failure) => failure.fmt(f),
             Self::Usage(text) | Self::Message(text) => f.write_str(text),
         }
     }
@@ -74,27 +80,27 @@ impl From<Invalid> for Error {
     }
 }
 
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
 impl From<GpuError> for Error {
     fn from(error: GpuError) -> Self {
-        Self::Message(error.to_string())
+        Failure::from(error).into()
     }
 }
 
 impl From<sinew::Error> for Error {
     fn from(error: sinew::Error) -> Self {
-        match error {
-            sinew::Error::Invalid(invalid) => Self::Invalid(invalid),
-            other => Self::Message(other.to_string()),
-        }
+        Failure::from(error).into()
     }
 }
 
 impl From<sinew_io::Error> for Error {
     fn from(error: sinew_io::Error) -> Self {
-        match error {
-            sinew_io::Error::Invalid(invalid) => Self::Invalid(invalid),
-            other => Self::Message(other.to_string()),
-        }
+        Failure::from(error).into()
     }
 }
 
@@ -121,9 +127,17 @@ impl From<sinew_check::Error> for Error {
 
 impl From<sinew_render::Error> for Error {
     fn from(error: sinew_render::Error) -> Self {
+        Failure::from(error).into()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         match error {
-            sinew_render::Error::Io(error) => (*error).into(),
-            other => Self::Message(other.to_string()),
+            Error::Invalid(invalid) => invalid.into(),
+            Error::Usage(text) => Self::usage(text),
+            Error::Failed(failure) => *failure,
+            Error::Message(text) => Self::new(text),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The exit codes of all commands.
 
-use std::process::ExitCode;
-
 /// How a command ended. The numbers are the process's exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -13,6 +11,8 @@ pub enum Exit {
     Usage = 2,
     /// OUT lacks a part: prims that failed, or bones that are not recognised.
     Partial = 3,
+    /// A bug: the command panicked.
+    Panicked = 101,
     /// A signal ended the command: 128 plus the number of SIGINT, as shells report it.
     Interrupted = 130,
 }
@@ -38,12 +38,6 @@ impl Exit {
             true => Self::Partial,
             false => Self::Done,
         }
-    }
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
     }
 }
 

@@ -1,18 +1,20 @@
 //! `sinew fix`.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use sinew_check::{FixEntry, FixOptions, FixReport, fix};
 use sinew_io::read_asset;
 use sinew_io::usd::{OpenOptions, UsdFile};
 
+use crate::batch::{Batch, Done};
 use crate::check::{at_least_one, describe};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_message, print_result, result_json};
+use crate::report::{Sizes, Verbosity, count, print_message};
 
 /// Fixes the findings of `sinew check` that need no guess, writes the result to another file, and
 /// checks that file.
@@ -27,14 +29,16 @@ use crate::report::{count, print_message, print_result, result_json};
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File to fix: .usda, .usdc, .usd or .usdz.
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// File to write; its extension chooses the format. It cannot be IN.
+    /// File to fix: .usda, .usdc, .usd or .usdz. Several files, a folder or a glob are fixed one
+    /// after another into the folder OUT, also if one of them fails.
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
+    /// File to write; its extension chooses the format. It cannot be IN. In the folder OUT each
+    /// file keeps its name.
     #[arg(
         short,
         long,
-        value_name = "OUT.{usda,usdc,usdz}",
+        value_name = "OUT.{usda,usdc,usdz}|OUT/",
         required_unless_present = "dry_run"
     )]
     output: Option<PathBuf>,
@@ -66,46 +70,74 @@ reader skips. All other fixes may change it and are marked with *. For example, 
 
 Examples:
   sinew fix hero.usda --dry-run
+  sinew fix characters -o fixed/
   sinew fix hero.usda -o hero_fixed.usda --max-influences 4
   sinew fix hero.usdc -o hero_fixed.usdc --only weights-unsorted,inbetween-skipped";
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+/// The report of --json.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    fix: FixReport,
+    /// Absent from a dry run.
+    #[serde(flatten)]
+    sizes: Option<Sizes>,
+}
+
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let batch = Batch {
+        command: "fix",
+        inputs: &args.inputs,
+        output: args.output.as_deref().filter(|_| !args.dry_run),
+        json: args.json,
+        partial: args.partial,
+        verbosity,
+    };
+    batch.run(sinew_io::extension, |input, output| {
+        fix_one(args, input, output, verbosity)
+    })
+}
+
+fn fix_one(
+    args: &Args,
+    input: &Path,
+    out: Option<&Path>,
+    verbosity: Verbosity,
+) -> Result<Done<Report>> {
     let open = OpenOptions {
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
-    let mut progress = Progress::new(quiet);
-    progress.doing(&format!("fixing {}", args.input.display()));
-    if read_asset(&args.input)?.is_some() {
+    let mut progress = Progress::new(verbosity.is_quiet());
+    progress.doing(&format!("fixing {}", input.display()));
+    if read_asset(input)?.is_some() {
         return Err(Error::Message(format!(
             "{}: expected a USD file; `sinew convert` writes one from this file",
-            args.input.display()
+            input.display()
         )));
     }
-    let file = UsdFile::open_with(&args.input, &open)?;
+    let file = UsdFile::open_with(input, &open)?;
     let mut options = FixOptions::default();
     options.check.open = open;
     options.check.max_influences = args.max_influences;
     options.check.anim_source = args.anim.source();
     options.only = args.only.clone();
-    let out = args.output.as_deref().filter(|_| !args.dry_run);
     let report = fix(&file, out, &options)?;
     drop(progress);
     for entry in &report.not_fixed {
         let text = format!("{}: {} [{}]", place(entry), entry.message, entry.code);
         print_message("not fixed", text);
     }
-    let exit = args.partial.exit(!report.not_fixed.is_empty());
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("fix", exit, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&summary(args, &report))?,
-    }
-    Ok(exit)
+    let sizes = out.map(|out| Sizes::of(input, &[out]));
+    Ok(Done {
+        exit: args.partial.exit(!report.not_fixed.is_empty()),
+        text: summary(args, &report, sizes.as_ref()),
+        report: Report { fix: report, sizes },
+    })
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn summary(args: &Args, report: &FixReport) -> String {
+fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", report.file);
     for m in &report.fixed {
@@ -124,6 +156,9 @@ fn summary(args: &Args, report: &FixReport) -> String {
             out,
             "  flattened into one layer, because a .usdz is a package"
         );
+    }
+    if let Some(sizes) = sizes {
+        let _ = writeln!(out, "  {sizes}");
     }
     if let Some(after) = &report.after {
         let _ = writeln!(out, "Remaining findings:");

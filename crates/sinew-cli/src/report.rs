@@ -2,16 +2,42 @@
 
 use crate::error::{Error, Result, with_code};
 use crate::exit::Exit;
+use crate::finding::Finding;
+use crate::host;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 
 use serde::Serialize;
-use sinew::scene::UnskinnedPrim;
 use sinew::{Invalid, Warning};
+use sinew_bake::bytes_as_text;
 
-/// How many warnings of one code are printed.
+/// How many warnings of one code are printed without --verbose.
 const SHOWN: usize = 5;
+
+/// How much a command prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors, and the JSON of --json.
+    Quiet,
+    /// Also warnings and a short result.
+    Normal,
+    /// Everything.
+    Verbose,
+}
+
+impl Verbosity {
+    /// Whether nothing but errors is printed.
+    pub fn is_quiet(self) -> bool {
+        self == Self::Quiet
+    }
+
+    /// Whether everything is printed.
+    pub fn is_verbose(self) -> bool {
+        self == Self::Verbose
+    }
+}
 
 /// Formats `1234567` as `1,234,567`.
 pub fn thousands(n: u64) -> String {
@@ -47,68 +73,46 @@ pub fn print_message(kind: &str, message: impl Display) {
 }
 
 /// Prints a line to stderr. A stderr that is full or closed is no error, because nobody can be told.
+/// Inside another program nothing is printed: the result has the errors and warnings.
 pub fn print_line(line: &str) {
+    if host::is_set() {
+        return;
+    }
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 /// Prints each prim that OUT does not have as it was asked for.
-pub fn print_failed(failed: &[FailedPrim]) {
+pub fn print_failed(failed: &[Finding]) {
     for prim in failed {
-        let code = prim.code.map_or(String::new(), |code| format!(" [{code}]"));
-        print_message("failed", format!("{}: {}{code}", prim.path, prim.reason));
+        print_message("failed", prim.told());
     }
 }
 
-/// A prim that OUT does not have as it was asked for, as JSON has it.
-#[derive(Clone, Debug, Serialize)]
-pub struct FailedPrim {
-    pub path: String,
-    pub code: Option<&'static str>,
-    pub reason: String,
+/// The size of what a command wrote, beside that of its input.
+#[derive(Default, Serialize)]
+pub struct Sizes {
+    /// Bytes of IN, without the files that it refers to.
+    input_bytes: u64,
+    /// Bytes of the files that were written.
+    output_bytes: u64,
 }
 
-impl From<&sinew_bake::FailedPrim> for FailedPrim {
-    fn from(prim: &sinew_bake::FailedPrim) -> Self {
+impl Sizes {
+    /// The sizes of files that are there now.
+    pub fn of<P: AsRef<Path>>(input: &Path, outputs: &[P]) -> Self {
+        let size = |file: &Path| file.metadata().map_or(0, |m| m.len());
         Self {
-            path: prim.path.clone(),
-            code: prim.code,
-            reason: prim.reason.clone(),
+            input_bytes: size(input),
+            output_bytes: outputs.iter().map(|file| size(file.as_ref())).sum(),
         }
     }
 }
 
-impl From<&UnskinnedPrim> for FailedPrim {
-    fn from(prim: &UnskinnedPrim) -> Self {
-        let own = prim.error.prim == prim.path;
-        Self {
-            path: prim.path.clone(),
-            code: prim.error.code,
-            reason: match own {
-                true => prim.error.brief(),
-                false => prim.error.to_string(),
-            },
-        }
+impl Display for Sizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [input, output] = [self.input_bytes, self.output_bytes].map(bytes_as_text);
+        write!(f, "{output} written, IN has {input}")
     }
-}
-
-/// An invalid attribute, as JSON has it.
-#[derive(Serialize)]
-pub struct InvalidReport {
-    code: Option<&'static str>,
-    path: String,
-    property: String,
-    pub message: String,
-}
-
-/// Invalid attributes, as JSON has them.
-pub fn invalid_reports(errors: &[Invalid]) -> Vec<InvalidReport> {
-    let report = |e: &Invalid| InvalidReport {
-        code: e.code,
-        path: e.prim.clone(),
-        property: e.property.clone(),
-        message: e.to_string(),
-    };
-    errors.iter().map(report).collect()
 }
 
 /// The text with control characters escaped, except newlines and tabs. Text from a file then
@@ -139,11 +143,16 @@ fn is_control(c: char) -> bool {
     turns || (c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// Prints errors to stderr, and the first few warnings of each code.
-pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
+/// Prints errors to stderr and, unless quiet, the first few warnings of each code, or all of them.
+pub fn print_findings(errors: &[Invalid], warnings: &[Warning], verbosity: Verbosity) {
     for e in errors {
         print_message("error", with_code(e));
     }
+    let shown = match verbosity {
+        Verbosity::Quiet => return,
+        Verbosity::Normal => SHOWN,
+        Verbosity::Verbose => usize::MAX,
+    };
     let mut seen: Vec<(&str, usize)> = Vec::new();
     for w in warnings {
         let n = match seen.iter_mut().find(|(code, _)| *code == w.code) {
@@ -156,20 +165,21 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning]) {
                 1
             }
         };
-        if n <= SHOWN {
+        if n <= shown {
             print_message("warning", w);
         }
     }
-    for (code, n) in seen.iter().filter(|(_, n)| *n > SHOWN) {
-        let more = n - SHOWN;
+    for (code, n) in seen.iter().filter(|(_, n)| *n > shown) {
+        let more = n - shown;
         print_line(&format!(
-            "warning: {more} more with the code [{code}]; `sinew inspect` prints all"
+            "warning: {more} more with the code [{code}]; --verbose prints all"
         ));
     }
 }
 
 /// Version of the JSON that commands print. It changes if a key changes its meaning or vanishes.
-const SCHEMA_VERSION: u32 = 1;
+/// docs/schema/sinew.schema.json describes it.
+const SCHEMA_VERSION: u32 = 2;
 
 /// What every command prints with --json: an object with these keys and the command's own.
 #[derive(Serialize)]
@@ -201,17 +211,9 @@ pub fn result_json(command: &str, exit: Exit, body: &impl Serialize) -> Result<S
 pub fn failure_json(command: &str, exit: Exit, error: &Error) -> Result<String> {
     #[derive(Serialize)]
     struct Failure {
-        error: Reason,
+        error: Finding,
     }
-    #[derive(Serialize)]
-    struct Reason {
-        code: Option<&'static str>,
-        message: String,
-    }
-    let error = Reason {
-        code: error.code(),
-        message: error.to_string(),
-    };
+    let error = Finding::error(error);
     result_json(command, exit, &Failure { error })
 }
 
@@ -241,6 +243,9 @@ pub fn print_result(text: &str) -> Result<()> {
 /// # Errors
 /// Stdout cannot be written to.
 pub fn print_coloured(text: &str) -> Result<()> {
+    if host::take_output(text) {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

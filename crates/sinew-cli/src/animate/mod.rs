@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::extents;
 use crate::open::ComposeArgs;
 use crate::progress::Progress;
-use crate::report::{print_findings, print_result, result_json};
+use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
 use clip::{Opened, Request};
 use report::{ClipReport, Report};
 
@@ -71,7 +71,7 @@ Examples:
   sinew animate hero.usda 'clips.usda#Walk' 'clips.usda#/Clips/Wave@48' -o shot.usda
   sinew animate hero.usda hero.glb#Run@24 -o shot.usda --json | jq '.clips[].end'";
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     match sinew_io::extension(&args.output).as_str() {
         "usda" | "usdc" | "usd" => {}
         "usdz" => {
@@ -87,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     let requests = args.clips.iter().map(|text| Request::parse(text));
     let requests = requests.collect::<Result<Vec<_>>>()?;
-    let mut progress = Progress::new(quiet);
+    let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.character.display()));
     let character = open_character(args)?;
     let scene = character.scene(Default::default())?;
@@ -131,7 +131,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     assembled.save()?;
     drop(progress);
     warnings.extend(moved.warnings.iter().cloned());
-    print_findings(&moved.errors, if quiet { &[] } else { &warnings });
+    print_findings(&moved.errors, &warnings, verbosity);
     let copies = assembled
         .copies
         .iter()
@@ -146,8 +146,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         &time_line,
         &clips,
         (&moved.errors, &warnings),
+        Sizes::of(&args.character, &[&args.output]),
     );
-    match (args.json, quiet) {
+    match (args.json, verbosity.is_quiet()) {
         (true, _) => print_result(&result_json("animate", Exit::Done, &report)?)?,
         (false, true) => {}
         (false, false) => print_result(&report.text())?,

@@ -7,7 +7,8 @@ use serde::Serialize;
 use sinew::scene::TimeLine;
 use sinew::{Invalid, Warning};
 
-use crate::report::{InvalidReport, invalid_reports};
+use crate::finding::{self, Finding};
+use crate::report::Sizes;
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
@@ -20,8 +21,10 @@ pub struct Report<'a> {
     time_codes_per_second: f64,
     /// One entry for each clip and each skeleton that it moves.
     clips: &'a [ClipReport],
-    errors: Vec<InvalidReport>,
-    warnings: &'a [Warning],
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
 }
 
 /// A clip on a skeleton.
@@ -46,7 +49,8 @@ impl<'a> Report<'a> {
         (output, character): (&Path, &Path),
         time_line: &TimeLine,
         clips: &'a [ClipReport],
-        (errors, warnings): (&[Invalid], &'a [Warning]),
+        (errors, warnings): (&[Invalid], &[Warning]),
+        sizes: Sizes,
     ) -> Self {
         Self {
             output: output.display().to_string(),
@@ -55,8 +59,9 @@ impl<'a> Report<'a> {
             end: time_line.range.map(|r| r.1),
             time_codes_per_second: time_line.time_codes_per_second,
             clips,
-            errors: invalid_reports(errors),
-            warnings,
+            errors: finding::of_invalid(errors, None),
+            warnings: finding::of_warnings(warnings, None),
+            sizes,
         }
     }
 
@@ -79,6 +84,7 @@ impl<'a> Report<'a> {
                 c.start, c.end, c.clip, c.file, c.animation, c.skeleton
             );
         }
+        let _ = writeln!(out, "  {}", self.sizes);
         out
     }
 }

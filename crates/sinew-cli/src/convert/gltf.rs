@@ -1,27 +1,25 @@
 //! `sinew convert IN -o OUT.glb` and `.gltf`.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Serialize;
-use sinew::Warning;
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::on_own_skeleton;
 use sinew_io::gltf::{GltfOptions, InfluenceCut, choose_clips, write_asset};
 use sinew_io::usd::AssetOptions;
 use sinew_io::{ClipChoice, open_with};
 
-use super::Args;
+use super::{AnyReport, Args};
+use crate::batch::Done;
 use crate::error::Result;
-use crate::exit::Exit;
+use crate::finding::{self, Finding};
 use crate::progress::Progress;
-use crate::report::{
-    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
-    result_json,
-};
+use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
 
 /// The report of --json.
 #[derive(Serialize)]
-struct Report {
+pub(super) struct Report {
     output: String,
     nodes: usize,
     /// Triangle meshes, and how many of them are skinned.
@@ -36,9 +34,11 @@ struct Report {
     influences: Option<InfluenceCut>,
     /// Prims that are written at rest, as they cannot be skinned, or left out, as they cannot be
     /// drawn.
-    failed: Vec<FailedPrim>,
-    errors: Vec<InvalidReport>,
-    warnings: Vec<Warning>,
+    failed: Vec<Finding>,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
 }
 
 #[derive(Serialize)]
@@ -57,21 +57,27 @@ struct ClipReport {
 }
 
 /// Converts to glTF.
-pub fn run(args: &Args, choice: &ClipChoice, quiet: bool) -> Result<Exit> {
-    let mut progress = Progress::new(quiet);
-    progress.doing(&format!("reading {}", args.input.display()));
+pub(super) fn convert(
+    args: &Args,
+    (input, output): (&Path, &Path),
+    choice: &ClipChoice,
+    verbosity: Verbosity,
+) -> Result<Done<AnyReport>> {
+    let of = Some(input);
+    let mut progress = Progress::new(verbosity.is_quiet());
+    progress.doing(&format!("reading {}", input.display()));
     let options = args.compose.options(ClipChoice::All)?;
     let (mut errors, mut failed, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-    let asset = match sinew_io::read_asset(&args.input)? {
+    let asset = match sinew_io::read_asset(input)? {
         Some(asset) if options.variants.is_empty() => on_own_skeleton(asset),
         // Opening it says that such a file has no variants.
         _ => {
-            let file = open_with(&args.input, &options)?;
+            let file = open_with(input, &options)?;
             let scene = file.scene(args.anim.read())?;
-            file.check_output(&args.output)?;
+            file.check_output(output)?;
             warnings.extend(scene.warnings.iter().cloned());
-            errors = invalid_reports(&scene.errors);
-            failed = scene.unskinned.iter().map(FailedPrim::from).collect();
+            errors = finding::of_invalid(&scene.errors, of);
+            failed = finding::of_unskinned(&scene.unskinned, of);
             for error in &scene.errors {
                 crate::report::print_message("error", crate::error::with_code(error));
             }
@@ -79,43 +85,36 @@ pub fn run(args: &Args, choice: &ClipChoice, quiet: bool) -> Result<Exit> {
         }
     };
     let asset = choose_clips(asset, choice).map_err(super::with_advice)?;
-    progress.doing(&format!("writing {}", args.output.display()));
-    failed.extend(asset.left_out.iter().map(|error| FailedPrim {
-        path: error.prim.clone(),
-        code: error.code,
-        reason: format!("it is left out: {}", error.brief()),
+    progress.doing(&format!("writing {}", output.display()));
+    failed.extend(asset.left_out.iter().map(|error| {
+        let reason = format!("it is left out: {}", error.brief());
+        Finding::failed(&error.prim, error.code, reason, of)
     }));
-    let mut report = report(args, &asset, failed, errors);
+    let mut report = report(output, &asset, failed, errors);
     let written = write_asset(
         asset,
-        &args.output,
+        output,
         &GltfOptions {
             max_influences: args.max_influences,
         },
     )?;
     warnings.extend(written.warnings);
     report.influences = written.influences;
-    report.warnings = warnings;
+    report.warnings = finding::of_warnings(&warnings, of);
+    report.sizes = Sizes::of(input, &[output]);
     drop(progress);
-    print_findings(&[], if quiet { &[] } else { &report.warnings });
+    print_findings(&[], &warnings, verbosity);
     print_failed(&report.failed);
-    let exit = args.partial.exit(!report.failed.is_empty());
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("convert", exit, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&describe(&report))?,
-    }
-    Ok(exit)
+    Ok(Done {
+        exit: args.partial.exit(!report.failed.is_empty()),
+        text: describe(&report),
+        report: AnyReport::Gltf(report),
+    })
 }
 
-fn report(
-    args: &Args,
-    asset: &Asset,
-    failed: Vec<FailedPrim>,
-    errors: Vec<InvalidReport>,
-) -> Report {
+fn report(output: &Path, asset: &Asset, failed: Vec<Finding>, errors: Vec<Finding>) -> Report {
     Report {
-        output: args.output.display().to_string(),
+        output: output.display().to_string(),
         nodes: asset.nodes.len(),
         meshes: asset.meshes.len(),
         skinned: asset
@@ -147,6 +146,7 @@ fn report(
         failed,
         errors,
         warnings: Vec::new(),
+        sizes: Sizes::default(),
     }
 }
 
@@ -188,5 +188,6 @@ fn describe(report: &Report) -> String {
             cut.worst_mesh,
         );
     }
+    let _ = writeln!(out, "  {}", report.sizes);
     out
 }

@@ -3,7 +3,7 @@
 mod gltf;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sinew::Warning;
@@ -11,15 +11,14 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::ClipChoice;
 use sinew_io::usd::{BakeEdits, Origin};
 
+use crate::batch::{Batch, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
+use crate::finding::{self, Finding};
 use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
-use crate::report::{
-    FailedPrim, InvalidReport, count, invalid_reports, print_failed, print_findings, print_result,
-    result_json,
-};
+use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
 
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
@@ -30,14 +29,19 @@ use crate::report::{
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file.
-    #[arg(value_name = "IN")]
-    input: PathBuf,
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file. Several files, a
+    /// folder or a glob are converted one after another into the folder OUT, also if one of them
+    /// fails.
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. A .usdz contains the textures; for other
     /// formats they are written to the folder OUT_textures. A .glb contains everything; a .gltf has
     /// OUT.bin and OUT_textures beside it.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}|OUT/")]
     output: PathBuf,
+    /// Extension of the files in the folder OUT.
+    #[arg(long, value_name = "EXT", default_value = "usdc")]
+    to: String,
     /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
     /// fits; A+B are two clips that play together. Without this every clip is written, and the
     /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
@@ -69,6 +73,8 @@ const EXAMPLES: &str = "Examples:
   sinew convert hero.glb -o hero.usdz
   sinew convert avatar.vrm -o avatar.usda --clip Wave
   sinew convert walk.bvh -o walk.usda
+  sinew convert mocap/*.bvh -o clips/
+  sinew convert characters -o out/ --to glb
   sinew convert shot.usda -o shot.usdz
   sinew convert shot.usda -o flat.usdc --flatten
   sinew convert hero.usda -o hero.glb
@@ -87,9 +93,19 @@ struct Report {
     /// animation is copied unchanged.
     clips: Vec<ClipReport>,
     /// Prims that are in OUT but cannot be skinned.
-    failed: Vec<FailedPrim>,
-    errors: Vec<InvalidReport>,
-    warnings: Vec<Warning>,
+    failed: Vec<Finding>,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
+}
+
+/// The report of either kind of OUT.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AnyReport {
+    Usd(Report),
+    Gltf(gltf::Report),
 }
 
 #[derive(Serialize)]
@@ -108,52 +124,70 @@ struct ClipReport {
     animation: String,
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let batch = Batch {
+        command: "convert",
+        inputs: &args.inputs,
+        output: Some(&args.output),
+        json: args.json,
+        partial: args.partial,
+        verbosity,
+    };
+    batch.run(
+        |_| args.to.clone(),
+        |input, output| convert_one(args, input, output.unwrap_or(&args.output), verbosity),
+    )
+}
+
+fn convert_one(
+    args: &Args,
+    input: &Path,
+    output: &Path,
+    verbosity: Verbosity,
+) -> Result<Done<AnyReport>> {
     let choice = match &args.clip {
         Some(name) => ClipChoice::Named(name.clone()),
         None => ClipChoice::All,
     };
-    if matches!(sinew_io::extension(&args.output).as_str(), "glb" | "gltf") {
+    if matches!(sinew_io::extension(output).as_str(), "glb" | "gltf") {
         if args.flatten {
-            return Err(Error::Message(
+            return Err(Error::Usage(
                 "--flatten is for USD files: a glTF file has no layers".into(),
             ));
         }
-        return gltf::run(args, &choice, quiet);
+        return gltf::convert(args, (input, output), &choice, verbosity);
     }
     if args.bake || args.max_influences.is_some() {
         let message = "--bake and --max-influences are for glTF: write to a .glb or .gltf";
-        return Err(Error::Message(message.into()));
+        return Err(Error::Usage(message.into()));
     }
     let options = args.compose.options(choice)?;
-    let mut progress = Progress::new(quiet);
-    progress.doing(&format!("reading {}", args.input.display()));
-    let mut file = sinew_io::open_with(&args.input, &options).map_err(with_advice)?;
+    let mut progress = Progress::new(verbosity.is_quiet());
+    progress.doing(&format!("reading {}", input.display()));
+    let mut file = sinew_io::open_with(input, &options).map_err(with_advice)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
-    file.check_output(&args.output)?;
-    progress.doing(&format!("writing {}", args.output.display()));
+    file.check_output(output)?;
+    progress.doing(&format!("writing {}", output.display()));
     if file.origin().is_some() {
         extents::author(&mut file, &scene, None)?;
-        warnings.extend(file.save_as(&args.output)?);
+        warnings.extend(file.save_as(output)?);
     } else if args.flatten {
-        warnings.extend(file.write_flattened(&args.output, BakeEdits::default())?);
+        warnings.extend(file.write_flattened(output, BakeEdits::default())?);
     } else {
         file.author_variants()?;
         file.author_chosen_clip()?;
-        warnings.extend(file.save_as(&args.output)?);
+        warnings.extend(file.save_as(output)?);
     }
     drop(progress);
-    print_findings(&scene.errors, if quiet { &[] } else { &warnings });
-    let report = report(args, &scene, file.origin(), warnings);
+    print_findings(&scene.errors, &warnings, verbosity);
+    let report = report((input, output), &scene, file.origin(), &warnings);
     print_failed(&report.failed);
-    let exit = args.partial.exit(!report.failed.is_empty());
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("convert", exit, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&describe(&report))?,
-    }
-    Ok(exit)
+    Ok(Done {
+        exit: args.partial.exit(!report.failed.is_empty()),
+        text: describe(&report),
+        report: AnyReport::Usd(report),
+    })
 }
 
 /// The library's error, with advice about the options of this command, which the library does not
@@ -167,7 +201,13 @@ fn with_advice(error: sinew_io::Error) -> Error {
     }
 }
 
-fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<Warning>) -> Report {
+fn report(
+    (input, output): (&Path, &Path),
+    scene: &Scene,
+    origin: Option<&Origin>,
+    warnings: &[Warning],
+) -> Report {
+    let file = Some(input);
     let skeleton = |s: &PlacedSkeleton| SkeletonReport {
         prim: s.path.clone(),
         joints: s.instance.skeleton().joints().len(),
@@ -184,13 +224,14 @@ fn report(args: &Args, scene: &Scene, origin: Option<&Origin>, warnings: Vec<War
         }
     }
     Report {
-        output: args.output.display().to_string(),
+        output: output.display().to_string(),
         skeletons: skeletons.map(skeleton).collect(),
         skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
         clips,
-        failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
-        errors: invalid_reports(&scene.errors),
-        warnings,
+        failed: finding::of_unskinned(&scene.unskinned, file),
+        errors: finding::of_invalid(&scene.errors, file),
+        warnings: finding::of_warnings(warnings, file),
+        sizes: Sizes::of(input, &[output]),
     }
 }
 
@@ -208,5 +249,6 @@ fn describe(report: &Report) -> String {
         };
         let _ = writeln!(out, "  clip {name}: {}", c.animation);
     }
+    let _ = writeln!(out, "  {}", report.sizes);
     out
 }

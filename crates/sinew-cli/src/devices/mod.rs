@@ -10,7 +10,7 @@ use sinew::gpu::{AdapterReport, list_adapters};
 
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::report::{print_result, result_json};
+use crate::report::{Verbosity, print_result, result_json};
 
 /// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
 ///
@@ -53,7 +53,8 @@ struct Report {
     auto: String,
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     let adapters = list_adapters();
     if args.verify {
         return verify::run(&adapters, args, quiet);

@@ -1,9 +1,7 @@
 //! The report of `sinew inspect` as text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use sinew::Warning;
 use sinew::error::first_few;
 use sinew::skel::InfluenceInterpolation;
 
@@ -79,16 +77,26 @@ pub fn describe(r: &Report) -> String {
     for b in &r.bindings {
         describe_binding(&mut out, b);
     }
-    for e in &r.errors {
-        let _ = writeln!(out, "error: {}", e.message);
-    }
-    let mut by_code: BTreeMap<&str, Vec<&Warning>> = BTreeMap::new();
-    for w in &r.warnings {
-        by_code.entry(w.code).or_default().push(w);
-    }
-    let _ = writeln!(out, "{}", count(r.warnings.len(), "warning"));
-    for w in by_code.values().flatten() {
-        let _ = writeln!(out, "  {w}");
+    let counts = r.checked.counts;
+    let _ = writeln!(
+        out,
+        "{}, {}, {}",
+        count(counts.errors, "error"),
+        count(counts.warnings, "warning"),
+        count(counts.infos, "info")
+    );
+    for f in &r.checked.findings {
+        let place = match f.property.as_str() {
+            "" => f.path.clone(),
+            property => format!("{}.{property}", f.path),
+        };
+        let _ = writeln!(
+            out,
+            "  {}: {place}: {} [{}]",
+            f.severity.name(),
+            f.message,
+            f.code
+        );
     }
     out
 }

@@ -6,20 +6,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use serde::Serialize;
-use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
 use sinew::skel::InfluenceInterpolation;
+use sinew_check::{CheckOptions, Counts, check};
 use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, StageClip, UsdFile};
 
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::finding::{self, Finding};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{FailedPrim, InvalidReport, invalid_reports, print_result, result_json};
+use crate::report::{Verbosity, print_result, result_json};
 
-/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims, times, errors
-/// and warnings.
+/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims and times, and the
+/// findings of `sinew check`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -56,9 +57,17 @@ struct Report {
     animations: Vec<AnimationReport>,
     bindings: Vec<BindingReport>,
     /// Bound prims that cannot be skinned, with the reason.
-    failed: Vec<FailedPrim>,
-    errors: Vec<InvalidReport>,
-    warnings: Vec<Warning>,
+    failed: Vec<Finding>,
+    /// The findings of `sinew check`, and how many there are of each severity.
+    #[serde(flatten)]
+    checked: Checked,
+}
+
+/// The part of a check's report that is told here too.
+#[derive(Serialize)]
+struct Checked {
+    counts: Counts,
+    findings: Vec<sinew_check::Finding>,
 }
 
 /// A file of another format than USD, before its conversion.
@@ -149,16 +158,23 @@ struct ShapeReport {
     inbetweens: Vec<f32>,
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
-    let mut progress = Progress::new(quiet);
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew_io::open_with(&args.input, &args.open.options()?)?;
     let scene = file.scene(ReadOptions {
         anim_source: args.anim.source(),
     })?;
-    let report = report(&file, &scene)?;
+    let mut options = CheckOptions::default();
+    options.anim_source = args.anim.source();
+    let checked = check(&file, &options)?;
+    let checked = Checked {
+        counts: checked.counts,
+        findings: checked.findings,
+    };
+    let report = report(&file, &scene, checked)?;
     drop(progress);
-    match (args.json, quiet) {
+    match (args.json, verbosity.is_quiet()) {
         (true, _) => print_result(&result_json("inspect", Exit::Done, &report)?)?,
         (false, true) => {}
         (false, false) => print_result(&describe::describe(&report))?,
@@ -166,7 +182,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn report(file: &UsdFile, scene: &Scene) -> Result<Report> {
+fn report(file: &UsdFile, scene: &Scene, checked: Checked) -> Result<Report> {
     let mut animations: Vec<AnimationReport> = Vec::new();
     let placed = scene.instances.iter().chain(&scene.unbound_skeletons);
     let mut drives: HashMap<&str, BTreeSet<&str>> = HashMap::new();
@@ -234,9 +250,8 @@ fn report(file: &UsdFile, scene: &Scene) -> Result<Report> {
         skeletons: bound.chain(unbound).collect(),
         animations,
         bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
-        failed: scene.unskinned.iter().map(FailedPrim::from).collect(),
-        errors: invalid_reports(&scene.errors),
-        warnings: scene.warnings.clone(),
+        failed: finding::of_unskinned(&scene.unskinned, Some(&scene.file)),
+        checked,
     })
 }
 

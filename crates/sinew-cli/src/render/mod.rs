@@ -3,6 +3,7 @@
 mod args;
 mod report;
 mod requested;
+mod saver;
 mod sheet;
 mod shots;
 
@@ -12,16 +13,20 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 use clap::ValueEnum;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::scene::Scene;
 use sinew_bake::{FramePattern, FrameRange};
 use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
+use crate::finding::{self, Finding};
+use crate::host;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{FailedPrim, print_failed, print_message, print_result, result_json};
+use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
-use requested::{control, look};
+use requested::{control, look, look_of_arguments};
+use saver::Saver;
 use sheet::Sheet;
 use shots::{Shot, shot_camera, shots};
 
@@ -158,24 +163,25 @@ fn weight(text: &str) -> Result<(String, f32), String> {
     })
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     let start = Instant::now();
     check(args)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    // Drivers load slowly, so load them while the file is read.
+    // Drivers load and compile slowly, so let them while the file is read.
     let choice = match &args.adapter {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
     };
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
-        let gpu = scope.spawn(|| GpuDevice::new(&choice));
+        let gpu = scope.spawn(|| open_gpu(&choice, args));
         let loaded = Loaded::read_with(&args.input, &options, args.anim.read());
         (loaded, gpu.join())
     });
     let loaded = loaded?;
-    let gpu = gpu
+    let (gpu, mut offscreen) = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(with_advice)?;
     let size = args.size.0;
@@ -206,8 +212,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     let aspect = f64::from(picture_size[0]) / f64::from(picture_size[1]);
     let cameras = stage.cameras().to_vec();
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
-    let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     let mut pictures = Vec::new();
+    let alone = if sheet.is_some() { 0 } else { shots.len() };
+    let mut saver = Saver::new(size, alone);
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
@@ -220,11 +227,14 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
+                let Some(picture) = host::take_picture(picture) else {
+                    continue;
+                };
                 // Create the folder only when the first picture is ready.
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
                 }
-                save_png(file, &picture)?;
+                saver.save(file.clone(), picture)?;
                 pictures.push(PictureReport {
                     file: file.display().to_string(),
                     times: shot.time.code().into_iter().collect(),
@@ -234,9 +244,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
             (None, None) => {}
         }
     }
-    if let Some(sheet) = sheet {
+    saver.finish()?;
+    if let Some(sheet) = sheet
+        && let Some(picture) = host::take_picture(sheet.finish())
+    {
         progress.doing(&format!("writing {}", args.output.display()));
-        save_png(&args.output, &sheet.finish())?;
+        save_png(&args.output, &picture)?;
         pictures.push(PictureReport {
             file: args.output.display().to_string(),
             times: shots.iter().filter_map(|s| s.time.code()).collect(),
@@ -245,7 +258,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     drop(progress);
     gpu.check()?;
-    let failed: Vec<FailedPrim> = stage.failed().iter().map(FailedPrim::from).collect();
+    let file = Some(args.input.as_path());
+    let failed = finding::of_unskinned(stage.failed(), file);
     let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
@@ -268,7 +282,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
         pictures,
         failed,
-        messages,
+        warnings: messages
+            .iter()
+            .map(|text| as_finding(text, stage.scene(), &args.input))
+            .collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
     print_failed(&report.failed);
@@ -279,6 +296,27 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// Opens the adapter, and compiles what it draws with.
+fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen), GpuError> {
+    let gpu = GpuDevice::new(choice)?;
+    let offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
+    offscreen.prewarm(&look_of_arguments(args))?;
+    Ok((gpu, offscreen))
+}
+
+/// A message of the stage as a finding. Those that are the text of an error or a warning of the
+/// scene have its code and place.
+fn as_finding(message: &str, scene: &Scene, file: &Path) -> Finding {
+    let file = Some(file);
+    let warning = scene.warnings.iter().find(|w| w.to_string() == message);
+    let error = scene.errors.iter().find(|e| e.to_string() == message);
+    match (warning, error) {
+        (Some(warning), _) => Finding::warning(warning, file),
+        (None, Some(error)) => Finding::invalid(error, file),
+        (None, None) => Finding::note(message, file),
+    }
 }
 
 /// The name of numbered files; `None` for a single picture.

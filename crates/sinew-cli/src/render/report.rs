@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 use sinew::gpu::AdapterReport;
 
-use crate::report::{FailedPrim, count};
+use crate::finding::Finding;
+use crate::report::count;
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
@@ -22,9 +23,9 @@ pub struct Report {
     pub joints: usize,
     pub pictures: Vec<PictureReport>,
     /// Prims that were not drawn, or not skinned.
-    pub failed: Vec<FailedPrim>,
+    pub failed: Vec<Finding>,
     /// Parts of the file that are not drawn, or drawn differently, and why.
-    pub messages: Vec<String>,
+    pub warnings: Vec<Finding>,
     pub seconds: f64,
 }
 

@@ -22,7 +22,7 @@ use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::open::AnimArgs;
 use crate::progress::Progress;
-use crate::report::{count, print_findings, print_result};
+use crate::report::{Sizes, Verbosity, count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
@@ -31,8 +31,8 @@ use report::Report;
 ///
 /// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
 /// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
-/// human bones themselves. Two rigs with the same joint names match without this knowledge. The
-/// report lists which joint follows which, bone by bone, and which follow none. If a main bone of
+/// human bones themselves. Two rigs with the same joint names match without this knowledge.
+/// --verbose lists which joint follows which, bone by bone, and which follow none. If a main bone of
 /// one side, such as a leg, may be there on the other side under an unknown name, the rest is
 /// retargeted, a map to edit is printed, and the exit code is 3.
 ///
@@ -118,7 +118,7 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
   sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
   sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
-  sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json
+  sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json --verbose
   sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -145,7 +145,7 @@ impl From<PoseArg> for RetargetPose {
     }
 }
 
-pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let mut options = RetargetOptions::default();
     options.pose = args.pose.into();
     options.in_place = args.in_place;
@@ -153,7 +153,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     options.root_bone = args.root_bone.clone();
     options.arm_space = args.arm_space;
     let mut warnings = Vec::new();
-    let mut progress = Progress::new(quiet);
+    let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.source.display()));
     let clip_file = files::source(args)?;
     progress.doing(&format!("reading {}", args.target.display()));
@@ -277,11 +277,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<Exit> {
     }
     let exit = args.partial.exit(!matching.unsure.is_empty());
     drop(progress);
-    print_findings(&[], if quiet { &[] } else { &warnings });
-    match (args.json, quiet) {
-        (true, _) => print_result(&report.json(&args.output, exit, &warnings)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&report.text(&args.output))?,
+    print_findings(&[], &warnings, verbosity);
+    let sizes = Sizes::of(&args.target, &[&args.output]);
+    match (args.json, verbosity) {
+        (true, _) => print_result(&report.json(&args.output, exit, &warnings, sizes)?)?,
+        (false, Verbosity::Quiet) => {}
+        (false, _) => print_result(&report.text(&args.output, &sizes, verbosity))?,
     }
     Ok(exit)
 }

@@ -15,7 +15,8 @@ use sinew_animate::retarget::{
 use super::matching::{MOST_CANDIDATES, MatchedBy, Matching, Unsure, map_text, unmatched};
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::report::{count, result_json};
+use crate::finding::{self, Finding};
+use crate::report::{Sizes, Verbosity, count, result_json};
 
 /// The report, as JSON and as text.
 #[derive(Serialize)]
@@ -128,45 +129,75 @@ impl<'a> Report<'a> {
         }
     }
 
-    pub fn json(&self, output: &Path, exit: Exit, warnings: &[Warning]) -> Result<String> {
+    pub fn json(
+        &self,
+        output: &Path,
+        exit: Exit,
+        warnings: &[Warning],
+        sizes: Sizes,
+    ) -> Result<String> {
         #[derive(Serialize)]
         struct Whole<'a> {
             output: String,
             #[serde(flatten)]
             report: &'a Report<'a>,
-            warnings: &'a [Warning],
+            warnings: Vec<Finding>,
+            #[serde(flatten)]
+            sizes: Sizes,
         }
         let whole = Whole {
             output: output.display().to_string(),
             report: self,
-            warnings,
+            warnings: finding::of_warnings(warnings, None),
+            sizes,
         };
         result_json("retarget", exit, &whole)
     }
 
-    pub fn text(&self, output: &Path) -> String {
-        let mut out = format!("{}\n", output.display());
-        let names = |n: &Option<String>| n.as_ref().map_or(String::new(), |n| format!(", {n}"));
-        // Writing to a String cannot fail.
+    /// Three lines, the maps to edit, and with --verbose the details and the table of bones. Writing
+    /// to a String cannot fail, so its results are dropped.
+    pub fn text(&self, output: &Path, sizes: &Sizes, verbosity: Verbosity) -> String {
+        let mut out = format!("{} ({sizes})\n", output.display());
         let _ = writeln!(
             out,
-            "  clip    {}, {}{}",
+            "  clip {}: {}{}",
             self.clip,
             count(self.samples, "sample"),
             self.range()
         );
-        let _ = writeln!(
+        let _ = write!(
             out,
-            "  source  {}{}",
+            "  {} of {} to {}",
+            count(self.map.pairs.len(), "joint"),
             self.source,
-            names(&self.source_names)
+            self.target
         );
+        let (lost, still) = (self.unmatched_source.len(), self.unmatched_target.len());
         let _ = writeln!(
             out,
-            "  target  {}{}",
-            self.target,
-            names(&self.target_names)
+            "; {lost} not followed, {still} at rest{}",
+            match verbosity.is_verbose() {
+                true => "",
+                false => " (--verbose lists them)",
+            }
         );
+        if verbosity.is_verbose() {
+            self.write_details(&mut out);
+        }
+        self.write_incomplete(&mut out);
+        out
+    }
+
+    /// How the clip was moved, and which joint follows which.
+    fn write_details(&self, out: &mut String) {
+        for (side, names) in [
+            ("source", &self.source_names),
+            ("target", &self.target_names),
+        ] {
+            if let Some(names) = names {
+                let _ = writeln!(out, "  {side} recognised as {names}");
+            }
+        }
         let _ = writeln!(out, "  root motion scaled by {:.4}", self.root_scale);
         let [source, target] = self.reference_poses;
         let _ = writeln!(
@@ -217,8 +248,6 @@ impl<'a> Report<'a> {
                 let _ = writeln!(out, "\n  {what}: {}", joints.join(", "));
             }
         }
-        self.write_incomplete(&mut out);
-        out
     }
 
     /// Lists the bones that are not sure, and a map to edit.

@@ -8,6 +8,8 @@ mod resume;
 #[cfg(unix)]
 mod schedulers;
 mod shards;
+#[cfg(unix)]
+mod slurm;
 mod values;
 
 use common::trials::Trial;
@@ -88,6 +90,19 @@ pub fn trials() -> Vec<Trial> {
         trials.extend([
             trial("schedulers::slurm", schedulers::slurm, false),
             trial("schedulers::kubernetes", schedulers::kubernetes, false),
+        ]);
+        let missing = slurm::is_missing();
+        let run = schedulers::slurm_cluster;
+        trials.push(
+            trial("schedulers::slurm_cluster", run, missing.is_some())
+                .with_kind(missing.unwrap_or_default()),
+        );
+        trials.extend([
+            common::python::ignorable(
+                "schedulers::kubernetes_schema",
+                schedulers::kubernetes_schema,
+            ),
+            common::python::ignorable("schedulers::opencue_schema", schedulers::opencue_schema),
         ]);
         trials.push(common::python::trial(
             "schedulers::opencue",

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Launches a bake in shards on OpenCue, and the stitch that depends on it.
 
-    python examples/farm/opencue.py shot.usda out/shot.usdc --clip-frames 100 --shards 8 [-- OPTIONS OF SINEW BAKE]
+    python examples/farm/opencue_bake.py shot.usda out/shot.usdc --clip-frames 100 --shards 8 [-- OPTIONS OF SINEW BAKE]
 
 Needs OpenCue's pyoutline (`pip install opencue-pyoutline`) and a Cuebot. A frame of the first layer is a shard: #IFRAME# is its
-number. A frame that dies is retried from CueGUI, alone, and keeps what it had finished. --dry-run prints the commands.
+number. A frame that dies is retried from CueGUI, alone, and keeps what it had finished. --dry-run prints the commands, --spec the
+job as Cuebot would get it; both need no Cuebot, and --dry-run needs no pyoutline.
 """
 
 import argparse
 import os
+import re
 import shlex
 import sys
 
@@ -28,29 +30,37 @@ def main():
     parser.add_argument("--clip-frames", type=int, default=100)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--backend", default="cpu", help="the same for all, so that all files are as one machine makes them")
-    parser.add_argument("--dry-run", action="store_true")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--dry-run", action="store_true")
+    only.add_argument("--spec", action="store_true")
     # What stands behind -- is for sinew.
     argv = sys.argv[1:]
     end = argv.index("--") if "--" in argv else len(argv)
     args = parser.parse_args(argv[:end])
     args.options = argv[end + 1 :]
-    shard, stitch = commands(args)
+    # The machine that runs a frame reads its command with a shell, and pyoutline quotes nothing.
+    shard, stitch = [[shlex.quote(word) for word in command] for command in commands(args)]
     if args.dry_run:
-        print(shlex.join(shard))
-        print(shlex.join(stitch))
+        print(*shard)
+        print(*stitch)
         return
 
     import outline
     import outline.cuerun
     import outline.modules.shell
 
-    job = outline.Outline(f"sinew-bake-{os.path.basename(args.output)}", frame_range=f"1-{args.shards}")
+    # The name of a job is an XML name token.
+    name = re.sub(r"[^\w.-]", "_", os.path.basename(args.output))
+    job = outline.Outline(f"sinew-bake-{name}", frame_range=f"1-{args.shards}")
     bake = outline.modules.shell.Shell("bake", command=shard, range=f"1-{args.shards}")
     bake.set_arg("threads", 4)
     last = outline.modules.shell.Shell("stitch", command=stitch, range="1")
     last.depend_all(bake)
     job.add_layer(bake)
     job.add_layer(last)
+    if args.spec:
+        print(outline.cuerun.OutlineLauncher(job).serialize(use_pycuerun=False))
+        return
     outline.cuerun.launch(job, use_pycuerun=False)
 
 

@@ -1,0 +1,278 @@
+//! Several files as the input of one command: files, folders and globs, and one report of all.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::exit::{Exit, PartialArgs};
+use crate::finding::Finding;
+use crate::report::{Verbosity, count, print_error, print_message, print_result, result_json};
+
+/// Extensions of the files that a folder is searched for.
+const CHARACTERS: [&str; 10] = [
+    "usd", "usda", "usdc", "usdz", "gltf", "glb", "vrm", "vrma", "bvh", "fbx",
+];
+
+/// The files that the arguments of a command name.
+pub struct Inputs {
+    pub files: Vec<PathBuf>,
+    /// Whether there is a folder, a glob, or more than one argument.
+    pub is_batch: bool,
+}
+
+/// Finds the files: a folder stands for the characters directly in it, a glob for what it matches,
+/// both in the order of their names.
+///
+/// # Errors
+/// A folder has no characters, or a glob matches nothing.
+pub fn inputs(arguments: &[PathBuf], extensions: &[&str]) -> Result<Inputs> {
+    let mut files = Vec::new();
+    let mut is_batch = arguments.len() > 1;
+    for argument in arguments {
+        let name = argument.display();
+        if argument.is_dir() {
+            is_batch = true;
+            let found = in_folder(argument, extensions)?;
+            if found.is_empty() {
+                let text = format!("{name}: no .{} in this folder", extensions.join(", ."));
+                return Err(Error::Message(text));
+            }
+            files.extend(found);
+            continue;
+        }
+        let pattern = argument
+            .to_str()
+            .filter(|text| text.contains(['*', '?', '[']));
+        match pattern.filter(|_| !argument.exists()) {
+            None => files.push(argument.clone()),
+            Some(pattern) => {
+                is_batch = true;
+                let paths = glob::glob(pattern)
+                    .map_err(|e| Error::Usage(format!("{name}: not a glob: {e}")))?;
+                let found: Vec<PathBuf> = paths.flatten().filter(|p| p.is_file()).collect();
+                if found.is_empty() {
+                    return Err(Error::Message(format!("{name}: no such file")));
+                }
+                files.extend(found);
+            }
+        }
+    }
+    Ok(Inputs { files, is_batch })
+}
+
+/// The same for every kind of character.
+pub fn characters(arguments: &[PathBuf]) -> Result<Inputs> {
+    inputs(arguments, &CHARACTERS)
+}
+
+fn in_folder(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+    let failed = |e: std::io::Error| {
+        let text = format!("{}: cannot read this folder: {e}", folder.display());
+        Error::Message(text)
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() && extensions.contains(&sinew_io::extension(&path).as_str()) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What one run of a command leaves: how it ended, and what it prints.
+pub struct Done<T> {
+    pub exit: Exit,
+    pub report: T,
+    pub text: String,
+}
+
+/// The end of one file of a batch, as JSON.
+#[derive(Serialize)]
+struct Entry<T> {
+    input: String,
+    exit_code: u8,
+    #[serde(flatten)]
+    end: End<T>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum End<T> {
+    Done(T),
+    Failed { error: Finding },
+}
+
+/// The report of a batch, as JSON.
+#[derive(Serialize)]
+struct Report<T> {
+    /// One entry for each file, in the order of the arguments.
+    files: Vec<Entry<T>>,
+    counts: Counts,
+}
+
+/// How many files ended how.
+#[derive(Default, Serialize)]
+struct Counts {
+    done: usize,
+    partial: usize,
+    failed: usize,
+}
+
+/// What a command runs over.
+pub struct Batch<'a> {
+    pub command: &'static str,
+    pub inputs: &'a [PathBuf],
+    /// `None` if nothing is written.
+    pub output: Option<&'a Path>,
+    pub json: bool,
+    pub partial: PartialArgs,
+    pub verbosity: Verbosity,
+}
+
+impl Batch<'_> {
+    /// Runs `one` with each input and its output, and goes on after errors. One file and an output
+    /// that is no folder are no batch: the report is then that of `one`.
+    ///
+    /// In a folder an output is named as its input, with the extension that `extension` gives.
+    ///
+    /// # Errors
+    /// Inputs that cannot be found, outputs that are no folder or have the same name, and the error
+    /// of `one` if there is no batch.
+    pub fn run<T: Serialize>(
+        &self,
+        extension: impl Fn(&Path) -> String,
+        one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
+    ) -> Result<Exit> {
+        let inputs = characters(self.inputs)?;
+        let is_folder =
+            |out: &Path| ends_in_separator(out) || (out.is_dir() && out.extension().is_none());
+        let is_batch = inputs.is_batch || self.output.is_some_and(is_folder);
+        if let ([input], false) = (&inputs.files[..], is_batch) {
+            let done = one(input, self.output)?;
+            self.print(done.exit, &done.report, &done.text)?;
+            return Ok(done.exit);
+        }
+        let named = self
+            .output
+            .filter(|out| !is_folder(out) && out.extension().is_some());
+        if let Some(out) = named {
+            return Err(Error::Usage(format!(
+                "{}: {} need a folder as OUT, such as out/",
+                out.display(),
+                count(inputs.files.len(), "file")
+            )));
+        }
+        let outputs: Vec<Option<PathBuf>> = match self.output {
+            Some(folder) => outputs(&inputs.files, folder, extension)?,
+            None => vec![None; inputs.files.len()],
+        };
+        let new = self.output.filter(|folder| !folder.exists());
+        if let Some(folder) = new {
+            std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
+        }
+        let mut report = Report {
+            files: Vec::with_capacity(outputs.len()),
+            counts: Counts::default(),
+        };
+        for (input, output) in inputs.files.iter().zip(&outputs) {
+            let entry = self.one_of_batch(input, output.as_deref(), &one)?;
+            *match entry.exit_code {
+                0 => &mut report.counts.done,
+                3 => &mut report.counts.partial,
+                _ => &mut report.counts.failed,
+            } += 1;
+            report.files.push(entry);
+        }
+        if let Some(folder) = new {
+            // Only an empty folder is removed.
+            let _ = std::fs::remove_dir(folder);
+        }
+        let Counts {
+            done,
+            partial,
+            failed,
+        } = report.counts;
+        let exit = match failed == outputs.len() {
+            true => Exit::Failed,
+            false => self.partial.exit(failed + partial > 0),
+        };
+        let files = count(outputs.len(), "file");
+        let text = format!("{files}: {done} done, {partial} partial, {failed} failed\n");
+        self.print(exit, &report, &text)?;
+        Ok(exit)
+    }
+
+    fn one_of_batch<T: Serialize>(
+        &self,
+        input: &Path,
+        output: Option<&Path>,
+        one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
+    ) -> Result<Entry<T>> {
+        let (exit, end) = match one(input, output) {
+            Ok(done) => {
+                if !self.json && !self.verbosity.is_quiet() {
+                    print_result(&done.text)?;
+                }
+                (done.exit, End::Done(done.report))
+            }
+            Err(error) => {
+                print_error(&error);
+                let finding = Finding::error(&error);
+                (error.exit(), End::Failed { error: finding })
+            }
+        };
+        if exit == Exit::Partial {
+            print_message("partial", output.unwrap_or(input).display());
+        }
+        Ok(Entry {
+            input: input.display().to_string(),
+            exit_code: exit.code(),
+            end,
+        })
+    }
+
+    fn print(&self, exit: Exit, report: &impl Serialize, text: &str) -> Result<()> {
+        match (self.json, self.verbosity.is_quiet()) {
+            (true, _) => print_result(&result_json(self.command, exit, report)?),
+            (false, true) => Ok(()),
+            (false, false) => print_result(text),
+        }
+    }
+}
+
+/// The file in `folder` that each input becomes.
+fn outputs(
+    inputs: &[PathBuf],
+    folder: &Path,
+    extension: impl Fn(&Path) -> String,
+) -> Result<Vec<Option<PathBuf>>> {
+    let mut of: HashMap<PathBuf, &Path> = HashMap::new();
+    let mut outputs = Vec::with_capacity(inputs.len());
+    for input in inputs {
+        let mut name = input.file_stem().unwrap_or_default().to_owned();
+        name.push(".");
+        name.push(extension(input));
+        let output = folder.join(name);
+        if let Some(other) = of.insert(output.clone(), input) {
+            return Err(Error::Usage(format!(
+                "{} and {} would both become {}",
+                other.display(),
+                input.display(),
+                output.display()
+            )));
+        }
+        outputs.push(Some(output));
+    }
+    Ok(outputs)
+}
+
+/// Whether a path is written as a folder.
+fn ends_in_separator(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    text.last()
+        .is_some_and(|byte| std::path::is_separator(char::from(*byte)))
+}

@@ -1,0 +1,136 @@
+//! The finding: how every command tells, as JSON, what is wrong or doubtful.
+
+use std::path::Path;
+
+use serde::Serialize;
+use sinew::scene::UnskinnedPrim;
+use sinew::{Invalid, Warning};
+use sinew_check::Severity;
+
+use crate::error::Error;
+
+/// One error or warning, with the same keys in the JSON of every command. `check` adds advice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// Stable code, which `sinew check --codes` explains; `None` if there is none.
+    code: Option<&'static str>,
+    /// The severity that the code has in `sinew check` too.
+    severity: Severity,
+    /// The file that it is about, if it is known.
+    file: Option<String>,
+    /// A prim path, a location in a file of another format, or a layer; empty if it is about the
+    /// whole file or no file.
+    pub path: String,
+    /// Name of the property; empty if it is not about one.
+    property: String,
+    /// The text without what the other keys say.
+    pub message: String,
+}
+
+impl Finding {
+    /// An invalid attribute. `file` is that of records which name none.
+    pub fn invalid(invalid: &Invalid, file: Option<&Path>) -> Self {
+        let own = invalid.file.as_ref().map(|f| f.as_path());
+        Self {
+            code: invalid.code,
+            severity: Severity::Error,
+            file: own.or(file).map(shown),
+            path: invalid.prim.clone(),
+            property: invalid.property.clone(),
+            message: format!("expected {}, found {}", invalid.expected, invalid.found),
+        }
+    }
+
+    /// A warning about a part of `file`.
+    pub fn warning(warning: &Warning, file: Option<&Path>) -> Self {
+        let row = sinew_check::code(warning.code);
+        Self {
+            code: Some(warning.code),
+            severity: row.map_or(Severity::Warning, |row| row.severity),
+            file: file.map(shown),
+            path: warning.path.clone(),
+            property: warning.property.clone(),
+            message: warning.message.clone(),
+        }
+    }
+
+    /// A warning without a code.
+    pub fn note(message: &str, file: Option<&Path>) -> Self {
+        Self {
+            code: None,
+            severity: Severity::Warning,
+            file: file.map(shown),
+            path: String::new(),
+            property: String::new(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// A prim that OUT lacks, or does not have as it was asked for.
+    pub fn failed(
+        path: &str,
+        code: Option<&'static str>,
+        reason: impl Into<String>,
+        file: Option<&Path>,
+    ) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            file: file.map(shown),
+            path: path.to_owned(),
+            property: String::new(),
+            message: reason.into(),
+        }
+    }
+
+    /// A prim that cannot be skinned.
+    pub fn unskinned(prim: &UnskinnedPrim, file: Option<&Path>) -> Self {
+        let reason = match prim.error.prim == prim.path {
+            true => prim.error.brief(),
+            false => prim.error.to_string(),
+        };
+        Self::failed(&prim.path, prim.error.code, reason, file)
+    }
+
+    /// The error that ended a command.
+    pub fn error(error: &Error) -> Self {
+        match error {
+            Error::Invalid(invalid) => Self::invalid(invalid, None),
+            Error::Failed(failure) => Self {
+                property: failure.property.clone().unwrap_or_default(),
+                ..Self::failed(
+                    failure.prim.as_deref().unwrap_or_default(),
+                    failure.code,
+                    &failure.message,
+                    failure.file.as_deref(),
+                )
+            },
+            Error::Usage(text) | Error::Message(text) => Self::failed("", None, text, None),
+        }
+    }
+
+    /// The code in brackets behind the message, as lines on stderr have it.
+    pub fn told(&self) -> String {
+        let code = self.code.map_or(String::new(), |code| format!(" [{code}]"));
+        format!("{}: {}{code}", self.path, self.message)
+    }
+}
+
+/// Invalid attributes and warnings of one file.
+pub fn of_invalid(errors: &[Invalid], file: Option<&Path>) -> Vec<Finding> {
+    errors.iter().map(|e| Finding::invalid(e, file)).collect()
+}
+
+/// The same for warnings.
+pub fn of_warnings(warnings: &[Warning], file: Option<&Path>) -> Vec<Finding> {
+    warnings.iter().map(|w| Finding::warning(w, file)).collect()
+}
+
+/// The same for prims that cannot be skinned.
+pub fn of_unskinned(prims: &[UnskinnedPrim], file: Option<&Path>) -> Vec<Finding> {
+    prims.iter().map(|p| Finding::unskinned(p, file)).collect()
+}
+
+fn shown(file: &Path) -> String {
+    file.display().to_string()
+}

@@ -1,0 +1,165 @@
+//! Commands inside another program: results come back as values, and nothing is printed.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+
+use clap::Parser;
+use image::RgbaImage;
+use sinew_bake::Progress;
+
+use crate::report::Verbosity;
+use crate::{Cli, Exit, Failure, STACK};
+
+/// A callback that a bake calls as it goes on, and that may stop it.
+pub type Watch = Box<dyn FnMut(Progress) -> ControlFlow<()> + Send>;
+
+/// What a command leaves that has run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The exit code of the same command line, as `sinew --help` lists them.
+    pub exit: u8,
+    /// What the command prints to stdout, such as the object of `--json`.
+    pub output: String,
+    /// The pictures of `render`, which are not written to files.
+    pub pictures: Vec<RgbaImage>,
+}
+
+/// The program that a command runs inside.
+struct Host {
+    watch: Watch,
+    outcome: Outcome,
+}
+
+thread_local! {
+    /// Set on the thread of a command that [`call`] runs.
+    static HOST: RefCell<Option<Host>> = const { RefCell::new(None) };
+}
+
+/// Runs one command line without printing. `args` begins with the name of the program; progress
+/// lines are off, as with `--quiet`, so add `--json` for a result.
+///
+/// Unlike [`run`](crate::run) it installs no handlers of signals, and `render` writes no files: its
+/// pictures are in the outcome. `watch` hears of the progress of `bake`, on the thread that runs the
+/// command.
+///
+/// # Errors
+/// What the command prints as its error. Then no output appears under its name.
+pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) if !e.use_stderr() => {
+            return Ok(Outcome {
+                output: e.render().to_string(),
+                ..Outcome::default()
+            });
+        }
+        Err(e) => return Err(Failure::usage(reason(&e))),
+    };
+    let work = move || {
+        let outcome = Outcome::default();
+        HOST.set(Some(Host { watch, outcome }));
+        let ended = cli.command.run(Verbosity::Quiet);
+        let outcome = HOST.take().map(|host| host.outcome).unwrap_or_default();
+        let exit = ended?.code();
+        Ok(Outcome { exit, ..outcome })
+    };
+    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    let thread = thread.map_err(|e| Failure::new(format!("cannot start a thread: {e}")))?;
+    let ended = thread.join();
+    ended.unwrap_or_else(|_| {
+        let exit = Exit::Panicked.code();
+        Err(Failure::new(format!(
+            "the command panicked (exit code {exit}); its message is on stderr"
+        )))
+    })
+}
+
+/// What clap says of arguments, without its prefix and without the usage that follows.
+fn reason(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let text = text.split("\n\n").next().unwrap_or_default();
+    text.strip_prefix("error: ")
+        .unwrap_or(text)
+        .trim_end()
+        .to_owned()
+}
+
+/// Whether this thread runs a command for another program, so that nothing is printed.
+pub(crate) fn is_set() -> bool {
+    HOST.with_borrow(Option::is_some)
+}
+
+/// Gives the host a text that is meant for stdout. `false` if there is no host.
+pub(crate) fn take_output(text: &str) -> bool {
+    HOST.with_borrow_mut(|host| {
+        let Some(host) = host else { return false };
+        host.outcome.output.push_str(text);
+        true
+    })
+}
+
+/// Gives the host a picture. Without a host it comes back, to be written to a file.
+pub(crate) fn take_picture(picture: RgbaImage) -> Option<RgbaImage> {
+    HOST.with_borrow_mut(|host| match host {
+        Some(host) => {
+            host.outcome.pictures.push(picture);
+            None
+        }
+        None => Some(picture),
+    })
+}
+
+/// Tells the host of the progress of a bake, and asks whether to go on.
+pub(crate) fn tell(progress: Progress) -> ControlFlow<()> {
+    HOST.with_borrow_mut(|host| match host {
+        Some(host) => (host.watch)(progress),
+        None => ControlFlow::Continue(()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    const HATCHLING: &str = "../../examples/assets/hatchling.usda";
+
+    fn called(args: &[&str]) -> Result<Outcome, Failure> {
+        let args = std::iter::once(&"sinew").chain(args).map(OsString::from);
+        call(args.collect(), Box::new(|_| ControlFlow::Continue(())))
+    }
+
+    #[test]
+    fn results_come_back_and_arguments_are_explained() {
+        let checked = called(&["check", HATCHLING, "--json"]).unwrap();
+        assert!(checked.output.starts_with("{\n  \"schema_version\": 2"));
+        assert!(checked.exit < 2 && checked.pictures.is_empty());
+        let failure = called(&["check", "--severity", "awful"]).unwrap_err();
+        assert_eq!(failure.kind, Kind::Usage);
+        assert!(
+            failure.message.starts_with("invalid value 'awful'"),
+            "{failure}"
+        );
+        assert!(!failure.message.contains("Usage:"), "{failure}");
+    }
+
+    #[test]
+    fn a_bake_stops_when_the_host_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out.usdc");
+        let args = ["sinew", "bake", HATCHLING, "--backend", "cpu", "-o"];
+        let args = args.map(OsString::from).into_iter();
+        let stop = Box::new(|_| ControlFlow::Break(()));
+        let failure = call(args.chain([out.into()]).collect(), stop).unwrap_err();
+        assert_eq!(failure.kind, Kind::Cancelled);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_that_are_missing_are_a_kind_of_their_own() {
+        let failure = called(&["convert", "no/such.glb", "-o", "x.usda"]).unwrap_err();
+        assert_eq!(failure.kind, Kind::File);
+        assert_eq!(failure.file, Some("no/such.glb".into()));
+    }
+}

@@ -1,0 +1,294 @@
+//! The command `sinew`, as a library: [`main`] is the whole program, and [`run`] runs one command
+//! line inside another program. [`call`] runs one for a program that wants its result as a value, as
+//! the Python package does.
+
+mod animate;
+mod bake;
+mod batch;
+mod check;
+mod clip_joints;
+mod completions;
+mod convert;
+mod describe;
+mod devices;
+mod error;
+mod exit;
+mod extents;
+mod failure;
+mod finding;
+mod fix;
+mod host;
+mod humanoid;
+mod inspect;
+mod interrupt;
+mod open;
+mod progress;
+mod render;
+mod report;
+mod retarget;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::report::Verbosity;
+
+pub use failure::{Failure, Kind};
+pub use host::{Outcome, Watch, call};
+
+/// GPU skinning for UsdSkel characters.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print nothing but errors; with --json also the result.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Print more: all warnings, tables, and what is done, as RUST_LOG=info does.
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Threads that read, pose and skin on the CPU. Without this: one for each core.
+    #[arg(long, value_name = "N", global = true)]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Cli {
+    fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        }
+    }
+}
+
+fn after_help() -> String {
+    format!("{}\n\n{AFTER_HELP}", exit::TABLE)
+}
+
+const AFTER_HELP: &str = "\
+If a command fails or is interrupted, an existing OUT keeps its content (but see
+bake --clip-frames), and no half-written file remains.
+Warnings and progress go to stderr, results to stdout. --verbose shows more.
+
+Examples:
+  sinew inspect hero.usdz
+  sinew bake hero.usdz -o hero_baked.usdc
+  sinew COMMAND --help";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bake skinning and blend shapes into points and normals.
+    Bake(bake::Args),
+    /// Convert a glTF, VRM, BVH or FBX file to UsdSkel.
+    Convert(convert::Args),
+    /// Show the SkelRoots, skeletons, bindings, influences, shapes, times and warnings of a file.
+    Inspect(inspect::Args),
+    /// Check files for errors and doubtful data; each finding has a stable code and advice.
+    Check(check::Args),
+    /// Fix the findings of a check that need no guess, and write another file.
+    Fix(fix::Args),
+    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
+    Humanoid(humanoid::Args),
+    /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
+    Describe(describe::Args),
+    /// Move a clip from one character to another.
+    Retarget(Box<retarget::Args>),
+    /// Put clips on a character, one after another, as references.
+    Animate(animate::Args),
+    /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
+    Render(Box<render::Args>),
+    /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
+    Devices(devices::Args),
+    /// Print a completion script for a shell.
+    Completions(completions::Args),
+}
+
+/// Bytes of stack for the command's thread. Layers nest and parsers recurse, so some main threads
+/// have too little.
+const STACK: usize = 256 << 20;
+
+/// Runs the program with the arguments of the process, and says how the process is to end.
+///
+/// It sets the process up first: the allocator, the environment of graphics drivers, the logger.
+#[must_use]
+pub fn main() -> ExitCode {
+    quiet_headless_drivers();
+    keep_freed_memory();
+    let logger = logger();
+    let level = logger.filter();
+    if log::set_boxed_logger(Box::new(logger)).is_ok() {
+        log::set_max_level(level);
+    }
+    ExitCode::from(run(std::env::args_os().collect()))
+}
+
+/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and
+/// information if the process has the argument `--verbose`. A program that calls [`run`]
+/// and has no logger of its own may install it.
+#[must_use]
+pub fn logger() -> env_logger::Logger {
+    // Warnings of wgpu are about drivers, not about the user's file.
+    let is_verbose = |argument| argument == "--verbose" || argument == "-v";
+    let level = match std::env::args_os().any(is_verbose) {
+        true => "info",
+        false => "warn",
+    };
+    let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
+        .format(|out, record| {
+            let (level, target) = (record.level(), record.target());
+            let text = record.args().to_string();
+            writeln!(out, "[{level:<5} {target}] {}", report::plain(&text))
+        })
+        .build()
+}
+
+/// Runs one command line and returns its exit code, as `sinew --help` lists them. `args` begins
+/// with the name of the program.
+///
+/// Results go to stdout, warnings, progress and errors to stderr. The first call installs handlers
+/// for SIGINT, SIGTERM and SIGHUP, which end the process without half-written files. `--threads`
+/// configures rayon's global pool, so it is an error where the pool is already in use.
+#[must_use]
+pub fn run(args: Vec<OsString>) -> u8 {
+    execute(&args).code()
+}
+
+fn execute(args: &[OsString]) -> Exit {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(e) => return not_parsed(args, &e),
+    };
+    interrupt::handle();
+    let name = cli.command.name();
+    let work = move || {
+        if let Some(threads) = cli.threads {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+            let built = pool.build_global();
+            built.map_err(|e| Error::Message(format!("--threads {threads}: {e}")))?;
+        }
+        cli.command.run(cli.verbosity())
+    };
+    let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
+        Ok(thread) => match thread.join() {
+            Ok(result) => result,
+            // The panic hook has printed the message.
+            Err(_) => return Exit::Panicked,
+        },
+        Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
+    };
+    result.unwrap_or_else(|e| fail(args, name, &e))
+}
+
+/// Whether the result was asked for as JSON. Arguments that could not be parsed have no option to
+/// ask.
+fn wants_json(args: &[OsString]) -> bool {
+    args.iter().any(|argument| argument == "--json")
+}
+
+/// Prints an error to stderr, and with --json to stdout too.
+fn fail(args: &[OsString], command: &str, error: &Error) -> Exit {
+    let exit = error.exit();
+    report::print_error(error);
+    if wants_json(args) {
+        let json = report::failure_json(command, exit, error);
+        // The error is on stderr already, so a full stdout changes nothing.
+        let _ = json.and_then(|json| report::print_result(&json));
+    }
+    exit
+}
+
+/// Prints what clap says of arguments that are no request: an error, or the help or version that
+/// was asked for.
+fn not_parsed(args: &[OsString], error: &clap::Error) -> Exit {
+    if error.use_stderr() {
+        let _ = error.print();
+        if wants_json(args) {
+            let name = args.get(1).map(|name| name.to_string_lossy());
+            let error = Error::Usage(error.render().to_string().trim_end().to_owned());
+            let json = report::failure_json(&name.unwrap_or_default(), Exit::Usage, &error);
+            let _ = json.and_then(|json| report::print_result(&json));
+        }
+        return Exit::Usage;
+    }
+    match error.print() {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            let error = Error::Message(format!("cannot write to stdout: {e}"));
+            report::print_error(&error);
+            Exit::Failed
+        }
+        _ => Exit::Done,
+    }
+}
+
+impl Command {
+    /// The name that is typed.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Bake(_) => "bake",
+            Self::Convert(_) => "convert",
+            Self::Inspect(_) => "inspect",
+            Self::Check(_) => "check",
+            Self::Fix(_) => "fix",
+            Self::Humanoid(_) => "humanoid",
+            Self::Describe(_) => "describe",
+            Self::Retarget(_) => "retarget",
+            Self::Animate(_) => "animate",
+            Self::Render(_) => "render",
+            Self::Devices(_) => "devices",
+            Self::Completions(_) => "completions",
+        }
+    }
+
+    fn run(&self, verbosity: Verbosity) -> Result<Exit> {
+        match self {
+            Self::Bake(args) => bake::run(args, verbosity),
+            Self::Convert(args) => convert::run(args, verbosity),
+            Self::Inspect(args) => inspect::run(args, verbosity),
+            Self::Check(args) => check::run(args, verbosity),
+            Self::Fix(args) => fix::run(args, verbosity),
+            Self::Humanoid(args) => humanoid::run(args, verbosity),
+            Self::Describe(args) => describe::run(args, verbosity),
+            Self::Retarget(args) => retarget::run(args, verbosity),
+            Self::Animate(args) => animate::run(args, verbosity),
+            Self::Render(args) => render::run(args, verbosity),
+            Self::Devices(args) => devices::run(args, verbosity),
+            Self::Completions(args) => completions::run(args),
+        }
+    }
+}
+
+/// Tells glibc to keep freed memory for later allocations.
+///
+/// Files are read into many large arrays that live for a moment. By default glibc returns each to
+/// the kernel, which then clears the pages for the next one. For `inspect` of a file of 1 MB that
+/// takes a third of the time.
+fn keep_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    for (option, bytes) in [
+        (libc::M_MMAP_THRESHOLD, 32 << 20),
+        (libc::M_TRIM_THRESHOLD, 64 << 20),
+        (libc::M_TOP_PAD, 4 << 20),
+    ] {
+        // SAFETY: mallopt changes how later allocations are served; it does not touch existing
+        // ones.
+        unsafe { libc::mallopt(option, bytes) };
+    }
+}
+
+/// Switches Mesa's device-select layer off on a machine without a display. There the layer selects
+/// nothing, and it complains on stderr, once per instance, that there is no Wayland.
+fn quiet_headless_drivers() {
+    let unset = |name: &str| std::env::var_os(name).is_none();
+    if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
+        // SAFETY: the process has one thread, and this is the first thing that it does.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}

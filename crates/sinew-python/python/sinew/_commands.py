@@ -1,0 +1,318 @@
+"""The commands as functions: bake, check, convert, render and retarget."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _sinew
+from ._stage import Input, as_file
+from .errors import Error, FileError, InvalidError, SinewWarning
+from .reports import BakeReport, CheckReport, ConvertReport, RetargetReport
+
+Path = Union[str, "os.PathLike[str]"]
+#: Frames: one, (first, last), (first, last, step), a range, or the command's text.
+Frames = Union[float, str, range, Tuple[float, float], Tuple[float, float, float]]
+Option = Union[None, bool, int, float, Path, Sequence[Union[str, "os.PathLike[str]"]]]
+
+
+def _frames(frames: Optional[Frames]) -> Optional[str]:
+    if frames is None or isinstance(frames, str):
+        return frames
+    if isinstance(frames, range):
+        if not frames:
+            raise _usage("frames: expected at least one frame, found an empty range")
+        ends = sorted((frames[0], frames[-1]))
+        return f"{ends[0]}:{ends[1]}:{abs(frames.step)}"
+    if isinstance(frames, (int, float)):
+        return _number(frames)
+    return ":".join(_number(part) for part in frames)
+
+
+def _usage(message: str) -> Error:
+    from .errors import UsageError
+
+    return UsageError(message)
+
+
+def _number(value: float) -> str:
+    # The shortest text that is read back as the same number.
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _arguments(options: Mapping[str, Option]) -> List[str]:
+    """Options of the command line: ``clip_frames=100`` is ``--clip-frames=100``."""
+    arguments: List[str] = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            arguments.append(flag)
+        elif isinstance(value, (str, os.PathLike)):
+            arguments.append(f"{flag}={os.fspath(value)}")
+        elif isinstance(value, (int, float)):
+            arguments.append(f"{flag}={_number(value)}")
+        else:
+            arguments.extend(f"{flag}={os.fspath(one)}" for one in value)
+    return arguments
+
+
+def _call(
+    arguments: Sequence[str],
+    progress: Optional[Callable[[int, int], object]] = None,
+) -> Tuple[Dict[str, Any], List[npt.NDArray[np.uint8]]]:
+    _, output, pictures = _sinew.call(["sinew", *arguments, "--json"], progress)
+    return cast(Dict[str, Any], json.loads(output)), pictures
+
+
+def _warn(report: Mapping[str, Any], stacklevel: int = 3) -> None:
+    """Issues the warnings of a report, and one for each prim that failed."""
+    for prim in report.get("failed", ()):
+        failed = SinewWarning(prim["message"], code=prim.get("code"), prim=prim["path"])
+        warnings.warn(failed, stacklevel=stacklevel)
+    for found in report.get("warnings", ()):
+        issue(found["code"], found["path"], found.get("property"), found["message"], stacklevel + 1)
+    for message in report.get("messages", ()):
+        warnings.warn(SinewWarning(message), stacklevel=stacklevel)
+
+
+def issue(
+    code: Optional[str], path: str, property: Optional[str], message: str, stacklevel: int
+) -> None:
+    """Issues one warning."""
+    warning = SinewWarning(message, code=code, prim=path, property=property)
+    warnings.warn(warning, stacklevel=stacklevel)
+
+
+def bake(
+    input: Input,
+    output: Path,
+    *,
+    frames: Optional[Frames] = None,
+    prims: Sequence[str] = (),
+    space: Optional[str] = None,
+    rigid: Optional[str] = None,
+    backend: str = "auto",
+    clip: Optional[str] = None,
+    variants: Sequence[str] = (),
+    search_path: Sequence[Path] = (),
+    progress: Optional[Callable[[int, int], object]] = None,
+    **options: Option,
+) -> BakeReport:
+    """Bakes skinning and blend shapes into points and normals, as the command ``sinew bake``.
+
+    The extension of ``output`` chooses the format. The file's bytes are those of the command with
+    the same options. ``input`` may be a ``pxr.Usd.Stage``; one that is only in memory is exported.
+
+    :param frames: one frame, (first, last), (first, last, step) or a range. Without it: the
+        authored times, and the stage's frames between them.
+    :param prims: bake only these prims, and those below them.
+    :param progress: called with the numbers of samples that are done and that there are, on this
+        thread. If it raises, the bake stops and the exception comes out.
+    :param options: any other option of the command: ``clip_frames=100, resume=True`` is
+        ``--clip-frames 100 --resume``.
+    :returns: the object that the command prints with ``--json``. Prims that failed are in
+        ``failed``, and each is a warning.
+    :raises Error: nothing was baked. After an error or Ctrl-C, ``output`` is as it was before.
+
+    >>> import sinew, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = sinew.bake("examples/assets/hatchling.usda", folder + "/out.usdc", frames=(1, 4))
+    >>> report["samples"], report["failed"]
+    (16, [])
+    """
+    with as_file(input) as path:
+        arguments = ["bake", path, "-o", os.fspath(output)]
+        arguments += _arguments(
+            {
+                "frames": _frames(frames),
+                "prim": list(prims),
+                "space": space,
+                "rigid": rigid,
+                **_backend(backend),
+                "clip": clip,
+                "variant": list(variants),
+                "search_path": list(search_path),
+                **options,
+            }
+        )
+        report, _ = _call(arguments, progress)
+    _warn(report)
+    return cast(BakeReport, report)
+
+
+def _backend(backend: str) -> Dict[str, Option]:
+    """``auto``, ``cpu`` and ``gpu`` are backends; anything else is a part of an adapter's name."""
+    if backend in ("auto", "cpu", "gpu"):
+        return {"backend": backend}
+    return {"adapter": backend}
+
+
+def check(
+    input: Input,
+    *,
+    severity: str = "info",
+    max_influences: Optional[int] = None,
+    clip: Optional[str] = None,
+    variants: Sequence[str] = (),
+    search_path: Sequence[Path] = (),
+    **options: Option,
+) -> CheckReport:
+    """Checks the skinning data of a file, as the command ``sinew check``.
+
+    :param severity: return only findings of this severity or worse: info, warning, error.
+    :param max_influences: report points with more influences.
+    :raises Error: the file cannot be opened. Findings are no exceptions and no warnings.
+
+    >>> import sinew
+    >>> report = sinew.check("examples/assets/hatchling.usda", severity="error")
+    >>> report["findings"], report["counts"]["errors"]
+    ([], 0)
+    """
+    with as_file(input) as path:
+        arguments = ["check", path]
+        arguments += _arguments(
+            {
+                "severity": severity,
+                "max_influences": max_influences,
+                "clip": clip,
+                "variant": list(variants),
+                "search_path": list(search_path),
+                **options,
+            }
+        )
+        report, _ = _call(arguments)
+        entry = report["files"][0]
+        if "error" in entry:
+            error = entry["error"]
+            kind = InvalidError if error["code"] else FileError
+            raise kind(error["message"], code=error["code"], file=path)
+    return cast(CheckReport, entry)
+
+
+def convert(
+    input: Input,
+    output: Path,
+    *,
+    clip: Optional[str] = None,
+    variants: Sequence[str] = (),
+    search_path: Sequence[Path] = (),
+    **options: Option,
+) -> ConvertReport:
+    """Converts a character to USD or glTF, as the command ``sinew convert``.
+
+    Ctrl-C raises KeyboardInterrupt when the file is finished.
+
+    :param clip: convert only this clip.
+    :param options: any other option of the command, such as ``flatten=True``.
+
+    >>> import sinew, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = sinew.convert("examples/assets/puppet.glb", folder + "/puppet.usda")
+    >>> len(report["clips"]) > 0
+    True
+    """
+    with as_file(input) as path:
+        arguments = ["convert", path, "-o", os.fspath(output)]
+        arguments += _arguments(
+            {
+                "clip": clip,
+                "variant": list(variants),
+                "search_path": list(search_path),
+                **options,
+            }
+        )
+        report, _ = _call(arguments)
+    _warn(report)
+    return cast(ConvertReport, report)
+
+
+def retarget(
+    clip: Input,
+    target: Input,
+    output: Path,
+    *,
+    name: Optional[str] = None,
+    **options: Option,
+) -> RetargetReport:
+    """Moves a clip from one character to another, as the command ``sinew retarget``.
+
+    Ctrl-C raises KeyboardInterrupt when the file is finished.
+
+    :param clip: the file with the clip.
+    :param target: the file with the character to move.
+    :param name: the clip, if the file has several.
+    :param options: any other option of the command, such as ``lock_feet=True`` or ``map="map.json"``.
+
+    >>> import sinew, tempfile
+    >>> puppet = "examples/assets/puppet.glb"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = sinew.retarget(puppet, puppet, folder + "/out.usda")
+    >>> report["root_scale"]
+    1.0
+    """
+    with as_file(clip) as source, as_file(target) as character:
+        arguments = ["retarget", source, character, "-o", os.fspath(output)]
+        arguments += _arguments({"clip": name, **options})
+        report, _ = _call(arguments)
+    _warn(report)
+    return cast(RetargetReport, report)
+
+
+def render(
+    input: Input,
+    *,
+    time: Optional[float] = None,
+    size: Tuple[int, int] = (1280, 720),
+    camera: str = "auto",
+    background: str = "grey",
+    backend: str = "auto",
+    clip: Optional[str] = None,
+    variants: Sequence[str] = (),
+    search_path: Sequence[Path] = (),
+    **options: Option,
+) -> npt.NDArray[np.uint8]:
+    """Draws a character, as the command ``sinew render``, and returns the picture.
+
+    Needs a GPU or a software Vulkan driver.
+
+    :param time: time code; without it the first time of the clip.
+    :param size: width and height in pixels.
+    :param camera: prim path of a camera of the file, or "auto".
+    :param options: any other option of the command for one picture: ``wireframe=True``,
+        ``heat="LeftArm"``, ``sheet="6x4"``.
+    :returns: uint8 [H, W, 4]: red, green, blue and alpha in sRGB, the top row first.
+
+    >>> import sinew
+    >>> try:
+    ...     shape = sinew.render("examples/assets/hatchling.usda", time=1, size=(64, 48)).shape
+    ... except sinew.GpuError:
+    ...     shape = (48, 64, 4)
+    >>> shape
+    (48, 64, 4)
+    """
+    with as_file(input) as path:
+        # The pictures come back as arrays, so the name is not used.
+        arguments = ["render", path, "-o", "picture.png"]
+        arguments += _arguments(
+            {
+                "time": time,
+                "size": f"{size[0]}x{size[1]}",
+                "camera": camera,
+                "background": background,
+                **_backend(backend),
+                "clip": clip,
+                "variant": list(variants),
+                "search_path": list(search_path),
+                **options,
+            }
+        )
+        report, pictures = _call(arguments)
+    _warn(report)
+    return pictures[0]

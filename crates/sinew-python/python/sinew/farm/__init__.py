@@ -1,0 +1,1 @@
+"""Bakes in shards, by the schedulers of farms; see docs/farm.md."""

@@ -1,0 +1,107 @@
+//! The extension module `sinew._sinew` of the Python package `sinew`.
+//!
+//! The package's Python files turn arguments into those of the functions here, and results into
+//! warnings and reports. `_sinew.pyi` has the types.
+
+mod arrays;
+mod errors;
+mod logging;
+mod output;
+mod prim;
+mod scene;
+mod skeleton;
+mod times;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `sinew`. Use the names of the package itself.
+#[pymodule]
+mod _sinew {
+    use std::ffi::OsString;
+    use std::ops::ControlFlow;
+    use std::sync::mpsc::channel;
+
+    use numpy::{PyArray3, PyArrayMethods};
+    use pyo3::prelude::*;
+    use sinew_bake::Progress;
+
+    use crate::work::Stop;
+    use crate::{errors, logging, work};
+
+    #[pymodule_export]
+    use crate::arrays::{add_blend_shape, skin_normals, skin_points};
+    #[pymodule_export]
+    use crate::prim::{BlendShape, Influences, Prim};
+    #[pymodule_export]
+    use crate::scene::{Scene, open_scene};
+    #[pymodule_export]
+    use crate::skeleton::Skeleton;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        logging::install();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Runs a command line as the program `sinew` does, and returns its exit code.
+    #[pyfunction]
+    fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
+        logging::as_command();
+        py.detach(|| sinew_cli::run(args))
+    }
+
+    /// Runs a command line without printing. Returns its exit code, its output, and pictures.
+    ///
+    /// `progress` is called with the numbers of samples that are done and that there are.
+    #[pyfunction]
+    #[pyo3(signature = (args, progress=None))]
+    fn call<'py>(
+        py: Python<'py>,
+        args: Vec<OsString>,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(u8, String, Vec<Bound<'py, PyArray3<u8>>>)> {
+        let stop = Stop::default();
+        let (answer, answered) = channel();
+        let asked = stop.clone();
+        let work = move |sender: std::sync::mpsc::Sender<Progress>| {
+            let watch = move |now: Progress| {
+                // Before the file is written, a callback that raises still stops the bake.
+                if sender.send(now).is_ok() && now == Progress::Writing {
+                    let _ = answered.recv();
+                }
+                match asked.is_asked() {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            sinew_cli::call(args, Box::new(watch))
+        };
+        let tell = |py: Python<'_>, now: Progress| {
+            let told = match (&progress, now) {
+                _ if stop.is_asked() => Ok(()),
+                (Some(progress), Progress::Deforming { done, total }) => {
+                    progress.call1((done, total)).map(drop)
+                }
+                _ => Ok(()),
+            };
+            let told = told.and_then(|()| py.check_signals());
+            if told.is_err() {
+                stop.ask();
+            }
+            if now == Progress::Writing {
+                let _ = answer.send(());
+            }
+            told
+        };
+        let done = work::run(py, &stop, work, tell)?;
+        let outcome = done.map_err(|e| errors::exception(py, e))?;
+        let mut pictures = Vec::with_capacity(outcome.pictures.len());
+        for picture in outcome.pictures {
+            let shape = [picture.height() as usize, picture.width() as usize, 4];
+            let flat = numpy::PyArray1::from_vec(py, picture.into_raw());
+            pictures.push(flat.reshape(shape)?);
+        }
+        Ok((outcome.exit, outcome.output, pictures))
+    }
+}

@@ -1,0 +1,114 @@
+"""A bake by Dask, on several processes of this machine; one of them is killed in the middle of its shard."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+distributed = pytest.importorskip("distributed", reason="needs distributed")
+
+from sinew.farm import dask  # noqa: E402
+
+REPOSITORY = Path(__file__).parents[3]
+HATCHLING = REPOSITORY / "examples/assets/hatchling.usda"
+# Twelve clips, which four shards divide evenly.
+FRAMES, CLIP_FRAMES, CLIPS, SHARDS = "1:96:0.05", 160, 12, 4
+LOST = range(4, 7)
+
+
+def alone(out, *options):
+    command = [sys.executable, "-m", "sinew", "bake", HATCHLING, "-o", out, "--backend", "cpu", "--quiet", *options]
+    subprocess.run(command, check=True)
+
+
+def files(folder):
+    return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+
+
+def wait_for(what, is_there):
+    end = time.monotonic() + 120
+    while not (found := is_there()):
+        assert time.monotonic() < end, f"no {what}"
+        time.sleep(0.002)
+    return found
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_lost_worker_loses_one_clip(client, tmp_path):
+    for folder in ["one", "many"]:
+        (tmp_path / folder).mkdir()
+    out = tmp_path / "many/shot.usdc"
+    clip = [tmp_path / f"many/shot_clips/shot.{i:04}.usdc" for i in range(CLIPS + 1)]
+    process_of = client.run(os.getpid)
+    result, calls = {}, []
+
+    def work():
+        result.update(
+            dask.bake(
+                client,
+                HATCHLING,
+                out,
+                clip_frames=CLIP_FRAMES,
+                shards=SHARDS,
+                options=["--frames", FRAMES],
+                progress=lambda *call: calls.append(call),
+            )
+        )
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def worker():
+        tasks = client.processing().items()
+        # With one thread a worker bakes the first task that it has; the others wait.
+        return next((address for address, keys in tasks if keys and str(keys[0]).endswith("shard-2")), None)
+
+    address = wait_for("worker with shard 2", worker)
+    wait_for("first clip of shard 2", clip[LOST[0]].exists)
+    os.kill(process_of[address], signal.SIGKILL)
+    time.sleep(0.2)
+    before = {i: clip[i].stat().st_mtime_ns for i in LOST if clip[i].exists()}
+    thread.join()
+    assert result["clips"] == {"of": CLIPS, "baked": 0, "kept": CLIPS}
+    assert calls == [(i, SHARDS) for i in range(1, SHARDS + 1)]
+
+    lost = len(before)
+    assert 1 <= lost < len(LOST), "killed in the middle of its shard"
+    for i, changed in before.items():
+        assert clip[i].stat().st_mtime_ns == changed, f"clip {i} was baked again"
+    reports = [(r["clips"]["baked"], r["clips"]["kept"]) for r in result["shards"]]
+    # What the lost worker had finished is kept; the clip that it was baking, and the rest, are baked.
+    assert reports == [(3, 0), (3 - lost, lost), (3, 0), (3, 0)]
+
+    alone(tmp_path / "one/shot.usdc", "--frames", FRAMES, "--clip-frames", str(CLIP_FRAMES))
+    assert files(tmp_path / "one") == files(tmp_path / "many")
+
+
+def test_errors_of_a_shard(client, tmp_path):
+    with pytest.raises(dask.ShardFailed, match="nowhere.usda") as failed:
+        dask.bake(client, tmp_path / "nowhere.usda", tmp_path / "out.usdc", clip_frames=10, shards=2)
+    assert failed.value.report["exit_code"] == 1
+    assert "nowhere.usda" in failed.value.report["error"]["message"]
+    with pytest.raises(ValueError, match="shards"):
+        dask.bake(client, HATCHLING, tmp_path / "out.usdc", clip_frames=10, shards=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_example(tmp_path):
+    out = tmp_path / "shot.usdc"
+    script = REPOSITORY / "examples/farm/dask_bake.py"
+    run = subprocess.run([sys.executable, script, HATCHLING, out], check=True, capture_output=True, text=True)
+    assert "4 of 4 shards" in run.stdout and "8 prims" in run.stdout
+    assert out.exists()

@@ -5,10 +5,14 @@
 //! 26.11. Values are rounded in the same steps as in usd-core: scales in half precision have three
 //! digits, so another order of operations would show in skinned points.
 
+mod jet;
+
 use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3};
 use half::f16;
+
+pub use jet::{Components, JUMP, Jet};
 
 /// A time code of the stage, or the default time, which has no time code.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ mod extent;
 mod extent_rule;
 mod geometry;
 mod material;
+mod motion;
 mod placement;
 mod pose_cache;
 mod relation;
@@ -28,6 +29,7 @@ pub use geometry::{DrawnMesh, Geometry, Instanced, Primvar, Subset};
 pub use material::{
     ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
 };
+pub use motion::MotionCache;
 pub use placement::{PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use relation::Relation;

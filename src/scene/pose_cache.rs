@@ -152,44 +152,9 @@ impl<'a> PoseCache<'a> {
 
     fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
         self.assert_own(bound);
-        let in_file = |e: Invalid| e.in_file(&bound.scene.file);
-        let binding = bound.binding;
-        let instance = &bound.skeleton().instance;
-        let influences = binding
-            .influences_at(instance, self.time, 0)
-            .map_err(in_file)?
-            .filter(|_| binding.is_rigid())
-            .ok_or_else(|| {
-                in_file(Invalid::new(
-                    &binding.path,
-                    "primvars:skel:jointIndices",
-                    "constant influences",
-                    "vertex influences, or none",
-                ))
-            })?;
         let skinning = self.skinning(bound)?;
-        let joints: Vec<DMat4> = match binding.joint_map(instance) {
-            Some(map) => map
-                .iter()
-                .map(|j| j.map_or(DMat4::IDENTITY, |j| skinning[j as usize]))
-                .collect(),
-            None => skinning.to_vec(),
-        };
-        skin_transform(
-            binding.method,
-            geom_bind(bound, self.time)?,
-            &joints,
-            influences.joints(),
-            influences.weights(),
-        )
-        .map_err(|e| {
-            in_file(Invalid::new(
-                &binding.path,
-                "primvars:skel:jointIndices",
-                "influences that fit the skeleton",
-                e.to_string(),
-            ))
-        })
+        let geom_bind = geom_bind(bound, self.time)?;
+        rigid_skel_from_prim(bound, self.time, &skinning, geom_bind)
     }
 
     fn out_from_skel(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
@@ -254,6 +219,53 @@ impl<'a> PoseCache<'a> {
         }
         m
     }
+}
+
+/// The transform of a rigid prim from prim space to skeleton space: skinning by constant influences
+/// as one matrix. `skinning` are the skinning transforms of its Skeleton.
+pub(super) fn rigid_skel_from_prim(
+    bound: BoundSkin<'_>,
+    time: Time,
+    skinning: &[DMat4],
+    geom_bind: DMat4,
+) -> Result<DMat4, Invalid> {
+    let in_file = |e: Invalid| e.in_file(&bound.scene.file);
+    let binding = bound.binding;
+    let instance = &bound.skeleton().instance;
+    let influences = binding
+        .influences_at(instance, time, 0)
+        .map_err(in_file)?
+        .filter(|_| binding.is_rigid())
+        .ok_or_else(|| {
+            in_file(Invalid::new(
+                &binding.path,
+                "primvars:skel:jointIndices",
+                "constant influences",
+                "vertex influences, or none",
+            ))
+        })?;
+    let joints: Vec<DMat4> = match binding.joint_map(instance) {
+        Some(map) => map
+            .iter()
+            .map(|j| j.map_or(DMat4::IDENTITY, |j| skinning[j as usize]))
+            .collect(),
+        None => skinning.to_vec(),
+    };
+    skin_transform(
+        binding.method,
+        geom_bind,
+        &joints,
+        influences.joints(),
+        influences.weights(),
+    )
+    .map_err(|e| {
+        in_file(Invalid::new(
+            &binding.path,
+            "primvars:skel:jointIndices",
+            "influences that fit the skeleton",
+            e.to_string(),
+        ))
+    })
 }
 
 fn geom_bind(bound: BoundSkin<'_>, time: Time) -> Result<DMat4, Invalid> {

@@ -4,7 +4,8 @@ use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 use half::f16;
 
 use crate::math;
-use crate::sampled::{Half3, Sampled, Time};
+use crate::sampled::{Components, Half3, Jet, Sampled, Time};
+use crate::skel::Moving;
 
 /// The value of an op, in the authored precision. usd-core interpolates in that precision, so it
 /// matters.
@@ -54,38 +55,35 @@ impl OpValue {
         }
     }
 
-    fn vec3(&self, time: Time) -> Option<DVec3> {
+    /// The numbers of the value at a time, as usd-core interpolates them.
+    fn at(&self, time: Time) -> Option<Vec<f64>> {
         match self {
-            OpValue::Vec3(s) => s.at(time).map(|v| *v),
-            OpValue::Vec3F(s) => Some(s.at(time)?.first()?.as_dvec3()),
-            OpValue::Vec3H(s) => Some(DVec3::from_array(s.at(time)?.first()?.map(f64::from))),
-            _ => None,
+            OpValue::Matrix(s) => s.at(time).map(|v| v.components()),
+            OpValue::Scalar(s) => s.at(time).map(|v| v.components()),
+            OpValue::ScalarF(s) => s.at(time).map(|v| v.components()),
+            OpValue::ScalarH(s) => s.at(time).map(|v| v.components()),
+            OpValue::Vec3(s) => s.at(time).map(|v| v.components()),
+            OpValue::Vec3F(s) => s.at(time).map(|v| v.components()),
+            OpValue::Vec3H(s) => s.at(time).map(|v| v.components()),
+            OpValue::Quat(s) => s.at(time).map(|v| v.components()),
+            OpValue::QuatF(s) => s.at(time).map(|v| v.components()),
+            OpValue::QuatH(s) => s.at(time).map(|v| v.components()),
         }
     }
 
-    fn scalar(&self, time: Time) -> Option<f64> {
+    /// The same without rounding, with rates of change.
+    fn jet(&self, time: Time) -> Option<Jet> {
         match self {
-            OpValue::Scalar(s) => s.at(time).map(|v| *v),
-            OpValue::ScalarF(s) => Some(f64::from(*s.at(time)?.first()?)),
-            OpValue::ScalarH(s) => Some(f64::from(*s.at(time)?.first()?)),
-            _ => None,
-        }
-    }
-
-    fn quat(&self, time: Time) -> Option<DQuat> {
-        match self {
-            OpValue::Quat(s) => s.at(time).map(|v| *v),
-            OpValue::QuatF(s) => {
-                let q = *s.at(time)?.first()?;
-                Some(DQuat::from_xyzw(
-                    q.x.into(),
-                    q.y.into(),
-                    q.z.into(),
-                    q.w.into(),
-                ))
-            }
-            OpValue::QuatH(s) => Some(DQuat::from_array(s.at(time)?.first()?.map(f64::from))),
-            _ => None,
+            OpValue::Matrix(s) => s.jet(time),
+            OpValue::Scalar(s) => s.jet(time),
+            OpValue::ScalarF(s) => s.jet(time),
+            OpValue::ScalarH(s) => s.jet(time),
+            OpValue::Vec3(s) => s.jet(time),
+            OpValue::Vec3F(s) => s.jet(time),
+            OpValue::Vec3H(s) => s.jet(time),
+            OpValue::Quat(s) => s.jet(time),
+            OpValue::QuatF(s) => s.jet(time),
+            OpValue::QuatH(s) => s.jet(time),
         }
     }
 }
@@ -151,6 +149,20 @@ impl XformOp {
     /// The matrix of the op at a time. If the op has no value then, it is the identity, as in
     /// usd-core.
     fn matrix(&self, time: Time) -> DMat4 {
+        let value = self.value.at(time);
+        value.map_or(DMat4::IDENTITY, |v| self.matrix_of(&v))
+    }
+
+    /// As [`XformOp::matrix`], interpolated without rounding and with its rate of change.
+    fn moving(&self, time: Time) -> Moving {
+        let jet = self.value.jet(time);
+        jet.map_or(Moving::IDENTITY, |jet| {
+            Moving::of(&jet.value, &jet.rate, |v| self.matrix_of(v))
+        })
+    }
+
+    /// The matrix of a value. A value of a kind that the op does not have makes the identity.
+    fn matrix_of(&self, value: &[f64]) -> DMat4 {
         let rotate = |axis: usize, degrees: f64| {
             let radians = degrees.to_radians();
             match axis {
@@ -164,41 +176,29 @@ impl XformOp {
             v[axis] = value;
             v
         };
-        let m = match self.kind {
-            OpKind::Transform => match &self.value {
-                OpValue::Matrix(s) => s.at(time).map(|m| *m),
-                _ => None,
-            },
-            OpKind::Translate => self.value.vec3(time).map(DMat4::from_translation),
-            OpKind::Scale => self
-                .value
-                .vec3(time)
-                .map(|s| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, s)),
-            OpKind::Orient => self
-                .value
-                .quat(time)
-                .map(|q| DMat4::from_quat(as_rotation(q))),
-            OpKind::TranslateAxis(a) => self
-                .value
-                .scalar(time)
-                .map(|v| DMat4::from_translation(along(a, v, 0.0))),
-            OpKind::ScaleAxis(a) => self
-                .value
-                .scalar(time)
-                .map(|v| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, along(a, v, 1.0))),
-            OpKind::RotateAxis(a) => self.value.scalar(time).map(|v| rotate(a, v)),
-            OpKind::RotateEuler(order) => self.value.vec3(time).map(|v| {
-                // rotateXYZ rotates about X first, so X is the rightmost factor.
-                order
-                    .iter()
-                    .fold(DMat4::IDENTITY, |m, &axis| rotate(axis, v[axis]) * m)
-            }),
+        let scale = |s: DVec3| math::make_transform(DVec3::ZERO, DQuat::IDENTITY, s);
+        let m = match (self.kind, value) {
+            (OpKind::Transform, v) => {
+                let m = <[f64; 16]>::try_from(v).ok();
+                m.map_or(DMat4::IDENTITY, |m| DMat4::from_cols_array(&m))
+            }
+            (OpKind::Translate, &[x, y, z]) => DMat4::from_translation(DVec3::new(x, y, z)),
+            (OpKind::Scale, &[x, y, z]) => scale(DVec3::new(x, y, z)),
+            (OpKind::Orient, &[x, y, z, w]) => {
+                DMat4::from_quat(as_rotation(DQuat::from_xyzw(x, y, z, w)))
+            }
+            (OpKind::TranslateAxis(a), &[v]) => DMat4::from_translation(along(a, v, 0.0)),
+            (OpKind::ScaleAxis(a), &[v]) => scale(along(a, v, 1.0)),
+            (OpKind::RotateAxis(a), &[v]) => rotate(a, v),
+            // rotateXYZ rotates about X first, so X is the rightmost factor.
+            (OpKind::RotateEuler(order), &[_, _, _]) => order
+                .iter()
+                .fold(DMat4::IDENTITY, |m, &axis| rotate(axis, value[axis]) * m),
+            _ => DMat4::IDENTITY,
         };
-        let m = m.unwrap_or(DMat4::IDENTITY);
-        if self.invert {
-            math::try_inverse(m).unwrap_or(m)
-        } else {
-            m
+        match self.invert {
+            true => math::try_inverse(m).unwrap_or(m),
+            false => m,
         }
     }
 }
@@ -230,19 +230,30 @@ impl XformStack {
     /// The transform from prim space to the space of the parent, at a time.
     #[must_use]
     pub fn local(&self, time: Time) -> DMat4 {
-        let mut m = DMat4::IDENTITY;
+        let matrices = self.effective().map(|op| op.matrix(time));
+        matrices.fold(DMat4::IDENTITY, |m, op| m * op)
+    }
+
+    /// As [`XformStack::local`], interpolated without rounding and with its rate of change.
+    #[must_use]
+    pub fn moving(&self, time: Time) -> Moving {
+        let matrices = self.effective().map(|op| op.moving(time));
+        matrices.fold(Moving::IDENTITY, |m, op| m * op)
+    }
+
+    /// The ops without those that cancel out: an op next to its own inverse cancels exactly, even
+    /// if it is singular.
+    fn effective(&self) -> impl Iterator<Item = &XformOp> {
         let mut ops = self.ops.iter().peekable();
-        while let Some(op) = ops.next() {
-            // An op next to its own inverse cancels exactly, even if it is singular.
-            if ops
-                .next_if(|next| next.name == op.name && next.invert != op.invert)
-                .is_some()
-            {
-                continue;
+        std::iter::from_fn(move || {
+            loop {
+                let op = ops.next()?;
+                let cancels = |next: &&XformOp| next.name == op.name && next.invert != op.invert;
+                if ops.next_if(cancels).is_none() {
+                    return Some(op);
+                }
             }
-            m *= op.matrix(time);
-        }
-        m
+        })
     }
 
     /// Whether the transform may change over time. A spline changes it although it has no authored

@@ -49,13 +49,17 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(_, mapper)| mapper)
     }
 
+    /// The animation that drives it, with the map from its joint order to the skeleton's.
+    pub(super) fn driver(&self) -> Option<(&SkelAnimation, &AnimMapper)> {
+        self.animation.as_ref().map(|(a, m)| (a.as_ref(), m))
+    }
+
     /// Transforms from joint space to the parent's space, at a time; one per joint of the skeleton.
     ///
     /// # Errors
     /// Rest transforms that are needed but missing (rule 9).
     pub fn joint_local_transforms(&self, time: Time) -> Result<Vec<DMat4>, Invalid> {
-        let driven = self.animation.as_ref().map(|(a, m)| (a.as_ref(), m));
-        joint_local_transforms(&self.skeleton, driven, time).ok_or_else(|| {
+        joint_local_transforms(&self.skeleton, self.driver(), time).ok_or_else(|| {
             Invalid::new(
                 self.skeleton.path(),
                 "restTransforms",

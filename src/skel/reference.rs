@@ -6,7 +6,7 @@
 use glam::{DMat3, DMat4, DVec3};
 
 use super::dual_quaternion::{self, Blend, Parts, scaled};
-use super::{JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
+use super::{InfluenceInterpolation, JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
 
 /// Deformed points and normals.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,61 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
         *n = out_normal * normalized(*n);
     }
     Deformed { points, normals }
+}
+
+/// What moves the points of a skin. Weights may replace those of the skin.
+pub(crate) struct PointPose<'a> {
+    /// Skinning transforms, one per joint of the skeleton.
+    pub skinning: &'a [DMat4],
+    pub geom_bind: DMat4,
+    /// As many as the influences have; `None` for theirs.
+    pub weights: Option<&'a [f64]>,
+}
+
+/// Skins points, which are blended already, into skeleton space. A skin without influences leaves
+/// them as they are.
+///
+/// # Panics
+/// If the pose has fewer joints or weights than the skin, or there are other points.
+pub(crate) fn skin_points(skin: &Skin, pose: &PointPose<'_>, points: &mut [DVec3]) {
+    let Some(influences) = skin.influences() else {
+        return;
+    };
+    let joint = |j: u32| {
+        let of_skeleton = skin.skeleton_joint(j);
+        of_skeleton.map_or(DMat4::IDENTITY, |j| pose.skinning[j as usize])
+    };
+    let joints: Vec<DMat4> = (0..skin.own_joint_count() as u32).map(joint).collect();
+    let row = |point: usize| {
+        let first = match influences.interpolation() {
+            InfluenceInterpolation::Vertex => point * influences.count(),
+            InfluenceInterpolation::Constant => 0,
+        };
+        let own = influences.of_point(point).enumerate();
+        own.map(move |(i, (j, w))| {
+            let weight = pose.weights.map_or(f64::from(w), |all| all[first + i]);
+            (j as usize, weight)
+        })
+    };
+    match skin.method() {
+        SkinningMethod::ClassicLinear => {
+            for (i, p) in points.iter_mut().enumerate() {
+                let bound = pose.geom_bind.transform_point3(*p);
+                *p = row(i)
+                    .map(|(j, w)| joints[j].transform_point3(bound) * w)
+                    .sum();
+            }
+        }
+        SkinningMethod::DualQuaternion => {
+            let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
+            let has_scale = parts.iter().any(Parts::has_scale);
+            for (i, p) in points.iter_mut().enumerate() {
+                let bound = pose.geom_bind.transform_point3(*p);
+                let weighted: Vec<(Parts, f64)> = row(i).map(|(j, w)| (parts[j], w)).collect();
+                *p = Blend::new(&weighted).transform(scaled(&weighted, has_scale, bound));
+            }
+        }
+    }
 }
 
 /// The influences, and the skinning transform of each joint in the joint order of the prim. `None`

@@ -12,6 +12,7 @@ use super::options::{BakeOptions, BakeReport, Progress, Watch};
 use super::plan::{BakePlan, Plan, Sampling};
 use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
 use super::schedule::Scheduled;
+use super::shutter::Shutter;
 use super::sink::FrameSink;
 use super::space::{self, Space};
 use super::stream::tell;
@@ -98,6 +99,12 @@ impl Baker {
         let chosen = choose(scene, &plan.prims, &mut report)?;
         failed::check_input(scene, &chosen, &mut report);
         let mut diagnostics = Diagnostics::default();
+        check_motion(
+            plan.shutter.as_ref(),
+            plan.max_error,
+            plan.velocities,
+            plan.sampling == Sampling::OwnTimes,
+        )?;
         match plan.sampling {
             Sampling::OwnTimes => {
                 let work = Work::new(scene, &chosen, plan)?;
@@ -114,6 +121,7 @@ impl Baker {
                     progress,
                 )?;
                 report.count(scene, &ran.tally, &work.copies);
+                report.tell_fewest(&work);
                 let ended = (&work.schedule[..], &work.copies);
                 end(scene, ended, diagnostics, &ran, &mut report)?;
             }
@@ -250,6 +258,7 @@ impl Baker {
         );
         let baked = space.explain(baked)?;
         report.count(scene, &baked.ran.tally, &work.copies);
+        report.tell_fewest(&work);
         let ended = (&work.schedule[..], &work.copies);
         end(scene, ended, diagnostics, &baked.ran, report)?;
         let edits = usd_edits(scene, baked.prims, options);
@@ -412,6 +421,12 @@ pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions)
     {
         return misfit("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
+    check_motion(
+        options.shutter.as_ref(),
+        options.max_error,
+        options.velocities,
+        format == Format::Usd,
+    )?;
     if let Some(reason) = clips::refusal(output, format, options) {
         return misfit(reason);
     }
@@ -427,6 +442,34 @@ pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions)
         return fail("it is a folder");
     }
     Ok(())
+}
+
+/// Fails if samples for motion blur do not fit each other, or an output without sample
+/// times.
+fn check_motion(
+    shutter: Option<&Shutter>,
+    max_error: Option<f64>,
+    velocities: bool,
+    has_times: bool,
+) -> Result<()> {
+    let fail = |text: String| Err(Error::Options(text));
+    if !has_times && (shutter.is_some() || max_error.is_some() || velocities) {
+        let text = "a shutter, velocities and a largest error are for USD, which has sample times: expected .usda, .usdc or .usdz";
+        return fail(text.to_owned());
+    }
+    if let Some(Err(reason)) = shutter.map(Shutter::check) {
+        return fail(reason);
+    }
+    match max_error {
+        Some(error) if !(error.is_finite() && error > 0.0) => {
+            fail(format!("expected a largest error above 0, found {error}"))
+        }
+        Some(_) if shutter.is_some() => fail(
+            "a largest error chooses sample times, and a shutter does too: expected one of them"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a prim is another one or below it.

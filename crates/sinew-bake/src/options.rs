@@ -8,10 +8,12 @@ use std::time::Duration;
 use crate::backend::Backend;
 use crate::clips::{ClipCounts, Shard};
 use crate::failed::FailedPrim;
-use crate::formats::VatOptions;
+use crate::formats::{BoneOptions, BoneReport, VatOptions};
 use crate::plan::{BakePlan, Rigid};
 use crate::run::Tally;
 use crate::schedule::FrameRange;
+use crate::shutter::Shutter;
+use crate::tracks::Work;
 use sinew::error::{Invalid, Warning};
 use sinew::scene::{OutSpace, Scene};
 use sinew::skel::AnimSource;
@@ -47,8 +49,19 @@ pub struct BakeOptions {
     pub keep_bindings: bool,
     /// Whether to begin although the disk of the output seems to have too little space.
     pub ignore_free_space: bool,
+    /// The samples of each frame for motion blur. `None` for one sample at a time. USD only.
+    pub shutter: Option<Shutter>,
+    /// Whether to write `velocities`: the speed of each point at its sample, in units of the points
+    /// per second. USD only.
+    pub velocities: bool,
+    /// Write only as many samples of each prim as it takes for linear interpolation between them
+    /// to stay within this distance of the true points, in units of the points. USD only, without
+    /// a shutter.
+    pub max_error: Option<f64>,
     /// How vertex animation textures are written.
     pub vat: VatOptions,
+    /// How bone textures are written, and of which clips.
+    pub bones: BoneOptions,
     /// Number of sampled times per value clip. If it is set, one file is written for each clip, and
     /// the output is a stage that refers to the clips. If the output is from another bake, it is
     /// removed before the first of its clips is replaced.
@@ -82,6 +95,9 @@ impl BakeOptions {
         plan.frames = self.frames;
         plan.space = self.space.unwrap_or_default();
         plan.rigid = self.rigid;
+        plan.shutter = self.shutter;
+        plan.velocities = self.velocities;
+        plan.max_error = self.max_error;
         plan
     }
 }
@@ -133,6 +149,11 @@ pub struct BakeReport {
     pub estimated_bytes: u64,
     /// Numbers of clips, for a bake into clips.
     pub clips: Option<ClipCounts>,
+    /// The largest distance found between a point and the line between two samples, if
+    /// [`BakeOptions::max_error`] was asked for; in units of the points.
+    pub largest_error: Option<f64>,
+    /// Sizes and errors of a bone texture.
+    pub bones: Option<BoneReport>,
     /// Time of the whole bake, from opening the input to the written output.
     pub elapsed: Duration,
     /// Time of posing and deforming.
@@ -161,6 +182,8 @@ impl BakeReport {
             backend,
             estimated_bytes: 0,
             clips: None,
+            largest_error: None,
+            bones: None,
             elapsed: Duration::ZERO,
             deform_time: Duration::ZERO,
             failed: Vec::new(),
@@ -186,6 +209,14 @@ impl BakeReport {
             self.samples += prim.samples * places;
             let moved = scene.bindings[*binding].is_rigid() && prim.has_transform;
             self.moved += usize::from(moved) * places;
+        }
+    }
+
+    /// Adds the errors that are left if few samples were asked for.
+    pub(super) fn tell_fewest(&mut self, work: &Work) {
+        if let Some(fewest) = &work.fewest {
+            self.largest_error = Some(fewest.largest_error);
+            self.warnings.extend(fewest.warnings.iter().cloned());
         }
     }
 

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use glam::DMat4;
 
 use crate::schedule::FrameRange;
+use crate::shutter::Shutter;
 use crate::sink::PrimInfo;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart};
+use sinew::scene::{
+    BoundSkin, MotionCache, OutSpace, PoseCache, Scene, ScenePrim, SkinBinding, SkinPart,
+};
 use sinew::skel::MeshTopology;
 
 /// How prims with constant influences are baked (rule 28).
@@ -57,6 +60,13 @@ pub struct BakePlan {
     pub rigid: Rigid,
     /// When prims are sampled.
     pub sampling: Sampling,
+    /// The samples of each frame for motion blur; with [`Sampling::OwnTimes`] only.
+    pub shutter: Option<Shutter>,
+    /// Whether samples have velocities; with [`Sampling::OwnTimes`] only.
+    pub velocities: bool,
+    /// As [`BakeOptions::max_error`](crate::BakeOptions::max_error); with [`Sampling::OwnTimes`]
+    /// only.
+    pub max_error: Option<f64>,
 }
 
 impl BakePlan {
@@ -96,6 +106,8 @@ impl BakePlan {
 /// The work of a whole bake.
 pub(super) struct Plan {
     pub space: OutSpace,
+    /// Whether samples of points have velocities.
+    pub velocities: bool,
     prims: BTreeMap<usize, PrimPlan>,
 }
 
@@ -127,6 +139,7 @@ impl Plan {
         let plan = |&b: &usize| (b, prim_plan(b, &scene.bindings[b], asked));
         Self {
             space: asked.space,
+            velocities: asked.velocities,
             prims: chosen.iter().map(plan).collect(),
         }
     }
@@ -152,6 +165,7 @@ impl Plan {
         };
         Self {
             space,
+            velocities: false,
             prims: parts.map(plan).collect(),
         }
     }
@@ -228,6 +242,21 @@ impl TransformKind {
         match self {
             Self::Rigid => poses.rigid_transform(bound),
             Self::Skeleton => Ok(poses.world_from_skel(bound)),
+            Self::World => Ok(DMat4::IDENTITY),
+        }
+    }
+}
+
+impl TransformKind {
+    /// As [`TransformKind::at`], interpolated without rounding.
+    pub fn exact(
+        self,
+        bound: BoundSkin<'_>,
+        motion: &mut MotionCache<'_>,
+    ) -> Result<DMat4, Invalid> {
+        match self {
+            Self::Rigid => motion.rigid_transform(bound),
+            Self::Skeleton => Ok(motion.world_from_prim(bound.skeleton().prim).at),
             Self::World => Ok(DMat4::IDENTITY),
         }
     }

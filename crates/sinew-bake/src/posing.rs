@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use glam::DMat4;
+use glam::{DMat4, Vec3};
 use rayon::prelude::*;
 
 use super::backend::Job;
@@ -13,7 +13,7 @@ use super::sink::{Frame, PrimSample};
 use sinew::error::Invalid;
 use sinew::kernel::{PackedPose, PackedSkin, Palette};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, PoseCache, Scene, SkinPart};
+use sinew::scene::{BoundSkin, MotionCache, PoseCache, Scene, SkinPart};
 use sinew::skel::{Pose, SkinningMethod};
 
 /// The times of a batch, and the jobs to deform at them.
@@ -101,6 +101,7 @@ impl<'a> Poser<'a> {
                     points: Vec::new(),
                     normals: vec![None; posed.skins.len()],
                     extent: None,
+                    velocities: posed.velocities,
                     transform: posed.transform,
                 });
                 for (part, (skin, pose)) in posed.skins.into_iter().enumerate() {
@@ -165,6 +166,7 @@ pub(super) fn pack(
 
 /// The jobs of one prim at one time.
 pub(super) struct Posed {
+    velocities: Option<Vec<Vec3>>,
     transform: Option<DMat4>,
     /// One per part.
     pub skins: Vec<(Arc<PackedSkin>, PackedPose)>,
@@ -183,6 +185,7 @@ fn pose_at(
 ) -> Vec<Option<Result<Posed, Invalid>>> {
     let mut poses = scene.at(time, plan.space);
     let mut palettes = Palettes::default();
+    let mut motion = MotionCache::new(scene, time, plan.space);
     bindings
         .iter()
         .map(|&b| {
@@ -191,15 +194,45 @@ fn pose_at(
             if prim.parts.iter().any(is_broken) {
                 return None;
             }
-            Some(pose_prim(
-                scene.bound(b),
-                prim,
-                &|part| packed.0.get(&(b, part)).cloned().flatten(),
-                &mut poses,
-                &mut palettes,
-            ))
+            let bound = scene.bound(b);
+            let own = |part| packed.0.get(&(b, part)).cloned().flatten();
+            let mut posed = pose_prim(bound, prim, &own, &mut poses, &mut palettes);
+            if let (Ok(posed), true) = (&mut posed, plan.velocities) {
+                match velocities(bound, prim, &mut motion, time) {
+                    Ok(velocities) => posed.velocities = velocities,
+                    Err(e) => return Some(Err(e)),
+                }
+            }
+            Some(posed)
         })
         .collect()
+}
+
+/// The velocity of each point per second; `None` if the prim has no points or there is no time.
+fn velocities(
+    bound: BoundSkin<'_>,
+    plan: &PrimPlan,
+    motion: &mut MotionCache<'_>,
+    time: Time,
+) -> Result<Option<Vec<Vec3>>, Invalid> {
+    let (Some(part), Some(_)) = (plan.parts.first(), time.code()) else {
+        return Ok(None);
+    };
+    let rate = bound.scene().time_line.time_codes_per_second;
+    let per_time_code = motion.velocities(bound, part.blend_only)?;
+    let per_second = per_time_code.iter().map(|v| (*v * rate).as_vec3());
+    let velocities: Vec<Vec3> = per_second.collect();
+    if velocities.iter().all(|v| v.is_finite()) {
+        return Ok(Some(velocities));
+    }
+    let path = &bound.binding().path;
+    let e = Invalid::new(
+        path,
+        "velocities",
+        "finite results",
+        "values that overflow f32",
+    );
+    Err(e.in_file(&bound.scene().file))
 }
 
 /// Poses one prim. `packed` gives the skins that are packed already.
@@ -211,6 +244,7 @@ pub(super) fn pose_prim(
     palettes: &mut Palettes,
 ) -> Result<Posed, Invalid> {
     let mut out = Posed {
+        velocities: None,
         transform: match plan.transform {
             Some(kind) => Some(kind.at(bound, poses)?),
             None => None,

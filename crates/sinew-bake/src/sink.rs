@@ -166,6 +166,10 @@ pub struct PrimSample {
     /// Minimum and maximum corner of the bounding box of the points, with the widths of points and
     /// curves. `None` without points.
     pub extent: Option<[Vec3; 2]>,
+    /// The velocity of each point in units of [`BakeStart::space`] per second, if
+    /// [`BakePlan::velocities`](crate::BakePlan::velocities) is set. `None` without points and at
+    /// the default time.
+    pub velocities: Option<Vec<Vec3>>,
     /// The transform that replaces the prim's own; `None` if the prim keeps its own. It is
     /// parent_from_prim, or world_from_prim if the prim resets its transform stack or its points
     /// are not in prim space.

@@ -129,7 +129,9 @@ pub(super) fn vectors(scene: &Scene, plan: &Plan, b: usize) -> u64 {
     }
     let binding = &scene.bindings[b];
     let normals = binding.normals.iter().map(|n| n.values.first());
-    let arrays = std::iter::once(binding.points.first()).chain(normals);
+    let points = || std::iter::once(binding.points.first());
+    let velocities = points().filter(|_| plan.velocities);
+    let arrays = points().chain(normals).chain(velocities);
     arrays.flatten().map(|v| v.len() as u64).sum()
 }
 

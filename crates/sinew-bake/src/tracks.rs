@@ -7,11 +7,13 @@ use glam::Vec3;
 use super::backend::Deformer;
 use super::diagnostics::Diagnostics;
 use super::error::{Error, Result};
+use super::fewest::{self, Fewest};
 use super::options::Watch;
 use super::plan::{BakePlan, Plan, PrimPlan, copies};
 use super::run::{Ran, own_times};
 use super::samples::{Came, Thinner};
-use super::schedule::{FrameRange, Schedule, Scheduled, authored_times};
+use super::schedule::{FrameRange, MAX_SAMPLES, Schedule, Scheduled, authored_times};
+use super::shutter::Shutter;
 use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
 use super::space::vectors;
 use super::{BakedArray, BakedPrim, BakedTransform, Samples};
@@ -27,6 +29,8 @@ pub(super) struct Work {
     /// Prims with the same result as an earlier prim, by that prim.
     pub copies: BTreeMap<usize, Vec<usize>>,
     pub schedule: Schedule,
+    /// The error that is left if [`BakePlan::max_error`] is set, and what it could not be kept for.
+    pub fewest: Option<Fewest>,
 }
 
 impl Work {
@@ -34,13 +38,26 @@ impl Work {
     /// [`Error::TooManyFrames`] for more than a million samples.
     pub fn new(scene: &Scene, chosen: &[usize], asked: &BakePlan) -> Result<Self> {
         let plan = Plan::new(scene, chosen, asked);
-        let times_of = times_of_skeletons(scene, &plan, asked.frames.as_ref())?;
+        let mut times_of = times_of_skeletons(scene, &plan, asked.frames.as_ref())?;
+        if let Some(shutter) = &asked.shutter {
+            open_shutter(scene, shutter, asked.frames.as_ref(), &mut times_of)?;
+        }
         let copies = copies(scene, &plan, &times_of);
-        let schedule = schedule(scene, &plan, &times_of, &copies);
+        let fewest = match asked.max_error {
+            Some(error) => Some(fewest_times(
+                scene, &plan, asked, &times_of, &copies, error,
+            )?),
+            None => None,
+        };
+        let schedule = schedule(&plan, &copies, |b| match &fewest {
+            Some(fewest) => fewest.times.get(&b).map_or(&[][..], Vec::as_slice),
+            None => &times_of[&scene.bindings[b].instance],
+        });
         Ok(Self {
             plan,
             copies,
             schedule,
+            fewest,
         })
     }
 
@@ -181,10 +198,36 @@ impl Keeping<'_, '_> {
     }
 }
 
+impl Keeping<'_, '_> {
+    /// As [`Keeping::came`], of points with their velocities.
+    fn came_moving(
+        &mut self,
+        came: Came<(Vec<Vec3>, Option<Vec<Vec3>>)>,
+        samples: [&mut Samples<BakedArray>; 2],
+    ) -> Result<()> {
+        let [of_points, of_velocities] = samples;
+        match came {
+            Came::Nothing => {}
+            Came::Redundant((points, velocities)) => {
+                self.free.push(points);
+                self.free.extend(velocities);
+            }
+            Came::Needed(time, (points, velocities)) => {
+                self.came(Came::Needed(time, points), of_points)?;
+                if let Some(velocities) = velocities {
+                    self.came(Came::Needed(time, velocities), of_velocities)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The samples of a prim while frames arrive.
 struct Track {
     prim: BakedPrim,
-    points: Thinner<Vec<Vec3>>,
+    /// Points and, if they are asked for, their velocities: readers expect both at the same times.
+    points: Thinner<(Vec<Vec3>, Option<Vec<Vec3>>)>,
     /// One per property with samples.
     normals: Vec<Thinner<Vec<Vec3>>>,
 }
@@ -226,7 +269,9 @@ impl Track {
         if let Some(extent) = sample.extent {
             prim.extent.push((time, extent));
             let points = std::mem::take(&mut sample.points);
-            keep.came(self.points.push(time, points), &mut prim.points)?;
+            let came = self.points.push(time, (points, sample.velocities.take()));
+            let samples = [&mut prim.points, &mut prim.velocities];
+            keep.came_moving(came, samples)?;
         }
         normals.try_for_each(|normals| add_normals(normals, &mut *keep))
     }
@@ -234,11 +279,14 @@ impl Track {
     fn finish(mut self, keep: &mut Keeping<'_, '_>) -> Result<BakedPrim> {
         let prim = &mut self.prim;
         let normals = self.normals.into_iter().zip(&mut prim.normals);
-        let normals = normals.map(|(thinner, (_, samples))| (thinner, samples));
-        for (mut thinner, samples) in normals.chain([(self.points, &mut prim.points)]) {
+        for (mut thinner, (_, samples)) in normals {
             if let Some((time, values)) = thinner.finish() {
                 keep.came(Came::Needed(time, values), samples)?;
             }
+        }
+        if let Some((time, values)) = self.points.finish() {
+            let samples = [&mut prim.points, &mut prim.velocities];
+            keep.came_moving(Came::Needed(time, values), samples)?;
         }
         Ok(self.prim)
     }
@@ -250,6 +298,7 @@ fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
         path: binding.path.clone(),
         copies: Vec::new(),
         points: Vec::new(),
+        velocities: Vec::new(),
         normals: binding
             .normals
             .iter()
@@ -290,16 +339,79 @@ pub(super) fn times_of_skeletons(
     Ok(out)
 }
 
-fn schedule(
+/// Replaces the times of skeletons by the samples of a shutter: at the frames that were asked for,
+/// or else those of the stage, or the authored times if the stage has no frames.
+fn open_shutter(
+    scene: &Scene,
+    shutter: &Shutter,
+    asked: Option<&FrameRange>,
+    times_of: &mut BTreeMap<usize, Vec<Time>>,
+) -> Result<()> {
+    let line = &scene.time_line;
+    let step = line.time_codes_per_second / line.frames_per_second;
+    let of_stage = line
+        .range
+        .map(|(first, last)| FrameRange { first, last, step });
+    let of_stage = of_stage.filter(|frames| asked.is_none() && frames.check(scene).is_ok());
+    for times in times_of.values_mut() {
+        let codes: Vec<f64> = times.iter().filter_map(|t| t.code()).collect();
+        if codes.is_empty() {
+            continue;
+        }
+        let frames = of_stage.map_or(codes, |frames| frames.times());
+        let samples = shutter.times(&frames);
+        if samples.len() > MAX_SAMPLES {
+            return Err(Error::TooManyFrames {
+                file: scene.file.clone(),
+                most: MAX_SAMPLES,
+                range: asked.map(|frames| (frames.first, frames.last)),
+            });
+        }
+        *times = samples.into_iter().map(Time::At).collect();
+    }
+    Ok(())
+}
+
+/// The sample times of every prim that is no copy, so that linear interpolation stays near.
+fn fewest_times(
     scene: &Scene,
     plan: &Plan,
+    asked: &BakePlan,
     times_of: &BTreeMap<usize, Vec<Time>>,
     copies: &BTreeMap<usize, Vec<usize>>,
+    error: f64,
+) -> Result<Fewest> {
+    let copied: HashSet<usize> = copies.values().flatten().copied().collect();
+    let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
+    for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
+        let instance = scene.bindings[prim.binding].instance;
+        of_instance.entry(instance).or_default().push(prim);
+    }
+    let mut out = Fewest::default();
+    for (instance, prims) in of_instance {
+        let mut base = times_of[&instance].clone();
+        if let Some(FrameRange { first, last, .. }) = asked.frames {
+            // Between frames, the authored times are where the motion bends.
+            let authored = authored_times(scene, instance, &prims)?;
+            let inside = |t: &Time| t.code().is_some_and(|t| t > first && t < last);
+            base.extend(authored.into_iter().filter(inside));
+            base.sort_by(|a, b| a.code().unwrap_or(0.0).total_cmp(&b.code().unwrap_or(0.0)));
+            base.dedup();
+        }
+        fewest::choose(scene, plan, &prims, &base, error, &mut out)?;
+    }
+    Ok(out)
+}
+
+fn schedule<'t>(
+    plan: &Plan,
+    copies: &BTreeMap<usize, Vec<usize>>,
+    times_of: impl Fn(usize) -> &'t [Time],
 ) -> Schedule {
     let copied: HashSet<usize> = copies.values().flatten().copied().collect();
     let mut all: Vec<(Time, usize)> = Vec::new();
     for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
-        let times = &times_of[&scene.bindings[prim.binding].instance];
+        let times = times_of(prim.binding);
         all.extend(times.iter().map(|time| (*time, prim.binding)));
     }
     let key = |t: &Time| t.code().unwrap_or(f64::NEG_INFINITY);

@@ -162,6 +162,14 @@ pub const FILE_CODES: &[Code] = &[
     row("humanoid-left-out", Warning, "", "a humanoid map or its expressions are not written to glTF", "write the map into the output with `sinew describe`"),
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
+    // Baking
+    row("max-error-jump", Warning, "", "points jump from one time to the next, so no samples are near enough there", "nothing, if the jump is meant"),
+    // Bone textures
+    row("bones-method", Warning, "", "a prim is skinned by another method than the texture holds: the message says how far points are off", "choose the other with --bone-values"),
+    row("bones-scale", Warning, "", "joints have scale or shear, which a texture of dual quaternions leaves out: the message says how far points are off", "use --bone-values matrix"),
+    row("bones-shapes", Warning, "", "blend shapes are not in a bone texture: the message says how far points are off", "bake vertex animation textures"),
+    row("bones-weights", Warning, "", "weights do not add up to 1, or are below 0: in the mesh they are divided by their sum, and the message says how far points are off", "normalise the weights"),
+    row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
     // FBX
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-dual-quaternion", Warning, "", "the file uses dual quaternion skinning, which is converted to linear skinning", "set primvars:skel:skinningMethod to dualQuaternion in the converted file, if it matters"),

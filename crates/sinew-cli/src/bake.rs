@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew_bake::{
-    Backend, BakeOptions, BakeReport, Format, FrameRange, OutSpace, Rigid, Shard, VatOptions,
-    VatValues, bake_until, bytes_as_text, stitch_until,
+    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
+    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
+    stitch_until,
 };
+use sinew_io::ClipChoice;
 
 use crate::batch::{Batch, Done};
 use crate::error::{Error, Result};
@@ -17,12 +19,13 @@ use crate::exit::{Exit, PartialArgs};
 use crate::failure::Failure;
 use crate::finding::{self, Finding};
 use crate::host;
-use crate::open::{AnimArgs, OpenArgs};
+use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
 
 /// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
-/// OBJ sequence, point caches, or vertex animation textures.
+/// OBJ sequence, point caches, or vertex animation textures. A bone texture has the transforms of
+/// joints instead.
 ///
 /// In USD, points and normals are in the space of their prim, extents are written, and each
 /// SkelRoot becomes an Xform, so that no program skins the result again.
@@ -41,8 +44,13 @@ pub struct Args {
     /// needs a place for the frame number in its name, #### or %04d, unless there is only one
     /// frame; its folder is created. A .pc2 holds one prim; several prims are written to
     /// OUT_PRIM.pc2 each. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
-    /// and OUT.json are written beside it.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png}|OUT/")]
+    /// and OUT.json are written beside it. OUT.bones.exr is a bone texture, with OUT.bones.glb and
+    /// OUT.bones.json beside it.
+    #[arg(
+        short,
+        long,
+        value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}|OUT/"
+    )]
     output: PathBuf,
     /// Extension of the files in the folder OUT.
     #[arg(long, value_name = "EXT", default_value = "usdc")]
@@ -51,6 +59,21 @@ pub struct Args {
     /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
+    /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in time
+    /// codes. Without --frames at the stage's frames. USD only.
+    #[arg(long, value_name = "A:B", allow_hyphen_values = true)]
+    shutter: Option<Shutter>,
+    /// Samples of each frame, at even steps from A to B with both; the default is 2.
+    #[arg(long, value_name = "N", requires = "shutter")]
+    motion_samples: Option<usize>,
+    /// Write velocities: the speed of each point at its samples, in units of the points per second.
+    /// They are derivatives of the pose, not differences of samples. USD only.
+    #[arg(long)]
+    velocities: bool,
+    /// Write only the samples that it takes for linear interpolation to stay within this distance of
+    /// the true points at any time, in units of the points. USD only.
+    #[arg(long, value_name = "E", conflicts_with = "shutter")]
+    max_error: Option<f64>,
     /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     backend: BackendArg,
@@ -66,7 +89,13 @@ pub struct Args {
     #[arg(long)]
     layer: bool,
     #[command(flatten)]
-    open: OpenArgs,
+    compose: ComposeArgs,
+    /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
+    /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
+    /// that it fits. Without this: the first clip, or in a USD file what skel:animationSource says.
+    /// May be repeated for .bones.exr, which without this has all clips of IN.
+    #[arg(long, value_name = "NAME")]
+    clip: Vec<String>,
     #[command(flatten)]
     anim: AnimArgs,
     /// How prims with constant influences move: by their transform, as in Pixar's bake, or by their
@@ -95,6 +124,17 @@ pub struct Args {
     /// several rows.
     #[arg(long, value_name = "TEXELS")]
     vat_width: Option<u32>,
+    /// Texels of a bone texture: the rows of a matrix for each joint (the default), or a dual
+    /// quaternion, which is smaller but has no scale.
+    #[arg(long, value_enum)]
+    bone_values: Option<BoneValuesArg>,
+    /// Bits of each channel of a bone texture: 32 (the default) or 16.
+    #[arg(long, value_name = "BITS")]
+    bone_bits: Option<u8>,
+    /// Largest width of a bone texture in texels; the default is 8192. More joints take several
+    /// rows, and more frames than 16384 rows take several columns.
+    #[arg(long, value_name = "TEXELS")]
+    bone_width: Option<u32>,
     /// Write one .usdc for every N sampled times to the folder OUT_clips, and OUT as a stage of USD
     /// value clips over them. Memory then holds at most N frames, and a killed bake loses at most
     /// N. USD only. Before the first clip of another bake is replaced, its OUT is removed, so that
@@ -135,10 +175,15 @@ const EXAMPLES: &str = "Examples:
   sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --resume
   parallel sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --shard {}/4 ::: 1 2 3 4
   sinew bake shot.usda -o shot_baked.usdc --clip-frames 100 --stitch
+  sinew bake shot.usda -o blur.usdc --frames 1:48 --shutter -0.25:0.25 --motion-samples 3
+  sinew bake shot.usda -o blur.usdc --velocities
+  sinew bake shot.usda -o small.usdc --max-error 0.01
   sinew bake hero.usdz -o frames/hero.####.obj --frames 1:48
   sinew bake hero.usdz -o hero.pc2 --prim /Hero/Geo/Body
   sinew bake hero.glb -o hero.exr --clip Run
-  sinew bake hero.glb -o hero.png --vat-bits 8 --vat-values position --json";
+  sinew bake hero.glb -o hero.png --vat-bits 8 --vat-values position --json
+  sinew bake hero.glb -o hero.bones.exr --clip Walk --clip Run
+  sinew bake hero.glb -o hero.bones.exr --bone-values dual-quaternion --bone-bits 16";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BackendArg {
@@ -166,6 +211,12 @@ enum VatValuesArg {
     Position,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BoneValuesArg {
+    Matrix,
+    DualQuaternion,
+}
+
 impl Args {
     fn rigid(&self, format: Format) -> Result<Rigid> {
         match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
@@ -189,13 +240,9 @@ impl Args {
             ("--vat-bits", self.vat_bits.is_some()),
             ("--vat-width", self.vat_width.is_some()),
         ];
-        if let Some((option, _)) = given
-            .iter()
-            .find(|(_, is_given)| *is_given && !format.is_vat())
-        {
-            return Err(Error::Usage(format!(
-                "{option}: expected a vertex animation texture as the output (.exr or .png)"
-            )));
+        if !format.is_vat() {
+            let expected = "a vertex animation texture as the output (.exr or .png)";
+            misplaced(&given, expected)?;
         }
         let mut options = VatOptions::default();
         options.values = match self.vat_values {
@@ -205,6 +252,47 @@ impl Args {
         options.bits = self.vat_bits;
         options.max_width = self.vat_width.unwrap_or(options.max_width);
         Ok(options)
+    }
+}
+
+/// An option that was given although it is for another kind of output.
+fn misplaced(given: &[(&str, bool)], expected: &str) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::Usage(format!("{option}: expected {expected}"))),
+    }
+}
+
+impl Args {
+    fn bones(&self, format: Format) -> Result<BoneOptions> {
+        if format != Format::Bones {
+            let given = [
+                ("--bone-values", self.bone_values.is_some()),
+                ("--bone-bits", self.bone_bits.is_some()),
+                ("--bone-width", self.bone_width.is_some()),
+                ("several --clip", self.clip.len() > 1),
+            ];
+            misplaced(&given, "a bone texture as the output (.bones.exr)")?;
+        }
+        let mut options = BoneOptions::default();
+        options.values = match self.bone_values {
+            Some(BoneValuesArg::DualQuaternion) => BoneValues::DualQuaternion,
+            Some(BoneValuesArg::Matrix) | None => BoneValues::Matrix,
+        };
+        options.bits = self.bone_bits;
+        options.max_width = self.bone_width.unwrap_or(options.max_width);
+        if self.clip.len() > 1 {
+            options.clips.clone_from(&self.clip);
+        }
+        Ok(options)
+    }
+
+    /// The clip that IN is opened with.
+    fn clip_choice(&self) -> ClipChoice {
+        match &self.clip[..] {
+            [name] => ClipChoice::Named(name.clone()),
+            _ => ClipChoice::First,
+        }
     }
 }
 
@@ -246,7 +334,7 @@ fn bake_one(
         (None, BackendArg::Cpu) => Backend::Cpu,
     };
     let mut options = BakeOptions::default();
-    options.open = args.open.options()?;
+    options.open = args.compose.options(args.clip_choice())?;
     options.frames = args.frames;
     options.backend = backend;
     options.prims = args.prim.clone();
@@ -265,6 +353,13 @@ fn bake_one(
     options.ignore_free_space = args.ignore_free_space;
     options.keep_bindings = args.keep_bindings;
     options.vat = args.vat(format)?;
+    options.bones = args.bones(format)?;
+    options.shutter = args.shutter.map(|shutter| Shutter {
+        samples: args.motion_samples.unwrap_or(shutter.samples),
+        ..shutter
+    });
+    options.velocities = args.velocities;
+    options.max_error = args.max_error;
     options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
     options.resume = args.resume;
     options.shard = args.shard;
@@ -345,6 +440,12 @@ struct JsonReport {
     /// The clips, if the bake wrote value clips.
     #[serde(skip_serializing_if = "Option::is_none")]
     clips: Option<JsonClips>,
+    /// The largest error found with --max-error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_error: Option<f64>,
+    /// Of a bone texture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bones: Option<JsonBones>,
     backend: String,
     /// Estimated size of OUT before the bake.
     estimated_bytes: u64,
@@ -369,6 +470,33 @@ struct JsonClips {
     kept: usize,
 }
 
+#[derive(Serialize)]
+struct JsonBones {
+    joints: usize,
+    clips: usize,
+    /// Bytes of the texels.
+    texture_bytes: u64,
+    /// The same of vertex animation textures of these frames.
+    vertex_texture_bytes: u64,
+    /// The largest distance of a point from its true place, in metres.
+    largest_error: f64,
+    /// The same as a part of the size of the mesh.
+    relative_error: f64,
+}
+
+impl From<&BoneReport> for JsonBones {
+    fn from(bones: &BoneReport) -> Self {
+        Self {
+            joints: bones.joints,
+            clips: bones.clips,
+            texture_bytes: bones.texture_bytes,
+            vertex_texture_bytes: bones.vertex_texture_bytes,
+            largest_error: bones.largest_error,
+            relative_error: bones.relative_error,
+        }
+    }
+}
+
 impl JsonReport {
     fn of(report: &BakeReport, input: &Path) -> Self {
         let file = Some(input);
@@ -391,6 +519,8 @@ impl JsonReport {
                 baked: clips.baked,
                 kept: clips.kept,
             }),
+            largest_error: report.largest_error,
+            bones: report.bones.as_ref().map(JsonBones::from),
             backend: report.backend.clone(),
             estimated_bytes: report.estimated_bytes,
             sizes: Sizes::of(input, &report.files),
@@ -451,6 +581,12 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
             count(report.moved, "rigid prim")
         );
     }
+    if let Some(error) = report.largest_error {
+        let _ = writeln!(
+            out,
+            "  points between samples are off by up to {error:.3e} units"
+        );
+    }
     if let Some(clips) = report.clips {
         let _ = writeln!(
             out,
@@ -464,6 +600,12 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
         let estimated = bytes_as_text(report.estimated_bytes);
         let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
     }
+    if let Some(bones) = &report.bones {
+        summary_of_bones(&mut out, bones);
+        let seconds = report.elapsed.as_secs_f64();
+        let _ = writeln!(out, "  {seconds:.3} s in all");
+        return out;
+    }
     let _ = writeln!(out, "  ran on {}", report.backend);
     let _ = writeln!(
         out,
@@ -472,4 +614,25 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
         thousands(report.deformed_points),
     );
     out
+}
+
+fn summary_of_bones(out: &mut String, bones: &BoneReport) {
+    let times = bones.vertex_texture_bytes as f64 / bones.texture_bytes.max(1) as f64;
+    let _ = writeln!(
+        out,
+        "  {}, {}",
+        count(bones.joints, "joint"),
+        count(bones.clips, "clip"),
+    );
+    let _ = writeln!(
+        out,
+        "  {} bytes of texels; vertex animation textures of these frames have {} ({times:.1} times as many)",
+        thousands(bones.texture_bytes),
+        thousands(bones.vertex_texture_bytes),
+    );
+    let _ = writeln!(
+        out,
+        "  points are off by up to {:.2e} m, {:.2e} of the mesh's size",
+        bones.largest_error, bones.relative_error
+    );
 }

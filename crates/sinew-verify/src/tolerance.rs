@@ -398,6 +398,21 @@ pub const LOOP_OF_A_KNEE: f64 = 1e-3;
 /// nearly straight leg by a millimetre takes degrees.
 pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;
 
+/// Points that a vertex shader computes in f32 from a bone texture of f32, against the ordinary bake, in metres, of a
+/// character of about a metre. Matrices are rounded once more, with the character's place in them.
+pub const BONE_TEXTURE_METRES: f64 = 2e-6;
+
+/// The same from a texture of 16-bit floats: 11 bits of a translation of about a metre.
+pub const BONE_TEXTURE_HALF_METRES: f64 = 2e-3;
+
+/// Velocities against differences of the reference's points over 0.1 time codes, or from key to key, relative to the
+/// fastest or the size, per second. The reference's values between keys are rounded to f32.
+pub const VELOCITY: f64 = 2e-2;
+
+/// Velocities against differences of points of usd-core's joints, relative to the fastest, without scales. Rotations are
+/// rounded to f32.
+pub const VELOCITY_OF_USD_CORE: f64 = 2e-4;
+
 /// Packed clips, CPU mirror against GPU, relative to the largest component, at least 1: both read the same integers; a square
 /// root, a quotient and a few sums differ by their roundings of 6e-8 where a GPU contracts them.
 pub const MIRROR_CLIPS: f64 = 2e-6;

@@ -161,6 +161,7 @@ impl ClipBake<'_> {
         }
         folder.finish()?;
         let made = maker.finish();
+        report.tell_fewest(&work);
         report.deform_time = made.deform_time;
         report.deformed_points = made.deformed_points;
         report.warnings.extend(made.broken_shapes);

@@ -6,6 +6,7 @@ use crate::baker::is_below;
 use crate::error::Result;
 use crate::options::BakeOptions;
 use crate::plan::Rigid;
+use crate::shutter::Shutter;
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ClipRecord, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions};
@@ -65,6 +66,10 @@ fn as_text(options: &BakeOptions) -> String {
         keep_bindings,
         ignore_free_space: _,
         vat: _,
+        bones: _,
+        shutter,
+        velocities,
+        max_error,
         clip_frames,
         resume: _,
         shard: _,
@@ -96,6 +101,20 @@ fn as_text(options: &BakeOptions) -> String {
     }
     if *keep_bindings {
         out.push("keep-bindings".to_owned());
+    }
+    if let Some(Shutter {
+        open,
+        close,
+        samples,
+    }) = shutter
+    {
+        out.push(format!("shutter {open}:{close} of {samples} samples"));
+    }
+    if *velocities {
+        out.push("velocities".to_owned());
+    }
+    if let Some(error) = max_error {
+        out.push(format!("max-error {error}"));
     }
     match rigid {
         Rigid::Xform => {}

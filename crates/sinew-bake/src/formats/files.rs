@@ -35,7 +35,8 @@ impl Files {
                 Self::Pc2(prims.iter().map(|p| p.binding).zip(files).collect())
             }
             Format::Exr | Format::Png => Self::Vat(VatFiles::of(output)),
-            Format::Obj | Format::Usd => {
+            // Bone textures name their files themselves.
+            Format::Obj | Format::Usd | Format::Bones => {
                 match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
                     Some(pattern) => Self::Obj {
                         folder: Some(pattern.folder().to_owned()),

@@ -1,8 +1,9 @@
-//! Formats with frames: OBJ sequences, point caches, vertex animation textures.
+//! Formats with frames: OBJ sequences, point caches, vertex animation textures, bone textures.
 //!
 //! They have no sample times, so a clip is resampled at even steps. They have no prim transforms
 //! either, so rigid prims move by their points.
 
+mod bones;
 mod clip;
 mod files;
 mod names;
@@ -21,6 +22,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use sinew::scene::OutSpace;
 
+pub use bones::{BoneOptions, BoneReport, BoneValues};
 pub(super) use clip::Clip;
 pub use names::FramePattern;
 pub(super) use session::{FramesToBake, bake_frames};
@@ -43,6 +45,8 @@ pub enum Format {
     Pc2,
     /// `.exr`: vertex animation textures of floats, see [`VatOptions`].
     Exr,
+    /// `.bones.exr`: a bone texture, see [`BoneOptions`].
+    Bones,
     /// `.png`: vertex animation textures of integers, see [`VatOptions`].
     Png,
 }
@@ -53,7 +57,14 @@ impl Format {
     /// # Errors
     /// [`Error::Output`](crate::Error::Output) if the extension is none of these.
     pub fn of(output: &Path) -> Result<Self> {
+        let stem = output.file_stem().map(Path::new);
+        let is_bones = stem.is_some_and(|s| sinew_io::extension(s) == "bones");
         match sinew_io::extension(output).as_str() {
+            "exr" if is_bones => Ok(Self::Bones),
+            "png" if is_bones => Err(Error::output(
+                output,
+                "bone textures are floats: expected a name that ends in .bones.exr",
+            )),
             "usda" | "usdc" | "usd" | "usdz" => Ok(Self::Usd),
             "obj" => Ok(Self::Obj),
             "pc2" => Ok(Self::Pc2),
@@ -61,7 +72,7 @@ impl Format {
             "png" => Ok(Self::Png),
             _ => Err(Error::output(
                 output,
-                "expected a name that ends in .usda, .usdc, .usd, .usdz, .obj, .pc2, .exr or .png",
+                "expected a name that ends in .usda, .usdc, .usd, .usdz, .obj, .pc2, .exr, .bones.exr or .png",
             )),
         }
     }
@@ -72,7 +83,7 @@ impl Format {
     pub fn default_space(self) -> OutSpace {
         match self {
             Self::Usd | Self::Pc2 => OutSpace::Prim,
-            Self::Obj | Self::Exr | Self::Png => OutSpace::World,
+            Self::Obj | Self::Exr | Self::Bones | Self::Png => OutSpace::World,
         }
     }
 

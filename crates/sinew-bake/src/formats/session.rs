@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::Format;
+use super::bones::bake_bones;
 use super::clip::Clip;
 use super::files::Files;
 use super::obj::ObjWriter;
@@ -51,6 +52,9 @@ pub(crate) fn bake_frames(
     report: &mut BakeReport,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
+    if asked.format == Format::Bones {
+        return bake_bones(asked, report, watch);
+    }
     let (scene, options) = (asked.scene, asked.options);
     let space = options.space.unwrap_or(asked.format.default_space());
     if asked.format.is_vat() && space != OutSpace::World {

@@ -303,21 +303,21 @@ impl VatWriter {
             meters_per_unit: 1.0,
             handedness: "right",
             parts,
-            source: SourceData {
-                file: scene
-                    .file
-                    .file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-                up_axis: scene.up_axis,
-                meters_per_unit: scene.meters_per_unit,
-            },
+            source: source_of(scene),
         }
     }
 }
 
-fn file_name(file: &Path) -> String {
+/// What a JSON file says of the stage that it comes from.
+pub(super) fn source_of(scene: &Scene) -> SourceData {
+    SourceData {
+        file: file_name(&scene.file),
+        up_axis: scene.up_axis,
+        meters_per_unit: scene.meters_per_unit,
+    }
+}
+
+pub(super) fn file_name(file: &Path) -> String {
     file.file_name()
         .unwrap_or_default()
         .to_string_lossy()
@@ -333,13 +333,13 @@ fn range(values: &[Vec3]) -> [Vec3; 2] {
 }
 
 /// From a stage's world space to that of glTF: right-handed, Y up, metres.
-fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
+pub(super) fn gltf_from_world(scene: &Scene) -> Result<DMat3> {
     let unit = scene.meters_per_unit;
     if !(unit.is_finite() && unit > 0.0) {
         let e = Invalid::new(
             "/",
             "metersPerUnit",
-            "a number above 0, as vertex animation textures are in metres",
+            "a number above 0, as textures are in metres",
             unit.to_string(),
         );
         return Err(e.in_file(&scene.file).into());
@@ -396,9 +396,10 @@ struct PartData<'a> {
     vertices: usize,
 }
 
+/// The stage that textures come from.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SourceData {
+pub(super) struct SourceData {
     file: String,
     up_axis: char,
     meters_per_unit: f64,

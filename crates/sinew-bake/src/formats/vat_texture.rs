@@ -120,14 +120,31 @@ fn exr<T: IntoSample>(
     texel: impl GetPixel<Pixel = (T, T, T)>,
 ) -> Result<(), String> {
     let size = (layout.width as usize, layout.height as usize);
-    let layer = Layer::new(
+    let image = Image::from_layer(Layer::new(
         size,
         LayerAttributes::default(),
         Encoding::SMALL_LOSSLESS,
         SpecificChannels::rgb(texel),
-    );
-    Image::from_layer(layer)
-        .write()
-        .to_buffered(sink)
-        .map_err(|e| e.to_string())
+    ));
+    let written = image.write().to_buffered(sink);
+    written.map_err(|e| e.to_string())
+}
+
+/// Writes texels of four channels.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn exr_rgba<T: IntoSample>(
+    sink: &mut (impl Write + Seek),
+    size: (usize, usize),
+    texel: impl GetPixel<Pixel = (T, T, T, T)>,
+) -> Result<(), String> {
+    let image = Image::from_layer(Layer::new(
+        size,
+        LayerAttributes::default(),
+        Encoding::SMALL_LOSSLESS,
+        SpecificChannels::rgba(texel),
+    ));
+    let written = image.write().to_buffered(sink);
+    written.map_err(|e| e.to_string())
 }

@@ -6,6 +6,7 @@ mod formats;
 // Signals are sent by the kill of Linux.
 #[cfg(target_os = "linux")]
 mod interrupt;
+mod motion;
 mod render;
 mod start;
 mod verify;
@@ -20,6 +21,7 @@ fn main() {
         ("clips", clips::trials()),
         ("completions", completions::trials()),
         ("interrupt", interrupt),
+        ("motion", motion::trials()),
         ("render", render::trials()),
         ("start", start::trials()),
         ("verify", verify::trials()),

@@ -36,7 +36,9 @@ use sinew_animate::asset::{Asset, AssetFormat, Axis};
 pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
-pub use write::{GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset};
+pub use write::{
+    GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset, write_asset_into,
+};
 pub(crate) use write::{decode, normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is

@@ -157,6 +157,12 @@ impl UsdFile {
         self.stage.edit(&root, change)
     }
 
+    /// Whether the stage was made from a file of another format.
+    #[must_use]
+    pub fn is_made(&self) -> bool {
+        self.made.is_some()
+    }
+
     /// The file's name, as opened.
     #[must_use]
     pub fn file(&self) -> &Path {

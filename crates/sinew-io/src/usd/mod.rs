@@ -21,7 +21,9 @@ pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
-pub use to_asset::AssetOptions;
+pub use to_asset::{
+    AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh,
+};
 pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};

@@ -1,7 +1,8 @@
-//! OBJ sequences, point caches and vertex animation textures: read back by readers of the tests' own, and compared with the
+//! OBJ sequences, point caches, vertex animation textures and bone textures: read back by readers of the tests' own, and compared with the
 //! f64 reference and with the same bake as USD. And USD that is written as it is deformed.
 
 mod bench;
+mod bones;
 mod caches;
 mod obj;
 mod pc2;
@@ -11,7 +12,7 @@ mod sequences;
 mod stage;
 mod streams;
 mod textures;
-mod truth;
+pub mod truth;
 mod vat;
 
 use common::trials::Trial;
@@ -43,6 +44,31 @@ pub fn trials() -> Vec<Trial> {
             "caches::clips_are_sampled_at_the_stages_rate",
             caches::clips_are_sampled_at_the_stages_rate,
             false,
+        ),
+        (
+            "bones::a_shader_finds_the_points_of_the_ordinary_bake",
+            bones::a_shader_finds_the_points_of_the_ordinary_bake,
+            false,
+        ),
+        (
+            "bones::clips_share_a_texture",
+            bones::clips_share_a_texture,
+            false,
+        ),
+        (
+            "bones::many_frames_go_on_to_the_right",
+            bones::many_frames_go_on_to_the_right,
+            false,
+        ),
+        (
+            "bones::requests_that_make_no_sense_are_refused",
+            bones::requests_that_make_no_sense_are_refused,
+            false,
+        ),
+        (
+            "bones::real_files_come_out_as_in_usd",
+            bones::real_files_come_out_as_in_usd,
+            assets,
         ),
         (
             "real::real_files_come_out_as_in_usd",

@@ -21,6 +21,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+use crate::output::Outputs;
 use buffer::BufferBuilder;
 pub use clips::choose_clips;
 pub(in crate::gltf) use curves::StoredCurve;
@@ -67,7 +68,24 @@ struct Document {
 /// [`Error::Invalid`] if the asset breaks a rule of [`Asset::validate`]. [`Error::Write`] if
 /// `output` has another extension, is the file that was read, or cannot be written, or if the asset
 /// does not fit into a file of that format. Nothing is written then.
-pub fn write_asset(mut asset: Asset, output: &Path, options: &GltfOptions) -> Result<GltfWritten> {
+pub fn write_asset(asset: Asset, output: &Path, options: &GltfOptions) -> Result<GltfWritten> {
+    let mut outputs = Outputs::default();
+    let written = write_asset_into(asset, output, options, &mut outputs)?;
+    outputs.finish()?;
+    Ok(written)
+}
+
+/// Writes an asset as [`write_asset`] does, as one or several of `outputs`. The files appear under
+/// their names with [`Outputs::finish`].
+///
+/// # Errors
+/// Those of [`write_asset`].
+pub fn write_asset_into(
+    mut asset: Asset,
+    output: &Path,
+    options: &GltfOptions,
+    outputs: &mut Outputs,
+) -> Result<GltfWritten> {
     let binary = save::is_binary(output)?;
     if crate::is_same_file(output, &asset.file) {
         return Err(Error::write(output, "it is the file that is read"));
@@ -96,7 +114,7 @@ pub fn write_asset(mut asset: Asset, output: &Path, options: &GltfOptions) -> Re
     let most = options.max_influences.map(usize::from);
     let influences = most.and_then(|most| influences::cut(&mut asset, most));
     let document = document(&asset, output, &mut warnings)?;
-    save::save(document, output, binary)?;
+    save::save(document, output, binary, outputs)?;
     Ok(GltfWritten {
         warnings,
         influences,

@@ -39,11 +39,15 @@ pub(super) fn is_binary(output: &Path) -> Result<bool> {
 }
 
 /// Writes `output`, and for a .gltf its buffer and images first.
-pub(super) fn save(mut document: Document, output: &Path, binary: bool) -> Result<()> {
-    let mut outputs = Outputs::default();
+pub(super) fn save(
+    mut document: Document,
+    output: &Path,
+    binary: bool,
+    outputs: &mut Outputs,
+) -> Result<()> {
     match binary {
         true => embed_images(&mut document),
-        false => write_beside(&mut document, output, &mut outputs)?,
+        false => write_beside(&mut document, output, outputs)?,
     }
     if !document.bin.is_empty() {
         let mut buffer = json!({ "byteLength": document.bin.len() });
@@ -64,8 +68,7 @@ pub(super) fn save(mut document: Document, output: &Path, binary: bool) -> Resul
             false => file.write_all(&text),
         };
         written.map_err(|e| e.to_string())
-    })?;
-    outputs.finish()
+    })
 }
 
 /// The output's name with another ending.

@@ -15,6 +15,7 @@
 //! and keys are what UsdSkel means by them, at the times that the file has.
 
 mod baked;
+mod bind_pose;
 mod cameras;
 mod clips;
 mod extras;
@@ -36,6 +37,7 @@ use sinew_stage::{Predicate, Prim};
 
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
+pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 use clips::{ClipPlan, ClipSkeleton};
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
@@ -81,24 +83,7 @@ impl UsdFile {
         animations: &[SkelAnimation],
         options: &AssetOptions,
     ) -> Result<Result<Asset, String>, sinew_stage::Error> {
-        let clock = Clock::new(scene.time_line);
-        let mut maker = Maker {
-            file: self,
-            scene,
-            geometry,
-            clock,
-            builder: NodeBuilder::new(&self.stage, clock),
-            materials: MaterialTable::new(geometry),
-            asset: Asset::default(),
-            warnings: Vec::new(),
-            joints: Vec::new(),
-            shown: Vec::new(),
-            meshes: HashMap::new(),
-            plans: Vec::new(),
-            bake: options.bake,
-            baked: Vec::new(),
-            too_large: None,
-        };
+        let mut maker = Maker::new(self, scene, geometry, *options);
         let placed: Vec<&PlacedSkeleton> = scene
             .instances
             .iter()
@@ -160,6 +145,32 @@ struct MeshKey {
 }
 
 impl<'a> Maker<'a> {
+    fn new(
+        file: &'a UsdFile,
+        scene: &'a Scene,
+        geometry: &'a Geometry,
+        options: AssetOptions,
+    ) -> Self {
+        let clock = Clock::new(scene.time_line);
+        Self {
+            file,
+            scene,
+            geometry,
+            clock,
+            builder: NodeBuilder::new(&file.stage, clock),
+            materials: MaterialTable::new(geometry),
+            asset: Asset::default(),
+            warnings: Vec::new(),
+            joints: Vec::new(),
+            shown: Vec::new(),
+            meshes: HashMap::new(),
+            plans: Vec::new(),
+            bake: options.bake,
+            baked: Vec::new(),
+            too_large: None,
+        }
+    }
+
     fn plan_clips(
         &self,
         placed: &[&'a PlacedSkeleton],

@@ -40,6 +40,8 @@ pub struct BakedPrim {
     pub copies: Vec<String>,
     /// Deformed points, in the space that was asked for.
     pub points: Samples<BakedArray>,
+    /// The velocity of each point per second, at the times of `points`; empty if there are none.
+    pub velocities: Samples<BakedArray>,
     /// Deformed normals, for each property that holds normals.
     pub normals: Vec<(NormalsProperty, Samples<BakedArray>)>,
     /// Corners of the points' bounding box, widths included.
@@ -116,7 +118,10 @@ pub(crate) fn retype(layer: &mut Layer, prims: &[String]) {
 pub(crate) fn author_arrays(layer: &mut Layer, prims: Vec<BakedPrim>, hints: Vec<BakedHint>) {
     for prim in prims {
         let path = &prim.path;
-        let points = [("points", "point3f[]", prim.points)];
+        let points = [
+            ("points", "point3f[]", prim.points),
+            ("velocities", "vector3f[]", prim.velocities),
+        ];
         let normals = prim.normals.into_iter();
         let normals = normals.map(|(property, samples)| (property.name(), "normal3f[]", samples));
         for (name, type_name, samples) in points.into_iter().chain(normals) {

@@ -278,6 +278,7 @@ pub fn without_still(edits: &mut BakeEdits) {
     }
     for prim in &mut edits.prims {
         timed(&mut prim.points);
+        timed(&mut prim.velocities);
         timed(&mut prim.extent);
         prim.normals.iter_mut().for_each(|(_, n)| timed(n));
         if let Some(transform) = &mut prim.transform {

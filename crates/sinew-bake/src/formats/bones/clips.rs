@@ -1,0 +1,185 @@
+//! The clips of a file that a bone texture holds.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::error::{Error, Result};
+use crate::formats::clip::Clip;
+use crate::formats::session::FramesToBake;
+use crate::plan::Plan;
+use sinew::error::Invalid;
+use sinew::scene::{OutSpace, Scene, SkinPart};
+use sinew_io::usd::{ReadOptions, StageClip, UsdFile};
+use sinew_io::{ClipChoice, OpenOptions};
+
+/// The clips that are still to be baked.
+pub(super) struct ClipQueue {
+    left: VecDeque<Wanted>,
+}
+
+struct Wanted {
+    name: String,
+    /// The name or path that the file is opened with; `None` if it plays as it was opened.
+    asked: Option<String>,
+}
+
+/// A clip that plays.
+pub(super) struct BoneClip {
+    pub name: String,
+    /// The file opened with the clip; `None` if it plays in the file as it was opened.
+    opened: Option<(UsdFile, Scene)>,
+}
+
+/// The clips to bake: those that were asked for, or all of the file that move one of the chosen
+/// prims. What plays in the file as it was opened comes first.
+///
+/// # Errors
+/// Frames were asked for but there are several clips; the file cannot be opened again.
+pub(super) fn of_file(asked: FramesToBake<'_>) -> Result<ClipQueue> {
+    let options = asked.options;
+    let left: VecDeque<Wanted> = match (&options.bones.clips[..], &options.open.clips) {
+        ([], ClipChoice::Named(name)) => [Wanted {
+            name: name.clone(),
+            asked: None,
+        }]
+        .into(),
+        ([], _) => all(asked)?,
+        (names, _) => {
+            let mut seen = HashSet::new();
+            let names = names.iter().filter(|n| seen.insert(n.as_str()));
+            let wanted = |name: &String| Wanted {
+                name: name.clone(),
+                asked: Some(name.clone()),
+            };
+            names.map(wanted).collect()
+        }
+    };
+    if left.len() > 1 && options.frames.is_some() {
+        let text = format!(
+            "frames were asked for, but {} clips have frames of their own: choose one clip",
+            left.len()
+        );
+        return Err(Error::Options(text));
+    }
+    Ok(ClipQueue { left })
+}
+
+fn all(asked: FramesToBake<'_>) -> Result<VecDeque<Wanted>> {
+    let again;
+    let file = match asked.file.is_made() {
+        true => {
+            again = open(asked, ClipChoice::All)?;
+            &again
+        }
+        false => asked.file,
+    };
+    let scene = asked.scene;
+    let bindings = asked.chosen.iter().map(|b| &scene.bindings[*b]);
+    let skeletons: HashSet<&str> = bindings
+        .map(|b| scene.instances[b.instance].path.as_str())
+        .collect();
+    let clips = file.stage_clips()?;
+    let plays = |clip: &StageClip| clip.drives.iter().any(|s| skeletons.contains(s.as_str()));
+    let mut names: Vec<&str> = Vec::new();
+    for clip in clips.iter().filter(|c| plays(c)) {
+        if !names.contains(&clip.name.as_str()) {
+            names.push(&clip.name);
+        }
+    }
+    let mut out = VecDeque::new();
+    if !names.is_empty() || clips.is_empty() {
+        let name = match names[..] {
+            [one] => one.to_owned(),
+            // Characters that each play their own, or nothing but moving prims.
+            _ => "Animation".to_owned(),
+        };
+        out.push_back(Wanted { name, asked: None });
+    }
+    let fits = file.clip_fits(&clips)?;
+    let mut known: HashMap<&str, ()> = HashMap::new();
+    for (clip, fits) in clips.iter().zip(fits) {
+        let moves = fits
+            .iter()
+            .any(|(path, _)| skeletons.contains(path.as_str()));
+        let is_new = !plays(clip) && moves && known.insert(&clip.name, ()).is_none();
+        if is_new {
+            out.push_back(Wanted {
+                name: clip.name.clone(),
+                asked: Some(clip.name.clone()),
+            });
+        }
+    }
+    if out.is_empty() {
+        let name = "Rest".to_owned();
+        out.push_back(Wanted { name, asked: None });
+    }
+    Ok(out)
+}
+
+fn open(asked: FramesToBake<'_>, clips: ClipChoice) -> Result<UsdFile> {
+    let options = OpenOptions {
+        clips,
+        ..asked.options.open.clone()
+    };
+    Ok(sinew_io::open_with(asked.file.file(), &options)?)
+}
+
+impl ClipQueue {
+    /// Opens the next clip; `None` if there is none left.
+    ///
+    /// # Errors
+    /// The file has no such clip, or cannot be opened again.
+    pub fn next(&mut self, asked: FramesToBake<'_>) -> Result<Option<BoneClip>> {
+        let Some(wanted) = self.left.pop_front() else {
+            return Ok(None);
+        };
+        let opened = match wanted.asked {
+            None => None,
+            Some(name) => {
+                let file = open(asked, ClipChoice::Named(name))?;
+                let scene = file.scene(ReadOptions {
+                    anim_source: asked.options.anim_source,
+                })?;
+                Some((file, scene))
+            }
+        };
+        Ok(Some(BoneClip {
+            name: wanted.name,
+            opened,
+        }))
+    }
+}
+
+impl BoneClip {
+    /// The scene in which it plays: its own, or that of the file as it was opened.
+    pub fn scene<'s>(&'s self, as_opened: &'s Scene) -> &'s Scene {
+        self.opened.as_ref().map_or(as_opened, |(_, scene)| scene)
+    }
+
+    /// Its frames.
+    ///
+    /// # Errors
+    /// Too many frames; a prim that the clip's scene lacks.
+    pub fn frames(&self, asked: FramesToBake<'_>, bindings: &[usize]) -> Result<Clip> {
+        let scene = self.scene(asked.scene);
+        let mut own = Vec::with_capacity(bindings.len());
+        for b in bindings {
+            let path = &asked.scene.bindings[*b].path;
+            own.push(binding_at(scene, path)?);
+        }
+        let parts = own.into_iter().map(|b| (b, SkinPart::default(), None));
+        let plan = Plan::of_points(OutSpace::World, parts);
+        Clip::new(scene, &plan, asked.options.frames.as_ref())
+    }
+}
+
+/// The bound prim at a path.
+///
+/// # Errors
+/// The clip's scene lacks it.
+pub(super) fn binding_at(scene: &Scene, path: &str) -> Result<usize, Invalid> {
+    let mut bindings = scene.bindings.iter();
+    bindings.position(|b| b.path == path).ok_or_else(|| {
+        let e = Invalid::new(path, "skel:skeleton", "a Skeleton in every clip", "none");
+        e.in_file(&scene.file)
+    })
+}

@@ -1,0 +1,456 @@
+//! Bone textures: an image with the transform of every joint in every frame, for engines that skin
+//! in the vertex shader, a mesh with joints and weights, and a JSON file that describes them.
+
+mod clips;
+mod layout;
+mod measure;
+mod metadata;
+mod motion;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use ::exr::prelude::{Vec2, f16};
+use glam::Vec4;
+use serde::Serialize;
+
+use super::clip::Clip;
+use super::names::beside;
+use super::prims::{framed_prims, keep_drawn};
+use super::session::FramesToBake;
+use super::vat::{gltf_from_world, source_of};
+use super::vat_layout::MAX_SIDE;
+use super::vat_texture::exr_rgba;
+use crate::diagnostics::Diagnostics;
+use crate::error::{Error, Result};
+use crate::failed;
+use crate::options::{BakeReport, Progress, Watch};
+use crate::run::nothing_to_skin;
+use crate::space::Space;
+use crate::stream::tell;
+use clips::BoneClip;
+use layout::BoneLayout;
+use measure::Measure;
+use metadata::{ClipData, Metadata, PartData, TextureData};
+use motion::{Bones, ClipBindings};
+use sinew::error::Warning;
+use sinew::sampled::Time;
+use sinew::scene::{Geometry, OutSpace, Scene};
+use sinew_io::gltf::{GltfOptions, write_asset_into};
+use sinew_io::output::Outputs;
+use sinew_io::usd::{BindPose, PlacedMesh};
+
+/// The meaning of the texels of a joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BoneValues {
+    /// Three texels, the rows of a 3x4 matrix. They hold any transform, and are blended linearly.
+    #[default]
+    Matrix,
+    /// Two texels, the real and the dual part of a unit dual quaternion as (x, y, z, w). They hold
+    /// rotations and translations, and are blended as dual quaternions.
+    DualQuaternion,
+}
+
+/// Options of bone textures. Start from `BoneOptions::default()` and set fields.
+///
+/// A bake into `OUT.bones.exr` writes three files: the texture, `OUT.bones.glb` with the meshes in
+/// their bind pose, and `OUT.bones.json`. All are in glTF's space: right-handed, Y up, metres. A
+/// vertex shader blends the transforms of a vertex's joints and applies the result to the vertex:
+///
+/// ```glsl
+/// ivec2 texel(int frame, int joint) {        // numbers of the JSON file
+///     int column = frame / framesPerColumn;
+///     return ivec2(column * columnWidth + (joint % jointsPerRow) * texelsPerJoint,
+///                  (frame - column * framesPerColumn) * rowsPerFrame + joint / jointsPerRow);
+/// }
+/// vec3 moved(int frame, int joint, vec3 p) { // "values": "matrix"
+///     ivec2 t = texel(frame, joint);
+///     return vec3(dot(texelFetch(bones, t, 0), vec4(p, 1)),
+///                 dot(texelFetch(bones, t + ivec2(1, 0), 0), vec4(p, 1)),
+///                 dot(texelFetch(bones, t + ivec2(2, 0), 0), vec4(p, 1)));
+/// }
+/// vec3 position = weights.x * moved(frame, joints.x, vertex)
+///               + weights.y * moved(frame, joints.y, vertex) + ...;
+/// ```
+///
+/// Frame `i` of a clip is row `firstFrame + i`. Import the texture as data: nearest texel, no
+/// mipmaps, no compression, no sRGB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BoneOptions {
+    /// The meaning of texels.
+    pub values: BoneValues,
+    /// Bits per channel: 32 or 16; `None` for 32.
+    pub bits: Option<u8>,
+    /// The largest width of the texture in texels, at least that of a joint and at most 16,384.
+    pub max_width: u32,
+    /// The clips to bake, as [`ClipChoice::Named`](sinew_io::ClipChoice::Named) finds them. If it
+    /// is empty, those of [`OpenOptions::clips`](sinew_io::OpenOptions::clips), and without a
+    /// choice there, all clips of the file.
+    pub clips: Vec<String>,
+}
+
+impl Default for BoneOptions {
+    fn default() -> Self {
+        Self {
+            values: BoneValues::Matrix,
+            bits: None,
+            max_width: 8192,
+            clips: Vec::new(),
+        }
+    }
+}
+
+impl BoneOptions {
+    /// # Errors
+    /// [`Error::Options`] if EXR does not have these bits, or the width is out of range.
+    fn check(&self) -> Result<()> {
+        if !matches!(self.bits, None | Some(32 | 16)) {
+            let bits = self.bits.unwrap_or_default();
+            let text =
+                format!("expected 32 or 16 bits per channel for bone textures, found {bits}");
+            return Err(Error::Options(text));
+        }
+        let least = self.values.texels();
+        match (least..=MAX_SIDE).contains(&self.max_width) {
+            true => Ok(()),
+            false => Err(Error::Options(format!(
+                "expected a largest width of bone textures from {least} to {MAX_SIDE}, found {}",
+                self.max_width
+            ))),
+        }
+    }
+
+    fn is_half(&self) -> bool {
+        self.bits == Some(16)
+    }
+}
+
+/// Numbers of a bake into a bone texture.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct BoneReport {
+    /// Number of joints of the texture.
+    pub joints: usize,
+    /// Number of clips.
+    pub clips: usize,
+    /// Bytes of all texels, as a GPU holds them.
+    pub texture_bytes: u64,
+    /// Bytes of the texels of vertex animation textures of the same meshes and frames, with
+    /// positions and normals of as many bits.
+    pub vertex_texture_bytes: u64,
+    /// The largest distance between a point as a vertex shader computes it from the texture and its
+    /// true place, at all frames, in metres.
+    pub largest_error: f64,
+    /// The same as a part of the size of the mesh.
+    pub relative_error: f64,
+}
+
+/// The three files of a bone texture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BoneFiles {
+    pub texture: PathBuf,
+    pub mesh: PathBuf,
+    pub metadata: PathBuf,
+}
+
+impl BoneFiles {
+    pub fn of(output: &Path) -> Self {
+        Self {
+            texture: output.to_owned(),
+            mesh: beside(output, "", Some("glb")),
+            metadata: beside(output, "", Some("json")),
+        }
+    }
+
+    pub fn all(&self) -> [&Path; 3] {
+        [&self.texture, &self.mesh, &self.metadata]
+    }
+}
+
+/// Bakes into a bone texture and fills the report.
+///
+/// # Errors
+/// The options do not fit, a clip is not there, the texture would be too large, no prim can be
+/// skinned, or files cannot be written. Nothing is written then.
+pub(super) fn bake_bones(
+    asked: FramesToBake<'_>,
+    report: &mut BakeReport,
+    watch: &mut Watch<'_>,
+) -> Result<()> {
+    let began = Instant::now();
+    let (scene, options) = (asked.scene, asked.options);
+    options.bones.check()?;
+    if options.space.is_some_and(|s| s != OutSpace::World) {
+        let text =
+            "expected world space for bone textures, because they have all prims of a character";
+        return Err(Error::Options(text.into()));
+    }
+    let files = BoneFiles::of(asked.output);
+    for file in files.all() {
+        if file.is_dir() {
+            return Err(Error::output(file, "it is a folder"));
+        }
+        asked.file.check_output(file)?;
+    }
+    let mut clips = clips::of_file(asked)?;
+    let mut geometry = asked.file.geometry(scene)?;
+    leave_untouched(&mut geometry, report);
+    let mut prims = framed_prims(scene, Some(&geometry), asked.chosen, &mut report.warnings);
+    let mut diagnostics = Diagnostics::default();
+    let Some(mut clip) = clips.next(asked)? else {
+        return Err(nothing_to_skin(scene, report));
+    };
+    let all: Vec<usize> = prims.iter().map(|p| p.binding).collect();
+    let mut frames = clip.frames(asked, &all)?;
+    keep_drawn(&geometry, &mut prims, &frames, &mut report.warnings);
+    let bindings: Vec<usize> = prims.iter().map(|p| p.binding).collect();
+    // The meshes are those of the file as it was opened; the first clip says where they stand.
+    let (bones, errors) = Bones::new(
+        (scene, &bindings),
+        clip.scene(scene),
+        frames.times[0],
+        gltf_from_world(scene)?,
+    );
+    errors
+        .into_iter()
+        .for_each(|(b, e)| diagnostics.whole(b, e));
+    let mut pose = asked.file.bind_pose(scene, &bones.nodes, &bones.meshes)?;
+    let meshes = std::mem::take(&mut pose.meshes);
+    for left in &pose.asset.left_out {
+        let mut of_prim = bindings.iter();
+        if let Some(b) = of_prim.find(|b| scene.bindings[**b].path == left.prim) {
+            diagnostics.whole(*b, left.clone());
+        }
+    }
+    let found = diagnostics.finish(scene, |b| meshes.iter().any(|m| m.binding == b));
+    report.errors.extend(found.errors);
+    report.warnings.extend(found.warnings);
+    failed::add(scene, found.failed, &BTreeMap::new(), report);
+    if meshes.is_empty() {
+        return Err(nothing_to_skin(scene, report));
+    }
+    let work = Work {
+        asked,
+        bones: &bones,
+        meshes: &meshes,
+    };
+    let mut baked = Baked {
+        texels: Vec::new(),
+        clips: Vec::new(),
+        measure: Measure::new(scene, &meshes, options.bones.values, frames.times[0])?,
+    };
+    loop {
+        work.add(&mut baked, &clip, &frames, watch)?;
+        let Some(next) = clips.next(asked)? else {
+            break;
+        };
+        clip = next;
+        frames = clip.frames(asked, &bindings)?;
+    }
+    report.deform_time = began.elapsed();
+    work.finish((baked, pose), &files, report, watch)
+}
+
+/// Removes what no joint can move, with a warning for meshes.
+fn leave_untouched(geometry: &mut Geometry, report: &mut BakeReport) {
+    // Instances show prims that are baked once, where the prototype stands.
+    geometry.meshes.retain(|m| m.instances.is_empty());
+    let mut unbound = geometry.meshes.iter().filter(|m| m.binding.is_none());
+    if let Some(first) = unbound.next() {
+        let count = 1 + unbound.count();
+        let message =
+            format!("no Skeleton moves it: it is not in the output; {count} such meshes in all");
+        let warning = Warning::new("left-out", &first.path, message);
+        report.warnings.push(warning);
+    }
+}
+
+/// The frames of all clips so far.
+struct Baked {
+    /// Frame by frame, joint by joint.
+    texels: Vec<Vec4>,
+    clips: Vec<ClipData>,
+    measure: Measure,
+}
+
+/// Frames to compute at once, before the caller may stop the bake.
+const AT_ONCE: usize = 64;
+
+/// What all clips have in common.
+struct Work<'a> {
+    asked: FramesToBake<'a>,
+    bones: &'a Bones,
+    meshes: &'a [PlacedMesh],
+}
+
+impl Work<'_> {
+    fn options(&self) -> &BoneOptions {
+        &self.asked.options.bones
+    }
+
+    /// Texels of a frame.
+    fn per_frame(&self) -> usize {
+        self.bones.joints.len() * self.options().values.texels() as usize
+    }
+
+    fn layout(&self, frames: usize) -> Result<BoneLayout> {
+        let (joints, options) = (self.bones.joints.len(), self.options());
+        BoneLayout::new(joints, frames, options.values.texels(), options.max_width)
+            .map_err(|reason| Error::output(self.asked.output, reason))
+    }
+
+    /// Adds the frames of a clip.
+    fn add(
+        &self,
+        out: &mut Baked,
+        clip: &BoneClip,
+        frames: &Clip,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let scene = clip.scene(self.asked.scene);
+        let bindings = ClipBindings::find(self.bones, self.asked.scene, self.meshes, scene)?;
+        let before = out.texels.len() / self.per_frame();
+        let total = before + frames.len();
+        self.layout(total)?;
+        let mut done = before;
+        for times in frames.times.chunks(AT_ONCE) {
+            tell(watch, Progress::Deforming { done, total })?;
+            let first = out.texels.len();
+            for time in times {
+                // Signs of quaternions go on from frame to frame of a clip.
+                let follows = done > before;
+                self.add_frame(out, scene, &bindings, *time, follows)?;
+                done += 1;
+            }
+            let compared = (self.options().values, self.meshes);
+            let of_clip = (scene, &bindings, clip.name.as_str());
+            let new = &out.texels[first..];
+            out.measure.add(self.bones, of_clip, compared, times, new)?;
+        }
+        let bounds = out.measure.take_bounds();
+        let data = ClipData::new(clip.name.clone(), before, frames, bounds);
+        out.clips.push(data);
+        Ok(())
+    }
+
+    fn add_frame(
+        &self,
+        out: &mut Baked,
+        scene: &Scene,
+        bindings: &ClipBindings,
+        time: Time,
+        follows: bool,
+    ) -> Result<()> {
+        let options = self.options();
+        let matrices = self.bones.matrices(scene, bindings, time)?;
+        let is_rigid = options.values == BoneValues::DualQuaternion;
+        if is_rigid && matrices.iter().any(|m| measure::has_scale(*m)) {
+            out.measure.found_scale();
+        }
+        let begin = out.texels.len();
+        let each = options.values.texels() as usize;
+        for (joint, m) in matrices.iter().enumerate() {
+            let before = follows.then(|| out.texels[begin - self.per_frame() + joint * each]);
+            options.values.encode(*m, before, &mut out.texels);
+        }
+        if options.is_half() && !motion::to_half(&mut out.texels[begin..]) {
+            let reason = format!(
+                "expected transforms up to {} for 16-bit floats, found larger ones at time {time}",
+                f16::MAX
+            );
+            return Err(Error::output(self.asked.output, reason));
+        }
+        Ok(())
+    }
+
+    /// Writes the three files.
+    fn finish(
+        &self,
+        (baked, pose): (Baked, BindPose),
+        files: &BoneFiles,
+        report: &mut BakeReport,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let frames = baked.texels.len() / self.per_frame();
+        let layout = self.layout(frames)?;
+        let bytes: u64 = if self.options().is_half() { 2 } else { 4 };
+        let vertices: usize = self.meshes.iter().map(|m| m.vertices).sum();
+        let (largest_error, relative_error) = baked.measure.largest();
+        let numbers = BoneReport {
+            joints: self.bones.joints.len(),
+            clips: baked.clips.len(),
+            texture_bytes: u64::from(layout.width) * u64::from(layout.height) * 4 * bytes,
+            // Positions and normals, with three channels each.
+            vertex_texture_bytes: vertices as u64 * frames as u64 * 2 * 3 * bytes,
+            largest_error,
+            relative_error,
+        };
+        let needed = numbers.texture_bytes + vertices as u64 * 64;
+        let space = Space::check(self.asked.output, needed, self.asked.options, report)?;
+        report.warnings.extend(baked.measure.warnings());
+        tell(watch, Progress::Writing)?;
+        let written = self.write((&baked, pose), layout, files, report);
+        report.files = space.explain(written)?;
+        report.frames = frames;
+        report.prims = self.meshes.len();
+        report.points = self.meshes.iter().map(|m| m.points.len()).sum();
+        report.samples = report.prims * frames;
+        report.bones = Some(numbers);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        (baked, mut pose): (&Baked, BindPose),
+        layout: BoneLayout,
+        files: &BoneFiles,
+        report: &mut BakeReport,
+    ) -> Result<Vec<PathBuf>> {
+        let mut outputs = Outputs::default();
+        let is_half = self.options().is_half();
+        let size = (layout.width as usize, layout.height as usize);
+        let texel = |x: usize, y: usize| -> [f32; 4] {
+            let at = layout.at(x as u32, y as u32);
+            at.map_or(Vec4::ZERO, |at| baked.texels[at]).to_array()
+        };
+        let full = |Vec2(x, y)| <(f32, f32, f32, f32)>::from(texel(x, y));
+        let half = |Vec2(x, y)| <(f16, f16, f16, f16)>::from(texel(x, y).map(f16::from_f32));
+        outputs.file(&files.texture, |sink| match is_half {
+            false => exr_rgba(sink, size, full),
+            true => exr_rgba(sink, size, half),
+        })?;
+        let known = &report.warnings;
+        pose.asset.warnings.retain(|w| !known.contains(w));
+        let options = GltfOptions::default();
+        let written = write_asset_into(pose.asset, &files.mesh, &options, &mut outputs)?;
+        report.warnings.extend(written.warnings);
+        let scene = self.asked.scene;
+        let parts = self.meshes.iter().zip(baked.measure.errors());
+        let metadata = Metadata {
+            generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
+            version: 1,
+            texture: TextureData::new(files, self.options().values, is_half),
+            mesh: super::vat::file_name(&files.mesh),
+            layout,
+            clips: &baked.clips,
+            joint_names: &self.bones.joints,
+            parts: parts
+                .map(|(mesh, error)| PartData::new(scene, mesh, error))
+                .collect(),
+            up_axis: "Y",
+            meters_per_unit: 1.0,
+            handedness: "right",
+            space: "world",
+            source: source_of(scene),
+        };
+        outputs.file(&files.metadata, |sink| {
+            serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
+        })?;
+        let names = outputs.names().map(Path::to_owned).collect();
+        outputs.finish()?;
+        Ok(names)
+    }
+}

@@ -20,7 +20,7 @@ pub fn install() {
 
 /// Logs as the command does from now on, to stderr.
 pub fn as_command() {
-    let logger = sinew_cli::logger();
+    let logger = sinew_cli::logger(false);
     log::set_max_level(logger.filter());
     // If the command ran before, its logger stays.
     let _ = COMMAND.set(Box::new(logger));

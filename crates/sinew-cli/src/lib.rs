@@ -42,7 +42,7 @@ pub use host::{Outcome, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
+#[command(name = "sinew", version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -119,20 +119,21 @@ const STACK: usize = 256 << 20;
 pub fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
-    let mut args = std::env::args_os().skip(1);
-    let logger = logger(args.any(|argument| argument == "--verbose" || argument == "-v"));
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let logger = logger(&args);
     let level = logger.filter();
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(level);
     }
-    ExitCode::from(run(std::env::args_os().collect()))
+    ExitCode::from(run(args))
 }
 
 /// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and with
-/// `verbose` also information. A program that calls [`run`]
-/// and has no logger of its own may install it.
+/// `--verbose` among `args` also information. A program that calls [`run`] and has no logger of its
+/// own may install it.
 #[must_use]
-pub fn logger(verbose: bool) -> env_logger::Logger {
+pub fn logger(args: &[OsString]) -> env_logger::Logger {
+    let verbose = args.iter().any(|argument| argument == "--verbose" || argument == "-v");
     // Warnings of wgpu are about drivers, not about the user's file.
     let level = if verbose { "info" } else { "warn" };
     let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");

@@ -47,7 +47,7 @@ mod _sinew {
     /// Runs a command line as the program `sinew` does, and returns its exit code.
     #[pyfunction]
     fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
-        logging::as_command();
+        logging::as_command(&args);
         py.detach(|| sinew_cli::run(args))
     }
 

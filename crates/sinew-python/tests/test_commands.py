@@ -117,9 +117,12 @@ def test_errors_say_what_and_where(hatchling, tmp_path):
         sinew.bake(5, out)
     cut = tmp_path / "cut.glb"
     cut.write_bytes(b"glTF\x02\x00\x00\x00\x40")
-    for read in (sinew.open, sinew.check, lambda path: sinew.convert(path, out)):
+    for read in (sinew.open, lambda path: sinew.convert(path, out)):
         with pytest.raises(sinew.Error):
             read(cut)
+    assert sinew.check(cut)["counts"]["errors"] == 1
+    with pytest.raises(sinew.FileError, match="no such file"):
+        sinew.check(tmp_path)
     assert not out.exists()
 
 

@@ -70,7 +70,8 @@ def test_points_are_those_of_usd_core(hatchling):
         ours = scene.skeletons[0].transforms([1, 30.5], space="skinning")
         for time, matrices in zip((1, 30.5), ours):
             theirs = np.array(skeleton.ComputeSkinningTransforms(time))
-            assert np.allclose(matrices, theirs, rtol=0, atol=1e-9)
+            # usd-core multiplies the components of joints in single precision.
+            assert np.allclose(matrices, theirs, rtol=0, atol=1e-6)
     assert compared >= 3
 
 

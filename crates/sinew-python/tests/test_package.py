@@ -59,6 +59,17 @@ def test_modules_have_true_examples(monkeypatch):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
+def test_the_page_of_the_manual_is_true(tmp_path, monkeypatch):
+    (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    monkeypatch.chdir(tmp_path)
+    page = (REPOSITORY / "docs" / "python.md").read_text()
+    blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)  # noqa: S102
+    assert len(blocks) >= 4 and names["skinned"].shape == names["body"].rest_points.shape
+
+
 def test_the_types_hold(tmp_path):
     package = REPOSITORY / "crates" / "sinew-python"
     environment = {**os.environ, "MYPYPATH": str(FOLDER.parent)}

@@ -9,8 +9,18 @@ use sinew_io::gltf::GltfEdit;
 use crate::command::sinew;
 use crate::tolerance::STORED_IN_F32;
 
+/// `sinew humanoid`.
 pub fn run(args: &[&Path], more: &[&str]) -> std::process::Output {
-    let mut all = vec!["humanoid"];
+    command("humanoid", args, more)
+}
+
+/// `sinew describe`.
+pub fn describe(model: &Path, more: &[&str]) -> std::process::Output {
+    command("describe", &[model], more)
+}
+
+fn command(name: &str, args: &[&Path], more: &[&str]) -> std::process::Output {
+    let mut all = vec![name];
     all.extend(args.iter().map(|p| p.to_str().unwrap()));
     all.extend(more);
     sinew(&all)

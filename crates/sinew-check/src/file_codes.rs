@@ -159,7 +159,7 @@ pub const FILE_CODES: &[Code] = &[
     row("texture-color-space", Warning, "", "a texture does not say whether its numbers are colours", "author sourceColorSpace"),
     row("texture-placement", Warning, "", "textures that glTF has in one image have different texture coordinates: those of the first are used", "use the same for all"),
     row("texture-shear", Warning, "", "a texture is transformed with shear: glTF has none", "nothing, if the look does not matter"),
-    row("humanoid-left-out", Warning, "", "a humanoid map or its expressions are not written to glTF", "write the map into the output with `sinew humanoid --describe`"),
+    row("humanoid-left-out", Warning, "", "a humanoid map or its expressions are not written to glTF", "write the map into the output with `sinew describe`"),
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // FBX

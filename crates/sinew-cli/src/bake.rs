@@ -462,7 +462,7 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
     }
     if report.estimated_bytes > 0 {
         let estimated = bytes_as_text(report.estimated_bytes);
-        let _ = writeln!(out, "  {sizes}; {estimated} were estimated");
+        let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
     }
     let _ = writeln!(out, "  ran on {}", report.backend);
     let _ = writeln!(

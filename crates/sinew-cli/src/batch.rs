@@ -148,7 +148,8 @@ impl Batch<'_> {
         one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
     ) -> Result<Exit> {
         let inputs = characters(self.inputs)?;
-        let is_folder = |out: &Path| out.is_dir() || ends_in_separator(out);
+        let is_folder =
+            |out: &Path| ends_in_separator(out) || (out.is_dir() && out.extension().is_none());
         let is_batch = inputs.is_batch || self.output.is_some_and(is_folder);
         if let ([input], false) = (&inputs.files[..], is_batch) {
             let done = one(input, self.output)?;

@@ -97,17 +97,15 @@ impl Finding {
         match error {
             Error::Invalid(invalid) => Self::invalid(invalid, None),
             Error::Failed(failure) => Self {
-                code: failure.code,
-                severity: Severity::Error,
-                file: failure.file.as_deref().map(shown),
-                path: failure.prim.clone().unwrap_or_default(),
                 property: failure.property.clone().unwrap_or_default(),
-                message: failure.message.clone(),
+                ..Self::failed(
+                    failure.prim.as_deref().unwrap_or_default(),
+                    failure.code,
+                    &failure.message,
+                    failure.file.as_deref(),
+                )
             },
-            other => Self {
-                severity: Severity::Error,
-                ..Self::failed("", other.code(), other.to_string(), None)
-            },
+            Error::Usage(text) | Error::Message(text) => Self::failed("", None, text, None),
         }
     }
 

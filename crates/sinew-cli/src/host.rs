@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn results_come_back_and_arguments_are_explained() {
         let checked = called(&["check", HATCHLING, "--json"]).unwrap();
-        assert!(checked.output.starts_with("{\n  \"schema_version\": 1"));
+        assert!(checked.output.starts_with("{\n  \"schema_version\": 2"));
         assert!(checked.exit < 2 && checked.pictures.is_empty());
         let failure = called(&["check", "--severity", "awful"]).unwrap_err();
         assert_eq!(failure.kind, Kind::Usage);

@@ -1,6 +1,6 @@
 //! `sinew humanoid`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,21 +12,18 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, AssetClip, unique_clip_name};
-use sinew_animate::humanoid::{
-    Applied, ApplyOptions, Mode, apply_to_all, bones_by_name, bones_from_json, describe,
-    expressions_to_weights,
-};
+use sinew_animate::humanoid::{Applied, ApplyOptions, Mode, apply_to_all, expressions_to_weights};
 use sinew_animate::retarget::Bone;
 use sinew_io::OpenOptions;
-use sinew_io::gltf::{self, GltfEdit, described_as};
+use sinew_io::gltf::{self, GltfEdit};
 use sinew_io::usd::{UsdFile, find_asset_clip};
 
 use crate::progress::Progress;
 use crate::report::{
-    Sizes, Verbosity, count, print_findings, print_message, print_result, result_json, to_json,
+    Sizes, Verbosity, count, print_findings, print_message, print_result, result_json,
 };
 
-/// Applies a humanoid clip to a humanoid model, or describes a model (--describe).
+/// Applies a humanoid clip to a humanoid model.
 ///
 /// The clip is an EXT_skeleton_humanoid clip or a .vrma. The model has EXT_skeleton_humanoid, VRM
 /// 1.0 or VRM 0.x. Every clip goes with every model. If the clip moves a bone that the model lacks,
@@ -38,22 +35,13 @@ pub struct Args {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// File with the clip: .gltf, .glb or .vrma. It may be MODEL itself.
-    #[arg(
-        value_name = "CLIP",
-        required_unless_present = "describe",
-        conflicts_with = "describe"
-    )]
-    clip_file: Option<PathBuf>,
+    #[arg(value_name = "CLIP")]
+    clip_file: PathBuf,
     /// File to write; its extension chooses the format. A glTF output is MODEL's own file with one
     /// more animation, which moves nodes; its data are in the BIN chunk of a .glb, or in a data URI
     /// of a .gltf. It cannot be MODEL or CLIP.
-    #[arg(
-        short,
-        long,
-        value_name = "OUT.{usda,usdc,usdz,gltf,glb}",
-        required_unless_present = "describe"
-    )]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,gltf,glb}")]
+    output: PathBuf,
     /// How motion relative to the bind pose (EXT_skeleton_humanoid) is applied to the model's
     /// bones.
     #[arg(long, value_enum, default_value_t = ModeArg::Literal)]
@@ -70,16 +58,7 @@ pub struct Args {
     /// Without this the first one.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// Add EXT_skeleton_humanoid to MODEL and write it to OUT (.gltf, .glb or .vrm). Without OUT,
-    /// print the extension. The bones come from --map, from the VRM humanoid, or from the joints'
-    /// names.
-    #[arg(long)]
-    describe: bool,
-    /// Bones for --describe: the node of each human bone, by name or index, as in
-    /// {"hips": "Bip001 Pelvis"}.
-    #[arg(long, value_name = "MAP.json", requires = "describe")]
-    map: Option<PathBuf>,
-    /// Print one JSON object. --describe without OUT always prints JSON.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
@@ -96,8 +75,6 @@ Examples:
   sinew humanoid avatar.vrm dance.vrma -o avatar_dance.glb
   sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --mode conjugate --scale-translation
   sinew humanoid crowd.glb wave.gltf -o one_waves.usda --skeleton 1
-  sinew humanoid --describe mannequin.gltf -o mannequin_humanoid.glb
-  sinew humanoid --describe robot.glb --map bones.json -o robot_humanoid.glb
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
 
 /// Which humanoid skeletons of the model move.
@@ -159,21 +136,6 @@ struct MissingReport {
     folded_into: Vec<&'static str>,
 }
 
-/// The report of --json, for a model that was described.
-#[derive(Serialize)]
-struct DescribedReport {
-    output: String,
-    /// Name of the node of each human bone.
-    bones: BTreeMap<&'static str, String>,
-    /// Source of the bones: the map, a convention of names, or a location in the file.
-    by: String,
-    /// Bones that the model lacks.
-    lacking: Vec<&'static str>,
-    warnings: Vec<Finding>,
-    #[serde(flatten)]
-    sizes: Sizes,
-}
-
 #[derive(Clone, Copy, ValueEnum)]
 enum ModeArg {
     Literal,
@@ -182,16 +144,7 @@ enum ModeArg {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    match (&args.clip_file, &args.output) {
-        (Some(clip_file), Some(output)) if !args.describe => {
-            apply_clip(args, clip_file, output, verbosity)?;
-        }
-        _ => describe_model(args, verbosity)?,
-    }
-    Ok(Exit::Done)
-}
-
-fn apply_clip(args: &Args, clip_file: &Path, output: &Path, verbosity: Verbosity) -> Result<()> {
+    let (clip_file, output) = (args.clip_file.as_path(), args.output.as_path());
     let quiet = verbosity.is_quiet();
     let is_gltf = match sinew_io::extension(output).as_str() {
         "gltf" | "glb" | "vrm" => true,
@@ -268,11 +221,12 @@ fn apply_clip(args: &Args, clip_file: &Path, output: &Path, verbosity: Verbosity
         warnings: finding::of_warnings(&warnings, None),
         sizes: Sizes::of(&args.model, &[output]),
     };
-    print_result(&match (args.json, quiet) {
-        (true, _) => result_json("humanoid", Exit::Done, &report)?,
-        (false, true) => String::new(),
-        (false, false) => summary(&report),
-    })
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("humanoid", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&summary(&report))?,
+    }
+    Ok(Exit::Done)
 }
 
 /// Errors and warnings about the files.
@@ -383,10 +337,10 @@ fn summary(report: &Report) -> String {
 
 /// The library's error, with advice about the options of this command, which the library does not
 /// know.
-fn with_advice(error: sinew_animate::Error) -> Error {
+pub fn with_advice(error: sinew_animate::Error) -> Error {
     use sinew_animate::Error as Animate;
     let advice = match &error {
-        Animate::NoHumanoid { count: 0, .. } => "; add one with `sinew humanoid --describe`",
+        Animate::NoHumanoid { count: 0, .. } => "; add one with `sinew describe`",
         Animate::UnknownNames { .. } => "; give a map with --map MAP.json",
         Animate::NothingMoves {
             has_humanoid: false,
@@ -397,81 +351,9 @@ fn with_advice(error: sinew_animate::Error) -> Error {
     Error::Message(format!("{error}{advice}"))
 }
 
-fn describe_model(args: &Args, verbosity: Verbosity) -> Result<()> {
-    let quiet = verbosity.is_quiet();
-    if let Some(output) = &args.output {
-        if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
-            return Err(Error::Usage(format!(
-                "{}: expected .gltf, .glb or .vrm as the output of --describe",
-                output.display()
-            )));
-        }
-        refuse_same(&args.model, output)?;
-    }
-    let model = read_gltf(&args.model)?;
-    let (bones, by) = match (&args.map, model.humanoids.first()) {
-        (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
-        (None, Some(given)) => (given.bones.clone(), given.location.clone()),
-        (None, None) => bones_by_name(&model).map_err(with_advice)?,
-    };
-    let (skeleton, left_out) = describe(&model, &bones)?;
-    for bone in left_out.iter().filter(|_| !quiet) {
-        let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
-        print_message(
-            "warning",
-            format!("{bone}: \"{node}\" is not a joint of any skin, so the bone is left out"),
-        );
-    }
-    let mut edit = GltfEdit::open(&args.model)?;
-    edit.describe(&skeleton)?;
-    let Some(output) = &args.output else {
-        return print_result(&to_json(&described_as(&skeleton))?);
-    };
-    let warnings = edit.save(output)?;
-    print_findings(&[], &warnings, verbosity);
-    let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
-    let report = DescribedReport {
-        output: output.display().to_string(),
-        bones: skeleton
-            .bones
-            .iter()
-            .map(|(bone, node)| (bone.name(), model.nodes[*node].name.clone()))
-            .collect(),
-        by,
-        lacking: lacking.map(|b| b.name()).collect(),
-        warnings: finding::of_warnings(&warnings, Some(&args.model)),
-        sizes: Sizes::of(&args.model, &[output]),
-    };
-    print_result(&match (args.json, quiet) {
-        (true, _) => result_json("humanoid", Exit::Done, &report)?,
-        (false, true) => String::new(),
-        (false, false) => describe_summary(&report),
-    })
-}
-
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn describe_summary(report: &DescribedReport) -> String {
-    const SHOWN: usize = 8;
-    let mut out = format!("{}\n", report.output);
-    let bones = count(report.bones.len(), "bone");
-    let _ = writeln!(out, "  {bones}, by {}", report.by);
-    if !report.lacking.is_empty() {
-        let lacking = sinew::error::first_few(&report.lacking, SHOWN);
-        let _ = writeln!(out, "  without {lacking}");
-    }
-    let _ = writeln!(out, "  {}", report.sizes);
-    out
-}
-
-/// Reads the map of `--map`: the node of each human bone.
-fn read_map(file: &Path, model: &Asset) -> Result<BTreeMap<Bone, usize>> {
-    let text = sinew_io::read_text(file)?;
-    Ok(bones_from_json(&text, &file.to_string_lossy(), model)?)
-}
-
 /// Reads a glTF file; only glTF files have human bones and clips for them. The extension may be any
 /// except those of other formats.
-fn read_gltf(path: &Path) -> Result<Asset> {
+pub fn read_gltf(path: &Path) -> Result<Asset> {
     match sinew_io::extension(path).as_str() {
         other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Message(format!(
             "{}: `sinew humanoid` takes .gltf, .glb, .vrm and .vrma files; for a .{other} file use `sinew retarget`",
@@ -481,7 +363,7 @@ fn read_gltf(path: &Path) -> Result<Asset> {
     }
 }
 
-fn refuse_same(input: &Path, output: &Path) -> Result<()> {
+pub fn refuse_same(input: &Path, output: &Path) -> Result<()> {
     if sinew_io::is_same_file(output, input) {
         return Err(Error::write(output, "it is one of the input files"));
     }

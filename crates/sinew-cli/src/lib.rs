@@ -9,6 +9,7 @@ mod check;
 mod clip_joints;
 mod completions;
 mod convert;
+mod describe;
 mod devices;
 mod error;
 mod exit;
@@ -93,9 +94,10 @@ enum Command {
     Check(check::Args),
     /// Fix the findings of a check that need no guess, and write another file.
     Fix(fix::Args),
-    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model, or describe a
-    /// model.
+    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
     Humanoid(humanoid::Args),
+    /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
+    Describe(describe::Args),
     /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
     /// Put clips on a character, one after another, as references.
@@ -234,6 +236,7 @@ impl Command {
             Self::Check(_) => "check",
             Self::Fix(_) => "fix",
             Self::Humanoid(_) => "humanoid",
+            Self::Describe(_) => "describe",
             Self::Retarget(_) => "retarget",
             Self::Animate(_) => "animate",
             Self::Render(_) => "render",
@@ -250,6 +253,7 @@ impl Command {
             Self::Check(args) => check::run(args, verbosity),
             Self::Fix(args) => fix::run(args, verbosity),
             Self::Humanoid(args) => humanoid::run(args, verbosity),
+            Self::Describe(args) => describe::run(args, verbosity),
             Self::Retarget(args) => retarget::run(args, verbosity),
             Self::Animate(args) => animate::run(args, verbosity),
             Self::Render(args) => render::run(args, verbosity),

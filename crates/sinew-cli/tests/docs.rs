@@ -257,8 +257,8 @@ fn synopses_name_the_options() {
         let names = listed.flat_map(|l| l.split_whitespace().take(2));
         let mut real: BTreeSet<String> = names.flat_map(options).collect();
         // `-o, --output <OUT>` stands as -o in a synopsis.
-        // Every command has --quiet and --threads.
-        for usual in ["--help", "--output", "--quiet", "--threads"] {
+        // Every command has --quiet, --verbose and --threads.
+        for usual in ["--help", "--output", "--quiet", "--verbose", "--threads"] {
             real.remove(usual);
         }
         assert_eq!(
@@ -267,7 +267,8 @@ fn synopses_name_the_options() {
         );
     }
     for name in [
-        "animate", "bake", "render", "retarget", "humanoid", "check", "fix", "inspect", "convert",
+        "animate", "bake", "render", "retarget", "humanoid", "describe", "check", "fix", "inspect",
+        "convert",
     ] {
         assert!(
             documented.contains_key(name),

@@ -28,4 +28,5 @@ def bake(path: str) -> int:
     except sinew.GpuError as error:
         code: Optional[str] = error.code
         raise SystemExit(code) from error
-    return report["samples"] + picture.shape[0]
+    rows: int = picture.shape[0]
+    return report["samples"] + rows

@@ -59,7 +59,7 @@ fn check_json() -> Outcome {
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     assert_eq!(
         (&printed["schema_version"], &printed["exit_code"]),
-        (&1.into(), &1.into())
+        (&2.into(), &1.into())
     );
     assert_eq!(printed["files"].as_array().map(Vec::len), Some(1));
     let one = &printed["files"][0];

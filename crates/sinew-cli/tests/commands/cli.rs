@@ -386,7 +386,11 @@ fn input_that_is_no_stage() {
             Some(1)
         );
     }
-    refused(&bake(bench.folder.path(), &out, &[]), &out, &["not a file"]);
+    misused(
+        &bake(bench.folder.path(), &out, &[]),
+        &out,
+        &["need a folder as OUT"],
+    );
     // Read to its end, a device would take all memory.
     #[cfg(unix)]
     for name in ["zero", "zero.glb", "zero.bvh", "zero.usda"] {

@@ -87,7 +87,7 @@ fn everything_baked_is_0() {
     let text = character("R", JOINTS, "[0, 1]", &[("M", &body), ("S", SHAPE)]);
     let (report, told) = baked(&bench, &text, 0, &[]);
     assert!(failed(&report).is_empty() && told.is_empty(), "{told}");
-    assert_eq!(report["schema_version"], 1);
+    assert_eq!(report["schema_version"], 2);
     assert_eq!(report["command"], "bake");
 }
 
@@ -318,7 +318,7 @@ fn failures_are_json_too() {
         );
         let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{args:?}: {e}: {}", stdout(&output)));
-        assert_eq!(report["schema_version"], 1);
+        assert_eq!(report["schema_version"], 2);
         assert_eq!(report["command"], args[0]);
         assert_eq!(report["exit_code"], code);
         assert!(report["error"]["message"].is_string(), "{report}");
@@ -366,6 +366,16 @@ fn threads_and_quiet_are_everywhere() {
             output.stdout.is_empty() && output.stderr.is_empty(),
             "{args:?}"
         );
+    }
+    for args in [
+        &["bake", input, "-o", &path("v.usda"), "--frames", "1"][..],
+        &["check", input],
+        &["devices"],
+    ] {
+        let verbose = sinew(&[args, &["--verbose"]].concat());
+        assert_eq!(verbose.status.code(), Some(0), "{args:?}");
+        let both = sinew(&[args, &["--verbose", "--quiet"]].concat());
+        assert_eq!(both.status.code(), Some(2), "{args:?}");
     }
     let report = sinew(&[
         "bake",

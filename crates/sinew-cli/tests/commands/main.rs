@@ -1,5 +1,6 @@
 //! The command as people and scripts meet it.
 
+mod batch;
 mod check;
 mod check_files;
 mod cli;
@@ -9,6 +10,7 @@ mod fbx;
 mod hints;
 mod hostile;
 mod humanoid;
+mod json;
 mod manners;
 mod no_files;
 mod stages;

@@ -157,14 +157,7 @@ fn every_result_is_to_be_had_as_json() {
         assert!(bowing[list].is_array(), "{bowing}");
     }
     let plain = without_humanoid(&puppet, &bench.path("plain.glb"));
-    let described = json(&[
-        "humanoid",
-        "--describe",
-        &plain,
-        "-o",
-        &out("described.glb"),
-        "--json",
-    ]);
+    let described = json(&["describe", &plain, "-o", &out("described.glb"), "--json"]);
     assert!(described["bones"]["hips"].is_string(), "{described}");
     assert!(described["by"].is_string() && described["lacking"].is_array());
 

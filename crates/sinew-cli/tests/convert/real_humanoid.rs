@@ -8,7 +8,7 @@ use sinew_animate::retarget::Bone;
 use sinew_io::gltf;
 
 use common::command::{Bench, stderr};
-use common::humanoid::{json_of, keeps, put, run, same_clip};
+use common::humanoid::{describe, json_of, keeps, put, same_clip};
 use common::tolerance;
 use common::trials::Trial;
 
@@ -31,7 +31,7 @@ fn real_clips_on_real_models(assets: &Path) {
     let bench = Bench::new();
     let manny = bench.path("manny.glb");
     let plain = assets.join("kaykit_char/res/models/mannequin_v2/manny_med_mod.gltf");
-    let described = run(&[&plain], &["--describe", "-o", manny.to_str().unwrap()]);
+    let described = describe(&plain, &["-o", manny.to_str().unwrap()]);
     assert!(described.status.success(), "{}", stderr(&described));
     let mut models = vec![manny];
     for entry in std::fs::read_dir(assets.join("vrm")).unwrap() {

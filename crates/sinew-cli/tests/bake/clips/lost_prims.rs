@@ -106,7 +106,10 @@ fn stage() -> String {
 fn bake(input: &Path, out: &Path, more: &[&str]) -> Value {
     let report = ends_with(3, input, out, more);
     let failed = report["failed"].as_array().unwrap();
-    assert!(failed.iter().all(|f| f["reason"].is_string()), "{failed:?}");
+    assert!(
+        failed.iter().all(|f| f["message"].is_string()),
+        "{failed:?}"
+    );
     let paths: Vec<_> = failed.iter().map(|f| f["path"].as_str().unwrap()).collect();
     let stitches = more.contains(&"--stitch");
     let all = ["Early", "Middle", "Late", "Often", "Never"].map(|n| format!("/World/Hero/{n}"));

@@ -10,7 +10,7 @@ use sinew_io::gltf;
 use common::command::{Bench, misused, refused, stderr, stdout};
 use common::figure::{rotation, times};
 use common::gltf_maker::GltfMaker;
-use common::humanoid::{json_of, keeps, put, run, same_clip};
+use common::humanoid::{describe, json_of, keeps, put, run, same_clip};
 use common::mannequin::{Axes, Build, Mannequin};
 use common::rng::Rng;
 use common::tolerance;
@@ -181,7 +181,7 @@ fn wrong_requests_write_nothing() {
     refused(
         &put(&plain, &clip, &out, &[]),
         &out,
-        &["no humanoid skeleton", "--describe"],
+        &["no humanoid skeleton", "sinew describe"],
     );
     refused(
         &put(&model, &plain, &out, &[]),
@@ -201,7 +201,7 @@ fn wrong_requests_write_nothing() {
     let elsewhere = ["takes .gltf", "sinew retarget"];
     refused(&put(&model, &bvh, &out, &[]), &out, &elsewhere);
     refused(&put(&usd, &clip, &out, &[]), &out, &elsewhere);
-    refused(&run(&[&usd], &["--describe"]), &out, &elsewhere);
+    refused(&describe(&usd, &[]), &out, &elsewhere);
     for input in [&model, &clip] {
         let before = std::fs::read(input).unwrap();
         let output = put(&model, &clip, input, &[]);
@@ -214,22 +214,20 @@ fn wrong_requests_write_nothing() {
         assert_eq!(std::fs::read(input).unwrap(), before);
     }
     let map = bench.write("map.json", r#"{"hips": "hips", "tail": "head"}"#);
-    let more = [
-        "--describe",
-        "--map",
-        map.to_str().unwrap(),
-        "-o",
-        out.to_str().unwrap(),
-    ];
-    refused(&run(&[&plain], &more), &out, &["map.json", "tail"]);
+    let more = ["--map", map.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    refused(&describe(&plain, &more), &out, &["map.json", "tail"]);
     bench.write("map.json", r#"{"hips": "Bip01"}"#);
-    refused(&run(&[&plain], &more), &out, &["map.json", "hips", "Bip01"]);
+    refused(
+        &describe(&plain, &more),
+        &out,
+        &["map.json", "hips", "Bip01"],
+    );
     // Head and hips swapped: the extension's own rule refuses it.
     bench.write("map.json", r#"{"hips": "head", "head": "hips"}"#);
-    refused(&run(&[&plain], &more), &out, &["humanoidBones"]);
-    let described = ["--describe", "-o", out.to_str().unwrap()];
+    refused(&describe(&plain, &more), &out, &["humanoidBones"]);
+    let described = ["-o", out.to_str().unwrap()];
     refused(
-        &run(&[&model], &described),
+        &describe(&model, &described),
         &out,
         &["already has EXT_skeleton_humanoid"],
     );
@@ -247,7 +245,7 @@ fn a_described_model_takes_clips() {
     ];
     let plain = mannequin.gltf.write(bench.folder.path(), "plain.gltf");
     let out = bench.path("described.glb");
-    let described = run(&[&plain], &["--describe", "-o", out.to_str().unwrap()]);
+    let described = describe(&plain, &["-o", out.to_str().unwrap()]);
     assert!(described.status.success(), "{}", stderr(&described));
     let asset = gltf::read(&out).unwrap();
     assert_eq!(asset.humanoids[0].bones, mannequin.nodes);
@@ -258,7 +256,7 @@ fn a_described_model_takes_clips() {
     let done = put(&out, &clip, &bench.path("moved.glb"), &[]);
     assert!(done.status.success(), "{}", stderr(&done));
     // Without OUT it is printed.
-    let printed = run(&[&plain], &["--describe"]);
+    let printed = describe(&plain, &[]);
     let json: Value = serde_json::from_str(&stdout(&printed)).unwrap();
     assert_eq!(
         json["humanoidSkeletons"][0]["humanoidBones"],
@@ -273,14 +271,8 @@ fn a_described_model_takes_clips() {
     let text =
         format!(r#"{{"hips": "mixamorig:Hips", "spine": "mixamorig:Spine", "head": {head}}}"#);
     let map = bench.write("map.json", text);
-    let more = [
-        "--describe",
-        "--map",
-        map.to_str().unwrap(),
-        "-o",
-        out.to_str().unwrap(),
-    ];
-    let described = run(&[&other], &more);
+    let more = ["--map", map.to_str().unwrap(), "-o", out.to_str().unwrap()];
+    let described = describe(&other, &more);
     assert!(described.status.success(), "{}", stderr(&described));
     let found = gltf::read(&out).unwrap();
     let bones: Vec<Bone> = found.humanoids[0].bones.keys().copied().collect();
@@ -393,14 +385,14 @@ fn the_guess_for_unknown_names_is_a_map() {
     }
     let model = mannequin.gltf.write(bench.folder.path(), "nameless.glb");
     let out = bench.path("out.glb");
-    let more = ["--describe", "-o", out.to_str().unwrap()];
-    let output = run(&[&model], &more);
+    let more = ["-o", out.to_str().unwrap()];
+    let output = describe(&model, &more);
     refused(&output, &out, &["no human body", "--map"]);
     let text = stderr(&output);
     let guess = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
     let map = bench.write("map.json", guess);
-    let output = run(
-        &[&model],
+    let output = describe(
+        &model,
         &[&more[..], &["--map", map.to_str().unwrap()]].concat(),
     );
     assert!(output.status.success(), "{}", stderr(&output));

@@ -39,7 +39,7 @@ fn what_was_locked_is_reported() -> Result<(), Failed> {
     let slid = |when: &str| feet[when]["worst"].as_f64().ok_or("a length");
     assert!(slid("before")? > tolerance::LOCKED_FOOT, "{feet}");
     assert!(slid("after")? < tolerance::LOCKED_FOOT, "{feet}");
-    let text = stdout(&walk(&bench, &[]));
+    let text = stdout(&walk(&bench, &["--verbose"]));
     assert!(text.contains("feet locked in"), "{text}");
     Ok(())
 }

@@ -311,7 +311,12 @@ impl Pair {
 
 fn the_table_names_every_bone() -> Result<(), Failed> {
     let pair = pair(1);
-    let output = pair.ran("out.usda", &[]);
+    // Without --verbose three lines.
+    let short = stdout(&pair.ran("short.usda", &[]));
+    assert_eq!(short.lines().count(), 3, "{short}");
+    let still = "3 at rest (--verbose lists them)";
+    assert!(short.contains(still), "{short}");
+    let output = pair.ran("out.usda", &["--verbose"]);
     let text = stdout(&output);
     for key in pair.source.at.keys() {
         let (from, to) = (mixamo(key), vroid(key));
@@ -676,7 +681,7 @@ fn an_unknown_rig_shows_a_guess() -> Result<(), Failed> {
     // Between two rigs of the same names nothing needs to be known.
     let (a, b) = (hero.to_str().unwrap(), out.to_str().unwrap());
     let third = pair.bench.path("third.usda");
-    let output = sinew(&["retarget", b, a, "-o", third.to_str().unwrap()]);
+    let output = sinew(&["retarget", b, a, "-o", third.to_str().unwrap(), "--verbose"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(
         stdout(&output).contains("the same names on both sides"),

@@ -165,7 +165,7 @@ fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
     with_odd_leg(&pair);
     let map = pair.bench.path("map.json");
     let map = map.to_str().ok_or("UTF-8")?;
-    let output = pair.run("out.usda", &["--write-map", map]);
+    let output = pair.run("out.usda", &["--write-map", map, "--verbose"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(pair.bench.path("out.usda").exists());
     let text = stdout(&output);
@@ -186,7 +186,7 @@ fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
     assert_eq!(report["map_to_edit"]["mixamorig:RightFoot"], "b14");
     assert_eq!(report["map"]["mixamorig:RightFoot"], Value::Null);
     // The map that was written is complete, but for the toes.
-    let output = pair.ran("out.usda", &["--map", map]);
+    let output = pair.ran("out.usda", &["--map", map, "--verbose"]);
     assert!(
         stdout(&output).contains("mixamorig:RightFoot"),
         "{}",
@@ -222,7 +222,7 @@ fn a_guess_is_taken_when_asked_for() -> Result<(), Failed> {
     let map = pair.bench.path("map.json");
     let map = map.to_str().ok_or("UTF-8")?;
     let out = pair.bench.path("out.usda");
-    let output = pair.run("out.usda", &["--write-map", map]);
+    let output = pair.run("out.usda", &["--write-map", map, "--verbose"]);
     refused(&output, &out, &["no human body", "The best guess is in"]);
     let by_map = stdout(&pair.ran("out.usda", &["--map", map, "--json"]));
     let output = pair.ran("guessed.usda", &["--map", "guess", "--json"]);

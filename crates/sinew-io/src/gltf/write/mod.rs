@@ -77,7 +77,7 @@ pub fn write_asset(mut asset: Asset, output: &Path, options: &GltfOptions) -> Re
     for humanoid in &asset.humanoids {
         let bones = humanoid.bones.len();
         let message = format!(
-            "its map of {bones} human bones is left out; sinew humanoid --describe writes one into OUT"
+            "its map of {bones} human bones is left out; sinew describe writes one into OUT"
         );
         warnings.push(Warning::new(
             "humanoid-left-out",

@@ -1,0 +1,135 @@
+//! `sinew describe`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sinew_animate::asset::Asset;
+use sinew_animate::humanoid::{bones_by_name, bones_from_json, describe};
+use sinew_animate::retarget::Bone;
+use sinew_io::gltf::{GltfEdit, described_as};
+
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::finding::{self, Finding};
+use crate::humanoid::{read_gltf, refuse_same, with_advice};
+use crate::report::{
+    Sizes, Verbosity, count, print_findings, print_message, print_result, result_json, to_json,
+};
+
+/// Says in a model which of its joints is which human bone (EXT_skeleton_humanoid), so that humanoid
+/// clips move it.
+///
+/// The bones come from --map, from the VRM humanoid, or from the joints' names.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Model file: .gltf, .glb or .vrm.
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// File to write: MODEL with the extension. Without this the extension is printed, as JSON. It
+    /// cannot be MODEL.
+    #[arg(short, long, value_name = "OUT.{gltf,glb,vrm}")]
+    output: Option<PathBuf>,
+    /// The node of each human bone, by name or index, as in {"hips": "Bip001 Pelvis"}.
+    #[arg(long, value_name = "MAP.json")]
+    map: Option<PathBuf>,
+    /// Print one JSON object. Without OUT the extension is printed all the same.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  sinew describe mannequin.gltf
+  sinew describe mannequin.gltf -o mannequin_humanoid.glb
+  sinew describe robot.glb --map bones.json -o robot_humanoid.glb";
+
+/// The report of --json.
+#[derive(Serialize)]
+struct Report {
+    output: String,
+    /// Name of the node of each human bone.
+    bones: BTreeMap<&'static str, String>,
+    /// Source of the bones: the map, a convention of names, or a location in the file.
+    by: String,
+    /// Bones that the model lacks.
+    lacking: Vec<&'static str>,
+    warnings: Vec<Finding>,
+    #[serde(flatten)]
+    sizes: Sizes,
+}
+
+pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
+    if let Some(output) = &args.output {
+        if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
+            return Err(Error::Usage(format!(
+                "{}: expected .gltf, .glb or .vrm as OUT",
+                output.display()
+            )));
+        }
+        refuse_same(&args.model, output)?;
+    }
+    let model = read_gltf(&args.model)?;
+    let (bones, by) = match (&args.map, model.humanoids.first()) {
+        (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
+        (None, Some(given)) => (given.bones.clone(), given.location.clone()),
+        (None, None) => bones_by_name(&model).map_err(with_advice)?,
+    };
+    let (skeleton, left_out) = describe(&model, &bones)?;
+    for bone in left_out.iter().filter(|_| !quiet) {
+        let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
+        print_message(
+            "warning",
+            format!("{bone}: \"{node}\" is not a joint of any skin, so the bone is left out"),
+        );
+    }
+    let mut edit = GltfEdit::open(&args.model)?;
+    edit.describe(&skeleton)?;
+    let Some(output) = &args.output else {
+        print_result(&to_json(&described_as(&skeleton))?)?;
+        return Ok(Exit::Done);
+    };
+    let warnings = edit.save(output)?;
+    print_findings(&[], &warnings, verbosity);
+    let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
+    let report = Report {
+        output: output.display().to_string(),
+        bones: skeleton
+            .bones
+            .iter()
+            .map(|(bone, node)| (bone.name(), model.nodes[*node].name.clone()))
+            .collect(),
+        by,
+        lacking: lacking.map(|b| b.name()).collect(),
+        warnings: finding::of_warnings(&warnings, Some(&args.model)),
+        sizes: Sizes::of(&args.model, &[output]),
+    };
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&summary(&report))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The report as text. Writing to a String cannot fail, so its results are dropped.
+fn summary(report: &Report) -> String {
+    const SHOWN: usize = 8;
+    let mut out = format!("{}\n", report.output);
+    let bones = count(report.bones.len(), "bone");
+    let _ = writeln!(out, "  {bones}, by {}", report.by);
+    if !report.lacking.is_empty() {
+        let lacking = sinew::error::first_few(&report.lacking, SHOWN);
+        let _ = writeln!(out, "  without {lacking}");
+    }
+    let _ = writeln!(out, "  {}", report.sizes);
+    out
+}
+
+/// Reads the map of `--map`: the node of each human bone.
+fn read_map(file: &Path, model: &Asset) -> Result<BTreeMap<Bone, usize>> {
+    let text = sinew_io::read_text(file)?;
+    Ok(bones_from_json(&text, &file.to_string_lossy(), model)?)
+}

@@ -2,7 +2,8 @@
 //! types' checks and the examples with it.
 //!
 //! `SINEW_PYTHON` names a Python with usd-core, numpy and tests/requirements.txt (tests/run.sh makes
-//! one). Without it the tests show as ignored.
+//! one). Without it the tests show as ignored. `SINEW_BPY` may name another Python, with bpy and numpy,
+//! for the example in Blender.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -75,12 +76,11 @@ fn missing(python: &str, imports: &str) -> Option<String> {
 }
 
 fn checked(command: &mut Command) -> Result<String, String> {
-    let run = |command: &mut Command| command.output();
     let Output {
         status,
         stdout,
         stderr,
-    } = run(command).map_err(|e| format!("{command:?}: {e}"))?;
+    } = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let (out, err) = (
         String::from_utf8_lossy(&stdout),
         String::from_utf8_lossy(&stderr),
@@ -102,7 +102,9 @@ fn installed(python: &str) -> Result<&'static Path, Failed> {
         let target = test.ancestors().nth(3).ok_or("a test without a folder")?;
         let mut maturin = Command::new(python);
         maturin.args(["-m", "maturin", "build", "--profile", "dev", "--locked"]);
-        maturin.args(["--interpreter", python, "--out"]).arg(&wheels);
+        maturin
+            .args(["--interpreter", python, "--out"])
+            .arg(&wheels);
         maturin.env("CARGO_TARGET_DIR", target);
         checked(maturin.current_dir(package()))?;
         let wheel = wheels.read_dir().map_err(|e| e.to_string())?.flatten();
@@ -159,7 +161,9 @@ fn pytest(python: &str, file: &str) -> Result<Completion, Failed> {
 }
 
 fn example(python: &str, file: &str, module: &str, args: &[&str]) -> Result<Completion, Failed> {
-    for imports in [MODULES, &format!("import {module}")] {
+    let blender = std::env::var("SINEW_BPY").ok().filter(|_| module == "bpy");
+    let runs = blender.as_deref().unwrap_or(python);
+    for (python, imports) in [(python, MODULES), (runs, &format!("import {module}"))] {
         if let Some(missing) = missing(python, imports) {
             return Ok(Completion::ignored_with(missing));
         }
@@ -168,7 +172,7 @@ fn example(python: &str, file: &str, module: &str, args: &[&str]) -> Result<Comp
     let scratch = TempDir::new()?;
     let here = scratch.path().to_string_lossy();
     let args: Vec<String> = args.iter().map(|a| a.replace("{}", &here)).collect();
-    let mut run = with_package(python, site);
+    let mut run = with_package(runs, site);
     run.env("MPLCONFIGDIR", scratch.path());
     run.arg(format!("examples/python/{file}")).args(&args);
     checked(&mut run)?;

@@ -135,7 +135,9 @@ pub fn main() -> ExitCode {
 /// own may install it.
 #[must_use]
 pub fn logger(args: &[OsString]) -> env_logger::Logger {
-    let verbose = args.iter().any(|argument| argument == "--verbose" || argument == "-v");
+    let verbose = args
+        .iter()
+        .any(|argument| argument == "--verbose" || argument == "-v");
     // Warnings of wgpu are about drivers, not about the user's file.
     let level = if verbose { "info" } else { "warn" };
     let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");

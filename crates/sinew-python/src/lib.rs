@@ -51,6 +51,9 @@ mod _sinew {
         py.detach(|| sinew_cli::run(args))
     }
 
+    /// Exit code, output and pictures of a command.
+    type Called<'py> = (u8, String, Vec<Bound<'py, PyArray3<u8>>>);
+
     /// Runs a command line without printing. Returns its exit code, its output, and pictures.
     ///
     /// `progress` is called with the numbers of samples that are done and that there are.
@@ -60,7 +63,7 @@ mod _sinew {
         py: Python<'py>,
         args: Vec<OsString>,
         progress: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<(u8, String, Vec<Bound<'py, PyArray3<u8>>>)> {
+    ) -> PyResult<Called<'py>> {
         let stop = Stop::default();
         let (answer, answered) = channel();
         let asked = stop.clone();

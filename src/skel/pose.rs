@@ -44,13 +44,8 @@ impl SkeletonInstance {
         self.animation.as_ref().map(|(a, _)| a)
     }
 
-    /// The map from the joints of the animation to those of the skeleton, if there is an animation.
-    pub(crate) fn mapper(&self) -> Option<&AnimMapper> {
-        self.animation.as_ref().map(|(_, mapper)| mapper)
-    }
-
     /// The animation that drives it, with the map from its joint order to the skeleton's.
-    pub(super) fn driver(&self) -> Option<(&SkelAnimation, &AnimMapper)> {
+    pub(crate) fn driver(&self) -> Option<(&SkelAnimation, &AnimMapper)> {
         self.animation.as_ref().map(|(a, m)| (a.as_ref(), m))
     }
 

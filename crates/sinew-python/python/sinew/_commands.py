@@ -78,8 +78,6 @@ def _warn(report: Mapping[str, Any], stacklevel: int = 3) -> None:
         warnings.warn(failed, stacklevel=stacklevel)
     for found in report.get("warnings", ()):
         issue(found["code"], found["path"], found.get("property"), found["message"], stacklevel + 1)
-    for message in report.get("messages", ()):
-        warnings.warn(SinewWarning(message), stacklevel=stacklevel)
 
 
 def issue(

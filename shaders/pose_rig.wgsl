@@ -2,6 +2,9 @@
 // dispatch per four levels of the hierarchy. Each invocation multiplies from its joint up to the
 // root, or up to a joint whose matrix an earlier dispatch has cached.
 
+// Palettes are for dual quaternion skinning: rigid motions, and matrices of what remains.
+override WITH_DUAL_QUATERNIONS: bool = true;
+
 struct PoseRigItem {
     first_workgroup: u32,
     copies: u32,
@@ -16,6 +19,9 @@ struct PoseRigItem {
     palette_stride: u32,
     cached: u32,
     cached_stride: u32,
+    motions: u32,
+    attachments: u32,
+    attached: u32,
 }
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
@@ -94,6 +100,20 @@ fn normal_rows(m: Rows) -> Rows {
     return Rows(vec4<f32>(cx * factor, 0.0), vec4<f32>(cy * factor, 0.0), vec4<f32>(cz * factor, 0.0));
 }
 
+fn rows_of(m: Basis) -> Rows {
+    return Rows(vec4<f32>(m.x, 0.0), vec4<f32>(m.y, 0.0), vec4<f32>(m.z, 0.0));
+}
+
+// Scales a matrix down so that no element is larger than LARGEST_NORMAL_ELEMENT.
+fn within_range(m: Rows) -> Rows {
+    let largest = largest_element(Basis(m.x.xyz, m.y.xyz, m.z.xyz));
+    if largest <= LARGEST_NORMAL_ELEMENT {
+        return m;
+    }
+    let scale = LARGEST_NORMAL_ELEMENT / largest;
+    return Rows(m.x * scale, m.y * scale, m.z * scale);
+}
+
 fn put(at: u32, m: Rows) {
     palettes[at] = m.x;
     palettes[at + 1u] = m.y;
@@ -138,10 +158,34 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         cached[at + 1u] = m.y;
         cached[at + 2u] = m.z;
     }
-    let to = item.palette + copy * item.palette_stride + index * 3u;
+    let palette = item.palette + copy * item.palette_stride;
+    // The matrix of the joint itself, for things that are attached to it.
+    if item.attachments != NONE {
+        let slot = skins[item.attachments + index];
+        if slot != NONE {
+            put(palette + item.attached + slot * 3u, m);
+        }
+    }
+    let to = palette + index * 3u;
+    let to_normal = to + item.entry_count * 3u;
+    if WITH_DUAL_QUATERNIONS {
+        // The inverse bind transform comes before the split, and geomBindTransform after it.
+        let skinning = multiplied(m, fixed_rows(item.binds + index * 12u));
+        let linear = Basis(skinning.x.xyz, skinning.y.xyz, skinning.z.xyz);
+        let joint = split_joint(linear, vec3<f32>(skinning.x.w, skinning.y.w, skinning.z.w));
+        put(to, multiplied(rows_of(joint.residual), fixed_rows(item.binds + item.entry_count * 12u)));
+        var turn = vec4<f32>(0.0);
+        if item.normal_binds != NONE {
+            let of_normals = split_normals(linear);
+            turn = of_normals.turn;
+            put(to_normal, within_range(multiplied(rows_of(of_normals.residual), fixed_rows(item.normal_binds))));
+        }
+        put(palette + item.motions + index * 3u, Rows(joint.real, joint.dual, turn));
+        return;
+    }
     put(to, multiplied(m, fixed_rows(item.binds + index * 12u)));
     if item.normal_binds != NONE {
         let normal_bind = fixed_rows(item.normal_binds + index * 12u);
-        put(to + item.entry_count * 3u, multiplied(normal_rows(m), normal_bind));
+        put(to_normal, multiplied(normal_rows(m), normal_bind));
     }
 }

@@ -7,22 +7,25 @@ mod crowds;
 mod export;
 mod floor;
 mod goals;
+mod influences;
 mod load;
 mod measure;
 mod options;
+mod ozz_original;
 mod peers;
 mod report;
 mod results;
 mod row;
 mod sinew_cpu;
 mod sinew_gpu;
+mod start;
 mod torch;
 mod usd_core;
 mod variants;
 mod whole;
 mod workloads;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -49,6 +52,8 @@ struct Suite {
     options: Options,
     device: Option<GpuDevice>,
     python: Option<String>,
+    /// The programs of ozz-animation's own job.
+    ozz: Option<PathBuf>,
     start: Instant,
     results: Results,
 }
@@ -65,6 +70,45 @@ impl Suite {
             _ => 1.0,
         };
         Workload::new(kind, self.options.scale * share)
+    }
+
+    /// Measures one part of the table, if it is wanted and there is time for it.
+    fn part(&mut self, name: &str, measure: impl FnOnce(&mut Self)) -> Result<(), String> {
+        if !self.options.wants(name) {
+            return Ok(());
+        }
+        let Some(seconds) = self.options.seconds else {
+            measure(self);
+            return Ok(());
+        };
+        if self.start.elapsed().as_secs_f64() >= seconds {
+            let why = format!("{name}: not run: the {seconds:.0} seconds were over");
+            self.results.missing.push(why);
+            return Ok(());
+        }
+        measure(self);
+        // Whoever gave seconds may end the process after them.
+        self.write(&self.section())
+    }
+
+    fn section(&self) -> String {
+        let conditions = Conditions::of_this_machine(self.start.elapsed().as_secs_f64());
+        report::section(&self.results, &conditions)
+    }
+
+    /// Writes the files that were asked for.
+    fn write(&self, section: &str) -> Result<(), String> {
+        if let Some(file) = &self.options.json {
+            let rows = serde_json::to_string_pretty(&self.results.rows);
+            let text = rows.map_err(|e| e.to_string())?;
+            std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        }
+        if self.options.write {
+            let file = &self.options.results;
+            report::rewrite(file, &self.results, section)
+                .map_err(|e| format!("{}: {e}", file.display()))?;
+        }
+        Ok(())
     }
 
     /// One work load, on every side.
@@ -113,7 +157,14 @@ impl Suite {
                     _ => Ok(Vec::new()),
                 };
                 let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
-                let measured = measured.into_iter().chain(of_peers);
+                let of_ozz = match (&self.ozz, load.kind, threads) {
+                    (Some(folder), Kind::Body | Kind::MixedBody, 1) => {
+                        ozz_original::rows(load, folder, runs)
+                    }
+                    _ => Ok(Vec::new()),
+                };
+                let of_ozz = self.results.keep(&format!("{name}, ozz-animation"), of_ozz);
+                let measured = measured.into_iter().chain(of_peers).chain(of_ozz);
                 measured.flatten().for_each(|r| row::merge(&mut rows, r));
                 if threads == cores && matches!(load.kind, Kind::Body | Kind::Face) {
                     let scale = self.options.scale;
@@ -281,16 +332,20 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn influences(&mut self) {
+        self.tell("A's mesh by number of influences");
+        let (scale, runs) = (self.options.scale, self.options.runs);
+        let rows = influences::rows(scale, self.ozz.as_deref(), runs);
+        let rows = self.results.keep(influences::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
+    }
+
     fn start_up(&mut self, folder: &Path) {
-        self.tell("start: inspect");
-        let load = Workload::new(Kind::Body, 0.021);
-        let file = folder.join("inspected.usdc");
-        let exported = export::export(&load, &file);
-        if self.results.keep("start, export", exported).is_some() {
-            let row = whole::inspect(&file, self.options.runs.most);
-            let row = self.results.keep("start", row);
-            self.results.rows.extend(row);
-        }
+        self.tell("start: whole processes");
+        let adapter = self.results.adapter.as_ref().map(|a| a.name.as_str());
+        let rows = start::rows(folder, adapter, self.options.runs.most);
+        let rows = self.results.keep(start::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
     }
 }
 
@@ -363,37 +418,32 @@ fn run(options: Options) -> Result<(), String> {
         let why = "not run: SINEW_PYTHON names no Python that has it";
         results.missing.push(format!("usd-core 26.11: {why}"));
     }
+    let ozz = ozz_original::folder();
+    if ozz.is_none() {
+        let why = "not run: SINEW_OZZ names no folder of it; benches/ozz/build.sh makes one";
+        results
+            .missing
+            .push(format!("{}): {why}", ozz_original::NAME));
+    }
     let mut suite = Suite {
         options,
         device,
         python,
+        ozz,
         start: Instant::now(),
         results,
     };
     let folder = folder().map_err(|e| e.to_string())?;
-    for kind in Kind::ALL {
-        if suite.options.wants(kind.name()) {
-            suite.measure(kind, folder.path());
-        }
+    // The bakes, which no GPU takes part in, come after the other loads.
+    let (bakes, others): (Vec<Kind>, Vec<Kind>) =
+        Kind::ALL.into_iter().partition(|k| *k == Kind::Hero);
+    for kind in others.into_iter().chain(bakes) {
+        suite.part(kind.name(), |s| s.measure(kind, folder.path()))?;
     }
-    if suite.options.wants(crowds::NAME) {
-        suite.crowds(folder.path());
-    }
-    if suite.options.wants("start") {
-        suite.start_up(folder.path());
-    }
-
-    let conditions = Conditions::of_this_machine(suite.start.elapsed().as_secs_f64());
-    let section = report::section(&suite.results, &conditions);
+    suite.part(influences::NAME, Suite::influences)?;
+    suite.part(crowds::NAME, |s| s.crowds(folder.path()))?;
+    suite.part(start::NAME, |s| s.start_up(folder.path()))?;
+    let section = suite.section();
     println!("{section}");
-    if let Some(file) = &suite.options.json {
-        let text = serde_json::to_string_pretty(&suite.results.rows).map_err(|e| e.to_string())?;
-        std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
-    }
-    if suite.options.write {
-        let file = &suite.options.results;
-        report::rewrite(file, &suite.results, &section)
-            .map_err(|e| format!("{}: {e}", file.display()))?;
-    }
-    Ok(())
+    suite.write(&section)
 }

@@ -6,6 +6,7 @@ use sinew::gpu::AdapterChoice;
 
 use crate::measure::Runs;
 use crate::workloads::Kind;
+use crate::{crowds, influences, start};
 
 pub const HELP: &str = "\
 Measures sinew and its peers on the work loads A to F, and rewrites the table in benches/RESULTS.md.
@@ -13,7 +14,8 @@ Measures sinew and its peers on the work loads A to F, and rewrites the table in
 usage: cargo bench --bench suite -- [OPTIONS]
        cargo bench --bench suite -- export FOLDER [--scale S] [--only A,D]
 
-  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, crowds, start); RESULTS.md stays as it is
+  --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, influences, crowds, start);
+                  RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
   --runs N        runs of a row (15; more of short ones, 3 of long ones of a software adapter)
@@ -22,12 +24,15 @@ usage: cargo bench --bench suite -- [OPTIONS]
   --write         rewrite RESULTS.md all the same
   --results FILE  rewrite FILE instead; it is made where it is not there
   --json FILE     the rows as JSON too
+  --seconds N     begin no load after N seconds, write after each load, and name the loads that are left out;
+                  RESULTS.md stays as it is
   --help          this
 
 export writes the loads as .usdc, so that other engines can run the same.
 
 SINEW_PYTHON names a Python with usd-core 26.11; without it usd-core's rows say so. SINEW_TORCH names a Python with
-PyTorch for CUDA, for A and C. SINEW names another `sinew` to bake with. A software adapter skins a fifth of C's characters; the table says so.
+PyTorch for CUDA, for A and C. SINEW_OZZ names the
+folder that benches/ozz/build.sh made, for ozz-animation's own job. SINEW names another `sinew` to bake with. A software adapter skins a fifth of C's characters; the table says so.
 
 examples:
   SINEW_PYTHON=python cargo bench --bench suite
@@ -50,6 +55,8 @@ pub struct Options {
     /// The table to rewrite.
     pub results: PathBuf,
     pub json: Option<PathBuf>,
+    /// Seconds from the start after which no load begins.
+    pub seconds: Option<f64>,
 }
 
 /// What is wrong with the command, or nothing where help was asked for.
@@ -74,6 +81,7 @@ impl Options {
             write: false,
             results: concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/RESULTS.md").into(),
             json: None,
+            seconds: None,
         };
         let (mut is_partial, mut write) = (false, false);
         let mut args = args.peekable();
@@ -96,6 +104,13 @@ impl Options {
                     let text = value()?;
                     let scale: Option<f64> = text.parse().ok();
                     out.scale = scale.filter(|s| *s > 0.0).ok_or_else(|| wrong(&text))?;
+                    is_partial = true;
+                }
+                "--seconds" => {
+                    let text = value()?;
+                    let seconds: Option<f64> = text.parse().ok();
+                    let seconds = seconds.filter(|s| *s > 0.0).ok_or_else(|| wrong(&text))?;
+                    out.seconds = Some(seconds);
                     is_partial = true;
                 }
                 "--quick" => {
@@ -128,7 +143,7 @@ impl Options {
             }
         }
         let known = |name: &String| {
-            ["crowds", "start"].contains(&name.as_str())
+            [influences::NAME, crowds::NAME, start::NAME].contains(&name.as_str())
                 || Kind::ALL.iter().any(|k| k.name() == name)
         };
         if let Some(name) = out.only.iter().find(|n| !known(n)) {

@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, variants};
+use crate::{crowds, influences, start, variants};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -99,10 +99,12 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
             goal.what, goal.wanted, goal.figure
         );
     }
-    let names = Kind::ALL
-        .iter()
-        .map(|k| k.name())
-        .chain([variants::NAME, crowds::NAME, "start"]);
+    let names = Kind::ALL.iter().map(|k| k.name()).chain([
+        variants::NAME,
+        influences::NAME,
+        crowds::NAME,
+        start::NAME,
+    ]);
     for name in names {
         let rows: Vec<&Row> = results.rows.iter().filter(|r| r.load == name).collect();
         if !rows.is_empty() {
@@ -143,6 +145,7 @@ fn table(out: &mut String, name: &str, rows: &[&Row]) {
             (Some(bytes), Some(copy)) => {
                 format!("{:.1}, {}", bytes as f64 / 1e6, milliseconds(copy))
             }
+            (None, Some(floor)) => milliseconds(floor),
             _ => String::new(),
         };
         let [low, high] = row.times.quartiles().map(milliseconds);
@@ -182,11 +185,17 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == variants::NAME => {
             format!("{name}; {:.3} M points at most", points as f64 / 1e6)
         }
+        None if name == influences::NAME => {
+            format!(
+                "A's mesh by number of influences, one thread; {:.3} M points",
+                points as f64 / 1e6
+            )
+        }
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()
         }
-        None => "Start".into(),
+        None => start::TITLE.into(),
     }
 }
 

@@ -6,15 +6,14 @@ use crate::measure::Runs;
 use crate::row::Row;
 use crate::workloads::Workload;
 
+/// Part of the program, so that it is there where no checkout is.
+const SCRIPT: &str = include_str!("smpl_torch.py");
+
 /// What smpl_torch.py measures at a load's size, by the Python that `SINEW_TORCH` names; nothing where it names none.
 pub fn rows(load: &Workload, runs: Runs) -> Result<Vec<Row>, String> {
     let Some(python) = std::env::var("SINEW_TORCH").ok().filter(|p| !p.is_empty()) else {
         return Ok(Vec::new());
     };
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../benches/suite/smpl_torch.py"
-    );
     let size = &load.size;
     let numbers = [
         size.points,
@@ -24,7 +23,7 @@ pub fn rows(load: &Workload, runs: Runs) -> Result<Vec<Row>, String> {
         runs.most,
     ];
     let out = Command::new(&python)
-        .arg(script)
+        .args(["-c", SCRIPT])
         .arg(load.kind.name())
         .args(numbers.map(|n| n.to_string()))
         .output()

@@ -6,6 +6,9 @@ use std::process::Command;
 use crate::measure::Runs;
 use crate::row::Row;
 
+/// Part of the program, so that it is there where no checkout is.
+const SCRIPT: &str = include_str!("usd_core.py");
+
 /// A Python with usd-core, which `SINEW_PYTHON` names.
 pub fn python() -> Option<String> {
     std::env::var("SINEW_PYTHON").ok().filter(|p| !p.is_empty())
@@ -19,12 +22,8 @@ pub fn rows(
     runs: Runs,
     cores: usize,
 ) -> Result<Vec<Row>, String> {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../benches/suite/usd_core.py"
-    );
     let out = Command::new(python)
-        .arg(script)
+        .args(["-c", SCRIPT])
         .arg(file)
         .args([load, &runs.most.to_string(), &runs.fewest.to_string()])
         .arg(runs.seconds.to_string())
@@ -44,7 +43,7 @@ pub fn rows(
 
 /// BakeSkinning and Export, as one command.
 pub fn bake(python: &str, input: &Path, output: &Path) -> Vec<String> {
-    const SCRIPT: &str = "import sys
+    const BAKE: &str = "import sys
 from pxr import Usd, UsdSkel
 stage = Usd.Stage.Open(sys.argv[1])
 assert UsdSkel.BakeSkinning(stage.Traverse())
@@ -53,7 +52,7 @@ stage.Export(sys.argv[2])";
     vec![
         python.into(),
         "-c".into(),
-        SCRIPT.into(),
+        BAKE.into(),
         text(input),
         text(output),
     ]

@@ -116,14 +116,3 @@ pub fn bake(
         growth: growth.map(|(whole, quarter)| whole as f64 / quarter as f64),
     })
 }
-
-/// `sinew inspect` of a file.
-pub fn inspect(file: &Path, runs: usize) -> Result<Row, String> {
-    let bytes = std::fs::metadata(file).map_err(|e| e.to_string())?.len();
-    let command = [text(&command()), "inspect".into(), text(file)];
-    let seconds: Result<Vec<f64>, String> = (0..runs.max(3))
-        .map(|_| Ok(process(&command)?.seconds))
-        .collect();
-    let row = Row::new("start", "inspect", "sinew inspect", 0, Times::of(seconds?));
-    Ok(row.noted(format!("a file of {:.2} MB", bytes as f64 / 1e6)))
-}

@@ -4,6 +4,7 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
+//! PackedClip -> play            clips at a time -> local transforms of joints, channel weights
 //!               pose_rig        local transforms of joints -> palette, if a rig is posed on the GPU
 //!               weights         channel weights -> sub-shape weights
 //!               skin            blend shapes, linear or dual quaternion skinning, post matrix:
@@ -28,13 +29,16 @@ pub mod encoded_skin;
 mod influences;
 mod layout;
 mod linear_blend;
+pub mod packed_clip;
 mod packed_pose;
 mod packed_skin;
 mod palette;
+mod play;
 mod pose_rig;
 // Public for the tests and benches of this repository, which compare it with the shaders.
 #[doc(hidden)]
 pub mod registry;
+mod rigid_motion;
 mod skin;
 mod skin_arrays;
 mod skin_on_cpu;
@@ -49,10 +53,18 @@ pub use encoded_skin::{Packing, PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
 pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
+pub use packed_clip::PackedClip;
 pub use packed_pose::PackedPose;
 pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
-pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, PoseRigItem, palette_on_cpu};
+#[cfg(feature = "gpu")]
+pub(crate) use play::time_in;
+pub use play::{
+    Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
+};
+pub use pose_rig::{
+    JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
+};
 pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_arrays::{

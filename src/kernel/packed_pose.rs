@@ -20,8 +20,15 @@ pub struct PackedPose {
     /// Whether joints have scale or shear, for points and for normals: see [`Palette::scales`].
     scales: [bool; 2],
     mirrors: bool,
-    /// Whether the GPU computes the palette ([`super::POSE_RIG`]).
-    is_posed_on_gpu: bool,
+    /// The layout of the palette, if the GPU computes it ([`super::POSE_RIG`]).
+    posed_on_gpu: Option<GpuPalette>,
+}
+
+/// The layout of a palette that the GPU computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GpuPalette {
+    /// Row of the palette where the rigid motions begin, for dual quaternions.
+    pub motion_row: Option<u32>,
 }
 
 impl Clone for PackedPose {
@@ -39,7 +46,7 @@ impl Clone for PackedPose {
         self.channel_weights.clone_from(&from.channel_weights);
         (self.post, self.post_normal) = (from.post, from.post_normal);
         (self.scales, self.mirrors) = (from.scales, from.mirrors);
-        self.is_posed_on_gpu = from.is_posed_on_gpu;
+        self.posed_on_gpu = from.posed_on_gpu;
     }
 }
 
@@ -145,7 +152,7 @@ impl PackedPose {
             channel_weights,
             scales: [true; 2],
             mirrors: false,
-            is_posed_on_gpu: false,
+            posed_on_gpu: None,
         };
         out.lead_out(skin, out_from_skel);
         out
@@ -161,7 +168,7 @@ impl PackedPose {
             ),
             None => (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY)),
         };
-        self.is_posed_on_gpu = false;
+        self.posed_on_gpu = None;
         self.note_palette(skin);
     }
 
@@ -204,7 +211,7 @@ impl PackedPose {
     #[cfg(feature = "gpu")]
     pub(crate) fn replace_palette(&mut self, skin: &PackedSkin, palette: &Arc<Palette>) {
         self.palette = Some(Arc::clone(palette));
-        self.is_posed_on_gpu = false;
+        self.posed_on_gpu = None;
         self.note_palette(skin);
     }
 
@@ -228,9 +235,9 @@ impl PackedPose {
             let expected = "a skin with influences, to move with a rig";
             return wrong("", expected.into(), "none".into());
         }
-        if skin.method().has_rigid_motions() {
-            let expected = "linear blend skinning, to be posed on the GPU";
-            return wrong("", expected.into(), format!("{:?}", skin.method()));
+        if skin.method().has_rigid_motions() != rig.method().has_rigid_motions() {
+            let expected = format!("a rig that was packed for {:?}", skin.method());
+            return wrong("", expected, format!("{:?}", rig.method()));
         }
         if rig.entry_count() != skin.palette_entry_count() {
             let expected = format!("a rig of {} joints", skin.palette_entry_count() - 1);
@@ -253,7 +260,9 @@ impl PackedPose {
             return wrong("out_from_skel", expected, out_from_skel.to_string());
         }
         self.palette = None;
-        self.is_posed_on_gpu = true;
+        self.posed_on_gpu = Some(GpuPalette {
+            motion_row: rig.motion_row(),
+        });
         self.scales = [true; 2];
         self.post = math::rows(*out_from_skel);
         self.post_normal = math::rows3(math::normal_matrix(*out_from_skel));
@@ -266,7 +275,13 @@ impl PackedPose {
     /// Whether its prim is skinned, by a palette of its own or by one that the GPU computes.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_skinned(&self) -> bool {
-        self.palette.is_some() || self.is_posed_on_gpu
+        self.palette.is_some() || self.posed_on_gpu.is_some()
+    }
+
+    /// The layout of the palette, if the GPU computes it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn posed_on_gpu(&self) -> Option<GpuPalette> {
+        self.posed_on_gpu
     }
 
     /// The palette; `None` if the prim only blends.

@@ -127,6 +127,25 @@ impl Palette {
         }
     }
 
+    /// Creates a palette for dual quaternion skinning from matrices and motions in f32. All
+    /// residuals count.
+    pub(super) fn of_motions(
+        points: Vec<Rows>,
+        normals: Option<Vec<Rows>>,
+        motions: Vec<[Vec4; 3]>,
+    ) -> Self {
+        let count = motions.len();
+        Self {
+            points,
+            rigid: Some(RigidMotions {
+                motions,
+                scales_points: vec![true; count],
+                scales_normals: vec![normals.is_some(); count],
+            }),
+            normals,
+        }
+    }
+
     /// The method that the palette was packed for.
     #[must_use]
     pub fn method(&self) -> SkinningMethod {

@@ -5,11 +5,12 @@ use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
 use super::palette::within_f32;
-use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT};
+use super::registry::{CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, pose_bits};
+use super::rigid_motion::{linear_of, rows_of, split_joint, split_normals, within_range};
 use super::{Access, Binding, Dispatch, Kernel, NONE, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows, Trs, multiplied};
-use crate::skel::{Skeleton, Topology};
+use crate::skel::{Skeleton, SkinningMethod, Topology};
 
 gpu_struct! {
     /// Four levels of the hierarchy of a rig, for all consecutive palettes of that rig. Offsets and
@@ -42,6 +43,12 @@ gpu_struct! {
         cached: u32,
         /// Rows of the cached matrices of one palette.
         cached_stride: u32,
+        /// Row of a palette where its rigid motions begin, if it is for dual quaternions.
+        motions: u32,
+        /// First word of the place of each palette index among the attachments, or [`NONE`].
+        attachments: u32,
+        /// Row of a palette where the matrices of its attachments begin.
+        attached: u32,
     }
 }
 
@@ -72,6 +79,7 @@ pub const POSE_RIG: Kernel = Kernel {
         "common/dispatch",
         "common/items",
         "common/vectors",
+        "common/rigid_motion",
         "pose_rig"
     ],
     entry: "main",
@@ -84,7 +92,7 @@ pub const POSE_RIG: Kernel = Kernel {
         Binding::new(5, "cached", Access::ReadWrite, 16),
     ],
     structs: &[Dispatch::LAYOUT, PoseRigItem::LAYOUT],
-    overrides: &[],
+    overrides: pose_bits::NAMES,
     numbers: &[],
 };
 
@@ -160,9 +168,12 @@ impl From<Trs> for JointTransform {
 /// A [`Skeleton`] and a geomBindTransform as [`POSE_RIG`] reads them: the parent of each joint, and
 /// its inverse bind transform times geomBindTransform, multiplied in f64 and rounded once.
 ///
-/// Prims of one skeleton that have the same geomBindTransform can share a rig. Rigs serve linear
-/// blend skinning only: dual quaternion skinning needs a polar decomposition of joints in f64, so
-/// its poses are packed on the CPU ([`super::PackedPose`]).
+/// Prims of one skeleton that have the same geomBindTransform and skinning method can share a rig.
+///
+/// For dual quaternion skinning ([`PackedRig::pack_for`]) the kernel splits each joint into a
+/// rotation and a residual scale and shear, in f32. It always applies the residuals. The CPU leaves
+/// them out if no joint of the prim has any; that differs only for points whose weights do not sum
+/// to 1 (rule 25).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedRig {
     path: String,
@@ -178,9 +189,15 @@ pub struct PackedRig {
     parents: Vec<u32>,
     /// Number of cached matrices: those of joints that have children in a later group.
     cached: usize,
-    /// A bind matrix per joint, and geomBindTransform alone for joints that the skeleton lacks.
+    /// A bind matrix per joint, and geomBindTransform alone for joints that the skeleton lacks. For
+    /// dual quaternions: the inverse bind transform of each joint, the identity, and then
+    /// geomBindTransform, because the kernel splits the matrix between the two.
     binds: Vec<Rows>,
+    /// The same for normals. For dual quaternions that of geomBindTransform alone.
     normal_binds: Option<Vec<Rows>>,
+    method: SkinningMethod,
+    /// The joints whose matrices the kernel writes after each palette.
+    attachments: Vec<u32>,
     levels: usize,
 }
 
@@ -195,7 +212,7 @@ impl PackedRig {
     /// Largest number of joints. Influences have palette indices of 16 bits.
     pub const MAX_JOINTS: usize = 0xffff;
 
-    /// Packs a skeleton.
+    /// Packs a skeleton for linear blend skinning.
     ///
     /// - `geom_bind`: geomBindTransform.
     /// - `with_normals`: also pack the matrices that normals need (rule 23).
@@ -205,6 +222,36 @@ impl PackedRig {
     /// [`PackedRig::MAX_LEVELS`] or has more joints than [`PackedRig::MAX_JOINTS`]; a
     /// geomBindTransform that is not finite.
     pub fn pack(
+        skeleton: &Skeleton,
+        geom_bind: DMat4,
+        with_normals: bool,
+    ) -> Result<Self, Invalid> {
+        let method = SkinningMethod::ClassicLinear;
+        Self::pack_for(method, skeleton, geom_bind, with_normals)
+    }
+
+    /// As [`PackedRig::pack`], for the skinning method of the prims that move with the rig.
+    ///
+    /// ```
+    /// use glam::{DMat4, DVec3};
+    /// use sinew::kernel::PackedRig;
+    /// use sinew::skel::{Skeleton, SkinningMethod};
+    ///
+    /// let bind = vec![DMat4::IDENTITY, DMat4::from_translation(DVec3::Y)];
+    /// let names = vec!["hips".to_owned(), "hips/hand".to_owned()];
+    /// let skeleton = Skeleton::from_parents("/Skel", names, &[None, Some(0)], bind, None)?;
+    /// let method = SkinningMethod::DualQuaternion;
+    /// let rig = PackedRig::pack_for(method, &skeleton, DMat4::IDENTITY, false)?;
+    /// // The hand holds a sword: its matrix is kept, too.
+    /// let rig = rig.with_attachments(&[1])?;
+    /// assert_eq!((rig.method(), rig.attachments()), (method, &[1][..]));
+    /// # Ok::<(), sinew::error::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`PackedRig::pack`].
+    pub fn pack_for(
+        method: SkinningMethod,
         skeleton: &Skeleton,
         geom_bind: DMat4,
         with_normals: bool,
@@ -232,6 +279,19 @@ impl PackedRig {
         let point = |m: &DMat4| math::rows(DMat4::from(DAffine3::from_mat4(*m) * bind));
         let bind_normal = math::normal_matrix(geom_bind);
         let normal = |m: &DMat4| math::rows3(within_f32(math::normal_matrix(*m) * bind_normal));
+        let (binds, normal_binds) = match method.has_rigid_motions() {
+            false => (
+                bind_matrices().map(point).collect(),
+                with_normals.then(|| bind_matrices().map(normal).collect()),
+            ),
+            true => (
+                bind_matrices()
+                    .chain(std::iter::once(&geom_bind))
+                    .map(|m| math::rows(DMat4::from(DAffine3::from_mat4(*m))))
+                    .collect(),
+                with_normals.then(|| vec![math::rows3(within_f32(bind_normal))]),
+            ),
+        };
         let hierarchy = Hierarchy::new(skeleton.topology());
         Ok(Self {
             path: skeleton.path().into(),
@@ -239,10 +299,49 @@ impl PackedRig {
             ends: hierarchy.ends,
             parents: hierarchy.parents,
             cached: hierarchy.cached as usize,
-            binds: bind_matrices().map(point).collect(),
-            normal_binds: with_normals.then(|| bind_matrices().map(normal).collect()),
+            binds,
+            normal_binds,
+            method,
+            attachments: Vec::new(),
             levels,
         })
+    }
+
+    /// Also keeps the matrices of some joints on the GPU, for things that are attached to them. The
+    /// matrix of a joint goes from the joint's space to skeleton space.
+    ///
+    /// # Errors
+    /// A joint that the skeleton lacks, or the same joint twice.
+    pub fn with_attachments(mut self, joints: &[usize]) -> Result<Self, Invalid> {
+        let mut attachments = Vec::with_capacity(joints.len());
+        for joint in joints {
+            let found = match u32::try_from(*joint) {
+                Ok(index) if *joint < self.joint_count() => match attachments.contains(&index) {
+                    false => {
+                        attachments.push(index);
+                        continue;
+                    }
+                    true => format!("{joint} twice"),
+                },
+                _ => joint.to_string(),
+            };
+            let expected = format!("different joints below {}", self.joint_count());
+            return Err(Invalid::new(&self.path, "attachments", expected, found));
+        }
+        self.attachments = attachments;
+        Ok(self)
+    }
+
+    /// The joints whose matrices are kept, in the order in which they were asked for.
+    #[must_use]
+    pub fn attachments(&self) -> &[u32] {
+        &self.attachments
+    }
+
+    /// The skinning method that it was packed for.
+    #[must_use]
+    pub fn method(&self) -> SkinningMethod {
+        self.method
     }
 
     /// Path of the skeleton.
@@ -260,13 +359,22 @@ impl PackedRig {
     /// Number of matrices of its palette: joints plus one.
     #[must_use]
     pub fn entry_count(&self) -> usize {
-        self.binds.len()
+        self.parents.len() + 1
     }
 
     /// Whether it was packed with the matrices that normals need.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         self.normal_binds.is_some()
+    }
+
+    /// Whether a joint has no parent.
+    ///
+    /// # Panics
+    /// If there is no such joint.
+    #[must_use]
+    pub fn is_root(&self, joint: usize) -> bool {
+        self.parents[joint] == NONE
     }
 
     /// Number of joints from a root to the deepest leaf.
@@ -312,10 +420,42 @@ impl PackedRig {
         self.cached
     }
 
-    /// Number of blocks of three vec4s that its palette takes.
+    /// Number of blocks of three vec4s that its palette takes: matrices for points, for normals,
+    /// rigid motions, attachments.
     #[cfg(feature = "gpu")]
     pub(crate) fn blocks(&self) -> usize {
-        self.entry_count() * if self.has_normals() { 2 } else { 1 }
+        let kinds = 1 + usize::from(self.has_normals()) + usize::from(self.has_motions());
+        self.entry_count() * kinds + self.attachments.len()
+    }
+
+    fn has_motions(&self) -> bool {
+        self.method.has_rigid_motions()
+    }
+
+    /// Row of a palette where its rigid motions begin; `None` for linear blend skinning.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn motion_row(&self) -> Option<u32> {
+        let before = self.entry_count() * (1 + usize::from(self.has_normals()));
+        self.has_motions().then_some(before as u32 * 3)
+    }
+
+    /// Row of a palette where the matrices of its attachments begin.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn attached_row(&self) -> u32 {
+        (self.blocks() - self.attachments.len()) as u32 * 3
+    }
+
+    /// The place of each palette index among the attachments, or [`NONE`]; empty without any.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn attachment_places(&self) -> Vec<u32> {
+        if self.attachments.is_empty() {
+            return Vec::new();
+        }
+        let mut out = vec![NONE; self.entry_count()];
+        for (place, joint) in (0..).zip(&self.attachments) {
+            out[*joint as usize] = place;
+        }
+        out
     }
 
     /// Whether geomBindTransform mirrors the mesh.
@@ -413,6 +553,34 @@ impl Hierarchy {
 /// If the number of transforms is not the number of joints.
 #[must_use]
 pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
+    let all = joint_rows(rig, joints);
+    if rig.has_motions() {
+        return rigid_palette(rig, &all);
+    }
+    let points = all.iter().zip(&rig.binds);
+    let points = points.map(|(m, bind)| multiplied(m, bind)).collect();
+    let normals = rig.normal_binds.as_ref().map(|binds| {
+        let normals = all.iter().zip(binds);
+        let normal = |(m, bind): (&Rows, &Rows)| multiplied(&normal_rows(m), bind);
+        normals.map(normal).collect()
+    });
+    Palette::of_rows(points, normals)
+}
+
+/// The mirror of what [`POSE_RIG`] writes for attachments: the matrix of each joint of
+/// [`PackedRig::attachments`], from the joint's space to skeleton space.
+///
+/// # Panics
+/// If the number of transforms is not the number of joints.
+#[must_use]
+pub fn attachments_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
+    let all = joint_rows(rig, joints);
+    let of = |joint: &u32| all[*joint as usize];
+    rig.attachments.iter().map(of).collect()
+}
+
+/// The matrix of each palette index, from the joint's space to skeleton space.
+fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
     assert_eq!(joints.len(), rig.joint_count(), "one per joint");
     let mut cached: Vec<Rows> = Vec::with_capacity(rig.cached);
     let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.entry_count()];
@@ -435,14 +603,35 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
         }
         all[index] = m;
     }
-    let points = all.iter().zip(&rig.binds);
-    let points = points.map(|(m, bind)| multiplied(m, bind)).collect();
-    let normals = rig.normal_binds.as_ref().map(|binds| {
-        let normals = all.iter().zip(binds);
-        let normal = |(m, bind): (&Rows, &Rows)| multiplied(&normal_rows(m), bind);
-        normals.map(normal).collect()
-    });
-    Palette::of_rows(points, normals)
+    all
+}
+
+/// The palette of these joints for dual quaternion skinning.
+fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
+    let entries = rig.entry_count();
+    let (mut points, mut motions) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+    let mut normals = rig
+        .normal_binds
+        .as_ref()
+        .map(|_| Vec::with_capacity(entries));
+    for (m, bind) in all.iter().zip(&rig.binds) {
+        let skinning = multiplied(m, bind);
+        let linear = linear_of(&skinning);
+        let translation = Vec3::from_array(skinning.map(|row| row.w));
+        let joint = split_joint(linear, translation);
+        points.push(multiplied(&rows_of(joint.residual), &rig.binds[entries]));
+        let mut turn = Vec4::ZERO;
+        if let (Some(normals), Some(binds)) = (&mut normals, &rig.normal_binds) {
+            let split = split_normals(linear);
+            turn = split.turn;
+            normals.push(within_range(multiplied(
+                &rows_of(split.residual),
+                &binds[0],
+            )));
+        }
+        motions.push([joint.real, joint.dual, turn]);
+    }
+    Palette::of_motions(points, normals, motions)
 }
 
 /// The matrix of a local transform: `T * R * S`.

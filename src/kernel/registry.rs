@@ -6,10 +6,11 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
+use super::{BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 7] = [
+pub const KERNELS: [&Kernel; 8] = [
+    &PLAY,
     &POSE_RIG,
     &WEIGHTS,
     &SKIN,
@@ -114,16 +115,56 @@ shared_constants! {
     /// A matrix whose largest element is 1 is singular if its determinant is nearer to zero than
     /// this.
     SMALLEST_DETERMINANT: f32 = 1e-37;
+    /// A joint whose matrix has a determinant nearer to zero than this has no rotation.
+    SINGULAR_JOINT: f32 = 1e-10;
+    /// Most steps of the iteration that finds the rotation of a joint.
+    POLAR_STEPS: u32 = 24;
+    /// Axes whose squared distance is at most this count as one axis.
+    SMALLEST_TURN: f32 = 1e-12;
 
     /// A sum of cross products smaller than this has no direction: its products underflow f32.
     SMALLEST_AREA: f32 = 1e-30;
     /// A sum of cross products larger than this has no direction either.
     LARGEST_AREA: f32 = 1e38;
 
+    /// Length of a tick of the clock of rigs that play clips, in seconds.
+    SECONDS_PER_TICK: f32 = 1.0 / 65536.0;
+    /// Flag of a player: it plays.
+    PLAYER_PLAYS: u32 = 1;
+    /// Flag of a player: its first clip loops; otherwise it holds its ends.
+    PLAYER_LOOPS: u32 = 2;
+    /// Flag of a player: its second clip loops.
+    PLAYER_SECOND_LOOPS: u32 = 4;
+    /// Flag of a player: its additive clip loops.
+    PLAYER_ADDITIVE_LOOPS: u32 = 8;
+    /// Flag of a player: its clips move roots along x.
+    PLAYER_ROOT_X: u32 = 16;
+    /// Flag of a player: its clips move roots along y.
+    PLAYER_ROOT_Y: u32 = 32;
+    /// Flag of a player: its clips move roots along z.
+    PLAYER_ROOT_Z: u32 = 64;
+    /// These three flags.
+    PLAYER_ALL_AXES: u32 = 112;
+
     /// Number of positions that one invocation of the kernel `bounds` reads.
     POSITIONS_PER_INVOCATION: u32 = 16;
     /// Words of the keys of a box: three maxima, three negated minima, two unused.
     WORDS_PER_BOX: u32 = 8;
+
+    /// Word of a packed clip with its number of joints.
+    CLIP_JOINTS: u32 = 2;
+    /// Word of a packed clip with its number of blend shape channels.
+    CLIP_CHANNELS: u32 = 3;
+    /// Word of a packed clip with its length in seconds.
+    CLIP_DURATION: u32 = 4;
+    /// Word of a packed clip with its number of intervals between samples.
+    CLIP_INTERVALS: u32 = 5;
+    /// Word of a packed clip with its number of intervals per second.
+    CLIP_RATE: u32 = 6;
+    /// Word of a packed clip with the place of its joints' tracks, in words from its beginning.
+    CLIP_TRACKS: u32 = 7;
+    /// Word of a packed clip with the place of its channels' tracks.
+    CLIP_WEIGHTS: u32 = 8;
 }
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
@@ -166,6 +207,13 @@ override_bits! {
     WITH_PREVIOUS,
     /// Several items share a workgroup.
     SHARED_WORKGROUPS,
+}
+
+override_bits! {
+    /// Bits of a variant of [`POSE_RIG`].
+    pose_bits:
+    /// Palettes are for dual quaternion skinning.
+    WITH_DUAL_QUATERNIONS,
 }
 
 override_bits! {

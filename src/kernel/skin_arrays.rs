@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::Palette;
 use super::dual_quaternion::{move_points, turn_normals};
 use super::influences::{Records, record_words};
-use super::linear_blend::{Columns, columns, normalize, skin_normals, skin_points};
+use super::linear_blend::{Columns, Joint, columns, normalize, skin_normals, skin_points};
 use super::palette::OwnIndices;
 use crate::error::Invalid;
 
@@ -52,9 +52,10 @@ pub fn skin_points_of_arrays(
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
     assert_eq!(out.len(), rest.len(), "{name}: output points");
-    let matrices: Vec<Columns> = palette.points().iter().map(columns).collect();
+    let matrices: Vec<Joint<4>> = palette.points().iter().map(|m| Joint(columns(m))).collect();
     let bind = matrices
         .last()
+        .map(|Joint(bind)| bind)
         .filter(|_| !palette.scales(&OwnIndices::All)[0]);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => skin_points(records, &matrices, START, rest, out),
@@ -90,12 +91,15 @@ pub fn skin_normals_of_arrays(
     let Some(normals) = palette.normals() else {
         panic!("{name}: a palette without normals");
     };
-    let matrices = normals.iter().map(columns).map(|[x, y, z, _]| [x, y, z]);
-    let matrices: Vec<[Vec4; 3]> = matrices.collect();
+    let matrices = normals
+        .iter()
+        .map(columns)
+        .map(|[x, y, z, _]| Joint([x, y, z]));
+    let matrices: Vec<Joint<3>> = matrices.collect();
     let bind = matrices
         .last()
         .filter(|_| !palette.scales(&OwnIndices::All)[1]);
-    let bind = bind.map(|[x, y, z]| [*x, *y, *z, Vec4::ZERO]);
+    let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => {
             skin_normals(records, &matrices, rest, out);
@@ -243,6 +247,7 @@ impl ArrayInfluences<'_> {
                         words,
                         count,
                         constant,
+                        order: &[],
                     },
                     rest,
                     out,

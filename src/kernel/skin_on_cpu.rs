@@ -5,18 +5,14 @@ use rayon::prelude::*;
 
 use super::blend_shapes::Active;
 use super::dual_quaternion::{move_points, turn_normals};
-use super::influences::Records;
+use super::influences::{CHUNK, Records};
 use super::linear_blend::{
-    Columns, columns, normalize, product, skin_normals, skin_points, skin_points_and_normals,
-    transform_vector,
+    Columns, Joint, SHARED, SharedPoints, columns, normalize, product, skin_normals, skin_points,
+    skin_points_and_normals, transform_vector,
 };
 use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
-
-/// Number of points per task: few enough to stay in the first cache, and enough to make starting a
-/// task cheap. Blending uses blocks of the same size.
-const CHUNK: usize = super::blend_shapes::BLOCK;
 
 /// One prim to skin in one pose, and where its results go; for [`skin_batch_on_cpu`].
 #[derive(Debug)]
@@ -143,10 +139,10 @@ struct Plan<'a> {
     active: Option<Active>,
     /// The matrices of the palette. For linear blend skinning they are multiplied by
     /// `out_from_skel` without its translation.
-    points: Vec<Columns>,
+    points: Vec<Joint<4>>,
     /// The matrix that the sum of each point begins with: the translation of `out_from_skel`.
     start: Columns,
-    normals: Vec<[Vec4; 3]>,
+    normals: Vec<Joint<3>>,
     post_normal: Option<Columns>,
     /// `None` for linear blend skinning.
     rigid: Option<Rigid<'a>>,
@@ -197,7 +193,7 @@ impl<'a> Plan<'a> {
         let as_it_is = rigid.is_some() || is_identity(pose.post());
         let points = palette.map_or(&[][..], |p| p.points()).iter().map(|m| {
             let m = columns(m);
-            if as_it_is { m } else { product(&outward, &m) }
+            Joint(if as_it_is { m } else { product(&outward, &m) })
         });
         let normals = palette
             .and_then(|p| p.normals())
@@ -217,7 +213,7 @@ impl<'a> Plan<'a> {
             normals: normals
                 .iter()
                 .map(columns)
-                .map(|[x, y, z, _]| [x, y, z])
+                .map(|[x, y, z, _]| Joint([x, y, z]))
                 .collect(),
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
             rigid,
@@ -244,18 +240,22 @@ impl<'a> Plan<'a> {
         };
         if let Some(made) = self.skin.smooth_normals() {
             chunks(points);
-            let normals = normals.par_iter_mut().enumerate();
-            normals.for_each(|(i, normal)| {
-                let made = made.of_point(points, i);
-                *normal = if self.mirrors { -made } else { made };
+            let chunks = normals.par_chunks_mut(CHUNK).enumerate();
+            chunks.for_each(|(i, normals)| {
+                made.of_points(points, i * CHUNK, normals);
+                if self.mirrors {
+                    normals.iter_mut().for_each(|n| *n = -*n);
+                }
             });
         } else if let Some(corners) = self.skin.normal_points() {
             chunks(points);
             normals
-                .par_chunks_mut(CHUNK)
-                .zip(corners.par_chunks(CHUNK))
+                .par_chunks_mut(SHARED)
+                .zip(corners.par_chunks(SHARED))
                 .enumerate()
-                .for_each(|(i, (normals, corners))| self.run_corners(i * CHUNK, corners, normals));
+                .for_each_init(SharedPoints::new, |shared, (i, (normals, corners))| {
+                    self.run_corners(shared, i * SHARED, corners, normals);
+                });
         } else {
             points
                 .par_chunks_mut(CHUNK)
@@ -289,7 +289,7 @@ impl<'a> Plan<'a> {
             }
             return;
         };
-        let records = influences.of_points(first, points.len());
+        let records = influences.chunk(first / CHUNK);
         let Some((blend, active)) = blend else {
             return self.skin(records, (rest, rest_normals), points, normals);
         };
@@ -301,32 +301,31 @@ impl<'a> Plan<'a> {
         self.skin(records, (blended, blended_normals), points, normals);
     }
 
-    /// Skins points, and normals if the caller wants them. `rest` has the values after blending.
-    fn skin(
+    /// Skins the points of a chunk, and normals if the caller wants them. `rest` has the values
+    /// after blending.
+    fn skin<'r>(
         &self,
-        records: Records<'_>,
+        records: impl Iterator<Item = Records<'r>>,
         rest: (&[Vec3], &[Vec3]),
         points: &mut [Vec3],
         normals: Option<&mut [Vec3]>,
     ) {
-        match normals {
-            None => self.skin_points(records, rest.0, points),
-            Some(normals) if self.rigid.is_none() => {
-                let matrices = (&*self.points, &*self.normals);
-                skin_points_and_normals(
-                    records,
-                    matrices,
-                    self.start,
-                    rest,
-                    (points, &mut *normals),
-                );
-                self.finish_normals(normals);
-            }
-            Some(normals) => {
+        let Some(normals) = normals else {
+            return records.for_each(|records| self.skin_points(records, rest.0, points));
+        };
+        if self.rigid.is_some() {
+            for records in records {
                 self.skin_points(records, rest.0, points);
                 self.skin_normals(records, rest.1, normals);
             }
+            return;
         }
+        for records in records {
+            let matrices = (&*self.points, &*self.normals);
+            let out = (&mut *points, &mut *normals);
+            skin_points_and_normals(records, matrices, self.start, rest, out);
+        }
+        self.finish_normals(normals);
     }
 
     /// Normalises normals of linear blend skinning in skeleton space, and applies `out_from_skel`,
@@ -363,10 +362,20 @@ impl<'a> Plan<'a> {
 
     /// Skins the faceVarying normals of a chunk, which begin at normal `first` and belong to
     /// `points`.
-    fn run_corners(&self, first: usize, points: &[u32], normals: &mut [Vec3]) {
+    fn run_corners(
+        &self,
+        shared: &mut SharedPoints,
+        first: usize,
+        points: &[u32],
+        normals: &mut [Vec3],
+    ) {
         let rest = self.skin.normals.as_ref().map_or(&[][..], |n| n.as_slice());
         let rest = &rest[first..first + normals.len()];
         match self.influences() {
+            Some(influences) if self.rigid.is_none() => {
+                shared.skin(influences, points, &self.normals, rest, normals);
+                self.finish_normals(normals);
+            }
             Some(influences) => {
                 let mut buffer = Vec::new();
                 let records = influences.gathered(points, &mut buffer);
@@ -386,7 +395,7 @@ impl<'a> Plan<'a> {
             Some(_) => out.copy_from_slice(rest),
             None => skin_points(records, &self.points, self.start, rest, out),
         }
-        move_points(records, rigid.motions, bind, &rigid.post, out);
+        move_points(records, rigid.motions, bind.map(|m| &m.0), &rigid.post, out);
     }
 
     fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
@@ -396,7 +405,7 @@ impl<'a> Plan<'a> {
             return;
         };
         let bind = self.normals.last().filter(|_| !rigid.scales_normals);
-        let bind = bind.map(|[x, y, z]| [*x, *y, *z, Vec4::ZERO]);
+        let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
         match bind {
             Some(_) => out.copy_from_slice(rest),
             None => skin_normals(records, &self.normals, rest, out),
@@ -436,29 +445,32 @@ impl Plan<'_> {
 
     /// Transforms rest tangents by the linear parts of what moves the points.
     fn run_tangents(&self, vertices: &RenderVertices, tangents: &mut [Vec4]) {
-        let matrices: Vec<[Vec4; 3]> = self
+        let matrices: Vec<Joint<3>> = self
             .points
             .iter()
-            .map(|[x, y, z, _]| [*x, *y, *z])
+            .map(|Joint([x, y, z, _])| Joint([*x, *y, *z]))
             .collect();
         let rest = vertices.tangents().unwrap_or_default();
         tangents
-            .par_chunks_mut(CHUNK)
-            .zip(rest.par_chunks(CHUNK))
-            .zip(vertices.points().par_chunks(CHUNK))
-            .for_each(|((tangents, rest), points)| {
-                let (mut values, mut out) = ([Vec3::ZERO; CHUNK], [Vec3::ZERO; CHUNK]);
+            .par_chunks_mut(SHARED)
+            .zip(rest.par_chunks(SHARED))
+            .zip(vertices.points().par_chunks(SHARED))
+            .for_each_init(SharedPoints::new, |shared, ((tangents, rest), points)| {
+                let (mut values, mut out) = ([Vec3::ZERO; SHARED], [Vec3::ZERO; SHARED]);
                 let (values, out) = (&mut values[..rest.len()], &mut out[..rest.len()]);
                 for (value, tangent) in values.iter_mut().zip(rest) {
                     *value = tangent.truncate();
                 }
-                match self.influences() {
-                    Some(influences) => {
+                match (self.influences(), &self.rigid) {
+                    (Some(influences), None) => {
+                        shared.skin(influences, points, &matrices, values, out);
+                    }
+                    (Some(influences), Some(rigid)) => {
                         let mut buffer = Vec::new();
                         let records = influences.gathered(points, &mut buffer);
-                        self.skin_tangents(records, &matrices, values, out);
+                        self.skin_tangents(rigid, records, &matrices, values, out);
                     }
-                    None => out.copy_from_slice(values),
+                    (None, _) => out.copy_from_slice(values),
                 }
                 normalize(out);
                 for ((to, value), tangent) in tangents.iter_mut().zip(out).zip(rest) {
@@ -469,16 +481,13 @@ impl Plan<'_> {
 
     fn skin_tangents(
         &self,
+        rigid: &Rigid<'_>,
         records: Records<'_>,
-        matrices: &[[Vec4; 3]],
+        matrices: &[Joint<3>],
         rest: &[Vec3],
         out: &mut [Vec3],
     ) {
-        let Some(rigid) = &self.rigid else {
-            skin_normals(records, matrices, rest, out);
-            return;
-        };
-        let without_translation = |[x, y, z]: [Vec4; 3]| [x, y, z, Vec4::ZERO];
+        let without_translation = |Joint([x, y, z]): Joint<3>| [x, y, z, Vec4::ZERO];
         let bind = matrices.last().filter(|_| !rigid.scales_points);
         match bind {
             Some(_) => out.copy_from_slice(rest),
@@ -486,7 +495,7 @@ impl Plan<'_> {
         }
         let bind = bind.copied().map(without_translation);
         let [x, y, z, _] = rigid.post;
-        let post = without_translation([x, y, z]);
+        let post = without_translation(Joint([x, y, z]));
         move_points(records, &self.turns, bind.as_ref(), &post, out);
     }
 }

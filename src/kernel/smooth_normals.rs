@@ -1,7 +1,12 @@
 //! Smooth normals, computed from deformed points: `shaders/smooth_normals.wgsl` and its mirror.
 
-use glam::Vec3;
+use glam::{Vec3, Vec4, Vec4Swizzles};
 
+#[cfg(target_arch = "x86_64")]
+use super::cpu::Avx2Fma;
+#[cfg(target_arch = "x86_64")]
+use super::dual_quaternion::Wide;
+use super::dual_quaternion::{Lanes, Vectors};
 use super::layout::wgsl;
 use super::registry::{LARGEST_AREA, SMALLEST_AREA};
 use super::skin::ITEM_STRUCTS;
@@ -111,31 +116,87 @@ impl SmoothNormals {
         &self.neighbors
     }
 
-    /// Computes the normal of one point, as the mirror of [`SMOOTH_NORMALS`]. Every corner adds the
-    /// cross product of its two edges, so large faces count for more. The normal is zero at a point
-    /// without faces, or if its faces have no area.
-    pub(super) fn of_point(&self, points: &[Vec3], point: usize) -> Vec3 {
-        let p = points[point];
-        let corners = self.rows[point] as usize..self.rows[point + 1] as usize;
-        let mut sum = Vec3::ZERO;
-        for [next, previous] in &self.neighbors[corners] {
-            sum += (points[*next as usize] - p).cross(points[*previous as usize] - p);
+    /// Computes the normals of the points from `first` on, as the mirror of [`SMOOTH_NORMALS`].
+    /// Every corner adds the cross product of its two edges, so large faces count for more. The
+    /// normal is zero at a point without faces, or if its faces have no area. `points` has all
+    /// deformed points. All variants have the same bits.
+    pub(super) fn of_points(&self, points: &[Vec3], first: usize, out: &mut [Vec3]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(cpu) = Avx2Fma::detect() {
+            // SAFETY: the machine has AVX2 and FMA.
+            unsafe { self.of_points_wide(cpu, points, first, out) };
+            return;
         }
-        unit(sum)
+        self.of_points_here::<4, Vec4>((), points, first, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn of_points_wide(&self, cpu: Avx2Fma, points: &[Vec3], first: usize, out: &mut [Vec3]) {
+        self.of_points_here::<8, Wide>(cpu, points, first, out);
+    }
+
+    #[inline(always)]
+    fn of_points_here<const N: usize, L: Lanes<N>>(
+        &self,
+        cpu: L::Cpu,
+        points: &[Vec3],
+        first: usize,
+        out: &mut [Vec3],
+    ) {
+        let floats = bytemuck::cast_slice(points);
+        let rows = self.rows[first..].windows(2);
+        for ((row, p), to) in rows.zip(&points[first..]).zip(&mut *out) {
+            let corners = &self.neighbors[row[0] as usize..row[1] as usize];
+            *to = sum_of_corners(floats, p.extend(0.0), corners);
+        }
+        let (whole, rest) = out.as_chunks_mut::<N>();
+        for sums in whole {
+            L::to_points(units(L::from_points(cpu, sums)), sums);
+        }
+        let mut padded = [Vec3::ZERO; N];
+        padded[..rest.len()].copy_from_slice(rest);
+        L::to_points(units(L::from_points(cpu, &padded)), &mut padded);
+        rest.copy_from_slice(&padded[..rest.len()]);
     }
 }
 
-/// Scales a vector to unit length, even a very short one: areas shrink with the square of the
-/// mesh's unit.
-fn unit(v: Vec3) -> Vec3 {
-    let v_abs = v.abs();
-    let size = v_abs.x + v_abs.y + v_abs.z;
-    // The comparison is false for NaN.
-    if size > SMALLEST_AREA && size < LARGEST_AREA {
-        (v / size).normalize()
-    } else {
-        Vec3::ZERO
+/// The sum of the cross products of a point's corners. `floats` has three values per point.
+#[inline(always)]
+fn sum_of_corners(floats: &[f32], p: Vec4, corners: &[[u32; 2]]) -> Vec3 {
+    // One load of four values where there are four; the fourth is discarded.
+    let at = |point: u32| {
+        let first = point as usize * 3;
+        match floats.get(first..first + 4) {
+            Some(four) => Vec4::from_slice(four),
+            None => Vec3::from_slice(&floats[first..]).extend(0.0),
+        }
+    };
+    let mut sum = Vec4::ZERO;
+    for [next, previous] in corners {
+        let (a, b) = (at(*next) - p, at(*previous) - p);
+        // The cross product as (z, x, y).
+        sum += a * b.yzxw() - a.yzxw() * b;
     }
+    Vec3::new(sum.y, sum.z, sum.x)
+}
+
+/// Scales vectors to unit length, even very short ones: areas shrink with the square of the mesh's
+/// unit.
+#[inline(always)]
+fn units<const N: usize, L: Lanes<N>>([x, y, z]: Vectors<L>) -> Vectors<L> {
+    let cpu = x.cpu();
+    let size = x.abs().add(y.abs()).add(z.abs());
+    let [x, y, z] = [x.div(size), y.div(size), z.div(size)];
+    let square = x.mul(x).add(y.mul(y)).add(z.mul(z));
+    let scale = L::splat(cpu, 1.0).div(square.sqrt());
+    let unit = |v: L| {
+        let zero = L::splat(cpu, 0.0);
+        // Both comparisons are false for NaN.
+        let small = L::select(L::splat(cpu, SMALLEST_AREA).less(size), v.mul(scale), zero);
+        L::select(size.less(L::splat(cpu, LARGEST_AREA)), small, zero)
+    };
+    [unit(x), unit(y), unit(z)]
 }
 
 /// Calls `f(point, [next, previous])` for the corners that count, face by face.

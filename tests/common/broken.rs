@@ -196,8 +196,8 @@ fn file() -> Vec<Case> {
     vec![
         case(
             "missing_reference",
-            "composition",
-            "",
+            "missing-asset",
+            "/R/Gone",
             &[(
                 MORE,
                 r#"def "Gone" (prepend references = @./gone.usda@) {}"#,
@@ -205,9 +205,114 @@ fn file() -> Vec<Case> {
         ),
         case(
             "missing_sublayer",
-            "composition",
+            "missing-asset",
             "",
-            &[("upAxis = \"Y\"", "subLayers = [@./gone.usda@]")],
+            &[("upAxis = \"Y\"", r#"subLayers = [@./gone.usda@]"#)],
+        ),
+        case(
+            "a_folder_as_reference",
+            "unreadable-layer",
+            "/R/Gone",
+            &[(MORE, r#"def "Gone" (prepend references = @.@) {}"#)],
+        ),
+        case(
+            "a_reference_to_no_prim",
+            "missing-prim",
+            "/R/Gone",
+            &[(MORE, r#"def "Gone" (prepend references = </R/Nowhere>) {}"#)],
+        ),
+        case(
+            "a_reference_without_a_prim",
+            "missing-default-prim",
+            "/R/Gone",
+            &[
+                ("    defaultPrim = \"R\"\n", ""),
+                (MORE, r#"def "Gone" (prepend references = @./in.usda@) {}"#),
+            ],
+        ),
+        case(
+            "arcs_in_a_circle",
+            "arc-cycle",
+            "/R/Gone",
+            &[(
+                MORE,
+                r#"def "Gone" (prepend references = </R/Back>) {}
+    def "Back" (prepend references = </R/Gone>) {}"#,
+            )],
+        )
+        .at_most(2),
+        case(
+            "sublayers_in_a_circle",
+            "sublayer-cycle",
+            "",
+            &[("upAxis = \"Y\"", r#"subLayers = [@./in.usda@]"#)],
+        ),
+        case(
+            "an_offset_that_is_not_finite",
+            "bad-offset",
+            "/R/Gone",
+            &[(
+                MORE,
+                r#"def "Gone" (prepend references = </R/Anim> (offset = inf)) {}"#,
+            )],
+        )
+        .at_most(2),
+        case(
+            "an_expression_without_its_variable",
+            "bad-expression",
+            "/R/Gone",
+            &[(
+                MORE,
+                r#"def "Gone" (prepend references = @`"${NOT_THERE"`@) {}"#,
+            )],
+        ),
+        case(
+            "a_relocate_to_itself",
+            "bad-relocate",
+            "",
+            &[("upAxis = \"Y\"", r#"relocates = { </R/M>: </R/M> }"#)],
+        ),
+        case(
+            "an_arc_to_a_moved_prim",
+            "arc-to-moved-prim",
+            "/R/Gone",
+            &[
+                (
+                    "upAxis = \"Y\"",
+                    r#"relocates = { </R/Up/Old>: </R/Up/New> }"#,
+                ),
+                (
+                    MORE,
+                    r#"def "Up" { def "Old" {}
+    }
+    def "Gone" (prepend references = </R/Up/Old>) {}"#,
+                ),
+            ],
+        )
+        .at_most(2),
+        case(
+            "opinions_at_a_moved_prim",
+            "opinion-at-moved-prim",
+            "/R/Up/New",
+            &[
+                (
+                    "upAxis = \"Y\"",
+                    r#"relocates = { </R/Up/Old>: </R/Up/New> }"#,
+                ),
+                (
+                    MORE,
+                    r#"def "Up" (prepend references = </R/From>) { over "Old" {}
+    }
+    def "From" { def "Old" {}
+    }"#,
+                ),
+            ],
+        ),
+        case(
+            "a_clip_set_that_is_no_dictionary",
+            "clip-set-invalid",
+            "/R/Gone",
+            &[(MORE, r#"def "Gone" (clips = { int default = 1 }) {}"#)],
         ),
         case(
             "start_after_end",

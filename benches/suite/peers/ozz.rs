@@ -27,14 +27,14 @@ const UPSTREAM: &str = "guillaumeblanc/ozz-animation 6de39d369ba2, MIT";
 const CHUNK: usize = 1024;
 
 /// What does not change with time, in ozz's layout.
-struct Mesh {
-    positions: Vec<Vec3>,
-    normals: Vec<Vec3>,
+pub struct Mesh {
+    pub positions: Vec<Vec3>,
+    pub normals: Vec<Vec3>,
     /// `count` for each point.
-    joints: Vec<u16>,
+    pub joints: Vec<u16>,
     /// One less than `count` for each point.
-    weights: Vec<f32>,
-    count: usize,
+    pub weights: Vec<f32>,
+    pub count: usize,
 }
 
 struct Job {
@@ -96,13 +96,9 @@ pub fn measure(
         .iter()
         .map(|(mesh, pose)| {
             let joints = rig::joints(pose);
-            let carrier = |m: &Mat4| {
-                let linear = DMat3::from_mat4(m.as_dmat4());
-                Mat4::from_mat3(linear.inverse().transpose().as_mat3())
-            };
             Job {
                 mesh: *mesh,
-                inverse_transposes: joints.iter().map(carrier).collect(),
+                inverse_transposes: inverse_transposes(&joints),
                 joints,
                 positions: vec![Vec3::ZERO; meshes[*mesh].positions.len()],
                 normals: vec![Vec3::ZERO; meshes[*mesh].normals.len()],
@@ -136,8 +132,18 @@ pub fn measure(
     Ok((peer, worst))
 }
 
+/// What takes normals where joints scale.
+pub fn inverse_transposes(joints: &[Mat4]) -> Vec<Mat4> {
+    let of = |m: &Mat4| {
+        let linear = DMat3::from_mat4(m.as_dmat4());
+        Mat4::from_mat3(linear.inverse().transpose().as_mat3())
+    };
+    joints.iter().map(of).collect()
+}
+
 impl Mesh {
-    fn new(skin: &PackedSkin, with_normals: bool) -> Option<Self> {
+    /// None for constant influences.
+    pub fn new(skin: &PackedSkin, with_normals: bool) -> Option<Self> {
         let influences = skin.influences().filter(|i| !i.is_constant())?;
         let count = influences.count() as usize;
         let of_points = (0..skin.point_count()).map(|p| influences.of_point(p));
@@ -160,7 +166,8 @@ impl Mesh {
         })
     }
 
-    fn bytes(&self) -> usize {
+    /// What a run reads and writes, palettes apart.
+    pub fn bytes(&self) -> usize {
         (self.positions.len() + self.normals.len()) * 24
             + self.joints.len() * 2
             + self.weights.len() * 4

@@ -180,6 +180,17 @@ impl Workload {
             Kind::Face => face(Patches::Local),
             Kind::ScatteredFace => face(Patches::Scattered),
         };
+        Self::of_meshes(kind, size, meshes, rig)
+    }
+
+    /// A's load with other influences.
+    pub fn body_of(size: Size, influences: Influences) -> Self {
+        let rig = Rig::new(size.joints, SEED);
+        let mesh = mesh::body(&rig, size.points, influences, true, SEED);
+        Self::of_meshes(Kind::Body, size, vec![mesh], Some(rig))
+    }
+
+    fn of_meshes(kind: Kind, size: Size, meshes: Vec<Mesh>, rig: Option<Rig>) -> Self {
         Self {
             kind,
             size,

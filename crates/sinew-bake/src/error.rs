@@ -7,6 +7,7 @@ use super::space;
 use sinew::gpu::GpuError;
 use sinew::sampled::Time;
 use sinew::{Invalid, Warning};
+use sinew_io::usd::COMPOSITION_CODES;
 
 /// Shorthand for results with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -208,7 +209,8 @@ impl fmt::Display for NothingToSkin {
         if !self.has_skel_root {
             f.write_str("nothing to skin: the stage has no SkelRoot")?;
             // The SkelRoot may be in a file that was not found.
-            let missing = self.warnings.iter().filter(|w| w.code == "composition");
+            let missing = self.warnings.iter();
+            let missing = missing.filter(|w| COMPOSITION_CODES.contains(&w.code));
             for warning in missing.take(MOST_REASONS) {
                 write!(f, "\n  {}", warning.message)?;
             }

@@ -12,7 +12,19 @@ const GEOM_BIND: &str = "primvars:skel:geomBindTransform";
 #[rustfmt::skip]
 pub const CODES: &[Code] = &[
     // The file
-    row("composition", Error, "", "a reference, payload or sublayer of the stage could not be composed", "repair the reference, payload or sublayer that the message names"),
+    row("missing-asset", Error, "", "the file of a reference, payload, sublayer or clip is not there", "repair the asset path that the message names"),
+    row("unreadable-layer", Error, "", "the file of a reference, payload, sublayer or clip cannot be read", "repair the file that the message names"),
+    row("missing-prim", Error, "", "a reference, payload, inherit or specialize leads to a prim that is not there", "repair the path that the message names"),
+    row("missing-default-prim", Error, "", "a reference or payload names no prim, and its file has no default prim", "author defaultPrim in the file, or name the prim"),
+    row("arc-cycle", Error, "", "references, payloads, inherits or specializes lead in a circle", "remove one of the arcs that the message names"),
+    row("sublayer-cycle", Error, "", "a layer is a sublayer of itself", "remove the sublayer that the message names"),
+    row("bad-path", Error, "", "the target of a reference, payload, inherit or specialize is not the path of a prim", "name a prim by its absolute path"),
+    row("bad-offset", Error, "", "the offset of a reference, payload or sublayer is not finite, or its scale is 0: it is ignored", "author a finite offset and a scale other than 0"),
+    row("bad-expression", Error, "", "a variable expression cannot be evaluated: the arc or variant is ignored", "repair the expression or its variables"),
+    row("bad-relocate", Error, "", "a relocate breaks a rule: it is ignored", "repair the entry of relocates that the message names"),
+    row("arc-to-moved-prim", Error, "", "an arc leads to a prim that a relocate moved away: it is ignored", "name the place that the prim was moved to"),
+    row("opinion-at-moved-prim", Error, "", "opinions at a prim that a relocate moved away do not count", "author them at the place that the prim was moved to"),
+    row("clip-set-invalid", Error, "clips", "a clip set breaks a rule: it is not used", "repair the clip set that the message names"),
     row("time-range-reversed", Warning, "startTimeCode", "startTimeCode is after endTimeCode", "swap startTimeCode and endTimeCode"),
     row("frame-rate-invalid", Error, "framesPerSecond", "framesPerSecond or timeCodesPerSecond is not above 0", "author a positive rate, such as 24"),
     row("nothing-to-skin", Info, "", "no prim is skinned", "bind a prim below a SkelRoot to a Skeleton, if some should be"),

@@ -42,7 +42,10 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     let in_shadow = in.at / (2.0 * half_width) + 0.5;
     let dark = textureSampleLevel(shadow, shadow_sampler, in_shadow, 0.0).r * frame.ground_phase.w;
     let inside = all(in_shadow > vec2f(0.0)) && all(in_shadow < vec2f(1.0));
-    let below = select(0.0, dark, inside);
+    let below_meshes = select(0.0, dark, inside);
+    let local = frame.ground_center.xyz + frame.ground_x.xyz * in.at.x + frame.ground_y.xyz * in.at.y;
+    let behind_meshes = 0.3 * (1.0 - key_visible(local, vec3f(0.0)));
+    let below = 1.0 - (1.0 - below_meshes) * (1.0 - behind_meshes);
     // The shadow over the lines; both are nearly black and premultiplied.
     let alpha = lines + below - lines * below;
     return to_target(vec4f(vec3f(0.02) * lines * (1.0 - below), alpha));

@@ -30,20 +30,23 @@ fn lit(s: Surface, to_light: vec3f, color: vec3f) -> vec3f {
     return (diffuse + fresnel * min(distribution * visibility, 16.0)) * color * n_l * PI;
 }
 
-fn shaded(s: Surface) -> vec3f {
-    var light = lit(s, frame.key.xyz, frame.key_color.rgb);
-    light += lit(s, frame.fill.xyz, frame.fill_color.rgb);
-    light += lit(s, frame.rim.xyz, frame.rim_color.rgb);
-    let around = mix(frame.bounce.rgb, frame.sky.rgb, 0.5 + 0.5 * dot(s.normal, frame.up.xyz));
+// `key` and `open` are the parts of the key light and of the surroundings that reach the surface.
+fn shaded(s: Surface, key: f32, open: f32) -> vec3f {
+    var light = lit(s, frame.key.xyz, frame.key_color.rgb * key);
+    // These lights have no maps of their own: what is hidden from the surroundings is hidden from
+    // them.
+    light += lit(s, frame.fill.xyz, frame.fill_color.rgb * open);
+    light += lit(s, frame.rim.xyz, frame.rim_color.rgb * open * open);
+    let around = mix(frame.bounce.rgb, frame.sky.rgb, 0.5 + 0.5 * dot(s.normal, frame.up.xyz)) * open;
     // In rough metal the surroundings are reflected as a blur of the same light.
     light += s.albedo * around;
     return light;
 }
 
-// Keeps colours that a screen can show, and compresses only brighter ones (Khronos' PBR neutral
-// tone mapper).
+// Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their
+// form (Khronos' PBR neutral tone mapper, which starts at 0.76, with a longer shoulder).
 fn toned(light: vec3f) -> vec3f {
-    let start = 0.8 - 0.04;
+    let start = 0.45;
     let low = min(light.r, min(light.g, light.b));
     let offset = select(0.04, low - 6.25 * low * low, low < 0.08);
     let color = light - offset;

@@ -8,7 +8,7 @@ struct Material {
     uv_v: vec4f,
     roughness: f32,
     metallic: f32,
-    // Fragments with a lower alpha are not drawn; negative if alpha is ignored.
+    // Fragments of masked materials with a lower alpha are not drawn.
     cutoff: f32,
     // 1 if the vertices' colours are used.
     vertex_colors: u32,
@@ -18,8 +18,10 @@ struct Material {
 @group(2) @binding(1) var base_texture: texture_2d<f32>;
 @group(2) @binding(2) var base_sampler: sampler;
 
-// Whether alpha blends; otherwise `cutoff` decides.
+// Whether alpha blends.
 override BLENDED: bool = false;
+// Whether `cutoff` decides. Where neither is so, alpha is ignored.
+override MASKED: bool = false;
 
 struct Fragment {
     @builtin(position) position: vec4f,
@@ -87,10 +89,12 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     if material.vertex_colors != 0u {
         base *= in.color;
     }
-    if !BLENDED {
+    if MASKED {
         if base.a < material.cutoff {
             discard;
         }
+    }
+    if !BLENDED {
         base.a = 1.0;
     }
     var surface: Surface;
@@ -107,6 +111,8 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     }
     surface.normal = normal;
     surface.to_eye = to_eye;
-    let color = toned(shaded(surface) + emissive);
+    let key = key_visible(in.local, normal);
+    let open = sky_visible(in.local, normal);
+    let color = toned(shaded(surface, key, open) + emissive);
     return to_target(vec4f(color * base.a, base.a));
 }

@@ -87,6 +87,14 @@ impl Spacing {
 }
 
 impl Frame {
+    /// The same uniforms, seen from a light.
+    pub fn seen_from(self, clip_from_local: Mat4) -> Self {
+        Self {
+            clip_from_local,
+            ..self
+        }
+    }
+
     /// The uniforms for a picture of `size` pixels. The ground lies under `bounds`, which are in
     /// world space.
     pub fn new(
@@ -100,8 +108,7 @@ impl Frame {
         let matrices = camera.matrices(width / height);
         let world_from_local = DMat4::from_translation(stage.origin);
         let clip_from_local = matrices.clip_from_view * matrices.view_from_world * world_from_local;
-        let camera_axes = camera.world_from_camera();
-        let back = camera_axes.z_axis.truncate().normalize_or(DVec3::Z);
+        let back = back(camera);
 
         let [right, up, front] = camera.axes();
         let extent = match bounds.is_empty() {
@@ -124,7 +131,7 @@ impl Frame {
         let center = middle - up * (middle.dot(up) - floor);
         let phase = |axis: DVec3| center.dot(axis).rem_euclid(spacing.coarse) as f32;
         let half_shadow = extent * 0.75;
-        let (key, fill, rim) = lights(camera, back);
+        let (key, fill, rim) = lights(camera);
         let (top, bottom, vignette) = match look.background {
             Background::Gradient { top, bottom } => (linear(top), linear(bottom), 0.35),
             Background::Color(color) => (linear(color), linear(color), 0.0),
@@ -147,8 +154,8 @@ impl Frame {
             fill_color: Vec4::new(0.20, 0.26, 0.34, 0.0),
             rim: rim.as_vec3().extend(0.0),
             rim_color: Vec4::new(1.00, 1.08, 1.20, 0.0),
-            sky: Vec4::new(0.30, 0.33, 0.38, 0.0),
-            bounce: Vec4::new(0.13, 0.115, 0.10, 0.0),
+            sky: Vec4::new(0.40, 0.43, 0.48, 0.0),
+            bounce: Vec4::new(0.20, 0.18, 0.16, 0.0),
             top: top.extend(vignette),
             bottom: bottom.extend(0.0),
             viewport: Vec4::new(width as f32, height as f32, line, (extent * 0.02) as f32),
@@ -159,8 +166,9 @@ impl Frame {
 /// Directions towards the key light, the fill light and the rim light, in world space. They turn
 /// around the up axis with the camera, so that a character is lit the same from every side. Their
 /// height stays.
-fn lights(camera: &Camera, back: DVec3) -> (DVec3, DVec3, DVec3) {
+pub(super) fn lights(camera: &Camera) -> (DVec3, DVec3, DVec3) {
     let [_, up, front] = camera.axes();
+    let back = back(camera);
     let toward = (back - up * back.dot(up)).normalize_or(front);
     let right = up.cross(toward);
     let direction = |x: f64, y: f64, z: f64| (right * x + up * y + toward * z).normalize();
@@ -169,6 +177,12 @@ fn lights(camera: &Camera, back: DVec3) -> (DVec3, DVec3, DVec3) {
         direction(0.9, 0.15, 0.55),
         direction(0.45, 0.55, -0.9),
     )
+}
+
+/// The direction opposite to the view, in world space.
+fn back(camera: &Camera) -> DVec3 {
+    let axes = camera.world_from_camera();
+    axes.z_axis.truncate().normalize_or(DVec3::Z)
 }
 
 /// A position of world space in the stage's local space.

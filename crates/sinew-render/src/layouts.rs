@@ -78,6 +78,40 @@ pub(super) fn texture_only(device: &wgpu::Device, filtered: bool) -> wgpu::BindG
     })
 }
 
+/// Group 3 of surfaces and the ground: what is in the way of the lights.
+pub(super) fn occlusion(device: &wgpu::Device) -> wgpu::BindGroupLayout {
+    let fragment = |binding, ty| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ty,
+        count: None,
+    };
+    let depth = |view_dimension| wgpu::BindingType::Texture {
+        sample_type: wgpu::TextureSampleType::Depth,
+        view_dimension,
+        multisampled: false,
+    };
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("render.occlusion"),
+        entries: &[
+            fragment(
+                0,
+                wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+            ),
+            fragment(1, depth(wgpu::TextureViewDimension::D2)),
+            fragment(2, depth(wgpu::TextureViewDimension::D2Array)),
+            fragment(
+                3,
+                wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Comparison),
+            ),
+        ],
+    })
+}
+
 fn texture(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         binding,

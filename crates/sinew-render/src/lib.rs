@@ -37,6 +37,7 @@ mod loaded;
 mod look;
 mod material;
 mod mesh;
+mod occlusion;
 mod offscreen;
 mod overlay;
 mod pipelines;

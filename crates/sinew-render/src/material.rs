@@ -18,8 +18,18 @@ const CLAY: Vec3 = Vec3::new(0.42, 0.39, 0.36);
 #[derive(Debug)]
 pub(super) struct GpuMaterial {
     pub group: wgpu::BindGroup,
-    /// Whether alpha blends, so that the material is drawn after the opaque ones.
-    pub blended: bool,
+    pub alpha: Alpha,
+}
+
+/// What a material's alpha does: each has a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alpha {
+    /// Nothing. The depth test runs before the shader, which it cannot where a shader discards.
+    Ignored,
+    /// Fragments with an alpha below a threshold are not drawn.
+    Masked,
+    /// Blends, so that the material is drawn after the others.
+    Blended,
 }
 
 /// Materials of a stage: those of [`sinew::scene::Geometry::materials`], and then
@@ -67,6 +77,11 @@ impl Materials {
             all.push(textures.material(&layout, &plain, &[]));
             Self(all)
         })
+    }
+
+    /// Whether a material has such an alpha.
+    pub fn any(&self, alpha: Alpha) -> bool {
+        self.0.iter().any(|m| m.alpha == alpha)
     }
 
     pub fn get(&self, index: usize) -> Option<&GpuMaterial> {
@@ -165,7 +180,11 @@ impl Textures<'_> {
         });
         GpuMaterial {
             group,
-            blended: !masked && (opacity < 0.999 || translucent),
+            alpha: match masked {
+                true => Alpha::Masked,
+                false if opacity < 0.999 || translucent => Alpha::Blended,
+                false => Alpha::Ignored,
+            },
         }
     }
 

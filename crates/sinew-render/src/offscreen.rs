@@ -66,7 +66,7 @@ pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError>
 }
 
 impl Offscreen {
-    /// Creates the pipelines on a device.
+    /// Draws on a device. Pipelines are compiled later: see [`Renderer::new`].
     ///
     /// # Errors
     /// Those of [`Renderer::new`].
@@ -79,11 +79,21 @@ impl Offscreen {
         })
     }
 
+    /// Compiles now what every picture of this look needs, in several threads: see
+    /// [`Renderer::prewarm`].
+    ///
+    /// # Errors
+    /// Those of [`Renderer::prewarm`].
+    pub fn prewarm(&self, look: &Look) -> Result<(), GpuError> {
+        self.renderer.prewarm(look)
+    }
+
     /// Deforms a stage in its current pose, draws it, and waits for the picture of `size` pixels
     /// (width and height).
     ///
     /// # Errors
-    /// Those of [`check_size`] and [`Stage::encode`]; the device is lost or has no memory.
+    /// Those of [`check_size`], [`Renderer::draw`] and [`Stage::encode`]; the device is lost or has no
+    /// memory.
     pub fn picture(
         &mut self,
         stage: &mut Stage,

@@ -1,4 +1,9 @@
-//! Render pipelines, created once per format of the target.
+//! Render pipelines, compiled once per format of the target.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use sinew::gpu::{GpuError, guarded};
 
 use super::layouts;
 use super::shaders::{
@@ -15,36 +20,63 @@ pub(super) const SHADOW_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Uno
 /// Bytes of a render vertex: point, normal, uv, colour.
 pub(super) const VERTEX_BYTES: u64 = 20;
 
-/// The bind group layouts and the pipelines of a renderer.
+/// A pipeline of a renderer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Faces as a light sees them: depth alone.
+    Caster,
+    /// The same, without the parts that a mask cuts out.
+    MaskedCaster,
+    Opaque,
+    Masked,
+    Blended,
+    Background,
+    Ground,
+    Edges,
+    Normals,
+    Lines,
+    Bones,
+    ShadowMesh,
+    ShadowAcross,
+    ShadowAlong,
+}
+
+impl Kind {
+    const COUNT: usize = Self::ShadowAlong as usize + 1;
+}
+
+/// The bind group layouts and the pipelines of a renderer. A pipeline is compiled when it is first
+/// needed.
 #[derive(Debug)]
 pub(super) struct Pipelines {
+    device: wgpu::Device,
+    format: wgpu::TextureFormat,
+    samples: u32,
     pub frame: wgpu::BindGroupLayout,
+    geometry: wgpu::BindGroupLayout,
+    material: wgpu::BindGroupLayout,
     /// Layout of a texture with a sampler.
     pub sampled: wgpu::BindGroupLayout,
     /// Layout of a texture without a sampler.
     pub fetched: wgpu::BindGroupLayout,
-    pub opaque: wgpu::RenderPipeline,
-    pub blended: wgpu::RenderPipeline,
-    pub background: wgpu::RenderPipeline,
-    pub ground: wgpu::RenderPipeline,
-    pub edges: wgpu::RenderPipeline,
-    pub normals: wgpu::RenderPipeline,
-    pub lines: wgpu::RenderPipeline,
-    pub bones: wgpu::RenderPipeline,
-    pub shadow_mesh: wgpu::RenderPipeline,
-    pub shadow_across: wgpu::RenderPipeline,
-    pub shadow_along: wgpu::RenderPipeline,
+    /// Layout of what is in the way of the lights.
+    pub occlusion: wgpu::BindGroupLayout,
+    /// By [`Kind`].
+    compiled: [OnceLock<wgpu::RenderPipeline>; Kind::COUNT],
 }
 
 /// The properties in which the pipelines differ.
 struct Description<'a> {
     shader: &'a Shader,
     vertex: &'a str,
-    fragment: &'a str,
-    groups: &'a [&'a wgpu::BindGroupLayout],
+    /// `None` if no colour is written and nothing is cut out.
+    fragment: Option<&'a str>,
+    /// By number; `None` for groups that the shader does not use.
+    groups: &'a [Option<&'a wgpu::BindGroupLayout>],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
     topology: wgpu::PrimitiveTopology,
-    format: wgpu::TextureFormat,
+    /// Format of the colour; `None` if only depth is written.
+    format: Option<wgpu::TextureFormat>,
     samples: u32,
     blend: Option<wgpu::BlendState>,
     /// The comparison, and whether depth is written; `None` without a depth buffer.
@@ -53,22 +85,51 @@ struct Description<'a> {
 }
 
 impl Pipelines {
+    /// Creates the layouts, and no pipelines.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, samples: u32) -> Self {
+        Self {
+            device: device.clone(),
+            format,
+            samples,
+            frame: layouts::frame(device),
+            geometry: layouts::geometry(device),
+            material: layouts::material(device),
+            sampled: layouts::texture_only(device, true),
+            fetched: layouts::texture_only(device, false),
+            occlusion: layouts::occlusion(device),
+            compiled: Default::default(),
+        }
+    }
+
+    /// Compiles several pipelines at once, each in a thread. Those that are compiled already cost
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of wgpu if the device refuses a shader.
+    pub fn compile(&self, kinds: &[Kind]) -> Result<(), GpuError> {
+        let is_missing = |kind: &&Kind| self.compiled[**kind as usize].get().is_none();
+        let missing: Vec<Kind> = kinds.iter().filter(is_missing).copied().collect();
+        missing.into_par_iter().try_for_each(|kind| {
+            // Error scopes belong to one thread.
+            guarded(&self.device, || {
+                self.get(kind);
+            })
+        })
+    }
+
+    /// A pipeline, which is compiled now if it is not yet.
+    pub fn get(&self, kind: Kind) -> &wgpu::RenderPipeline {
+        self.compiled[kind as usize].get_or_init(|| self.create(kind))
+    }
+
+    fn create(&self, kind: Kind) -> wgpu::RenderPipeline {
         use wgpu::CompareFunction::{Always, GreaterEqual};
         use wgpu::PrimitiveTopology::{TriangleList, TriangleStrip};
-        let frame = layouts::frame(device);
-        let geometry = layouts::geometry(device);
-        let material = layouts::material(device);
-        let (sampled, fetched) = (
-            layouts::texture_only(device, true),
-            layouts::texture_only(device, false),
-        );
         let over = Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING);
-        let encode = f64::from(!format.is_srgb());
+        let encode = f64::from(!self.format.is_srgb());
         let constants = [("ENCODE_SRGB", encode)];
-        let surface_constants = |blended: f64| [("ENCODE_SRGB", encode), ("BLENDED", blended)];
-        let (opaque_constants, blended_constants) =
-            (surface_constants(0.0), surface_constants(1.0));
+        let with = |switch: &'static str| [("ENCODE_SRGB", encode), (switch, 1.0)];
+        let (masked, blended) = (with("MASKED"), with("BLENDED"));
 
         let vertex = [
             attribute(0, 0, wgpu::VertexFormat::Uint32),
@@ -105,116 +166,130 @@ impl Pipelines {
         ];
         let bone = [Some(buffer(28, wgpu::VertexStepMode::Vertex, &bone))];
 
+        let surface_groups = [
+            Some(&self.frame),
+            Some(&self.geometry),
+            Some(&self.material),
+            Some(&self.occlusion),
+        ];
         let surface = Description {
             shader: &SURFACE,
             vertex: "vertex",
-            fragment: "fragment",
-            groups: &[&frame, &geometry, &material],
+            fragment: Some("fragment"),
+            groups: &surface_groups,
             buffers: &vertices,
             topology: TriangleList,
-            format,
-            samples,
+            format: Some(self.format),
+            samples: self.samples,
             blend: over,
             depth: Some((GreaterEqual, true)),
-            constants: &opaque_constants,
+            constants: &constants,
+        };
+        let caster = Description {
+            fragment: Some("caster"),
+            groups: &surface_groups[..3],
+            format: None,
+            samples: 1,
+            constants: &[],
+            ..surface
         };
         let lines = Description {
             shader: &MESH_LINES,
             vertex: "edge",
-            groups: &[&frame, &geometry],
+            groups: &[Some(&self.frame), Some(&self.geometry)],
             buffers: &ends,
-            constants: &constants,
             ..surface
         };
-        let shadow = Description {
+        // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
+        let blur = Description {
             shader: &SHADOW,
             vertex: "vertex",
-            fragment: "across",
-            groups: &[],
+            fragment: Some("across"),
+            groups: &[Some(&self.frame), Some(&self.fetched)],
             buffers: &[],
             topology: TriangleList,
-            format: SHADOW_FORMAT,
+            format: Some(SHADOW_FORMAT),
             samples: 1,
             blend: None,
             depth: None,
             constants: &[],
         };
-        // Group 0 is the frame in all pipelines; the shader of the blur does not use it.
-        let blur_groups = [&frame, &fetched];
-        Self {
-            opaque: surface.create(device),
-            blended: Description {
-                depth: Some((GreaterEqual, false)),
-                constants: &blended_constants,
+        let description = match kind {
+            Kind::Caster => Description {
+                fragment: None,
+                ..caster
+            },
+            Kind::MaskedCaster => caster,
+            // Alpha is 1 in these three, so nothing of what was there before is read.
+            Kind::Opaque => Description {
+                blend: None,
                 ..surface
-            }
-            .create(device),
-            background: Description {
+            },
+            Kind::Masked => Description {
+                blend: None,
+                constants: &masked,
+                ..surface
+            },
+            Kind::Background => Description {
                 shader: &BACKGROUND,
-                groups: &[&frame],
+                groups: &[Some(&self.frame)],
                 buffers: &[],
+                blend: None,
                 depth: Some((Always, false)),
-                constants: &constants,
                 ..surface
-            }
-            .create(device),
-            ground: Description {
+            },
+            Kind::Blended => Description {
+                depth: Some((GreaterEqual, false)),
+                constants: &blended,
+                ..surface
+            },
+            Kind::Ground => Description {
                 shader: &GROUND,
-                groups: &[&frame, &sampled],
+                groups: &[
+                    Some(&self.frame),
+                    Some(&self.sampled),
+                    None,
+                    Some(&self.occlusion),
+                ],
                 buffers: &[],
                 topology: TriangleStrip,
                 depth: Some((GreaterEqual, false)),
-                constants: &constants,
                 ..surface
-            }
-            .create(device),
-            edges: lines.create(device),
-            normals: Description {
+            },
+            Kind::Edges => lines,
+            Kind::Normals => Description {
                 vertex: "normal",
                 buffers: &per_vertex,
                 ..lines
-            }
-            .create(device),
-            lines: Description {
+            },
+            Kind::Lines => Description {
                 shader: &LINES,
                 vertex: "free",
-                groups: &[&frame],
+                groups: &[Some(&self.frame)],
                 buffers: &line,
                 ..lines
-            }
-            .create(device),
-            bones: Description {
+            },
+            Kind::Bones => Description {
                 shader: &BONES,
-                groups: &[&frame],
+                groups: &[Some(&self.frame)],
                 buffers: &bone,
-                constants: &constants,
                 ..surface
-            }
-            .create(device),
-            shadow_mesh: Description {
+            },
+            Kind::ShadowMesh => Description {
                 shader: &SHADOW_MESH,
-                fragment: "fragment",
-                groups: &[&frame, &geometry],
+                fragment: Some("fragment"),
+                groups: &[Some(&self.frame), Some(&self.geometry)],
                 buffers: &positions,
                 depth: Some((GreaterEqual, true)),
-                ..shadow
-            }
-            .create(device),
-            shadow_across: Description {
-                groups: &blur_groups,
-                ..shadow
-            }
-            .create(device),
-            shadow_along: Description {
-                fragment: "along",
-                groups: &blur_groups,
-                ..shadow
-            }
-            .create(device),
-            frame,
-            sampled,
-            fetched,
-        }
+                ..blur
+            },
+            Kind::ShadowAcross => blur,
+            Kind::ShadowAlong => Description {
+                fragment: Some("along"),
+                ..blur
+            },
+        };
+        description.create(&self.device)
     }
 }
 
@@ -225,21 +300,22 @@ impl Description<'_> {
             label,
             source: wgpu::ShaderSource::Wgsl(self.shader.wgsl.into()),
         });
-        let groups: Vec<_> = self.groups.iter().map(|g| Some(*g)).collect();
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &groups,
+            bind_group_layouts: self.groups,
             immediate_size: 0,
         });
         let options = || wgpu::PipelineCompilationOptions {
             constants: self.constants,
             ..Default::default()
         };
-        let targets = [Some(wgpu::ColorTargetState {
-            format: self.format,
-            blend: self.blend,
-            write_mask: wgpu::ColorWrites::ALL,
-        })];
+        let target = self.format.map(|format| {
+            Some(wgpu::ColorTargetState {
+                format,
+                blend: self.blend,
+                write_mask: wgpu::ColorWrites::ALL,
+            })
+        });
         device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label,
             layout: Some(&layout),
@@ -264,11 +340,11 @@ impl Description<'_> {
                 count: self.samples,
                 ..Default::default()
             },
-            fragment: Some(wgpu::FragmentState {
+            fragment: self.fragment.map(|entry_point| wgpu::FragmentState {
                 module: &module,
-                entry_point: Some(self.fragment),
+                entry_point: Some(entry_point),
                 compilation_options: options(),
-                targets: &targets,
+                targets: target.as_slice(),
             }),
             multiview_mask: None,
             cache: None,

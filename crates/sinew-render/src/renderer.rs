@@ -4,9 +4,10 @@ use bytemuck::bytes_of;
 
 use super::buffers::{entry, filled};
 use super::frame::{Frame, MeshUniform};
-use super::material::GpuMaterial;
+use super::material::{Alpha, GpuMaterial};
+use super::occlusion::{Lights, OcclusionMaps};
 use super::overlay::{self, BoneVertex, Line};
-use super::pipelines::{Pipelines, VERTEX_BYTES};
+use super::pipelines::{Kind, Pipelines, VERTEX_BYTES};
 use super::stage_mesh::StageMesh;
 use super::targets::{Shadow, Targets};
 use super::{Background, Bounds, Camera, Look, Result, Stage};
@@ -25,6 +26,7 @@ pub struct Renderer {
     samples: u32,
     pipelines: Pipelines,
     shadow: Shadow,
+    maps: OcclusionMaps,
     targets: Option<Targets>,
 }
 
@@ -39,6 +41,9 @@ struct Draw<'a> {
 /// The data that one picture is drawn from.
 struct Picture<'a> {
     frame: wgpu::BindGroup,
+    /// The same uniforms as a light sees them, for each map of [`OcclusionMaps`].
+    seen: Vec<wgpu::BindGroup>,
+    occlusion: wgpu::BindGroup,
     draws: Vec<Draw<'a>>,
     stage: &'a Stage,
     /// Vertices, and their number.
@@ -47,12 +52,15 @@ struct Picture<'a> {
 }
 
 impl Renderer {
-    /// Creates the pipelines for targets of a format, with 1 or 4 samples for each pixel. The
-    /// target's texels are always sRGB values: if the format does not encode them, the shaders do.
+    /// Creates a renderer for targets of a format, with 1 or 4 samples for each pixel. The target's
+    /// texels are always sRGB values: if the format does not encode them, the shaders do.
+    ///
+    /// Each pipeline is compiled when a picture first needs it, or before that by
+    /// [`Renderer::prewarm`].
     ///
     /// # Errors
     /// [`GpuError::Limit`] if the device has fewer than three storage buffers per shader stage; the
-    /// errors of wgpu if the device refuses the shaders.
+    /// errors of wgpu if the device refuses the layouts.
     pub fn new(
         device: &wgpu::Device,
         format: wgpu::TextureFormat,
@@ -73,10 +81,20 @@ impl Renderer {
                 format,
                 samples,
                 shadow: Shadow::new(device, &pipelines),
+                maps: OcclusionMaps::new(device),
                 pipelines,
                 targets: None,
             }
         })
+    }
+
+    /// Compiles now, in several threads, the pipelines that every picture of this look needs. What
+    /// a stage needs besides, such as a blended material, is compiled by its first picture.
+    ///
+    /// # Errors
+    /// The errors of wgpu if the device refuses the shaders.
+    pub fn prewarm(&self, look: &Look) -> Result<(), GpuError> {
+        self.pipelines.compile(&kinds(look))
     }
 
     /// Records a picture of a stage. Call [`Stage::encode`] before, with the same encoder or with
@@ -84,7 +102,7 @@ impl Renderer {
     /// pixels (width and height); all of it is written.
     ///
     /// # Errors
-    /// Those of [`super::check_size`]; the device has no memory.
+    /// Those of [`super::check_size`] and [`Renderer::prewarm`]; the device has no memory.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -95,6 +113,7 @@ impl Renderer {
         look: &Look,
     ) -> Result<(), GpuError> {
         super::offscreen::check_size(&self.device, size)?;
+        self.prewarm(look)?;
         let device = self.device.clone();
         guarded(&device, || {
             if self.targets.as_ref().is_none_or(|t| t.size != size) {
@@ -102,6 +121,7 @@ impl Renderer {
             }
             let ground = stage.ground_bounds();
             let picture = self.picture(stage, camera, look, &ground, size);
+            self.draw_maps(encoder, &picture, look);
             if look.grid {
                 self.draw_shadow(encoder, &picture, look);
             }
@@ -118,7 +138,15 @@ impl Renderer {
         size: [u32; 2],
     ) -> Picture<'a> {
         let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
-        let mut bytes = bytes_of(&Frame::new(stage, camera, look, ground, size)).to_vec();
+        let uniforms = Frame::new(stage, camera, look, ground, size);
+        let lights = Lights::new(stage, camera, ground);
+        let mut bytes = bytes_of(&uniforms).to_vec();
+        let mut seen = Vec::new();
+        for projection in lights.projections() {
+            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+            seen.push(bytes.len() as u64);
+            bytes.extend_from_slice(bytes_of(&uniforms.seen_from(projection)));
+        }
         let mut draws = Vec::new();
         let visible = stage
             .meshes
@@ -147,21 +175,23 @@ impl Renderer {
             &bytes,
             wgpu::BufferUsages::UNIFORM,
         );
-        let part = |size: usize| {
+        let part = |offset: u64, size: usize| {
             wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: &uniforms,
-                offset: 0,
+                offset,
                 size: wgpu::BufferSize::new(size as u64),
             })
         };
-        let frame = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("render.frame"),
-            layout: &self.pipelines.frame,
-            entries: &[
-                entry(0, part(size_of::<Frame>())),
-                entry(1, part(size_of::<MeshUniform>())),
-            ],
-        });
+        let frame_at = |offset: u64| {
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("render.frame"),
+                layout: &self.pipelines.frame,
+                entries: &[
+                    entry(0, part(offset, size_of::<Frame>())),
+                    entry(1, part(0, size_of::<MeshUniform>())),
+                ],
+            })
+        };
         let lines: Vec<Line> = if look.bounds {
             overlay::boxes(stage)
         } else {
@@ -180,11 +210,42 @@ impl Renderer {
             )
         };
         Picture {
-            frame,
+            frame: frame_at(0),
+            seen: seen.into_iter().map(frame_at).collect(),
+            occlusion: self.maps.group(&self.device, &self.pipelines, &lights),
             draws,
             stage,
             lines: (vertices(bytemuck::cast_slice(&lines)), lines.len() as u32),
             bones: (vertices(bytemuck::cast_slice(&bones)), bones.len() as u32),
+        }
+    }
+
+    /// Draws the meshes as the lights see them. Blended ones are in nothing's way.
+    fn draw_maps(&self, encoder: &mut wgpu::CommandEncoder, picture: &Picture<'_>, look: &Look) {
+        for (map, frame) in self.maps.targets().zip(&picture.seen) {
+            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+                label: Some("render.map"),
+                depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+                    view: map,
+                    depth_ops: Some(wgpu::Operations {
+                        load: wgpu::LoadOp::Clear(0.0),
+                        store: wgpu::StoreOp::Store,
+                    }),
+                    stencil_ops: None,
+                }),
+                ..Default::default()
+            });
+            if look.surface {
+                let pipelines = &self.pipelines;
+                picture.surfaces(&mut pass, frame, pipelines, Kind::Caster, Alpha::Ignored);
+                picture.surfaces(
+                    &mut pass,
+                    frame,
+                    pipelines,
+                    Kind::MaskedCaster,
+                    Alpha::Masked,
+                );
+            }
         }
     }
 
@@ -198,7 +259,7 @@ impl Renderer {
                 Some(&self.shadow.depth),
                 CLEAR,
             );
-            pass.set_pipeline(&self.pipelines.shadow_mesh);
+            pass.set_pipeline(self.pipelines.get(Kind::ShadowMesh));
             let draws = picture.draws.iter().filter(|_| look.surface);
             for draw in draws {
                 draw.bind(&mut pass, &picture.frame);
@@ -208,18 +269,18 @@ impl Renderer {
         let blurs = [
             (
                 &self.shadow.across,
-                &self.pipelines.shadow_across,
+                Kind::ShadowAcross,
                 &self.shadow.seen_group,
             ),
             (
                 &self.shadow.seen,
-                &self.pipelines.shadow_along,
+                Kind::ShadowAlong,
                 &self.shadow.across_group,
             ),
         ];
-        for (to, pipeline, group) in blurs {
+        for (to, kind, group) in blurs {
             let mut pass = begin(encoder, to, None, None, CLEAR);
-            pass.set_pipeline(pipeline);
+            pass.set_pipeline(self.pipelines.get(kind));
             pass.set_bind_group(0, &picture.frame, &[0]);
             pass.set_bind_group(1, group, &[]);
             pass.draw(0..3, 0..1);
@@ -248,23 +309,41 @@ impl Renderer {
             let mut pass = begin(encoder, color, resolved, Some(&targets.depth), CLEAR);
             pass.set_bind_group(0, &picture.frame, &[0]);
             if look.background != Background::Transparent {
-                pass.set_pipeline(&pipelines.background);
+                pass.set_pipeline(pipelines.get(Kind::Background));
                 pass.draw(0..3, 0..1);
             }
+            pass.set_bind_group(3, &picture.occlusion, &[]);
             if look.surface {
-                pass.set_pipeline(&pipelines.opaque);
-                picture.surfaces(&mut pass, false);
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Opaque,
+                    Alpha::Ignored,
+                );
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Masked,
+                    Alpha::Masked,
+                );
             }
             picture.overlays(&mut pass, pipelines, look);
             if look.grid {
-                pass.set_pipeline(&pipelines.ground);
+                pass.set_pipeline(pipelines.get(Kind::Ground));
                 pass.set_bind_group(0, &picture.frame, &[0]);
                 pass.set_bind_group(1, &self.shadow.ground_group, &[]);
                 pass.draw(0..4, 0..1);
             }
             if look.surface {
-                pass.set_pipeline(&pipelines.blended);
-                picture.surfaces(&mut pass, true);
+                picture.surfaces(
+                    &mut pass,
+                    &picture.frame,
+                    pipelines,
+                    Kind::Blended,
+                    Alpha::Blended,
+                );
             }
         }
         if with_bones {
@@ -273,12 +352,31 @@ impl Renderer {
                 store: wgpu::StoreOp::Store,
             };
             let mut pass = begin(encoder, color, resolved, Some(&targets.depth), over);
-            pass.set_pipeline(&pipelines.bones);
+            pass.set_pipeline(pipelines.get(Kind::Bones));
             pass.set_bind_group(0, &picture.frame, &[0]);
             pass.set_vertex_buffer(0, picture.bones.0.slice(..));
             pass.draw(0..picture.bones.1, 0..1);
         }
     }
+}
+
+/// The pipelines that every picture of a look needs.
+fn kinds(look: &Look) -> Vec<Kind> {
+    let wanted = [
+        (Kind::Opaque, look.surface),
+        (Kind::Caster, look.surface),
+        (Kind::Background, look.background != Background::Transparent),
+        (Kind::Ground, look.grid),
+        (Kind::ShadowMesh, look.grid),
+        (Kind::ShadowAcross, look.grid),
+        (Kind::ShadowAlong, look.grid),
+        (Kind::Edges, look.wireframe),
+        (Kind::Normals, look.normals),
+        (Kind::Lines, look.bounds),
+        (Kind::Bones, look.joints),
+    ];
+    let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    wanted.map(|(kind, _)| kind).collect()
 }
 
 const CLEAR: wgpu::Operations<wgpu::Color> = wgpu::Operations {
@@ -328,10 +426,21 @@ impl Draw<'_> {
 }
 
 impl Picture<'_> {
-    /// Draws the triangles of the opaque materials, or of the blended ones.
-    fn surfaces(&self, pass: &mut wgpu::RenderPass<'_>, blended: bool) {
+    /// Draws the triangles of the materials with such an alpha, if there are some.
+    fn surfaces(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        frame: &wgpu::BindGroup,
+        pipelines: &Pipelines,
+        kind: Kind,
+        alpha: Alpha,
+    ) {
         let materials = &self.stage.materials;
-        let selected = |m: &&GpuMaterial| m.blended == blended;
+        if !materials.any(alpha) {
+            return;
+        }
+        pass.set_pipeline(pipelines.get(kind));
+        let selected = |m: &&GpuMaterial| m.alpha == alpha;
         for draw in &self.draws {
             let mut bound = false;
             for section in &draw.mesh.buffers.sections {
@@ -339,7 +448,7 @@ impl Picture<'_> {
                     continue;
                 };
                 if !std::mem::replace(&mut bound, true) {
-                    draw.bind(pass, &self.frame);
+                    draw.bind(pass, frame);
                 }
                 pass.set_bind_group(2, &material.group, &[]);
                 pass.draw_indexed(section.indices.clone(), 0, 0..1);
@@ -349,12 +458,9 @@ impl Picture<'_> {
 
     /// Draws the lines on and around the meshes.
     fn overlays(&self, pass: &mut wgpu::RenderPass<'_>, pipelines: &Pipelines, look: &Look) {
-        let lines = [
-            (look.wireframe, &pipelines.edges),
-            (look.normals, &pipelines.normals),
-        ];
-        for (i, (_, pipeline)) in lines.iter().enumerate().filter(|(_, (on, _))| *on) {
-            pass.set_pipeline(pipeline);
+        let lines = [(look.wireframe, Kind::Edges), (look.normals, Kind::Normals)];
+        for (i, (_, kind)) in lines.iter().enumerate().filter(|(_, (on, _))| *on) {
+            pass.set_pipeline(pipelines.get(*kind));
             for draw in &self.draws {
                 let buffers = &draw.mesh.buffers;
                 draw.bind(pass, &self.frame);
@@ -369,7 +475,7 @@ impl Picture<'_> {
             }
         }
         if self.lines.1 > 0 {
-            pass.set_pipeline(&pipelines.lines);
+            pass.set_pipeline(pipelines.get(Kind::Lines));
             pass.set_bind_group(0, &self.frame, &[0]);
             pass.set_vertex_buffer(0, self.lines.0.slice(..));
             pass.draw(0..6, 0..self.lines.1);

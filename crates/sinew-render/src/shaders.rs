@@ -23,9 +23,9 @@ macro_rules! wgsl {
 
 pub(super) const SURFACE: Shader = Shader {
     name: "render.surface",
-    wgsl: wgsl!("frame", "mesh", "shading", "surface"),
+    wgsl: wgsl!("frame", "mesh", "occlusion", "shading", "surface", "caster"),
     vertex: &["vertex"],
-    fragment: &["fragment"],
+    fragment: &["fragment", "caster"],
 };
 
 pub(super) const BACKGROUND: Shader = Shader {
@@ -37,7 +37,7 @@ pub(super) const BACKGROUND: Shader = Shader {
 
 pub(super) const GROUND: Shader = Shader {
     name: "render.ground",
-    wgsl: wgsl!("frame", "ground"),
+    wgsl: wgsl!("frame", "occlusion", "ground"),
     vertex: &["vertex"],
     fragment: &["fragment"],
 };

@@ -10,7 +10,7 @@ use sinew_layer::{ListOp, Path, SpecKind, Token, Value};
 
 use crate::clips::definition::DefinitionKey;
 use crate::clips::{ClipLayers, ClipSet, definition};
-use crate::compose::{ArcKind, Composer, InstanceKey, PrimIndex};
+use crate::compose::{ArcKind, CLIP_SET_INVALID, Composer, Diagnostic, InstanceKey, PrimIndex};
 use crate::error::{Error, Result};
 use crate::schema::{self, PrimType};
 
@@ -56,7 +56,7 @@ pub(crate) struct Population {
     pub types: Vec<PrimType>,
     /// Lists of clip sets, the strongest first; the first list is empty.
     pub clips: Vec<Vec<Arc<ClipSet>>>,
-    pub messages: Vec<String>,
+    pub messages: Vec<Diagnostic>,
 }
 
 /// What one look at the opinions of a prim finds.
@@ -67,7 +67,7 @@ struct Facts {
     type_name: Token,
     apis: Vec<Token>,
     clips: Vec<definition::Definition>,
-    messages: Vec<String>,
+    messages: Vec<Diagnostic>,
 }
 
 /// A prim before its type and clips have numbers.
@@ -245,8 +245,11 @@ impl Builder<'_> {
             match ClipSet::new(definition, self.clip_layers) {
                 Ok(set) => sets.extend(set.map(Arc::new)),
                 Err(reason) => {
-                    let message = format!("{}: clips are not used: {reason}", draft.path);
-                    self.out.messages.push(message);
+                    self.out.messages.push(Diagnostic {
+                        code: CLIP_SET_INVALID,
+                        prim: draft.path.clone(),
+                        message: format!("clips are not used: {reason}"),
+                    });
                 }
             }
         }

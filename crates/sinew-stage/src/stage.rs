@@ -245,18 +245,11 @@ impl Stage {
 
     /// What could not be composed: missing layers, references to prims that are not there, arcs in circles, clips that
     /// are not used; clips that cannot be opened, once a value of theirs was asked for.
-    pub fn diagnostics(&self) -> impl Iterator<Item = String> {
+    pub fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
         let composed = self.content.diagnostics.iter();
-        let composed = composed.map(|d| format!("{}: {}: {}", d.prim, d.code, d.message));
-        let clips = self.content.clip_layers.failed();
-        let messages = self.content.population.messages.iter().cloned();
-        composed.chain(messages).chain(clips)
-    }
-
-    /// What the composer passed over, by kind and prim.
-    #[must_use]
-    pub fn composition_errors(&self) -> &[Diagnostic] {
-        &self.content.diagnostics
+        let messages = self.content.population.messages.iter();
+        let known = composed.chain(messages).cloned();
+        known.chain(self.content.clip_layers.failed())
     }
 
     /// A field of the stage's metadata: the session layer's value, else the root layer's, else the fallback. Dictionaries of

@@ -21,6 +21,8 @@ pub enum Subject {
     BlendShapes,
     /// Joint-local transforms to palettes.
     Posing,
+    /// Packed animation clips.
+    Clips,
     /// Normals of the deformed surface.
     SmoothNormals,
     /// Render vertices and their tangents.
@@ -43,11 +45,12 @@ pub enum Subject {
 
 impl Subject {
     /// All of them, in the order of a report.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Linear,
         Self::DualQuaternions,
         Self::BlendShapes,
         Self::Posing,
+        Self::Clips,
         Self::SmoothNormals,
         Self::Tangents,
         Self::PackedFormats,
@@ -67,6 +70,7 @@ impl Subject {
             Self::DualQuaternions => "dual quaternions",
             Self::BlendShapes => "blend shapes",
             Self::Posing => "posing",
+            Self::Clips => "clips",
             Self::SmoothNormals => "smooth normals",
             Self::Tangents => "tangents",
             Self::PackedFormats => "packed formats",

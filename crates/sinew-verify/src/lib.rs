@@ -20,6 +20,7 @@
 #[doc(hidden)]
 pub mod cases;
 mod check;
+mod clips;
 #[doc(hidden)]
 pub mod compare;
 mod crowds;
@@ -29,6 +30,7 @@ pub mod host;
 mod kernels;
 mod measured;
 mod outputs;
+mod playing;
 mod posing;
 pub mod rates;
 #[doc(hidden)]
@@ -49,6 +51,8 @@ pub use measured::Measured;
 pub fn checks() -> Vec<Check> {
     let mut all = kernels::checks();
     all.extend(posing::checks());
+    all.extend(playing::checks());
+    all.extend(clips::checks());
     all.extend(outputs::checks());
     all.extend(crowds::checks());
     all

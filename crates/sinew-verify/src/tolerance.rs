@@ -303,6 +303,19 @@ pub fn posed(levels: usize) -> f64 {
     POSED_PER_LEVEL * (levels as f64 + 4.0) * f64::from(f32::EPSILON)
 }
 
+/// Points of a figure of some units that plays clips, GPU against mirror, relative to the largest coordinate: as [`posed`], and what
+/// two decoded and blended rotations round by at each level; the time in a clip is off by a step of f32.
+pub fn played(levels: usize) -> f64 {
+    2.0 * posed(levels) + 1e-5
+}
+
+/// The same against f64, which computes times, blends, hierarchy and skinning in f64 from the same packed samples. This is what
+/// issue 18 asks for: a ten-thousandth of the figure.
+pub const PLAYED_IN_F64: f64 = 1e-4;
+
+/// Palettes of dual quaternions, posed in f32, against f64: points of the figure's size that they move, relative to that size.
+pub const POSED_DUAL_QUATERNIONS: f64 = 1e-4;
+
 /// Megabytes of memory by which four times the frames may differ, 90 MB of them on disk: times and boxes are held, some
 /// hundred bytes a sample, and threads meet in other moments.
 pub const MEMORY_OF_FRAMES_MB: u64 = 20;
@@ -384,3 +397,7 @@ pub const LOOP_OF_A_KNEE: f64 = 1e-3;
 /// How much faster, and how much more abruptly, a knee bends when its foot is locked: bending a
 /// nearly straight leg by a millimetre takes degrees.
 pub const KNEE_OF_A_LOCKED_FOOT: f64 = 1.4;
+
+/// Packed clips, CPU mirror against GPU, relative to the largest component, at least 1: both read the same integers; a square
+/// root, a quotient and a few sums differ by their roundings of 6e-8 where a GPU contracts them.
+pub const MIRROR_CLIPS: f64 = 2e-6;

@@ -1,9 +1,12 @@
 //! Many instances of many skins, in as few dispatches as the device allows.
 //!
-//! `poses` has what sets poses, palettes and rigs; `results` has the outputs, readings and boxes.
+//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play; `results` has the outputs, readings and boxes.
 
+mod playing;
 mod poses;
 mod results;
+
+pub use playing::RigPalette;
 
 use std::sync::Arc;
 
@@ -15,7 +18,9 @@ use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
 use super::pass::kernels;
 use super::store::Stores;
+use super::store::blend_lists::Chosen;
 use super::store::instances::InstanceId;
+use super::store::poses::Source;
 use super::store::readings::{Deformed, MOST_READS, Readings};
 use super::store::skins::SkinId;
 use super::store::target::OutputTarget;
@@ -47,6 +52,8 @@ pub struct Crowd {
     timing: Option<Timing>,
     /// Number of bytes that the last frame uploads.
     uploaded: u64,
+    /// Number of plans that were made.
+    plans: u64,
 }
 
 impl Skinner {
@@ -72,6 +79,7 @@ impl Crowd {
             readings: Readings::new(&skinner.device),
             timing: skinner.timestamps.then(timing),
             uploaded: 0,
+            plans: 0,
             skinner: skinner.clone(),
         }
     }
@@ -122,6 +130,7 @@ impl Crowd {
     pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
         self.stores.skins.remove(pages, skin)?;
+        self.stores.clips.remove_channels(pages, skin);
         self.stores.blend_lists.remove_skin(skin, pages);
         Ok(())
     }
@@ -405,8 +414,13 @@ impl Crowd {
             self.stores.blend_lists.lose();
             self.stores.instances.forget_previous();
         }
+        self.prepare_players(encoder, is_lost)?;
+        let mut is_new = is_lost;
         match current(&mut self.frame, &self.stores) {
-            None => self.plan()?,
+            None => {
+                self.plan()?;
+                is_new = true;
+            }
             Some(frame) if is_lost => frame.mark_all(),
             Some(_) => {}
         }
@@ -414,17 +428,29 @@ impl Crowd {
         if current(&mut self.frame, &self.stores).is_none() {
             // A new list made its page grow.
             self.plan()?;
+            is_new = true;
         }
+        self.stores.players.begin_frame(is_new);
         let skinner = &self.skinner;
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
             frame.update(&self.stores);
             let lists = self.stores.blend_lists.uploads(&self.stores.skin_pages);
             let uploads = frame.uploads(&self.stores, tables.buffer()).chain(lists);
+            let uploads = uploads.chain(self.stores.players.uploads());
             self.uploaded = self.staging.record(skinner, encoder, uploads)?;
             frame.set_uploaded();
+            self.stores.players.set_uploaded();
             self.stores.blend_lists.set_uploaded();
             self.stores.outputs.carry_over(encoder);
+            let buffers = &self.stores.pose_buffers;
+            if buffers.keeps_previous() && !is_new {
+                buffers.copy_to_previous(encoder);
+            }
             frame.encode(&self.stores, self.timing.as_mut(), encoder);
+            if buffers.keeps_previous() && is_new {
+                // Palettes lie elsewhere than before, so they have no previous ones.
+                buffers.copy_to_previous(encoder);
+            }
         }
         let Stores {
             instances,
@@ -451,6 +477,7 @@ impl Crowd {
         let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
         frame.bind(&self.skinner, &mut self.stores, &mut self.tables)?;
         self.stores.instances.unsettle();
+        self.plans += 1;
         self.frame = Some(frame);
         Ok(())
     }
@@ -467,16 +494,38 @@ impl Crowd {
             instances,
             poses,
             blend_lists,
+            clips,
+            players,
             ..
         } = &mut self.stores;
+        let state = Chosen {
+            plan: self.plans,
+            weights: poses.weights_version(),
+            clips: clips.version() + players.changes() + skin_pages.replaced(),
+        };
+        let is_driven = |id: InstanceId, skin| match poses.get(id.index()) {
+            Some((_, Source::Rig(rig))) => clips.channels(skin).is_some() && players.plays(rig),
+            _ => false,
+        };
         let blended = frame.blended();
-        blend_lists.choose(&self.skinner, skin_pages, skins, instances, poses, blended);
+        blend_lists.choose(
+            state,
+            is_driven,
+            &self.skinner,
+            skin_pages,
+            skins,
+            instances,
+            poses,
+            blended,
+        );
     }
 
     /// Number of bytes that the last encoded frame uploads: changed palettes, `out_from_skel`
     /// matrices, channel weights and local transforms of rigs; lists of blend entries if other
-    /// channels have a weight; item tables if they changed. 0 if nothing changed. Small gaps
-    /// between changed ranges are uploaded with them and counted.
+    /// channels have a weight; item tables if they changed; states of rigs that are asked to play
+    /// something else, 64 bytes each, and the clock, 16 bytes, if there are clips. 0 if there are
+    /// none and nothing changed. Small gaps between changed ranges are uploaded with them and
+    /// counted.
     #[must_use]
     pub fn last_upload_bytes(&self) -> u64 {
         self.uploaded

@@ -10,7 +10,7 @@ use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::palettes::PaletteId;
 use crate::gpu::store::poses::{InstancePose, Source};
 use crate::gpu::store::rigs::RigId;
-use crate::kernel::{JointTransform, PackedRig, Palette};
+use crate::kernel::{JointTransform, PackedRig, Palette, Player};
 use crate::skel::Pose;
 
 impl Crowd {
@@ -203,27 +203,41 @@ impl Crowd {
         self.stores.rigs.add(&self.skinner, pages, rig)
     }
 
-    /// Removes a rig. First submit the frames that are already encoded, as for
-    /// [`Crowd::remove_skin`].
+    /// Removes a rig, and with it what it plays. First submit the frames that are already encoded,
+    /// as for [`Crowd::remove_skin`].
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or while instances move with the rig.
     pub fn remove_rig(&mut self, rig: RigId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
-        self.stores.rigs.remove(pages, rig)
+        self.stores.rigs.remove(pages, rig)?;
+        let clips = &mut self.stores.clips;
+        self.stores.players.stop(rig, clips);
+        Ok(())
     }
 
     /// Sets the local transforms of a rig for all coming frames: for each joint the transform from
     /// the joint's space to its parent's space, in the order of the skeleton. They are copied and
-    /// uploaded as they are, 40 bytes per joint; nothing is allocated.
+    /// uploaded as they are, 40 bytes per joint; nothing is allocated from the second call on. A
+    /// rig that plays clips stops playing.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, another number of transforms than the rig has
     /// joints, or transforms that are not finite.
     pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
-        self.stores.rigs.set_joints(rig, joints)?;
+        let Stores {
+            rigs,
+            players,
+            clips,
+            ..
+        } = &mut self.stores;
+        rigs.set_joints(rig, joints)?;
+        let played = players.stop(rig, clips);
         if let Some(frame) = current(&mut self.frame, &self.stores) {
             frame.poses_mut().update_joints(rig, joints);
+            if played {
+                frame.poses_mut().update_player(rig, &Player::IDLE);
+            }
         }
         Ok(())
     }

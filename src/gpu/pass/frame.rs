@@ -107,6 +107,10 @@ impl PlannedFrame {
         self.versions == stores.versions() && !self.poses.is_outdated()
     }
 
+    pub fn poses(&self) -> &PosePages {
+        &self.poses
+    }
+
     pub fn poses_mut(&mut self) -> &mut PosePages {
         &mut self.poses
     }
@@ -150,10 +154,12 @@ impl PlannedFrame {
             let palettes = page.palette_changes();
             let channels = page.channel_changes();
             let joints = page.joint_changes();
+            let players = page.player_changes();
             palettes
                 .map(upload(buffers.palettes.buffer()))
                 .chain(channels.map(upload(buffers.channels.buffer())))
                 .chain(joints.map(upload(buffers.joints.buffer())))
+                .chain(players.map(upload(buffers.players.buffer())))
         });
         to_tables.chain(to_pages)
     }

@@ -5,6 +5,7 @@ mod bounds;
 mod boxes;
 pub mod frame;
 mod multi_pose_lbs;
+mod play;
 mod pose_rig;
 mod skin;
 mod smooth_normals;
@@ -25,6 +26,7 @@ use crate::kernel::{Kernel, PackedSkin};
 /// All passes, in the order in which they run. Nothing else lists them.
 fn all() -> Vec<Box<dyn Pass>> {
     vec![
+        Box::<play::Play>::default(),
         Box::<pose_rig::PoseRig>::default(),
         Box::<weights::Weights>::default(),
         Box::<skin::SkinPass>::default(),
@@ -84,6 +86,8 @@ pub struct Wanted<'a> {
 pub struct Prewarm {
     /// Rigs that the GPU poses ([`crate::gpu::Crowd::add_rig`]).
     pub rigs: bool,
+    /// Rigs that play clips ([`crate::gpu::Crowd::set_playing`]).
+    pub clips: bool,
     /// Bounding boxes ([`crate::gpu::Crowd::enable_bounds`]).
     pub bounds: bool,
 }
@@ -92,6 +96,7 @@ impl Prewarm {
     /// Everything.
     pub const ALL: Self = Self {
         rigs: true,
+        clips: true,
         bounds: true,
     };
 }

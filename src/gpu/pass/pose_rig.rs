@@ -1,10 +1,11 @@
 //! Computes the palettes of rigs from local transforms.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::rig_palettes::pose_variant;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, POSE_RIG, PoseRigItem};
@@ -48,6 +49,8 @@ impl Pass for PoseRig {
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
-        only_variant(wanted.uses.rigs)
+        let method = wanted.skin.method();
+        let variant = pose_variant(method.has_rigid_motions());
+        wanted.uses.rigs.then_some(variant).into_iter().collect()
     }
 }

@@ -96,7 +96,11 @@ impl Pass for SkinPass {
                 });
             }
         }
-        for blended in &self.blended {
+        let blended = match stores.blend_lists.is_changed() {
+            true => &self.blended[..],
+            false => &[],
+        };
+        for blended in blended {
             let Ok(instance) = stores.instances.get(blended.id) else {
                 continue;
             };
@@ -241,6 +245,10 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
         let count = skin.packed().palette_entry_count() as u32;
         (out.palette, out.post) = (place.palette, place.post);
         out.normal_palette = out.palette + count * 3;
+        if let Some(row) = pose.posed_on_gpu().and_then(|palette| palette.motion_row) {
+            // Only the GPU knows whether joints scale, so all residuals are summed.
+            out.motions = out.palette + row;
+        }
         if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
             out.motions = out.palette + (palette.blocks() as u32 - count) * 3;
             // The last matrix of the palette is geomBindTransform alone.

@@ -1,11 +1,13 @@
 //! The contents of a frame: the instances that are shown, and where their poses lie.
 
 use super::pose_pages::{Placing, PosePages, PosePlace};
+use super::rig_palettes::PlacedRig;
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::{Instance, InstanceId};
 use crate::gpu::store::poses::Source;
+use crate::gpu::store::rigs::{HeldRig, RigId};
 use crate::gpu::store::skins::HeldSkin;
 use crate::kernel::PackedPose;
 
@@ -86,14 +88,9 @@ pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, Gp
             )));
         };
         let rig = match source {
-            Source::Rig(rig) => Some((rig, stores.rigs.get(rig)?)),
+            Source::Rig(id) => Some(placed(stores, id, stores.rigs.get(id)?)?),
             _ => None,
         };
-        if let Some((_, rig)) = rig.filter(|(_, rig)| !rig.is_posed) {
-            let path = rig.packed.path();
-            let text = format!("{path}: the rig has no local transforms");
-            return Err(GpuError::Mismatch(text));
-        }
         let shared = match source {
             Source::Palette(palette) => Some(palette),
             _ => None,
@@ -101,5 +98,19 @@ pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, Gp
         let sub_shapes = skin.shapes().map(|s| s.sub_shape_count);
         placing.place(id.index(), pose, shared, rig, sub_shapes)?;
     }
+    for (id, rig) in stores.rigs.kept() {
+        placing.place_rig(placed(stores, id, rig)?)?;
+    }
     Ok(placing.finish())
+}
+
+/// A rig with its state. It needs local transforms, or clips to play.
+fn placed<'a>(stores: &Stores, id: RigId, rig: &'a HeldRig) -> Result<PlacedRig<'a>, GpuError> {
+    if !rig.is_posed && !stores.players.plays(id) {
+        let path = rig.packed.path();
+        let text = format!("{path}: the rig has no local transforms, and plays nothing");
+        return Err(GpuError::Mismatch(text));
+    }
+    let player = stores.clips.is_used().then(|| stores.players.player(id));
+    Ok(PlacedRig { id, rig, player })
 }

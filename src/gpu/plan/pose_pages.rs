@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::rig_palettes::{RigPalettes, RigPlaces};
+use super::rig_palettes::{PlacedRig, RigPalettes, RigPlace, RigPlaces};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::palettes::PaletteId;
 use crate::gpu::store::pose_buffers::PoseBytes;
-use crate::gpu::store::rigs::{HeldRig, RigId};
-use crate::kernel::{JointTransform, NONE, PackedPose, Palette};
+use crate::gpu::store::rigs::RigId;
+use crate::kernel::{JointTransform, NONE, PackedPose, PackedRig, Palette, Player};
 use crate::math::Rows;
 
 const BLOCK: u64 = size_of::<Rows>() as u64;
@@ -47,6 +47,7 @@ impl PosePage {
             sub_weights: u64::from(self.sub_weights) * 4,
             joints: self.rigs.joint_bytes(),
             cached: self.rigs.cached_bytes(),
+            players: self.rigs.player_bytes(),
         }
     }
 
@@ -79,28 +80,33 @@ impl PosePage {
 
     /// The same for local transforms.
     pub fn joint_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.rigs.joints().changes(0)
+        self.rigs.joint_changes()
+    }
+
+    /// The same for states of rigs that play.
+    pub fn player_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
+        self.rigs.player_changes()
     }
 
     fn join(&mut self) {
         self.palettes.join(GAP);
         self.posts.join(GAP);
         self.channels.join(GAP);
-        self.rigs.joints_mut().join(GAP);
+        self.rigs.join(GAP);
     }
 
     fn set_uploaded(&mut self) {
         self.palettes.set_uploaded();
         self.posts.set_uploaded();
         self.channels.set_uploaded();
-        self.rigs.joints_mut().set_uploaded();
+        self.rigs.set_uploaded();
     }
 
     fn mark_all(&mut self) {
         self.palettes.mark_all();
         self.posts.mark_all();
         self.channels.mark_all();
-        self.rigs.joints_mut().mark_all();
+        self.rigs.mark_all();
     }
 }
 
@@ -216,6 +222,42 @@ impl PosePages {
         }
     }
 
+    /// Updates the state of a rig that plays.
+    pub fn update_player(&mut self, rig: RigId, player: &Player) {
+        for place in self.rigs.of_rig(rig.index()) {
+            self.pages[place.page].rigs.update_player(place, player);
+        }
+    }
+
+    /// A place of a rig: its page, and the place in it.
+    fn place_of(&self, rig: RigId) -> Option<(&PosePage, RigPlace)> {
+        let place = self.rigs.of_rig(rig.index()).next()?;
+        Some((&self.pages[place.page], place))
+    }
+
+    /// Page and first byte of the local transforms of a rig.
+    pub fn find_joints(&self, rig: RigId) -> Option<(usize, u64)> {
+        let (page, place) = self.place_of(rig)?;
+        Some((place.page, page.rigs.joint_byte(place)))
+    }
+
+    /// Page and first row of the palette that the GPU computes for a rig.
+    pub fn find_palette(&self, rig: RigId) -> Option<(usize, u32)> {
+        let (page, place) = self.place_of(rig)?;
+        let row = page.first_of_rigs() + page.rigs.palette_row(place);
+        Some((place.page, row))
+    }
+
+    /// The player of the rig that an instance moves with, and that rig.
+    pub fn find_player(&self, index: u32) -> Option<(u32, &PackedRig)> {
+        let site = (*self.sites.get(index as usize)?)?;
+        if site.rig == NONE {
+            return None;
+        }
+        let (page, place) = (&self.pages[site.page], self.rigs.place(site.rig));
+        Some((page.rigs.player_index(place), page.rigs.rig(place)))
+    }
+
     /// Where the pose of an instance lies, by index.
     pub fn find(&self, index: u32) -> Option<PosePlace> {
         let site = (*self.sites.get(index as usize)?)?;
@@ -299,7 +341,7 @@ impl<'a> Placing<'a> {
         index: u32,
         pose: &PackedPose,
         shared: Option<PaletteId>,
-        rig: Option<(RigId, &HeldRig)>,
+        rig: Option<PlacedRig<'_>>,
         sub_shapes: Option<u32>,
     ) -> Result<(), GpuError> {
         let number = self.open_page(pose, shared, rig, sub_shapes)?;
@@ -329,9 +371,9 @@ impl<'a> Placing<'a> {
                 first
             });
         }
-        if let Some((id, rig)) = rig {
-            let place = self.rigs.entry(id.index());
-            let add = || poses.rigs.add(number, &mut page.rigs, id.index(), rig);
+        if let Some(rig) = rig {
+            let place = self.rigs.entry(rig.id.index());
+            let add = || poses.rigs.add(number, &mut page.rigs, &rig);
             site.rig = *place.or_insert_with(add);
         }
         if pose.is_skinned() {
@@ -348,21 +390,34 @@ impl<'a> Placing<'a> {
         Ok(())
     }
 
+    /// Finds room for the palette of a rig, also if no instance moves with it.
+    pub fn place_rig(&mut self, rig: PlacedRig<'_>) -> Result<(), GpuError> {
+        if self.rigs.contains_key(&rig.id.index()) {
+            return Ok(());
+        }
+        let number = self.open_page(&PackedPose::default(), None, Some(rig), None)?;
+        let poses = &mut self.poses;
+        let palettes = &mut poses.pages[number].rigs;
+        let place = poses.rigs.add(number, palettes, &rig);
+        self.rigs.insert(rig.id.index(), place);
+        Ok(())
+    }
+
     /// Finds the page of the next pose: the last page, or a new one if that is full.
     fn open_page(
         &mut self,
         pose: &PackedPose,
         shared: Option<PaletteId>,
-        rig: Option<(RigId, &HeldRig)>,
+        rig: Option<PlacedRig<'_>>,
         sub_shapes: Option<u32>,
     ) -> Result<usize, GpuError> {
         let limit = self.limits.binding_bytes;
         let is_there = match (rig, shared) {
-            (Some((id, _)), _) => self.rigs.contains_key(&id.index()),
+            (Some(rig), _) => self.rigs.contains_key(&rig.id.index()),
             (None, Some(id)) => self.shared.contains_key(&id),
             (None, None) => false,
         };
-        let packed = rig.map(|(_, rig)| &*rig.packed);
+        let packed = rig.map(|placed| &*placed.rig.packed);
         let blocks = |is_there: bool| match (pose.palette(), packed) {
             (None, None) => 0,
             _ if is_there => 2,

@@ -5,10 +5,25 @@ use std::sync::Arc;
 
 use super::groups::{GroupKey, Groups};
 use crate::gpu::device::limits::WorkLimits;
+use crate::gpu::device::pipelines::Variant;
 use crate::gpu::memory::dirty_ranges::Mirrored;
-use crate::gpu::store::rigs::{HeldRig, RigTables};
-use crate::kernel::{JointTransform, NONE, PackedRig, PoseRigItem};
+use crate::gpu::store::rigs::{HeldRig, RigId, RigTables};
+use crate::kernel::registry::pose_bits::WITH_DUAL_QUATERNIONS;
+use crate::kernel::{JointTransform, NONE, PackedRig, PlayItem, Player, PoseRigItem};
 use crate::math::Rows;
+
+/// The pipeline that computes palettes of a rig.
+pub fn pose_variant(has_motions: bool) -> Variant {
+    let bits = if has_motions {
+        WITH_DUAL_QUATERNIONS
+    } else {
+        0
+    };
+    Variant {
+        bits,
+        ..Variant::default()
+    }
+}
 
 /// The palettes of one page. Palettes that share a rig's tables lie one after the other.
 #[derive(Debug, Default)]
@@ -19,8 +34,17 @@ pub struct RigPalettes {
     blocks: u32,
     cached: u32,
     joint_count: u32,
-    /// Local transforms, batch by batch.
-    joints: Mirrored<JointTransform>,
+    copies: u32,
+    /// The states of rigs that play, batch by batch; empty if none ever played.
+    players: Mirrored<Player>,
+}
+
+/// A rig that is placed, and its state if rigs play.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedRig<'a> {
+    pub id: RigId,
+    pub rig: &'a HeldRig,
+    pub player: Option<Player>,
 }
 
 #[derive(Debug)]
@@ -28,11 +52,28 @@ struct Batch {
     rig: Arc<PackedRig>,
     tables: RigTables,
     copies: u32,
-    /// The local transforms of its copies, until [`RigPalettes::settle`] moves them.
-    joints: Vec<JointTransform>,
+    /// The local transforms of its copies, if the host poses any of them. Those of rigs that play
+    /// are the identity here.
+    joints: Option<Mirrored<JointTransform>>,
+    /// The states of its copies, until [`RigPalettes::settle`] moves them.
+    players: Vec<Player>,
     first_joint: u32,
     first_block: u32,
     first_cached: u32,
+    first_player: u32,
+}
+
+impl Batch {
+    /// Writes the local transforms of a copy.
+    fn write(&mut self, copy: u32, joints: &[JointTransform]) {
+        let each = self.rig.joint_count();
+        let held = self.joints.get_or_insert_default();
+        let missing = (self.copies as usize * each).saturating_sub(held.len());
+        if missing > 0 {
+            held.extend_from_slice(&vec![JointTransform::IDENTITY; missing]);
+        }
+        held.write(copy * each as u32, &[joints]);
+    }
 }
 
 /// Where a rig's palette lies.
@@ -55,15 +96,9 @@ pub struct RigPlaces {
 
 impl RigPlaces {
     /// Adds a rig to a page and returns the index of its place.
-    pub fn add(
-        &mut self,
-        page: usize,
-        palettes: &mut RigPalettes,
-        index: u32,
-        rig: &HeldRig,
-    ) -> u32 {
+    pub fn add(&mut self, page: usize, palettes: &mut RigPalettes, rig: &PlacedRig<'_>) -> u32 {
         let (batch, copy) = palettes.add(rig);
-        let index = index as usize;
+        let index = rig.id.index() as usize;
         if index >= self.of_rig.len() {
             self.of_rig.resize(index + 1, NONE);
         }
@@ -107,45 +142,59 @@ impl RigPalettes {
     pub fn largest_with(&self, more: Option<&PackedRig>) -> u64 {
         let (joints, cached) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
         let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
-        joints.max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
+        let players = u64::from(self.copies + 1) * size_of::<Player>() as u64;
+        joints
+            .max(players)
+            .max(self.cached_bytes() + (cached * size_of::<Rows>()) as u64)
     }
 
-    fn add(&mut self, rig: &HeldRig) -> (usize, u32) {
+    fn add(&mut self, placed: &PlacedRig<'_>) -> (usize, u32) {
+        let rig = placed.rig;
         let address = Arc::as_ptr(&rig.packed) as usize;
         let number = *self.open.entry(address).or_insert_with(|| {
             self.batches.push(Batch {
                 rig: Arc::clone(&rig.packed),
                 tables: rig.tables,
                 copies: 0,
-                joints: Vec::new(),
+                joints: None,
+                players: Vec::new(),
                 first_joint: 0,
                 first_block: 0,
                 first_cached: 0,
+                first_player: 0,
             });
             self.batches.len() - 1
         });
         let batch = &mut self.batches[number];
-        batch.joints.extend_from_slice(&rig.joints);
         batch.copies += 1;
+        if rig.is_posed {
+            batch.write(batch.copies - 1, &rig.joints);
+        }
+        batch.players.extend(placed.player);
+        self.copies += 1;
         self.blocks += rig.packed.blocks() as u32;
         self.cached += rig.packed.cached() as u32;
-        self.joint_count += rig.joints.len() as u32;
+        self.joint_count += rig.packed.joint_count() as u32;
         (number, batch.copies - 1)
     }
 
     /// Lays out the batches one after the other. Nothing may be added afterwards.
     pub fn settle(&mut self) {
-        let mut joints = Vec::with_capacity(self.joint_count as usize);
-        let (mut block, mut cached) = (0, 0);
+        let (mut block, mut cached, mut joint) = (0, 0, 0);
+        let mut players = Vec::new();
         for batch in &mut self.batches {
             (batch.first_block, batch.first_cached) = (block, cached);
-            batch.first_joint = joints.len() as u32;
-            joints.append(&mut batch.joints);
-            batch.joints = Vec::new();
+            (batch.first_joint, batch.first_player) = (joint, players.len() as u32);
+            players.append(&mut std::mem::take(&mut batch.players));
+            if batch.joints.is_some() {
+                // Copies after the last one that the host poses.
+                batch.write(0, &[]);
+            }
             block += batch.copies * batch.rig.blocks() as u32;
             cached += batch.copies * batch.rig.cached() as u32;
+            joint += batch.copies * batch.rig.joint_count() as u32;
         }
-        self.joints = joints.into();
+        self.players = players.into();
     }
 
     /// First row of a palette, counted from the first palette that the GPU computes.
@@ -154,11 +203,60 @@ impl RigPalettes {
         (batch.first_block + place.copy * batch.rig.blocks() as u32) * 3
     }
 
-    /// Updates the local transforms of a place.
-    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
+    /// First byte of the local transforms of a place.
+    pub fn joint_byte(&self, place: RigPlace) -> u64 {
         let batch = &self.batches[place.batch];
         let first = batch.first_joint + place.copy * batch.rig.joint_count() as u32;
-        self.joints.write(first, &[joints]);
+        u64::from(first) * size_of::<JointTransform>() as u64
+    }
+
+    /// Index of the player of a place.
+    pub fn player_index(&self, place: RigPlace) -> u32 {
+        self.batches[place.batch].first_player + place.copy
+    }
+
+    /// The rig of a place.
+    pub fn rig(&self, place: RigPlace) -> &PackedRig {
+        &self.batches[place.batch].rig
+    }
+
+    /// Updates the local transforms of a place.
+    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
+        self.batches[place.batch].write(place.copy, joints);
+    }
+
+    /// Updates the player of a place.
+    pub fn update_player(&mut self, place: RigPlace, player: &Player) {
+        let index = self.player_index(place);
+        if self.players.len() > 0 {
+            self.players.write(index, &[std::slice::from_ref(player)]);
+        }
+    }
+
+    /// Adds the items that play clips on these rigs. They lie in page `page`.
+    pub fn push_play_items(&self, limits: &WorkLimits, page: usize, to: &mut Groups<PlayItem>) {
+        if self.players.len() == 0 {
+            return;
+        }
+        for batch in &self.batches {
+            let key = GroupKey {
+                skin_page: batch.tables.page,
+                pose_page: page,
+                ..GroupKey::default()
+            };
+            let count = batch.rig.joint_count() as u32;
+            to.push(limits, key, count * batch.copies, |first_workgroup| {
+                PlayItem {
+                    first_workgroup,
+                    copies: batch.copies,
+                    count,
+                    players: batch.first_player,
+                    joints: batch.first_joint * 5,
+                    table: batch.tables.parents,
+                    channels: NONE,
+                }
+            });
+        }
     }
 
     /// Adds the items that compute these palettes. The palettes lie in page `page`, the first of
@@ -180,6 +278,7 @@ impl RigPalettes {
                     skin_page: tables.page,
                     pose_page: page,
                     level,
+                    variant: pose_variant(rig.motion_row().is_some()),
                     ..GroupKey::default()
                 };
                 to.push(limits, key, count * batch.copies, |first_workgroup| {
@@ -198,18 +297,57 @@ impl RigPalettes {
                         palette_stride: rig.blocks() as u32 * 3,
                         cached: batch.first_cached * 3,
                         cached_stride: rig.cached() as u32 * 3,
+                        motions: rig.motion_row().unwrap_or(NONE),
+                        attachments: tables.attachments,
+                        attached: rig.attached_row(),
                     }
                 });
             }
         }
     }
 
-    /// Local transforms, with marks for those that still have to be uploaded.
-    pub fn joints(&self) -> &Mirrored<JointTransform> {
-        &self.joints
+    /// The ranges of local transforms that still have to be uploaded: byte offsets and bytes.
+    pub fn joint_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
+        self.batches.iter().flat_map(|batch| {
+            let first = u64::from(batch.first_joint) * size_of::<JointTransform>() as u64;
+            let joints = batch.joints.iter();
+            joints.flat_map(move |joints| joints.changes(first))
+        })
     }
 
-    pub fn joints_mut(&mut self) -> &mut Mirrored<JointTransform> {
-        &mut self.joints
+    /// The same for players.
+    pub fn player_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
+        self.players.changes(0)
+    }
+
+    pub fn player_bytes(&self) -> u64 {
+        self.players.bytes()
+    }
+
+    /// Sorts and joins the changed ranges.
+    pub fn join(&mut self, gap: u32) {
+        self.each_joints(|joints| joints.join(gap));
+        self.players.join(PLAYER_GAP);
+    }
+
+    /// Clears the marks, after everything was uploaded.
+    pub fn set_uploaded(&mut self) {
+        self.each_joints(Mirrored::set_uploaded);
+        self.players.set_uploaded();
+    }
+
+    /// Marks everything for upload again.
+    pub fn mark_all(&mut self) {
+        self.each_joints(Mirrored::mark_all);
+        self.players.mark_all();
+    }
+
+    fn each_joints(&mut self, each: impl FnMut(&mut Mirrored<JointTransform>)) {
+        let joints = self.batches.iter_mut().filter_map(|b| b.joints.as_mut());
+        joints.for_each(each);
     }
 }
+
+/// Two changed players with at most this many bytes between them are uploaded as one range: few
+/// enough that players that change here and there do not upload the others.
+const PLAYER_GAP: u32 = 192;

@@ -81,6 +81,21 @@ pub struct BlendLists {
     wanting: Vec<(InstanceId, usize)>,
     /// How often uploads of lists may have been lost with an encoder.
     lost: u64,
+    /// What the lists were last chosen for; `None` if some lists wait for the next frame.
+    chosen: Option<Chosen>,
+    /// Whether the coming frame may walk other lists than the last one.
+    changed: bool,
+}
+
+/// Counters of everything that the choice of lists depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Number of the plan.
+    pub plan: u64,
+    /// Counts changes of channel weights.
+    pub weights: u64,
+    /// Counts changes of what clips drive.
+    pub clips: u64,
 }
 
 impl SkinLists {
@@ -186,13 +201,21 @@ impl BlendLists {
     /// Records that uploads were lost with an encoder: all lists have to be uploaded again.
     pub fn lose(&mut self) {
         self.lost += 1;
+        self.chosen = None;
         self.pending.clear();
     }
 
     /// Chooses for each blended instance of a frame a list that is valid for its pose, if there is
-    /// room, and builds the words of lists that still have to be uploaded.
+    /// room, and builds the words of lists that still have to be uploaded. Does nothing if `state`
+    /// is that of the last choice.
+    ///
+    /// `is_driven` tells whether clips drive the weights of an instance of a skin. The host does not
+    /// know them then, so the instance walks the whole list.
+    #[expect(clippy::too_many_arguments, reason = "the stores of a crowd")]
     pub fn choose(
         &mut self,
+        state: Chosen,
+        is_driven: impl Fn(InstanceId, SkinId) -> bool,
         skinner: &Skinner,
         pages: &mut SkinPages,
         skins: &SkinStore,
@@ -200,9 +223,11 @@ impl BlendLists {
         poses: &PoseStore,
         blended: &[InstanceId],
     ) {
-        if blended.is_empty() {
+        self.changed = self.chosen != Some(state);
+        if blended.is_empty() || !self.changed {
             return;
         }
+        self.chosen = Some(state);
         for lists in self.of_skins.values_mut() {
             lists.lists.iter_mut().for_each(|list| list.users = 0);
         }
@@ -219,6 +244,10 @@ impl BlendLists {
             let Some(lists) = self.of_skins.get_mut(skin) else {
                 continue;
             };
+            if is_driven(*id, skin) {
+                self.of_instances.remove(*id);
+                continue;
+            }
             let needed = lists.needed(weights);
             if !lists.pays(needed) {
                 self.of_instances.remove(*id);
@@ -247,6 +276,9 @@ impl BlendLists {
             if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
                 number = lists.make(skinner, pages, held.slices(), weights, needed, before);
                 made += number.map_or(0, |_| words);
+            } else if number.is_none() {
+                // The next frame builds it.
+                self.chosen = None;
             }
             if let Some(number) = number {
                 lists.lists[number as usize].users += 1;
@@ -282,6 +314,11 @@ impl BlendLists {
                 list.uploaded = Some(version);
             }
         }
+    }
+
+    /// Whether the coming frame may walk other lists than the last one.
+    pub fn is_changed(&self) -> bool {
+        self.changed
     }
 
     /// First word of the list that an instance walks in a slice of its skin; `None` if it walks the

@@ -3,10 +3,13 @@
 
 pub mod blend_lists;
 pub mod bounds;
+pub mod clips;
 pub mod instances;
 pub mod output_bindings;
 pub mod outputs;
 pub mod palettes;
+pub mod players;
+pub mod playing;
 pub mod pose_buffers;
 pub mod poses;
 pub mod readings;
@@ -19,9 +22,11 @@ use super::device::error::GpuError;
 use super::device::skinner::Skinner;
 use blend_lists::BlendLists;
 use bounds::BoundsStore;
+use clips::ClipStore;
 use instances::InstanceStore;
 use outputs::OutputStore;
 use palettes::PaletteStore;
+use players::PlayerStore;
 use pose_buffers::PoseBuffers;
 use poses::PoseStore;
 use rigs::RigStore;
@@ -38,6 +43,8 @@ pub struct Stores {
     pub poses: PoseStore,
     pub palettes: PaletteStore,
     pub rigs: RigStore,
+    pub clips: ClipStore,
+    pub players: PlayerStore,
     pub pose_buffers: PoseBuffers,
     pub outputs: OutputStore,
     /// `None` unless bounding boxes are enabled.
@@ -53,6 +60,9 @@ pub struct Versions {
     outputs: u64,
     skin_pages: u64,
     bounds: u64,
+    rigs: u64,
+    clips: u64,
+    players: u64,
 }
 
 impl Stores {
@@ -63,6 +73,9 @@ impl Stores {
             outputs: self.outputs.generation(),
             skin_pages: self.skin_pages.replaced(),
             bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
+            rigs: self.rigs.version(),
+            clips: self.clips.version(),
+            players: self.players.version(),
         }
     }
 
@@ -71,6 +84,8 @@ impl Stores {
         self.skin_pages.buffer_bytes()
             + self.pose_buffers.buffer_bytes()
             + self.outputs.buffer_bytes()
+            + self.clips.buffer_bytes()
+            + self.players.buffer_bytes()
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
     }
 
@@ -89,6 +104,10 @@ impl Stores {
             }
         }
         out.rigs = self.rigs.rebuild(skinner, &mut out.skin_pages)?;
+        let keeps_previous = self.pose_buffers.keeps_previous();
+        out.pose_buffers.set_keeps_previous(keeps_previous);
+        out.clips = self.clips.rebuild(skinner, &mut out.skin_pages)?;
+        out.players = self.players.rebuild(skinner, &out.clips)?;
         for id in out.instances.ids() {
             let instance = out.instances.get(id)?;
             let skin = out.skins.get(instance.skin)?;

@@ -31,6 +31,7 @@ pub struct RigTables {
     pub parents: u32,
     pub binds: u32,
     pub normal_binds: u32,
+    pub attachments: u32,
 }
 
 /// Tables that several rigs may use.
@@ -46,9 +47,12 @@ struct SharedTables {
 pub struct HeldRig {
     pub packed: Arc<PackedRig>,
     pub tables: RigTables,
+    /// The local transforms that the host set last; empty if it set none, or if the rig plays.
     pub joints: Vec<JointTransform>,
-    /// Whether local transforms were set.
+    /// Whether the host set local transforms.
     pub is_posed: bool,
+    /// Whether its palette is computed although no instance may move with it.
+    pub keeps_palette: bool,
     /// Number of instances that move with it.
     users: usize,
 }
@@ -59,6 +63,8 @@ pub struct RigStore {
     rigs: SlotMap<RigId, HeldRig>,
     /// Tables by the address of the [`PackedRig`] that they were built from. A rig keeps it alive.
     tables: HashMap<usize, SharedTables>,
+    /// Counts changes that need another plan.
+    version: u64,
 }
 
 impl RigStore {
@@ -71,10 +77,11 @@ impl RigStore {
     ) -> Result<RigId, GpuError> {
         let tables = self.share_tables(skinner, pages, &rig)?;
         Ok(self.rigs.insert(HeldRig {
-            joints: vec![JointTransform::IDENTITY; rig.joint_count()],
+            joints: Vec::new(),
             packed: rig,
             tables,
             is_posed: false,
+            keeps_palette: false,
             users: 0,
         }))
     }
@@ -88,6 +95,7 @@ impl RigStore {
             return Err(GpuError::Mismatch(text));
         }
         let address = Arc::as_ptr(&rig.packed) as usize;
+        self.version += u64::from(rig.keeps_palette);
         self.rigs.remove(id);
         if let Some(shared) = self.tables.get_mut(&address) {
             shared.users -= 1;
@@ -109,9 +117,38 @@ impl RigStore {
         let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
         let checked = rig.packed.check(joints);
         checked.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))?;
-        rig.joints.copy_from_slice(joints);
+        rig.joints.clear();
+        rig.joints.extend_from_slice(joints);
         rig.is_posed = true;
         Ok(())
+    }
+
+    /// Forgets the transforms that the host set, because the rig plays.
+    pub fn forget_joints(&mut self, id: RigId) {
+        if let Some(rig) = self.rigs.get_mut(id) {
+            rig.joints = Vec::new();
+            rig.is_posed = false;
+        }
+    }
+
+    /// Sets whether the palette of a rig is computed although no instance may move with it.
+    pub fn set_keeps_palette(&mut self, id: RigId, keeps: bool) -> Result<(), GpuError> {
+        let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
+        if rig.keeps_palette != keeps {
+            rig.keeps_palette = keeps;
+            self.version += 1;
+        }
+        Ok(())
+    }
+
+    /// The rigs whose palettes are computed although no instance may move with them.
+    pub fn kept(&self) -> impl Iterator<Item = (RigId, &HeldRig)> {
+        self.rigs.iter().filter(|(_, rig)| rig.keeps_palette)
+    }
+
+    /// Counts changes that need another plan.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Records that one more instance moves with a rig.
@@ -174,11 +211,13 @@ fn upload(
 ) -> Result<RigTables, GpuError> {
     let binds = bytemuck::cast_slice::<_, u32>(rig.binds());
     let normal_binds = rig.normal_binds().map(bytemuck::cast_slice::<_, u32>);
+    let attachments = rig.attachment_places();
     let parts = [
         rig.order(),
         rig.parents(),
         binds,
         normal_binds.unwrap_or_default(),
+        &attachments,
     ];
     let bytes = parts.iter().map(|part| part.len() as u64).sum::<u64>() * 4;
     if bytes > skinner.limits.binding_bytes {
@@ -200,6 +239,10 @@ fn upload(
         parents: firsts[1],
         binds: firsts[2],
         normal_binds: normal_binds.map_or(NONE, |_| firsts[3]),
+        attachments: match attachments.is_empty() {
+            true => NONE,
+            false => firsts[4],
+        },
     })
 }
 

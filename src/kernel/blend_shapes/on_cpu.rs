@@ -1,7 +1,7 @@
 //! Blending on the CPU, one block of points at a time and shape by shape. The kernel goes point by
 //! point instead. Both add up the entries of a point in the same order.
 
-use glam::{Vec3, Vec4};
+use glam::{Vec3, Vec4, Vec4Swizzles};
 
 use super::PackedBlend;
 use super::index::{BLOCK, BlendIndex, ByBlock, Chosen};
@@ -178,10 +178,23 @@ impl Sums<'_> {
             from = &from[3..];
         }
         for run in self.runs {
-            let mut from = &self.offsets[run.range().start * 3..];
-            for place in &self.index.places()[run.range()] {
-                sums[usize::from(*place) % BLOCK] += run.of * first_three(from);
-                from = &from[3..];
+            let range = run.range();
+            let offsets = &self.offsets[range.start * 3..range.end * 3];
+            let mut add = |place: u16, offset: Vec4| {
+                sums[usize::from(place) % BLOCK] += run.of * offset;
+            };
+            // Four entries are three loads of four values and one that overlaps.
+            let (places, last_places) = self.index.places()[range].as_chunks::<4>();
+            let (offsets, last_offsets) = offsets.as_chunks::<12>();
+            for (places, offsets) in places.iter().zip(offsets) {
+                let at = |first: usize| Vec4::from_slice(&offsets[first..first + 4]);
+                add(places[0], at(0));
+                add(places[1], at(3));
+                add(places[2], at(6));
+                add(places[3], at(8).yzww());
+            }
+            for (place, offset) in last_places.iter().zip(last_offsets.as_chunks::<3>().0) {
+                add(*place, Vec3::from_array(*offset).extend(0.0));
             }
         }
         for (out, sum) in out.iter_mut().zip(&sums) {

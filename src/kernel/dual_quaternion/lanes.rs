@@ -6,7 +6,7 @@ use glam::{Mat4, Vec3, Vec4};
 use crate::kernel::registry::SHORTEST;
 
 /// An f32 of each of `N` points.
-pub(super) trait Lanes<const N: usize>: Copy {
+pub(in crate::kernel) trait Lanes<const N: usize>: Copy {
     /// The result of a comparison, for each lane.
     type Mask: Copy;
     /// Proof that the machine has the instructions of these lanes. Creating a value takes one, so a
@@ -124,7 +124,7 @@ pub(super) fn lanes<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -
 }
 
 /// One vector per point.
-pub(super) type Vectors<L> = [L; 3];
+pub(in crate::kernel) type Vectors<L> = [L; 3];
 
 #[inline(always)]
 pub(super) fn cross<const N: usize, L: Lanes<N>>(a: Vectors<L>, b: Vectors<L>) -> Vectors<L> {

@@ -11,7 +11,7 @@ use crate::kernel::cpu::Avx2Fma;
 /// [`Avx2Fma`] or another value; every `unsafe` below relies on that. Methods are inlined into
 /// callers with these target features, so the intrinsics become instructions.
 #[derive(Clone, Copy)]
-pub(super) struct Wide(__m256, Avx2Fma);
+pub(in crate::kernel) struct Wide(__m256, Avx2Fma);
 
 /// Two lanes of one register's halves, then two of the other's.
 macro_rules! shuffled {

@@ -17,9 +17,12 @@ use super::cpu::Avx2Fma;
 use super::influences::{Records, record_words};
 use super::linear_blend::Columns;
 use super::registry::{CANCELLED, SHORTEST};
-use lanes::{Lanes, Vectors, cross, lanes, normalized, scaled_add, transformed};
+use lanes::{cross, lanes, normalized, scaled_add, transformed};
+
+// Smooth normals are computed by the same lanes.
+pub(super) use lanes::{Lanes, Vectors};
 #[cfg(target_arch = "x86_64")]
-use lanes_avx2::Wide;
+pub(super) use lanes_avx2::Wide;
 
 /// Moves the points of a chunk by their rigid motions, and then by `post`. Scale is applied to them
 /// before. If no joint has scale, they are rest points, and `bind` is applied first.

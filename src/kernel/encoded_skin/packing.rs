@@ -5,7 +5,6 @@ use glam::{Vec3, Vec4};
 use super::codecs::{Grid, direction_of, fraction, fractions, octahedral};
 use super::slices::{Results, Sizes};
 use crate::error::Invalid;
-use crate::kernel::influences::record_words;
 use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
 use crate::kernel::{PackedInfluences, PackedSkin};
 use crate::skel::SkinningMethod;
@@ -62,7 +61,7 @@ impl PackedSkin {
             return refuse("points", expected, "a skin of another kind");
         };
         let influences = match packing {
-            Packing::Exact | Packing::Fine => fine(self.prim(), influences)?,
+            Packing::Exact | Packing::Fine => fine(self.prim(), self.points.len(), influences)?,
             Packing::Compact if self.palette_entry_count() > 256 => {
                 return refuse(
                     "skel:joints",
@@ -70,7 +69,7 @@ impl PackedSkin {
                     &(self.palette_entry_count() - 1).to_string(),
                 );
             }
-            Packing::Compact => compact(self.prim(), influences)?,
+            Packing::Compact => compact(self.prim(), self.points.len(), influences)?,
         };
         let (bits, largest) = match packing {
             Packing::Exact | Packing::Fine => (21, FINE_NORMAL),
@@ -105,7 +104,7 @@ impl PackedSkin {
     #[must_use]
     pub(crate) fn suits_multi_pose_lbs(&self) -> bool {
         self.method() == SkinningMethod::ClassicLinear
-            && self.influences.as_ref().is_some_and(|i| !i.constant)
+            && self.influences.as_ref().is_some_and(|i| !i.is_constant())
             && self.blend.is_none()
             && self.vertices.is_none()
             && self.normal_points.is_none()
@@ -138,32 +137,37 @@ fn checked(
 }
 
 /// Rounds influences to weights that are fractions of 65535.
-fn fine(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
-    let count = influences.count as usize;
-    let mut packed = influences.clone();
+fn fine(
+    prim: &str,
+    points: usize,
+    influences: &PackedInfluences,
+) -> Result<PackedInfluences, Invalid> {
+    let (mut indices, mut rounded) = (Vec::new(), Vec::new());
     let (mut weights, mut whole) = (Vec::new(), Vec::new());
-    let records = packed.words.chunks_exact_mut(record_words(count));
-    for (point, record) in records.enumerate() {
-        let own = &mut record[count.div_ceil(2)..];
-        checked(
-            prim,
-            point,
-            own.iter().map(|w| f32::from_bits(*w)),
-            &mut weights,
-        )?;
+    for point in 0..points {
+        let own = || influences.of_point(point);
+        checked(prim, point, own().map(|(_, w)| w), &mut weights)?;
         fractions(&weights, FINE_ONE, &mut whole);
-        for (word, q) in own.iter_mut().zip(&whole) {
-            *word = fraction(*q, FINE_ONE).to_bits();
-        }
+        indices.extend(own().map(|(index, _)| index));
+        rounded.extend(whole.iter().map(|q| fraction(*q, FINE_ONE)));
     }
-    Ok(packed)
+    let count = influences.count() as usize;
+    Ok(PackedInfluences::of_lists(
+        count,
+        &indices,
+        &rounded,
+        SkinningMethod::ClassicLinear,
+    ))
 }
 
 /// Rounds influences to four weights that are fractions of 1023, the largest first. All other
 /// weights must round to 0.
-fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences, Invalid> {
-    let points = influences.words.len() / influences.record_words() as usize;
-    let mut words = Vec::with_capacity(points * record_words(4));
+fn compact(
+    prim: &str,
+    points: usize,
+    influences: &PackedInfluences,
+) -> Result<PackedInfluences, Invalid> {
+    let (mut indices, mut rounded) = (Vec::new(), Vec::new());
     let (mut weights, mut whole) = (Vec::new(), Vec::new());
     for point in 0..points {
         checked(
@@ -195,15 +199,15 @@ fn compact(prim: &str, influences: &PackedInfluences) -> Result<PackedInfluences
         // The sort is stable: of equal weights, the first authored stays first.
         all.sort_by_key(|(q, _)| std::cmp::Reverse(*q));
         all.resize(4, (0, 0));
-        let pair = |i: usize| u32::from(all[i].1) | u32::from(all[i + 1].1) << 16;
-        words.extend([pair(0), pair(2)]);
-        words.extend(all.iter().map(|(q, _)| fraction(*q, COMPACT_ONE).to_bits()));
+        indices.extend(all.iter().map(|(_, index)| *index));
+        rounded.extend(all.iter().map(|(q, _)| fraction(*q, COMPACT_ONE)));
     }
-    Ok(PackedInfluences {
-        words,
-        count: 4,
-        constant: false,
-    })
+    Ok(PackedInfluences::of_lists(
+        4,
+        &indices,
+        &rounded,
+        SkinningMethod::ClassicLinear,
+    ))
 }
 
 /// Number of bytes that the kernels move per point of a skin, on average.

@@ -6,8 +6,9 @@ use std::arch::x86_64::*;
 
 use glam::{Vec3, Vec4};
 
-use super::{Columns, SQUARES, normalized};
-use crate::kernel::influences::record_words;
+use super::{Columns, Joint, Order, SQUARES, normalized};
+use crate::kernel::PackedInfluences;
+use crate::kernel::influences::{Records, record_words};
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
@@ -46,10 +47,10 @@ fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f
 /// The sum of a record's matrices times weights, plus `start`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]) -> [__m256; 2] {
+fn sum_of(record: &[u32], count: usize, matrices: &[Joint<4>], start: [__m256; 2]) -> [__m256; 2] {
     let [mut xy, mut zw] = start;
     for_each_influence(record, count, |index, weight| {
-        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
+        let (Joint(joint), weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
     });
@@ -59,10 +60,10 @@ fn sum_of(record: &[u32], count: usize, matrices: &[Columns], start: [__m256; 2]
 /// The same for matrices of normals.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn sum_of_linear(record: &[u32], count: usize, matrices: &[[Vec4; 3]]) -> (__m256, __m128) {
+fn sum_of_linear(record: &[u32], count: usize, matrices: &[Joint<3>]) -> (__m256, __m128) {
     let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
     for_each_influence(record, count, |index, weight| {
-        let (joint, weight) = (&matrices[index], _mm256_set1_ps(weight));
+        let (Joint(joint), weight) = (&matrices[index], _mm256_set1_ps(weight));
         xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
         z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
     });
@@ -89,93 +90,166 @@ fn pairs(start: &Columns) -> [__m256; 2] {
     [both(start[0], start[1]), both(start[2], start[3])]
 }
 
-/// [`super::skin_chunk`] of points, for `K` influences in records of `W` words.
+/// [`super::skin_points`] in an order.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn points<const K: usize, const W: usize>(
+pub(super) fn skin_points(
+    records: Records<'_>,
+    order: impl Order,
+    matrices: &[Joint<4>],
+    start: &Columns,
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let Records { words, count, .. } = records;
+    by_count!(count, points(words, order, matrices, start, values, out), {
+        let start = pairs(start);
+        let records = words.chunks_exact(record_words(count));
+        order.each(records, values, out, |record, value| {
+            moved(sum_of(record, count, matrices, start), value)
+        });
+    });
+}
+
+/// The loop for `K` influences in records of `W` words.
+#[target_feature(enable = "avx2,fma")]
+fn points<const K: usize, const W: usize>(
     records: &[u32],
-    matrices: &[Columns],
+    order: impl Order,
+    matrices: &[Joint<4>],
     start: &Columns,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
     let start = pairs(start);
-    for ((record, p), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
-        *to = moved(sum_of(record, K, matrices, start), *p);
-    }
+    let records = records.as_chunks::<W>().0.iter();
+    order.each(records, values, out, |record, value| {
+        moved(sum_of(record, K, matrices, start), value)
+    });
 }
 
-/// The same for any number of influences.
+/// [`super::skin_normals`] in an order.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn points_of_many(
+pub(super) fn skin_normals(
+    records: Records<'_>,
+    order: impl Order,
+    matrices: &[Joint<3>],
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let Records { words, count, .. } = records;
+    by_count!(count, normals(words, order, matrices, values, out), {
+        let records = words.chunks_exact(record_words(count));
+        order.each(records, values, out, |record, value| {
+            turned(sum_of_linear(record, count, matrices), value)
+        });
+    });
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn normals<const K: usize, const W: usize>(
     records: &[u32],
-    count: usize,
-    matrices: &[Columns],
+    order: impl Order,
+    matrices: &[Joint<3>],
+    values: &[Vec3],
+    out: &mut [Vec3],
+) {
+    let records = records.as_chunks::<W>().0.iter();
+    order.each(records, values, out, |record, value| {
+        turned(sum_of_linear(record, K, matrices), value)
+    });
+}
+
+/// [`super::skin_points_and_normals`] in an order. Records are read once.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn skin_both(
+    records: Records<'_>,
+    order: impl Order,
+    matrices: (&[Joint<4>], &[Joint<3>]),
     start: &Columns,
-    values: &[Vec3],
-    out: &mut [Vec3],
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
 ) {
-    let start = pairs(start);
-    let records = records.chunks_exact(record_words(count));
-    for ((record, p), to) in records.zip(values).zip(out) {
-        *to = moved(sum_of(record, count, matrices, start), *p);
-    }
+    by_count!(
+        records.count,
+        points_and_normals(records.words, order, matrices, start, values, out),
+        {
+            skin_points(records, order, matrices.0, start, values.0, out.0);
+            skin_normals(records, order, matrices.1, values.1, out.1);
+        }
+    );
 }
 
-/// Sums of normal matrices times normals, not normalised yet.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn normals<const K: usize, const W: usize>(
+fn points_and_normals<const K: usize, const W: usize>(
     records: &[u32],
-    matrices: &[[Vec4; 3]],
-    values: &[Vec3],
-    out: &mut [Vec3],
-) {
-    for ((record, n), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
-        *to = turned(sum_of_linear(record, K, matrices), *n);
-    }
-}
-
-/// The same for any number of influences.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn normals_of_many(
-    records: &[u32],
-    count: usize,
-    matrices: &[[Vec4; 3]],
-    values: &[Vec3],
-    out: &mut [Vec3],
-) {
-    let records = records.chunks_exact(record_words(count));
-    for ((record, n), to) in records.zip(values).zip(out) {
-        *to = turned(sum_of_linear(record, count, matrices), *n);
-    }
-}
-
-/// [`points`] and [`normals`] of the same records, which are read once.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn points_and_normals<const K: usize, const W: usize>(
-    records: &[u32],
-    matrices: (&[Columns], &[[Vec4; 3]]),
+    order: impl Order,
+    matrices: (&[Joint<4>], &[Joint<3>]),
     start: &Columns,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
     let start = pairs(start);
-    let values = values.0.iter().zip(values.1);
-    let out = out.0.iter_mut().zip(out.1);
-    for ((record, (p, n)), (to, to_normal)) in
-        records.as_chunks::<W>().0.iter().zip(values).zip(out)
-    {
+    let records = records.as_chunks::<W>().0.iter();
+    order.each_pair(records, values, out, |record, p, n| {
         let [mut xy, mut zw] = start;
         let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
         for_each_influence(record, K, |index, weight| {
-            let (joint, normal) = (&matrices.0[index], &matrices.1[index]);
+            let (Joint(joint), Joint(normal)) = (&matrices.0[index], &matrices.1[index]);
             let weight = _mm256_set1_ps(weight);
             xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
             zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
             normal_xy = _mm256_fmadd_ps(both(normal[0], normal[1]), weight, normal_xy);
             normal_z = _mm_fmadd_ps(normal[2].into(), _mm256_castps256_ps128(weight), normal_z);
         });
-        *to = moved([xy, zw], *p);
-        *to_normal = turned((normal_xy, normal_z), *n);
+        (moved([xy, zw], p), turned((normal_xy, normal_z), n))
+    });
+}
+
+/// The sums of normal matrices of some points.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn blend_normals(
+    influences: &PackedInfluences,
+    points: &[u32],
+    matrices: &[Joint<3>],
+    out: &mut [Joint<3>],
+) {
+    let (words, count) = influences
+        .all()
+        .map_or((&[][..], 0), |r| (r.words, r.count));
+    by_count!(count, blend_normals_of(words, points, matrices, out), {
+        for (to, point) in out.iter_mut().zip(points) {
+            let (record, count) = influences.record(*point as usize);
+            *to = stored(sum_of_linear(record, count, matrices));
+        }
+    });
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn blend_normals_of<const K: usize, const W: usize>(
+    records: &[u32],
+    points: &[u32],
+    matrices: &[Joint<3>],
+    out: &mut [Joint<3>],
+) {
+    let records = records.as_chunks::<W>().0;
+    for (to, point) in out.iter_mut().zip(points) {
+        *to = stored(sum_of_linear(&records[*point as usize], K, matrices));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn stored((xy, z): (__m256, __m128)) -> Joint<3> {
+    let (x, y) = (_mm256_castps256_ps128(xy), _mm256_extractf128_ps::<1>(xy));
+    Joint([x, y, z].map(Vec4::from))
+}
+
+/// Multiplies each value by the matrix at its place.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn turn_each(matrices: &[Joint<3>], places: &[u16], values: &[Vec3], out: &mut [Vec3]) {
+    for ((to, value), place) in out.iter_mut().zip(values).zip(places) {
+        let Joint([x, y, z]) = matrices[usize::from(*place)];
+        *to = turned((both(x, y), z.into()), *value);
     }
 }
 

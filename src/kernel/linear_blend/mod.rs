@@ -5,9 +5,33 @@
 //! are kept by column, so f32x4 registers multiply them without shuffling; [`avx2`] holds two
 //! columns in a register.
 
+/// Calls a loop of [`avx2`] for this number of influences if it is at most twelve, else the loop for
+/// any number.
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_count {
+    ($count:expr, $loop:ident($($argument:expr),*), $many:expr) => {
+        match $count {
+            1 => $loop::<1, 2>($($argument),*),
+            2 => $loop::<2, 3>($($argument),*),
+            3 => $loop::<3, 5>($($argument),*),
+            4 => $loop::<4, 6>($($argument),*),
+            5 => $loop::<5, 8>($($argument),*),
+            6 => $loop::<6, 9>($($argument),*),
+            7 => $loop::<7, 11>($($argument),*),
+            8 => $loop::<8, 12>($($argument),*),
+            9 => $loop::<9, 14>($($argument),*),
+            10 => $loop::<10, 15>($($argument),*),
+            11 => $loop::<11, 17>($($argument),*),
+            12 => $loop::<12, 18>($($argument),*),
+            _ => $many,
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
 pub(super) mod multi_pose_lbs;
+mod shared;
 
 use glam::{Vec3, Vec4};
 
@@ -17,8 +41,16 @@ use super::influences::{Records, record_words};
 use super::registry::SHORTEST;
 use crate::math::Rows;
 
+pub(super) use shared::{SHARED, SharedPoints};
+
 /// An affine matrix by columns.
 pub(super) type Columns = [Vec4; 4];
+
+/// The first `N` columns of a matrix of a palette. It begins with a line of the cache, so that no
+/// load of two columns straddles two lines.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Joint<const N: usize>(pub [Vec4; N]);
 
 pub(super) fn columns(m: &Rows) -> Columns {
     let t = glam::Mat4::from_cols(m[0], m[1], m[2], Vec4::W).transpose();
@@ -62,11 +94,112 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
     }
 }
 
-/// Skins a chunk. `matrices` has one matrix of `N` columns per palette index. The result of a value
-/// is `apply(sum, value)`, where `sum` is `start` plus the weighted matrices.
+/// Which value each record belongs to.
+trait Order: Copy {
+    /// Sets the result of each record's value.
+    fn each<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: &[Vec3],
+        out: &mut [Vec3],
+        result: impl Fn(R, Vec3) -> Vec3,
+    );
+
+    /// The same of two values, a point and a normal.
+    fn each_pair<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: (&[Vec3], &[Vec3]),
+        out: (&mut [Vec3], &mut [Vec3]),
+        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+    );
+}
+
+/// Records have the order of values.
+#[derive(Clone, Copy)]
+struct SameOrder;
+
+impl Order for SameOrder {
+    #[inline(always)]
+    fn each<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: &[Vec3],
+        out: &mut [Vec3],
+        result: impl Fn(R, Vec3) -> Vec3,
+    ) {
+        for ((record, value), to) in records.zip(values).zip(out) {
+            *to = result(record, *value);
+        }
+    }
+
+    #[inline(always)]
+    fn each_pair<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: (&[Vec3], &[Vec3]),
+        out: (&mut [Vec3], &mut [Vec3]),
+        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+    ) {
+        let values = values.0.iter().zip(values.1);
+        let out = out.0.iter_mut().zip(out.1);
+        for ((record, (p, n)), (to, to_normal)) in records.zip(values).zip(out) {
+            (*to, *to_normal) = result(record, *p, *n);
+        }
+    }
+}
+
+/// The value of each record.
+impl Order for &[u16] {
+    #[inline(always)]
+    fn each<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: &[Vec3],
+        out: &mut [Vec3],
+        result: impl Fn(R, Vec3) -> Vec3,
+    ) {
+        for (record, at) in records.zip(self) {
+            let at = usize::from(*at);
+            out[at] = result(record, values[at]);
+        }
+    }
+
+    #[inline(always)]
+    fn each_pair<R>(
+        self,
+        records: impl Iterator<Item = R>,
+        values: (&[Vec3], &[Vec3]),
+        out: (&mut [Vec3], &mut [Vec3]),
+        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+    ) {
+        for (record, at) in records.zip(self) {
+            let at = usize::from(*at);
+            (out.0[at], out.1[at]) = result(record, values.0[at], values.1[at]);
+        }
+    }
+}
+
+/// Skins the values of some records. `matrices` has one matrix of `N` columns per palette index.
+/// The result of a value is `apply(sum, value)`, where `sum` is `start` plus the weighted matrices.
 fn skin_chunk<const N: usize>(
     records: Records<'_>,
-    matrices: &[[Vec4; N]],
+    matrices: &[Joint<N>],
+    start: [Vec4; N],
+    values: &[Vec3],
+    out: &mut [Vec3],
+    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+) {
+    match records.order {
+        [] => skin_in_order(records, SameOrder, matrices, start, values, out, apply),
+        order => skin_in_order(records, order, matrices, start, values, out, apply),
+    }
+}
+
+fn skin_in_order<const N: usize>(
+    records: Records<'_>,
+    order: impl Order,
+    matrices: &[Joint<N>],
     start: [Vec4; N],
     values: &[Vec3],
     out: &mut [Vec3],
@@ -81,19 +214,23 @@ fn skin_chunk<const N: usize>(
         return;
     }
     match count {
-        1 => unrolled::<N, 1, 2>(words, matrices, start, values, out, apply),
-        2 => unrolled::<N, 2, 3>(words, matrices, start, values, out, apply),
-        3 => unrolled::<N, 3, 5>(words, matrices, start, values, out, apply),
-        4 => unrolled::<N, 4, 6>(words, matrices, start, values, out, apply),
-        5 => unrolled::<N, 5, 8>(words, matrices, start, values, out, apply),
-        6 => unrolled::<N, 6, 9>(words, matrices, start, values, out, apply),
-        7 => unrolled::<N, 7, 11>(words, matrices, start, values, out, apply),
-        8 => unrolled::<N, 8, 12>(words, matrices, start, values, out, apply),
+        1 => unrolled::<N, 1, 2>(words, order, matrices, start, values, out, apply),
+        2 => unrolled::<N, 2, 3>(words, order, matrices, start, values, out, apply),
+        3 => unrolled::<N, 3, 5>(words, order, matrices, start, values, out, apply),
+        4 => unrolled::<N, 4, 6>(words, order, matrices, start, values, out, apply),
+        5 => unrolled::<N, 5, 8>(words, order, matrices, start, values, out, apply),
+        6 => unrolled::<N, 6, 9>(words, order, matrices, start, values, out, apply),
+        7 => unrolled::<N, 7, 11>(words, order, matrices, start, values, out, apply),
+        8 => unrolled::<N, 8, 12>(words, order, matrices, start, values, out, apply),
+        9 => unrolled::<N, 9, 14>(words, order, matrices, start, values, out, apply),
+        10 => unrolled::<N, 10, 15>(words, order, matrices, start, values, out, apply),
+        11 => unrolled::<N, 11, 17>(words, order, matrices, start, values, out, apply),
+        12 => unrolled::<N, 12, 18>(words, order, matrices, start, values, out, apply),
         count => {
             let records = words.chunks_exact(record_words(count));
-            for ((record, from), to) in records.zip(values).zip(out) {
-                *to = apply(&blend_matrices(record, count, matrices, start), *from);
-            }
+            order.each(records, values, out, |record, value| {
+                apply(&blend_matrices(record, count, matrices, start), value)
+            });
         }
     }
 }
@@ -101,13 +238,15 @@ fn skin_chunk<const N: usize>(
 /// The loop for `K` influences in records of `W` words.
 fn unrolled<const N: usize, const K: usize, const W: usize>(
     records: &[u32],
-    matrices: &[[Vec4; N]],
+    order: impl Order,
+    matrices: &[Joint<N>],
     start: [Vec4; N],
     values: &[Vec3],
     out: &mut [Vec3],
     apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
 ) {
-    for ((record, from), to) in records.as_chunks::<W>().0.iter().zip(values).zip(out) {
+    let records = records.as_chunks::<W>().0.iter();
+    order.each(records, values, out, |record, value| {
         let mut m = start;
         for k in 0..K {
             add_scaled(
@@ -116,14 +255,14 @@ fn unrolled<const N: usize, const K: usize, const W: usize>(
                 f32::from_bits(record[K.div_ceil(2) + k]),
             );
         }
-        *to = apply(&m, *from);
-    }
+        apply(&m, value)
+    });
 }
 
 fn blend_matrices<const N: usize>(
     record: &[u32],
     count: usize,
-    matrices: &[[Vec4; N]],
+    matrices: &[Joint<N>],
     start: [Vec4; N],
 ) -> [Vec4; N] {
     let mut m = start;
@@ -143,7 +282,7 @@ pub(super) fn palette_index(record: &[u32], k: usize) -> usize {
 }
 
 #[inline(always)]
-fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32) {
+fn add_scaled<const N: usize>(m: &mut [Vec4; N], Joint(joint): &Joint<N>, weight: f32) {
     for (sum, column) in m.iter_mut().zip(joint) {
         *sum += *column * weight;
     }
@@ -152,7 +291,7 @@ fn add_scaled<const N: usize>(m: &mut [Vec4; N], joint: &[Vec4; N], weight: f32)
 /// Normalises all vectors of a chunk, to the bits of [`normalized`].
 pub(super) fn normalize(vectors: &mut [Vec3]) {
     #[cfg(target_arch = "x86_64")]
-    if Avx2Fma::detect().is_some() {
+    if has_avx2() {
         // SAFETY: the machine has AVX2 and FMA.
         unsafe { avx2::normalize(vectors) };
         return;
@@ -162,71 +301,43 @@ pub(super) fn normalize(vectors: &mut [Vec3]) {
     }
 }
 
-/// Calls the loop of [`avx2`] for this number of influences if it is at most twelve, else `$many`.
-#[cfg(target_arch = "x86_64")]
-macro_rules! by_count {
-    ($count:expr, $loop:ident $arguments:tt, $many:expr) => {
-        match $count {
-            1 => $loop::<1, 2> $arguments,
-            2 => $loop::<2, 3> $arguments,
-            3 => $loop::<3, 5> $arguments,
-            4 => $loop::<4, 6> $arguments,
-            5 => $loop::<5, 8> $arguments,
-            6 => $loop::<6, 9> $arguments,
-            7 => $loop::<7, 11> $arguments,
-            8 => $loop::<8, 12> $arguments,
-            9 => $loop::<9, 14> $arguments,
-            10 => $loop::<10, 15> $arguments,
-            11 => $loop::<11, 17> $arguments,
-            12 => $loop::<12, 18> $arguments,
-            _ => $many,
-        }
-    };
-}
-
-/// Skins the points of a chunk. Each sum of `matrices` begins with `start`.
+/// Skins the points of some records. Each sum of `matrices` begins with `start`.
 pub(super) fn skin_points(
     records: Records<'_>,
-    matrices: &[Columns],
+    matrices: &[Joint<4>],
     start: Columns,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(words) = wide_records(records) {
-        use avx2::{points, points_of_many};
-        let count = records.count;
-        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+    if has_wide_loop(records) {
+        // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
-            by_count!(
-                count,
-                points(words, matrices, &start, values, out),
-                points_of_many(words, count, matrices, &start, values, out)
-            );
+            match records.order {
+                [] => avx2::skin_points(records, SameOrder, matrices, &start, values, out),
+                order => avx2::skin_points(records, order, matrices, &start, values, out),
+            }
         }
         return;
     }
     skin_chunk(records, matrices, start, values, out, transform_point);
 }
 
-/// Skins the normals of a chunk, without normalising them.
+/// Skins the normals of some records, without normalising them.
 pub(super) fn skin_normals(
     records: Records<'_>,
-    matrices: &[[Vec4; 3]],
+    matrices: &[Joint<3>],
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(words) = wide_records(records) {
-        use avx2::{normals, normals_of_many};
-        let count = records.count;
-        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+    if has_wide_loop(records) {
+        // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
-            by_count!(
-                count,
-                normals(words, matrices, values, out),
-                normals_of_many(words, count, matrices, values, out)
-            );
+            match records.order {
+                [] => avx2::skin_normals(records, SameOrder, matrices, values, out),
+                order => avx2::skin_normals(records, order, matrices, values, out),
+            }
         }
         return;
     }
@@ -237,21 +348,19 @@ pub(super) fn skin_normals(
 /// Does [`skin_points`] and [`skin_normals`] in one loop. In pairs, points come first.
 pub(super) fn skin_points_and_normals(
     records: Records<'_>,
-    matrices: (&[Columns], &[[Vec4; 3]]),
+    matrices: (&[Joint<4>], &[Joint<3>]),
     start: Columns,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(words) = wide_records(records).filter(|_| records.count <= 12) {
-        use avx2::points_and_normals;
-        // SAFETY: wide_records gives records only where AVX2 and FMA are there.
+    if has_wide_loop(records) {
+        // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
-            by_count!(
-                records.count,
-                points_and_normals(words, matrices, &start, values, out),
-                unreachable!("up to twelve")
-            );
+            match records.order {
+                [] => avx2::skin_both(records, SameOrder, matrices, &start, values, out),
+                order => avx2::skin_both(records, order, matrices, &start, values, out),
+            }
         }
         return;
     }
@@ -259,11 +368,16 @@ pub(super) fn skin_points_and_normals(
     skin_normals(records, matrices.1, values.1, out.1);
 }
 
-/// The words of the records, if the loops of [`avx2`] can take them: the machine has AVX2 and FMA,
-/// and records are not constant.
+/// Whether the loops of [`avx2`] can take the records: the machine has AVX2 and FMA, and records
+/// are not constant.
 #[cfg(target_arch = "x86_64")]
-fn wide_records(records: Records<'_>) -> Option<&[u32]> {
-    (!records.constant && Avx2Fma::detect().is_some()).then_some(records.words)
+fn has_wide_loop(records: Records<'_>) -> bool {
+    !records.constant && has_avx2()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    Avx2Fma::detect().is_some()
 }
 
 #[cfg(test)]

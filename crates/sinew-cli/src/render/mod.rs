@@ -3,6 +3,7 @@
 mod args;
 mod report;
 mod requested;
+mod saver;
 mod sheet;
 mod shots;
 
@@ -24,7 +25,8 @@ use crate::progress::Progress;
 use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
 use report::{PictureReport, Report, describe};
-use requested::{control, look};
+use requested::{control, look, look_of_arguments};
+use saver::Saver;
 use sheet::Sheet;
 use shots::{Shot, shot_camera, shots};
 
@@ -167,19 +169,19 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     check(args)?;
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.input.display()));
-    // Drivers load slowly, so load them while the file is read.
+    // Drivers load and compile slowly, so let them while the file is read.
     let choice = match &args.adapter {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
     };
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
-        let gpu = scope.spawn(|| GpuDevice::new(&choice));
+        let gpu = scope.spawn(|| open_gpu(&choice, args));
         let loaded = Loaded::read_with(&args.input, &options, args.anim.read());
         (loaded, gpu.join())
     });
     let loaded = loaded?;
-    let gpu = gpu
+    let (gpu, mut offscreen) = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(with_advice)?;
     let size = args.size.0;
@@ -210,8 +212,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let aspect = f64::from(picture_size[0]) / f64::from(picture_size[1]);
     let cameras = stage.cameras().to_vec();
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
-    let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     let mut pictures = Vec::new();
+    let alone = if sheet.is_some() { 0 } else { shots.len() };
+    let mut saver = Saver::new(size, alone);
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
@@ -231,7 +234,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
                 if let Some(folder) = folder.take() {
                     std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
                 }
-                save_png(file, &picture)?;
+                saver.save(file.clone(), picture)?;
                 pictures.push(PictureReport {
                     file: file.display().to_string(),
                     times: shot.time.code().into_iter().collect(),
@@ -241,6 +244,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             (None, None) => {}
         }
     }
+    saver.finish()?;
     if let Some(sheet) = sheet
         && let Some(picture) = host::take_picture(sheet.finish())
     {
@@ -292,6 +296,14 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         (false, false) => print_result(&describe(&report))?,
     }
     Ok(exit)
+}
+
+/// Opens the adapter, and compiles what it draws with.
+fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen), GpuError> {
+    let gpu = GpuDevice::new(choice)?;
+    let offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
+    offscreen.prewarm(&look_of_arguments(args))?;
+    Ok((gpu, offscreen))
 }
 
 /// A message of the stage as a finding. Those that are the text of an error or a warning of the

@@ -64,21 +64,30 @@ fn unknown(args: &Args, kind: &str, name: &str, known: &[&str]) -> Error {
     ))
 }
 
-/// The look that the arguments request. If no faces are visible, it shows the joints.
-pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
-    let no_faces = stage
-        .meshes()
-        .iter()
-        .all(|m| m.triangles == 0 || !m.visible);
+/// The look that the arguments request, before the file is read.
+pub fn look_of_arguments(args: &Args) -> Look {
     Look {
         background: args.background.0,
         grid: !args.no_grid,
         surface: true,
         wireframe: args.wireframe,
         normals: args.normals,
+        joints: args.joints,
+        bounds: args.bounds,
+        chosen: None,
+    }
+}
+
+/// The look that the arguments request of a stage. If no faces are visible, it shows the joints.
+pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
+    let no_faces = stage
+        .meshes()
+        .iter()
+        .all(|m| m.triangles == 0 || !m.visible);
+    Look {
         // A file that holds only a motion, or only hidden meshes, has nothing else to show.
         joints: args.joints || no_faces,
-        bounds: args.bounds,
         chosen: heat,
+        ..look_of_arguments(args)
     }
 }

@@ -88,7 +88,12 @@ fn swiftshader(manifest: &str) -> Result<(), Failed> {
     let file = bench.path("verified.json");
     let report = file.to_str().ok_or("a path")?;
     // The crowds take it minutes. All of them passed there by hand, as did the rates.
-    let chosen = ["kernels::gpu::", "posing::adapter", "outputs::adapter"];
+    let chosen = [
+        "kernels::gpu::",
+        "posing::adapter",
+        "clips::gpu",
+        "outputs::adapter",
+    ];
     let mut arguments = vec!["--verify", "--adapter", "SwiftShader", "--report", report];
     arguments.extend(chosen.iter().flat_map(|name| ["--check", name]));
     let output = run(manifest, &arguments)?;
@@ -99,6 +104,7 @@ fn swiftshader(manifest: &str) -> Result<(), Failed> {
         "dual quaternions",
         "blend shapes",
         "posing",
+        "clips",
         "smooth normals",
         "tangents",
         "packed formats",

@@ -205,7 +205,7 @@ fn pipes_and_devices_are_no_files() {
             ),
         ] {
             usda(&bench, name, &body);
-            refused(&bench, name, &["composition", target]);
+            refused(&bench, name, &["unreadable-layer", target]);
         }
         let clips = format!(
             "{root} (clips = {{ dictionary default = {{\n asset[] assetPaths = [@{target}@]\n asset manifestAssetPath = @{target}@\n \
@@ -364,7 +364,12 @@ fn cycles_of_arcs_are_found() {
     ];
     for (name, body) in cases {
         usda(&bench, name, &body);
-        refused(&bench, name, &["composition"]);
+        let code = match name {
+            "sublayer.usda" => "sublayer-cycle",
+            "relocate.usda" => "bad-relocate",
+            _ => "arc-cycle",
+        };
+        refused(&bench, name, &[code]);
     }
     // Relationships and connections in circles are no errors of composition.
     usda(

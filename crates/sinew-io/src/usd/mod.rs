@@ -29,3 +29,6 @@ pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransfo
 pub use write::fixes::{Fix, PrimFix};
 pub use write::sequence::{Assembled, SequencePart, SkeletonSequence};
 pub use write::value_clips::{ClipLayout, ClipStage, without_still};
+
+/// The codes of warnings about references, layers and clips that could not be composed.
+pub use sinew_stage::compose::DIAGNOSTIC_CODES as COMPOSITION_CODES;

@@ -8,7 +8,7 @@ use sinew_layer::value::{Dictionary, LayerOffset};
 use sinew_layer::{Path, Token, Value};
 
 use super::ClipLayers;
-use crate::compose::{LayerStack, Node, PrimIndex};
+use crate::compose::{CLIP_SET_INVALID, Diagnostic, LayerStack, Node, PrimIndex};
 use crate::metadata::merge;
 
 /// How many clips a template may name, so that a tiny stride does not fill the memory.
@@ -93,7 +93,7 @@ struct Draft {
 pub(crate) fn of_prim(
     index: &PrimIndex,
     layers: &ClipLayers,
-    messages: &mut Vec<String>,
+    messages: &mut Vec<Diagnostic>,
 ) -> Vec<Definition> {
     let mut composed: BTreeMap<Token, Draft> = BTreeMap::new();
     let mut stacks: Vec<Arc<LayerStack>> = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn of_prim(
 }
 
 /// The clip sets that the layers of one node have.
-fn of_node(node: &Node, messages: &mut Vec<String>) -> BTreeMap<Token, Draft> {
+fn of_node(node: &Node, messages: &mut Vec<Diagnostic>) -> BTreeMap<Token, Draft> {
     let mut sets: BTreeMap<Token, Draft> = BTreeMap::new();
     let mut names: Vec<Token> = Vec::new();
     for (i, layer) in node.stack.layers.iter().enumerate().rev() {
@@ -134,7 +134,11 @@ fn of_node(node: &Node, messages: &mut Vec<String>) -> BTreeMap<Token, Draft> {
         if let Some(Ok(Value::Dictionary(clips))) = spec.get(field::CLIPS).map(Value::load) {
             for (name, info) in clips.iter() {
                 let Value::Dictionary(info) = info else {
-                    messages.push(format!("{}: clip set '{name}' is no dictionary", node.path));
+                    messages.push(Diagnostic {
+                        code: CLIP_SET_INVALID,
+                        prim: node.path.clone(),
+                        message: format!("clip set '{name}' is no dictionary"),
+                    });
                     continue;
                 };
                 let mut info = Arc::clone(info);
@@ -184,7 +188,7 @@ fn definition(
     anchor: Anchor,
     info: &Dictionary,
     layers: &ClipLayers,
-    messages: &mut Vec<String>,
+    messages: &mut Vec<Diagnostic>,
 ) -> Option<Definition> {
     let pairs = |key: &str| match info.get(key) {
         Some(Value::Vec2dArray(pairs)) => Some(pairs.to_vec()),
@@ -239,7 +243,11 @@ fn definition(
             Some(out)
         }
         Err(reason) => {
-            messages.push(format!("{}: clip template: {reason}", index.path()));
+            messages.push(Diagnostic {
+                code: CLIP_SET_INVALID,
+                prim: index.path().clone(),
+                message: format!("clip template: {reason}"),
+            });
             None
         }
     }

@@ -7,8 +7,9 @@ mod timing;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew_layer::Layer;
+use sinew_layer::{Layer, Path};
 
+use crate::compose::Diagnostic;
 use crate::resolver::Resolver;
 
 pub(crate) use set::ClipSet;
@@ -18,7 +19,7 @@ pub(crate) struct ClipLayers {
     pub resolver: Arc<dyn Resolver>,
     opened: Mutex<HashMap<String, Option<Arc<Layer>>>>,
     /// What is wrong with clips that cannot be opened, each once.
-    failed: Mutex<Vec<String>>,
+    failed: Mutex<Vec<Diagnostic>>,
 }
 
 impl ClipLayers {
@@ -31,13 +32,18 @@ impl ClipLayers {
     }
 
     /// What is wrong with the clips that were asked for and cannot be opened.
-    pub fn failed(&self) -> Vec<String> {
+    pub fn failed(&self) -> Vec<Diagnostic> {
         let failed = self.failed.lock();
         failed.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn fail(&self, message: String) {
+    fn fail(&self, code: &'static str, message: String) {
         log::warn!("{message}");
+        let message = Diagnostic {
+            code,
+            prim: Path::root(),
+            message,
+        };
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if !failed.contains(&message) {
             failed.push(message);
@@ -48,7 +54,8 @@ impl ClipLayers {
     fn open(&self, asset: &str, anchor: &str) -> Option<Arc<Layer>> {
         let identifier = self.resolver.resolve(asset, Some(anchor));
         let Some(identifier) = identifier else {
-            self.fail(format!("{anchor}: the clip @{asset}@ is not there"));
+            let text = format!("{anchor}: the clip @{asset}@ is not there");
+            self.fail("missing-asset", text);
             return None;
         };
         let lock = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +64,12 @@ impl ClipLayers {
         }
         let layer = self.resolver.open(&identifier);
         let layer = layer
-            .inspect_err(|e| self.fail(format!("{anchor}: the clip @{asset}@: {e}")))
+            .inspect_err(|e| {
+                self.fail(
+                    "unreadable-layer",
+                    format!("{anchor}: the clip @{asset}@: {e}"),
+                )
+            })
             .ok();
         lock().entry(identifier).or_insert(layer).clone()
     }

@@ -84,7 +84,12 @@ impl Indexer<'_> {
         let mut offset = match is_valid(&target.offset) {
             true => source.offset.after(&target.offset),
             false => {
-                work.report("bad-offset", format!("{}: @{}@", place(), target.asset));
+                let text = format!(
+                    "{}: the offset of @{}@ is not finite, or its scale is 0: it is ignored",
+                    place(),
+                    target.asset
+                );
+                work.report("bad-offset", text);
                 LayerOffset::IDENTITY
             }
         };

@@ -35,10 +35,29 @@ impl Default for Options {
     }
 }
 
+pub(crate) const CLIP_SET_INVALID: &str = "clip-set-invalid";
+
+/// The codes of all diagnostics.
+pub const DIAGNOSTIC_CODES: &[&str] = &[
+    "missing-asset",
+    "unreadable-layer",
+    "missing-prim",
+    "missing-default-prim",
+    "arc-cycle",
+    "sublayer-cycle",
+    "bad-path",
+    "bad-offset",
+    "bad-expression",
+    "bad-relocate",
+    "arc-to-moved-prim",
+    "opinion-at-moved-prim",
+    CLIP_SET_INVALID,
+];
+
 /// Something wrong in the layers that composition passes over, as usd-core does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// A stable name of the kind of error, such as `missing-asset`.
+    /// A stable name of the kind of error, one of [`DIAGNOSTIC_CODES`].
     pub code: &'static str,
     /// The prim of the stage where it was found; `/` for errors of a layer as a whole.
     pub prim: Path,

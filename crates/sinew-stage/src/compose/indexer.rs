@@ -481,7 +481,7 @@ impl<'a> Indexer<'a> {
         if self.is_cycle(link, stack, path) {
             let file = &stack.root_layer().identifier;
             let text = format!(
-                "{} -> @{file}@<{path}>",
+                "the last arc leads back and is left out: {} -> @{file}@<{path}>",
                 self.chain(link.above(&self.graph))
             );
             work.report("arc-cycle", text);

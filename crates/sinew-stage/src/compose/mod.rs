@@ -26,7 +26,8 @@ mod tests;
 mod variants;
 mod work;
 
-pub use composer::{Composer, Diagnostic, Options};
+pub(crate) use composer::CLIP_SET_INVALID;
+pub use composer::{Composer, DIAGNOSTIC_CODES, Diagnostic, Options};
 pub use index::{ArcKind, InstanceKey, Node, Opinion, PrimIndex, VariantSet};
 pub use limits::Limits;
 pub use map::Map;

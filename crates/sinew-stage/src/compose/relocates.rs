@@ -37,7 +37,10 @@ pub(super) fn compute(stack: &mut LayerStack, work: &Work<'_>) {
                 None => drop(moves.entry(from).or_insert(to)),
                 Some(reason) => {
                     let file = &layer.identifier;
-                    work.report("bad-relocate", format!("{file}: {from} to {to}: {reason}"));
+                    work.report(
+                        "bad-relocate",
+                        format!("{file}: the relocate of <{from}> to <{to}> is ignored: {reason}"),
+                    );
                 }
             }
         }
@@ -47,7 +50,8 @@ pub(super) fn compute(stack: &mut LayerStack, work: &Work<'_>) {
     }
     for from in conflicts(&moves) {
         let to = moves.remove(&from).unwrap_or_default();
-        let text = format!("{from} to {to} conflicts with another relocate");
+        let text =
+            format!("the relocate of <{from}> to <{to}> is ignored: it conflicts with another one");
         work.report("bad-relocate", text);
     }
     stack.moved_from = moves

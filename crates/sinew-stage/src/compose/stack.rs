@@ -276,7 +276,10 @@ fn add(
                 _ => LayerOffset::IDENTITY,
             };
             if !is_valid(&inner) {
-                work.report("bad-offset", format!("sublayer of {identifier}: @{asset}@"));
+                let text = format!(
+                    "sublayer of {identifier}: the offset of @{asset}@ is not finite, or its scale is 0: it is ignored"
+                );
+                work.report("bad-offset", text);
                 inner = LayerOffset::IDENTITY;
             }
             inner = scaled(inner, rate, time_codes_per_second(&sublayer));

@@ -19,6 +19,13 @@ pub fn body(rig: &Rig) -> Mesh {
     for p in &mut points {
         *p = onto(&surface, *p);
     }
+    // Surface nets crowd points where the grid cuts the surface at a slant: even them out.
+    for _ in 0..5 {
+        points = mesh::evened(&points, &faces);
+        for p in &mut points {
+            *p = onto(&surface, *p);
+        }
+    }
     let normals: Vec<Vec3> = points
         .iter()
         .zip(normals_of(&points, &faces))
@@ -99,7 +106,7 @@ fn belly(p: Vec3, normal: Vec3) -> f32 {
         smoothstep(0.15, 0.09, p.x.abs()) * smoothstep(0.9, 1.0, p.y) * smoothstep(1.38, 1.3, p.y);
     smoothstep(0.25, 0.6, normal.z)
         * smoothstep(0.03, 0.1, p.z)
-        * smoothstep(1.06, 0.9, oval).max(throat)
+        * smoothstep(1.1, 0.86, oval).max(throat)
 }
 
 fn influences(rig: &Rig, surface: &Surface, points: &[Vec3], faces: &[Quad]) -> Vec<Influences> {

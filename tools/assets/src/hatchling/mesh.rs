@@ -207,14 +207,30 @@ pub fn keep_largest(weights: &[f32], least: f32) -> Influences {
         .collect()
 }
 
-/// Smooths weights: each round mixes half of a point's weights with half of its neighbours' mean.
-pub fn smooth(mut weights: Vec<Vec<f32>>, faces: &[Quad], rounds: usize) -> Vec<Vec<f32>> {
-    let mut neighbours = vec![Vec::new(); weights.len()];
+/// Points that are moved half of the way to the mean of their neighbours.
+pub fn evened(points: &[Vec3], faces: &[Quad]) -> Vec<Vec3> {
+    let near = neighbours(points.len(), faces);
+    let moved = |(p, near): (&Vec3, &Vec<usize>)| {
+        let mean = near.iter().map(|&o| points[o]).sum::<Vec3>() / near.len() as f32;
+        p.lerp(mean, 0.5)
+    };
+    points.iter().zip(&near).map(moved).collect()
+}
+
+/// The points that follow each point along the edges of its faces.
+fn neighbours(points: usize, faces: &[Quad]) -> Vec<Vec<usize>> {
+    let mut neighbours = vec![Vec::new(); points];
     for face in faces {
         for k in 0..4 {
             neighbours[face[k]].push(face[(k + 1) % 4]);
         }
     }
+    neighbours
+}
+
+/// Smooths weights: each round mixes half of a point's weights with half of its neighbours' mean.
+pub fn smooth(mut weights: Vec<Vec<f32>>, faces: &[Quad], rounds: usize) -> Vec<Vec<f32>> {
+    let neighbours = neighbours(weights.len(), faces);
     for _ in 0..rounds {
         let blurred = |(own, near): (&Vec<f32>, &Vec<usize>)| {
             let mean = |j: usize| near.iter().map(|&o| weights[o][j]).sum::<f32>();

@@ -91,7 +91,7 @@ fn wing_influences(rig: &Rig, side: Side, u: f32, v: f32) -> Influences {
 const EYE_RADIUS: f32 = 0.15;
 const EYE_SEGMENTS: usize = 20;
 
-/// A ball whose pole looks forward. Iris and pupil are rings, and a glint stands before them.
+/// A ball whose pole looks forward. Iris and pupil are rings, and a glint lies over them.
 pub fn eye(rig: &Rig, side: Side) -> Mesh {
     let joint = side.name("eye*");
     let mut mesh = Mesh::new(side.name("Eye*"), Skin::Rigid(rig.find(&joint)));
@@ -119,9 +119,11 @@ pub fn eye(rig: &Rig, side: Side) -> Mesh {
     let turn = Quat::from_rotation_y(0.2 * side.sign) * Quat::from_rotation_x(-0.06);
     add_ball(&mut mesh, Vec3::ZERO, EYE_RADIUS, turn, &rings);
 
-    let glint = [0.0, 45.0, 90.0, 135.0, 178.0].map(|angle| (angle, Vec3::ONE));
-    let at = turn * vec3(0.045, 0.058, 0.129);
-    add_ball(&mut mesh, at, 0.027, Quat::IDENTITY, &glint);
+    // A cap hardly above the eye: a lid that closes comes nearer between its shapes.
+    let glint = [0.0, 4.0, 8.5].map(|angle| (angle, Vec3::ONE));
+    let to = vec3(0.045, 0.058, 0.129).normalize();
+    let turn = turn * Quat::from_rotation_arc(Vec3::Z, to);
+    add_ball(&mut mesh, Vec3::ZERO, 1.017 * EYE_RADIUS, turn, &glint);
     mesh
 }
 
@@ -191,7 +193,7 @@ pub fn lid(rig: &Rig, side: Side) -> Mesh {
 /// The lid's points around the eye at `at`. `closed` is 0 when the lid is open and 1 when it is
 /// shut.
 fn lid_arc(at: Vec3, closed: f32) -> Vec<Vec3> {
-    let radius = EYE_RADIUS + 0.022;
+    let radius = EYE_RADIUS + 0.026;
     let rim = 22.0 + 104.0 * closed;
     (0..LID_ROWS * LID_COLS)
         .map(|n| {

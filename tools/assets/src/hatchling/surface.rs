@@ -40,7 +40,9 @@ pub fn mouth_line(p: Vec3) -> f32 {
 fn cavity(p: Vec3) -> f32 {
     let wide = 0.012 + 0.065 * ((p.z - 0.2) / 0.4).clamp(0.0, 1.0);
     let gap = (p.y - mouth_line(p)).abs() - wide;
-    gap.max(0.26 - p.z).max(p.x.abs() - 0.25)
+    let ends = (0.26 - p.z).max(p.x.abs() - 0.25);
+    // Round corners, since a cell of the net is hardly smaller than they are.
+    -smooth_min(-gap, -ends, 0.09)
 }
 
 /// The polynomial smooth minimum. It differs from the minimum where `a` and `b` differ by less than
@@ -160,7 +162,7 @@ fn face_and_paws(flesh: &mut Flesh, side: Side) {
     flesh.balls(
         side,
         &[
-            ("head", nostril, [0.055, 0.045, 0.05], DEEP, 0.04),
+            ("head", nostril, [0.06, 0.05, 0.05], DEEP, 0.06),
             ("head", cheek, [0.14, 0.12, 0.13], PINK, 0.07),
             ("foot*", [0.29, 0.1, 0.14], [0.15, 0.1, 0.2], TEAL, 0.06),
         ],
@@ -168,13 +170,13 @@ fn face_and_paws(flesh: &mut Flesh, side: Side) {
     // The middle one of three toes or fingers is the longest.
     for k in [-1.0, 0.0, 1.0] {
         let toe = [0.29 + 0.09 * k, 0.065, 0.32 - 0.02 * (k * k)];
-        flesh.balls(side, &[("foot*", toe, [0.05, 0.05, 0.06], CREAM, 0.02)]);
+        flesh.balls(side, &[("foot*", toe, [0.055, 0.055, 0.065], CREAM, 0.03)]);
     }
     let hand = [0.73, 0.83, 0.25];
     flesh.balls(side, &[("hand*", hand, [0.11, 0.1, 0.11], TEAL, 0.05)]);
     for k in [-1.0, 0.0, 1.0] {
-        let finger = [0.81, 0.83 + 0.07 * k, 0.31 - 0.02 * (k * k)];
-        flesh.balls(side, &[("hand*", finger, [0.045; 3], CREAM, 0.02)]);
+        let finger = [0.81, 0.83 + 0.078 * k, 0.31 - 0.02 * (k * k)];
+        flesh.balls(side, &[("hand*", finger, [0.055; 3], CREAM, 0.03)]);
     }
 }
 
@@ -243,7 +245,7 @@ fn spikes(flesh: &mut Flesh) {
 }
 
 /// The size of a cell.
-const CELL: f32 = 0.047;
+const CELL: f32 = 0.041;
 
 /// Meshes the surface where `distance` is 0 inside the box from `lo` to `hi`. The surface must not
 /// reach the sides of the box.

@@ -164,8 +164,13 @@ impl UsdFile {
         }
         .read()?;
         let file = self.file.display().to_string();
-        let diagnostics = stage.diagnostics();
-        warnings.extend(diagnostics.map(|d| Warning::new("composition", file.as_str(), d)));
+        for diagnostic in stage.diagnostics() {
+            let place = match diagnostic.prim.is_root() {
+                true => file.as_str(),
+                false => diagnostic.prim.as_str(),
+            };
+            warnings.push(Warning::new(diagnostic.code, place, diagnostic.message));
+        }
         let mut animations: Vec<_> = builder.animations.into_values().collect();
         animations.sort_by(|a, b| a.path.cmp(&b.path));
         let mut scene = Scene::new(&self.file, self.time_line());

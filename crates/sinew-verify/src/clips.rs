@@ -1,0 +1,239 @@
+//! Packed clips: f64 curves, the f32 mirror and the GPU agree at any time of any clip.
+
+use glam::{DQuat, DVec3};
+use sinew::kernel::packed_clip::{ClipOptions, ClipSource, PACKED_CLIP_WGSL, PackedClip};
+use sinew::kernel::{JointTransform, WORKGROUP_SIZE};
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::skel::Topology;
+use wgpu::util::DeviceExt;
+
+use crate::compare::compare;
+use crate::failure::ensure;
+use crate::host::Gpu;
+use crate::posing::rigs;
+use crate::rng::Rng;
+use crate::{Check, Failure, Subject, tolerance};
+
+pub fn checks() -> Vec<Check> {
+    let name = "clips::gpu_equals_mirror";
+    vec![Check::gpu(Subject::Clips, name, gpu_equals_mirror)]
+}
+
+/// Reads each joint and each channel of a clip at each time: one invocation per time.
+const READER: &str = "
+@group(0) @binding(0) var<storage, read> clips: array<u32>;
+// The first word of the clip, then the times.
+@group(0) @binding(1) var<storage, read> times: array<f32>;
+@group(0) @binding(2) var<storage, read_write> found: array<f32>;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    if id.x + 1u >= arrayLength(&times) {
+        return;
+    }
+    let clip = bitcast<u32>(times[0]);
+    let seconds = times[id.x + 1u];
+    let joints = clip_joint_count(clip);
+    let channels = clip_channel_count(clip);
+    var at = id.x * (joints * 10u + channels + 1u);
+    for (var i = 0u; i < joints; i++) {
+        let joint = clip_joint(clip, i, seconds);
+        found[at] = joint.translation.x;
+        found[at + 1u] = joint.translation.y;
+        found[at + 2u] = joint.translation.z;
+        found[at + 3u] = joint.rotation.x;
+        found[at + 4u] = joint.rotation.y;
+        found[at + 5u] = joint.rotation.z;
+        found[at + 6u] = joint.rotation.w;
+        found[at + 7u] = joint.scale.x;
+        found[at + 8u] = joint.scale.y;
+        found[at + 9u] = joint.scale.z;
+        at += 10u;
+    }
+    for (var i = 0u; i < channels; i++) {
+        found[at] = clip_weight(clip, i, seconds);
+        at += 1u;
+    }
+    found[at] = clip_duration(clip);
+}
+";
+
+/// The values of a clip at some times.
+struct Read {
+    joints: Vec<JointTransform>,
+    weights: Vec<f32>,
+    durations: Vec<f32>,
+}
+
+fn on_gpu(gpu: &Gpu, clips: &[&PackedClip], which: usize, times: &[f32]) -> Result<Read, Failure> {
+    let device = &gpu.device;
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("clips"),
+        source: wgpu::ShaderSource::Wgsl(format!("{PACKED_CLIP_WGSL}{READER}").into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("clips"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let words: Vec<u32> = clips.iter().flat_map(|c| c.words()).copied().collect();
+    let before = clips[..which]
+        .iter()
+        .map(|c| c.words().len())
+        .sum::<usize>();
+    let mut input = vec![f32::from_bits(before as u32)];
+    input.extend(times);
+    let storage = |contents: &[u8]| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some("clips"),
+            contents,
+            usage: wgpu::BufferUsages::STORAGE,
+        })
+    };
+    let clip = clips[which];
+    let (joints, channels) = (clip.joint_count(), clip.channel_count());
+    let stride = joints * 10 + channels + 1;
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let found = gpu.filled(times.len() * stride, usage, f32::NAN.to_bits());
+    let (clips, input) = (
+        storage(bytemuck::cast_slice(&words)),
+        storage(bytemuck::cast_slice(&input)),
+    );
+    fn entry(binding: u32, buffer: &wgpu::Buffer) -> wgpu::BindGroupEntry<'_> {
+        wgpu::BindGroupEntry {
+            binding,
+            resource: buffer.as_entire_binding(),
+        }
+    }
+    let entries = [entry(0, &clips), entry(1, &input), entry(2, &found)];
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("clips"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &entries,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let mut pass = encoder.begin_compute_pass(&Default::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups((times.len() as u32).div_ceil(WORKGROUP_SIZE), 1, 1);
+    drop(pass);
+    gpu.queue.submit([encoder.finish()]);
+    let all: Vec<f32> = gpu.read(&found)?;
+    let mut read = Read {
+        joints: Vec::new(),
+        weights: Vec::new(),
+        durations: Vec::new(),
+    };
+    for at_time in all.chunks_exact(stride) {
+        let (of_joints, rest) = at_time.split_at(joints * 10);
+        read.joints
+            .extend(bytemuck::cast_slice::<f32, JointTransform>(of_joints));
+        read.weights.extend(&rest[..channels]);
+        read.durations.push(rest[channels]);
+    }
+    Ok(read)
+}
+
+/// The values of a clip at some times, by the mirror.
+fn on_cpu(clip: &PackedClip, times: &[f32]) -> Read {
+    let joints = times
+        .iter()
+        .flat_map(|t| (0..clip.joint_count()).map(move |j| clip.joint(j, *t)));
+    let weights = times
+        .iter()
+        .flat_map(|t| (0..clip.channel_count()).map(move |c| clip.weight(c, *t)));
+    Read {
+        joints: joints.collect(),
+        weights: weights.collect(),
+        durations: vec![clip.duration(); times.len()],
+    }
+}
+
+/// A random clip: a jointed figure of the checks of posing, some of whose joints move.
+fn random(seed: u64) -> ClipSource {
+    let rng = &mut Rng::new(seed ^ 0xc11b);
+    let spec = rigs::Spec {
+        seed,
+        joints: 1 + rng.below(40),
+        shape: [rigs::Shape::Tree, rigs::Shape::Chain, rigs::Shape::Forest][rng.below(3)],
+        least_scale: [1.0, 0.8][rng.below(2)],
+        ..rigs::Spec::default()
+    };
+    let mut source = ClipSource::new(
+        format!("random {seed}"),
+        Topology::from_parents(rigs::parents(&spec)),
+    );
+    source.rest = rigs::locals(&spec, 0);
+    let samples = [1, 2, 30, 75][rng.below(4)];
+    let time = |i: usize| i as f64 / 30.0;
+    for (joint, rest) in source.joints.iter_mut().zip(&source.rest) {
+        let how = [Interpolation::Linear, Interpolation::Held][rng.below(2)];
+        if rng.chance(0.7) {
+            let base = DQuat::from_array(rest.rotation.map(f64::from)).normalize();
+            let mut number = |size: f32| f64::from(rng.range(-size, size));
+            let axis = DVec3::new(number(1.0), number(1.0), number(1.0)).normalize_or(DVec3::X);
+            let (reach, speed) = (number(2.0), number(0.4));
+            let turn = |i: usize| DQuat::from_axis_angle(axis, reach * (i as f64 * speed).sin());
+            // The sign of a quaternion means nothing.
+            let sign = |i: usize| if i % 7 == 3 { -1.0 } else { 1.0 };
+            let keys = (0..samples).map(|i| (time(i), Some(turn(i) * base * sign(i))));
+            joint.rotation = Sampled::new(None, keys.collect(), how);
+        }
+        if rng.chance(0.3) {
+            let base = DVec3::from_array(rest.translation.map(f64::from));
+            let mut number = |size: f32| f64::from(rng.range(-size, size));
+            let way = DVec3::new(number(0.5), number(0.5), number(0.5));
+            let keys = (0..samples).map(|i| (time(i), Some(base + way * (i as f64 * 0.2).cos())));
+            joint.translation = Sampled::new(None, keys.collect(), how);
+        }
+    }
+    for _ in 0..rng.below(5) {
+        let speed = f64::from(rng.range(0.1, 0.5));
+        let keys = (0..samples).map(|i| (time(i), Some((i as f64 * speed).sin())));
+        let curve = Sampled::new(None, keys.collect(), Interpolation::Linear);
+        source.weights.push(curve);
+    }
+    source
+}
+
+fn gpu_equals_mirror(gpu: &Gpu) -> Result<(), Failure> {
+    let mut clips = Vec::new();
+    for seed in 0..12 {
+        clips.push(PackedClip::pack(&random(seed), &ClipOptions::default())?.0);
+    }
+    let clips: Vec<&PackedClip> = clips.iter().collect();
+    for (which, clip) in clips.iter().enumerate() {
+        let end = clip.duration();
+        let mut times = vec![-1.0, 0.0, end, end + 1.0, end * 0.5];
+        let rng = &mut Rng::new(which as u64);
+        times.extend((0..100).map(|_| rng.range(0.0, end.max(1e-3))));
+        times.extend((0..80).map(|i| i as f32 / 30.0));
+        let (found, mirror) = (on_gpu(gpu, &clips, which, &times)?, on_cpu(clip, &times));
+        ensure(found.durations == mirror.durations, "another duration")?;
+        let parts = |read: &Read| -> Vec<DVec3> {
+            let vector = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
+            let joints = read.joints.iter().flat_map(|j| {
+                let [x, y, z, w] = j.rotation;
+                [
+                    vector(j.translation),
+                    vector([x, y, z]),
+                    vector([w, 0.0, 0.0]),
+                    vector(j.scale),
+                ]
+            });
+            let weights = read.weights.iter().map(|w| vector([*w, 0.0, 0.0]));
+            joints.chain(weights).collect()
+        };
+        let what = format!("clip {which}");
+        compare(
+            &what,
+            &parts(&found),
+            &parts(&mirror),
+            tolerance::MIRROR_CLIPS,
+        )?;
+    }
+    Ok(())
+}

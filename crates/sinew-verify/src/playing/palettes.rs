@@ -1,0 +1,157 @@
+//! Palettes of rigs, for hosts that skin in their own shader, with and without instances.
+
+use std::sync::Arc;
+
+use glam::{DVec3, Vec4};
+use sinew::gpu::{Crowd, Playing, RigId};
+use sinew::kernel::{Palette, attachments_on_cpu, palette_on_cpu};
+use sinew::math::Rows;
+use sinew::skel::SkinningMethod;
+
+use super::Run;
+use super::figure::Figure;
+use crate::compare::compare;
+use crate::host::Gpu;
+use crate::{Failure, ensure, tolerance};
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("palettes_without_instances", palettes),
+    ("previous_palettes", previous),
+];
+
+/// Some blocks of three rows of a buffer.
+fn blocks(words: &[Vec4], first: u32, count: usize) -> Vec<Rows> {
+    let rows = &words[first as usize..first as usize + count * 3];
+    rows.chunks_exact(3)
+        .map(|rows| [rows[0], rows[1], rows[2]])
+        .collect()
+}
+
+fn vectors(blocks: &[Rows]) -> Vec<DVec3> {
+    let parts = |row: &Vec4| {
+        let row = row.as_dvec4();
+        [row.truncate(), DVec3::new(row.w, 0.0, 0.0)]
+    };
+    blocks.iter().flatten().flat_map(parts).collect()
+}
+
+/// The palette that the GPU computed for a rig: points, normals, motions, attachments.
+fn read(gpu: &Gpu, crowd: &Crowd, figure: &Figure, rig: RigId) -> Result<[Vec<Rows>; 4], Failure> {
+    let found = crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
+    let words: Vec<Vec4> = gpu.read(found.buffer)?;
+    let entries = figure.rig.entry_count();
+    let part =
+        |first: Option<u32>, count| first.map_or(Vec::new(), |first| blocks(&words, first, count));
+    Ok([
+        part(Some(found.points), entries),
+        part(found.normals, entries),
+        part(found.motions, entries),
+        part(found.attachments, figure.rig.attachments().len()),
+    ])
+}
+
+fn agrees(
+    found: &[Vec<Rows>; 4],
+    want: &Palette,
+    attached: &[Rows],
+    levels: usize,
+) -> Result<(), Failure> {
+    let motions = want.rigid().map_or(&[][..], |rigid| rigid.motions());
+    let normals = want.normals().unwrap_or_default();
+    let pairs = [want.points(), normals, motions, attached];
+    for ((found, want), what) in
+        found
+            .iter()
+            .zip(pairs)
+            .zip(["points", "normals", "motions", "attachments"])
+    {
+        let allowed = tolerance::played(levels);
+        compare(what, &vectors(found), &vectors(want), allowed)?;
+    }
+    Ok(())
+}
+
+fn palettes(gpu: &Gpu) -> Result<(), Failure> {
+    for method in [
+        SkinningMethod::ClassicLinear,
+        SkinningMethod::DualQuaternion,
+    ] {
+        let figure = Figure::new(method, 30)?;
+        let mut crowd = gpu.crowd()?;
+        let uploaded = figure.upload(&mut crowd)?;
+        let mut rigs = Vec::new();
+        for number in 0..5 {
+            let rig = crowd.add_rig(Arc::clone(&figure.rig))?;
+            crowd.set_playing(rig, &Playing::new(uploaded.clips[number % 4]))?;
+            crowd.keep_palette(rig, true)?;
+            rigs.push(rig);
+        }
+        // One of them has instances as well.
+        let member = figure.add(&mut crowd, &uploaded)?;
+        crowd.set_playing(member.rig, &Playing::new(uploaded.clips[1]))?;
+        rigs.push(member.rig);
+        crowd.keep_palette(rigs[3], false)?;
+        for clock in [0.0, 0.4375] {
+            crowd.set_clock(clock);
+            crowd.submit()?;
+            for (number, rig) in rigs.iter().enumerate() {
+                if number == 3 {
+                    ensure(
+                        crowd.palette_on_gpu(*rig)?.is_none(),
+                        "a palette that is not kept",
+                    )?;
+                    continue;
+                }
+                let clip = if number == 5 { 1 } else { number % 4 };
+                let mirror = figure.mirror(&crowd, *rig, [Some(clip), None, None], None);
+                let want = palette_on_cpu(&figure.rig, &mirror.joints);
+                let attached = attachments_on_cpu(&figure.rig, &mirror.joints);
+                let found = read(gpu, &crowd, &figure, *rig)?;
+                agrees(&found, &want, &attached, figure.rig.levels())?;
+            }
+        }
+        ensure(crowd.dispatch_count()? <= 8, "a dispatch per rig")?;
+    }
+    Ok(())
+}
+
+fn previous(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let mut crowd = gpu.crowd()?;
+    let uploaded = figure.upload(&mut crowd)?;
+    let add = |crowd: &mut Crowd| -> Result<RigId, Failure> {
+        let rig = crowd.add_rig(Arc::clone(&figure.rig))?;
+        crowd.set_playing(rig, &Playing::new(uploaded.clips[0]))?;
+        crowd.keep_palette(rig, true)?;
+        Ok(rig)
+    };
+    let rig = add(&mut crowd)?;
+    crowd.keep_previous_palettes(true);
+    let mut before: Option<Vec<Rows>> = None;
+    for frame in 0..6 {
+        if frame == 3 {
+            // Palettes move, so those of the frame before are gone.
+            let generation = crowd.palettes_generation();
+            add(&mut crowd)?;
+            crowd.submit()?;
+            ensure(crowd.palettes_generation() > generation, "nothing moved")?;
+            before = None;
+        }
+        crowd.set_clock(f64::from(frame) * 0.125);
+        let generation = crowd.palettes_generation();
+        crowd.submit()?;
+        let is_new = crowd.palettes_generation() > generation;
+        let now = read(gpu, &crowd, &figure, rig)?[0].clone();
+        let found = crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
+        let words: Vec<Vec4> = gpu.read(found.previous.ok_or("none of the frame before")?)?;
+        let previous = blocks(&words, found.points, figure.rig.entry_count());
+        let expected = match (is_new, &before) {
+            (true, _) => &now,
+            (false, Some(before)) => before,
+            (false, None) => &previous,
+        };
+        ensure(previous == *expected, "other previous palettes")?;
+        before = Some(now);
+    }
+    Ok(())
+}

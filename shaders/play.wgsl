@@ -1,0 +1,269 @@
+// Plays clips: one invocation per joint of each rig, and one per blend shape channel of each
+// instance. The time of each clip comes from one clock, so a rig that only plays needs no upload.
+// `kernel::Player` documents the state of a rig.
+
+struct PlayItem {
+    first_workgroup: u32,
+    copies: u32,
+    count: u32,
+    players: u32,
+    joints: u32,
+    table: u32,
+    channels: u32,
+}
+
+struct Player {
+    clip: u32,
+    start: u32,
+    speed: f32,
+    second: u32,
+    second_start: u32,
+    second_speed: f32,
+    additive: u32,
+    additive_start: u32,
+    additive_speed: f32,
+    weights: u32,
+    additive_weights: u32,
+    fade_start: u32,
+    fade_seconds: f32,
+    held: u32,
+    flags: u32,
+    updated: u32,
+}
+
+struct Clock {
+    ticks: u32,
+    frame: u32,
+    all: u32,
+    unused: u32,
+}
+
+@group(0) @binding(0) var<uniform> dispatch: Dispatch;
+@group(0) @binding(1) var<storage, read> items: array<PlayItem>;
+// Static data: the parents of joints, and which channel of clips drives a channel.
+@group(0) @binding(2) var<storage, read> skins: array<u32>;
+@group(0) @binding(3) var<storage, read> clips: array<u32>;
+@group(0) @binding(4) var<storage, read> players: array<Player>;
+// Poses that rigs fade from: ten floats per joint, and then the weights of channels.
+@group(0) @binding(5) var<storage, read> held: array<f32>;
+// Five pairs of floats per joint: translation, rotation (x, y, z, w), scale.
+@group(0) @binding(6) var<storage, read_write> joints: array<vec2<f32>>;
+@group(0) @binding(7) var<storage, read_write> channels: array<f32>;
+@group(0) @binding(8) var<uniform> clock: Clock;
+
+// Seconds since a tick, negative before it. Ticks wrap around.
+fn seconds_since(tick: u32) -> f32 {
+    return f32(bitcast<i32>(clock.ticks - tick)) * SECONDS_PER_TICK;
+}
+
+// The time in a clip. A clip of speed 0 rests at the time that stands in place of its start.
+fn time_in(clip: u32, start: u32, speed: f32, loops: bool) -> f32 {
+    if speed == 0.0 {
+        return bitcast<f32>(start);
+    }
+    let time = seconds_since(start) * speed;
+    let duration = clip_duration(clip);
+    if !loops || !(duration > 0.0) {
+        return clamp(time, 0.0, duration);
+    }
+    var within = time - floor(time / duration) * duration;
+    if within >= duration {
+        within -= duration;
+    }
+    return max(within, 0.0);
+}
+
+// Two fractions of 16 bits, mixed.
+fn mixed_fractions(fractions: u32, share: f32) -> f32 {
+    let first = f32(fractions & 0xffffu) * FINE_STEP;
+    let last = f32(fractions >> 16u) * FINE_STEP;
+    return first + (last - first) * share;
+}
+
+// How far a fade has come, from 0 to 1.
+fn faded(player: Player) -> f32 {
+    if !(player.fade_seconds > 0.0) {
+        return 1.0;
+    }
+    return clamp(seconds_since(player.fade_start) / player.fade_seconds, 0.0, 1.0);
+}
+
+// The rotation between two quaternions along the shorter arc, by normalised linear interpolation.
+fn blended_rotation(a: vec4<f32>, b: vec4<f32>, share: f32) -> vec4<f32> {
+    var near = b;
+    if dot(a, b) < 0.0 {
+        near = -b;
+    }
+    let q = a + (near - a) * share;
+    let square = dot(q, q);
+    if !(square > SMALLEST_AREA) {
+        return b;
+    }
+    return q / sqrt(square);
+}
+
+fn blended(a: Joint, b: Joint, share: f32) -> Joint {
+    if share <= 0.0 {
+        return a;
+    }
+    if share >= 1.0 {
+        return b;
+    }
+    return Joint(
+        a.translation + (b.translation - a.translation) * share,
+        blended_rotation(a.rotation, b.rotation, share),
+        a.scale + (b.scale - a.scale) * share);
+}
+
+fn quaternion_product(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    return vec4<f32>(
+        a.w * b.xyz + b.w * a.xyz + cross(a.xyz, b.xyz),
+        a.w * b.w - dot(a.xyz, b.xyz));
+}
+
+// A joint of a clip. A root keeps the translation of the beginning of the clip along axes without
+// root motion.
+fn played(clip: u32, time: f32, joint: u32, is_root: bool, flags: u32) -> Joint {
+    var out = clip_joint(clip, joint, time);
+    if is_root && (flags & PLAYER_ALL_AXES) != PLAYER_ALL_AXES {
+        let begin = clip_joint(clip, joint, 0.0).translation;
+        let moves = vec3<bool>(
+            (flags & PLAYER_ROOT_X) != 0u, (flags & PLAYER_ROOT_Y) != 0u, (flags & PLAYER_ROOT_Z) != 0u);
+        out.translation = select(begin, out.translation, moves);
+    }
+    return out;
+}
+
+// Adds what a clip changes since its beginning.
+fn added(to: Joint, clip: u32, time: f32, joint: u32, weight: f32) -> Joint {
+    let begin = clip_joint(clip, joint, 0.0);
+    let end = clip_joint(clip, joint, time);
+    let inverse = vec4<f32>(-begin.rotation.xyz, begin.rotation.w);
+    let turn = quaternion_product(inverse, end.rotation);
+    let share = blended_rotation(vec4<f32>(0.0, 0.0, 0.0, 1.0), turn, weight);
+    return Joint(
+        to.translation + (end.translation - begin.translation) * weight,
+        quaternion_product(to.rotation, share),
+        to.scale + (end.scale - begin.scale) * weight);
+}
+
+fn joint_of(player: Player, joint: u32, is_root: bool) -> Joint {
+    let share = faded(player);
+    let weight = mixed_fractions(player.weights, share);
+    let flags = player.flags;
+    let loops = (flags & PLAYER_LOOPS) != 0u;
+    let second_loops = (flags & PLAYER_SECOND_LOOPS) != 0u;
+    var out: Joint;
+    if player.second == NONE || weight <= 0.0 {
+        let time = time_in(player.clip, player.start, player.speed, loops);
+        out = played(player.clip, time, joint, is_root, flags);
+    } else if weight >= 1.0 {
+        let time = time_in(player.second, player.second_start, player.second_speed, second_loops);
+        out = played(player.second, time, joint, is_root, flags);
+    } else {
+        let time = time_in(player.clip, player.start, player.speed, loops);
+        let second_time = time_in(player.second, player.second_start, player.second_speed, second_loops);
+        out = blended(
+            played(player.clip, time, joint, is_root, flags),
+            played(player.second, second_time, joint, is_root, flags), weight);
+    }
+    let additive_weight = mixed_fractions(player.additive_weights, share);
+    if player.additive != NONE && additive_weight > 0.0 {
+        let additive_loops = (flags & PLAYER_ADDITIVE_LOOPS) != 0u;
+        let time = time_in(player.additive, player.additive_start, player.additive_speed, additive_loops);
+        out = added(out, player.additive, time, joint, additive_weight);
+    }
+    if player.held != NONE && share < 1.0 {
+        let at = player.held + joint * 10u;
+        let before = Joint(
+            vec3<f32>(held[at], held[at + 1u], held[at + 2u]),
+            vec4<f32>(held[at + 3u], held[at + 4u], held[at + 5u], held[at + 6u]),
+            vec3<f32>(held[at + 7u], held[at + 8u], held[at + 9u]));
+        out = blended(before, out, share);
+    }
+    return out;
+}
+
+// The weight of a channel in a clip; 0 if the clip lacks the channel.
+fn weight_in(clip: u32, channel: u32, time: f32) -> f32 {
+    if channel >= clip_channel_count(clip) {
+        return 0.0;
+    }
+    return clip_weight(clip, channel, time);
+}
+
+fn channel_of(player: Player, channel: u32, held_weights: u32) -> f32 {
+    let share = faded(player);
+    let weight = mixed_fractions(player.weights, share);
+    let flags = player.flags;
+    var out = 0.0;
+    if player.second == NONE || weight < 1.0 {
+        let loops = (flags & PLAYER_LOOPS) != 0u;
+        out = weight_in(player.clip, channel, time_in(player.clip, player.start, player.speed, loops));
+    }
+    if player.second != NONE && weight > 0.0 {
+        let loops = (flags & PLAYER_SECOND_LOOPS) != 0u;
+        let time = time_in(player.second, player.second_start, player.second_speed, loops);
+        let second = weight_in(player.second, channel, time);
+        if weight >= 1.0 {
+            out = second;
+        } else {
+            out += (second - out) * weight;
+        }
+    }
+    let additive_weight = mixed_fractions(player.additive_weights, share);
+    if player.additive != NONE && additive_weight > 0.0 {
+        let loops = (flags & PLAYER_ADDITIVE_LOOPS) != 0u;
+        let time = time_in(player.additive, player.additive_start, player.additive_speed, loops);
+        let change = weight_in(player.additive, channel, time) - weight_in(player.additive, channel, 0.0);
+        out += change * additive_weight;
+    }
+    if player.held != NONE && share < 1.0 {
+        var before = 0.0;
+        let count = u32(held[player.held + held_weights]);
+        if channel < count {
+            before = held[player.held + held_weights + 1u + channel];
+        }
+        out = before + (out - before) * share;
+    }
+    return out;
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+    let workgroup = workgroup_number(group, dispatch.first_workgroup, dispatch.row_width);
+    if workgroup >= dispatch.end_workgroup {
+        return;
+    }
+    let item = items[item_of(workgroup)];
+    let number = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
+    let copy = number / item.count;
+    if copy >= item.copies {
+        return;
+    }
+    let player = players[item.players + copy];
+    if (player.flags & PLAYER_PLAYS) == 0u {
+        return;
+    }
+    // Between its turns, a rig of a lower rate keeps what it has.
+    let every = max((player.flags >> 8u) & 0xffu, 1u);
+    let phase = (player.flags >> 16u) & 0xffu;
+    if clock.all == 0u && player.updated != clock.frame && (clock.frame + phase) % every != 0u {
+        return;
+    }
+    let index = number % item.count;
+    if item.channels != NONE {
+        let channel = skins[item.table + index];
+        if channel != NONE {
+            channels[item.channels + index] = channel_of(player, channel, item.joints);
+        }
+        return;
+    }
+    let out = joint_of(player, index, skins[item.table + index] == NONE);
+    let to = item.joints + number * 5u;
+    joints[to] = out.translation.xy;
+    joints[to + 1u] = vec2<f32>(out.translation.z, out.rotation.x);
+    joints[to + 2u] = out.rotation.yz;
+    joints[to + 3u] = vec2<f32>(out.rotation.w, out.scale.x);
+    joints[to + 4u] = out.scale.yz;
+}

@@ -1,0 +1,210 @@
+//! The clips of a crowd, in one buffer that all rigs play from.
+
+use std::sync::Arc;
+
+use slotmap::{SecondaryMap, SlotMap};
+
+use super::skin_pages::{HeldRanges, SkinPages};
+use super::skins::SkinId;
+use crate::gpu::device::error::GpuError;
+use crate::gpu::device::skinner::Skinner;
+use crate::gpu::memory::arena::Arena;
+use crate::kernel::{NONE, PackedClip};
+
+slotmap::new_key_type! {
+    /// Identifies a clip of a [`crate::gpu::Crowd`]. After the clip is removed the id is refused.
+    pub struct ClipId;
+}
+
+/// A clip on the device.
+#[derive(Clone, Debug)]
+pub struct HeldClip {
+    pub packed: Arc<PackedClip>,
+    /// Its first word in the buffer.
+    pub first: u32,
+    /// Number of uses by rigs.
+    users: usize,
+}
+
+/// Which channel of clips drives each channel of a skin.
+#[derive(Clone, Debug)]
+pub struct ChannelTable {
+    /// For each channel of the skin a channel of clips, or [`NONE`].
+    words: Vec<u32>,
+    pub page: usize,
+    /// First word of the table in its page.
+    pub first: u32,
+    held: HeldRanges,
+}
+
+/// The clips of a crowd.
+#[derive(Debug, Default)]
+pub struct ClipStore {
+    clips: SlotMap<ClipId, HeldClip>,
+    channels: SecondaryMap<SkinId, ChannelTable>,
+    /// `None` before the first clip.
+    words: Option<Arena>,
+    /// Counts changes of tables of channels.
+    version: u64,
+}
+
+impl ClipStore {
+    /// Uploads a clip.
+    pub fn add(&mut self, skinner: &Skinner, packed: Arc<PackedClip>) -> Result<ClipId, GpuError> {
+        let first = self.upload(skinner, &packed)?;
+        let users = 0;
+        Ok(self.clips.insert(HeldClip {
+            packed,
+            first,
+            users,
+        }))
+    }
+
+    fn upload(&mut self, skinner: &Skinner, packed: &PackedClip) -> Result<u32, GpuError> {
+        let words = match &mut self.words {
+            Some(words) => words,
+            none => {
+                let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+                none.insert(Arena::new(skinner, "play.clips", storage, limit)?)
+            }
+        };
+        let first = words.append(skinner, &[bytemuck::cast_slice(packed.words())])?;
+        // Clips are freed by their own ranges.
+        words.take_appended();
+        Ok((first / 4) as u32)
+    }
+
+    /// Removes a clip that no rig plays.
+    pub fn remove(&mut self, id: ClipId) -> Result<(), GpuError> {
+        let clip = self.get(id)?;
+        if clip.users > 0 {
+            let text = format!(
+                "rigs play the clip that is to be removed, {} uses",
+                clip.users
+            );
+            return Err(GpuError::Mismatch(text));
+        }
+        let bytes = clip.packed.words().len() as u64 * 4;
+        let first = u64::from(clip.first) * 4;
+        self.clips.remove(id);
+        if let Some(words) = &mut self.words {
+            words.give_back(first, bytes);
+        }
+        Ok(())
+    }
+
+    pub fn get(&self, id: ClipId) -> Result<&HeldClip, GpuError> {
+        self.clips.get(id).ok_or_else(|| {
+            GpuError::Mismatch("a clip of another crowd, or one that was removed".into())
+        })
+    }
+
+    /// The clip of an id, if there is one.
+    pub fn find(&self, id: Option<ClipId>) -> Option<&HeldClip> {
+        self.clips.get(id?)
+    }
+
+    /// Records that a rig plays these clips.
+    pub fn add_users(&mut self, ids: &[Option<ClipId>]) {
+        for id in ids.iter().flatten() {
+            if let Some(clip) = self.clips.get_mut(*id) {
+                clip.users += 1;
+            }
+        }
+    }
+
+    /// Records that a rig no longer plays these clips.
+    pub fn remove_users(&mut self, ids: &[Option<ClipId>]) {
+        for id in ids.iter().flatten() {
+            if let Some(clip) = self.clips.get_mut(*id) {
+                clip.users -= 1;
+            }
+        }
+    }
+
+    /// Whether there ever was a clip, so that frames have players.
+    pub fn is_used(&self) -> bool {
+        self.words.is_some()
+    }
+
+    /// Sets which channel of clips drives each channel of a skin.
+    pub fn set_channels(
+        &mut self,
+        skinner: &Skinner,
+        pages: &mut SkinPages,
+        skin: SkinId,
+        channels: &[Option<u32>],
+    ) -> Result<(), GpuError> {
+        let words: Vec<u32> = channels.iter().map(|c| c.unwrap_or(NONE)).collect();
+        let table = upload_table(skinner, pages, words)?;
+        self.remove_channels(pages, skin);
+        self.channels.insert(skin, table);
+        self.version += 1;
+        Ok(())
+    }
+
+    /// Forgets the table of a skin.
+    pub fn remove_channels(&mut self, pages: &mut SkinPages, skin: SkinId) {
+        if let Some(table) = self.channels.remove(skin) {
+            pages.give_back(table.held);
+            self.version += 1;
+        }
+    }
+
+    /// The table of a skin, if clips drive its channels.
+    pub fn channels(&self, skin: SkinId) -> Option<&ChannelTable> {
+        self.channels.get(skin)
+    }
+
+    /// Counts what a plan depends on.
+    pub fn version(&self) -> u64 {
+        let words = self.words.as_ref();
+        self.version + words.map_or(0, |words| words.replaced() + 1)
+    }
+
+    /// Binds all clips.
+    pub fn whole(&self) -> Option<wgpu::BindingResource<'_>> {
+        self.words.as_ref().map(Arena::whole)
+    }
+
+    pub fn buffer_bytes(&self) -> u64 {
+        self.words.as_ref().map_or(0, |words| words.buffer().size())
+    }
+
+    /// Creates the same clips on another device. Their users stay.
+    pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
+        let mut out = Self {
+            clips: self.clips.clone(),
+            ..Self::default()
+        };
+        let mut clips = std::mem::take(&mut out.clips);
+        for clip in clips.values_mut() {
+            clip.first = out.upload(skinner, &clip.packed)?;
+        }
+        out.clips = clips;
+        for (skin, table) in &self.channels {
+            let table = upload_table(skinner, pages, table.words.clone())?;
+            out.channels.insert(skin, table);
+        }
+        if self.is_used() && out.words.is_none() {
+            let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+            out.words = Some(Arena::new(skinner, "play.clips", storage, limit)?);
+        }
+        Ok(out)
+    }
+}
+
+fn upload_table(
+    skinner: &Skinner,
+    pages: &mut SkinPages,
+    words: Vec<u32>,
+) -> Result<ChannelTable, GpuError> {
+    let part = bytemuck::cast_slice(&words);
+    let ((page, first), held) = pages.holding(|pages| pages.append(skinner, &[part]))?;
+    Ok(ChannelTable {
+        words,
+        page,
+        first,
+        held,
+    })
+}

@@ -127,6 +127,11 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     if has_usd; then
         SINEW_PYTHON="$(cd "$venv/bin" && pwd)/python"
         export SINEW_PYTHON
+        # What builds and tests the Python package; without it its tests show as ignored.
+        wanted=crates/sinew-python/tests/requirements.txt
+        cmp -s "$wanted" "$venv/package-requirements.txt" || { echo "installing $wanted into $venv" >&2 && "$venv/bin/pip" \
+            install --quiet --disable-pip-version-check --retries 1 --timeout 20 --requirement "$wanted" &&
+            cp "$wanted" "$venv/package-requirements.txt"; } || true
         # What farms need beside it; without it the tests of their manifests and of Dask show as ignored.
         has_farms() { "$SINEW_PYTHON" -c 'import distributed, kubernetes_validate, outline' 2>/dev/null; }
         has_farms || { echo "installing tests/farm/requirements.txt into $venv" >&2 && "$venv/bin/pip" install --quiet \

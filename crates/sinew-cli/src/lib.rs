@@ -43,7 +43,7 @@ pub use host::{Outcome, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
+#[command(name = "sinew", version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -121,25 +121,25 @@ const STACK: usize = 256 << 20;
 pub fn main() -> ExitCode {
     quiet_headless_drivers();
     keep_freed_memory();
-    let logger = logger();
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let logger = logger(&args);
     let level = logger.filter();
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(level);
     }
-    ExitCode::from(run(std::env::args_os().collect()))
+    ExitCode::from(run(args))
 }
 
-/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and
-/// information if the process has the argument `--verbose`. A program that calls [`run`]
-/// and has no logger of its own may install it.
+/// The logger of the command: lines on stderr, filtered by `RUST_LOG`; without it warnings, and with
+/// `--verbose` among `args` also information. A program that calls [`run`] and has no logger of its
+/// own may install it.
 #[must_use]
-pub fn logger() -> env_logger::Logger {
+pub fn logger(args: &[OsString]) -> env_logger::Logger {
+    let verbose = args
+        .iter()
+        .any(|argument| argument == "--verbose" || argument == "-v");
     // Warnings of wgpu are about drivers, not about the user's file.
-    let is_verbose = |argument| argument == "--verbose" || argument == "-v";
-    let level = match std::env::args_os().any(is_verbose) {
-        true => "info",
-        false => "warn",
-    };
+    let level = if verbose { "info" } else { "warn" };
     let default_filter = format!("{level},wgpu_core=error,wgpu_hal=off,naga=error");
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
         .format(|out, record| {

@@ -8,7 +8,7 @@ use std::process::Command;
 use common::command::{Bench, executable, sinew, stderr, stdout};
 
 /// Lines of shell blocks that are not run here, by how they begin, and why.
-const NOT_RUN: [(&str, &str); 8] = [
+const NOT_RUN: [(&str, &str); 9] = [
     ("cargo bench ", "measures for minutes"),
     ("cargo install ", "builds in release"),
     (
@@ -22,6 +22,7 @@ const NOT_RUN: [(&str, &str); 8] = [
         "may be missing; the test takes the map out of the report itself",
     ),
     ("SINEW", "sets a variable for one of the others"),
+    ("pip install ", "builds in release"),
     ("tests/", "runs the tests"),
 ];
 

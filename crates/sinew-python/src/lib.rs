@@ -47,9 +47,12 @@ mod _sinew {
     /// Runs a command line as the program `sinew` does, and returns its exit code.
     #[pyfunction]
     fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
-        logging::as_command();
+        logging::as_command(&args);
         py.detach(|| sinew_cli::run(args))
     }
+
+    /// Exit code, output and pictures of a command.
+    type Called<'py> = (u8, String, Vec<Bound<'py, PyArray3<u8>>>);
 
     /// Runs a command line without printing. Returns its exit code, its output, and pictures.
     ///
@@ -60,7 +63,7 @@ mod _sinew {
         py: Python<'py>,
         args: Vec<OsString>,
         progress: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<(u8, String, Vec<Bound<'py, PyArray3<u8>>>)> {
+    ) -> PyResult<Called<'py>> {
         let stop = Stop::default();
         let (answer, answered) = channel();
         let asked = stop.clone();

@@ -1,5 +1,6 @@
 //! Records of the `log` crate go to Python's `logging`, or to stderr while the command runs.
 
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -18,9 +19,9 @@ pub fn install() {
     }
 }
 
-/// Logs as the command does from now on, to stderr.
-pub fn as_command() {
-    let logger = sinew_cli::logger();
+/// Logs as the command with these arguments does from now on, to stderr.
+pub fn as_command(args: &[OsString]) {
+    let logger = sinew_cli::logger(args);
     log::set_max_level(logger.filter());
     // If the command ran before, its logger stays.
     let _ = COMMAND.set(Box::new(logger));

@@ -206,7 +206,7 @@ impl Prim {
     /// The skeleton that the prim is bound to.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").values()[0].skeleton
-    /// <sinew.Skeleton /Hatchling/Skeleton, 17 joints>
+    /// <sinew.Skeleton /Hatchling/Rig/Skel, 37 joints>
     #[getter]
     fn skeleton(&self) -> Skeleton {
         Skeleton {
@@ -342,7 +342,7 @@ impl Prim {
     ///
     /// >>> import numpy as np
     /// >>> body = sinew.open("examples/assets/hatchling.usda").values()[0]
-    /// >>> buffer = np.empty((48, body.point_count, 3), np.float32)
+    /// >>> buffer = np.empty((96, body.point_count, 3), np.float32)
     /// >>> body.points(out=buffer, space="world") is buffer
     /// True
     #[pyo3(signature = (times=None, *, out=None, space="prim", backend="auto"))]

@@ -166,8 +166,8 @@ impl Scene {
 
     /// Paths of all skinned prims.
     ///
-    /// >>> len(sinew.open("examples/assets/hatchling.usda").keys())
-    /// 4
+    /// >>> sinew.open("examples/assets/hatchling.usda").keys()[:2]
+    /// ['/Hatchling/Geo/Body', '/Hatchling/Geo/WingL']
     fn keys(&self) -> Vec<&str> {
         self.paths()
     }
@@ -204,7 +204,7 @@ impl Scene {
     /// startTimeCode and endTimeCode; None unless the stage has both.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").time_range
-    /// (1.0, 48.0)
+    /// (1.0, 96.0)
     #[getter]
     fn time_range(&self) -> Option<(f64, f64)> {
         self.data().time_line.range
@@ -240,7 +240,7 @@ impl Scene {
     /// Metres per unit of the stage. Nothing is scaled by it.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").meters_per_unit
-    /// 0.01
+    /// 1.0
     #[getter]
     fn meters_per_unit(&self) -> f64 {
         self.data().meters_per_unit
@@ -249,7 +249,7 @@ impl Scene {
     /// All skeletons: those that prims are bound to, then the others.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").skeletons
-    /// [<sinew.Skeleton /Hatchling/Skeleton, 17 joints>]
+    /// [<sinew.Skeleton /Hatchling/Rig/Skel, 37 joints>]
     #[getter]
     fn skeletons(&self) -> Vec<Skeleton> {
         let count = self.data().instances.len() + self.data().unbound_skeletons.len();

@@ -20,7 +20,7 @@ use crate::times::Times;
 ///
 /// >>> skeleton = sinew.open("examples/assets/hatchling.usda").skeletons[0]
 /// >>> skeleton.path
-/// '/Hatchling/Skeleton'
+/// '/Hatchling/Rig/Skel'
 #[pyclass(frozen, module = "sinew")]
 pub struct Skeleton {
     pub shared: Arc<Shared>,
@@ -52,7 +52,7 @@ impl Skeleton {
     /// Prim path.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").skeletons[0].path
-    /// '/Hatchling/Skeleton'
+    /// '/Hatchling/Rig/Skel'
     #[getter]
     fn path(&self) -> &str {
         &self.placed().path
@@ -61,7 +61,7 @@ impl Skeleton {
     /// Paths of the joints, in the order of all arrays of joints.
     ///
     /// >>> sinew.open("examples/assets/hatchling.usda").skeletons[0].joints[0]
-    /// 'Root'
+    /// 'root'
     #[getter]
     fn joints(&self) -> Vec<String> {
         self.placed().instance.skeleton().joints().to_vec()

@@ -11,7 +11,7 @@ The manual is docs/python.md of the repository. Errors are :class:`Error`, warni
 
 from __future__ import annotations
 
-import os
+import os as _os
 from typing import Optional, Sequence, Union
 
 from ._arrays import (
@@ -66,12 +66,17 @@ __all__ = [
 ]
 
 
+# Without a display Mesa's device-select layer chooses nothing, and complains on stderr.
+if not {"XDG_RUNTIME_DIR", "WAYLAND_DISPLAY"} & _os.environ.keys():
+    _os.environ.setdefault("NODEVICE_SELECT", "1")
+
+
 def open(
     source: Input,
     *,
     clip: Optional[str] = None,
     variants: Sequence[str] = (),
-    search_path: Sequence[Union[str, "os.PathLike[str]"]] = (),
+    search_path: Sequence[Union[str, "_os.PathLike[str]"]] = (),
     anim_source: str = "skeleton",
 ) -> Scene:
     """Opens a character: USD, glTF, VRM, BVH or FBX.

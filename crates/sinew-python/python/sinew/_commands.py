@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from . import _sinew
 from ._stage import Input, as_file
-from .errors import Error, FileError, InvalidError, SinewWarning
+from .errors import FileError, InvalidError, SinewWarning, UsageError
 from .reports import BakeReport, CheckReport, ConvertReport, RetargetReport
 
 Path = Union[str, "os.PathLike[str]"]
@@ -26,18 +26,12 @@ def _frames(frames: Optional[Frames]) -> Optional[str]:
         return frames
     if isinstance(frames, range):
         if not frames:
-            raise _usage("frames: expected at least one frame, found an empty range")
+            raise UsageError("frames: expected at least one frame, found an empty range")
         ends = sorted((frames[0], frames[-1]))
         return f"{ends[0]}:{ends[1]}:{abs(frames.step)}"
     if isinstance(frames, (int, float)):
         return _number(frames)
     return ":".join(_number(part) for part in frames)
-
-
-def _usage(message: str) -> Error:
-    from .errors import UsageError
-
-    return UsageError(message)
 
 
 def _number(value: float) -> str:
@@ -71,21 +65,25 @@ def _call(
     return cast(Dict[str, Any], json.loads(output)), pictures
 
 
-def _warn(report: Mapping[str, Any], stacklevel: int = 3) -> None:
-    """Issues the warnings of a report, and one for each prim that failed."""
-    for prim in report.get("failed", ()):
-        failed = SinewWarning(prim["message"], code=prim.get("code"), prim=prim["path"])
-        warnings.warn(failed, stacklevel=stacklevel)
-    for found in report.get("warnings", ()):
-        issue(found["code"], found["path"], found.get("property"), found["message"], stacklevel + 1)
+def _warn(report: Mapping[str, Any]) -> None:
+    """Issues the warnings of a report, and one for each prim that failed, for the caller's caller."""
+    for found in [*report.get("failed", []), *report["warnings"]]:
+        issue(found["code"], found["path"], found["property"], found["message"], stacklevel=4)
 
 
 def issue(
     code: Optional[str], path: str, property: Optional[str], message: str, stacklevel: int
 ) -> None:
     """Issues one warning."""
-    warning = SinewWarning(message, code=code, prim=path, property=property)
+    warning = SinewWarning(message, code=code, prim=path or None, property=property)
     warnings.warn(warning, stacklevel=stacklevel)
+
+
+def _one_file(path: str) -> str:
+    """The path itself: the command takes folders and globs too, but these functions take one file."""
+    if os.path.isdir(path) or not os.path.exists(path):
+        raise FileError(f"{path}: no such file", file=path)
+    return path
 
 
 def bake(
@@ -123,10 +121,10 @@ def bake(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report = sinew.bake("examples/assets/hatchling.usda", folder + "/out.usdc", frames=(1, 4))
     >>> report["samples"], report["failed"]
-    (16, [])
+    (32, [])
     """
     with as_file(input) as path:
-        arguments = ["bake", path, "-o", os.fspath(output)]
+        arguments = ["bake", _one_file(path), "-o", os.fspath(output)]
         arguments += _arguments(
             {
                 "frames": _frames(frames),
@@ -174,7 +172,7 @@ def check(
     ([], 0)
     """
     with as_file(input) as path:
-        arguments = ["check", path]
+        arguments = ["check", _one_file(path)]
         arguments += _arguments(
             {
                 "severity": severity,
@@ -190,7 +188,13 @@ def check(
         if "error" in entry:
             error = entry["error"]
             kind = InvalidError if error["code"] else FileError
-            raise kind(error["message"], code=error["code"], file=path)
+            raise kind(
+                error["message"],
+                code=error["code"],
+                prim=error["path"] or None,
+                property=error["property"] or None,
+                file=path,
+            )
     return cast(CheckReport, entry)
 
 
@@ -217,7 +221,7 @@ def convert(
     True
     """
     with as_file(input) as path:
-        arguments = ["convert", path, "-o", os.fspath(output)]
+        arguments = ["convert", _one_file(path), "-o", os.fspath(output)]
         arguments += _arguments(
             {
                 "clip": clip,
@@ -297,7 +301,7 @@ def render(
     """
     with as_file(input) as path:
         # The pictures come back as arrays, so the name is not used.
-        arguments = ["render", path, "-o", "picture.png"]
+        arguments = ["render", _one_file(path), "-o", "picture.png"]
         arguments += _arguments(
             {
                 "time": time,

@@ -1,8 +1,23 @@
 import os
-from typing import Any, Callable, ItemsView, Iterator, Literal, Optional, Sequence, TypeVar, Union, final, overload
+from typing import Any, Callable, Iterator, Literal, Optional, Sequence, TypeVar, Union, final
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = [
+    "add_blend_shape",
+    "skin_normals",
+    "skin_points",
+    "BlendShape",
+    "Influences",
+    "Prim",
+    "Scene",
+    "open_scene",
+    "Skeleton",
+    "command",
+    "call",
+    "__version__",
+]
 
 __version__: str
 

@@ -39,4 +39,5 @@ def _is_on_disk(stage: Any) -> bool:
         return False
     if session and not session.empty:
         return False
-    return stage.GetLoadRules() == type(stage.GetLoadRules()).LoadAll()
+    rules = stage.GetLoadRules()
+    return bool(rules == type(rules).LoadAll())

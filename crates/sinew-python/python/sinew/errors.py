@@ -72,7 +72,7 @@ class UsageError(Error, ValueError):
     >>> sinew.open("hero.usda", variants=["no braces"])
     Traceback (most recent call last):
     ...
-    sinew.errors.UsageError: variants: expected PRIM{SET=NAME}, found 'no braces'
+    sinew.errors.UsageError: variants: 'no braces' is no variant selection; expected /Prim{set=name}, in quotes
     """
 
 

@@ -6,28 +6,21 @@ from typing import Any, Dict, List, Optional, TypedDict
 
 __all__ = [
     "BakeReport",
+    "CheckFinding",
     "CheckReport",
     "ConvertReport",
     "Counts",
-    "FailedPrim",
     "Finding",
     "RetargetReport",
-    "WarningReport",
 ]
 
 
-class FailedPrim(TypedDict):
-    """A prim that the output lacks, or does not have as it was asked for."""
+class Finding(TypedDict):
+    """One error or warning. ``path`` and ``property`` are empty if it is not about one."""
 
-    path: str
     code: Optional[str]
-    reason: str
-
-
-class WarningReport(TypedDict, total=False):
-    """What was ignored, guessed or left out."""
-
-    code: str
+    severity: str
+    file: Optional[str]
     path: str
     property: str
     message: str
@@ -49,9 +42,9 @@ class BakeReport(TypedDict):
     seconds: float
     deform_seconds: float
     deformed_points: int
-    failed: List[FailedPrim]
-    errors: List[WarningReport]
-    warnings: List[WarningReport]
+    failed: List[Finding]
+    errors: List[Finding]
+    warnings: List[Finding]
 
 
 class ConvertReport(TypedDict):
@@ -60,9 +53,9 @@ class ConvertReport(TypedDict):
     exit_code: int
     output: str
     clips: List[Dict[str, Any]]
-    failed: List[FailedPrim]
-    errors: List[WarningReport]
-    warnings: List[WarningReport]
+    failed: List[Finding]
+    errors: List[Finding]
+    warnings: List[Finding]
 
 
 class RetargetReport(TypedDict):
@@ -79,10 +72,10 @@ class RetargetReport(TypedDict):
     map: Dict[str, str]
     unmatched_source: List[str]
     unmatched_target: List[str]
-    warnings: List[WarningReport]
+    warnings: List[Finding]
 
 
-class Finding(TypedDict):
+class CheckFinding(TypedDict):
     """One finding of :func:`sinew.check`."""
 
     code: str
@@ -106,5 +99,5 @@ class CheckReport(TypedDict):
     """The report of :func:`sinew.check`."""
 
     file: str
-    findings: List[Finding]
+    findings: List[CheckFinding]
     counts: Counts

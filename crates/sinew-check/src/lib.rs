@@ -34,6 +34,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use sinew::scene::Scene;
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, OpenOptions};
@@ -141,19 +142,27 @@ pub fn check_file(path: impl AsRef<Path>, options: &CheckOptions) -> Result<Repo
 /// # Errors
 /// [`Error::Io`] if values cannot be decoded. Everything else that is wrong is in the report.
 pub fn check(file: &UsdFile, options: &CheckOptions) -> Result<Report> {
-    let authored = file.authored()?;
     let scene = file.scene(ReadOptions {
         anim_source: options.anim_source,
     })?;
+    check_scene(file, &scene, options)
+}
+
+/// Checks a file whose scene is already read. [`CheckOptions::open`] is not used.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Result<Report> {
+    let authored = file.authored()?;
     let context = context::Context::new(&authored);
     let mut findings = Findings::default();
-    stage::check(&context, &scene, &mut findings);
+    stage::check(&context, scene, &mut findings);
     skeletons::check(&context, &mut findings);
-    animations::check(&context, &scene, &mut findings);
-    shapes::check(&context, &scene, &mut findings);
+    animations::check(&context, scene, &mut findings);
+    shapes::check(&context, scene, &mut findings);
     influences::check(&context, options, &mut findings);
-    bound::check(&context, &scene, &mut findings);
-    drawn::check(file, &scene, &mut findings)?;
+    bound::check(&context, scene, &mut findings);
+    drawn::check(file, scene, &mut findings)?;
     if scene.bindings.is_empty() && !findings.list.iter().any(|f| f.severity == Severity::Error) {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");

@@ -9,7 +9,7 @@ use serde::Serialize;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, PlacedSkeleton, Scene};
 use sinew::skel::InfluenceInterpolation;
-use sinew_check::{CheckOptions, Counts, check};
+use sinew_check::{CheckOptions, Counts, check_scene};
 use sinew_io::usd::{ConvertedHumanoid, Origin, ReadOptions, StageClip, UsdFile};
 
 use crate::error::Result;
@@ -167,7 +167,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     })?;
     let mut options = CheckOptions::default();
     options.anim_source = args.anim.source();
-    let checked = check(&file, &options)?;
+    let checked = check_scene(&file, &scene, &options)?;
     let checked = Checked {
         counts: checked.counts,
         findings: checked.findings,

@@ -225,3 +225,24 @@ fn inspect_counts_as_check_does() {
     }
     assert!(errors > 0);
 }
+
+/// The sizes are those of the files.
+#[test]
+fn sizes_are_those_of_the_files() {
+    let judge = Judge::new();
+    let size = |name: &str| judge.bench.path(name).metadata().unwrap().len();
+    let baked = judge.run(0, "bake hatchling.usda -o out.usdc --frames 1:2");
+    let converted = judge.run(0, "convert hatchling.usda -o out.glb");
+    let fixed = judge.run(0, "fix hatchling.usda -o fixed.usda");
+    for (value, out) in [
+        (&baked, "out.usdc"),
+        (&converted, "out.glb"),
+        (&fixed, "fixed.usda"),
+    ] {
+        assert_eq!(value["input_bytes"], size("hatchling.usda"), "{out}");
+        assert_eq!(value["output_bytes"], size(out), "{out}");
+    }
+    assert!(baked["estimated_bytes"].as_u64() > Some(0));
+    // Numbers are written as short as they can be: nothing to fix, and OUT is not larger.
+    assert!(size("fixed.usda") <= size("hatchling.usda"));
+}

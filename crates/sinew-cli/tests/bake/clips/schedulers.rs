@@ -289,13 +289,13 @@ pub fn slurm_cluster() {
     let baked = (1..=SHARDS).map(|task| {
         let log = logs.join(format!("sinew-bake-{array}_{task}.log"));
         let log = std::fs::read_to_string(log).unwrap();
-        let found = log.lines().filter_map(|line| {
+        let found = log.lines().rev().find_map(|line| {
             // `2 clips baked, 1 kept, of 12`
             let (baked, rest) = line.trim().split_once(" clip")?;
             let kept = rest.split_once("baked, ")?.1.split_once(" kept")?.0;
             Some((baked.parse().ok()?, kept.parse().ok()?))
         });
-        found.last().unwrap_or_else(|| panic!("{log}"))
+        found.unwrap_or_else(|| panic!("{log}"))
     });
     farm.has_lost_one_clip(&before, &baked.collect::<Vec<_>>());
 }

@@ -179,7 +179,10 @@ impl Player {
     #[must_use]
     pub fn is_updated(&self, clock: &Clock) -> bool {
         let every = (self.flags >> 8 & 0xff).max(1);
-        let turn = clock.frame.wrapping_add(self.flags >> 16 & 0xff) % every == 0;
+        let turn = clock
+            .frame
+            .wrapping_add(self.flags >> 16 & 0xff)
+            .is_multiple_of(every);
         clock.all != 0 || self.updated == clock.frame || turn
     }
 }

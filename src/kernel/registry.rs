@@ -230,7 +230,7 @@ shared_constants! {
     CLIP_HELD: u32 = 0x1000;
     /// The part of an interval after which a held track takes the value of the next sample, since a
     /// time is rounded.
-    CLIP_HELD_UNTIL: f32 = 0.998046875;
+    CLIP_HELD_UNTIL: f32 = 1.0 - 1.0 / 512.0;
 }
 
 const _: () = assert!(ELEMENTS_PER_BLOCK == ELEMENTS_PER_LANE * WORKGROUP_SIZE);

@@ -135,10 +135,10 @@ impl PackedClip {
         let words = assemble(&plan, &entries, &channels, &constants, shift, &segments)?;
         let clip = Self { words };
         let (worst, worst_weight) = measured(&clip, &plan, options);
-        if !(worst.metres <= options.bound_metres * (1.0 + 1e-9)) {
+        if worst.metres.is_nan() || worst.metres > options.bound_metres * (1.0 + 1e-9) {
             return Err(unreached(source, options, worst));
         }
-        if !(worst_weight <= options.weight_bound * (1.0 + 1e-9)) {
+        if worst_weight.is_nan() || worst_weight > options.weight_bound * (1.0 + 1e-9) {
             let expected = format!("an error of at most {}", options.weight_bound);
             let found = format!("{worst_weight} with weights in f32");
             return Err(Invalid::new(&source.name, "weights", expected, found));
@@ -239,7 +239,7 @@ fn check_values(source: &ClipSource, keys: &[f64]) -> Result<(), Invalid> {
         }
         for channel in 0..source.weights.len() {
             let weight = source.weight(channel, *time);
-            if !(weight.abs() <= f64::from(f32::MAX)) {
+            if weight.is_nan() || weight.abs() > f64::from(f32::MAX) {
                 let expected = format!("a finite weight of channel {channel}");
                 return wrong("weights", expected, *time, weight.to_string());
             }
@@ -582,8 +582,7 @@ fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipE
         for joint in 0..joints {
             let error = measure::error(&wanted[joint], &found[joint], plan.distance);
             let metres = error * options.meters_per_unit;
-            // Written so that NaN counts.
-            if !(metres <= worst.metres) {
+            if metres.is_nan() || metres > worst.metres {
                 worst = ClipError {
                     metres,
                     joint,

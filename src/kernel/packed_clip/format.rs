@@ -219,8 +219,8 @@ pub(super) fn mixed_rotation(a: Vec4, b: Vec4, alpha: f32) -> Vec4 {
     let e = (1.0 - cosine.abs()).max(0.0);
     let h = alpha - 0.5;
     let bend = e
-        * ((0.021_506_21 + e * (0.262_512_62 + e * 0.791_137_54)) * (h * h)
-            + (0.671_645_31 + e * (0.090_986_1 + e * 0.086_423_35)));
+        * ((0.021_506_21 + e * (0.262_512_62 + e * 0.791_137_5)) * (h * h)
+            + (0.671_645_3 + e * (0.090_986_1 + e * 0.086_423_35)));
     let t = alpha + alpha * h * (alpha - 1.0) * bend;
     let q = a + (near - a) * t;
     q * (1.0 / dot(q, q).sqrt())

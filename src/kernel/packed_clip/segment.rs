@@ -568,7 +568,7 @@ impl<'p, 'a> Search<'p, 'a> {
                         marked[ancestor] = true;
                         above = topology.parent(ancestor);
                     }
-                    if !(error <= worst.metres) {
+                    if error.is_nan() || error > worst.metres {
                         worst = ClipError {
                             metres: error,
                             joint,

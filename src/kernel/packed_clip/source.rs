@@ -114,14 +114,11 @@ impl ClipSource {
         let skeleton = instance.skeleton();
         let name = instance.animation().map_or(skeleton.path(), |a| &a.path);
         let mut out = Self::new(name, skeleton.topology().clone());
-        let (animation, mapper) = match (instance.animation(), instance.mapper()) {
-            (Some(animation), Some(mapper)) => (animation, mapper),
-            _ => {
-                out.range = (0.0, 0.0);
-                out.weights = vec![Sampled::default(); channels.len()];
-                out.rest_of(instance, &[])?;
-                return Ok(out);
-            }
+        let Some((animation, mapper)) = instance.driver() else {
+            out.range = (0.0, 0.0);
+            out.weights = vec![Sampled::default(); channels.len()];
+            out.rest_of(instance, &[])?;
+            return Ok(out);
         };
         let seconds = |code: f64| code / time_codes_per_second;
         let mut moved = vec![false; skeleton.joints().len()];

@@ -43,7 +43,7 @@ impl PackedClip {
             let found = format!("{shift}, {} and {intervals}", self.head(CLIP_UNIT));
             return wrong("sizes of segments, blocks and the clip", found);
         }
-        let segments = (intervals.max(1) - 1 >> shift) + 1;
+        let segments = ((intervals.max(1) - 1) >> shift) + 1;
         self.table("segments", CLIP_SEGMENTS, Some(segments))?;
         let uses = self.uses(joints, channels)?;
         for segment in 0..segments {

@@ -99,9 +99,9 @@ fn clip_position(clip: u32, seconds: f32) -> f32 {
             high = middle;
         }
     }
-    let from = clip_float(clip + times + low);
+    let before = clip_float(clip + times + low);
     let to = clip_float(clip + times + high);
-    return f32(low) + min((time - from) / (to - from), 1.0);
+    return f32(low) + min((time - before) / (to - before), 1.0);
 }
 
 fn clip_place(clip: u32, seconds: f32) -> ClipPlace {
@@ -126,9 +126,9 @@ fn clip_keys(place: ClipPlace, header: u32) -> ClipKeys {
     }
     let stride = (header >> 9u) & 7u;
     let lower = min(u32(place.position), place.count - 1u) >> stride;
-    let from = lower << stride;
+    let first = lower << stride;
     let to = min((lower + 1u) << stride, place.count);
-    var alpha = (place.position - f32(from)) / f32(to - from);
+    var alpha = (place.position - f32(first)) / f32(to - first);
     if (header & CLIP_HELD) != 0u {
         alpha = select(0.0, 1.0, alpha >= CLIP_HELD_UNTIL);
     }

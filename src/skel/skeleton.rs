@@ -49,7 +49,11 @@ impl Skeleton {
             .coded("joint-order")
         })?;
         let inverse_bind = invert_bind(&path, &joints, bind.as_deref());
-        let rest = rest.filter(|r| r.len() == joints.len() && r.iter().all(math::is_finite));
+        let rest = match joints.is_empty() {
+            // Nothing is missing.
+            true => Some(Vec::new()),
+            false => rest.filter(|r| r.len() == joints.len() && r.iter().all(math::is_finite)),
+        };
         Ok(Self {
             path,
             topology,

@@ -50,10 +50,10 @@ pub(super) struct Plan<'a> {
     /// The components of joints that are not animated, as they are decoded.
     pub constants: Vec<JointTransform>,
     /// The lever of each joint, in units of the skeleton.
-    pub reaches: Vec<f64>,
+    pub reaches: &'a [f64],
     /// All joints below each joint, parents first.
     pub below: Vec<Vec<u32>>,
-    /// The largest error of points, in units of the skeleton.
+    /// The largest error of points that is asked for, in units of the skeleton.
     pub bound: f64,
     /// Distance of points from joints, in units of the skeleton.
     pub distance: f64,
@@ -66,7 +66,7 @@ impl<'a> Plan<'a> {
         samples: Samples,
         tracks: Vec<TrackOf>,
         constants: Vec<JointTransform>,
-        reaches: Vec<f64>,
+        reaches: &'a [f64],
         options: &ClipOptions,
     ) -> Self {
         let mut below = vec![Vec::new(); constants.len()];
@@ -88,6 +88,19 @@ impl<'a> Plan<'a> {
             distance: options.distance_metres / options.meters_per_unit,
             weight_bound: options.weight_bound,
         }
+    }
+}
+
+impl TrackOf {
+    /// Whether it is the rotation of a joint.
+    pub fn is_rotation(&self) -> bool {
+        matches!(
+            self,
+            Self::Joint {
+                component: Component::Rotation,
+                ..
+            }
+        )
     }
 }
 
@@ -206,6 +219,15 @@ impl Coded {
         matches!(self.keys, Keys::Raw(_))
     }
 
+    /// Number of keys, and bits of each.
+    pub fn keys_and_bits(&self) -> (usize, u32) {
+        let bits = match &self.keys {
+            Keys::Raw(numbers) => 32 * *numbers as u32,
+            Keys::Grid { widths, .. } => self.header.says() + widths.iter().sum::<u32>(),
+        };
+        (self.decoded.len(), bits)
+    }
+
     /// Writes the block.
     pub fn write(&self, out: &mut BitWriter) {
         match &self.keys {
@@ -256,6 +278,10 @@ fn code_of(step: f64) -> u32 {
 /// One segment while it is searched.
 struct Search<'p, 'a> {
     plan: &'p Plan<'a>,
+    /// The largest error of points, in units of the skeleton.
+    bound: f64,
+    /// The largest error of a weight.
+    weight_bound: f64,
     count: u32,
     /// Number of times at which errors are measured. All lists below have them for each joint, one
     /// joint after the other.
@@ -276,19 +302,24 @@ struct Search<'p, 'a> {
     scratch: Vec<DAffine3>,
 }
 
-/// Encodes the intervals of a segment from `first` on.
+/// Encodes the intervals of a segment from `first` on, within a share of the bounds.
 ///
 /// # Errors
-/// The largest error, if f32 does not reach the bound.
-pub(super) fn encode(plan: &Plan<'_>, first: usize, count: usize) -> Result<Vec<Coded>, ClipError> {
-    let mut search = Search::new(plan, first, count as u32);
+/// The largest error, if f32 does not reach that.
+pub(super) fn encode(
+    plan: &Plan<'_>,
+    first: usize,
+    count: usize,
+    share: f64,
+) -> Result<Vec<Coded>, ClipError> {
+    let mut search = Search::new(plan, first, count as u32, share);
     search.refine()?;
     search.coarsen();
     Ok(search.coded)
 }
 
 impl<'p, 'a> Search<'p, 'a> {
-    fn new(plan: &'p Plan<'a>, first: usize, count: u32) -> Self {
+    fn new(plan: &'p Plan<'a>, first: usize, count: u32, share: f64) -> Self {
         let parts = plan.samples.measured(count as usize);
         let skipped = plan.samples.parts * first;
         let joints = plan.constants.len();
@@ -334,6 +365,8 @@ impl<'p, 'a> Search<'p, 'a> {
         });
         let mut search = Self {
             plan,
+            bound: plan.bound * share,
+            weight_bound: plan.weight_bound * share,
             count,
             parts,
             locals: locals.collect(),
@@ -369,7 +402,7 @@ impl<'p, 'a> Search<'p, 'a> {
         else {
             unreachable!("only joints start so");
         };
-        let bound = self.plan.bound * SHARE;
+        let bound = self.bound * SHARE;
         let step = match component {
             Component::Translation => bound,
             _ => bound / self.plan.reaches[joint].max(1e-12),
@@ -383,12 +416,9 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn kind(&self, track: usize) -> TrackKind {
-        match self.plan.tracks[track] {
-            TrackOf::Joint {
-                component: Component::Rotation,
-                ..
-            } => TrackKind::Rotation,
-            _ => TrackKind::Vector,
+        match self.plan.tracks[track].is_rotation() {
+            true => TrackKind::Rotation,
+            false => TrackKind::Vector,
         }
     }
 
@@ -450,7 +480,7 @@ impl<'p, 'a> Search<'p, 'a> {
                         self.count,
                     )
                     .x;
-                (f64::from(found) - wanted).abs() <= plan.weight_bound
+                (f64::from(found) - wanted).abs() <= self.weight_bound
             })
         };
         let values = &self.values[track];
@@ -464,7 +494,7 @@ impl<'p, 'a> Search<'p, 'a> {
             self.count,
         );
         let strides = if held { 0 } else { LAST_STRIDE };
-        let largest = code_of(2.0 * plan.weight_bound);
+        let largest = code_of(2.0 * self.weight_bound);
         for stride in 0..=strides {
             for code in (largest.saturating_sub(3)..=largest).rev() {
                 let header = Header {
@@ -560,7 +590,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 for part in 0..self.parts {
                     let error = self.error(joint, part, &self.found[joint * self.parts + part]);
                     // Written so that NaN counts.
-                    if error <= self.plan.bound {
+                    if error <= self.bound {
                         continue;
                     }
                     let mut above = Some(joint);
@@ -688,7 +718,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 Some(parent) => self.found[parent * parts + part] * matrix,
                 None => matrix,
             };
-            within = self.error(joint, part, &here[0]) <= plan.bound;
+            within = self.error(joint, part, &here[0]) <= self.bound;
             for (i, child) in below.iter().enumerate() {
                 if !within {
                     break 'all;
@@ -701,7 +731,7 @@ impl<'p, 'a> Search<'p, 'a> {
                     Err(_) => 0,
                 };
                 here[i + 1] = here[at] * self.matrices[child * parts + part];
-                within = self.error(child, part, &here[i + 1]) <= plan.bound;
+                within = self.error(child, part, &here[i + 1]) <= self.bound;
             }
             if !within {
                 break;

@@ -9,7 +9,8 @@ use super::components::{Components, Entry};
 use super::format::{self, BitWriter, HEADER_WORDS, MAGIC, PLACE_BITS};
 use super::measure::{self, Allowed, ClipError};
 use super::samples::Samples;
-use super::segment::{self, Coded, Plan};
+use super::segment::{self, Plan};
+use super::track::Coded;
 use super::{ClipSource, PackedClip};
 use crate::error::Invalid;
 use crate::kernel::registry::{
@@ -17,7 +18,7 @@ use crate::kernel::registry::{
     CLIP_INTERVALS, CLIP_JOINT_TABLE, CLIP_JOINTS, CLIP_RATE, CLIP_RAW_CONSTANT,
     CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT, CLIP_WIDE,
 };
-use crate::kernel::{JointTransform, NONE, PackedRig};
+use crate::kernel::{NONE, PackedRig};
 use crate::math::Trs;
 
 /// How a clip is packed.

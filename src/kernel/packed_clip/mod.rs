@@ -28,6 +28,7 @@
 //! none. Integers times the step are exact in f32, so the shader and the mirror have the same bits
 //! up to the square root that gives the last component of a rotation.
 
+mod aim;
 mod components;
 mod encode;
 mod format;
@@ -35,6 +36,7 @@ mod measure;
 mod samples;
 mod segment;
 mod source;
+mod track;
 mod validate;
 
 use glam::{Vec3, Vec4};

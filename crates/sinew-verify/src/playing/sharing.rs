@@ -12,7 +12,7 @@ use sinew::skel::{SkelAnimation, SkeletonInstance, SkinningMethod};
 
 use super::Run;
 use super::fades::Stage;
-use super::figure::{CHANNELS, Figure, Truth};
+use super::figure::{CHANNELS, Truth};
 use crate::host::Gpu;
 use crate::posing::rigs;
 use crate::{Failure, ensure};

@@ -102,10 +102,7 @@ fn clip(spec: &Spec, number: usize) -> Result<PackedClip, Failure> {
 }
 
 /// A skin without and one with blend shapes.
-fn skins(
-    method: SkinningMethod,
-    joints: usize,
-) -> Result<Vec<(Skin, Arc<PackedSkin>)>, Failure> {
+fn skins(method: SkinningMethod, joints: usize) -> Result<Vec<(Skin, Arc<PackedSkin>)>, Failure> {
     let skin = |shapes: usize| -> Result<_, Failure> {
         let skin = cases::skin(&cases::Spec {
             seed: 90 + shapes as u64,

@@ -120,7 +120,10 @@ fn another_order(gpu: &Gpu) -> Result<(), Failure> {
     stage.play(&Playing::new(own).blend(PlayedClip::new(id).since(0.0), 0.5))?;
     let clock = 0.25;
     let both = [Some(0), Some(number), None];
-    let (a, b) = (stage.figure.looped(0, clock), stage.figure.at(number, clock));
+    let (a, b) = (
+        stage.figure.looped(0, clock),
+        stage.figure.at(number, clock),
+    );
     let truth = a.to(&b, 0.5);
     stage.frame(clock, both, None, &truth)?;
     Ok(())
@@ -170,9 +173,7 @@ fn skeletons_share(gpu: &Gpu) -> Result<(), Failure> {
         Err(GpuError::Mismatch(text)) if text.contains("rigs play the clip") => {}
         other => return Err(format!("{other:?}").into()),
     }
-    let faded = sibling
-        .looped(1, 2.375)
-        .to(&sibling.looped(2, 0.375), 0.75);
+    let faded = sibling.looped(1, 2.375).to(&sibling.looped(2, 0.375), 0.75);
     let mirror = sibling.mirror(&stage.crowd, member.rig, both, None);
     sibling.agrees(&mut stage.crowd, &member, &mirror, Some(&faded))?;
     stage.crowd.set_clock(2.5);

@@ -250,7 +250,8 @@ fn report(
     let coded = || segments.iter().flatten();
     let rotations = segments.iter().flat_map(|segment| {
         let tracks = plan.tracks.iter().zip(segment);
-        tracks.filter_map(|(track, coded)| track.is_rotation().then(|| coded.keys_and_bits()))
+        let tracks = tracks.filter(|(track, _)| track.is_rotation());
+        tracks.map(|(_, coded)| coded.keys_and_bits())
     });
     let (mut rotation_keys, mut bits, mut most) = (0, 0, 0);
     for (count, of_key) in rotations {

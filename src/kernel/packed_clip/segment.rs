@@ -499,8 +499,8 @@ impl<'p, 'a> Search<'p, 'a> {
         let topology = &self.plan.source.topology;
         let mut finer = vec![false; joints];
         loop {
-            for joint in 0..joints {
-                let header = |track: usize| match finer[joint] {
+            for (joint, is_finer) in finer.into_iter().enumerate() {
+                let header = |track: usize| match is_finer {
                     true => self.coded[track].finer(),
                     false => self.coded[track].header,
                 };

@@ -119,6 +119,11 @@ struct Readme;
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;
 
+/// The code of docs/playing.md, as doctests.
+#[cfg(all(doctest, feature = "gpu"))]
+#[doc = include_str!("../docs/playing.md")]
+struct PlayingPage;
+
 /// The code of docs/culling.md, as doctests.
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../docs/culling.md")]

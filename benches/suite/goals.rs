@@ -7,7 +7,7 @@ use crate::measure::Times;
 use crate::options::ENOUGH;
 use crate::results::Results;
 use crate::row::Row;
-use crate::{crowds, sinew_cpu, sinew_gpu, whole};
+use crate::{crowds, playing, sinew_cpu, sinew_gpu, whole};
 
 pub enum Met {
     Yes,
@@ -40,6 +40,7 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     processes(results, &mut goals);
     frames(results, &mut goals);
     many_characters(results, &mut goals);
+    players(results, &mut goals);
     goals
 }
 
@@ -407,5 +408,39 @@ fn many_characters(results: &Results, goals: &mut Vec<Goal>) {
             }
             None => not_run(&what, "at most 4.8x"),
         });
+    }
+}
+
+/// Characters that play clips on the device: recording and uploads need no GPU.
+fn players(results: &Results, goals: &mut Vec<Goal>) {
+    let [.., most] = playing::COUNTS;
+    for (count, with_skins) in [(most, true), (playing::PALETTES, false)] {
+        for changed in [0, playing::changed(count)] {
+            let case = playing::case(count, with_skins, changed);
+            let what = format!("{}: {case}", playing::NAME);
+            // Palettes alone are for five times as many.
+            let most_bytes = if with_skins { 64_000 } else { u64::MAX };
+            let wanted = if with_skins { "1 ms, 64 KB" } else { "1 ms" };
+            goals.push(
+                match results.row(playing::NAME, &case, playing::OURS, None) {
+                    Some(row) => {
+                        let (seconds, bytes) =
+                            (row.times.median(), row.uploaded.unwrap_or(u64::MAX));
+                        Goal {
+                            what,
+                            wanted: wanted.into(),
+                            figure: format!(
+                                "{:.3} ms, {:.1} KB uploaded",
+                                seconds * 1e3,
+                                bytes as f64 / 1e3
+                            ),
+                            floor: None,
+                            met: by_medians(&[&row.times], seconds <= 1e-3 && bytes <= most_bytes),
+                        }
+                    }
+                    None => not_run(&what, wanted),
+                },
+            );
+        }
     }
 }

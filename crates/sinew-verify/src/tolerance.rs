@@ -309,9 +309,13 @@ pub fn played(levels: usize) -> f64 {
     2.0 * posed(levels) + 1e-5
 }
 
-/// The same against f64, which computes times, blends, hierarchy and skinning in f64 from the same packed samples. This is what
-/// issue 18 asks for: a ten-thousandth of the figure.
+/// The same against f64, which computes times, blends, hierarchy and skinning in f64 from the same packed samples. A
+/// ten-thousandth of the figure.
 pub const PLAYED_IN_F64: f64 = 1e-4;
+
+/// Palettes of linear skinning, posed in f32, against f64: points of the figure's size that they move, relative to the largest
+/// coordinate. A ten-thousandth of the figure, for hierarchies of any depth.
+pub const POSED_IN_F64: f64 = 1e-4;
 
 /// Palettes of dual quaternions, posed in f32, against f64: points of the figure's size that they move, relative to that size.
 pub const POSED_DUAL_QUATERNIONS: f64 = 1e-4;

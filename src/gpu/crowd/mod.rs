@@ -431,7 +431,9 @@ impl Crowd {
             self.plan()?;
             is_new = true;
         }
-        self.stores.players.begin_frame(is_new);
+        let frame = self.frame.as_ref();
+        let overwrites = frame.is_some_and(|frame| frame.poses().overwrites_players());
+        self.stores.players.begin_frame(is_new || overwrites);
         let skinner = &self.skinner;
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
             frame.update(&self.stores);

@@ -234,7 +234,7 @@ impl Crowd {
         rigs.set_joints(rig, joints)?;
         let played = players.stop(rig, clips);
         if let Some(frame) = current(&mut self.frame, &self.stores) {
-            frame.poses_mut().update_joints(rig, joints);
+            frame.poses_mut().update_joints(rig, joints, played);
             if played {
                 frame.poses_mut().update_player(rig, &Player::IDLE);
             }

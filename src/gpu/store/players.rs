@@ -389,6 +389,22 @@ impl PlayerStore {
         Ok(lost)
     }
 
+    /// Ends all fades from held poses at once: a dropped encoder may have been the one that kept
+    /// them. Returns the rigs whose state changed.
+    pub fn lose_held(&mut self) -> Vec<(RigId, Player)> {
+        let mut lost = Vec::new();
+        for entry in self.entries.iter_mut().flatten() {
+            if let Some(held) = entry.held.take() {
+                if let Some(device) = &mut self.device {
+                    device.held.free.free_range(held.floats);
+                }
+                entry.player.held = NONE;
+                lost.push((entry.id, entry.player));
+            }
+        }
+        lost
+    }
+
     /// Keeps the starts of some clips near the clock. Returns the rigs whose state changed.
     pub fn move_starts(&mut self) -> Vec<(RigId, Player)> {
         let ticks = self.clock.ticks;

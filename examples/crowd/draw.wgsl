@@ -4,7 +4,7 @@
 
 const SUN: vec3<f32> = vec3<f32>(0.48, 0.62, 0.62);
 const SUNLIGHT: vec3<f32> = vec3<f32>(1.0, 0.9, 0.74);
-const HAZE: vec3<f32> = vec3<f32>(0.66, 0.72, 0.77);
+const HAZE: vec3<f32> = vec3<f32>(0.60, 0.68, 0.76);
 const ZENITH: vec3<f32> = vec3<f32>(0.16, 0.32, 0.58);
 
 // Far things fade into the haze.
@@ -29,7 +29,7 @@ fn sky_vertex(@builtin(vertex_index) vertex: u32) -> Sky {
 fn sky_fragment(in: Sky) -> @location(0) vec4<f32> {
     let far = frame.world_from_clip * vec4<f32>(in.at, 1.0, 1.0);
     let up = normalize(far.xyz / far.w - frame.eye).y;
-    return vec4<f32>(mix(HAZE, ZENITH, smoothstep(0.0, 0.5, up)), 1.0);
+    return vec4<f32>(mix(HAZE, ZENITH, smoothstep(-0.01, 0.3, up)), 1.0);
 }
 
 struct Ground {

@@ -45,7 +45,7 @@ use squads::Squad;
 use times::{Cost, Times};
 
 /// Metres from the middle that the camera shows at first, at most.
-const VIEW: f32 = 13.0;
+const VIEW: f32 = 11.0;
 
 /// What the words of the command say.
 #[derive(Clone, Debug)]
@@ -121,9 +121,10 @@ example: crowd --count 500 --frames 100 --out crowd.png
             mapped_at_creation: false,
         });
         let culling = Culling::new(gpu, &mut crowd, &squads, &frame, options.culls)?;
-        let near = Vec3::new(radius.min(VIEW), 0.0, radius.min(VIEW));
+        let near = (radius * 0.45).min(VIEW);
+        let near = Vec3::new(near, 0.0, near);
         let framing = Framing {
-            lift: 0.16,
+            lift: 0.22,
             spin: 0.05,
             ..Framing::of([-near, near + Vec3::Y * 1.8], false)
         };
@@ -173,7 +174,9 @@ example: crowd --count 500 --frames 100 --out crowd.png
     ) -> Result<()> {
         self.times.collect();
         if let Some(graph) = &mut self.graph {
-            graph.lay(gpu, &self.times.costs, self.people.len(), target.size);
+            // The first frame makes plans and pipelines.
+            let costs = self.times.costs.get(1..).unwrap_or_default();
+            graph.lay(gpu, costs, self.people.len(), target.size);
         }
         let start = Instant::now();
         let (crowd, people) = (&mut self.crowd, &self.people[..]);

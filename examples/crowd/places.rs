@@ -126,7 +126,7 @@ fn person(seed: usize, ring: usize, radius: f32, angle: f32) -> Person {
             heading,
             first,
             height,
-            second: color(seed, 10, 0.25, 0.15 + 0.4 * chance(seed, 11)),
+            second: color(seed, 10, 0.2, 0.15 + 0.4 * chance(seed, 11)),
             unused: 0.0,
         },
         model,

@@ -50,7 +50,7 @@ const VIEW: f32 = 11.0;
 /// What the words of the command say.
 #[derive(Clone, Debug)]
 struct Options {
-    count: usize,
+    count: Option<usize>,
     culls: bool,
     has_graph: bool,
 }
@@ -79,7 +79,7 @@ Drag to look around, scroll to come closer, Escape to leave.
 
 example: crowd --count 500 --frames 100 --out crowd.png
 
-  --count N      number of characters (default 4000)
+  --count N      number of characters (default 4000, or 200 on a software adapter)
   --no-cull      compute and draw everyone, seen or not
   --no-graph     without the graph of what frames cost";
     const SIZE: [u32; 2] = [1280, 720];
@@ -87,7 +87,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
 
     fn options(words: Vec<String>) -> std::result::Result<Options, String> {
         let mut options = Options {
-            count: 4000,
+            count: None,
             culls: true,
             has_graph: true,
         };
@@ -97,7 +97,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
                 "--count" => {
                     let text = words.next().ok_or("--count wants a value")?;
                     let count = text.parse().ok().filter(|n| (1..=1_000_000).contains(n));
-                    options.count = count.ok_or(format!("no number of characters: {text}"))?;
+                    options.count = Some(count.ok_or(format!("no number of characters: {text}"))?);
                 }
                 "--no-cull" => options.culls = false,
                 "--no-graph" => options.has_graph = false,
@@ -110,7 +110,10 @@ example: crowd --count 500 --frames 100 --out crowd.png
     fn new(gpu: &Gpu, options: Options) -> Result<Self> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let models = vec![Model::hatchling(folder)?, Model::puppet(folder)?];
-        let (people, radius) = places::people(options.count);
+        let count = options
+            .count
+            .unwrap_or(if gpu.is_software { 200 } else { 4000 });
+        let (people, radius) = places::people(count);
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
         let mut crowd = skinner.crowd();
         let (squads, rigs) = squads::gather(gpu, &mut crowd, &models, &people)?;

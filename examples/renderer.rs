@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release --example renderer -- examples/assets/hatchling.usda
-//! cargo run --release --example renderer -- hero.glb --png hero.png --seconds 1.5
+//! cargo run --release --example renderer -- hero.glb --out hero.png --seconds 1.5
 //! ```
 //!
 //! `Character` is all that has to do with skinning: `load` and `skin`, about twenty lines each. The rest is what any
@@ -200,8 +200,25 @@ struct Renderer {
 }
 
 impl host::Program for Renderer {
-    fn new(gpu: &Gpu, file: Option<&str>) -> Result<Self> {
-        let character = Character::load(gpu, file.unwrap_or("examples/assets/hatchling.usda"))?;
+    const USAGE: &'static str = "renderer [FILE]";
+    const HELP: &'static str = "\
+Draws a skinned character of a USD, glTF, VRM or FBX file.
+
+example: renderer hero.glb --out hero.png --seconds 1.5
+";
+    type Options = String;
+
+    fn options(words: Vec<String>) -> std::result::Result<String, String> {
+        match &words[..] {
+            [] => Ok("examples/assets/hatchling.usda".into()),
+            [option, ..] if option.starts_with('-') => Err(format!("no option {option}")),
+            [file] => Ok(file.clone()),
+            _ => Err("more than one file".into()),
+        }
+    }
+
+    fn new(gpu: &Gpu, file: String) -> Result<Self> {
+        let character = Character::load(gpu, &file)?;
         if character.parts.is_empty() {
             return Err("no mesh in this file is skinned".into());
         }
@@ -232,7 +249,7 @@ impl host::Program for Renderer {
     ) -> Result<()> {
         let time = looped(&self.character.scene, seconds);
         self.character.skin(time, encoder)?;
-        let mut pass = target.begin(encoder);
+        let mut pass = target.begin(encoder, None);
         self.drawing.begin(gpu, clip_from_world, &mut pass);
         pass.set_vertex_buffer(3, self.tint.slice(..));
         self.character.draw(&mut pass)
@@ -240,5 +257,5 @@ impl host::Program for Renderer {
 }
 
 fn main() -> ExitCode {
-    host::run::<Renderer>("renderer [FILE]")
+    host::run::<Renderer>()
 }

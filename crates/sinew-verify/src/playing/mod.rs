@@ -6,6 +6,7 @@ mod fades;
 mod figure;
 mod frames;
 mod palettes;
+mod seen;
 mod sharing;
 
 use crate::host::Gpu;
@@ -18,6 +19,7 @@ pub fn checks() -> Vec<Check> {
         fades::CHECKS,
         frames::CHECKS,
         palettes::CHECKS,
+        seen::CHECKS,
         sharing::CHECKS,
     ];
     let each = |(name, run): &(&'static str, Run)| {

@@ -18,7 +18,7 @@ pub(super) fn each<T: Send>(
     }
     if rayon::current_thread_index().is_some() {
         let items: Vec<T> = items.collect();
-        return items.into_par_iter().for_each(work);
+        return items.into_par_iter().for_each(&work);
     }
     let helpers = rayon::current_num_threads().min(items.len());
     if helpers <= 1 {

@@ -226,8 +226,7 @@ pub unsafe extern "C" fn sinew_time_range(
         // SAFETY: as the caller says.
         let scene = unsafe { opened(scene) }?;
         // SAFETY: as the caller says.
-        let (first, last) =
-            unsafe { (array_mut(first, 1, "first")?, array_mut(last, 1, "last")?) };
+        let (first, last) = unsafe { (array_mut(first, 1, "first")?, array_mut(last, 1, "last")?) };
         let Some((begin, end)) = scene.scene.time_line.range else {
             return Err(Failure::new("the stage has no range of times"));
         };
@@ -341,8 +340,9 @@ pub unsafe extern "C" fn sinew_skin_points(
             SINEW_LINEAR => SkinningMethod::ClassicLinear,
             SINEW_DUAL_QUATERNION => SkinningMethod::DualQuaternion,
             other => {
-                let text =
-                    format!("method: expected SINEW_LINEAR or SINEW_DUAL_QUATERNION, found {other}");
+                let text = format!(
+                    "method: expected SINEW_LINEAR or SINEW_DUAL_QUATERNION, found {other}"
+                );
                 return Err(Failure::usage(text));
             }
         };
@@ -372,7 +372,9 @@ pub unsafe extern "C" fn sinew_skin_points(
         let skinning = palette.chunks_exact(16).map(DMat4::from_cols_slice);
         let skinning: Vec<DMat4> = skinning.collect();
         if !(bind.is_finite() && skinning.iter().all(DMat4::is_finite)) {
-            return Err(Failure::usage("palette, geom_bind: expected finite numbers"));
+            return Err(Failure::usage(
+                "palette, geom_bind: expected finite numbers",
+            ));
         }
         let palette = Palette::pack(method, &skinning, bind, false);
         let influences = ArrayInfluences {

@@ -195,11 +195,14 @@ mod tests {
             (&["convert", puppet], &usda),
             (&["convert", HATCHLING, "--flatten"], &usda),
             (&["retarget", puppet, puppet], &usda),
-            (&["render", HATCHLING, "--sheet", "2x2"], &png),
+            (
+                &["render", HATCHLING, "--sheet", "2x2", "--size", "320x240"],
+                &png,
+            ),
         ];
-        for (args, out) in commands {
+        for (words, out) in commands {
             for before in 0..100 {
-                let args = ["sinew"].iter().chain(args).map(OsString::from);
+                let args = ["sinew"].iter().chain(words).map(OsString::from);
                 let args = args.chain(["-o".into(), out.into()]);
                 let mut steps = 0;
                 let watch = move |_| {
@@ -214,12 +217,12 @@ mod tests {
                     Err(failure) => assert_eq!(failure.kind, Kind::Cancelled, "{failure}"),
                     Ok(outcome) => {
                         // At the last step there is nothing left to do.
-                        assert!(before > 1 && outcome.exit == 0, "{args:?} {before}");
+                        assert!(before > 1 && outcome.exit == 0, "{words:?} {before}");
                         break;
                     }
                 }
                 let left = folder.path().read_dir().unwrap().count();
-                assert_eq!(left, 0, "{args:?} stopped after {before} steps");
+                assert_eq!(left, 0, "{words:?} stopped after {before} steps");
             }
             for entry in folder.path().read_dir().unwrap().flatten() {
                 std::fs::remove_file(entry.path()).unwrap();

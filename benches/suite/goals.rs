@@ -7,7 +7,7 @@ use crate::measure::Times;
 use crate::options::ENOUGH;
 use crate::results::Results;
 use crate::row::Row;
-use crate::{crowds, playing, sinew_cpu, sinew_gpu, whole};
+use crate::{crowds, playing, python, sinew_cpu, sinew_gpu, whole};
 
 pub enum Met {
     Yes,
@@ -41,6 +41,7 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     frames(results, &mut goals);
     many_characters(results, &mut goals);
     players(results, &mut goals);
+    package(results, &mut goals);
     goals
 }
 
@@ -441,6 +442,37 @@ fn players(results: &Results, goals: &mut Vec<Goal>) {
                     None => not_run(&what, wanted),
                 },
             );
+        }
+    }
+}
+
+/// The Python package over the same loops of usd-core's functions.
+fn package(results: &Results, goals: &mut Vec<Goal>) {
+    let cores = Some(results.cores);
+    for (points, _) in python::SIZES {
+        let cases = [
+            ("clip", python::OURS[0], ": one call for all frames"),
+            ("clip", python::OURS[1], ": a call for each frame"),
+            ("plain arrays", python::OURS_OF_ARRAYS, ""),
+        ];
+        for (what, who, how) in cases {
+            let case = python::case(what, points);
+            let theirs = results.row(python::NAME, &case, USD_CORE, cores);
+            let ours = results.row_of(python::NAME, &case, who, cores);
+            let what = format!("python, {case}{how}, over usd-core's functions");
+            goals.push(match ours.zip(theirs) {
+                Some((ours, theirs)) => {
+                    let ratio = Ratio::of(ours, theirs);
+                    Goal {
+                        what,
+                        wanted: "5x".into(),
+                        figure: ratio.to_string(),
+                        floor: None,
+                        met: by_medians(&[&ours.times, &theirs.times], ratio.median >= 5.0),
+                    }
+                }
+                None => not_run(&what, "5x"),
+            });
         }
     }
 }

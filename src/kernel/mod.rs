@@ -40,6 +40,7 @@ pub mod packed_clip;
 mod packed_pose;
 mod packed_skin;
 mod palette;
+mod parallel;
 mod play;
 mod pose_rig;
 // Public for the tests and benches of this repository, which compare it with the shaders.

@@ -10,6 +10,7 @@ use super::linear_blend::{
     Columns, Joint, SHARED, SharedPoints, columns, normalize, product, skin_normals, skin_points,
     skin_points_and_normals, transform_vector,
 };
+use super::parallel::each;
 use super::{PackedInfluences, PackedPose, PackedSkin};
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
@@ -232,16 +233,16 @@ impl<'a> Plan<'a> {
     /// Deforms all points, and computes normals if the caller wants them.
     fn deform(&self, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let chunks = |points: &mut [Vec3]| {
-            let chunks = points.par_chunks_mut(CHUNK).enumerate();
-            chunks.for_each(|(i, points)| self.run(i * CHUNK, points, None));
+            let chunks = points.chunks_mut(CHUNK).enumerate();
+            each(chunks, |(i, points)| self.run(i * CHUNK, points, None));
         };
         let Some(normals) = normals else {
             return chunks(points);
         };
         if let Some(made) = self.skin.smooth_normals() {
             chunks(points);
-            let chunks = normals.par_chunks_mut(CHUNK).enumerate();
-            chunks.for_each(|(i, normals)| {
+            let chunks = normals.chunks_mut(CHUNK).enumerate();
+            each(chunks, |(i, normals)| {
                 made.of_points(points, i * CHUNK, normals);
                 if self.mirrors {
                     normals.iter_mut().for_each(|n| *n = -*n);
@@ -257,11 +258,10 @@ impl<'a> Plan<'a> {
                     self.run_corners(shared, i * SHARED, corners, normals);
                 });
         } else {
-            points
-                .par_chunks_mut(CHUNK)
-                .zip(normals.par_chunks_mut(CHUNK))
-                .enumerate()
-                .for_each(|(i, (points, normals))| self.run(i * CHUNK, points, Some(normals)));
+            let chunks = points.chunks_mut(CHUNK).zip(normals.chunks_mut(CHUNK));
+            each(chunks.enumerate(), |(i, (points, normals))| {
+                self.run(i * CHUNK, points, Some(normals));
+            });
         }
     }
 

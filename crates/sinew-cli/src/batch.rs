@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::Finding;
+use crate::host::{self, Step};
 use crate::report::{Verbosity, count, print_error, print_message, print_result, result_json};
 
 /// Extensions of the files that a folder is searched for.
@@ -178,8 +179,18 @@ impl Batch<'_> {
             files: Vec::with_capacity(outputs.len()),
             counts: Counts::default(),
         };
+        let total = outputs.len();
+        let end = || {
+            if let Some(folder) = new {
+                // Only an empty folder is removed.
+                let _ = std::fs::remove_dir(folder);
+            }
+        };
         for (input, output) in inputs.files.iter().zip(&outputs) {
-            let entry = self.one_of_batch(input, output.as_deref(), &one)?;
+            let done = report.files.len();
+            let asked = host::go_on(Step::Files { done, total });
+            let entry = asked.and_then(|()| self.one_of_batch(input, output.as_deref(), &one));
+            let entry = entry.inspect_err(|_| end())?;
             *match entry.exit_code {
                 0 => &mut report.counts.done,
                 3 => &mut report.counts.partial,
@@ -187,10 +198,9 @@ impl Batch<'_> {
             } += 1;
             report.files.push(entry);
         }
-        if let Some(folder) = new {
-            // Only an empty folder is removed.
-            let _ = std::fs::remove_dir(folder);
-        }
+        // The host has nothing left to stop.
+        let _ = host::tell(Step::Files { done: total, total });
+        end();
         let Counts {
             done,
             partial,
@@ -219,6 +229,7 @@ impl Batch<'_> {
                 }
                 (done.exit, End::Done(done.report))
             }
+            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 print_error(&error);
                 let finding = Finding::error(&error);

@@ -39,7 +39,7 @@ use crate::exit::Exit;
 use crate::report::Verbosity;
 
 pub use failure::{Failure, Kind};
-pub use host::{Outcome, Watch, call};
+pub use host::{Outcome, Step, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]

@@ -417,6 +417,10 @@ pub const VELOCITY: f64 = 2e-2;
 /// rounded to f32.
 pub const VELOCITY_OF_USD_CORE: f64 = 2e-4;
 
+/// Velocities against differences over 0.1 or 0.02 time codes of usd-core's own points, relative to the fastest. The points
+/// are f32: some units from the origin they have errors of 1e-6, divided by the step.
+pub const VELOCITY_OF_F32_POINTS: f64 = 2e-3;
+
 /// Packed clips, CPU mirror against GPU, relative to the largest component, at least 1: both read the same integers; a square
 /// root, a quotient and a few sums differ by their roundings of 6e-8 where a GPU contracts them.
 pub const MIRROR_CLIPS: f64 = 2e-6;

@@ -4,6 +4,7 @@
 mod camera;
 mod drawing;
 mod picture;
+mod textured;
 mod window;
 
 use std::error::Error;
@@ -15,6 +16,7 @@ use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
 pub use drawing::{Drawing, upload};
+pub use textured::Textured;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::{BVec3, DMat4, DVec3, Vec3};
 use sinew::clip::LocalPose;
-use sinew::gpu::{Crowd, InstancePose, PlayedClip, Playing, RigId, Skinner};
+use sinew::gpu::{Crowd, InstanceId, InstancePose, PlayedClip, Playing, RigId, Skinner};
 use sinew::kernel::packed_clip::ClipOptions;
 use sinew::kernel::{PackedPose, palette_on_cpu, skin_on_cpu};
 use sinew::math;
@@ -514,6 +514,21 @@ impl Character {
             }
         }
         Ok(out)
+    }
+
+    /// The instance of each mesh in the crowd, in the order of [`Character::meshes`]: for
+    /// visibility masks, bounds and readings. Empty before the first update.
+    #[must_use]
+    pub fn instances(&self) -> &[InstanceId] {
+        self.here.as_ref().map_or(&[], |here| &here.instances)
+    }
+
+    /// The rigs that the crowd poses, with the index of the skeleton of each: for attachments and
+    /// for hosts that skin in their own shader. Empty before the first update.
+    pub fn rigs(&self) -> impl Iterator<Item = (usize, RigId)> {
+        let ids = self.here.iter().flat_map(|here| &here.rigs);
+        let rigs = self.model.rigs.iter();
+        rigs.zip(ids).map(|(rig, id)| (rig.skeleton, *id))
     }
 
     /// The vertices of each mesh at a time of a clip, in the file's world, by the mirrors of the

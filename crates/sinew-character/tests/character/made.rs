@@ -80,8 +80,8 @@ def SkelRoot "Hero"
         point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)]
         normal3f[] normals = [(0, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1)] (interpolation = "vertex")
         texCoord2f[] primvars:st = [(0, 0), (1, 0), (0, 0.5), (1, 0.5), (0, 1), (1, 1)] (interpolation = "vertex")
-        int[] primvars:skel:jointIndices = [0, 0, 1, 1, 1, 1] (elementSize = 1, interpolation = "vertex")
-        float[] primvars:skel:jointWeights = [1, 1, 1, 1, 1, 1] (elementSize = 1, interpolation = "vertex")
+        int[] primvars:skel:jointIndices = [0, 0, 1, 1, 1, 1] (elementSize = 1; interpolation = "vertex")
+        float[] primvars:skel:jointWeights = [1, 1, 1, 1, 1, 1] (elementSize = 1; interpolation = "vertex")
         def GeomSubset "Upper" (prepend apiSchemas = ["MaterialBindingAPI"])
         {
             uniform token elementType = "face"

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cargo run --release --example renderer -- examples/assets/hatchling.usda
-//! cargo run --release --example renderer -- hero.glb --png hero.png --seconds 4.25
+//! cargo run --release --example renderer -- hero.glb --out hero.png --seconds 4.25
 //! ```
 //!
 //! It plays each clip of the file for some seconds, or the clip and the rest pose in turn if there is
@@ -59,8 +59,24 @@ impl Renderer {
 }
 
 impl host::Program for Renderer {
-    fn new(gpu: &Gpu, file: Option<&str>) -> Result<Self> {
-        let file = file.unwrap_or("examples/assets/hatchling.usda");
+    const USAGE: &'static str = "renderer [FILE]";
+    const HELP: &'static str = "\
+Draws a character of a USD, glTF, VRM or FBX file, and fades from clip to clip.
+
+example: renderer hero.glb --out hero.png --seconds 1.5
+";
+    type Options = String;
+
+    fn options(words: Vec<String>) -> std::result::Result<String, String> {
+        match &words[..] {
+            [] => Ok("examples/assets/hatchling.usda".into()),
+            [option, ..] if option.starts_with('-') => Err(format!("no option {option}")),
+            [file] => Ok(file.clone()),
+            _ => Err("more than one file".into()),
+        }
+    }
+
+    fn new(gpu: &Gpu, file: String) -> Result<Self> {
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
         let mut hero = Character::load(&skinner, file)?;
         let first = hero.clips().first().map(|clip| clip.name().to_owned());
@@ -117,7 +133,7 @@ impl host::Program for Renderer {
         self.seconds = seconds;
         self.crowd.encode(encoder)?;
 
-        let mut pass = target.begin(encoder);
+        let mut pass = target.begin(encoder, None);
         self.drawing.begin(gpu, clip_from_world, &mut pass);
         for draw in self.hero.draws(&self.crowd)? {
             self.drawing.set(draw.material, &mut pass);
@@ -128,5 +144,5 @@ impl host::Program for Renderer {
 }
 
 fn main() -> ExitCode {
-    host::run::<Renderer>("renderer [FILE]")
+    host::run::<Renderer>()
 }

@@ -5,6 +5,7 @@ mod fades;
 mod figure;
 mod frames;
 mod palettes;
+mod seen;
 
 use crate::host::Gpu;
 use crate::{Check, Failure, Subject};
@@ -12,7 +13,12 @@ use crate::{Check, Failure, Subject};
 type Run = fn(&Gpu) -> Result<(), Failure>;
 
 pub fn checks() -> Vec<Check> {
-    let lists = [fades::CHECKS, frames::CHECKS, palettes::CHECKS];
+    let lists = [
+        fades::CHECKS,
+        frames::CHECKS,
+        palettes::CHECKS,
+        seen::CHECKS,
+    ];
     let each = |(name, run): &(&'static str, Run)| {
         Check::with_both_limits(Subject::Clips, "playing", name, *run)
     };

@@ -2,7 +2,6 @@
 //! the device's limits.
 
 mod camera;
-mod drawing;
 mod picture;
 mod textured;
 mod window;
@@ -15,8 +14,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use drawing::{Drawing, upload};
-pub use textured::Textured;
+pub use textured::{Textured, upload};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

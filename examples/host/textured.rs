@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use glam::{Mat4, Vec4};
-use sinew::scene::{Material, Texture, TextureChannel, TextureUse, TextureWrap};
+use sinew::scene::{ColorSource, Material, Texture, TextureChannel, TextureUse, TextureWrap};
 use sinew::wgpu;
 use wgpu::util::DeviceExt;
 
@@ -28,7 +28,8 @@ struct Uniform {
     emissive: Vec4,
     /// The first two rows of the matrix for texture coordinates.
     uv: [Vec4; 2],
-    /// Smallest alpha that is drawn; whether alpha is the texture's.
+    /// Smallest alpha that is drawn; whether alpha is the texture's; whether colours of vertices
+    /// count.
     alpha: Vec4,
 }
 
@@ -57,7 +58,8 @@ impl Textured {
         }
     }
 
-    /// Decodes and uploads what a material needs, once. Without a material it is grey.
+    /// Decodes and uploads what a material needs, once. Without a material a mesh has its own
+    /// colours.
     pub fn add(
         &mut self,
         gpu: &Gpu,
@@ -68,8 +70,9 @@ impl Textured {
         if self.materials.contains_key(name) {
             return Ok(());
         }
-        let grey = Material::new("");
-        let group = self.group(gpu, material.unwrap_or(&grey), base_color)?;
+        let mut plain = Material::new("");
+        plain.color_source = ColorSource::DisplayColor;
+        let group = self.group(gpu, material.unwrap_or(&plain), base_color)?;
         self.materials.insert(name.to_owned(), group);
         Ok(())
     }
@@ -96,7 +99,12 @@ impl Textured {
         base_color: Option<(&TextureUse, &Texture)>,
     ) -> Result<wgpu::BindGroup> {
         let used = base_color.map(|(used, _)| used);
-        let color = used.map_or(material.diffuse_color.value.extend(1.0), |u| u.scale);
+        let is_colored = material.color_source == ColorSource::DisplayColor;
+        let color = match used {
+            Some(used) => used.scale,
+            None if is_colored => Vec4::ONE,
+            None => material.diffuse_color.value.extend(1.0),
+        };
         let opacity = material.opacity.texture.as_ref();
         let has_alpha = opacity.is_some_and(|o| {
             o.channel == TextureChannel::A && used.is_some_and(|u| u.texture == o.texture)
@@ -107,25 +115,19 @@ impl Textured {
             color,
             emissive: material.emissive_color.value.extend(0.0),
             uv: [uv.x_axis.extend(0.0), uv.y_axis.extend(0.0)],
-            alpha: Vec4::new(cutoff, f32::from(has_alpha), 0.0, 0.0),
+            alpha: Vec4::new(cutoff, f32::from(has_alpha), f32::from(is_colored), 0.0),
         };
-        let uniform = gpu
-            .device
-            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: Some("material"),
-                contents: bytemuck::bytes_of(&uniform),
-                usage: wgpu::BufferUsages::UNIFORM,
-            });
+        let uniform = upload(gpu, wgpu::BufferUsages::UNIFORM, &[uniform]);
         let image = match base_color {
             Some((used, texture)) => {
                 let image = image::load_from_memory(&texture.bytes)
                     .map_err(|e| format!("{}: {e}", texture.resolved))?;
                 let looks_srgb = image.color().channel_count() >= 3;
-                upload(gpu, image.into_rgba8(), used.srgb.unwrap_or(looks_srgb))
+                upload_image(gpu, image.into_rgba8(), used.srgb.unwrap_or(looks_srgb))
             }
             None => {
                 let white = image::RgbaImage::from_pixel(1, 1, image::Rgba([255; 4]));
-                upload(gpu, white, true)
+                upload_image(gpu, white, true)
             }
         };
         let wrap = |wrap: Option<TextureWrap>| match wrap {
@@ -156,8 +158,22 @@ impl Textured {
     }
 }
 
+/// A buffer that does not change.
+pub fn upload<T: bytemuck::NoUninit>(
+    gpu: &Gpu,
+    usage: wgpu::BufferUsages,
+    values: &[T],
+) -> wgpu::Buffer {
+    gpu.device
+        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some("renderer"),
+            contents: bytemuck::cast_slice(values),
+            usage,
+        })
+}
+
 /// Uploads an image with its mip levels.
-fn upload(gpu: &Gpu, image: image::RgbaImage, srgb: bool) -> wgpu::Texture {
+fn upload_image(gpu: &Gpu, image: image::RgbaImage, srgb: bool) -> wgpu::Texture {
     let (width, height) = image.dimensions();
     let mut level = image;
     let mut bytes = level.as_raw().clone();
@@ -282,7 +298,8 @@ fn vertex(
 @fragment
 fn fragment(in: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
     let texel = textureSample(base_color, base_sampler, in.uv);
-    let albedo = texel * material.color * in.color;
+    let vertex_color = mix(vec4(1.0), in.color, material.alpha.z);
+    let albedo = texel * material.color * vertex_color;
     if material.alpha.y > 0.0 && albedo.a < material.alpha.x {
         discard;
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use sinew::gpu::OutputSlice;
-use sinew::scene::{Material, Texture, TextureUse};
+use sinew::scene::{ColorSource, Material, Texture, TextureUse};
 
 /// Triangles of a mesh that share a material, with everything that a renderer binds for them.
 ///
@@ -34,7 +34,7 @@ pub struct Draw<'a> {
     /// samples at `1 - v`. Zeros if the mesh has none.
     pub uvs: &'a wgpu::Buffer,
     /// Linear colour and opacity of the mesh itself (displayColor, displayOpacity): four floats.
-    /// White if the mesh has none.
+    /// White if the mesh has none. See [`Draw::is_colored`].
     pub colors: &'a wgpu::Buffer,
     /// The material; `None` if the mesh has none.
     pub material: Option<&'a Material>,
@@ -58,6 +58,14 @@ impl<'a> Draw<'a> {
     pub fn base_color(&self) -> Option<(&'a TextureUse, &'a Texture)> {
         let used = self.material?.diffuse_color.texture.as_ref()?;
         Some((used, self.image(used)?))
+    }
+
+    /// Whether the base colour is that of the vertices ([`Draw::colors`]): the mesh has no material,
+    /// or one that reads displayColor.
+    #[must_use]
+    pub fn is_colored(&self) -> bool {
+        let displayed = |m: &Material| m.color_source == ColorSource::DisplayColor;
+        self.material.is_none_or(displayed)
     }
 
     /// Records the draw with the pipeline and bind groups that are set: positions, normals, texture

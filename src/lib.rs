@@ -82,6 +82,7 @@
 //! - [`mesh`] splits meshes into triangles and vertices for renderers.
 //! - [`kernel`] packs skins and poses into flat buffers. Each WGSL kernel has a CPU mirror beside
 //!   it; the mirrors are also the CPU backend.
+//! - [`clip`] samples, blends, masks and adds clips at run time, on the CPU.
 //! - [`gpu`] runs the WGSL on a wgpu device.
 //!
 //! # Errors
@@ -94,6 +95,7 @@
 //! The default feature `gpu` adds the module [`gpu`]. Without it, the crate is the model and the
 //! CPU backend.
 
+pub mod clip;
 pub mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;

@@ -2,8 +2,8 @@
 //! the device's limits.
 
 mod camera;
-mod drawing;
 mod picture;
+mod textured;
 mod window;
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use drawing::{Drawing, upload};
+pub use textured::{Textured, upload};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

@@ -69,6 +69,7 @@ pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 #[cfg(feature = "gpu")]
 pub(crate) use play::time_in;
+pub(crate) use play::{added_joint, blended_joint};
 pub use play::{
     Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
 };

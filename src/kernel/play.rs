@@ -249,6 +249,16 @@ impl From<JointTransform> for Joint {
     }
 }
 
+impl From<Joint> for JointTransform {
+    fn from(joint: Joint) -> Self {
+        Self::new(
+            joint.translation,
+            Quat::from_vec4(joint.rotation),
+            joint.scale,
+        )
+    }
+}
+
 fn blended(a: Joint, b: Joint, share: f32) -> Joint {
     if share <= 0.0 {
         return a;
@@ -281,9 +291,7 @@ fn played(clip: &PackedClip, time: f32, joint: usize, is_root: bool, flags: u32)
     out
 }
 
-fn added(to: Joint, clip: &PackedClip, time: f32, joint: usize, weight: f32) -> Joint {
-    let begin = Joint::from(clip.joint(joint, 0.0));
-    let end = Joint::from(clip.joint(joint, time));
+fn added(to: Joint, begin: Joint, end: Joint, weight: f32) -> Joint {
     let inverse = (-begin.rotation.xyz()).extend(begin.rotation.w);
     let turn = quaternion_product(inverse, end.rotation);
     let share = blended_rotation(Vec4::W, turn, weight);
@@ -292,6 +300,20 @@ fn added(to: Joint, clip: &PackedClip, time: f32, joint: usize, weight: f32) -> 
         rotation: quaternion_product(to.rotation, share),
         scale: to.scale + (end.scale - begin.scale) * weight,
     }
+}
+
+/// Blends a joint over another one as the kernel does.
+pub(crate) fn blended_joint(a: JointTransform, b: JointTransform, share: f32) -> JointTransform {
+    blended(a.into(), b.into(), share).into()
+}
+
+/// Adds the change of a joint from `begin` to `end`, times a weight, as the kernel does.
+pub(crate) fn added_joint(
+    to: JointTransform,
+    [begin, end]: [JointTransform; 2],
+    weight: f32,
+) -> JointTransform {
+    added(to.into(), begin.into(), end.into(), weight).into()
 }
 
 /// The clips of a [`Player`]: first, second, additive.
@@ -363,12 +385,13 @@ pub fn play_joints_on_cpu(
             Some(_) => blended(of(0), of(1), now.weight),
         };
         if let Some(clip) = clips[2].filter(|_| now.additive_weight > 0.0) {
-            out = added(out, clip, now.times[2], joint, now.additive_weight);
+            let [begin, end] = [0.0, now.times[2]].map(|time| clip.joint(joint, time).into());
+            out = added(out, begin, end, now.additive_weight);
         }
         if let Some(held) = held.filter(|_| player.needs_held(ticks)) {
             out = blended(held[joint].into(), out, now.share);
         }
-        JointTransform::new(out.translation, Quat::from_vec4(out.rotation), out.scale)
+        out.into()
     };
     (0..rig.joint_count()).map(one).collect()
 }

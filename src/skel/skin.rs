@@ -100,6 +100,30 @@ impl Skin {
         self
     }
 
+    /// The same skin for a prim that no joint moves, because it only blends or rests: so that it
+    /// can move with a rig of a skeleton of `joint_count` joints. It replaces the influences by one
+    /// of a joint that the skeleton lacks. A pose then takes the blended points by
+    /// geomBindTransform and `out_from_skel` alone.
+    #[must_use]
+    pub fn without_joints(mut self, joint_count: usize) -> Self {
+        self.influences = Some(JointInfluences::of_no_joint());
+        self.joint_map = Some(vec![None]);
+        self.joint_count = joint_count;
+        self.method = SkinningMethod::ClassicLinear;
+        self
+    }
+
+    /// The same skin with other rest normals.
+    ///
+    /// # Errors
+    /// Another number of normals, normals of points that do not exist, or normals that are not
+    /// finite.
+    pub fn with_normals(mut self, prim: &str, normals: RestNormals) -> Result<Self, Invalid> {
+        normals.check(prim, self.points.len())?;
+        self.normals = Some(normals);
+        Ok(self)
+    }
+
     /// Rest points in prim space.
     #[must_use]
     pub fn points(&self) -> &[Vec3] {

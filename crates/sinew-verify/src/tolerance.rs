@@ -428,3 +428,10 @@ pub const MIRROR_CLIPS: f64 = 2e-6;
 /// Points at 3 cm from joints of packed clips against their curves in f64, each coordinate, in metres: the encoder keeps 1e-4, of
 /// times in f64; a time in f32 is off by 1e-7 s, at joints that move at tens of metres a second.
 pub const PACKED_CLIPS_METRES: f64 = 1.1e-4;
+
+/// Vertices of characters that play clips on the GPU against their files' own poses, relative to the size of the character: packed
+/// clips keep 1e-4 m at 3 cm from joints, which a vertex ten times as far from its joint has tenfold.
+pub const CHARACTERS: f64 = 1.5e-3;
+
+/// The same against the mirrors, or two characters of one pose: f32 over a dozen joints, and the time in a clip by a step of f32.
+pub const CHARACTERS_MIRRORED: f64 = 2e-6;

@@ -13,7 +13,7 @@ use sinew_bake::{
 };
 use sinew_io::ClipChoice;
 
-use crate::batch::{Batch, Done};
+use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::failure::Failure;
@@ -52,9 +52,9 @@ pub struct Args {
         value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}|OUT/"
     )]
     output: PathBuf,
-    /// Extension of the files in the folder OUT.
-    #[arg(long, value_name = "EXT", default_value = "usdc")]
-    to: String,
+    /// Extension of the files in the folder OUT. Without this: usdc.
+    #[arg(long, value_name = "EXT")]
+    to: Option<String>,
     /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
     /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
@@ -168,6 +168,7 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew bake hero.glb -o hero_run.usdc --clip Run
+  sinew bake hero.glb -o hero_run.usdc --clip '*Run*' --threads 4 --quiet
   sinew bake in/*.usda -o out/
   sinew bake in -o out/ --to obj --frames 1:48
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
@@ -300,15 +301,18 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "bake",
         inputs: &args.inputs,
+        // Clips alone have nothing to bake.
+        extensions: &CHARACTERS[..8],
         output: Some(&args.output),
+        to: args.to.as_deref(),
         json: args.json,
         partial: args.partial,
         verbosity,
     };
     // A sequence needs a place for the number.
-    let extension = |_: &Path| match args.to.as_str() {
-        "obj" => "####.obj".to_owned(),
-        other => other.to_owned(),
+    let extension = |_: &Path| match args.to.as_deref() {
+        Some("obj") => "####.obj".to_owned(),
+        other => other.unwrap_or("usdc").to_owned(),
     };
     batch.run(extension, |input, output| {
         bake_one(args, input, output.unwrap_or(&args.output), verbosity)
@@ -388,7 +392,8 @@ fn bake_one(
     print_report(&report, &json.failed, verbosity);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
-        text: summary(&report, &json.sizes),
+        text: summary(&report, &json.sizes, verbosity),
+        brief: brief(&report, &json.sizes),
         report: json,
     })
 }
@@ -549,23 +554,35 @@ fn listed(files: &[PathBuf]) -> String {
     out
 }
 
-fn summary(report: &BakeReport, sizes: &Sizes) -> String {
-    let mut out = listed(&report.files);
-    let deform = report.deform_time.as_secs_f64();
-    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+/// The numbers of prims, points and samples.
+fn counts(report: &BakeReport) -> String {
     let times = match report.frames {
         0 => count(report.samples, "sample"),
         frames => count(frames, "frame"),
     };
+    let prims = count(report.prims, "prim");
+    format!("{prims}, {}, {times}", count(report.points, "point"))
+}
+
+/// The end of a prim that failed, as text; empty if none did.
+fn failed_prims(report: &BakeReport) -> Option<String> {
+    let n = report.failed.len();
+    (n > 0).then(|| format!("{} failed", count(n, "prim")))
+}
+
+fn brief(report: &BakeReport, sizes: &Sizes) -> String {
+    let failed = failed_prims(report).map_or(String::new(), |failed| format!(", {failed}"));
+    format!("{}{failed}, {}", counts(report), sizes.written())
+}
+
+fn summary(report: &BakeReport, sizes: &Sizes, verbosity: Verbosity) -> String {
+    let mut out = listed(&report.files);
+    let deform = report.deform_time.as_secs_f64();
+    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
     // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "  {}, {}, {times}",
-        count(report.prims, "prim"),
-        count(report.points, "point"),
-    );
-    if !report.failed.is_empty() {
-        let _ = writeln!(out, "  {} failed", count(report.failed.len(), "prim"));
+    let _ = writeln!(out, "  {}", counts(report));
+    if let Some(failed) = failed_prims(report) {
+        let _ = writeln!(out, "  {failed}");
     }
     if report.shared > 0 {
         let _ = writeln!(
@@ -596,10 +613,13 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
             thousands(clips.of as u64)
         );
     }
-    if report.estimated_bytes > 0 {
-        let estimated = bytes_as_text(report.estimated_bytes);
-        let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
-    }
+    let _ = match verbosity.is_verbose() && report.estimated_bytes > 0 {
+        true => {
+            let estimated = bytes_as_text(report.estimated_bytes);
+            writeln!(out, "  {sizes}; estimated before: {estimated}")
+        }
+        false => writeln!(out, "  {sizes}"),
+    };
     if let Some(bones) = &report.bones {
         summary_of_bones(&mut out, bones);
         let seconds = report.elapsed.as_secs_f64();

@@ -11,6 +11,7 @@ use sinew_check::{CheckOptions, Code, Finding, Report, Severity, all_codes, chec
 use crate::batch;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::failure::{Failure, Kind};
 use crate::finding;
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
@@ -119,12 +120,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut options = CheckOptions::default();
-    options.open = args.open.options()?;
+    options.open = args.open.options().map_err(unopened)?;
     options.max_influences = args.max_influences;
     options.anim_source = args.anim.source();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
-    let inputs = batch::characters(&args.inputs)?.files;
+    let inputs = batch::inputs(&args.inputs, &batch::CHARACTERS).map_err(unopened)?;
+    let inputs = inputs.files;
     let mut outcomes = Vec::with_capacity(inputs.len());
     let mut progress = Progress::new(quiet);
     for (i, input) in inputs.iter().enumerate() {
@@ -163,6 +165,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         print_result(&result_json("check", exit, &Checked { files: outcomes })?)?;
     }
     Ok(exit)
+}
+
+/// Nothing can be opened: the exit code is 2, since 1 says that a file has errors.
+fn unopened(error: Error) -> Error {
+    let mut failure = Failure::from(error);
+    failure.kind = Kind::Usage;
+    failure.into()
 }
 
 fn codes(json: bool) -> Result<String> {

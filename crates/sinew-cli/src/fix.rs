@@ -8,7 +8,7 @@ use sinew_check::{FixEntry, FixOptions, FixReport, fix};
 use sinew_io::read_asset;
 use sinew_io::usd::{OpenOptions, UsdFile};
 
-use crate::batch::{Batch, Done};
+use crate::batch::{Batch, CHARACTERS, Done};
 use crate::check::{at_least_one, describe};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
@@ -88,6 +88,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "fix",
         inputs: &args.inputs,
+        extensions: &CHARACTERS[..4],
+        to: None,
         output: args.output.as_deref().filter(|_| !args.dry_run),
         json: args.json,
         partial: args.partial,
@@ -132,8 +134,21 @@ fn fix_one(
     Ok(Done {
         exit: args.partial.exit(!report.not_fixed.is_empty()),
         text: summary(args, &report, sizes.as_ref()),
+        brief: brief(args, &report, sizes.as_ref()),
         report: Report { fix: report, sizes },
     })
+}
+
+/// The numbers of findings.
+fn counts(args: &Args, report: &FixReport) -> String {
+    let n = count(report.fixed.len(), "finding");
+    let done = if args.dry_run { "to fix" } else { "fixed" };
+    format!("{n} {done}, {} not fixed", report.not_fixed.len())
+}
+
+fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
+    let written = sizes.map_or(String::new(), |sizes| format!(", {}", sizes.written()));
+    counts(args, report) + &written
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -143,14 +158,7 @@ fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     for m in &report.fixed {
         describe_fix(&mut out, m);
     }
-    let n = report.fixed.len();
-    let done = if args.dry_run { "to fix" } else { "fixed" };
-    let _ = writeln!(
-        out,
-        "  {} {done}, {} not fixed",
-        count(n, "finding"),
-        report.not_fixed.len()
-    );
+    let _ = writeln!(out, "  {}", counts(args, report));
     if report.flattened {
         let _ = writeln!(
             out,

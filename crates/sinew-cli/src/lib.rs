@@ -166,8 +166,8 @@ fn execute(args: &[OsString]) -> Exit {
         Ok(cli) => cli,
         Err(e) => return not_parsed(args, &e),
     };
-    interrupt::handle();
     let name = cli.command.name();
+    interrupt::handle(ended_json(args, name, Exit::Interrupted, "interrupted"));
     let work = move || {
         if let Some(threads) = cli.threads {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
@@ -179,8 +179,14 @@ fn execute(args: &[OsString]) -> Exit {
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
             Ok(result) => result,
-            // The panic hook has printed the message.
-            Err(_) => return Exit::Panicked,
+            Err(_) => {
+                // The panic hook has printed the message.
+                let message = "the command panicked; its message is on stderr";
+                if let Some(json) = ended_json(args, name, Exit::Panicked, message) {
+                    report::print_unasked(&json);
+                }
+                return Exit::Panicked;
+            }
         },
         Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
     };
@@ -191,6 +197,13 @@ fn execute(args: &[OsString]) -> Exit {
 /// ask.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter().any(|argument| argument == "--json")
+}
+
+/// What --json prints if a command ends for another reason than its own error.
+fn ended_json(args: &[OsString], command: &str, exit: Exit, message: &str) -> Option<String> {
+    let error = Error::Message(message.to_owned());
+    let json = wants_json(args).then(|| report::failure_json(command, exit, &error));
+    json?.ok()
 }
 
 /// Prints an error to stderr, and with --json to stdout too.
@@ -290,5 +303,51 @@ fn quiet_headless_drivers() {
     if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
         // SAFETY: the process has one thread, and this is the first thing that it does.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The words of a line of shell, of which some are in single quotes.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.extend(words.pop().map(|word| word + &c.to_string())),
+            }
+        }
+        words
+    }
+
+    /// Every example of a help is a command line that can be run.
+    #[test]
+    fn examples_are_valid() {
+        let mut examples = 0;
+        for command in Cli::command().get_subcommands() {
+            let Some(help) = command.get_after_help() else {
+                continue;
+            };
+            let help = help.to_string();
+            let lines = help.lines().map(str::trim_start);
+            for line in lines.filter(|l| l.starts_with("sinew ") || l.starts_with("parallel ")) {
+                // Behind these are other commands.
+                let line = line.split(" | ").next().unwrap_or_default();
+                let line = line.split(" > ").next().unwrap_or_default();
+                let line = line.split(" ::: ").next().unwrap_or_default();
+                let line = line.trim_start_matches("parallel ").replace("{}", "1");
+                if let Err(e) = Cli::try_parse_from(words(&line)) {
+                    panic!("{line}: {e}");
+                }
+                examples += 1;
+            }
+        }
+        assert!(examples > 60, "{examples}");
     }
 }

@@ -101,13 +101,25 @@ pub(super) fn convert(
     warnings.extend(written.warnings);
     report.influences = written.influences;
     report.warnings = finding::of_warnings(&warnings, of);
-    report.sizes = Sizes::of(input, &[output]);
+    // The data of a .gltf are in a file beside it.
+    let bin = output.with_extension("bin");
+    report.sizes = match sinew_io::extension(output).as_str() {
+        "gltf" => Sizes::of(input, &[output, &bin]),
+        _ => Sizes::of(input, &[output]),
+    };
     drop(progress);
     print_findings(&[], &warnings, verbosity);
     print_failed(&report.failed);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
         text: describe(&report),
+        brief: format!(
+            "{}, {} skinned, {}, {}",
+            count(report.meshes, "mesh"),
+            report.skinned,
+            count(report.clips.len(), "clip"),
+            report.sizes.written()
+        ),
         report: AnyReport::Gltf(report),
     })
 }
@@ -157,7 +169,7 @@ fn describe(report: &Report) -> String {
         out,
         "  {}, {} ({} skinned), {}",
         count(report.nodes, "node"),
-        count(report.meshes, "mesh").replace("meshs", "meshes"),
+        count(report.meshes, "mesh"),
         report.skinned,
         count(report.materials, "material"),
     );
@@ -181,7 +193,7 @@ fn describe(report: &Report) -> String {
         let _ = writeln!(
             out,
             "  {} of more than {} influences cut: points move by up to {:.3e} ({:.3e} of the mesh's size) in {}",
-            count(cut.vertices, "vertex").replace("vertexs", "vertices"),
+            count(cut.vertices, "vertex"),
             cut.most,
             cut.worst_distance,
             cut.worst_relative,

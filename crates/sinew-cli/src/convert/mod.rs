@@ -11,7 +11,7 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::ClipChoice;
 use sinew_io::usd::{BakeEdits, Origin};
 
-use crate::batch::{Batch, Done};
+use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
@@ -39,9 +39,9 @@ pub struct Args {
     /// OUT.bin and OUT_textures beside it.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}|OUT/")]
     output: PathBuf,
-    /// Extension of the files in the folder OUT.
-    #[arg(long, value_name = "EXT", default_value = "usdc")]
-    to: String,
+    /// Extension of the files in the folder OUT. Without this: usdc.
+    #[arg(long, value_name = "EXT")]
+    to: Option<String>,
     /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
     /// fits; A+B are two clips that play together. Without this every clip is written, and the
     /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
@@ -128,13 +128,15 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "convert",
         inputs: &args.inputs,
+        extensions: &CHARACTERS,
         output: Some(&args.output),
+        to: args.to.as_deref(),
         json: args.json,
         partial: args.partial,
         verbosity,
     };
     batch.run(
-        |_| args.to.clone(),
+        |_| args.to.clone().unwrap_or_else(|| "usdc".to_owned()),
         |input, output| convert_one(args, input, output.unwrap_or(&args.output), verbosity),
     )
 }
@@ -186,6 +188,7 @@ fn convert_one(
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
         text: describe(&report),
+        brief: brief(&report),
         report: AnyReport::Usd(report),
     })
 }
@@ -233,6 +236,13 @@ fn report(
         warnings: finding::of_warnings(warnings, file),
         sizes: Sizes::of(input, &[output]),
     }
+}
+
+fn brief(report: &Report) -> String {
+    let skeletons = count(report.skeletons.len(), "skeleton");
+    let skinned = count(report.skinned.len(), "skinned prim");
+    let written = report.sizes.written();
+    format!("{skeletons}, {skinned}, {written}")
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.

@@ -49,8 +49,11 @@ pub struct Args {
     anim: AnimArgs,
 }
 
-const AFTER_HELP: &str =
-    "Exit codes: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage or a file that cannot be opened.
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  no errors
+  1  errors; with --strict also warnings
+  2  wrong usage, or a file that cannot be opened
 
 Severities:
   error    the result of some prim is missing or wrong
@@ -196,8 +199,8 @@ fn codes(json: bool) -> Result<String> {
     Ok(out)
 }
 
-/// The command that follows the advice of a code, in brackets; empty if there is none. The library's advice names no
-/// commands.
+/// The command that follows the advice of a code, in brackets; empty if there is none. The
+/// library's advice names no commands.
 fn command_for(code: &str, fixable: bool) -> &'static str {
     match code {
         "influences-too-many" if fixable => " (`sinew fix --max-influences N`)",

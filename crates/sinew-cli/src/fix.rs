@@ -64,9 +64,9 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Some fixes do not change the skinned result: sorting, int[] indices, and the removal of in-betweens that every
-reader skips. All other fixes may change it and are marked with *. For example, a point whose weights summed to
-0.9 moves.
+Some fixes do not change the skinned result: sorting, int[] indices, and the removal of in-betweens
+that every reader skips. All other fixes may change it and are marked with *. For example, a point
+whose weights summed to 0.9 moves.
 
 Examples:
   sinew fix hero.usda --dry-run

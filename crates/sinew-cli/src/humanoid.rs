@@ -68,7 +68,8 @@ Modes:
   literal    drops the motion of a missing bone
   collapse   multiplies the rotation of a missing bone into the bones below it
   conjugate  compensates for bone axes that differ from those of the extension's reference pose
-A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones always collapse.
+A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones
+always collapse.
 
 Examples:
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc

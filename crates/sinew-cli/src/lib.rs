@@ -27,12 +27,13 @@ mod render;
 mod report;
 mod retarget;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -86,7 +87,7 @@ Examples:
 enum Command {
     /// Bake skinning and blend shapes into points and normals.
     Bake(bake::Args),
-    /// Convert a glTF, VRM, BVH or FBX file to UsdSkel.
+    /// Convert files: glTF, VRM, BVH and FBX to UsdSkel, USD to another form, anything to glTF.
     Convert(convert::Args),
     /// Show the SkelRoots, skeletons, bindings, influences, shapes, times and warnings of a file.
     Inspect(inspect::Args),
@@ -224,9 +225,8 @@ fn not_parsed(args: &[OsString], error: &clap::Error) -> Exit {
     if error.use_stderr() {
         let _ = error.print();
         if wants_json(args) {
-            let name = args.get(1).map(|name| name.to_string_lossy());
-            let error = Error::Usage(error.render().to_string().trim_end().to_owned());
-            let json = report::failure_json(&name.unwrap_or_default(), Exit::Usage, &error);
+            let error = Error::Usage(host::reason(error));
+            let json = report::failure_json(&named(args), Exit::Usage, &error);
             let _ = json.and_then(|json| report::print_result(&json));
         }
         return Exit::Usage;
@@ -239,6 +239,16 @@ fn not_parsed(args: &[OsString], error: &clap::Error) -> Exit {
         }
         _ => Exit::Done,
     }
+}
+
+/// The command that arguments which cannot be parsed name: a known one, or else the first word that
+/// is no option. Empty if there is neither.
+fn named(args: &[OsString]) -> Cow<'_, str> {
+    let known = Cli::command();
+    let words = || args.iter().skip(1).map(|word| word.to_string_lossy());
+    let is_known = |word: &Cow<'_, str>| known.get_subcommands().any(|c| c.get_name() == &**word);
+    let first = || words().find(|word| !word.starts_with('-'));
+    words().find(is_known).or_else(first).unwrap_or_default()
 }
 
 impl Command {
@@ -308,8 +318,6 @@ fn quiet_headless_drivers() {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// The words of a line of shell, of which some are in single quotes.
@@ -335,6 +343,9 @@ mod tests {
                 continue;
             };
             let help = help.to_string();
+            for line in help.lines() {
+                assert!(line.len() <= 100, "{}: {line}", command.get_name());
+            }
             let lines = help.lines().map(str::trim_start);
             for line in lines.filter(|l| l.starts_with("sinew ") || l.starts_with("parallel ")) {
                 // Behind these are other commands.

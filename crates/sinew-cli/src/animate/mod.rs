@@ -61,8 +61,8 @@ const MOST_NAMES: usize = 8;
 
 const AFTER_HELP: &str = "\
 OUT has the time codes per second of the first clip. Value clips need one prim path, one order of
-joints and samples of everything that moves. A clip that has something else, and one that is not USD,
-is copied to the folder OUT_clips, with a warning.
+joints and samples of everything that moves. A clip that has something else, and one that is not
+USD, is copied to the folder OUT_clips, with a warning.
 
 Examples:
   sinew animate hero.usda walk.usda -o hero_walk.usda

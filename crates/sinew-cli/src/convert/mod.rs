@@ -24,8 +24,8 @@ use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
 /// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
 /// skins, every clip, morph targets, materials, cameras and lights.
 ///
-/// A USD file into USD is written in another form: its layer stays as it is, with its references, sublayers
-/// and variants. `--flatten` writes the composed stage instead, as one layer.
+/// A USD file into USD is written in another form: its layer stays as it is, with its references,
+/// sublayers and variants. --flatten writes the composed stage instead, as one layer.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

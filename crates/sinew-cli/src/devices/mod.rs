@@ -14,9 +14,9 @@ use crate::report::{Verbosity, count, print_result, result_json};
 
 /// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
 ///
-/// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and compares the
-/// results with the CPU backend and with an f64 reference. It prints the worst error of each beside
-/// the limit, and its rate.
+/// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and
+/// compares the results with the CPU backend and with an f64 reference. It prints the worst error of
+/// each beside the limit, and its rate.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

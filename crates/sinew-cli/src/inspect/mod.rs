@@ -19,8 +19,8 @@ use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_result, result_json};
 
-/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims and times, and the
-/// findings of `sinew check`.
+/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims and times, and
+/// the findings of `sinew check`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -158,6 +158,10 @@ fn failures_fit_the_schema() {
             assert!(!error["message"].as_str().unwrap().is_empty());
         }
     }
+    let unknown = judge.run(2, "--threads 2 --quiet bake hatchling.usda --frobnicate");
+    assert_eq!(unknown["command"], "bake");
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "unexpected argument '--frobnicate' found");
     let bad = judge.run(1, "bake bad.usda -o out.usdc");
     assert!(
         bad["error"]["message"]

@@ -1,7 +1,6 @@
 //! `sinew bake`.
 
 use std::fmt::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -14,6 +13,7 @@ use sinew_bake::{
 use sinew_io::ClipChoice;
 
 use crate::batch::{Batch, CHARACTERS, Done};
+use crate::check::at_least_one;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::failure::Failure;
@@ -23,9 +23,10 @@ use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
 
-/// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
-/// OBJ sequence, point caches, or vertex animation textures. A bone texture has the transforms of
-/// joints instead.
+/// Bake skinning and blend shapes into points and normals.
+///
+/// Every bound prim gets deformed points and normals, in USD, an OBJ sequence, point caches, or
+/// vertex animation textures. A bone texture has the transforms of joints instead.
 ///
 /// In USD, points and normals are in the space of their prim, extents are written, and each
 /// SkelRoot becomes an Xform, so that no program skins the result again.
@@ -72,7 +73,12 @@ pub struct Args {
     velocities: bool,
     /// Write only the samples that it takes for linear interpolation to stay within this distance of
     /// the true points at any time, in units of the points. USD only.
-    #[arg(long, value_name = "E", conflicts_with = "shutter")]
+    #[arg(
+        long,
+        value_name = "E",
+        conflicts_with = "shutter",
+        allow_negative_numbers = true
+    )]
     max_error: Option<f64>,
     /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
@@ -140,8 +146,8 @@ pub struct Args {
     /// N. USD only. Before the first clip of another bake is replaced, its OUT is removed, so that
     /// a killed bake is never taken for a finished one. OUT.usda and OUT.usdc would share
     /// OUT_clips, so the second bake is refused.
-    #[arg(long, value_name = "N")]
-    clip_frames: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    clip_frames: Option<usize>,
     /// Continue a killed bake: keep the clips that the same IN, options and backend have finished.
     #[arg(long, requires = "clip_frames")]
     resume: bool,
@@ -364,7 +370,7 @@ fn bake_one(
     });
     options.velocities = args.velocities;
     options.max_error = args.max_error;
-    options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
+    options.clip_frames = args.clip_frames;
     options.resume = args.resume;
     options.shard = args.shard;
     let mut progress = Progress::new(verbosity.is_quiet());
@@ -627,12 +633,15 @@ fn summary(report: &BakeReport, sizes: &Sizes, verbosity: Verbosity) -> String {
         return out;
     }
     let _ = writeln!(out, "  ran on {}", report.backend);
-    let _ = writeln!(
-        out,
-        "  {:.3} s in all; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
-        report.elapsed.as_secs_f64(),
-        thousands(report.deformed_points),
-    );
+    let _ = write!(out, "  {:.3} s in all", report.elapsed.as_secs_f64());
+    if report.deformed_points > 0 {
+        let _ = write!(
+            out,
+            "; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
+            thousands(report.deformed_points),
+        );
+    }
+    out.push('\n');
     out
 }
 

@@ -19,8 +19,7 @@ use crate::report::{
     Verbosity, count, plain, print_coloured, print_error, print_result, result_json,
 };
 
-/// Checks the skinning data of files. Each finding says what is wrong or doubtful, where, and what
-/// to do.
+/// Check files for errors and doubtful data; each finding has a stable code and advice.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {

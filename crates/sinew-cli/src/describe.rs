@@ -12,18 +12,16 @@ use sinew_animate::humanoid::{bones_by_name, bones_from_json, describe};
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf::{GltfEdit, described_as};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::finding::{self, Finding};
-use crate::humanoid::{read_gltf, refuse_same, with_advice};
-use crate::report::{
-    Sizes, Verbosity, count, print_findings, print_result, result_json, to_json,
-};
+use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
+use crate::open::check_extension;
+use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
-/// Says in a model which of its joints is which human bone (EXT_skeleton_humanoid), so that humanoid
-/// clips move it.
+/// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
 ///
-/// The bones come from --map, from the VRM humanoid, or from the joints' names.
+/// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from the joints' names.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -72,12 +70,7 @@ struct Report {
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
-        if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
-            return Err(Error::Usage(format!(
-                "{}: expected .gltf, .glb or .vrm as OUT",
-                output.display()
-            )));
-        }
+        check_extension(output, &GLTF)?;
         refuse_same(&args.model, output)?;
     }
     let model = read_gltf(&args.model)?;
@@ -91,8 +84,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         .iter()
         .map(|bone| {
             let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
-            let message =
-                format!("\"{node}\" is not a joint of any skin, so the bone is left out");
+            let message = format!("\"{node}\" is not a joint of any skin, so the bone is left out");
             Warning::new("bone-left-out", bone.name(), message)
         })
         .collect();
@@ -122,7 +114,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         by,
         lacking: lacking.map(|b| b.name()).collect(),
         warnings: finding::of_warnings(&warnings, Some(&args.model)),
-        sizes: args.output.as_ref().map(|out| Sizes::of(&args.model, &[out])),
+        sizes: args
+            .output
+            .as_ref()
+            .map(|out| Sizes::of(&args.model, &[out])),
     };
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,

@@ -8,24 +8,23 @@ use sinew_check::{FixEntry, FixOptions, FixReport, fix};
 use sinew_io::read_asset;
 use sinew_io::usd::{OpenOptions, UsdFile};
 
-use crate::batch::{Batch, CHARACTERS, Done};
+use crate::batch::{Batch, Done};
 use crate::check::{at_least_one, describe};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
-use crate::open::AnimArgs;
+use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_message};
 
-/// Fixes the findings of `sinew check` that need no guess, writes the result to another file, and
-/// checks that file.
+/// Fix the findings of a check that need no guess, and write another file.
 ///
-/// It normalises and sorts weights, keeps the largest influences if --max-influences is given,
+/// `fix` normalises and sorts weights, keeps the largest influences if --max-influences is given,
 /// removes malformed in-betweens, applies SkelBindingAPI to prims that have its properties, authors
 /// a missing interpolation of influences if they have one row per point, and a missing elementSize
 /// if they are constant, normalises rotations, and writes uint[] pointIndices as int[].
 ///
 /// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
-/// IN. If IN or OUT is a .usdz, the stage is flattened into one layer.
+/// IN. It is checked in its turn. If IN or OUT is a .usdz, the stage is flattened into one layer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -88,7 +87,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "fix",
         inputs: &args.inputs,
-        extensions: &CHARACTERS[..4],
+        extensions: &USD,
         to: None,
         output: args.output.as_deref().filter(|_| !args.dry_run),
         json: args.json,
@@ -110,6 +109,9 @@ fn fix_one(
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
+    if let Some(out) = out {
+        check_extension(out, &USD)?;
+    }
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("fixing {}", input.display()));
     if read_asset(input)?.is_some() {
@@ -168,9 +170,15 @@ fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     if let Some(sizes) = sizes {
         let _ = writeln!(out, "  {sizes}");
     }
-    if let Some(after) = &report.after {
-        let _ = writeln!(out, "Remaining findings:");
-        out += &describe(after, false);
+    match &report.after {
+        Some(after) if after.findings.is_empty() => {
+            let _ = writeln!(out, "  no findings remain");
+        }
+        Some(after) => {
+            let _ = writeln!(out, "Remaining findings:");
+            out += &describe(after, false);
+        }
+        None => {}
     }
     out
 }

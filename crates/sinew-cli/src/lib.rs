@@ -30,7 +30,6 @@ mod retarget;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -55,8 +54,8 @@ struct Cli {
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Threads that read, pose and skin on the CPU. Without this: one for each core.
-    #[arg(long, value_name = "N", global = true)]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
+    threads: Option<usize>,
 }
 
 impl Cli {
@@ -83,31 +82,22 @@ Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew COMMAND --help";
 
+// Each command has its description at its arguments: a sentence for the list of commands, and more
+// for its own help.
 #[derive(Subcommand)]
 enum Command {
-    /// Bake skinning and blend shapes into points and normals.
     Bake(bake::Args),
-    /// Convert files: glTF, VRM, BVH and FBX to UsdSkel, USD to another form, anything to glTF.
     Convert(convert::Args),
-    /// Show the SkelRoots, skeletons, bindings, influences, shapes, times and warnings of a file.
     Inspect(inspect::Args),
-    /// Check files for errors and doubtful data; each finding has a stable code and advice.
     Check(check::Args),
-    /// Fix the findings of a check that need no guess, and write another file.
     Fix(fix::Args),
-    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
     Humanoid(humanoid::Args),
-    /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
     Describe(describe::Args),
-    /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
-    /// Put clips on a character, one after another, as references.
     Animate(animate::Args),
     /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
-    /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
     Devices(devices::Args),
-    /// Print a completion script for a shell.
     Completions(completions::Args),
 }
 
@@ -171,7 +161,7 @@ fn execute(args: &[OsString]) -> Exit {
     interrupt::handle(ended_json(args, name, Exit::Interrupted, "interrupted"));
     let work = move || {
         if let Some(threads) = cli.threads {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let built = pool.build_global();
             built.map_err(|e| Error::Message(format!("--threads {threads}: {e}")))?;
         }
@@ -328,7 +318,11 @@ mod tests {
             match c {
                 '\'' => quoted = !quoted,
                 ' ' if !quoted => words.push(String::new()),
-                c => words.extend(words.pop().map(|word| word + &c.to_string())),
+                c => {
+                    if let Some(word) = words.last_mut() {
+                        word.push(c);
+                    }
+                }
             }
         }
         words

@@ -53,6 +53,14 @@ pub fn thousands(n: u64) -> String {
     out
 }
 
+/// A name as texts show it.
+pub fn or_unnamed(name: &str) -> &str {
+    match name {
+        "" => "(unnamed)",
+        name => name,
+    }
+}
+
 /// A number with its noun: `1 prim`, `3 prims`, `2 meshes`.
 pub fn count(n: usize, noun: &str) -> String {
     let number = thousands(n as u64);

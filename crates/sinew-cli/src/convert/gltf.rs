@@ -15,7 +15,7 @@ use crate::batch::Done;
 use crate::error::Result;
 use crate::finding::{self, Finding};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
 
 /// The report of --json.
 #[derive(Serialize)]
@@ -174,17 +174,15 @@ fn describe(report: &Report) -> String {
         count(report.materials, "material"),
     );
     for skin in &report.skins {
-        let _ = writeln!(out, "  skin {}: {}", skin.name, count(skin.joints, "joint"));
+        let name = or_unnamed(&skin.name);
+        let _ = writeln!(out, "  skin {name}: {}", count(skin.joints, "joint"));
     }
     if report.cameras + report.lights > 0 {
         let cameras = count(report.cameras, "camera");
         let _ = writeln!(out, "  {cameras}, {}", count(report.lights, "light"));
     }
     for clip in &report.clips {
-        let name = match clip.name.as_str() {
-            "" => "(unnamed)",
-            name => name,
-        };
+        let name = or_unnamed(&clip.name);
         let seconds = clip.range.map_or(0.0, |(first, last)| last - first);
         let tracks = count(clip.tracks, "track");
         let _ = writeln!(out, "  clip {name}: {seconds:.3} s, {tracks}");

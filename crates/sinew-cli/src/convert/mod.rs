@@ -16,10 +16,12 @@ use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use crate::finding::{self, Finding};
-use crate::open::{AnimArgs, ComposeArgs};
+use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
 
+/// Convert files: glTF, VRM, BVH and FBX to UsdSkel, USD to another form, anything to glTF.
+///
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
 /// skins, every clip, morph targets, materials, cameras and lights.
@@ -151,6 +153,7 @@ fn convert_one(
         Some(name) => ClipChoice::Named(name.clone()),
         None => ClipChoice::All,
     };
+    check_extension(output, &[&USD[..], &["glb", "gltf"]].concat())?;
     if matches!(sinew_io::extension(output).as_str(), "glb" | "gltf") {
         if args.flatten {
             return Err(Error::Usage(
@@ -253,10 +256,7 @@ fn describe(report: &Report) -> String {
     }
     let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
     for c in &report.clips {
-        let name = match c.name.as_str() {
-            "" => "(unnamed)",
-            name => name,
-        };
+        let name = or_unnamed(&c.name);
         let _ = writeln!(out, "  clip {name}: {}", c.animation);
     }
     let _ = writeln!(out, "  {}", report.sizes);

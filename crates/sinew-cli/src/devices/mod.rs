@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::report::{Verbosity, count, print_result, result_json};
 
-/// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
+/// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
 ///
 /// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and
 /// compares the results with the CPU backend and with an f64 reference. It prints the worst error of

@@ -142,7 +142,10 @@ fn a_line_for_each_file() {
         lines[0].contains("v1.2/hatchling.usdc: 8 prims, 8,110 points, "),
         "{text}"
     );
-    assert!(lines[0].ends_with("kB") || lines[0].ends_with("MB"), "{text}");
+    assert!(
+        lines[0].ends_with("kB") || lines[0].ends_with("MB"),
+        "{text}"
+    );
     assert_eq!(lines[2], "4 files: 2 done, 0 partial, 2 failed");
     for line in errors.lines() {
         assert!(line.contains("/in/"), "{errors}");

@@ -105,6 +105,7 @@ pub const FILE_CODES: &[Code] = &[
     // Human bones moved by a clip
     row("bind-sheared", Warning, "", "the bind transform of a human bone is sheared, which translation, rotation and scale cannot express: the shear is dropped", "bind the bone without shear"),
     row("bone-missing", Warning, "", "a clip moves a human bone that the model does not have: its motion is dropped, or folded into the bones below it", "map the bone, or apply the clip in the mode `collapse`"),
+    row("bone-left-out", Warning, "", "a human bone is the node of no joint of a skin: it is not described", "map the bone to a joint"),
     row("bone-not-joint", Warning, "", "the node of a human bone is not a joint: its rest pose is used as its bind pose", "make the node a joint of a skin"),
     row("hips-height", Warning, "", "the height of the hips is unknown in the clip or the model: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "the axes of bones differ from the extension's reference pose: a clip rotates these bones in the wrong direction", REPOSE),

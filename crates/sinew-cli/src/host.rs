@@ -57,8 +57,9 @@ thread_local! {
 /// Runs one command line without printing. `args` begins with the name of the program; progress
 /// lines are off, as with `--quiet`, so add `--json` for a result.
 ///
-/// Unlike [`run`](crate::run) it installs no handlers of signals, and `render` writes no files: its
-/// pictures are in the outcome. `watch` hears how far the command is, on the thread that runs it.
+/// Unlike [`run`](crate::run) it installs no handlers of signals, `--threads` has no effect, since
+/// rayon's pool is the program's, and `render` writes no files: its pictures are in the outcome.
+/// `watch` hears how far the command is, on the thread that runs it.
 ///
 /// # Errors
 /// What the command prints as its error; [`Kind::Cancelled`](crate::Kind::Cancelled) if `watch`
@@ -94,7 +95,7 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
 }
 
 /// What clap says of arguments, without its prefix and without the usage that follows.
-fn reason(error: &clap::Error) -> String {
+pub(crate) fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.split("\n\n").next().unwrap_or_default();
     text.strip_prefix("error: ")

@@ -21,14 +21,15 @@ use sinew_animate::retarget::{
 };
 use sinew_io::{humanoid, placement, rig, shape_names};
 
-use crate::open::AnimArgs;
+use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
-/// Moves a clip from one character to another that has other joints, names, axes, proportions and
-/// units.
+/// Move a clip from one character to another.
+///
+/// The other character may have other joints, names, axes, proportions and units.
 ///
 /// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
 /// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
@@ -147,6 +148,7 @@ impl From<PoseArg> for RetargetPose {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    check_extension(&args.output, &USD)?;
     let mut options = RetargetOptions::default();
     options.pose = args.pose.into();
     options.in_place = args.in_place;

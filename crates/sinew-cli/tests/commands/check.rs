@@ -170,7 +170,7 @@ fn fix() -> Outcome {
 
     let output = sinew(&["fix", i, "-o", o, "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    assert_eq!(json["mended"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["fixed"].as_array().map(Vec::len), Some(4));
     assert_eq!(json["after"]["counts"]["errors"], 0);
     assert!(json["before"]["counts"]["errors"].as_u64() > Some(0));
 

@@ -182,7 +182,7 @@ fn every_result_is_to_be_had_as_json() {
             .len()
             > 50
     );
-    assert!(json(&["fix", &hatchling, "--dry-run", "--json"])["mended"].is_array());
+    assert!(json(&["fix", &hatchling, "--dry-run", "--json"])["fixed"].is_array());
     assert!(json(&["devices", "--json"])["auto"].is_string());
     // Every command that prints a result has the option.
     for name in commands() {

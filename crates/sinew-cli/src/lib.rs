@@ -344,7 +344,7 @@ mod tests {
             for line in lines.filter(|l| l.starts_with("sinew ") || l.starts_with("parallel ")) {
                 // Behind these are other commands.
                 let line = line.split(" | ").next().unwrap_or_default();
-                let line = line.split(" > ").next().unwrap_or_default();
+                let line = line.split(" >").next().unwrap_or_default();
                 let line = line.split(" ::: ").next().unwrap_or_default();
                 let line = line.trim_start_matches("parallel ").replace("{}", "1");
                 if let Err(e) = Cli::try_parse_from(words(&line)) {

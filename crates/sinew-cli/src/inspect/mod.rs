@@ -19,7 +19,7 @@ use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_result, result_json};
 
-/// Show the skinning data of a file: skeletons, clips, bindings, influences, shapes and findings.
+/// Show the skeletons, clips, bindings, influences, shapes, times and findings of a file.
 ///
 /// The findings are those of `sinew check`, with the same counts.
 #[derive(clap::Args)]

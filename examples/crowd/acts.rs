@@ -46,14 +46,20 @@ impl Repertoire {
             }
         } else {
             match dice {
-                ..0.55 => Playing::new(clip(Move::Wave)),
+                ..0.5 => Playing::new(clip(Move::Wave)),
                 ..0.8 => Playing::new(clip(Move::Perform)),
+                // Between the two.
                 _ => Playing::new(clip(Move::Wave)).blend(clip(Move::Perform), 0.5),
             }
         };
         // The clips' ways over the ground are left out: a shader moves the characters.
         playing.root_motion(BVec3::new(false, true, false))
     }
+}
+
+/// Changes until a time of the clock.
+fn due(people: &[Person], seconds: f64) -> usize {
+    (seconds.max(0.0) / ROUND * people.len() as f64) as usize
 }
 
 /// Lets everyone play.
@@ -92,7 +98,7 @@ impl Acts {
             repertoires,
             rigs,
             order,
-            changed: 0,
+            changed: due(people, seconds),
         };
         crowd.set_clock(seconds);
         let mut all = Vec::new();
@@ -109,7 +115,7 @@ impl Acts {
     pub fn go_on(&mut self, crowd: &mut Crowd, people: &[Person], seconds: f64) -> Result<()> {
         crowd.set_clock(seconds);
         let count = people.len();
-        let due = (seconds.max(0.0) / ROUND * count as f64) as usize;
+        let due = due(people, seconds);
         // After a pause, nobody changes twice.
         self.changed = self.changed.max(due.saturating_sub(count));
         while self.changed < due {

@@ -22,14 +22,23 @@ struct Draw {
 // One draw of each part, then that of the shadows.
 @group(0) @binding(6) var<storage, read_write> draws: array<Draw>;
 
+@group(0) @binding(7) var<storage, read_write> places: array<Place>;
+
 // Everyone is seen.
 override SHOW_ALL: bool = false;
 
-fn is_seen(c: Character) -> bool {
+// The clock alone says where in its ring a character is.
+fn place_of(c: Character) -> Place {
+    let angle = c.angle + c.turn * frame.seconds;
+    let yaw = c.heading - angle;
+    return vec4<f32>(c.radius * cos(angle), c.radius * sin(angle), sin(yaw), cos(yaw));
+}
+
+fn is_seen(c: Character, place: Place) -> bool {
     if SHOW_ALL {
         return true;
     }
-    let center = place_of(c, frame.seconds) + vec3<f32>(0.0, squad.middle * c.height, 0.0);
+    let center = vec3<f32>(place.x, squad.middle * c.height, place.y);
     let radius = squad.radius * c.height;
     for (var i = 0u; i < 6u; i++) {
         if dot(frame.planes[i].xyz, center) + frame.planes[i].w < -radius {
@@ -44,7 +53,10 @@ fn cull(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x >= squad.count {
         return;
     }
-    let word = select(0u, 1u, is_seen(characters[id.x]));
+    let character = characters[id.x];
+    let place = place_of(character);
+    places[id.x] = place;
+    let word = select(0u, 1u, is_seen(character, place));
     for (var part = 0u; part < squad.parts; part++) {
         mask[instances[id.x * squad.parts + part]] = word;
     }

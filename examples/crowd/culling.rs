@@ -88,6 +88,7 @@ impl Culling {
                 entry(4, storage(false)),
                 entry(5, storage(false)),
                 entry(6, storage(false)),
+                entry(7, storage(false)),
             ],
         });
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
@@ -123,6 +124,7 @@ impl Culling {
                 &mask,
                 &squad.seen,
                 &squad.draws,
+                &squad.places,
             ];
             let entries: Vec<_> = (0..)
                 .zip(buffers)

@@ -4,7 +4,7 @@
 
 const SUN: vec3<f32> = vec3<f32>(0.48, 0.62, 0.62);
 const SUNLIGHT: vec3<f32> = vec3<f32>(1.0, 0.9, 0.74);
-const HAZE: vec3<f32> = vec3<f32>(0.66, 0.72, 0.77);
+const HAZE: vec3<f32> = vec3<f32>(0.60, 0.68, 0.76);
 const ZENITH: vec3<f32> = vec3<f32>(0.16, 0.32, 0.58);
 
 // Far things fade into the haze.
@@ -29,7 +29,7 @@ fn sky_vertex(@builtin(vertex_index) vertex: u32) -> Sky {
 fn sky_fragment(in: Sky) -> @location(0) vec4<f32> {
     let far = frame.world_from_clip * vec4<f32>(in.at, 1.0, 1.0);
     let up = normalize(far.xyz / far.w - frame.eye).y;
-    return vec4<f32>(mix(HAZE, ZENITH, smoothstep(0.0, 0.5, up)), 1.0);
+    return vec4<f32>(mix(HAZE, ZENITH, smoothstep(-0.01, 0.3, up)), 1.0);
 }
 
 struct Ground {
@@ -74,6 +74,12 @@ fn ground_fragment(in: Ground) -> @location(0) vec4<f32> {
 
 @group(0) @binding(1) var<storage, read> characters: array<Character>;
 @group(0) @binding(2) var<storage, read> seen: array<u32>;
+@group(0) @binding(3) var<storage, read> places: array<Place>;
+
+// A direction of the model, in the world.
+fn turned(place: Place, v: vec3<f32>) -> vec3<f32> {
+    return vec3<f32>(place.w * v.x + place.z * v.z, v.y, place.w * v.z - place.z * v.x);
+}
 
 struct Shadow {
     @builtin(position) clip: vec4<f32>,
@@ -86,13 +92,14 @@ fn shadow_vertex(
     @builtin(vertex_index) vertex: u32,
     @builtin(instance_index) number: u32,
 ) -> Shadow {
-    let character = characters[seen[number]];
+    let place = places[seen[number]];
+    let height = characters[seen[number]].height;
     let at = vec2<f32>(f32(vertex & 1u), f32(vertex >> 1u)) * 2.0 - 1.0;
     let away = -SUN.xz * 0.3;
     let along = normalize(away);
     let offset = along * (at.x * 0.46) + vec2<f32>(-along.y, along.x) * (at.y * 0.26) + away;
-    var world = place_of(character, frame.seconds);
-    world += vec3<f32>(offset.x, 0.0, offset.y) * character.height + vec3<f32>(0.0, 0.01, 0.0);
+    let on_ground = place.xy + offset * height;
+    let world = vec3<f32>(on_ground.x, 0.01, on_ground.y);
     return Shadow(frame.clip_from_world * vec4<f32>(world, 1.0), at);
 }
 
@@ -128,8 +135,8 @@ fn body_vertex(
     let first = 3u * (who * vertex_count.x + vertex);
     let point = vec3<f32>(points[first], points[first + 1u], points[first + 2u]);
     let normal = vec3<f32>(normals[first], normals[first + 1u], normals[first + 2u]);
-    let world = place_of(character, frame.seconds)
-        + turned(character, frame.seconds, point) * character.height;
+    let place = places[who];
+    let world = vec3<f32>(place.x, 0.0, place.y) + turned(place, point) * character.height;
     var painted = color.rgb;
     // As `PAINT_...` in cast.rs.
     switch u32(color.a) {
@@ -141,7 +148,7 @@ fn body_vertex(
     return Body(
         frame.clip_from_world * vec4<f32>(world, 1.0),
         world,
-        turned(character, frame.seconds, normal),
+        turned(place, normal),
         painted,
         point.y,
     );

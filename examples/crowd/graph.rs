@@ -1,13 +1,11 @@
 //! The graph of what the last frames cost: three lanes of bars, each with its own scale, and a few words, all of
 //! rectangles.
 
-use std::time::Duration;
-
 use glam::{Vec2, Vec4};
 use host::{DEPTH, Gpu, SAMPLES};
 use sinew::wgpu;
 
-use crate::times::Cost;
+use crate::times::{Cost, TimeOf};
 
 /// Frames in the graph.
 const FRAMES: usize = 120;
@@ -80,7 +78,7 @@ impl Graph {
         let [width, height] = size.map(|n| n as f32);
         let scale = (height / 720.0).max(0.5);
         let last = &costs[costs.len().saturating_sub(FRAMES)..];
-        let lanes: [(&str, Vec4, fn(&Cost) -> Option<Duration>); 3] = [
+        let lanes: [(&str, Vec4, TimeOf); 3] = [
             (
                 "CPU PLAY AND RECORD",
                 Vec4::new(0.35, 0.65, 1.0, 1.0),

@@ -45,12 +45,12 @@ use squads::Squad;
 use times::{Cost, Times};
 
 /// Metres from the middle that the camera shows at first, at most.
-const VIEW: f32 = 13.0;
+const VIEW: f32 = 11.0;
 
 /// What the words of the command say.
 #[derive(Clone, Debug)]
 struct Options {
-    count: usize,
+    count: Option<usize>,
     culls: bool,
     has_graph: bool,
 }
@@ -79,7 +79,7 @@ Drag to look around, scroll to come closer, Escape to leave.
 
 example: crowd --count 500 --frames 100 --out crowd.png
 
-  --count N      number of characters (default 4000)
+  --count N      number of characters (default 4000, or 200 on a software adapter)
   --no-cull      compute and draw everyone, seen or not
   --no-graph     without the graph of what frames cost";
     const SIZE: [u32; 2] = [1280, 720];
@@ -87,7 +87,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
 
     fn options(words: Vec<String>) -> std::result::Result<Options, String> {
         let mut options = Options {
-            count: 4000,
+            count: None,
             culls: true,
             has_graph: true,
         };
@@ -97,7 +97,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
                 "--count" => {
                     let text = words.next().ok_or("--count wants a value")?;
                     let count = text.parse().ok().filter(|n| (1..=1_000_000).contains(n));
-                    options.count = count.ok_or(format!("no number of characters: {text}"))?;
+                    options.count = Some(count.ok_or(format!("no number of characters: {text}"))?);
                 }
                 "--no-cull" => options.culls = false,
                 "--no-graph" => options.has_graph = false,
@@ -110,7 +110,10 @@ example: crowd --count 500 --frames 100 --out crowd.png
     fn new(gpu: &Gpu, options: Options) -> Result<Self> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
         let models = vec![Model::hatchling(folder)?, Model::puppet(folder)?];
-        let (people, radius) = places::people(options.count);
+        let count = options
+            .count
+            .unwrap_or(if gpu.is_software { 200 } else { 4000 });
+        let (people, radius) = places::people(count);
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
         let mut crowd = skinner.crowd();
         let (squads, rigs) = squads::gather(gpu, &mut crowd, &models, &people)?;
@@ -121,9 +124,10 @@ example: crowd --count 500 --frames 100 --out crowd.png
             mapped_at_creation: false,
         });
         let culling = Culling::new(gpu, &mut crowd, &squads, &frame, options.culls)?;
-        let near = Vec3::new(radius.min(VIEW), 0.0, radius.min(VIEW));
+        let near = (radius * 0.45).min(VIEW);
+        let near = Vec3::new(near, 0.0, near);
         let framing = Framing {
-            lift: 0.16,
+            lift: 0.22,
             spin: 0.05,
             ..Framing::of([-near, near + Vec3::Y * 1.8], false)
         };
@@ -173,7 +177,9 @@ example: crowd --count 500 --frames 100 --out crowd.png
     ) -> Result<()> {
         self.times.collect();
         if let Some(graph) = &mut self.graph {
-            graph.lay(gpu, &self.times.costs, self.people.len(), target.size);
+            // The first frame makes plans and pipelines.
+            let costs = self.times.costs.get(1..).unwrap_or_default();
+            graph.lay(gpu, costs, self.people.len(), target.size);
         }
         let start = Instant::now();
         let (crowd, people) = (&mut self.crowd, &self.people[..]);

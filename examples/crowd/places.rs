@@ -1,7 +1,7 @@
 //! Where everyone is: rings around the middle of a square, some of which walk while the others stand and look on.
 //!
-//! A walker goes round its ring at constant speed, so the clock alone says where it is: the shaders compute that
-//! (scene.wgsl), and nothing is uploaded for it.
+//! A walker goes round its ring at constant speed, so the clock alone says where it is: cull.wgsl computes that, and
+//! nothing is uploaded for it.
 
 use std::f32::consts::{PI, TAU};
 
@@ -126,7 +126,7 @@ fn person(seed: usize, ring: usize, radius: f32, angle: f32) -> Person {
             heading,
             first,
             height,
-            second: color(seed, 10, 0.35, 0.2 + 0.4 * chance(seed, 11)),
+            second: color(seed, 10, 0.2, 0.15 + 0.4 * chance(seed, 11)),
             unused: 0.0,
         },
         model,

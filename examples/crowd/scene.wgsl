@@ -1,4 +1,4 @@
-// What the other shaders share: a frame, and where characters are in it.
+// What the other shaders share: a frame, and who is in it.
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
@@ -31,19 +31,6 @@ struct Squad {
     radius: f32,
 }
 
-// Where in its ring it is, in radians.
-fn angle_of(c: Character, seconds: f32) -> f32 {
-    return c.angle + c.turn * seconds;
-}
-
-fn place_of(c: Character, seconds: f32) -> vec3<f32> {
-    let angle = angle_of(c, seconds);
-    return c.radius * vec3<f32>(cos(angle), 0.0, sin(angle));
-}
-
-// A direction of the model, in the world.
-fn turned(c: Character, seconds: f32, v: vec3<f32>) -> vec3<f32> {
-    let yaw = c.heading - angle_of(c, seconds);
-    let axes = vec2<f32>(sin(yaw), cos(yaw));
-    return vec3<f32>(axes.y * v.x + axes.x * v.z, v.y, axes.y * v.z - axes.x * v.x);
-}
+// Where a character is in a frame: x and z in the world, then sine and cosine of its turn about the vertical.
+// cull.wgsl writes it for draw.wgsl.
+alias Place = vec4<f32>;

@@ -61,14 +61,14 @@ impl Scenery {
         };
         let uniform = wgpu::BufferBindingType::Uniform;
         let storage = wgpu::BufferBindingType::Storage { read_only: true };
-        let scene_layout = layout(&[uniform, storage, storage]);
+        let scene_layout = layout(&[uniform, storage, storage, storage]);
         let part_layout = layout(&[storage, storage, uniform]);
         let pipelines = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("crowd.draw"),
             bind_group_layouts: &[Some(&scene_layout), Some(&part_layout)],
             immediate_size: 0,
         });
-        let group = |layout: &wgpu::BindGroupLayout, buffers: [&wgpu::Buffer; 3]| {
+        let group = |layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]| {
             let entries = (0..)
                 .zip(buffers)
                 .map(|(binding, buffer)| wgpu::BindGroupEntry {
@@ -82,11 +82,14 @@ impl Scenery {
             })
         };
         let drawn = squads.iter().map(|squad| Drawn {
-            scene: group(&scene_layout, [frame, &squad.characters, &squad.seen]),
+            scene: group(
+                &scene_layout,
+                &[frame, &squad.characters, &squad.seen, &squad.places],
+            ),
             parts: squad
                 .parts
                 .iter()
-                .map(|p| group(&part_layout, [&p.points, &p.normals, &p.vertex_count]))
+                .map(|p| group(&part_layout, &[&p.points, &p.normals, &p.vertex_count]))
                 .collect(),
         });
         let make = |look: Look<'_>| pipeline(gpu, &module, &pipelines, look);

@@ -38,6 +38,7 @@ pub struct Squad {
     pub characters: wgpu::Buffer,
     pub instances: wgpu::Buffer,
     pub seen: wgpu::Buffer,
+    pub places: wgpu::Buffer,
     pub draws: wgpu::Buffer,
 }
 
@@ -183,6 +184,7 @@ impl Meshes {
             characters: upload(gpu, Usages::STORAGE, placed),
             instances: upload(gpu, Usages::STORAGE, &indices),
             seen: room("crowd.seen", 4 * count as u64, Usages::STORAGE),
+            places: room("crowd.places", 16 * count as u64, Usages::STORAGE),
             draws: upload(gpu, drawn, &draws),
             parts,
         })

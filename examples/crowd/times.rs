@@ -25,6 +25,9 @@ pub struct Cost {
     pub seen: u32,
 }
 
+/// A time among the costs of a frame, if it is known.
+pub type TimeOf = fn(&Cost) -> Option<Duration>;
+
 /// Numbers of frames that may be on their way.
 const SLOTS: usize = 4;
 /// Timestamps of a frame: the beginning of the culling, and the beginning and the end of the drawing.
@@ -174,7 +177,7 @@ impl Times {
     pub fn report(&self) -> String {
         let costs = self.costs.get(1..).unwrap_or_default();
         let mut out = format!("{:32}{:>12}{:>12}\n", "", "mean", "worst");
-        let kinds: [(&str, fn(&Cost) -> Option<Duration>); 3] = [
+        let kinds: [(&str, TimeOf); 3] = [
             ("CPU, playing and recording", |c| Some(c.cpu)),
             ("GPU, culling to skinning", |c| c.compute),
             ("GPU, drawing", |c| c.draw),

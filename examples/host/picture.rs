@@ -9,12 +9,9 @@ use super::{Args, FRAMES_PER_SECOND, Gpu, Program, Result, Target, open_device};
 
 pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<()> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let (_, device, queue) = open_device(&instance, None)?;
-    let gpu = Gpu {
-        device,
-        queue,
-        format: wgpu::TextureFormat::Rgba8UnormSrgb,
-    };
+    let (adapter, device, queue) = open_device(&instance, None)?;
+    let format = wgpu::TextureFormat::Rgba8UnormSrgb;
+    let gpu = Gpu::new(&adapter, device, queue, format);
     let mut program = P::new(&gpu, options)?;
     let [width, height] = args.size;
     let size = wgpu::Extent3d {

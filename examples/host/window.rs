@@ -74,11 +74,7 @@ impl<P: Program> Shown<P> {
         let mut config = config.ok_or("the adapter cannot draw in this window")?;
         config.format = config.format.add_srgb_suffix();
         surface.configure(&device, &config);
-        let gpu = Gpu {
-            device,
-            queue,
-            format: config.format,
-        };
+        let gpu = Gpu::new(&adapter, device, queue, config.format);
         let program = P::new(&gpu, options)?;
         Ok(Self {
             orbit: Orbit::new(&program.framing(), [config.width, config.height]),

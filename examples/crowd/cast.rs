@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3, Vec4};
-use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
+use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves};
 use sinew::kernel::{
     JointTransform, PackedClip, PackedPose, PackedRig, PackedSkin, palette_on_cpu, skin_on_cpu,
 };
@@ -110,11 +110,18 @@ impl Model {
         let bowing = humanoid::apply(&asset, &bow, bows, &Default::default())?.into_asset(asset);
         let bowing = UsdFile::from_asset(&bowing, &Default::default())?.scene(Default::default())?;
 
-        let sources = [
-            clip(Some(Arc::new(walking)), &walk)?,
-            clip(skeleton.instance.animation().cloned(), &scene)?,
-            clip(bowing.instances[0].instance.animation().cloned(), &bowing)?,
-        ];
+        let walk = clip(Some(Arc::new(walking)), &walk)?;
+        let wave = clip(skeleton.instance.animation().cloned(), &scene)?;
+        let mut bow = clip(bowing.instances[0].instance.animation().cloned(), &bowing)?;
+        // The bow says nothing of the arms. They hang as where they pass the body in the walk.
+        let joints = skeleton.instance.skeleton().joints();
+        for (joint, path) in joints.iter().enumerate() {
+            if path.contains("Shoulder") {
+                bow.joints[joint] = JointCurves::default();
+                bow.rest[joint] = walk.joint(joint, 0.0).into();
+            }
+        }
+        let sources = [walk, wave, bow];
         // It has no clothes but paint: a shirt, trousers and shoes, by where a vertex is at rest.
         let paint = |at: Vec3, own: Vec3| match at.y {
             ..0.09 => Vec3::new(0.05, 0.04, 0.04).extend(PAINT_NONE),

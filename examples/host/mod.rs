@@ -27,6 +27,24 @@ pub struct Gpu {
     pub queue: wgpu::Queue,
     /// Of what is drawn on.
     pub format: wgpu::TextureFormat,
+    /// Whether the CPU does its work, as for lavapipe.
+    pub is_software: bool,
+}
+
+impl Gpu {
+    fn new(
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        format: wgpu::TextureFormat,
+    ) -> Self {
+        Self {
+            device,
+            queue,
+            format,
+            is_software: adapter.get_info().device_type == wgpu::DeviceType::Cpu,
+        }
+    }
 }
 
 /// A program that draws frames, in a window or into a picture.

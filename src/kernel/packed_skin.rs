@@ -19,13 +19,13 @@ const MAX_ENTRIES: usize = 65_535;
 /// use glam::Vec3;
 /// use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 /// use sinew::mesh::RenderVertices;
-/// use sinew::skel::{MeshTopology, Pose, SkinBuilder, BlendShapeDef, Skeleton};
+/// use sinew::skel::{BlendShapeDef, MeshTopology, Pose, Skeleton, SkinBuilder};
 ///
-/// // A square that one blend shape lifts, drawn as two triangles with normals of their own making.
+/// // A square that one blend shape lifts, drawn as two triangles with smooth normals.
 /// let points = vec![Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.0), Vec3::Y];
 /// let faces = MeshTopology::new("Square", &[4], &[0, 1, 2, 3], false, points.len())?;
 /// let skeleton = Skeleton::from_parents("None", vec![], &[], vec![], None)?;
-/// let lift = BlendShapeDef::new("Lift", vec![Vec3::Z; 4]);
+/// let lift = BlendShapeDef { name: "Lift".into(), offsets: vec![Vec3::Z; 4], ..Default::default() };
 /// let skin = SkinBuilder::new("Square", points).shape(lift).build(&skeleton)?;
 /// let skin = PackedSkin::pack("Square", &skin)?
 ///     .with_smooth_normals(&faces)?

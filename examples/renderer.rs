@@ -41,7 +41,12 @@ struct Renderer {
 impl Renderer {
     /// Fades to the next clip; after the last clip to the rest pose, if there is only one.
     fn fade(&mut self) -> Result<()> {
-        let names: Vec<String> = self.hero.clips().iter().map(|c| c.name().to_owned()).collect();
+        let names: Vec<String> = self
+            .hero
+            .clips()
+            .iter()
+            .map(|c| c.name().to_owned())
+            .collect();
         self.clip = (self.clip + 1) % names.len().max(2);
         match names.get(self.clip) {
             Some(name) => self.hero.crossfade(name.as_str(), FADE)?,
@@ -106,7 +111,9 @@ example: renderer hero.glb --out hero.png --seconds 1.5
         // The first update uploads the character; a renderer's own textures follow.
         renderer.hero.update(&mut renderer.crowd, 0.0)?;
         for draw in renderer.hero.draws(&renderer.crowd)? {
-            renderer.drawing.add(gpu, draw.material, draw.base_color())?;
+            renderer
+                .drawing
+                .add(gpu, draw.material, draw.base_color())?;
         }
         Ok(renderer)
     }

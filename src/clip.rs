@@ -471,7 +471,9 @@ mod tests {
         source.weights = vec![Sampled::new(None, keys, Interpolation::Linear)];
         Clip::new(
             "walk",
-            PackedClip::pack(&source, &ClipOptions::default()).unwrap().0,
+            PackedClip::pack(&source, &ClipOptions::default())
+                .unwrap()
+                .0,
         )
     }
 
@@ -492,10 +494,14 @@ mod tests {
         assert_eq!(walk.looped(f64::INFINITY), 0.0);
         assert!((walk.looped(-0.25) - 0.75).abs() < 1e-6);
         let mut pose = walk.sample(0.5);
-        pose.in_place(0, &walk.sample(0.0), glam::BVec3::FALSE).unwrap();
+        pose.in_place(0, &walk.sample(0.0), glam::BVec3::FALSE)
+            .unwrap();
         assert_eq!(pose.joints[0].translation[0], 0.0);
         assert!((pose.weights[0] - 0.5).abs() < 1e-3);
-        assert!(pose.in_place(1, &walk.sample(0.0), glam::BVec3::FALSE).is_err());
+        assert!(
+            pose.in_place(1, &walk.sample(0.0), glam::BVec3::FALSE)
+                .is_err()
+        );
     }
 
     #[test]
@@ -505,7 +511,9 @@ mod tests {
         assert_eq!(mask.joints(), [0.0, 1.0, 1.0, 0.0]);
         assert_eq!(mask.clone().inverted().joints(), [1.0, 0.0, 0.0, 1.0]);
         assert_eq!((mask.shapes(), mask.inverted().shapes()), (0.0, 1.0));
-        let text = JointMask::below(&skeleton, &["Tail"]).unwrap_err().to_string();
+        let text = JointMask::below(&skeleton, &["Tail"])
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("'Tail'"), "{text}");
     }
 
@@ -513,13 +521,19 @@ mod tests {
     fn blends_and_sums_leave_other_joints_alone() {
         let turned = |angle: f32| LocalPose {
             joints: vec![
-                JointTransform::new(Vec3::X * angle, Quat::from_rotation_y(angle), Vec3::ONE);
+                JointTransform::new(
+                    Vec3::X * angle,
+                    Quat::from_rotation_y(angle),
+                    Vec3::ONE
+                );
                 4
             ],
             weights: vec![angle],
         };
         let angle = |pose: &LocalPose, joint: usize| {
-            Quat::from_array(pose.joints[joint].rotation).to_axis_angle().1
+            Quat::from_array(pose.joints[joint].rotation)
+                .to_axis_angle()
+                .1
         };
         let mask = JointMask::below(&chain(), &["Spine"]).unwrap();
         let mut pose = turned(0.2);
@@ -535,7 +549,10 @@ mod tests {
         let before = pose.clone();
         let few = LocalPose::default();
         assert!(pose.blend(&few, 0.5).is_err());
-        assert!(pose.blend_masked(&before.clone(), 0.5, &JointMask::all(3)).is_err());
+        assert!(
+            pose.blend_masked(&before.clone(), 0.5, &JointMask::all(3))
+                .is_err()
+        );
         assert!(pose.add(&few, &before.clone(), 0.5).is_err());
         assert_eq!(pose, before);
     }

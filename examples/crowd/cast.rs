@@ -184,14 +184,14 @@ impl Model {
             let part = Part::new(scene, &geometry, mesh, binding, rig, &channels, paint)?;
             model.parts.push(part);
         }
-        model.stand_up();
+        model.stand_up()?;
         Ok(model)
     }
 
     /// Makes it a metre tall, puts its feet on the ground, and finds a sphere that it stays in.
-    fn stand_up(&mut self) {
+    fn stand_up(&mut self) -> Result<()> {
         let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-        for point in self.points(Move::Wave, 0.0) {
+        for point in self.points(Move::Wave, 0.0)? {
             (low, high) = (low.min(point.y), high.max(point.y));
         }
         let scale = DMat4::from_scale(DVec3::splat(f64::from(1.0 / (high - low).max(1e-6))));
@@ -202,7 +202,7 @@ impl Model {
         for moves in [Move::Walk, Move::Wave, Move::Perform] {
             let duration = self.clips[moves as usize].duration();
             for step in 0..8 {
-                for point in self.points(moves, duration * step as f32 / 8.0) {
+                for point in self.points(moves, duration * step as f32 / 8.0)? {
                     let point = self.model_from_skel.as_mat4().transform_point3(point);
                     square = square.max(point.distance_squared(Vec3::Y * self.middle));
                 }
@@ -210,10 +210,11 @@ impl Model {
         }
         // Between the steps, and in blends of clips, it reaches a little further.
         self.radius = square.sqrt() * 1.1;
+        Ok(())
     }
 
     /// The points of all parts in skeleton space, as the GPU poses and skins them.
-    fn points(&self, moves: Move, seconds: f32) -> Vec<Vec3> {
+    fn points(&self, moves: Move, seconds: f32) -> Result<Vec<Vec3>> {
         let clip = &self.clips[moves as usize];
         let mut joints: Vec<JointTransform> = (0..clip.joint_count())
             .map(|joint| clip.joint(joint, seconds))
@@ -225,17 +226,19 @@ impl Model {
             }
         }
         let palettes = self.rigs.iter().map(|rig| palette_on_cpu(rig, &joints));
-        let palettes: Vec<_> = palettes.map(Arc::new).collect();
+        let palettes: Vec<_> = palettes
+            .map(|p| p.map(Arc::new))
+            .collect::<std::result::Result<_, _>>()?;
         let mut all = Vec::new();
         for part in &self.parts {
             let palette = Some(Arc::clone(&palettes[part.rig]));
             let weights = vec![0.0; part.skin.channel_count()];
-            let pose = PackedPose::with_palette(&part.skin, palette, DMat4::IDENTITY, weights);
+            let pose = PackedPose::with_palette(&part.skin, palette, DMat4::IDENTITY, weights)?;
             let mut points = vec![Vec3::ZERO; part.skin.output_count()];
-            skin_on_cpu(&part.skin, &pose, &mut points, None);
+            skin_on_cpu(&part.skin, &pose, &mut points, None)?;
             all.append(&mut points);
         }
-        all
+        Ok(all)
     }
 }
 

@@ -109,8 +109,14 @@ impl Textured {
         let has_alpha = opacity.is_some_and(|o| {
             o.channel == TextureChannel::A && used.is_some_and(|u| u.texture == o.texture)
         });
-        let cutoff = if has_alpha { material.opacity_threshold.max(0.1) } else { 0.0 };
-        let uv = used.map_or(glam::Mat3::IDENTITY, |u| u.transform).transpose();
+        let cutoff = if has_alpha {
+            material.opacity_threshold.max(0.1)
+        } else {
+            0.0
+        };
+        let uv = used
+            .map_or(glam::Mat3::IDENTITY, |u| u.transform)
+            .transpose();
         let uniform = Uniform {
             color,
             emissive: material.emissive_color.value.extend(0.0),

@@ -128,9 +128,9 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
     let mut all = Vec::new();
     for bound in scene.bound_skins() {
         let skin = PackedSkin::pack("Prim", &bound.skin(time).unwrap()).unwrap();
-        let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap());
+        let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap()).unwrap();
         let mut points = vec![Vec3::ZERO; skin.point_count()];
-        skin_on_cpu(&skin, &pose, &mut points, None);
+        skin_on_cpu(&skin, &pose, &mut points, None).unwrap();
         all.append(&mut points);
     }
     all

@@ -69,10 +69,10 @@ pub use packed_skin::PackedSkin;
 pub use palette::{Palette, RigidMotions};
 #[cfg(feature = "gpu")]
 pub(crate) use play::time_in;
-pub(crate) use play::{added_joint, blended_joint};
 pub use play::{
     Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
 };
+pub(crate) use play::{added_joint, blended_joint};
 pub use pose_rig::{
     JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
 };

@@ -9,6 +9,7 @@ use super::registry::{
     PLAYER_SECOND_LOOPS, SECONDS_PER_TICK, SMALLEST_AREA,
 };
 use super::{Access, Binding, Dispatch, JointTransform, Kernel, NONE, PackedClip, PackedRig};
+use crate::error::Invalid;
 
 gpu_struct! {
     /// The rigs of a batch that lie one after the other, or the blend shape channels of one
@@ -359,30 +360,40 @@ impl Moment {
 /// The mirror of [`PLAY`] for joints: computes the local transforms of a rig at a tick of the clock
 /// by the same steps in f32. `held` is the pose that the player fades from, if it does.
 ///
-/// # Panics
-/// If the player has no first clip, or a clip or the held pose has another number of joints than
-/// the rig.
-#[must_use]
+/// # Errors
+/// No first clip; a clip or a held pose with another number of joints than the rig.
 pub fn play_joints_on_cpu(
     rig: &PackedRig,
     player: &Player,
     ticks: u32,
     clips: &PlayedClips<'_>,
     held: Option<&[JointTransform]>,
-) -> Vec<JointTransform> {
+) -> Result<Vec<JointTransform>, Invalid> {
+    let count = rig.joint_count();
+    let Some(first) = clips[0] else {
+        return Err(Invalid::new(rig.path(), "clips", "a first clip", "none"));
+    };
+    let counts = clips.iter().flatten().map(|clip| clip.joint_count());
+    if let Some(other) = counts.chain(held.map(<[_]>::len)).find(|n| *n != count) {
+        let expected = format!("clips and poses of {count} joints");
+        return Err(Invalid::new(
+            rig.path(),
+            "joints",
+            expected,
+            other.to_string(),
+        ));
+    }
     let now = Moment::new(player, ticks, clips);
     let flags = player.flags;
     let one = |joint: usize| {
         let is_root = rig.is_root(joint);
-        let of = |index: usize| {
-            let clip = clips[index].expect("a clip that is played");
-            played(clip, now.times[index], joint, is_root, flags)
-        };
+        let of = |clip: &PackedClip, time: f32| played(clip, time, joint, is_root, flags);
+        let of_first = || of(first, now.times[0]);
         let mut out = match clips[1] {
-            None => of(0),
-            Some(_) if now.weight <= 0.0 => of(0),
-            Some(_) if now.weight >= 1.0 => of(1),
-            Some(_) => blended(of(0), of(1), now.weight),
+            None => of_first(),
+            Some(_) if now.weight <= 0.0 => of_first(),
+            Some(second) if now.weight >= 1.0 => of(second, now.times[1]),
+            Some(second) => blended(of_first(), of(second, now.times[1]), now.weight),
         };
         if let Some(clip) = clips[2].filter(|_| now.additive_weight > 0.0) {
             let [begin, end] = [0.0, now.times[2]].map(|time| clip.joint(joint, time).into());
@@ -393,7 +404,7 @@ pub fn play_joints_on_cpu(
         }
         out.into()
     };
-    (0..rig.joint_count()).map(one).collect()
+    Ok((0..count).map(one).collect())
 }
 
 /// The mirror of [`PLAY`] for blend shape channels: the weight of a channel of the clips at a tick

@@ -176,7 +176,7 @@ impl Sampler {
         let at = |time: Time, out: &mut [Vec3]| -> Result<(), Invalid> {
             let (job, out_from_prim) = self.job(bound, POINTS, time, space)?;
             same_count(bound, "points", time, out.len(), job.skin.output_count())?;
-            skin_on_cpu(&job.skin, &job.pose, out, None);
+            skin_on_cpu(&job.skin, &job.pose, out, None)?;
             if let Some(m) = out_from_prim {
                 leave_prim_space(out, None, m);
             }

@@ -342,7 +342,11 @@ impl Character {
             });
         }
         let meshes = self.model.meshes.iter();
-        let all = || meshes.clone().flat_map(|m| m.shapes.iter().zip(&m.channels));
+        let all = || {
+            meshes
+                .clone()
+                .flat_map(|m| m.shapes.iter().zip(&m.channels))
+        };
         let mut found = all().filter(|(name, _)| *name == shape).peekable();
         if found.peek().is_none() {
             return Err(Error::NoSuchShape {
@@ -569,13 +573,13 @@ impl Character {
                 Some(_) => 0.0,
                 None => self.weights.get(shape).copied().unwrap_or_default(),
             });
-            let palette = Arc::new(palette_on_cpu(&rig.packed, &joints));
+            let palette = Arc::new(palette_on_cpu(&rig.packed, &joints)?);
             let world_from_skel = playback.transform(model, index, 0.0);
             let weights = weights.collect();
             let pose =
-                PackedPose::with_palette(&mesh.skin, Some(palette), world_from_skel, weights);
+                PackedPose::with_palette(&mesh.skin, Some(palette), world_from_skel, weights)?;
             let mut points = vec![Vec3::ZERO; mesh.skin.output_count()];
-            skin_on_cpu(&mesh.skin, &pose, &mut points, None);
+            skin_on_cpu(&mesh.skin, &pose, &mut points, None)?;
             out.push(points);
         }
         Ok(out)

@@ -90,7 +90,10 @@ impl Packer<'_> {
             let read: BTreeSet<&str> = bound
                 .flat_map(|b| b.shapes.iter().map(|s| s.token.as_str()))
                 .collect();
-            let animations = self.clips.iter().filter_map(|c| self.animation(c, skeleton));
+            let animations = self
+                .clips
+                .iter()
+                .filter_map(|c| self.animation(c, skeleton));
             let mut channels: Vec<String> =
                 animations.flat_map(|a| a.blend_shapes.clone()).collect();
             channels.retain(|token| read.contains(token.as_str()));
@@ -136,8 +139,8 @@ impl Packer<'_> {
         let mut on = Vec::with_capacity(sources.len());
         for source in &mut sources {
             source.range = (start, end);
-            let (packed, report) = PackedClip::pack(source, &self.options)
-                .map_err(|e| e.in_file(&self.scene.file))?;
+            let (packed, report) =
+                PackedClip::pack(source, &self.options).map_err(|e| e.in_file(&self.scene.file))?;
             log::debug!("{}: {} bytes", clip.name, report.bytes);
             on.push(Clip::new(&clip.name, packed));
         }
@@ -195,7 +198,9 @@ fn range_of(source: &ClipSource) -> Option<(f64, f64)> {
             .chain(joint.scale.times())
     });
     let weights = source.weights.iter().flat_map(|w| w.times());
-    let times = joints.chain(weights).chain(source.key_times.iter().copied());
+    let times = joints
+        .chain(weights)
+        .chain(source.key_times.iter().copied());
     times.fold(None, |range: Option<(f64, f64)>, time| {
         let (first, last) = range.unwrap_or((time, time));
         Some((first.min(time), last.max(time)))

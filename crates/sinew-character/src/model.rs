@@ -114,9 +114,7 @@ impl MeshTransform {
 
     pub fn at(&self, scene: &Scene, time: Time) -> DMat4 {
         match self.skeleton {
-            Some(prim) => {
-                self.mesh.world_from_prototype(time) * scene.world_from_prim(prim, time)
-            }
+            Some(prim) => self.mesh.world_from_prototype(time) * scene.world_from_prim(prim, time),
             None => self.mesh.world_from_prim(time),
         }
     }
@@ -250,7 +248,9 @@ impl Reader<'_> {
         let Some(first) = geometry.meshes.iter().find(|m| bound(m)) else {
             return Ok(Vec::new());
         };
-        let instance = self.binding(first).map_or(0, |b| self.scene.bindings[b].instance);
+        let instance = self
+            .binding(first)
+            .map_or(0, |b| self.scene.bindings[b].instance);
         let mut out = Vec::with_capacity(geometry.meshes.len());
         for mesh in &geometry.meshes {
             if !mesh.visible(self.time) {
@@ -365,7 +365,9 @@ impl Reader<'_> {
         let joints = bound.skeleton().instance.skeleton().joints().len();
         if skin.influences().is_none() {
             return Ok(Deformed {
-                skin: self.with_normals((*skin).clone(), mesh)?.without_joints(joints),
+                skin: self
+                    .with_normals((*skin).clone(), mesh)?
+                    .without_joints(joints),
                 instance: binding.instance,
                 geom_bind: DMat4::IDENTITY,
                 skeleton_prim: None,

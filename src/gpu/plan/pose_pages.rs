@@ -511,7 +511,7 @@ mod tests {
 
     fn pose(skin: &PackedSkin, palette: &Arc<Palette>, x: f64) -> PackedPose {
         let out = DMat4::from_translation(DVec3::X * x);
-        PackedPose::with_palette(skin, Some(Arc::clone(palette)), out, Vec::new())
+        PackedPose::with_palette(skin, Some(Arc::clone(palette)), out, Vec::new()).unwrap()
     }
 
     fn changes(poses: &PosePages) -> Vec<(u64, usize)> {
@@ -568,7 +568,7 @@ mod tests {
         // A pose without joints has another shape, so items change.
         poses.update(
             4,
-            &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()),
+            &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap(),
         );
         assert!(poses.is_outdated());
     }

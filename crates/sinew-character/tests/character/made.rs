@@ -17,7 +17,9 @@ impl Folder {
 pub fn folder() -> Folder {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(HERO), TEXT).unwrap();
-    let image = image::RgbaImage::from_fn(4, 4, |x, y| image::Rgba([x as u8 * 60, y as u8 * 60, 128, 255]));
+    let image = image::RgbaImage::from_fn(4, 4, |x, y| {
+        image::Rgba([x as u8 * 60, y as u8 * 60, 128, 255])
+    });
     image.save(folder.path().join("cloth.png")).unwrap();
     Folder(folder)
 }

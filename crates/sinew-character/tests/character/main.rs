@@ -21,14 +21,38 @@ use sinew_io::{ClipChoice, OpenOptions};
 fn main() {
     let no_gpu = common::gpu::ignored();
     let mut trials = common::trials::named([
-        ("clips_play_as_the_file_says", clips_play_as_the_file_says as fn(), no_gpu),
-        ("a_crossfade_is_the_blend_of_its_clips", a_crossfade_is_the_blend_of_its_clips, no_gpu),
-        ("blends_and_sums_are_those_of_clips", blends_and_sums_are_those_of_clips, no_gpu),
+        (
+            "clips_play_as_the_file_says",
+            clips_play_as_the_file_says as fn(),
+            no_gpu,
+        ),
+        (
+            "a_crossfade_is_the_blend_of_its_clips",
+            a_crossfade_is_the_blend_of_its_clips,
+            no_gpu,
+        ),
+        (
+            "blends_and_sums_are_those_of_clips",
+            blends_and_sums_are_those_of_clips,
+            no_gpu,
+        ),
         ("draws_cover_every_mesh", draws_cover_every_mesh, no_gpu),
         ("characters_share_a_crowd", characters_share_a_crowd, no_gpu),
-        ("roots_stay_and_tell_their_way", roots_stay_and_tell_their_way, no_gpu),
-        ("shapes_and_places_are_the_hosts", shapes_and_places_are_the_hosts, no_gpu),
-        ("what_does_not_fit_is_an_error", what_does_not_fit_is_an_error, no_gpu),
+        (
+            "roots_stay_and_tell_their_way",
+            roots_stay_and_tell_their_way,
+            no_gpu,
+        ),
+        (
+            "shapes_and_places_are_the_hosts",
+            shapes_and_places_are_the_hosts,
+            no_gpu,
+        ),
+        (
+            "what_does_not_fit_is_an_error",
+            what_does_not_fit_is_an_error,
+            no_gpu,
+        ),
     ]);
     trials.extend(real_files(no_gpu));
     common::trials::run([("", trials)])
@@ -60,7 +84,10 @@ fn baked(file: &Path, clip: ClipChoice, time: f64) -> Vec<(String, Vec<Vec3>)> {
     let file = sinew_io::open_with(file, &options).unwrap();
     let scene = file.scene(Default::default()).unwrap();
     let geometry = file.geometry(&scene).unwrap();
-    let start = scene.time_line.range.map_or(Time::Default, |(s, _)| Time::At(s));
+    let start = scene
+        .time_line
+        .range
+        .map_or(Time::Default, |(s, _)| Time::At(s));
     let mut poses = scene.at(Time::At(time), OutSpace::World);
     let mut out = Vec::new();
     for mesh in geometry.meshes.iter().filter(|m| m.visible(start)) {
@@ -85,9 +112,9 @@ fn baked(file: &Path, clip: ClipChoice, time: f64) -> Vec<(String, Vec<Vec3>)> {
                 let skin = bound.skin(start).unwrap();
                 let skin = PackedSkin::pack(&mesh.path, &skin).unwrap();
                 let pose = poses.blend_pose(bound);
-                let pose = PackedPose::try_pack(&skin, &pose).unwrap();
+                let pose = PackedPose::pack(&skin, &pose).unwrap();
                 let mut points = vec![Vec3::ZERO; skin.point_count()];
-                skin_on_cpu(&skin, &pose, &mut points, None);
+                skin_on_cpu(&skin, &pose, &mut points, None).unwrap();
                 points.iter().map(|p| world.transform_point3(*p)).collect()
             }
             None => points.iter().map(|p| world.transform_point3(*p)).collect(),
@@ -107,9 +134,9 @@ fn world_points(
     let bound = scene.bound(binding);
     let skin = bound.skin(Time::At(time)).unwrap();
     let skin = PackedSkin::pack("Mesh", &skin).unwrap();
-    let pose = PackedPose::try_pack(&skin, &poses.pose(bound).unwrap()).unwrap();
+    let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap()).unwrap();
     let mut points = vec![Vec3::ZERO; skin.point_count()];
-    skin_on_cpu(&skin, &pose, &mut points, None);
+    skin_on_cpu(&skin, &pose, &mut points, None).unwrap();
     points
 }
 
@@ -147,7 +174,10 @@ fn compare_with_bake(file: &Path, clip: &str) {
         false => ClipChoice::Named(clip.to_owned()),
     };
     let codes = {
-        let scene = sinew_io::open(file).unwrap().scene(Default::default()).unwrap();
+        let scene = sinew_io::open(file)
+            .unwrap()
+            .scene(Default::default())
+            .unwrap();
         scene.time_line.time_codes_per_second
     };
     hero.play(clip).unwrap();
@@ -171,7 +201,10 @@ fn compare_with_bake(file: &Path, clip: &str) {
         // The mirror, which cameras and picking use.
         let own = hero.positions(Some(clip), seconds as f32).unwrap();
         let apart = self::apart(&own, &found);
-        assert!(apart <= tolerance::CHARACTERS_MIRRORED, "{clip}: {apart:.2e}");
+        assert!(
+            apart <= tolerance::CHARACTERS_MIRRORED,
+            "{clip}: {apart:.2e}"
+        );
     }
 }
 
@@ -185,7 +218,14 @@ fn clips_play_as_the_file_says() {
 
 /// Every clip of real characters.
 fn real_files(no_gpu: bool) -> Vec<Trial> {
-    let files = ["gltf", "blender", "vrm", "kaykit_char/res", "usd-wg-assets", "maya-usd"];
+    let files = [
+        "gltf",
+        "blender",
+        "vrm",
+        "kaykit_char/res",
+        "usd-wg-assets",
+        "maya-usd",
+    ];
     let Some(assets) = std::env::var_os("SINEW_ASSETS") else {
         let trial = Trial::test("real_files_play", || Ok(())).with_ignored_flag(true);
         return vec![trial.with_kind("needs SINEW_ASSETS")];
@@ -239,7 +279,10 @@ fn a_crossfade_is_the_blend_of_its_clips() {
     other.update(&mut crowd, 0.0).unwrap();
     let (found, expected) = (results(&hero, &mut crowd), results(&other, &mut crowd));
     let difference = apart(&found, &expected);
-    assert!(difference <= tolerance::CHARACTERS_MIRRORED, "{difference:.2e}");
+    assert!(
+        difference <= tolerance::CHARACTERS_MIRRORED,
+        "{difference:.2e}"
+    );
     // It is neither of the two, and ends at the second.
     for (clip, seconds) in [("Walk", 0.5), ("Run", 0.25)] {
         let alone = hero.positions(Some(clip), seconds).unwrap();
@@ -265,18 +308,24 @@ fn blends_and_sums_are_those_of_clips() {
     let mut other = hero.another();
     hero.play(PlayClip::new("Walk").at(0.25)).unwrap();
     hero.blend("Run", 0.25, 0.0).unwrap();
-    hero.add(Some(PlayClip::new("Run").at(0.125).speed(0.0)), 0.5, 0.0).unwrap();
+    hero.add(Some(PlayClip::new("Run").at(0.125).speed(0.0)), 0.5, 0.0)
+        .unwrap();
     hero.update(&mut crowd, 0.25).unwrap();
     let on = |name: &str| hero.clips().iter().find(|c| c.name() == name).unwrap().on()[0].clone();
     let (walk, run) = (on("Walk"), on("Run"));
     let mut expected = walk.sample(0.5);
     expected.blend(&run.sample(0.25), 0.25).unwrap();
-    expected.add(&run.sample(0.0), &run.sample(0.125), 0.5).unwrap();
+    expected
+        .add(&run.sample(0.0), &run.sample(0.125), 0.5)
+        .unwrap();
     other.set_pose(0, expected.clone()).unwrap();
     other.update(&mut crowd, 0.0).unwrap();
     let (found, wanted) = (results(&hero, &mut crowd), results(&other, &mut crowd));
     let difference = apart(&found, &wanted);
-    assert!(difference <= tolerance::CHARACTERS_MIRRORED, "{difference:.2e}");
+    assert!(
+        difference <= tolerance::CHARACTERS_MIRRORED,
+        "{difference:.2e}"
+    );
     // By a mask only below the second joint; the host poses it, and then plays again.
     let mask = JointMask::below(&hero.skeletons()[0].skeleton, &["Tip"]).unwrap();
     let mut masked = walk.sample(0.5);
@@ -323,19 +372,33 @@ fn draws_cover_every_mesh() {
     // The body has a material for two of its faces, with a texture, and another one.
     let mut body: Vec<_> = of("/Hero/Body").collect();
     body.sort_by_key(|draw| draw.material.map(|m| &m.path));
-    let names: Vec<&str> = body.iter().map(|d| d.material.unwrap().path.as_str()).collect();
+    let names: Vec<&str> = body
+        .iter()
+        .map(|d| d.material.unwrap().path.as_str())
+        .collect();
     assert_eq!(names, ["/Hero/Cloth", "/Hero/Plain"]);
     let (used, texture) = body[0].base_color().unwrap();
-    assert_eq!((used.uv_primvar.as_str(), &texture.bytes[1..4]), ("st", &b"PNG"[..]));
+    assert_eq!(
+        (used.uv_primvar.as_str(), &texture.bytes[1..4]),
+        ("st", &b"PNG"[..])
+    );
     assert!(body[1].base_color().is_none());
-    assert_eq!(body[1].material.unwrap().diffuse_color.value, Vec3::new(0.25, 0.5, 0.75));
+    assert_eq!(
+        body[1].material.unwrap().diffuse_color.value,
+        Vec3::new(0.25, 0.5, 0.75)
+    );
     assert!(of("/Hero/Hat").all(|d| d.material.is_none() && d.double_sided));
     // Previous positions where they are wanted.
     let mut options = CharacterOptions::default();
     options.previous = true;
     let mut hero = Character::load_with(&skinner, made.path().join(HERO), &options).unwrap();
     hero.update(&mut crowd, 0.0).unwrap();
-    assert!(hero.draws(&crowd).unwrap().iter().all(|d| d.previous.is_some()));
+    assert!(
+        hero.draws(&crowd)
+            .unwrap()
+            .iter()
+            .all(|d| d.previous.is_some())
+    );
 }
 
 fn characters_share_a_crowd() {
@@ -372,7 +435,11 @@ fn characters_share_a_crowd() {
     // Nothing is uploaded for those that only play.
     first.update(&mut crowd, 0.0625).unwrap();
     crowd.submit().unwrap();
-    assert!(crowd.last_upload_bytes() <= 64, "{}", crowd.last_upload_bytes());
+    assert!(
+        crowd.last_upload_bytes() <= 64,
+        "{}",
+        crowd.last_upload_bytes()
+    );
     // A file belongs to one crowd, until all its characters have left.
     let mut elsewhere = skinner.crowd();
     assert!(matches!(first.draws(&elsewhere), Err(Error::Gpu(_))));
@@ -427,7 +494,10 @@ fn shapes_and_places_are_the_hosts() {
     // The face's first point rises by half of the shape; its place has a height of 3.
     assert_eq!(after[1][0], (before[1][0] + Vec3::Y * 0.5) * 2.0);
     assert_eq!(after[2][0], before[2][0] * 2.0);
-    assert!(matches!(hero.set_shape("Smile", 1.0), Err(Error::PlayedShape { .. })));
+    assert!(matches!(
+        hero.set_shape("Smile", 1.0),
+        Err(Error::PlayedShape { .. })
+    ));
     let error = hero.set_shape("Frown", 1.0).unwrap_err().to_string();
     assert!(error.contains("Blink, Smile"), "{error}");
     assert!(hero.set_shape("Blink", f32::NAN).is_err());
@@ -446,18 +516,36 @@ fn what_does_not_fit_is_an_error() {
     assert!(matches!(error, Error::NoCharacter { .. }), "{error}");
     let broken = made.path().join("broken.usda");
     let whole = std::fs::read_to_string(made.path().join(HERO)).unwrap();
-    std::fs::write(&broken, whole.replace("[0, 0, 1, 1, 1, 1]", "[0, 7, 1, 1, 1, 1]")).unwrap();
+    std::fs::write(
+        &broken,
+        whole.replace("[0, 0, 1, 1, 1, 1]", "[0, 7, 1, 1, 1, 1]"),
+    )
+    .unwrap();
     let hero = Character::load(&skinner, &broken).unwrap();
-    let left_out = hero.left_out().iter().find(|e| e.prim == "/Hero/Body").unwrap();
+    let left_out = hero
+        .left_out()
+        .iter()
+        .find(|e| e.prim == "/Hero/Body")
+        .unwrap();
     assert!(left_out.to_string().contains("broken.usda"), "{left_out}");
     assert!(hero.meshes().all(|m| m != "/Hero/Body"));
 
     let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
-    assert!(hero.warnings().iter().all(|w| w.code != "character-rest-still"));
+    assert!(
+        hero.warnings()
+            .iter()
+            .all(|w| w.code != "character-rest-still")
+    );
     let error = text(hero.play("Fly").unwrap_err());
-    assert!(error.contains("hero.usda") && error.contains("Walk, Run"), "{error}");
+    assert!(
+        error.contains("hero.usda") && error.contains("Walk, Run"),
+        "{error}"
+    );
     assert!(hero.crossfade("Run", -1.0).is_err());
-    assert!(hero.crossfade(PlayClip::new("Run").speed(f32::NAN), 0.0).is_err());
+    assert!(
+        hero.crossfade(PlayClip::new("Run").speed(f32::NAN), 0.0)
+            .is_err()
+    );
     assert!(hero.blend("Run", 1.5, 0.0).is_err());
     assert!(hero.add(Some("Run".into()), f32::NAN, 0.0).is_err());
     assert!(hero.update(&mut crowd, f64::NAN).is_err());
@@ -475,6 +563,10 @@ fn what_does_not_fit_is_an_error() {
     assert_ne!(moving, whole);
     std::fs::write(&broken, moving).unwrap();
     let hero = Character::load(&skinner, &broken).unwrap();
-    assert!(hero.warnings().iter().any(|w| w.code == "character-rest-still"));
+    assert!(
+        hero.warnings()
+            .iter()
+            .any(|w| w.code == "character-rest-still")
+    );
     let _ = Arc::new(hero);
 }

@@ -232,7 +232,8 @@ impl Figure {
             play_weight_on_cpu(&player, ticks, &clips, channel, before)
         };
         Mirrored {
-            joints: play_joints_on_cpu(&self.rig, &player, ticks, &clips, of_held),
+            joints: play_joints_on_cpu(&self.rig, &player, ticks, &clips, of_held)
+                .expect("sizes that fit"),
             weights: (0..CHANNELS).map(weight).collect(),
         }
     }
@@ -240,12 +241,13 @@ impl Figure {
     /// The skin by the mirror, in a pose.
     fn on_cpu(&self, skin: usize, pose: &Mirrored) -> Deformed {
         let packed = &self.skins[skin].1;
-        let palette = Arc::new(palette_on_cpu(&self.rig, &pose.joints));
+        let palette = Arc::new(palette_on_cpu(&self.rig, &pose.joints).expect("sizes that fit"));
         let weights = channels(packed, |c| pose.weights[c]);
-        let pose = PackedPose::with_palette(packed, Some(palette), out_from_skel(), weights);
+        let pose = PackedPose::with_palette(packed, Some(palette), out_from_skel(), weights)
+            .expect("sizes that fit");
         let mut points = vec![Vec3::NAN; packed.point_count()];
         let mut normals = vec![Vec3::NAN; packed.point_count()];
-        skin_on_cpu(packed, &pose, &mut points, Some(&mut normals));
+        skin_on_cpu(packed, &pose, &mut points, Some(&mut normals)).expect("sizes that fit");
         Deformed {
             points,
             normals: Some(normals),
@@ -262,7 +264,9 @@ impl Figure {
             .with_geom_bind(rigs::geom_bind(&self.spec))
             .with_weights(weights);
         let pose = pose.with_out_from_skel(out_from_skel());
-        Ok(reference::deform(&self.skins[skin].0, &pose).points)
+        Ok(reference::deform(&self.skins[skin].0, &pose)
+            .expect("sizes that fit")
+            .points)
     }
 
     /// Whether what the GPU made of a member agrees with the mirror, and with f64.

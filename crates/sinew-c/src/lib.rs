@@ -149,7 +149,7 @@ pub unsafe extern "C" fn sinew_open(file: *const c_char) -> *mut SinewScene {
     guarded(std::ptr::null_mut(), || {
         // SAFETY: as the caller says.
         let file = unsafe { argument(file, "file") }?;
-        let scene = sinew_io::open(&PathBuf::from(file))?.scene(Default::default())?;
+        let scene = sinew_io::open(PathBuf::from(file))?.scene(Default::default())?;
         let scene = Arc::new(scene);
         let opened = SinewScene {
             sampler: Sampler::new(scene.clone(), &Backend::Cpu)?,
@@ -322,7 +322,6 @@ pub unsafe extern "C" fn sinew_points(
 /// # Safety
 /// The arrays have so many elements, and `out` is not shared.
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "plain arrays of C")]
 pub unsafe extern "C" fn sinew_skin_points(
     method: i32,
     points: *const f32,

@@ -85,6 +85,7 @@ Examples:
 // Each command has its description at its arguments: a sentence for the list of commands, and more
 // for its own help.
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a process")]
 enum Command {
     Bake(bake::Args),
     Convert(convert::Args),

@@ -106,7 +106,10 @@ fn posed_if_seen(gpu: &Gpu) -> Result<(), Failure> {
                 let before = palettes[number].replace(palette);
                 let moved = palettes[number] != before;
                 if seen(number) {
-                    ensure(got[number] == want[number], &text("other bits than without a mask"))?;
+                    ensure(
+                        got[number] == want[number],
+                        &text("other bits than without a mask"),
+                    )?;
                     posed += usize::from(moved);
                     back += usize::from(!was_seen[number]);
                 } else {

@@ -24,7 +24,8 @@ use crate::math::Trs;
 /// How a clip is packed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClipOptions {
-    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre.
+    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre. What
+    /// f32 rounds comes on top: a 2^23rd of the skeleton's size.
     pub bound_metres: f64,
     /// The largest distance of such a point from its joint, in metres.
     pub distance_metres: f64,
@@ -96,8 +97,9 @@ const SEARCHED_SHARE: f64 = 0.98;
 /// The share that is kept at all times at which errors are measured. Between two of those, an error
 /// grows by less than what is left.
 const MEASURED_SHARE: f64 = 0.99;
-/// The least share that a segment is searched with.
-const LEAST_SHARE: f64 = 0.25;
+/// How often a segment is searched, each time with a smaller share. More do not help: then the
+/// source bends between samples.
+const MOST_SEARCHES: usize = 5;
 /// Intervals on which lengths of segments are compared.
 const TRIED_INTERVALS: usize = 256;
 /// Lengths of segments that are compared, as powers of two.
@@ -121,7 +123,9 @@ impl PackedClip {
         let mut failed: Option<(Invalid, usize)> = None;
         for share in STRAIGHT_SHARES {
             let samples = match (choose(source, options, &keys, &reaches, share), &failed) {
-                (Ok(samples), Some((_, count))) if samples.times.len() == *count => break,
+                // The same samples give the same error.
+                (Ok(samples), Some((_, count))) if samples.times.len() == *count => continue,
+                (Ok(samples), Some(_)) if samples.strays > 1.0 => break,
                 (Ok(samples), _) => samples,
                 (Err(error), None) => return Err(error),
                 (Err(_), Some(_)) => break,
@@ -191,7 +195,9 @@ fn pack_at(
     let (length, intervals) = (1 << shift, plan.samples.intervals());
     let mut shares = vec![SEARCHED_SHARE; segments.len()];
     let mut errors: Vec<Option<Errors>> = vec![None; segments.len()];
-    loop {
+    let reach = reaches.iter().copied().fold(0.0, f64::max);
+    let rounding = reach * f64::from(f32::EPSILON) * options.meters_per_unit;
+    for search in 1.. {
         let words = assemble(&plan, &entries, &channels, &constants, shift, &segments)?;
         let clip = PackedClip { words };
         let unknown = errors.par_iter_mut().enumerate();
@@ -206,12 +212,12 @@ fn pack_at(
         // Segments that exceed the bound between the times of the search are searched again, with
         // a smaller one.
         for (segment, found) in errors_now.iter().enumerate() {
-            let share = found.share(options);
+            let share = found.share(options, rounding);
             if share <= MEASURED_SHARE {
                 continue;
             }
             shares[segment] *= 0.98 * MEASURED_SHARE / share;
-            if shares[segment].is_nan() || shares[segment] < LEAST_SHARE {
+            if share.is_nan() || search == MOST_SEARCHES {
                 return Err(found.unreached(source, options));
             }
             errors[segment] = None;
@@ -232,6 +238,7 @@ fn pack_at(
             return Ok((clip, report));
         }
     }
+    unreachable!("the last search ends with a result")
 }
 
 fn report(
@@ -586,9 +593,10 @@ impl Errors {
         }
     }
 
-    /// The larger one of both as a share of what is allowed.
-    fn share(&self, options: &ClipOptions) -> f64 {
-        let point = self.point.metres / options.bound_metres;
+    /// The larger one of both as a share of what is allowed. `rounding` is allowed besides, in
+    /// metres.
+    fn share(&self, options: &ClipOptions, rounding: f64) -> f64 {
+        let point = (self.point.metres - rounding) / options.bound_metres;
         let weight = self.weight / options.weight_bound;
         if point.is_nan() || point > weight {
             point

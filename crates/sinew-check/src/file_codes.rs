@@ -132,6 +132,8 @@ pub const FILE_CODES: &[Code] = &[
     row("too-large", Error, "", "the result would be far larger than the file", "check where the file comes from; convert clips one by one"),
     row("overflow", Error, "", "products of transforms or tangents are not finite", "use smaller scales and translations"),
     row("tracks-left-out", Warning, "", "some tracks are ignored: their nodes are not joints and have no mesh below them, or their clip is not bound", "nothing, if these tracks move nothing visible"),
+    // Characters of engines
+    row("character-rest-still", Warning, "", "rest points, normals, influences or a geomBindTransform change over time: a character of `sinew-character` keeps those of the first time", "bake the prim, or give it blend shapes"),
     // Conversion to glTF
     row("gltf-dual-quaternion", Warning, "", "a prim is skinned by dual quaternions: glTF blends matrices, and the message says how far points are off", "convert with --bake, or skin it linearly"),
     row("gltf-weights", Warning, "", "weights do not add up to 1: in glTF they are divided by their sum, and the message says how far points are off", "normalise the weights, or convert with --bake"),

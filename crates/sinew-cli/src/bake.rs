@@ -390,7 +390,7 @@ fn bake_one(
             }
             _ => {}
         }
-        host::tell(now)
+        host::tell(host::Step::Bake(now))
     });
     drop(progress);
     let report = result.map_err(with_advice)?;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::Finding;
+use crate::host::{self, Step};
 use crate::report::{
     Verbosity, about, count, print_error, print_message, print_result, result_json,
 };
@@ -193,16 +194,20 @@ impl Batch<'_> {
             files: Vec::with_capacity(outputs.len()),
             counts: Counts::default(),
         };
+        let total = outputs.len();
         for (input, output) in inputs.files.iter().zip(&outputs) {
             let output = output.as_deref();
-            let done = about(input, || one(input, output));
+            let finished = report.files.len();
+            let asked = host::go_on(Step::Files {
+                done: finished,
+                total,
+            });
+            let done = asked.and_then(|()| about(input, || one(input, output)));
             let entry = match done {
-                Err(error) if report.files.is_empty() && error.exit() == Exit::Usage => {
-                    remove_new(new);
-                    return Err(error);
-                }
-                done => self.entry(input, output, done)?,
+                Err(error) if finished == 0 && error.exit() == Exit::Usage => Err(error),
+                done => self.entry(input, output, done),
             };
+            let entry = entry.inspect_err(|_| remove_new(new))?;
             *match entry.exit_code {
                 0 => &mut report.counts.done,
                 3 => &mut report.counts.partial,
@@ -210,6 +215,8 @@ impl Batch<'_> {
             } += 1;
             report.files.push(entry);
         }
+        // The host has nothing left to stop.
+        let _ = host::tell(Step::Files { done: total, total });
         remove_new(new);
         let Counts {
             done,
@@ -246,6 +253,7 @@ impl Batch<'_> {
                 }
                 (done.exit, End::Done(done.report))
             }
+            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 print_error(&error);
                 let finding = Finding::error(&error);

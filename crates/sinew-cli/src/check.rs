@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::failure::{Failure, Kind};
 use crate::finding;
+use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{
@@ -131,11 +132,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let inputs = inputs.files;
     let mut outcomes = Vec::with_capacity(inputs.len());
     let mut progress = Progress::new(quiet);
-    for (i, input) in inputs.iter().enumerate() {
+    let total = inputs.len();
+    for (done, input) in inputs.iter().enumerate() {
+        host::go_on(Step::Files { done, total })?;
         let what = format!("checking {}", input.display());
-        match inputs.len() {
+        match total {
             1 => progress.doing(&what),
-            all => progress.done(&what, "files", i, all),
+            _ => progress.done(&what, "files", done, total),
         }
         match check_file(input, &options) {
             Ok(mut report) => {
@@ -158,6 +161,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         }
     }
     drop(progress);
+    host::go_on(Step::Files { done: total, total })?;
     let exit = match (unreadable, bad) {
         (true, _) => Exit::Usage,
         (false, true) => Exit::Failed,

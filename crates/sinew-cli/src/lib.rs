@@ -39,7 +39,7 @@ use crate::exit::Exit;
 use crate::report::Verbosity;
 
 pub use failure::{Failure, Kind};
-pub use host::{Outcome, Watch, call};
+pub use host::{Outcome, Step, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
@@ -85,6 +85,7 @@ Examples:
 // Each command has its description at its arguments: a sentence for the list of commands, and more
 // for its own help.
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a process")]
 enum Command {
     Bake(bake::Args),
     Convert(convert::Args),

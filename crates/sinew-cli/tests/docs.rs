@@ -8,8 +8,9 @@ use std::process::Command;
 use common::command::{Bench, executable, sinew, stderr, stdout};
 
 /// Lines of shell blocks that are not run here, by how they begin, and why.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("cargo bench ", "measures for minutes"),
+    ("cargo build ", "builds in release"),
     ("cargo install ", "builds in release"),
     (
         "cargo run ",

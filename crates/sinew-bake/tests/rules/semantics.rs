@@ -59,7 +59,9 @@ impl Stage {
 
 fn point(scene: &Scene, prim: &str, time: Time) -> DVec3 {
     let bound = scene.resolve(prim).unwrap();
-    reference::deform(&bound.skin(time).unwrap(), &bound.pose(time).unwrap()).points[0]
+    reference::deform(&bound.skin(time).unwrap(), &bound.pose(time).unwrap())
+        .unwrap()
+        .points[0]
 }
 
 const API: &str = r#"prepend apiSchemas = ["SkelBindingAPI"]"#;
@@ -406,7 +408,7 @@ fn each_pose_belongs_to_its_time() {
         for (poses, t) in poses.iter_mut().zip([1.0, 2.0]) {
             let pose = poses.pose(bound).unwrap();
             assert_eq!(pose.channel_weights, [t as f32]);
-            let point = reference::deform(&skin, &pose).points[0];
+            let point = reference::deform(&skin, &pose).unwrap().points[0];
             assert_eq!(point, DVec3::new(t, t, 0.0));
         }
     }

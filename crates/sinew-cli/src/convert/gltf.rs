@@ -14,6 +14,7 @@ use super::{AnyReport, Args};
 use crate::batch::Done;
 use crate::error::Result;
 use crate::finding::{self, Finding};
+use crate::host::{self, Step};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
 
@@ -73,6 +74,7 @@ pub(super) fn convert(
         // Opening it says that such a file has no variants.
         _ => {
             let file = open_with(input, &options)?;
+            host::go_on(Step::Part)?;
             let scene = file.scene(args.anim.read())?;
             file.check_output(output)?;
             warnings.extend(scene.warnings.iter().cloned());
@@ -85,6 +87,7 @@ pub(super) fn convert(
         }
     };
     let asset = choose_clips(asset, choice).map_err(super::with_advice)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
     failed.extend(asset.left_out.iter().map(|error| {
         let reason = format!("it is left out: {}", error.brief());

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use crate::finding::{self, Finding};
+use crate::host::{self, Step};
 use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
@@ -170,12 +171,15 @@ fn convert_one(
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", input.display()));
     let mut file = sinew_io::open_with(input, &options).map_err(with_advice)?;
+    host::go_on(Step::Part)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(output)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
     if file.origin().is_some() {
         extents::author(&mut file, &scene, None)?;
+        host::go_on(Step::Part)?;
         warnings.extend(file.save_as(output)?);
     } else if args.flatten {
         warnings.extend(file.write_flattened(output, BakeEdits::default())?);

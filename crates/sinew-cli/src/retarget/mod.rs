@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
+use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
 use sinew::sampled::Time;
@@ -158,8 +159,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.source.display()));
     let clip_file = files::source(args)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("reading {}", args.target.display()));
     let mut character = files::target(args, &clip_file, &mut warnings)?;
+    host::go_on(Step::Part)?;
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
@@ -214,6 +217,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         world_from_skel: (!moves.is_empty()).then_some(&world as _),
         world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
     };
+    host::go_on(Step::Part)?;
     progress.doing("retargeting");
     let channels = shape_names(&target_scene, target);
     let mut retargeted = retargeter
@@ -262,6 +266,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     );
     let target_path = target.path.clone();
     drop(target_scene);
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", args.output.display()));
     let target_file = &mut character.file;
     if args.animation_only {
@@ -272,6 +277,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         target_file.set_animation(&target_path, "Animation", &retargeted, &time_line)?;
         let moved = target_file.scene(args.anim.read())?;
         extents::author(target_file, &moved, Some(&target_path))?;
+        host::go_on(Step::Part)?;
         warnings.extend(target_file.write(&args.output)?);
     }
     if let Some(file) = &args.write_map {

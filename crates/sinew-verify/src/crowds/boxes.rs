@@ -167,7 +167,10 @@ fn no_numbers(gpu: &Gpu) -> Result<(), Failure> {
         }
         pose.skinning = Some(joints.into());
         let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &PackedPose::pack(&made.packed, &pose))?;
+        crowd.set_pose(
+            id,
+            &PackedPose::pack(&made.packed, &pose).expect("sizes that fit"),
+        )?;
         crowd.submit()?;
         check(gpu, &mut crowd)?;
         let points = crowd.read_points(id)?;

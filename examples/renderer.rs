@@ -66,7 +66,7 @@ impl Renderer {
 impl host::Program for Renderer {
     const USAGE: &'static str = "renderer [FILE]";
     const HELP: &'static str = "\
-Draws a character of a USD, glTF, VRM or FBX file, and fades from clip to clip.
+Draws a character of a USD, glTF or VRM file, and fades from clip to clip.
 
 example: renderer hero.glb --out hero.png --seconds 1.5
 ";

@@ -41,15 +41,10 @@ struct Renderer {
 impl Renderer {
     /// Fades to the next clip; after the last clip to the rest pose, if there is only one.
     fn fade(&mut self) -> Result<()> {
-        let names: Vec<String> = self
-            .hero
-            .clips()
-            .iter()
-            .map(|c| c.name().to_owned())
-            .collect();
-        self.clip = (self.clip + 1) % names.len().max(2);
-        match names.get(self.clip) {
-            Some(name) => self.hero.crossfade(name.as_str(), FADE)?,
+        let clips = self.hero.clips();
+        self.clip = (self.clip + 1) % clips.len().max(2);
+        match clips.get(self.clip).map(|clip| clip.name().to_owned()) {
+            Some(name) => self.hero.crossfade(name, FADE)?,
             None => self.hero.stop(FADE)?,
         }
         self.next += self.length();
@@ -66,7 +61,7 @@ impl Renderer {
 impl host::Program for Renderer {
     const USAGE: &'static str = "renderer [FILE]";
     const HELP: &'static str = "\
-Draws a character of a USD, glTF, VRM or FBX file, and fades from clip to clip.
+Draws a character of a USD, glTF or VRM file, and fades from clip to clip.
 
 example: renderer hero.glb --out hero.png --seconds 1.5
 ";
@@ -88,12 +83,10 @@ example: renderer hero.glb --out hero.png --seconds 1.5
         if let Some(first) = &first {
             hero.play(first.as_str())?;
         }
-        for warning in hero.warnings() {
-            log::warn!("{warning}");
-        }
-        for reason in hero.left_out() {
-            log::warn!("left out: {reason}");
-        }
+        let warnings = hero.warnings().iter();
+        warnings.for_each(|warning| log::warn!("{warning}"));
+        let left_out = hero.left_out().iter();
+        left_out.for_each(|error| log::warn!("left out: {error}"));
         let mut points = Vec::new();
         for seconds in [0.0, 0.5, 1.0, 1.5] {
             points.extend(hero.positions(first.as_deref(), seconds)?.concat());

@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pose = PackedPose::pack(&skin, &pose)?;
     let mut on_cpu = vec![Vec3::ZERO; skin.output_count()];
     let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
-    skin_on_cpu(&skin, &pose, &mut on_cpu, Some(&mut normals)).unwrap();
+    skin_on_cpu(&skin, &pose, &mut on_cpu, Some(&mut normals))?;
     assert!(normals.iter().all(|n| n.abs_diff_eq(Vec3::Z, 1e-5)), "{normals:?}");
     println!("vertices {}", on_cpu.len());
 

@@ -24,8 +24,9 @@ use crate::math::Trs;
 /// How a clip is packed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClipOptions {
-    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre. What
-    /// f32 rounds comes on top: a 2^23rd of the skeleton's size.
+    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre. If
+    /// keys in f32 do not reach it, what f32 rounds may come on top: a 2^24th of the skeleton's size
+    /// at each level of the hierarchy, and at most half of the bound.
     pub bound_metres: f64,
     /// The largest distance of such a point from its joint, in metres.
     pub distance_metres: f64,
@@ -195,8 +196,7 @@ fn pack_at(
     let (length, intervals) = (1 << shift, plan.samples.intervals());
     let mut shares = vec![SEARCHED_SHARE; segments.len()];
     let mut errors: Vec<Option<Errors>> = vec![None; segments.len()];
-    let reach = reaches.iter().copied().fold(0.0, f64::max);
-    let rounding = reach * f64::from(f32::EPSILON) * options.meters_per_unit;
+    let rounding = plan.rounding * options.meters_per_unit;
     for search in 1.. {
         let words = assemble(&plan, &entries, &channels, &constants, shift, &segments)?;
         let clip = PackedClip { words };
@@ -212,7 +212,8 @@ fn pack_at(
         // Segments that exceed the bound between the times of the search are searched again, with
         // a smaller one.
         for (segment, found) in errors_now.iter().enumerate() {
-            let share = found.share(options, rounding);
+            let is_raw = segments[segment].iter().any(Coded::keys_are_raw);
+            let share = found.share(options, if is_raw { rounding } else { 0.0 });
             if share <= MEASURED_SHARE {
                 continue;
             }

@@ -61,9 +61,17 @@ pub(super) struct Plan<'a> {
     pub of_joint: Vec<Vec<usize>>,
     /// The largest error of points that is asked for, in units of the skeleton.
     pub bound: f64,
+    /// What f32 rounds, at most half of the bound, in units of the skeleton.
+    pub rounding: f64,
     /// Distance of points from joints, in units of the skeleton.
     pub distance: f64,
     pub weight_bound: f64,
+}
+
+/// What f32 rounds: half of its step at each level, in a skeleton of this size.
+fn rounding(levels: usize, reaches: &[f64]) -> f64 {
+    let size = reaches.iter().copied().fold(0.0, f64::max);
+    0.5 * f64::from(f32::EPSILON) * size * levels as f64
 }
 
 impl<'a> Plan<'a> {
@@ -83,6 +91,7 @@ impl<'a> Plan<'a> {
                 above = source.topology.parent(ancestor);
             }
         }
+        let bound = options.bound_metres / options.meters_per_unit;
         let mut of_joint = vec![Vec::new(); constants.len()];
         for (number, track) in tracks.iter().enumerate() {
             if let TrackOf::Joint { joint, .. } = *track {
@@ -97,7 +106,8 @@ impl<'a> Plan<'a> {
             reaches,
             below,
             of_joint,
-            bound: options.bound_metres / options.meters_per_unit,
+            bound,
+            rounding: rounding(source.topology.depth(), reaches).min(0.5 * bound),
             distance: options.distance_metres / options.meters_per_unit,
             weight_bound: options.weight_bound,
         }
@@ -176,6 +186,8 @@ struct Search<'p, 'a> {
 
 /// Encodes the intervals of a segment from `first` on, within a share of the bounds.
 ///
+/// If keys in f32 do not reach the bound, what f32 rounds is allowed besides.
+///
 /// # Errors
 /// The largest error, if f32 does not reach that.
 pub(super) fn encode(
@@ -184,14 +196,18 @@ pub(super) fn encode(
     count: usize,
     share: f64,
 ) -> Result<Vec<Coded>, ClipError> {
-    let mut search = Search::new(plan, first, count as u32, share);
-    search.refine()?;
+    let bound = plan.bound * share;
+    let mut search = Search::new(plan, first, count as u32, bound, share);
+    if search.refine().is_err() {
+        search = Search::new(plan, first, count as u32, bound + plan.rounding, share);
+        search.refine()?;
+    }
     search.coarsen();
     Ok(search.coded)
 }
 
 impl<'p, 'a> Search<'p, 'a> {
-    fn new(plan: &'p Plan<'a>, first: usize, count: u32, share: f64) -> Self {
+    fn new(plan: &'p Plan<'a>, first: usize, count: u32, bound: f64, share: f64) -> Self {
         let parts = plan.samples.measured(count as usize);
         let skipped = plan.samples.parts * first;
         let joints = plan.constants.len();
@@ -238,7 +254,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let values: Vec<Vec<[f64; 4]>> = values.collect();
         let mut search = Self {
             plan,
-            bound: plan.bound * share,
+            bound,
             weight_bound: plan.weight_bound * share,
             count,
             parts,

@@ -33,8 +33,8 @@ const FILES: &[(&str, &[&str], f64, u32, f64)] = &[
     // Every joint moves at every sample of a short clip.
     ("gltf/CesiumMan.glb", &[], 9.0, 48, 2.0),
     ("usd-wg-assets/CesiumMan.usdz", &[], 9.0, 48, 2.0),
-    // It is 100 metres tall, so the bound is a millionth of it.
-    ("gltf/Fox.glb", &["Survey", "Walk", "Run"], 2.5, 80, 160.0),
+    // It is 100 metres tall, so the bound is a millionth of it, and some keys are f32.
+    ("gltf/Fox.glb", &["Survey", "Walk", "Run"], 2.5, 128, 160.0),
 ];
 
 pub fn packed_clips_keep_their_bound_and_get_small(folder: &Path) {
@@ -71,7 +71,8 @@ pub fn packed_clips_keep_their_bound_and_get_small(folder: &Path) {
                 report.most_rotation_bits,
                 start.elapsed().as_secs_f64() * 1e3,
             );
-            let rounding = size * f64::from(f32::EPSILON);
+            let levels = skeleton.instance.skeleton().topology().depth() as f64;
+            let rounding = 0.5 * f64::from(f32::EPSILON) * size * levels;
             assert!(report.worst.metres <= 1e-4 + rounding, "{what}: {report:?}");
             assert!(report.worst_weight <= 5e-4, "{what}: {report:?}");
             assert!(report.ratio() >= *least, "{what}: {} times", report.ratio());

@@ -16,6 +16,7 @@ use sinew_animate::asset::{FoundName, find_clip_name};
 use sinew_io::usd::UsdFile;
 use sinew_io::{ClipChoice, OpenOptions};
 
+use crate::arrays::MeshArrays;
 use crate::clips::{CharacterClip, CharacterSkeleton};
 use crate::draw::Draw;
 use crate::error::{Error, Result};
@@ -34,6 +35,10 @@ pub struct CharacterOptions {
     /// Whether frames keep the positions of the frame before, for motion vectors
     /// ([`Draw::previous`]).
     pub previous: bool,
+    /// Whether the host has vertex buffers of its own, as game engines do: a mesh with several
+    /// materials becomes several meshes of the same path, one for each material, and
+    /// [`Character::arrays`] has what does not change of them.
+    pub arrays: bool,
 }
 
 /// A character from a file: meshes, materials, clips and blend shapes. A crowd plays its clips and
@@ -114,7 +119,7 @@ impl Character {
         file: &UsdFile,
         options: &CharacterOptions,
     ) -> Result<Self> {
-        let model = Arc::new(Model::read(skinner, file, &options.clips)?);
+        let model = Arc::new(Model::read(skinner, file, options)?);
         Ok(Self::of(model, options.previous))
     }
 
@@ -394,6 +399,13 @@ impl Character {
     /// Prim paths of the meshes.
     pub fn meshes(&self) -> impl Iterator<Item = &str> {
         self.model.meshes.iter().map(|m| m.path.as_str())
+    }
+
+    /// What does not change of each mesh, in the order of [`Character::meshes`]: to fill a host's own
+    /// buffers, into which [`Crowd::set_target`](sinew::gpu::Crowd::set_target) then sends the results
+    /// of [`Character::instances`]. Nothing unless [`CharacterOptions::arrays`] asked for it.
+    pub fn arrays(&self) -> impl Iterator<Item = &MeshArrays> {
+        self.model.meshes.iter().filter_map(|m| m.arrays.as_ref())
     }
 
     /// All materials, as UsdPreviewSurface.

@@ -35,6 +35,7 @@
 //! no renderer: materials are those of UsdPreviewSurface as plain data, and images are encoded, for
 //! the texture loader of your engine.
 
+mod arrays;
 mod character;
 mod clips;
 mod draw;
@@ -43,6 +44,7 @@ mod model;
 mod playback;
 mod resident;
 
+pub use arrays::MeshArrays;
 pub use character::{Character, CharacterOptions};
 pub use clips::{CharacterClip, CharacterSkeleton};
 pub use draw::Draw;

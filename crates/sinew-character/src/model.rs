@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use glam::{DMat4, Vec2, Vec3, Vec4};
+use glam::{DMat4, Vec3};
 use sinew::gpu::{GpuError, Skinner, guarded};
 use sinew::kernel::packed_clip::{ClipOptions, PackedClip};
 use sinew::kernel::{PackedRig, PackedSkin};
@@ -17,6 +17,8 @@ use sinew::{Invalid, Warning};
 use sinew_io::usd::UsdFile;
 use wgpu::util::DeviceExt;
 
+use crate::arrays::{MeshArrays, MeshPart, by_material};
+use crate::character::CharacterOptions;
 use crate::clips::{CharacterClip, CharacterSkeleton, Packer};
 use crate::error::{Error, Result};
 use crate::resident::Uploaded;
@@ -71,6 +73,8 @@ pub(crate) struct ModelMesh {
     /// Ranges of the indices, with the index of the material of each.
     pub sections: Vec<(Option<usize>, Range<u32>)>,
     pub double_sided: bool,
+    /// What a host's own buffers hold, if the options asked for it.
+    pub arrays: Option<MeshArrays>,
 }
 
 /// The transform that takes the skinned points of a mesh to the world.
@@ -125,7 +129,7 @@ impl Model {
     ///
     /// # Errors
     /// Values that cannot be decoded; a file without a mesh that a skeleton moves; out of memory.
-    pub fn read(skinner: &Skinner, file: &UsdFile, clip_options: &ClipOptions) -> Result<Self> {
+    pub fn read(skinner: &Skinner, file: &UsdFile, options: &CharacterOptions) -> Result<Self> {
         let scene = file.scene(Default::default())?;
         let geometry = file.geometry(&scene)?;
         let mut reader = Reader {
@@ -139,6 +143,7 @@ impl Model {
             instances: Vec::new(),
             rigs: Vec::new(),
             rig_index: HashMap::new(),
+            keeps_arrays: options.arrays,
             warnings: Vec::new(),
             left_out: Vec::new(),
         };
@@ -160,7 +165,7 @@ impl Model {
         }
         let options = ClipOptions {
             meters_per_unit: scene.meters_per_unit,
-            ..*clip_options
+            ..options.clips
         };
         let packer = Packer {
             scene: &scene,
@@ -224,6 +229,8 @@ struct Reader<'a> {
     instances: Vec<usize>,
     rigs: Vec<ModelRig>,
     rig_index: HashMap<RigKey, usize>,
+    /// Whether meshes have one material each and keep their arrays on the CPU.
+    keeps_arrays: bool,
     warnings: Vec<Warning>,
     left_out: Vec<Invalid>,
 }
@@ -272,12 +279,12 @@ impl Reader<'_> {
         (binding.unsupported.is_none() && is_deformed).then_some(index)
     }
 
-    /// A mesh on the device; `None` if it has no triangles.
+    /// A mesh on the device: none if it has no triangles, several if it is split by material.
     fn mesh(
         &mut self,
         mesh: &DrawnMesh,
         instance: usize,
-    ) -> Result<Result<Option<ModelMesh>, GpuError>, Invalid> {
+    ) -> Result<Result<Vec<ModelMesh>, GpuError>, Invalid> {
         let points = mesh.points.first().cloned().unwrap_or_default();
         let inputs = RenderInputs {
             points: &points,
@@ -288,29 +295,66 @@ impl Reader<'_> {
         };
         let render = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
         if render.triangles.is_empty() {
-            return Ok(Ok(None));
+            return Ok(Ok(Vec::new()));
         }
         let deformed = match self.binding(mesh) {
             Some(binding) => self.deformed(mesh, binding)?,
-            None => self.still(mesh, points, instance)?,
+            None => self.still(mesh, points.clone(), instance)?,
         };
         let mut skin = PackedSkin::pack(&mesh.path, &deformed.skin)?;
         if skin.normals().is_none() {
             skin = skin.with_smooth_normals(&mesh.topology)?;
         }
-        let vertices = skin.vertices_of(&render);
-        let skin = Arc::new(skin.with_vertices(vertices)?);
         let rig = self.rig(deformed.instance, deformed.geom_bind, skin.method())?;
-        let out = MeshTransform::new(self.scene, mesh, deformed.skeleton_prim, self.time);
         let (indices, sections) = render.sections(&mesh.face_materials());
-        let count = render.points.len();
-        let uvs = render.uvs.unwrap_or_else(|| vec![Vec2::ZERO; count]);
-        let opacities = render.opacities.as_deref();
-        let of_vertex = |v: usize| {
-            let color = render.colors.as_ref().map_or(Vec3::ONE, |c| c[v]);
-            color.extend(opacities.map_or(1.0, |o| o[v]))
+        let parts = match self.keeps_arrays {
+            true => by_material(&render, &mesh.topology, &indices, &sections),
+            false => vec![MeshPart {
+                render,
+                indices,
+                sections,
+            }],
         };
-        let colors: Vec<Vec4> = (0..count).map(of_vertex).collect();
+        let mut out = Vec::with_capacity(parts.len());
+        for part in parts {
+            let mut vertices = skin.vertices_of(&part.render);
+            let arrays = self.keeps_arrays.then(|| {
+                let material = part.sections.first().and_then(|(material, _)| *material);
+                let is_bumpy = material
+                    .and_then(|m| self.geometry.materials.get(m))
+                    .is_some_and(|m| m.normal.is_some());
+                part.arrays(&points, is_bumpy, mesh.double_sided)
+            });
+            if let Some(tangents) = arrays.as_ref().and_then(|a| a.tangents.clone()) {
+                vertices = vertices.with_tangents(tangents);
+            }
+            let skin = Arc::new(skin.clone().with_vertices(vertices)?);
+            let buffers = match self.upload(&part) {
+                Ok(buffers) => buffers,
+                Err(error) => return Ok(Err(error)),
+            };
+            let [indices, uvs, colors] = buffers;
+            out.push(ModelMesh {
+                path: mesh.path.clone(),
+                skin,
+                rig,
+                out: MeshTransform::new(self.scene, mesh, deformed.skeleton_prim, self.time),
+                shapes: deformed.shapes.clone(),
+                channels: Vec::new(),
+                indices,
+                uvs,
+                colors,
+                vertex_count: part.render.points.len() as u32,
+                sections: part.sections,
+                double_sided: mesh.double_sided,
+                arrays,
+            });
+        }
+        Ok(Ok(out))
+    }
+
+    /// The buffers of a mesh that do not change: indices, texture coordinates, colours.
+    fn upload(&self, part: &MeshPart) -> Result<[wgpu::Buffer; 3], GpuError> {
         let device = self.skinner.device();
         let buffer = |label, bytes: &[u8], usage| {
             device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -319,31 +363,17 @@ impl Reader<'_> {
                 usage,
             })
         };
-        let buffers = guarded(device, || {
+        let (uvs, colors) = (part.uvs(), part.colors());
+        guarded(device, || {
             let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE;
             let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::STORAGE;
+            let indices = bytemuck::cast_slice(&part.indices);
             [
-                buffer("character.indices", bytemuck::cast_slice(&indices), index),
+                buffer("character.indices", indices, index),
                 buffer("character.uvs", bytemuck::cast_slice(&uvs), vertex),
                 buffer("character.colors", bytemuck::cast_slice(&colors), vertex),
             ]
-        });
-        Ok(buffers.map(|[indices, uvs, colors]| {
-            Some(ModelMesh {
-                path: mesh.path.clone(),
-                skin,
-                rig,
-                out,
-                shapes: deformed.shapes,
-                channels: Vec::new(),
-                indices,
-                uvs,
-                colors,
-                vertex_count: count as u32,
-                sections,
-                double_sided: mesh.double_sided,
-            })
-        }))
+        })
     }
 
     /// The skin of a bound mesh.

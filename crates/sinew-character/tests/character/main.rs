@@ -1,5 +1,6 @@
 //! Characters on a device: what they play, draw and share.
 
+mod arrays;
 mod made;
 
 use std::path::Path;
@@ -37,6 +38,16 @@ fn main() {
             no_gpu,
         ),
         ("draws_cover_every_mesh", draws_cover_every_mesh, no_gpu),
+        (
+            "parts_of_a_mesh_have_the_results_of_the_whole",
+            arrays::parts_of_a_mesh_have_the_results_of_the_whole,
+            no_gpu,
+        ),
+        (
+            "tangents_follow_the_texture_coordinates",
+            arrays::tangents_follow_the_texture_coordinates,
+            no_gpu,
+        ),
         ("characters_share_a_crowd", characters_share_a_crowd, no_gpu),
         (
             "roots_stay_and_tell_their_way",

@@ -383,6 +383,26 @@ fn lines_are_short() {
     assert!(readme <= 150, "the README has {readme} lines");
 }
 
+/// bevy asks for a newer Rust than the workspace, which must not build it. Both share a device, so both
+/// need the same wgpu.
+#[test]
+fn bevy_is_apart_and_has_our_wgpu() {
+    let root = common::repository();
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
+    let manifest = read("Cargo.toml");
+    let excluded = manifest.lines().find(|l| l.starts_with("exclude = "));
+    assert!(excluded.unwrap().contains("\"crates/bevy_sinew\""));
+    let version = |lock: &str| {
+        let lock = read(lock);
+        let found = lock.split("name = \"wgpu\"\nversion = \"").nth(1).unwrap();
+        found.split('.').next().unwrap().to_owned()
+    };
+    assert_eq!(
+        version("Cargo.lock"),
+        version("crates/bevy_sinew/Cargo.lock")
+    );
+}
+
 /// Files that sentences name by their path in the repository, such as a workaround's test. The
 /// changelog names files of its time.
 #[test]

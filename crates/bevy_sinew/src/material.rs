@@ -186,10 +186,10 @@ impl Looks {
                 ..StandardMaterial::default()
             },
             base_color: base_image.map(|(image, _)| self.add(image)),
-            emissive: emissive.map(|s| self.add(images::emissive(&s))),
+            emissive: emissive.as_ref().map(|s| self.add(images::emissive(s))),
             roughness_metallic: roughness_metallic.map(|image| self.add(image)),
-            occlusion: occlusion.map(|s| self.add(images::occlusion(&s))),
-            normals: normals.map(|s| self.add(images::normals(&s))),
+            occlusion: occlusion.as_ref().map(|s| self.add(images::occlusion(s))),
+            normals: normals.as_ref().map(|s| self.add(images::normals(s))),
         }
     }
 

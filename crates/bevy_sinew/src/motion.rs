@@ -53,7 +53,7 @@ impl MaterialExtension for PreviousPositions {
         layout: &MeshVertexBufferLayoutRef,
         _key: MaterialExtensionKey<Self>,
     ) -> Result<(), SpecializedMeshPipelineError> {
-        let is_defined = |name: &str| {
+        let is_defined = |name: &'static str| {
             let defined = &descriptor.vertex.shader_defs;
             defined.iter().any(|def| *def == name.into())
         };

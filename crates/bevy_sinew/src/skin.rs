@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bevy::app::App;
 use bevy::asset::AssetId;
 use bevy::camera::visibility::InheritedVisibility;
+use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::query::QueryState;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::schedule::IntoScheduleConfigs;

@@ -45,7 +45,8 @@ fn rendered(frames: u32) -> (GrayImage, RenderCamera) {
     };
     let mut offscreen = Offscreen::new(gpu.device(), gpu.queue()).unwrap();
     let picture = offscreen.picture(&mut stage, &camera, &look, SIZE).unwrap();
-    (mask(&picture, |p| p[3]), camera)
+    // Opacity is linear.
+    (mask(&picture, |p| p[3] >= 120), camera)
 }
 
 /// The picture that Bevy draws after some frames of the clip.
@@ -67,8 +68,9 @@ fn drawn(frames: u32, from: &RenderCamera) -> GrayImage {
     let entity = app.world_mut().spawn(character).id();
     load(&mut app, entity);
     let mut materials = app.world_mut().resource_mut::<Assets<StandardMaterial>>();
-    for (_, mut material) in materials.iter_mut() {
-        material.base_color = Color::WHITE;
+    for (_, material) in materials.iter_mut() {
+        // Above white in every sample, whatever the colours of the vertices.
+        material.base_color = Color::linear_rgb(1e6, 1e6, 1e6);
         material.unlit = true;
     }
     for _ in 1..frames {
@@ -78,13 +80,15 @@ fn drawn(frames: u32, from: &RenderCamera) -> GrayImage {
     if let Some(folder) = std::env::var_os("SINEW_PICTURES") {
         picture.save(std::path::Path::new(&folder).join("bevy.png")).unwrap();
     }
-    mask(&picture, |p| p[0])
+    // Half of white is 188 in sRGB, a quarter is 137.
+    mask(&picture, |p| p[0] >= 160)
 }
 
-/// White where a pixel is covered at least by half. White is encoded as sRGB in both: 188 is half.
-fn mask(picture: &RgbaImage, value: impl Fn(&[u8; 4]) -> u8) -> GrayImage {
+/// White where `is_inside` says that a pixel is covered at least by half: by two samples of four.
+fn mask(picture: &RgbaImage, is_inside: impl Fn(&[u8; 4]) -> bool) -> GrayImage {
     GrayImage::from_fn(picture.width(), picture.height(), |x, y| {
-        Luma([if value(&picture.get_pixel(x, y).0) >= 128 { 255 } else { 0 }])
+        let inside = is_inside(&picture.get_pixel(x, y).0);
+        Luma([if inside { 255 } else { 0 }])
     })
 }
 

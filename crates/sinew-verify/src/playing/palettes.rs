@@ -12,6 +12,7 @@ use super::Run;
 use super::figure::Figure;
 use crate::compare::compare;
 use crate::host::Gpu;
+use crate::posing::rigs::Spec;
 use crate::posing::{self, rigid, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
@@ -161,20 +162,37 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rigs of every shape and depth for linear skinning, posed by the host, against f64: where joints
-/// take the corners of a cube of two units.
-fn linear_palettes(gpu: &Gpu) -> Result<(), Failure> {
+/// A rig of [`specs`] in a crowd.
+type Posed = (&'static str, Spec, Arc<PackedRig>, RigId);
+
+/// A crowd in which the host has posed a rig of every shape and depth, and keeps its palette.
+fn posed(
+    gpu: &Gpu,
+    pack: impl Fn(&Spec) -> Result<PackedRig, Failure>,
+) -> Result<(Crowd, Vec<Posed>), Failure> {
     let mut crowd = gpu.crowd()?;
     let mut all = Vec::new();
     for (name, spec) in specs() {
-        let rig = PackedRig::pack(&rigs::skeleton(&spec), rigs::geom_bind(&spec), true)?;
-        let rig = Arc::new(rig);
+        let rig = Arc::new(pack(&spec)?);
         let id = crowd.add_rig(Arc::clone(&rig))?;
         crowd.set_joints(id, &rigs::locals(&spec, 1))?;
         crowd.keep_palette(id, true)?;
         all.push((name, spec, rig, id));
     }
     crowd.submit()?;
+    Ok((crowd, all))
+}
+
+/// Rigs of every shape and depth for linear skinning, posed by the host, against f64: where joints
+/// take the corners of a cube of two units.
+fn linear_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let (crowd, all) = posed(gpu, |spec| {
+        Ok(PackedRig::pack(
+            &rigs::skeleton(spec),
+            rigs::geom_bind(spec),
+            true,
+        )?)
+    })?;
     for (name, spec, rig, id) in &all {
         let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
         let words: Vec<Vec4> = gpu.read(found.buffer)?;
@@ -200,16 +218,7 @@ fn corners(blocks: &[Rows]) -> Vec<DVec3> {
 
 /// Rigs of every shape for dual quaternions, posed by the host.
 fn scaled_dual_quaternions(gpu: &Gpu) -> Result<(), Failure> {
-    let mut crowd = gpu.crowd()?;
-    let mut all = Vec::new();
-    for (name, spec) in specs() {
-        let rig = Arc::new(rigid::rig(&spec)?);
-        let id = crowd.add_rig(Arc::clone(&rig))?;
-        crowd.set_joints(id, &rigs::locals(&spec, 1))?;
-        crowd.keep_palette(id, true)?;
-        all.push((name, spec, rig, id));
-    }
-    crowd.submit()?;
+    let (crowd, all) = posed(gpu, rigid::rig)?;
     for (name, spec, rig, id) in &all {
         let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
         let words: Vec<Vec4> = gpu.read(found.buffer)?;

@@ -7,7 +7,7 @@ mod requests;
 mod stages;
 mod written;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::command::{Bench, sinew, stderr, stdout};
 use common::rigs::{Build, Made, mixamo, random_turn, vroid};
@@ -269,6 +269,25 @@ fn pair(seed: u64) -> Pair {
 }
 
 impl Pair {
+    /// Another hero, whose joints have these names for the bones.
+    fn write_hero(&self, name: &dyn Fn(&str) -> String) -> PathBuf {
+        let made = Build {
+            name,
+            ..Build::default()
+        }
+        .make();
+        let stage = Stage {
+            made: &made,
+            up: 'Y',
+            meters_per_unit: 1.0,
+            rate: 24.0,
+            clips: vec![],
+            channels: &[],
+            shapes: &[],
+        };
+        self.bench.write("hero.usda", stage.text())
+    }
+
     fn run(&self, out: &str, more: &[&str]) -> std::process::Output {
         let path = |name: &str| self.bench.path(name).to_str().unwrap().to_owned();
         let (clip, target, out) = (path("walk.usda"), path("hero.usda"), path(out));

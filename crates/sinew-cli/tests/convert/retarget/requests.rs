@@ -1,13 +1,11 @@
 //! What is asked of `sinew retarget`, guessed by it and refused.
 
 use common::command::{misused, refused, sinew, stderr, stdout};
-use common::rigs::Build;
 use common::trials::Trial;
 use common::usd;
 use libtest_mimic::Failed;
 use sinew_io::usd::UsdFile;
 
-use super::stages::Stage;
 use super::{SKEL, pair};
 
 pub fn trials() -> Vec<Trial> {
@@ -98,21 +96,7 @@ fn an_unknown_rig_shows_a_guess() -> Result<(), Failed> {
         // Letters of no word.
         key => key.bytes().map(|b| format!("x{b}")).collect(),
     };
-    let robot = Build {
-        name: &odd,
-        ..Build::default()
-    }
-    .make();
-    let stage = Stage {
-        made: &robot,
-        up: 'Y',
-        meters_per_unit: 1.0,
-        rate: 24.0,
-        clips: vec![],
-        channels: &[],
-        shapes: &[],
-    };
-    let hero = pair.bench.write("hero.usda", stage.text());
+    let hero = pair.write_hero(&odd);
     let out = pair.bench.path("out.usda");
     let output = pair.run("out.usda", &[]);
     refused(

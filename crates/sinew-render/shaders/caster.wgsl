@@ -3,9 +3,7 @@
 
 @fragment
 fn caster(in: Fragment) {
-    let uv = vec3f(in.uv, 1.0);
-    let at = vec2f(dot(material.uv_u.xyz, uv), 1.0 - dot(material.uv_v.xyz, uv));
-    var alpha = material.base.a * textureSample(base_texture, base_sampler, at).a;
+    var alpha = opacity_at(in.uv);
     if material.vertex_colors != 0u {
         alpha *= in.color.a;
     }

@@ -6,6 +6,8 @@ struct Surface {
     albedo: vec3f,
     roughness: f32,
     metallic: f32,
+    // What is reflected at normal incidence, unless the surface is metal.
+    reflected: vec3f,
     normal: vec3f,
     to_eye: vec3f,
 }
@@ -24,8 +26,10 @@ fn lit(s: Surface, to_light: vec3f, color: vec3f) -> vec3f {
     let spread = n_h * n_h * (a * a - 1.0) + 1.0;
     let distribution = a * a / (PI * spread * spread);
     let visibility = 0.5 / mix(2.0 * n_l * n_v, n_l + n_v, a);
-    let at_front = mix(vec3f(0.04), s.albedo, s.metallic);
-    let fresnel = at_front + (1.0 - at_front) * pow(1.0 - v_h, 5.0);
+    let at_front = mix(s.reflected, s.albedo, s.metallic);
+    // A surface that reflects nothing does not reflect at its edge either.
+    let at_edge = clamp(25.0 * max(at_front.r, max(at_front.g, at_front.b)), 0.0, 1.0);
+    let fresnel = at_front + (at_edge - at_front) * pow(1.0 - v_h, 5.0);
     let diffuse = s.albedo * (1.0 - s.metallic) * (1.0 - fresnel) / PI;
     return (diffuse + fresnel * min(distribution * visibility, 16.0)) * color * n_l * PI;
 }
@@ -41,6 +45,14 @@ fn shaded(s: Surface, key: f32, open: f32) -> vec3f {
     // In rough metal the surroundings are reflected as a blur of the same light.
     light += s.albedo * around;
     return light;
+}
+
+// The base colour where the key light falls, and the shade elsewhere, with a sharp edge (MToon).
+fn two_tones(s: Surface, shade: vec3f, key: f32) -> vec3f {
+    let cosine = dot(s.normal, frame.key.xyz);
+    let width = max(material.toon_high - material.toon_low, 1e-3);
+    let lit = clamp((cosine - material.toon_low) / width, 0.0, 1.0);
+    return mix(shade, s.albedo, lit * key);
 }
 
 // Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their

@@ -8,9 +8,12 @@ use sinew_layer::{Path, Value};
 use sinew_stage::{Attribute, Prim, ResolvedAsset, Stage};
 
 use super::textures::TextureReader;
+use crate::usd::from_asset::materials::{SHADE_COLOR, SHADE_SHIFT, SHADE_TOONY, SHADE_USES_IMAGE};
 use crate::usd::read::values::{FromUsd, OneVec3, Token, read_uniform};
 use sinew::error::Warning;
-use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap};
+use sinew::scene::{
+    ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap, Toon,
+};
 
 /// Transforms of uvs one behind the other; networks may run in circles.
 const MOST_TRANSFORMS: usize = 8;
@@ -86,6 +89,7 @@ impl<'a> MaterialReader<'a> {
             surface,
             textures: &mut self.textures,
             warnings,
+            misses_image: false,
         };
         let color = |v: Vec4| v.truncate();
         let first = |v: Vec4| v.x;
@@ -97,6 +101,7 @@ impl<'a> MaterialReader<'a> {
         }
         let glow = out.emissive_color.value;
         out.emissive_color = inputs.read::<One, _>("emissiveColor", glow, color)?;
+        out.misses_image = inputs.misses_image;
         out.opacity = inputs.read::<f32, _>("opacity", out.opacity.value, first)?;
         out.roughness = inputs.read::<f32, _>("roughness", out.roughness.value, first)?;
         out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
@@ -111,8 +116,27 @@ impl<'a> MaterialReader<'a> {
         let number = |name| value::<f32>(inputs.surface, name);
         out.opacity_threshold = number("opacityThreshold")?.unwrap_or(out.opacity_threshold);
         out.ior = number("ior")?.unwrap_or(out.ior);
+        out.toon = toon(prim)?;
         Ok(Some(out))
     }
+}
+
+/// The two tones of a Material prim, if it has them.
+fn toon(material: Prim<'_>) -> Result<Option<Toon>, sinew_stage::Error> {
+    let shade: Option<One> = read_uniform(&material.attribute(SHADE_COLOR))?;
+    let Some(shade_color) = shade.and_then(One::get) else {
+        return Ok(None);
+    };
+    let number = |name| -> Result<f32, sinew_stage::Error> {
+        let number: Option<f32> = read_uniform(&material.attribute(name))?;
+        Ok(number.and_then(f32::get).unwrap_or_default())
+    };
+    Ok(Some(Toon {
+        shade_color: shade_color.max(Vec3::ZERO),
+        shade_uses_image: read_uniform(&material.attribute(SHADE_USES_IMAGE))?.unwrap_or(false),
+        shift: number(SHADE_SHIFT)?.clamp(-1.0, 1.0),
+        toony: number(SHADE_TOONY)?.clamp(0.0, 1.0),
+    }))
 }
 
 /// A value of an input, as it is authored.
@@ -144,6 +168,8 @@ struct InputReader<'a, 's> {
     surface: Prim<'s>,
     textures: &'a mut TextureReader<'s>,
     warnings: &'a mut Vec<Warning>,
+    /// Whether an image of an input so far cannot be read.
+    misses_image: bool,
 }
 
 impl InputReader<'_, '_> {
@@ -168,6 +194,7 @@ impl InputReader<'_, '_> {
             return Ok(input);
         }
         let texture = self.texture(prim, &output)?;
+        self.misses_image |= texture.is_none();
         let texel = value::<Vec4>(prim, "fallback")?.filter(|v| v.is_finite());
         let channel = channel(&output);
         let value = texel.map_or(input.value, |t| of_texel(channel_of(t, channel)));
@@ -188,11 +215,14 @@ impl InputReader<'_, '_> {
         shader: Prim<'_>,
         output: &str,
     ) -> Result<Option<TextureUse>, sinew_stage::Error> {
+        let path = shader.path();
         let asset = asset(shader, "file")?;
         let Some(asset) = asset.filter(|asset| !asset.evaluated.is_empty()) else {
+            let message = "it names no picture, so that it is left out";
+            let warning = Warning::new("texture-left-out", path.as_str(), message);
+            self.warnings.push(warning.on("inputs:file"));
             return Ok(None);
         };
-        let path = shader.path();
         let texture = self.textures.texture(path.as_str(), &asset, self.warnings);
         let Some(texture) = texture else {
             return Ok(None);

@@ -28,7 +28,9 @@ fn lit(s: Surface, to_light: vec3f, color: vec3f) -> vec3f {
     let visibility = 0.5 / mix(2.0 * n_l * n_v, n_l + n_v, a);
     let at_front = mix(s.reflected, s.albedo, s.metallic);
     // A surface that reflects nothing does not reflect at its edge either.
-    let at_edge = clamp(25.0 * max(at_front.r, max(at_front.g, at_front.b)), 0.0, 1.0);
+    // Rough ones reflect less at their edge, because their parts hide each other.
+    let strongest = max(at_front.r, max(at_front.g, at_front.b));
+    let at_edge = clamp(25.0 * strongest, 0.0, 1.0) * max(1.0 - s.roughness, strongest);
     let fresnel = at_front + (at_edge - at_front) * pow(1.0 - v_h, 5.0);
     let diffuse = s.albedo * (1.0 - s.metallic) * (1.0 - fresnel) / PI;
     return (diffuse + fresnel * min(distribution * visibility, 16.0)) * color * n_l * PI;
@@ -56,9 +58,10 @@ fn two_tones(s: Surface, shade: vec3f, key: f32) -> vec3f {
 }
 
 // Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their
-// form (Khronos' PBR neutral tone mapper, which starts at 0.76, with a longer shoulder).
+// form (Khronos' PBR neutral tone mapper, which starts at 0.76, with a shoulder so long that an
+// albedo of 0.8 stays below 85 % white in full light).
 fn toned(light: vec3f) -> vec3f {
-    let start = 0.45;
+    let start = 0.25;
     let low = min(light.r, min(light.g, light.b));
     let offset = select(0.04, low - 6.25 * low * low, low < 0.08);
     let color = light - offset;

@@ -101,7 +101,10 @@ impl Loaded {
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
-        let of_pictures = scene.warnings.iter().filter(|w| OF_PICTURES.contains(&w.code));
+        let of_pictures = scene
+            .warnings
+            .iter()
+            .filter(|w| OF_PICTURES.contains(&w.code));
         messages.extend(of_pictures.map(ToString::to_string));
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));

@@ -42,9 +42,9 @@ impl FromStr for BackgroundArg {
             "black" => Some(Background::Color([0.0; 3])),
             _ => text.strip_prefix('#').and_then(color),
         };
-        background.map(Self).ok_or_else(|| {
-            format!("expected grey, white, black, none or #RRGGBB, found '{text}'")
-        })
+        background
+            .map(Self)
+            .ok_or_else(|| format!("expected grey, white, black, none or #RRGGBB, found '{text}'"))
     }
 }
 

@@ -47,9 +47,10 @@ impl ClipFormat {
     /// ffmpeg is needed and missing, or it lacks an encoder.
     pub fn check(self, output: &Path, size: [u32; 2]) -> Result<()> {
         match self {
-            Self::Gif if size.iter().any(|edge| *edge > u32::from(u16::MAX)) => {
-                Err(Error::write(output, "a GIF has at most 65535 pixels a side"))
-            }
+            Self::Gif if size.iter().any(|edge| *edge > u32::from(u16::MAX)) => Err(Error::write(
+                output,
+                "a GIF has at most 65535 pixels a side",
+            )),
             Self::Gif | Self::Apng => Ok(()),
             Self::Mp4 | Self::WebM => self.codec(output).map(|_| ()),
         }
@@ -59,11 +60,17 @@ impl ClipFormat {
     fn codec(self, output: &Path) -> Result<&'static [&'static str]> {
         let known: &[(&str, &[&str])] = match self {
             Self::WebM => &[
-                ("libvpx-vp9", &["-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0"]),
+                (
+                    "libvpx-vp9",
+                    &["-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0"],
+                ),
                 ("libvpx", &["-c:v", "libvpx", "-crf", "10", "-b:v", "4M"]),
             ],
             _ => &[
-                ("libx264", &["-c:v", "libx264", "-crf", "18", "-preset", "medium"]),
+                (
+                    "libx264",
+                    &["-c:v", "libx264", "-crf", "18", "-preset", "medium"],
+                ),
                 ("libopenh264", &["-c:v", "libopenh264", "-b:v", "8M"]),
                 ("mpeg4", &["-c:v", "mpeg4", "-q:v", "3"]),
             ],
@@ -350,7 +357,12 @@ impl Ffmpeg {
             .args(["-i", "-", "-an"])
             .args(codec)
             // Colours of video have half the pixels, so that sides must be even.
-            .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p"])
+            .args([
+                "-vf",
+                "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                "-pix_fmt",
+                "yuv420p",
+            ])
             .args(match format {
                 ClipFormat::WebM => &["-f", "webm"][..],
                 _ => &["-movflags", "+faststart", "-f", "mp4"],

@@ -67,11 +67,21 @@ pub fn legend(picture: &mut RgbaImage, joint: &str) {
     for x in 0..bar[0] {
         let color = heat_color(x as f32 / (bar[0] - 1) as f32);
         let [r, g, b] = color.map(|c| (c * 255.0).round() as u8);
-        fill(picture, [margin + x, top], [1, bar[1]], Rgba([r, g, b, 255]));
+        fill(
+            picture,
+            [margin + x, top],
+            [1, bar[1]],
+            Rgba([r, g, b, 255]),
+        );
     }
     let below = top + bar[1] + 3 * scale;
     write(picture, "0", [margin, below], scale);
-    write(picture, "1", [margin + bar[0] - LETTER * scale, below], scale);
+    write(
+        picture,
+        "1",
+        [margin + bar[0] - LETTER * scale, below],
+        scale,
+    );
 }
 
 #[cfg(test)]

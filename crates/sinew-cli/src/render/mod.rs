@@ -252,7 +252,11 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         stage.set_time(shot.time, &control)?;
         any_visible |= stage.meshes().iter().any(|m| m.visible);
         let target = match args.sheet {
-            Some(_) => target(&stage, &stage.framed(&look, focus.as_ref())?, focus.as_ref()),
+            Some(_) => target(
+                &stage,
+                &stage.framed(&look, focus.as_ref())?,
+                focus.as_ref(),
+            ),
             None => DVec3::ZERO,
         };
         let camera = shot_camera.at(shot, stage.up_axis(), target);
@@ -414,7 +418,9 @@ fn check(args: &Args) -> Result<()> {
             return misfit("a clip is one file, so expected no frame number in its name");
         }
         if is_video && args.background.0 == Background::Transparent {
-            return misfit("videos have no transparency: use another --background, or write .gif or .apng");
+            return misfit(
+                "videos have no transparency: use another --background, or write .gif or .apng",
+            );
         }
         format.check(&args.output, args.size.0)?;
     } else if args.fps.is_some() {
@@ -429,7 +435,9 @@ fn check(args: &Args) -> Result<()> {
         .chain(args.time)
         .all(f64::is_finite);
     if args.fps.is_some_and(|fps| !(0.01..=1000.0).contains(&fps)) {
-        return Err(Error::Usage("--fps: expected a number from 0.01 to 1000".into()));
+        return Err(Error::Usage(
+            "--fps: expected a number from 0.01 to 1000".into(),
+        ));
     }
     if !finite || args.zoom <= 0.0 {
         return Err(Error::Usage(

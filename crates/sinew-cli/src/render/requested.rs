@@ -55,7 +55,12 @@ pub fn focus(args: &Args, stage: &Stage) -> Result<Option<Focus>> {
     }
     let meshes = stage.meshes();
     let known: Vec<&str> = meshes.iter().map(|m| m.path.as_str()).take(8).collect();
-    Err(unknown(args, "visible mesh or skeleton at or below", name, &known))
+    Err(unknown(
+        args,
+        "visible mesh or skeleton at or below",
+        name,
+        &known,
+    ))
 }
 
 /// The name of a joint, for people.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use crate::error::{Error, Result};
+use sinew::error::Warning;
 use sinew::sampled::Time;
 use sinew::scene::StageCamera;
-use sinew::error::Warning;
 use sinew_render::{Bounds, Camera, Fixed, Focus, Look, Stage, View};
 
 use super::clip_file::ClipFormat;

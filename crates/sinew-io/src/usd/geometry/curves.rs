@@ -83,8 +83,7 @@ impl MeshReader<'_> {
         };
         let widths = primvars.widths()?.as_ref().and_then(widths);
         let display_color = primvars.inherited("primvars:displayColor", &mut self.colors)?;
-        let display_opacity =
-            primvars.inherited("primvars:displayOpacity", &mut self.opacities)?;
+        let display_opacity = primvars.inherited("primvars:displayOpacity", &mut self.opacities)?;
         let skin = self.skins.get(path.as_str());
         let skin = skin.filter(|(_, b)| b.unsupported.is_none());
         Ok(Ok(DrawnMesh {

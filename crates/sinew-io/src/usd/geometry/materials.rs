@@ -11,9 +11,7 @@ use super::textures::TextureReader;
 use crate::usd::from_asset::materials::{SHADE_COLOR, SHADE_SHIFT, SHADE_TOONY, SHADE_USES_IMAGE};
 use crate::usd::read::values::{FromUsd, OneVec3, Token, read_uniform};
 use sinew::error::Warning;
-use sinew::scene::{
-    ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap, Toon,
-};
+use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap, Toon};
 
 /// Transforms of uvs one behind the other; networks may run in circles.
 const MOST_TRANSFORMS: usize = 8;

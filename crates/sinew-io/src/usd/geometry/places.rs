@@ -70,7 +70,9 @@ pub(super) fn walk<'a>(
         purposes.insert(path, purpose);
     }
     for (type_name, (count, first)) in others {
-        let message = format!("a {type_name} is not drawn, as only meshes and BasisCurves are; {count} in all");
+        let message = format!(
+            "a {type_name} is not drawn, as only meshes and BasisCurves are; {count} in all"
+        );
         warnings.push(Warning::new("not-drawn", first.as_str(), message));
     }
     Ok(out)

@@ -179,7 +179,9 @@ fn interpolation_of(
 ) -> Result<Option<PrimvarInterpolation>, sinew_stage::Error> {
     Ok(match token_metadata(&attribute, "interpolation")? {
         Some(token) => PrimvarInterpolation::from_token(&token),
-        None if ["normals", "widths"].contains(&attribute.name()) => Some(PrimvarInterpolation::Vertex),
+        None if ["normals", "widths"].contains(&attribute.name()) => {
+            Some(PrimvarInterpolation::Vertex)
+        }
         None => Some(PrimvarInterpolation::Constant),
     })
 }

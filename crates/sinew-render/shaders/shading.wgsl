@@ -50,11 +50,14 @@ fn shaded(s: Surface, key: f32, open: f32) -> vec3f {
 }
 
 // The base colour where the key light falls, and the shade elsewhere, with a sharp edge (MToon).
+// The light comes from farther to the side than the key light, so that the shade is seen. The colours
+// stay as they are to each other: they are darkened to the white of lit surfaces, not compressed.
 fn two_tones(s: Surface, shade: vec3f, key: f32) -> vec3f {
-    let cosine = dot(s.normal, frame.key.xyz);
+    let ahead = frame.back.xyz * dot(frame.key.xyz, frame.back.xyz);
+    let cosine = dot(s.normal, normalize(frame.key.xyz - 0.65 * ahead));
     let width = max(material.toon_high - material.toon_low, 1e-3);
     let lit = clamp((cosine - material.toon_low) / width, 0.0, 1.0);
-    return mix(shade, s.albedo, lit * key);
+    return 0.7 * mix(shade, s.albedo, lit * key);
 }
 
 // Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their

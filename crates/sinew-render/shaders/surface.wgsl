@@ -191,13 +191,12 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     surface.normal = normal;
     surface.to_eye = to_eye;
     let key = key_visible(in.local, flat_normal);
-    var light: vec3f;
+    var color: vec3f;
     if is_toon {
-        light = two_tones(surface, shade, key);
+        color = two_tones(surface, shade, key) + toned(emissive);
     } else {
         let open = sky_visible(in.local, normal, flat_normal) * occlusion;
-        light = shaded(surface, key, open);
+        color = toned(shaded(surface, key, open) + emissive);
     }
-    let color = toned(light + emissive);
     return to_target(vec4f(color * base.a, base.a));
 }

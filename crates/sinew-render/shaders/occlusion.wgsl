@@ -2,7 +2,7 @@
 // from directions all around.
 
 // occlusion.rs has the same number.
-const SKY_MAPS: u32 = 24u;
+const SKY_MAPS: u32 = 12u;
 
 struct Occlusion {
     // To -1 to 1 across each map, and a depth that is larger nearer to the light.

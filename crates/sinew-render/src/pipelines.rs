@@ -230,7 +230,9 @@ impl Pipelines {
         };
         let description = match kind {
             Kind::Caster => Description {
+                vertex: "place",
                 fragment: None,
+                buffers: &positions,
                 ..caster
             },
             Kind::MaskedCaster => caster,

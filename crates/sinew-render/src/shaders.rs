@@ -32,7 +32,7 @@ pub(super) const SURFACE: Shader = Shader {
         "surface",
         "caster"
     ),
-    vertex: &["vertex", "curve"],
+    vertex: &["vertex", "curve", "place"],
     fragment: &["fragment", "caster"],
 };
 

@@ -30,11 +30,13 @@ pub enum ClipFormat {
 }
 
 impl ClipFormat {
-    /// The format of a file's extension; `None` for files of one picture.
-    pub fn of(file: &Path) -> Option<Self> {
+    /// The format of a file's extension; `None` for files of one picture. A .png with a speed of its
+    /// own is an animated PNG.
+    pub fn of(file: &Path, has_speed: bool) -> Option<Self> {
         match sinew_io::extension(file).as_str() {
             "gif" => Some(Self::Gif),
             "apng" => Some(Self::Apng),
+            "png" if has_speed => Some(Self::Apng),
             "mp4" => Some(Self::Mp4),
             "webm" => Some(Self::WebM),
             _ => None,

@@ -7,17 +7,19 @@ use sinew_render::heat_color;
 /// Width and height of a letter at scale 1, in pixels.
 pub const LETTER: u32 = 8;
 
-/// Writes white letters with a black shadow, readable on every colour. `scale` is the size of a dot
-/// of a letter in pixels.
+/// Writes white letters with a black edge, readable on every colour. `scale` is the size of a dot of
+/// a letter in pixels.
 pub fn write(picture: &mut RgbaImage, text: &str, [left, top]: [u32; 2], scale: u32) {
-    for (shift, color) in [(scale, Rgba([0, 0, 0, 255])), (0, Rgba([255; 4]))] {
+    let around = (0..9).filter(|i| *i != 4).map(|i| [i % 3, i / 3]);
+    let edge = around.map(|shift| (shift, Rgba([0, 0, 0, 255])));
+    for ([across, down], color) in edge.chain([([1, 1], Rgba([255; 4]))]) {
         for (i, letter) in text.chars().enumerate() {
             let rows = font8x8::BASIC_FONTS.get(letter).unwrap_or_default();
             for (y, row) in rows.into_iter().enumerate() {
                 for x in (0..LETTER).filter(|x| row >> x & 1 == 1) {
                     let at = [
-                        left + (i as u32 * LETTER + x) * scale + shift,
-                        top + y as u32 * scale + shift,
+                        (left + (i as u32 * LETTER + x + across) * scale).saturating_sub(scale),
+                        (top + (y as u32 + down) * scale).saturating_sub(scale),
                     ];
                     fill(picture, at, [scale; 2], color);
                 }

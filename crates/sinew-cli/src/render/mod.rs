@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
     /// Pictures per second of a clip file. Without this: as fast as the file plays; a turntable has
-    /// 24.
+    /// 24. With this, a .png is an animated PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
@@ -230,7 +230,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let cameras = stage.cameras().to_vec();
     let framing = (&look, focus.as_ref());
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, framing, aspect)?;
-    let mut clip = match ClipFormat::of(&args.output).filter(|_| !host::is_set()) {
+    let mut clip = match args.clip_format().filter(|_| !host::is_set()) {
         Some(format) => {
             let seconds = seconds_each(args, &stage, &shots);
             let count = shots.len();
@@ -362,6 +362,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     Ok(exit)
 }
 
+impl Args {
+    /// The format of a clip in one file; `None` for single pictures.
+    fn clip_format(&self) -> Option<ClipFormat> {
+        ClipFormat::of(&self.output, self.fps.is_some())
+    }
+}
+
 /// Opens the adapter, and compiles what it draws with.
 fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen), GpuError> {
     let gpu = GpuDevice::new(choice)?;
@@ -398,7 +405,7 @@ pub fn numbered(output: &Path) -> Result<Option<FramePattern>> {
 fn check(args: &Args) -> Result<()> {
     let fail = |reason: &str| Err(Error::write(&args.output, reason));
     let misfit = |reason: &str| Err(Error::bad_output(&args.output, reason));
-    let clip = ClipFormat::of(&args.output);
+    let clip = args.clip_format();
     if clip.is_none() && sinew_io::extension(&args.output) != "png" {
         return misfit("expected the extension .png, .gif, .apng, .mp4 or .webm");
     }
@@ -423,8 +430,6 @@ fn check(args: &Args) -> Result<()> {
             );
         }
         format.check(&args.output, args.size.0)?;
-    } else if args.fps.is_some() {
-        return misfit("--fps is for clips, so expected the extension .gif, .apng, .mp4 or .webm");
     }
     let folder = folder_of(&args.output);
     if !numbered && !folder.is_dir() {

@@ -10,7 +10,6 @@ use sinew::sampled::Time;
 use sinew::scene::StageCamera;
 use sinew_render::{Bounds, Camera, Fixed, Focus, Look, Stage, View};
 
-use super::clip_file::ClipFormat;
 use super::{Args, numbered};
 
 /// Largest number of times at which the bounding box of a clip is computed.
@@ -54,7 +53,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
             .map(cell)
             .collect());
     }
-    let in_one_file = ClipFormat::of(&args.output).is_some();
+    let in_one_file = args.clip_format().is_some();
     if let Some(count) = args.turntable {
         let numbered = match in_one_file {
             true => None,

@@ -45,8 +45,10 @@ fn curve(
     @location(0) points: vec4u,
     @location(1) begin: vec4f,
     @location(2) end: vec4f,
-    @location(3) widths: vec2f,
-    @location(4) color: vec4f,
+    @location(3) begin_slope: vec4f,
+    @location(4) end_slope: vec4f,
+    @location(5) widths: vec2f,
+    @location(6) color: vec4f,
 ) -> Fragment {
     let a = local_point(points.x);
     let b = local_point(points.y);
@@ -57,7 +59,10 @@ fn curve(
     let is_end = (index & 1u) != 0u;
     let side = select(-1.0, 1.0, (index & 2u) != 0u);
     let at = select(from_local, to_local, is_end);
-    let along = to_local - from_local;
+    let slope = select(begin_slope, end_slope, is_end);
+    let direction = a * slope.x + b * slope.y + c * slope.z + d * slope.w;
+    // Where points coincide the curve has no direction, but the piece has.
+    let along = select(to_local - from_local, direction, dot(direction, direction) > 0.0);
     let to_eye = toward_eye(at);
     let sideways = cross(along, to_eye);
     let unit = sideways / max(length(sideways), 1e-30);

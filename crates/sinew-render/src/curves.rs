@@ -26,6 +26,8 @@ pub(super) struct Piece {
     points: [u32; 4],
     /// Their weights at the beginning and at the end of the piece.
     weights: [[f32; 4]; 2],
+    /// The weights that give the direction of the curve there.
+    slopes: [[f32; 4]; 2],
     /// Widths at the beginning and at the end, in prim space.
     widths: [f32; 2],
     /// Linear colour and opacity, 8 bits each.
@@ -47,8 +49,10 @@ pub(super) fn pieces(mesh: &DrawnMesh) -> Vec<Piece> {
     let mut out = Vec::new();
     for segment in segments.iter().take(MOST) {
         let at = |i: usize| {
-            let weights = segment.weights(curves.basis, i as f32 / steps as f32);
-            (weights, segment.width(curves, weights).max(0.0))
+            let t = i as f32 / steps as f32;
+            let weights = segment.weights(curves.basis, t);
+            let slopes = segment.slopes(curves.basis, t).to_array();
+            (weights, segment.width(curves, weights).max(0.0), slopes)
         };
         let color = colors.and_then(|p| value(p, segment)).unwrap_or(Vec3::ONE);
         let opacity = opacities.and_then(|p| value(p, segment)).unwrap_or(1.0);
@@ -56,8 +60,9 @@ pub(super) fn pieces(mesh: &DrawnMesh) -> Vec<Piece> {
             let ends = [at(step), at(step + 1)];
             out.push(Piece {
                 points: segment.points,
-                weights: ends.map(|(weights, _)| weights.to_array()),
-                widths: ends.map(|(_, width)| width),
+                weights: ends.map(|(weights, ..)| weights.to_array()),
+                slopes: ends.map(|(.., slopes)| slopes),
+                widths: ends.map(|(_, width, _)| width),
                 color: color.extend(opacity).to_array().map(eight_bits),
             });
         }
@@ -121,7 +126,7 @@ impl Segment {
     fn weights(&self, basis: CurveBasis, t: f32) -> Vec4 {
         let s = 1.0 - t;
         let (t2, t3) = (t * t, t * t * t);
-        let mut w = match basis {
+        let w = match basis {
             CurveBasis::Linear => return Vec4::new(s, t, 0.0, 0.0),
             CurveBasis::Bezier => {
                 return Vec4::new(s * s * s, 3.0 * s * s * t, 3.0 * s * t2, t3);
@@ -143,7 +148,36 @@ impl Segment {
                 )
             }
         };
-        // A reflected point is twice the end less the point beside it.
+        self.folded(w)
+    }
+
+    /// The derivatives of the weights at a place from 0 to 1.
+    fn slopes(&self, basis: CurveBasis, t: f32) -> Vec4 {
+        let s = 1.0 - t;
+        let t2 = t * t;
+        self.folded(match basis {
+            CurveBasis::Linear => return Vec4::new(-1.0, 1.0, 0.0, 0.0),
+            CurveBasis::Bezier => {
+                let (ss, st) = (s * s, s * t);
+                return 3.0 * Vec4::new(-ss, ss - 2.0 * st, 2.0 * st - t2, t2);
+            }
+            CurveBasis::BSpline => {
+                0.5 * Vec4::new(-s * s, 3.0 * t2 - 4.0 * t, -3.0 * t2 + 2.0 * t + 1.0, t2)
+            }
+            CurveBasis::CatmullRom => {
+                0.5 * Vec4::new(
+                    -3.0 * t2 + 4.0 * t - 1.0,
+                    9.0 * t2 - 10.0 * t,
+                    -9.0 * t2 + 8.0 * t + 1.0,
+                    3.0 * t2 - 2.0 * t,
+                )
+            }
+        })
+    }
+
+    /// Weights without those of reflected points: such a point is twice the end less the point
+    /// beside it.
+    fn folded(&self, mut w: Vec4) -> Vec4 {
         if self.reflected[0] {
             (w.y, w.z) = (w.y + 2.0 * w.x, w.z - w.x);
             w.x = 0.0;
@@ -230,6 +264,11 @@ mod tests {
             for t in [0.0, 0.3, 1.0] {
                 let sum = segments(&curves)[0].weights(basis, t).element_sum();
                 assert!((sum - 1.0).abs() < 1e-5, "{name}");
+                // The slope is what a small step changes.
+                let segment = segments(&curves)[0];
+                let step = segment.weights(basis, t + 1e-2) - segment.weights(basis, t - 1e-2);
+                let off = (segment.slopes(basis, t) - step / 2e-2).abs().max_element();
+                assert!(off < 1e-2, "{name} at {t}: {off}");
             }
         }
     }

@@ -160,8 +160,10 @@ impl Pipelines {
             attribute(0, 0, wgpu::VertexFormat::Uint32x4),
             attribute(1, 16, wgpu::VertexFormat::Float32x4),
             attribute(2, 32, wgpu::VertexFormat::Float32x4),
-            attribute(3, 48, wgpu::VertexFormat::Float32x2),
-            attribute(4, 56, wgpu::VertexFormat::Unorm8x4),
+            attribute(3, 48, wgpu::VertexFormat::Float32x4),
+            attribute(4, 64, wgpu::VertexFormat::Float32x4),
+            attribute(5, 80, wgpu::VertexFormat::Float32x2),
+            attribute(6, 88, wgpu::VertexFormat::Unorm8x4),
         ];
         let piece = [Some(buffer(
             PIECE_BYTES,

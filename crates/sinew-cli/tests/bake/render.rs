@@ -636,7 +636,7 @@ def Xform "Root"
     // A character of glTF whose image is missing is told of too, and has the same checker.
     let gltf = r#"{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
         "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
-        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
+        "materials": [{"pbrMetallicRoughness": {"metallicFactor": 0, "baseColorTexture": {"index": 0}}}],
         "textures": [{"source": 0}], "images": [{"uri": "none.png"}],
         "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
             {"bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC2"}],

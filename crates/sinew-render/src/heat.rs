@@ -6,6 +6,7 @@ use sinew::scene::Scene;
 use sinew::skel::InfluenceInterpolation;
 
 /// Colours of weights in even steps from 0 to 1, sRGB. surface.wgsl has the same.
+#[expect(clippy::approx_constant, reason = "a colour is not a part of pi")]
 pub(super) const STOPS: [[f32; 3]; 5] = [
     [0.267, 0.005, 0.329],
     [0.231, 0.318, 0.545],

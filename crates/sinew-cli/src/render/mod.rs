@@ -382,10 +382,10 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
 fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path) -> Finding {
     let file = Some(file);
     let (scene, geometry) = (stage.scene(), stage.geometry());
-    let warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
-    let warning = { warnings }.find(|w| w.to_string() == message);
-    let errors = scene.errors.iter().chain(&geometry.errors);
-    let error = { errors }.find(|e| e.to_string() == message);
+    let mut warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
+    let warning = warnings.find(|w| w.to_string() == message);
+    let mut errors = scene.errors.iter().chain(&geometry.errors);
+    let error = errors.find(|e| e.to_string() == message);
     match (warning, error) {
         (Some(warning), _) => Finding::warning(warning, file),
         (None, Some(error)) => Finding::invalid(error, file),

@@ -24,7 +24,7 @@
 //! let hero = crowd.add_instance(skin)?; // as many as there are characters
 //!
 //! // Once per frame: pose the instances, then record the work for all of them.
-//! let pose = PackedPose::try_pack(&packed, &body.pose(Time::At(12.5))?)?;
+//! let pose = PackedPose::pack(&packed, &body.pose(Time::At(12.5))?)?;
 //! crowd.set_pose(hero, &pose)?;
 //! let mut encoder = device.create_command_encoder(&Default::default());
 //! crowd.encode(&mut encoder)?; // never submits, never waits
@@ -50,9 +50,9 @@
 //! let body = scene.resolve("/Hatchling/Geo/Body")?;
 //! let time = Time::At(12.5);
 //! let skin = PackedSkin::pack("/Hatchling/Geo/Body", &*body.skin(time)?)?; // once per prim
-//! let pose = PackedPose::pack(&skin, &body.pose(time)?); // once per time
+//! let pose = PackedPose::pack(&skin, &body.pose(time)?)?; // once per time
 //! let mut points = vec![Vec3::ZERO; skin.point_count()];
-//! skin_on_cpu(&skin, &pose, &mut points, None);
+//! skin_on_cpu(&skin, &pose, &mut points, None)?;
 //! # assert!(points.iter().all(|p| p.is_finite() && p.length() < 10.0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -82,6 +82,7 @@
 //! - [`mesh`] splits meshes into triangles and vertices for renderers.
 //! - [`kernel`] packs skins and poses into flat buffers. Each WGSL kernel has a CPU mirror beside
 //!   it; the mirrors are also the CPU backend.
+//! - [`clip`] samples, blends, masks and adds clips at run time, on the CPU.
 //! - [`gpu`] runs the WGSL on a wgpu device.
 //!
 //! # Errors
@@ -94,6 +95,7 @@
 //! The default feature `gpu` adds the module [`gpu`]. Without it, the crate is the model and the
 //! CPU backend.
 
+pub mod clip;
 pub mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -118,6 +120,11 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;
+
+/// The code of docs/playing.md, as doctests.
+#[cfg(all(doctest, feature = "gpu"))]
+#[doc = include_str!("../docs/playing.md")]
+struct PlayingPage;
 
 /// The code of docs/culling.md, as doctests.
 #[cfg(all(doctest, feature = "gpu"))]

@@ -7,7 +7,7 @@ use crate::measure::Times;
 use crate::options::ENOUGH;
 use crate::results::Results;
 use crate::row::Row;
-use crate::{crowds, sinew_cpu, sinew_gpu, whole};
+use crate::{crowds, playing, python, sinew_cpu, sinew_gpu, whole};
 
 pub enum Met {
     Yes,
@@ -40,6 +40,8 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     processes(results, &mut goals);
     frames(results, &mut goals);
     many_characters(results, &mut goals);
+    players(results, &mut goals);
+    package(results, &mut goals);
     goals
 }
 
@@ -407,5 +409,70 @@ fn many_characters(results: &Results, goals: &mut Vec<Goal>) {
             }
             None => not_run(&what, "at most 4.8x"),
         });
+    }
+}
+
+/// Characters that play clips on the device: recording and uploads need no GPU.
+fn players(results: &Results, goals: &mut Vec<Goal>) {
+    let [.., most] = playing::COUNTS;
+    for (count, with_skins) in [(most, true), (playing::PALETTES, false)] {
+        for changed in [0, playing::changed(count)] {
+            let case = playing::case(count, with_skins, changed);
+            let what = format!("{}: {case}", playing::NAME);
+            // Palettes alone are for five times as many.
+            let most_bytes = if with_skins { 64_000 } else { u64::MAX };
+            let wanted = if with_skins { "1 ms, 64 KB" } else { "1 ms" };
+            goals.push(
+                match results.row(playing::NAME, &case, playing::OURS, None) {
+                    Some(row) => {
+                        let (seconds, bytes) =
+                            (row.times.median(), row.uploaded.unwrap_or(u64::MAX));
+                        Goal {
+                            what,
+                            wanted: wanted.into(),
+                            figure: format!(
+                                "{:.3} ms, {:.1} KB uploaded",
+                                seconds * 1e3,
+                                bytes as f64 / 1e3
+                            ),
+                            floor: None,
+                            met: by_medians(&[&row.times], seconds <= 1e-3 && bytes <= most_bytes),
+                        }
+                    }
+                    None => not_run(&what, wanted),
+                },
+            );
+        }
+    }
+}
+
+/// The Python package over the same loops of usd-core's functions.
+fn package(results: &Results, goals: &mut Vec<Goal>) {
+    let cores = Some(results.cores);
+    for (points, _) in python::SIZES {
+        let cases = [
+            ("clip", python::OURS[0], ": one call for all frames"),
+            ("clip", python::OURS[1], ": a call for each frame"),
+            ("plain arrays", python::OURS_OF_ARRAYS, ""),
+        ];
+        for (what, who, how) in cases {
+            let case = python::case(what, points);
+            let theirs = results.row(python::NAME, &case, USD_CORE, cores);
+            let ours = results.row_of(python::NAME, &case, who, cores);
+            let what = format!("python, {case}{how}, over usd-core's functions");
+            goals.push(match ours.zip(theirs) {
+                Some((ours, theirs)) => {
+                    let ratio = Ratio::of(ours, theirs);
+                    Goal {
+                        what,
+                        wanted: "5x".into(),
+                        figure: ratio.to_string(),
+                        floor: None,
+                        met: by_medians(&[&ours.times, &theirs.times], ratio.median >= 5.0),
+                    }
+                }
+                None => not_run(&what, "5x"),
+            });
+        }
     }
 }

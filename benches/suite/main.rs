@@ -14,6 +14,7 @@ mod options;
 mod ozz_original;
 mod peers;
 mod playing;
+mod python;
 mod report;
 mod results;
 mod row;
@@ -360,6 +361,15 @@ impl Suite {
         self.results.rows.extend(rows.into_iter().flatten());
     }
 
+    fn python(&mut self) {
+        let Some(python) = &self.python else { return };
+        self.tell("python: the package");
+        let (scale, runs) = (self.options.scale, self.options.runs);
+        let rows = python::rows(python, scale, runs, self.results.cores);
+        let rows = self.results.keep(python::NAME, rows);
+        self.results.rows.extend(rows.into_iter().flatten());
+    }
+
     fn start_up(&mut self, folder: &Path) {
         self.tell("start: whole processes");
         let adapter = self.results.adapter.as_ref().map(|a| a.name.as_str());
@@ -464,6 +474,7 @@ fn run(options: Options) -> Result<(), String> {
     suite.part(influences::NAME, Suite::influences)?;
     suite.part(visible::NAME, Suite::visible)?;
     suite.part(crowds::NAME, |s| s.crowds(folder.path()))?;
+    suite.part(python::NAME, Suite::python)?;
     suite.part(start::NAME, |s| s.start_up(folder.path()))?;
     let section = suite.section();
     println!("{section}");

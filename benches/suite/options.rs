@@ -6,7 +6,7 @@ use sinew::gpu::AdapterChoice;
 
 use crate::measure::Runs;
 use crate::workloads::Kind;
-use crate::{crowds, influences, playing, start, visible};
+use crate::{crowds, influences, playing, python, start, visible};
 
 pub const HELP: &str = "\
 Measures sinew and its peers on the work loads A to G, and rewrites the table in benches/RESULTS.md.
@@ -15,7 +15,7 @@ usage: cargo bench --bench suite -- [OPTIONS]
        cargo bench --bench suite -- export FOLDER [--scale S] [--only A,D]
 
   --only A,D      these loads alone (A, B, C, D, D-scattered, E, F, G, influences, visible, crowds,
-                  start); RESULTS.md stays as it is
+                  python, start); RESULTS.md stays as it is
   --scale S       every load times S; RESULTS.md stays as it is
   --quick         a twentieth of the sizes and few runs, to see that all works
   --runs N        runs of a row (15; more of short ones, 3 of long ones of a software adapter)
@@ -30,7 +30,8 @@ usage: cargo bench --bench suite -- [OPTIONS]
 
 export writes the loads as .usdc, so that other engines can run the same.
 
-SINEW_PYTHON names a Python with usd-core 26.11; without it usd-core's rows say so. SINEW_TORCH names a Python with
+SINEW_PYTHON names a Python with usd-core 26.11; without it usd-core's rows say so; with the package
+(pip install ./crates/sinew-python) in it, python is measured. SINEW_TORCH names a Python with
 PyTorch for CUDA, for A and C. SINEW_OZZ names the
 folder that benches/ozz/build.sh made, for ozz-animation's own job. SINEW names another `sinew` to bake with. A software adapter skins a fifth of C's characters; the table says so.
 
@@ -148,6 +149,7 @@ impl Options {
                 influences::NAME,
                 visible::NAME,
                 crowds::NAME,
+                python::NAME,
                 start::NAME,
             ]
             .contains(&name.as_str())

@@ -23,11 +23,29 @@ pub const WORDS: &str =
     "characters of 60 joints and 5,000 points, 20 meshes, that play 40 clips; CPU cost of a frame";
 
 /// How many characters are skinned, and how many have palettes alone.
-const COUNTS: [usize; 3] = [1_000, 10_000, 20_000];
-const PALETTES: usize = 100_000;
+pub const COUNTS: [usize; 3] = [1_000, 10_000, 20_000];
+pub const PALETTES: usize = 100_000;
 const CLIPS: usize = 40;
 /// Characters of 100 that change what they play in a frame.
 const CHANGED_PER_CENT: usize = 1;
+/// WebGPU's default limits, which every work load here keeps to.
+const BINDING_BYTES: u64 = 128 << 20;
+const WORKGROUPS: u32 = 65_535;
+pub const OURS: &str = "sinew, GPU";
+
+/// The name of a case: `changed` of `count` characters change what they play.
+pub fn case(count: usize, with_skins: bool, changed: usize) -> String {
+    let kind = if with_skins { "" } else { ", palettes alone" };
+    match changed {
+        0 => format!("{count} characters{kind}: all go on"),
+        _ => format!("{count} characters{kind}: {changed} change"),
+    }
+}
+
+/// Characters that change in a frame, of this many.
+pub fn changed(count: usize) -> usize {
+    count * CHANGED_PER_CENT / 100
+}
 
 /// A clip of two seconds, by the joints of a character of the suite at its frames.
 fn clip(load: &Workload, number: usize) -> Result<PackedClip, GpuError> {
@@ -78,7 +96,11 @@ fn load(count: usize) -> Workload {
 impl Playground {
     fn new(load: &Workload, device: &GpuDevice, with_skins: bool) -> Result<Self, GpuError> {
         let failed = |e: sinew::Invalid| GpuError::Mismatch(e.to_string());
-        let options = SkinnerOptions::default();
+        let options = SkinnerOptions {
+            max_binding_bytes: Some(BINDING_BYTES),
+            max_workgroups_per_dimension: Some(WORKGROUPS),
+            ..SkinnerOptions::default()
+        };
         let mut crowd = Skinner::new(device.device(), device.queue(), &options)?.crowd();
         let skeleton = load.rig.as_ref().map(|rig| Arc::clone(&rig.skeleton));
         let skeleton = skeleton.ok_or_else(|| GpuError::Mismatch("no rig".into()))?;
@@ -173,19 +195,14 @@ pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>, GpuE
         let start = Instant::now();
         let mut on = Playground::new(&load, device, with_skins)?;
         let set_up = start.elapsed().as_secs_f64();
-        let kind = if with_skins { "" } else { ", palettes alone" };
         let planned = on.frame(device, 0)?;
-        for changed in [0, count * CHANGED_PER_CENT / 100] {
+        for changed in [0, changed(count)] {
             let mut seconds = Vec::new();
             let mut uploaded = 0;
             for _ in 0..runs.most.max(20) {
                 seconds.push(on.frame(device, changed)?);
                 uploaded = on.crowd.last_upload_bytes().max(uploaded);
             }
-            let case = match changed {
-                0 => format!("{count} characters{kind}: all go on"),
-                _ => format!("{count} characters{kind}: {changed} change"),
-            };
             let mut note = format!("{uploaded} bytes uploaded");
             if changed == 0 {
                 let bytes = on.crowd.buffer_bytes() as f64 / 1e6;
@@ -194,8 +211,12 @@ pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>, GpuE
                     planned * 1e3
                 );
             }
-            let row = Row::new(NAME, &case, "sinew, GPU", 0, Times::of(seconds));
-            rows.push(row.noted(note));
+            let case = case(count, with_skins, changed);
+            let row = Row::new(NAME, &case, OURS, 0, Times::of(seconds));
+            rows.push(row.uploading(uploaded).noted(note));
+        }
+        if !with_skins {
+            rows.push(all_change(&mut on, device, count, runs)?);
         }
         if with_skins && count == scaled(COUNTS[0]) {
             rows.push(posed_on_cpu(&on, &load, count, runs));
@@ -203,6 +224,32 @@ pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>, GpuE
         device.check()?;
     }
     Ok(rows)
+}
+
+/// All characters are given another clip by one call. The time is that of the call alone.
+fn all_change(
+    on: &mut Playground,
+    device: &GpuDevice,
+    count: usize,
+    runs: Runs,
+) -> Result<Row, GpuError> {
+    let mut seconds = Vec::new();
+    let mut uploaded = 0;
+    for round in 1..=runs.most.clamp(3, 10) {
+        let each = on.rigs.iter().enumerate();
+        let all: Vec<_> = each
+            .map(|(number, rig)| (*rig, state(&on.clips, number, round)))
+            .collect();
+        let start = Instant::now();
+        on.crowd.set_playing_all(&all)?;
+        seconds.push(start.elapsed().as_secs_f64());
+        on.frame(device, 0)?;
+        uploaded = on.crowd.last_upload_bytes().max(uploaded);
+    }
+    let case = format!("{count} characters: one call changes all");
+    let row = Row::new(NAME, &case, OURS, 0, Times::of(seconds));
+    let note = format!("{uploaded} bytes uploaded by the next frame");
+    Ok(row.uploading(uploaded).noted(note))
 }
 
 /// The same clips decoded, posed and packed by the CPU, on one thread.

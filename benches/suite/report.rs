@@ -7,7 +7,7 @@ use crate::goals::{Met, goals};
 use crate::results::Results;
 use crate::row::Row;
 use crate::workloads::Kind;
-use crate::{crowds, influences, playing, start, variants, visible};
+use crate::{crowds, influences, playing, python, start, variants, visible};
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
@@ -105,6 +105,7 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
         influences::NAME,
         visible::NAME,
         crowds::NAME,
+        python::NAME,
         start::NAME,
     ]);
     for name in names {
@@ -197,6 +198,9 @@ fn title(name: &str, rows: &[&Row]) -> String {
         None if name == crowds::NAME => {
             "crowds: stages of characters of 200 points, 10 joints and 5 samples, whole processes"
                 .into()
+        }
+        None if name == python::NAME => {
+            "python: the package, and the same loops over usd-core's functions".into()
         }
         None if name == visible::NAME => {
             "visible: frames of C and F that compute only what a mask shows".into()

@@ -22,6 +22,9 @@ pub struct Row {
     pub floor: Option<f64>,
     /// What the row's own layout moves per point, where it says.
     pub bytes_per_point: Option<f64>,
+    /// Largest number of bytes that a frame uploaded, where that matters.
+    #[serde(default)]
+    pub uploaded: Option<u64>,
     /// Whatever a reader has to know.
     pub note: String,
 }
@@ -38,6 +41,7 @@ impl Row {
             floor_bytes: None,
             floor: None,
             bytes_per_point: None,
+            uploaded: None,
             note: String::new(),
         }
     }
@@ -50,6 +54,11 @@ impl Row {
     pub fn over_floor(mut self, bytes: u64, copy: Times) -> Self {
         self.floor_bytes = Some(bytes);
         self.floor = Some(copy.median());
+        self
+    }
+
+    pub fn uploading(mut self, bytes: u64) -> Self {
+        self.uploaded = Some(bytes);
         self
     }
 

@@ -36,7 +36,7 @@ pub fn rows(load: &Workload, threads: usize, runs: Runs) -> Result<Vec<Row>, Str
     let skin_of = |c: usize| &packed[load.mesh_of(c)];
     let poses: Vec<PackedPose> = characters
         .clone()
-        .map(|c| PackedPose::pack(skin_of(c), &load.pose(c, 0)))
+        .map(|c| PackedPose::pack(skin_of(c), &load.pose(c, 0)).expect("sizes that fit"))
         .collect();
     let mut rows = Vec::new();
     for with_normals in [false, true] {
@@ -62,8 +62,8 @@ pub fn rows(load: &Workload, threads: usize, runs: Runs) -> Result<Vec<Row>, Str
             .collect();
         let (times, copy) = pool.install(|| {
             let times = runs.time(|| match &mut jobs[..] {
-                [one] => one.run(),
-                many => skin_batch_on_cpu(many),
+                [one] => one.run().expect("sizes that fit"),
+                many => skin_batch_on_cpu(many).expect("sizes that fit"),
             });
             let bytes = floor::frame_bytes(load, with_normals);
             (times, (bytes, floor::cpu_copy(bytes, runs)))

@@ -75,7 +75,8 @@ impl<'a> OnDevice<'a> {
             instances,
         };
         for character in 0..load.size.characters {
-            let pose = PackedPose::pack(out.skin(character), &load.pose(character, 0));
+            let pose = PackedPose::pack(out.skin(character), &load.pose(character, 0))
+                .expect("sizes that fit");
             out.crowd.set_pose(out.instances[character], &pose)?;
         }
         Ok(out)
@@ -128,7 +129,9 @@ impl<'a> OnDevice<'a> {
             let got = self.crowd.read_points(self.instances[character])?;
             let load = self.load;
             let skin = &load.skins[load.mesh_of(character)];
-            let want = reference::deform(skin, &load.pose(character, 0)).points;
+            let want = reference::deform(skin, &load.pose(character, 0))
+                .expect("sizes that fit")
+                .points;
             let distances = got
                 .iter()
                 .zip(&want)
@@ -356,7 +359,7 @@ pub fn face_cost(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Face
             let weights = load.weights(if changes_set { frame } else { 0 }, frame);
             let pose = Pose::of_shapes(weights);
             let start = Instant::now();
-            let packed = PackedPose::pack(on.skin(0), &pose);
+            let packed = PackedPose::pack(on.skin(0), &pose).expect("sizes that fit");
             on.crowd.set_pose(on.instances[0], &packed)?;
             let mut encoder = device.device().create_command_encoder(&Default::default());
             on.crowd.encode(&mut encoder)?;

@@ -1,208 +1,261 @@
-//! Who is in the crowd: models, with the clips that move them.
+//! Who is in the crowd: a model is a file's skinned meshes, their rigs and the clips that move them, packed for the GPU.
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, Vec3};
-use sinew::kernel::{PackedPose, PackedSkin, Palette, skin_on_cpu};
+use glam::{DMat4, DVec3, Vec3, Vec4};
+use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves};
+use sinew::kernel::{
+    JointTransform, PackedClip, PackedPose, PackedRig, PackedSkin, palette_on_cpu, skin_on_cpu,
+};
 use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
-use sinew::scene::{Geometry, Scene};
-use sinew::skel::SkeletonInstance;
+use sinew::scene::{Geometry, PlacedSkeleton, Scene};
+use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew_animate::humanoid;
-use sinew_animate::retarget::{BoneMap, ClipSource, Humanoid, RetargetOptions, Retargeter, Rig};
+use sinew_animate::retarget::{self, BoneMap, Humanoid, RetargetOptions, Retargeter, Rig};
 use sinew_io::gltf;
 use sinew_io::usd::UsdFile;
-use sinew_io::{rig, skeletons};
 
+use crate::moves;
 use host::Result;
 
-/// A skeleton that a clip moves, and when.
-pub struct Clip {
-    pub instance: SkeletonInstance,
-    first: f64,
-    length: f64,
-    codes_per_second: f64,
-}
-
-impl Clip {
-    fn of(instance: SkeletonInstance, scene: &Scene) -> Self {
-        let (first, last) = scene.time_line.range.unwrap_or_default();
-        Self {
-            instance,
-            first,
-            length: (last - first).max(1e-9),
-            codes_per_second: scene.time_line.time_codes_per_second,
-        }
-    }
-
-    /// The time to show after so many seconds, around and around.
-    pub fn time(&self, seconds: f64) -> Time {
-        Time::At(self.first + (seconds * self.codes_per_second).rem_euclid(self.length))
-    }
+/// The clips that every model has, in the order of [`Model::clips`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    Walk,
+    Wave,
+    /// The hatchling dances, and the puppet bows.
+    Perform,
 }
 
 /// One skinned mesh of a model.
 pub struct Part {
-    /// Index into the scene's bindings.
-    pub binding: usize,
     pub skin: Arc<PackedSkin>,
+    /// Index into [`Model::rigs`].
+    pub rig: usize,
+    /// For each blend shape of the mesh, the channel of the clips that drives it.
+    pub channels: Vec<Option<u32>>,
     pub triangles: Vec<[u32; 3]>,
-    pub colors: Vec<Vec3>,
+    /// Red, green and blue of each vertex, and who paints it over (`PAINT_...`).
+    pub colors: Vec<Vec4>,
 }
 
-/// A file's skinned meshes, one skeleton, and every clip there is for it.
+/// A vertex keeps its colour.
+const PAINT_NONE: f32 = 0.0;
+/// It has the first colour of its character.
+const PAINT_FIRST: f32 = 1.0;
+/// It has the second colour.
+const PAINT_SECOND: f32 = 2.0;
+/// Its own colour is tinted by the first one.
+const PAINT_TINT: f32 = 3.0;
+
+/// A model, one metre tall, with its feet on the ground and its face to +Z.
 pub struct Model {
-    pub scene: Scene,
+    pub name: &'static str,
     pub parts: Vec<Part>,
-    pub clips: Vec<Clip>,
-    /// From skeleton space to metres on the ground, Y up.
-    pub ground_from_skel: DMat4,
+    /// One for each geomBindTransform of its meshes. They play the same.
+    pub rigs: Vec<Arc<PackedRig>>,
+    pub clips: Vec<Arc<PackedClip>>,
+    pub model_from_skel: DMat4,
+    /// Height of the middle of a sphere around it in all its clips, and its radius, in metres.
+    pub middle: f32,
+    pub radius: f32,
+    /// Metres that the clip [`Move::Walk`] goes in a second.
+    pub pace: f32,
 }
 
 impl Model {
-    /// The hatchling with its own dance, `height` metres tall.
-    pub fn hatchling(folder: &str, height: f64) -> Result<Self> {
+    /// The hatchling with its own dance. Its walk and its wave are made in `moves`.
+    pub fn hatchling(folder: &str) -> Result<Self> {
         let file = sinew_io::open(format!("{folder}/hatchling.usda"))?;
-        Self::new(&file, height)
+        let scene = file.scene(Default::default())?;
+        let skeleton = scene.instances.first().ok_or("no skeleton")?;
+        let channels = sinew_io::shape_names(&scene, skeleton);
+        let still = SkeletonInstance::new(Arc::clone(skeleton.instance.skeleton()), None);
+        let still = ClipSource::from_animation(&still, &channels, 1.0)?;
+        let codes = scene.time_line.time_codes_per_second;
+        let sources = [
+            moves::hatchling_walk(&still, &skeleton.instance, &channels)?,
+            moves::hatchling_wave(&still, &skeleton.instance, &channels)?,
+            ClipSource::from_animation(&skeleton.instance, &channels, codes)?,
+        ];
+        let paint = |_: Vec3, own: Vec3| own.extend(PAINT_TINT);
+        let model = Self::new("hatchling", &file, &scene, sources, &paint)?;
+        // In its own clip it walks on the spot.
+        let pace = moves::HATCHLING_PACE * model.model_from_skel.x_axis.length() as f32;
+        Ok(Self { pace, ..model })
     }
 
-    /// The puppet with three clips: its own, one on human bones, and motion capture of another skeleton.
-    pub fn puppet(folder: &str, height: f64) -> Result<Self> {
+    /// The puppet with its own wave, a bow that was made for human bones, and motion capture of another skeleton.
+    pub fn puppet(folder: &str) -> Result<Self> {
         let path = format!("{folder}/puppet.glb");
         let file = sinew_io::open(&path)?;
-        let mut model = Self::new(&file, height)?;
-        let skeleton = Arc::clone(model.clips[0].instance.skeleton());
-
-        // EXT_skeleton_humanoid: a clip for any model that says which of its nodes are which bones.
-        let (asset, bow) = (
-            gltf::read(path.as_ref())?,
-            gltf::read(format!("{folder}/bow.glb").as_ref())?,
-        );
-        let clip = bow.clips.first().ok_or("bow.glb has no clip")?;
-        let bowing = humanoid::apply(&asset, &bow, clip, &Default::default())?.into_asset(asset);
-        let bowing = UsdFile::from_asset(&bowing, &Default::default())?.scene(Default::default())?;
-        let animation = bowing.instances[0].instance.animation().cloned();
-        let instance = SkeletonInstance::new(Arc::clone(&skeleton), animation);
-        model.clips.push(Clip::of(instance, &bowing));
+        let scene = file.scene(Default::default())?;
+        let skeleton = scene.instances.first().ok_or("no skeleton")?;
+        let channels = sinew_io::shape_names(&scene, skeleton);
+        let clip = |animation: Option<Arc<SkelAnimation>>, from: &Scene| {
+            let own = Arc::clone(skeleton.instance.skeleton());
+            let codes = from.time_line.time_codes_per_second;
+            ClipSource::from_animation(&SkeletonInstance::new(own, animation), &channels, codes)
+        };
 
         // Another skeleton, with other joints, axes and units: retargeted.
         let walk = sinew_io::open(format!("{folder}/walk.bvh"))?.scene(Default::default())?;
-        let walker = skeletons(&walk)[0];
-        let (source, target) = (
-            rig(&walk, walker)?,
-            rig(&model.scene, skeletons(&model.scene)[0])?,
-        );
-        let bones = |rig: &Rig| Humanoid::recognise(rig).map_err(|_| "no humanoid's joint names");
-        let (from, to) = (bones(&source)?, bones(&target)?);
-        let map = BoneMap::between((&source, &from), (&target, &to));
-        let mut in_place = RetargetOptions::default();
-        in_place.in_place = true;
-        let clip = ClipSource {
-            instance: &walker.instance,
-            world_from_skel: None,
-            world_from_target: None,
-        };
-        let times: Vec<f64> = walker
-            .instance
-            .animation()
-            .map_or(Vec::new(), |a| a.joint_times().collect());
-        let walking = Retargeter::new(&source, &target, &map, &in_place)?;
-        let walking = { walking }.retarget_clip(&clip, &target, &times, &[])?;
-        let instance = SkeletonInstance::new(skeleton, Some(Arc::new(walking)));
-        model.clips.push(Clip::of(instance, &walk));
-        Ok(model)
-    }
+        let walking = retargeted(&walk, &scene, skeleton)?;
 
-    fn new(file: &UsdFile, height: f64) -> Result<Self> {
-        let scene = file.scene(Default::default())?;
-        let geometry = file.geometry(&scene)?;
-        let start = scene
-            .time_line
-            .range
-            .map_or(Time::Default, |(first, _)| Time::At(first));
-        let placed = scene.instances.first().ok_or("a file without a skeleton")?;
-        let clips = vec![Clip::of(placed.instance.clone(), &scene)];
-        let parts = geometry.meshes.iter().enumerate();
-        let parts =
-            parts.filter(|(_, m)| m.binding.is_some_and(|b| scene.bindings[b].instance == 0));
-        let parts: Vec<Part> = parts
-            .map(|(mesh, _)| Part::new(&scene, &geometry, mesh, start))
-            .collect::<Result<_>>()?;
-        let world_from_skel = scene.world_from_prim(placed.prim, start);
-        let mut model = Self {
-            scene,
-            parts,
-            clips,
-            ground_from_skel: world_from_skel,
-        };
-        // As tall as it is wanted, with its feet on the ground.
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (part, pose) in model
-            .parts
-            .iter()
-            .zip(model.poses(0, start, DMat4::IDENTITY)?)
-        {
-            let mut points = vec![Vec3::ZERO; part.skin.output_count()];
-            skin_on_cpu(&part.skin, &pose, &mut points, None);
-            for point in points {
-                (low, high) = (low.min(point.y.into()), high.max(point.y.into()));
+        // EXT_skeleton_humanoid: a clip for any model that says which of its nodes are which bones.
+        let asset = gltf::read(path.as_ref())?;
+        let bow = gltf::read(format!("{folder}/bow.glb").as_ref())?;
+        let bows = bow.clips.first().ok_or("bow.glb has no clip")?;
+        let bowing = humanoid::apply(&asset, &bow, bows, &Default::default())?.into_asset(asset);
+        let bowing = UsdFile::from_asset(&bowing, &Default::default())?.scene(Default::default())?;
+
+        let walk = clip(Some(Arc::new(walking)), &walk)?;
+        let wave = clip(skeleton.instance.animation().cloned(), &scene)?;
+        let mut bow = clip(bowing.instances[0].instance.animation().cloned(), &bowing)?;
+        // The bow says nothing of the arms. They hang as where they pass the body in the walk.
+        let joints = skeleton.instance.skeleton().joints();
+        for (joint, path) in joints.iter().enumerate() {
+            if path.contains("Shoulder") {
+                bow.joints[joint] = JointCurves::default();
+                bow.rest[joint] = walk.joint(joint, 0.0).into();
             }
         }
-        let scale = DMat4::from_scale(DVec3::splat(height / (high - low).max(1e-9)));
-        let lift = DMat4::from_translation(DVec3::new(0.0, -low, 0.0));
-        model.ground_from_skel = scale * lift * world_from_skel;
+        let sources = [walk, wave, bow];
+        // It has no clothes but paint: a shirt, trousers and shoes, by where a vertex is at rest.
+        let paint = |at: Vec3, own: Vec3| match at.y {
+            ..0.09 => Vec3::new(0.05, 0.04, 0.04).extend(PAINT_NONE),
+            ..0.98 if at.x.abs() < 0.3 => own.extend(PAINT_SECOND),
+            0.98..1.49 if at.x.abs() < 0.5 => own.extend(PAINT_FIRST),
+            _ => own.extend(PAINT_NONE),
+        };
+        let model = Self::new("puppet", &file, &scene, sources, &paint)?;
+        // The capture goes forward. A rig plays it without that, and its character moves instead.
+        let clip = &model.clips[Move::Walk as usize];
+        let at = |seconds| Vec3::from_array(clip.joint(0, seconds).translation);
+        let far = (at(clip.duration()) - at(0.0)).with_y(0.0).length() / clip.duration();
+        let pace = far * model.model_from_skel.x_axis.length() as f32;
+        Ok(Self { pace, ..model })
+    }
+
+    fn new(
+        name: &'static str,
+        file: &UsdFile,
+        scene: &Scene,
+        sources: [ClipSource; 3],
+        paint: &dyn Fn(Vec3, Vec3) -> Vec4,
+    ) -> Result<Self> {
+        let geometry = file.geometry(scene)?;
+        let skeleton = &scene.instances[0];
+        let channels = sinew_io::shape_names(scene, skeleton);
+        let options = ClipOptions {
+            meters_per_unit: scene.meters_per_unit,
+            ..Default::default()
+        };
+        let clips = sources
+            .iter()
+            .map(|source| PackedClip::pack(source, &options));
+        let clips = clips.map(|packed| packed.map(|(clip, _)| Arc::new(clip)));
+        let mut model = Self {
+            name,
+            parts: Vec::new(),
+            rigs: Vec::new(),
+            clips: clips.collect::<std::result::Result<_, _>>()?,
+            model_from_skel: DMat4::IDENTITY,
+            middle: 0.0,
+            radius: 0.0,
+            pace: 1.0,
+        };
+        let mut binds: Vec<DMat4> = Vec::new();
+        for mesh in 0..geometry.meshes.len() {
+            let binding = geometry.meshes[mesh].binding;
+            let Some(binding) = binding.filter(|b| scene.bindings[*b].instance == 0) else {
+                continue;
+            };
+            let bind = scene.bindings[binding].geom_bind.at(Time::Default);
+            let bind = bind.map_or(DMat4::IDENTITY, |m| *m);
+            let known = binds.iter().position(|b| *b == bind);
+            let rig = known.unwrap_or(binds.len());
+            if known.is_none() {
+                let rig = PackedRig::pack(skeleton.instance.skeleton(), bind, true)?;
+                model.rigs.push(Arc::new(rig));
+                binds.push(bind);
+            }
+            let part = Part::new(scene, &geometry, mesh, binding, rig, &channels, paint)?;
+            model.parts.push(part);
+        }
+        model.stand_up()?;
         Ok(model)
     }
 
-    /// A pose for every part: joints are computed once, and parts that are bound alike share a palette.
-    pub fn poses(
-        &self,
-        clip: usize,
-        time: Time,
-        world_from_ground: DMat4,
-    ) -> Result<Vec<PackedPose>> {
-        let clip = &self.clips[clip];
-        let joints = clip.instance.skinning_transforms(time)?;
-        let mut palettes: Vec<(DMat4, Arc<Palette>)> = Vec::new();
-        let poses = self.parts.iter().map(|part| {
-            let binding = &self.scene.bindings[part.binding];
-            let bind = binding.geom_bind.at(time).map_or(DMat4::IDENTITY, |m| *m);
-            let known = palettes
-                .iter()
-                .find(|(b, p)| *b == bind && p.method() == part.skin.method());
-            let palette = match known {
-                Some((_, palette)) => Arc::clone(palette),
-                None => {
-                    let palette = Arc::new(Palette::pack(part.skin.method(), &joints, bind, true));
-                    palettes.push((bind, Arc::clone(&palette)));
-                    palette
+    /// Makes it a metre tall, puts its feet on the ground, and finds a sphere that it stays in.
+    fn stand_up(&mut self) -> Result<()> {
+        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+        for point in self.points(Move::Wave, 0.0)? {
+            (low, high) = (low.min(point.y), high.max(point.y));
+        }
+        let scale = DMat4::from_scale(DVec3::splat(f64::from(1.0 / (high - low).max(1e-6))));
+        let lift = DMat4::from_translation(DVec3::new(0.0, f64::from(-low), 0.0));
+        self.model_from_skel = scale * lift;
+        self.middle = 0.5;
+        let mut square: f32 = 0.0;
+        for moves in [Move::Walk, Move::Wave, Move::Perform] {
+            let duration = self.clips[moves as usize].duration();
+            for step in 0..8 {
+                for point in self.points(moves, duration * step as f32 / 8.0)? {
+                    let point = self.model_from_skel.as_mat4().transform_point3(point);
+                    square = square.max(point.distance_squared(Vec3::Y * self.middle));
                 }
-            };
-            // Only the clip that the file has knows the shapes' channels.
-            let own = Arc::ptr_eq(
-                clip.instance.skeleton(),
-                self.scene.instances[0].instance.skeleton(),
-            ) && clip.instance.animation().map(Arc::as_ptr)
-                == self.scene.instances[0]
-                    .instance
-                    .animation()
-                    .map(Arc::as_ptr);
-            let weights = match own {
-                true => binding.channel_weights(&clip.instance, time).0,
-                false => vec![0.0; part.skin.channel_count()],
-            };
-            let out = world_from_ground * self.ground_from_skel;
-            PackedPose::with_palette(&part.skin, Some(palette), out, weights)
-        });
-        Ok(poses.collect())
+            }
+        }
+        // Between the steps, and in blends of clips, it reaches a little further.
+        self.radius = square.sqrt() * 1.1;
+        Ok(())
+    }
+
+    /// The points of all parts in skeleton space, as the GPU poses and skins them.
+    fn points(&self, moves: Move, seconds: f32) -> Result<Vec<Vec3>> {
+        let clip = &self.clips[moves as usize];
+        let mut joints: Vec<JointTransform> = (0..clip.joint_count())
+            .map(|joint| clip.joint(joint, seconds))
+            .collect();
+        for (joint, local) in joints.iter_mut().enumerate() {
+            if self.rigs[0].is_root(joint) {
+                let begin = clip.joint(joint, 0.0).translation;
+                (local.translation[0], local.translation[2]) = (begin[0], begin[2]);
+            }
+        }
+        let palettes = self.rigs.iter().map(|rig| palette_on_cpu(rig, &joints));
+        let palettes: Vec<_> = palettes
+            .map(|p| p.map(Arc::new))
+            .collect::<std::result::Result<_, _>>()?;
+        let mut all = Vec::new();
+        for part in &self.parts {
+            let palette = Some(Arc::clone(&palettes[part.rig]));
+            let weights = vec![0.0; part.skin.channel_count()];
+            let pose = PackedPose::with_palette(&part.skin, palette, DMat4::IDENTITY, weights)?;
+            let mut points = vec![Vec3::ZERO; part.skin.output_count()];
+            skin_on_cpu(&part.skin, &pose, &mut points, None)?;
+            all.append(&mut points);
+        }
+        Ok(all)
     }
 }
 
 impl Part {
-    fn new(scene: &Scene, geometry: &Geometry, mesh: usize, start: Time) -> Result<Self> {
+    fn new(
+        scene: &Scene,
+        geometry: &Geometry,
+        mesh: usize,
+        binding: usize,
+        rig: usize,
+        channels: &[String],
+        paint: &dyn Fn(Vec3, Vec3) -> Vec4,
+    ) -> Result<Self> {
         let mesh = &geometry.meshes[mesh];
+        let points = mesh.points.first().ok_or("a mesh without points")?;
         let inputs = RenderInputs {
-            points: mesh.points.first().ok_or("a mesh without points")?,
+            points,
             normals: mesh.normals.as_ref().and_then(|n| n.first()),
             colors: mesh.display_color.as_ref().and_then(|c| c.first()),
             ..Default::default()
@@ -212,20 +265,51 @@ impl Part {
         if let Some(normals) = &drawn.skin_normals {
             vertices = vertices.with_normals(normals.clone());
         }
-        let binding = mesh.binding.ok_or("a mesh that is not skinned")?;
-        let mut skin = PackedSkin::pack(&mesh.path, &*scene.bound(binding).skin(start)?)?;
+        let mut skin = PackedSkin::pack(&mesh.path, &*scene.bound(binding).skin(Time::Default)?)?;
         if skin.normals().is_none() {
             skin = skin.with_smooth_normals(&mesh.topology)?;
         }
         let material = mesh
             .material
             .map(|m| geometry.materials[m].diffuse_color.value);
-        let plain = || vec![material.unwrap_or(Vec3::splat(0.5)); drawn.points.len()];
+        let color = |vertex: usize| match &drawn.colors {
+            Some(colors) => colors[vertex],
+            None => material.unwrap_or(Vec3::splat(0.5)),
+        };
+        let of_vertex = |(vertex, point): (usize, &u32)| {
+            let own = color(vertex);
+            // Eyes are darker than paint.
+            match own.max_element() < 0.05 {
+                true => own.extend(PAINT_NONE),
+                false => paint(points[*point as usize], own),
+            }
+        };
+        let tokens = scene.bindings[binding].shapes.iter().map(|s| &s.token);
+        let channel = |token| channels.iter().position(|c| c == token);
         Ok(Self {
-            binding,
+            rig,
+            channels: tokens.map(|t| channel(t).map(|c| c as u32)).collect(),
+            colors: drawn.points.iter().enumerate().map(of_vertex).collect(),
             skin: Arc::new(skin.with_vertices(vertices)?),
-            colors: drawn.colors.clone().unwrap_or_else(plain),
             triangles: drawn.triangles,
         })
     }
+}
+
+/// The first clip of one scene, for the skeleton of another.
+fn retargeted(from: &Scene, to: &Scene, skeleton: &PlacedSkeleton) -> Result<SkelAnimation> {
+    let walker = sinew_io::skeletons(from)[0];
+    let (source, target) = (sinew_io::rig(from, walker)?, sinew_io::rig(to, skeleton)?);
+    let bones = |rig: &Rig| Humanoid::recognise(rig).map_err(|_| "no humanoid's joint names");
+    let (bones_of_source, bones_of_target) = (bones(&source)?, bones(&target)?);
+    let map = BoneMap::between((&source, &bones_of_source), (&target, &bones_of_target));
+    let clip = retarget::ClipSource {
+        instance: &walker.instance,
+        world_from_skel: None,
+        world_from_target: None,
+    };
+    let animation = walker.instance.animation().ok_or("nothing moves")?;
+    let times: Vec<f64> = animation.joint_times().collect();
+    let mut retargeter = Retargeter::new(&source, &target, &map, &RetargetOptions::default())?;
+    Ok(retargeter.retarget_clip(&clip, &target, &times, &[])?)
 }

@@ -11,6 +11,8 @@ pub struct Framing {
     pub z_up: bool,
     /// How far from above it is seen at first, in radians.
     pub lift: f32,
+    /// How fast the camera goes around it by itself, in radians per second.
+    pub spin: f32,
 }
 
 impl Framing {
@@ -24,6 +26,7 @@ impl Framing {
             high,
             z_up,
             lift: 0.25,
+            spin: 0.0,
         }
     }
 }

@@ -2,8 +2,8 @@
 //! the device's limits.
 
 mod camera;
-mod drawing;
 mod picture;
+mod textured;
 mod window;
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use drawing::{Drawing, upload};
+pub use textured::{Textured, upload};
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -27,12 +27,42 @@ pub struct Gpu {
     pub queue: wgpu::Queue,
     /// Of what is drawn on.
     pub format: wgpu::TextureFormat,
+    /// Whether the CPU does its work, as for lavapipe.
+    pub is_software: bool,
+}
+
+impl Gpu {
+    fn new(
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        format: wgpu::TextureFormat,
+    ) -> Self {
+        Self {
+            device,
+            queue,
+            format,
+            is_software: adapter.get_info().device_type == wgpu::DeviceType::Cpu,
+        }
+    }
 }
 
 /// A program that draws frames, in a window or into a picture.
 pub trait Program: Sized + 'static {
-    /// Loads what `file` names.
-    fn new(gpu: &Gpu, file: Option<&str>) -> Result<Self>;
+    /// How it is called, without the options of every program.
+    const USAGE: &'static str;
+    /// More text of `--help`: its own options and an example.
+    const HELP: &'static str;
+    /// Width and height of what it draws, if `--size` does not say.
+    const SIZE: [u32; 2] = [960, 720];
+    /// What its own words say.
+    type Options: Clone;
+
+    /// Reads the words of the command that the host does not know.
+    fn options(words: Vec<String>) -> std::result::Result<Self::Options, String>;
+
+    /// Loads what the options name.
+    fn new(gpu: &Gpu, options: Self::Options) -> Result<Self>;
 
     /// What a camera has to see.
     fn framing(&self) -> Framing;
@@ -46,29 +76,40 @@ pub trait Program: Sized + 'static {
         encoder: &mut wgpu::CommandEncoder,
         target: &Target,
     ) -> Result<()>;
+
+    /// Called when a frame is submitted.
+    fn submitted(&mut self) {}
+
+    /// Called when the last frame of a picture is done.
+    fn finish(&mut self) {}
 }
 
-/// Runs a program in a window, or for one picture where there is no display or `--png` asks for one.
-pub fn run<P: Program>(usage: &str) -> ExitCode {
-    let usage = format!("usage: {usage} [--png OUT.png] [--seconds S] [--size WxH]");
+/// Runs a program in a window, or for one picture if there is no display or `--out` asks for one.
+pub fn run<P: Program>() -> ExitCode {
+    let usage = format!("usage: {} {OPTIONS}", P::USAGE);
     if std::env::args().any(|a| a == "--help" || a == "-h") {
-        println!("{usage}");
+        let [width, height] = P::SIZE;
+        println!("{usage}\n\n{}\n{OPTIONS_HELP} {width}x{height}", P::HELP);
         return ExitCode::SUCCESS;
     }
-    let args = match Args::parse(std::env::args().skip(1)) {
-        Ok(args) => args,
+    let read = |words| {
+        let (args, own) = Args::parse(words, P::SIZE)?;
+        Ok::<_, String>((args, P::options(own)?))
+    };
+    let (args, options) = match read(std::env::args().skip(1)) {
+        Ok(read) => read,
         Err(reason) => {
             eprintln!("{reason}\n{usage}");
             return ExitCode::from(2);
         }
     };
-    let done = match &args.png {
-        Some(png) => picture::draw::<P>(&args, png),
-        None => match window::show::<P>(&args) {
+    let done = match &args.out {
+        Some(out) => picture::draw::<P>(&args, options, out),
+        None => match window::show::<P>(&args, options.clone()) {
             Err(window::Failure::NoDisplay(reason)) => {
-                let png = PathBuf::from("frame.png");
-                println!("{reason}: drawing {} instead", png.display());
-                picture::draw::<P>(&args, &png)
+                let out = PathBuf::from("frame.png");
+                println!("{reason}: drawing {} instead", out.display());
+                picture::draw::<P>(&args, options, &out)
             }
             Err(window::Failure::Other(e)) => Err(e),
             Ok(()) => Ok(()),
@@ -83,28 +124,49 @@ pub fn run<P: Program>(usage: &str) -> ExitCode {
     }
 }
 
+const OPTIONS: &str = "[--out OUT.png [--frames N]] [--seconds S] [--size WxH]";
+const OPTIONS_HELP: &str = "\
+  --out OUT.png  no window: draw a picture
+  --frames N     draw so many frames, 30 to a second, and keep the last one (default 1)
+  --seconds S    the time of the first of them (default 0.5)
+  --size WxH     width and height in pixels; default";
+
+/// Frames of a picture per second.
+const FRAMES_PER_SECOND: f64 = 30.0;
+
 struct Args {
-    file: Option<String>,
-    png: Option<PathBuf>,
+    out: Option<PathBuf>,
+    frames: u32,
     seconds: f64,
     size: [u32; 2],
 }
 
 impl Args {
-    fn parse(mut words: impl Iterator<Item = String>) -> std::result::Result<Self, String> {
+    /// Reads the host's words, and returns the others too.
+    fn parse(
+        mut words: impl Iterator<Item = String>,
+        size: [u32; 2],
+    ) -> std::result::Result<(Self, Vec<String>), String> {
         let mut args = Self {
-            file: None,
-            png: None,
+            out: None,
+            frames: 1,
             seconds: 0.5,
-            size: [960, 720],
+            size,
         };
+        let mut others = Vec::new();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} wants a value"));
             match word.as_str() {
-                "--png" => args.png = Some(value()?.into()),
+                "--out" => args.out = Some(value()?.into()),
+                "--frames" => {
+                    let text = value()?;
+                    let frames = text.parse().ok().filter(|n| *n > 0);
+                    args.frames = frames.ok_or(format!("no number of frames: {text}"))?;
+                }
                 "--seconds" => {
                     let text = value()?;
-                    args.seconds = text.parse().map_err(|_| format!("no number: {text}"))?;
+                    let seconds = text.parse().ok().filter(|s: &f64| s.is_finite());
+                    args.seconds = seconds.ok_or(format!("no number: {text}"))?;
                 }
                 "--size" => {
                     let text = value()?;
@@ -114,12 +176,10 @@ impl Args {
                     });
                     args.size = size.ok_or(format!("no size such as 960x720: {text}"))?;
                 }
-                option if option.starts_with('-') => return Err(format!("no option {option}")),
-                _ if args.file.is_some() => return Err("more than one file".to_owned()),
-                _ => args.file = Some(word),
+                _ => others.push(word),
             }
         }
-        Ok(args)
+        Ok((args, others))
     }
 }
 
@@ -133,11 +193,18 @@ fn open_device(
         power_preference: wgpu::PowerPreference::HighPerformance,
         ..Default::default()
     }))?;
-    // The renderer's own wishes, and Sinew's besides.
-    let mine = wgpu::Limits::downlevel_defaults().using_resolution(adapter.limits());
+    // The renderer's own wishes, and Sinew's besides. With larger buffers, large crowds need fewer draws.
+    let most = adapter.limits();
+    let mine = wgpu::Limits {
+        max_buffer_size: most.max_buffer_size,
+        max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
+        ..wgpu::Limits::downlevel_defaults()
+    };
+    let mine = mine.using_resolution(most);
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("renderer"),
-        required_features: sinew::gpu::needed_features(),
+        required_features: sinew::gpu::needed_features()
+            | adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
         required_limits: sinew::gpu::needed_limits().or_better_values_from(&mine),
         ..Default::default()
     }))?;
@@ -149,10 +216,13 @@ pub struct Target {
     color: wgpu::TextureView,
     samples: wgpu::TextureView,
     depth: wgpu::TextureView,
+    /// Width and height in pixels.
+    pub size: [u32; 2],
 }
 
 impl Target {
-    fn new(gpu: &Gpu, color: wgpu::TextureView, [width, height]: [u32; 2]) -> Self {
+    fn new(gpu: &Gpu, color: wgpu::TextureView, size: [u32; 2]) -> Self {
+        let [width, height] = size;
         let texture = |label, format| {
             let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
                 label: Some(label),
@@ -174,11 +244,16 @@ impl Target {
             color,
             samples: texture("samples", gpu.format),
             depth: texture("depth", DEPTH),
+            size,
         }
     }
 
-    /// Begins to draw, on a plain background.
-    pub fn begin<'e>(&self, encoder: &'e mut wgpu::CommandEncoder) -> wgpu::RenderPass<'e> {
+    /// Begins to draw, on a plain background. `times` asks for timestamps.
+    pub fn begin<'e>(
+        &self,
+        encoder: &'e mut wgpu::CommandEncoder,
+        times: Option<wgpu::RenderPassTimestampWrites<'_>>,
+    ) -> wgpu::RenderPass<'e> {
         let background = wgpu::Color {
             r: 0.045,
             g: 0.05,
@@ -204,6 +279,7 @@ impl Target {
                 }),
                 stencil_ops: None,
             }),
+            timestamp_writes: times,
             ..Default::default()
         })
     }

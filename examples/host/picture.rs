@@ -1,21 +1,18 @@
-//! One frame as a PNG, without a window.
+//! The last of some frames as a PNG, without a window.
 
 use std::path::Path;
 
 use sinew::wgpu;
 
 use super::camera::Orbit;
-use super::{Args, Gpu, Program, Result, Target, open_device};
+use super::{Args, FRAMES_PER_SECOND, Gpu, Program, Result, Target, open_device};
 
-pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
+pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<()> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let (_, device, queue) = open_device(&instance, None)?;
-    let gpu = Gpu {
-        device,
-        queue,
-        format: wgpu::TextureFormat::Rgba8UnormSrgb,
-    };
-    let mut program = P::new(&gpu, args.file.as_deref())?;
+    let (adapter, device, queue) = open_device(&instance, None)?;
+    let format = wgpu::TextureFormat::Rgba8UnormSrgb;
+    let gpu = Gpu::new(&adapter, device, queue, format);
+    let mut program = P::new(&gpu, options)?;
     let [width, height] = args.size;
     let size = wgpu::Extent3d {
         width,
@@ -34,9 +31,19 @@ pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
     });
     let target = Target::new(&gpu, texture.create_view(&Default::default()), args.size);
     let framing = program.framing();
-    let camera = Orbit::new(&framing, args.size).clip_from_world(&framing, args.size);
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    program.frame(&gpu, args.seconds, camera, &mut encoder, &target)?;
+    let mut orbit = Orbit::new(&framing, args.size);
+    for frame in 0..args.frames {
+        let camera = orbit.clip_from_world(&framing, args.size);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let seconds = args.seconds + f64::from(frame) / FRAMES_PER_SECOND;
+        program.frame(&gpu, seconds, camera, &mut encoder, &target)?;
+        gpu.queue.submit([encoder.finish()]);
+        program.submitted();
+        // Each frame is done before the next one begins, so that its times are its own.
+        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+        orbit.turn += framing.spin / FRAMES_PER_SECOND as f32;
+    }
+    program.finish();
 
     // The picture is read back, since a file is wanted; what was skinned is not.
     let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
@@ -54,6 +61,7 @@ pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
             rows_per_image: None,
         },
     };
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
     encoder.copy_texture_to_buffer(texture.as_image_copy(), to, size);
     gpu.queue.submit([encoder.finish()]);
     let (done, mapped) = std::sync::mpsc::channel();
@@ -72,7 +80,7 @@ pub fn draw<P: Program>(args: &Args, png: &Path) -> Result<()> {
         .copied()
         .collect();
     let picture = image::RgbaImage::from_raw(width, height, pixels).ok_or("too few pixels")?;
-    picture.save(png)?;
-    println!("{}", png.display());
+    picture.save(out)?;
+    println!("{}", out.display());
     Ok(())
 }

@@ -20,10 +20,11 @@ pub enum Failure {
     Other(Box<dyn Error>),
 }
 
-pub fn show<P: Program>(args: &Args) -> std::result::Result<(), Failure> {
+pub fn show<P: Program>(args: &Args, options: P::Options) -> std::result::Result<(), Failure> {
     let event_loop = EventLoop::new().map_err(|e| Failure::NoDisplay(e.to_string()))?;
     let mut app = App::<P> {
         args,
+        options,
         shown: None,
         dragged: None,
         failed: None,
@@ -35,8 +36,9 @@ pub fn show<P: Program>(args: &Args) -> std::result::Result<(), Failure> {
     }
 }
 
-struct App<'a, P> {
+struct App<'a, P: Program> {
     args: &'a Args,
+    options: P::Options,
     shown: Option<Shown<P>>,
     /// Where the pointer was while its button is down.
     dragged: Option<Option<[f32; 2]>>,
@@ -51,13 +53,15 @@ struct Shown<P> {
     config: wgpu::SurfaceConfiguration,
     orbit: Orbit,
     start: Instant,
+    /// Seconds of the last frame.
+    last: f64,
 }
 
 impl<P: Program> Shown<P> {
-    fn new(event_loop: &ActiveEventLoop, args: &Args) -> Result<Self> {
+    fn new(event_loop: &ActiveEventLoop, args: &Args, options: P::Options) -> Result<Self> {
         let [width, height] = args.size;
         let attributes = Window::default_attributes()
-            .with_title(args.file.as_deref().unwrap_or("sinew"))
+            .with_title(P::USAGE)
             .with_inner_size(PhysicalSize::new(width, height));
         let window = Arc::new(event_loop.create_window(attributes)?);
         let display = Box::new(event_loop.owned_display_handle());
@@ -70,12 +74,8 @@ impl<P: Program> Shown<P> {
         let mut config = config.ok_or("the adapter cannot draw in this window")?;
         config.format = config.format.add_srgb_suffix();
         surface.configure(&device, &config);
-        let gpu = Gpu {
-            device,
-            queue,
-            format: config.format,
-        };
-        let program = P::new(&gpu, args.file.as_deref())?;
+        let gpu = Gpu::new(&adapter, device, queue, config.format);
+        let program = P::new(&gpu, options)?;
         Ok(Self {
             orbit: Orbit::new(&program.framing(), [config.width, config.height]),
             program,
@@ -84,6 +84,7 @@ impl<P: Program> Shown<P> {
             surface,
             config,
             start: Instant::now(),
+            last: 0.0,
         })
     }
 
@@ -104,14 +105,16 @@ impl<P: Program> Shown<P> {
         };
         let color = frame.texture.create_view(&Default::default());
         let target = Target::new(&self.gpu, color, self.size());
-        let camera = self
-            .orbit
-            .clip_from_world(&self.program.framing(), self.size());
         let seconds = self.start.elapsed().as_secs_f64();
+        let framing = self.program.framing();
+        self.orbit.turn += framing.spin * (seconds - self.last) as f32;
+        self.last = seconds;
+        let camera = self.orbit.clip_from_world(&framing, self.size());
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         self.program
             .frame(&self.gpu, seconds, camera, &mut encoder, &target)?;
         self.gpu.queue.submit([encoder.finish()]);
+        self.program.submitted();
         self.window.pre_present_notify();
         self.gpu.queue.present(frame);
         self.window.request_redraw();
@@ -122,7 +125,7 @@ impl<P: Program> Shown<P> {
 impl<P: Program> ApplicationHandler for App<'_, P> {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if self.shown.is_none() {
-            match Shown::new(event_loop, self.args) {
+            match Shown::new(event_loop, self.args, self.options.clone()) {
                 Ok(shown) => self.shown = Some(shown),
                 Err(e) => {
                     self.failed = Some(e);

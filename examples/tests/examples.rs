@@ -30,8 +30,8 @@ fn main() {
             no_gpu,
         ),
         (
-            "a_crowd_is_a_thousand_and_spread",
-            a_crowd_is_a_thousand_and_spread,
+            "a_crowd_is_culled_on_the_gpu",
+            a_crowd_is_culled_on_the_gpu,
             no_gpu,
         ),
     ];
@@ -106,7 +106,7 @@ fn a_folder_is_baked_and_what_is_broken_is_told() {
 /// The picture that an example draws.
 fn picture(bench: &Bench, name: &str, args: &[&str]) -> (RgbaImage, String) {
     let png = bench.path("out.png");
-    let mut all = vec!["--png", png.to_str().unwrap()];
+    let mut all = vec!["--out", png.to_str().unwrap()];
     all.extend(args);
     let done = example(name, &all);
     assert!(done.status.success(), "{}", stderr(&done));
@@ -128,9 +128,9 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
     let mut all = Vec::new();
     for bound in scene.bound_skins() {
         let skin = PackedSkin::pack("Prim", &bound.skin(time).unwrap()).unwrap();
-        let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap());
+        let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap()).unwrap();
         let mut points = vec![Vec3::ZERO; skin.point_count()];
-        skin_on_cpu(&skin, &pose, &mut points, None);
+        skin_on_cpu(&skin, &pose, &mut points, None).unwrap();
         all.append(&mut points);
     }
     all
@@ -214,6 +214,8 @@ fn the_examples_refuse_what_they_cannot_show() {
     for name in ["renderer", "crowd", "headless_batch"] {
         let help = example(name, &["--help"]);
         assert!(help.status.success() && stdout(&help).contains("usage:"));
+        let has_example = stdout(&help).contains("\nexample: ");
+        assert!(has_example || name == "headless_batch", "{name}");
     }
     let bench = Bench::new();
     let png = bench.path("out.png");
@@ -226,81 +228,91 @@ fn the_examples_refuse_what_they_cannot_show() {
     ] {
         assert_eq!(example("renderer", args).status.code(), Some(2), "{args:?}");
     }
+    for args in [
+        &["--count", "0"][..],
+        &["--count", "many"],
+        &["--count"],
+        &["--frames", "0"],
+        &["--frob"],
+        &["a"],
+    ] {
+        assert_eq!(example("crowd", args).status.code(), Some(2), "{args:?}");
+    }
     for (name, file) in [
         ("renderer", "no/such/file.usda".to_owned()),
         ("renderer", asset("walk.bvh").to_str().unwrap().to_owned()),
-        ("crowd", "many".to_owned()),
     ] {
-        let done = example(name, &[&file, "--png", png]);
+        let done = example(name, &[&file, "--out", png]);
         assert_eq!(done.status.code(), Some(1), "{file}");
         assert!(stderr(&done).contains("error: "), "{}", stderr(&done));
         assert!(!Path::new(png).exists());
     }
 }
 
-/// A thousand stand in their rows, and few dispatches skin them.
-fn a_crowd_is_a_thousand_and_spread() {
-    let bench = Bench::new();
-    let (picture, said) = picture(&bench, "crowd", &[]);
-    assert!(said.contains("1000 characters"), "{said}");
-    assert!(said.contains("million points/s"), "{said}");
-    let number = |before: &str| -> u64 {
-        let words = said.split(before).next().unwrap().split_whitespace();
-        words.last().unwrap().replace(',', "").parse().unwrap()
-    };
-    assert!(number(" instances") > 3000, "{said}");
-    assert!(number(" dispatches") < 20, "{said}");
-
-    // Every row of the square is there from end to end: its picture is cut into cells, of which hardly one is empty.
-    const CELL: usize = 24;
-    let shown = shown(&picture);
-    let (width, height) = (picture.width() as usize, picture.height() as usize);
-    let lit = |cell_x: usize, cell_y: usize| {
-        let rows = &shown[cell_y * CELL..((cell_y + 1) * CELL).min(height)];
-        rows.iter()
-            .any(|r| r[cell_x * CELL..((cell_x + 1) * CELL).min(width)].contains(&true))
-    };
-    let (mut covered, mut within) = (0, 0);
-    for y in 0..height.div_ceil(CELL) {
-        let row: Vec<bool> = (0..width.div_ceil(CELL)).map(|x| lit(x, y)).collect();
-        let (Some(first), Some(last)) = (row.iter().position(|c| *c), row.iter().rposition(|c| *c))
-        else {
-            continue;
-        };
-        within += last - first + 1;
-        covered += row.iter().filter(|c| **c).count();
-    }
-    assert!(within > 250, "{within} cells from end to end");
-    assert!(covered * 10 > within * 9, "{covered} of {within} cells");
-    // Apart from each other: many pieces, none of them most of the picture.
-    let pieces = pieces(&shown);
-    let all: usize = pieces.iter().sum();
-    assert!(pieces.len() > 100, "{} pieces", pieces.len());
-    assert!(pieces.iter().all(|p| p * 5 < all), "{pieces:?}");
-    let colors: std::collections::HashSet<_> = picture.pixels().collect();
-    assert!(colors.len() > 2000, "{} colours", colors.len());
+/// The number before a word of a text.
+fn number(text: &str, word: &str) -> f64 {
+    let before = text.split(word).next().unwrap();
+    before.split_whitespace().last().unwrap().parse().unwrap()
 }
 
-/// Pixels of each piece that hangs together.
-fn pieces(shown: &[Vec<bool>]) -> Vec<usize> {
-    let mut left: Vec<Vec<bool>> = shown.to_vec();
-    let mut out = Vec::new();
-    for y in 0..left.len() {
-        for x in 0..left[y].len() {
-            let mut stack = vec![(x, y)];
-            let mut size = 0;
-            while let Some((x, y)) = stack.pop() {
-                let pixel = left.get_mut(y).and_then(|r| r.get_mut(x));
-                if pixel.is_some_and(|p| std::mem::replace(p, false)) {
-                    size += 1;
-                    let (left, up) = (x.wrapping_sub(1), y.wrapping_sub(1));
-                    stack.extend([(left, y), (x + 1, y), (x, up), (x, y + 1)]);
-                }
-            }
-            if size > 0 {
-                out.push(size);
-            }
+/// The share of pixels that differ.
+fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
+    assert_eq!(a.dimensions(), b.dimensions());
+    let differ = a.pixels().zip(b.pixels()).filter(|(a, b)| a != b).count();
+    differ as f64 / f64::from(a.width() * a.height())
+}
+
+/// The crowd with culling is the crowd without, although the engine computes less.
+fn a_crowd_is_culled_on_the_gpu() {
+    let bench = Bench::new();
+    let run = |more: &[&str]| {
+        let mut args = vec!["--frames", "4", "--size", "480x270"];
+        args.extend(more);
+        picture(&bench, "crowd", &args)
+    };
+    let (culled, said) = run(&["--count", "120", "--no-graph"]);
+    assert!(said.contains("120 characters"), "{said}");
+    for cost in ["CPU, playing", "GPU, culling", "GPU, drawing"] {
+        assert!(said.contains(cost), "{said}");
+    }
+    let seen = number(&said, " seen");
+    assert!((20.0..110.0).contains(&seen), "{said}");
+    let uploaded = number(&said, " bytes uploaded");
+    assert!(uploaded < 4000.0, "{said}");
+
+    let (whole, said) = run(&["--count", "120", "--no-graph", "--no-cull"]);
+    assert!((number(&said, " seen") - 120.0).abs() < 0.5, "{said}");
+    assert!(
+        culled == whole,
+        "{} of pixels differ",
+        difference(&culled, &whole)
+    );
+
+    // They cover the ground, in many colours, and they move.
+    let (empty, _) = run(&["--count", "1", "--no-graph"]);
+    let covered = difference(&culled, &empty);
+    assert!((0.1..0.9).contains(&covered), "{covered} of the picture");
+    let colors: std::collections::HashSet<_> = culled.pixels().collect();
+    assert!(colors.len() > 2000, "{} colours", colors.len());
+    let (later, _) = run(&["--count", "120", "--no-graph", "--seconds", "0.8"]);
+    assert!(difference(&culled, &later) > 0.02, "nobody moves");
+
+    // The graph is in its corner, and has bars of three colours.
+    let (graph, _) = run(&["--count", "120"]);
+    let (mut inside, mut bars) = (0, [0; 3]);
+    for (x, y, pixel) in graph.enumerate_pixels() {
+        let changed = pixel != culled.get_pixel(x, y);
+        inside += usize::from(changed);
+        assert!(!changed || (x < 220 && y > 120), "the graph is at {x}, {y}");
+        let [r, g, b, _] = pixel.0.map(u32::from);
+        if changed {
+            bars[0] += usize::from(b > 220 && r < 190);
+            bars[1] += usize::from(r > 220 && b < 120);
+            bars[2] += usize::from(g > 200 && r < 190 && b < 180);
         }
     }
-    out
+    assert!(
+        inside > 5000 && bars.iter().all(|n| *n > 20),
+        "{inside}: {bars:?}"
+    );
 }

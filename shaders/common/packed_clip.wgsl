@@ -73,11 +73,15 @@ fn clip_bits(bit: u32, count: u32) -> u32 {
     if shift + count > 32u {
         bits |= clips[word + 1u] << (32u - shift);
     }
-    return extractBits(bits, 0u, count);
+    // extractBits needs a newer Metal than everything else here.
+    return bits & (0xffffffffu >> (32u - count));
 }
 
 fn clip_signed_bits(bit: u32, count: u32) -> i32 {
-    return extractBits(bitcast<i32>(clip_bits(bit, count)), 0u, count);
+    if count == 0u {
+        return 0;
+    }
+    return bitcast<i32>(clip_bits(bit, count) << (32u - count)) >> (32u - count);
 }
 
 // A time as a number of intervals between samples, with a fraction.

@@ -1,5 +1,35 @@
 //! The GPU side. No other module names wgpu.
 //!
+//! ```
+//! use glam::{DMat4, Vec3};
+//! use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
+//! use sinew::kernel::PackedSkin;
+//! use sinew::skel::{Pose, Skeleton, SkinBuilder};
+//!
+//! // A renderer has a device already, which it opened with `needed_limits()`.
+//! let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else { return Ok(()) };
+//! let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
+//!
+//! // A sleeve of two points, and the arm that moves it.
+//! let names = vec!["Arm".to_owned()];
+//! let arm = Skeleton::from_parents("Arm", names, &[None], vec![DMat4::IDENTITY], None)?;
+//! let sleeve = SkinBuilder::new("Sleeve", vec![Vec3::ZERO, Vec3::X])
+//!     .influences_of_points(&[vec![(0, 1.0)], vec![(0, 1.0)]])
+//!     .build(&arm)?;
+//! let mut crowd = skinner.crowd();
+//! let skin = crowd.add_skin(PackedSkin::pack("Sleeve", &sleeve)?.into())?;
+//! let instance = crowd.add_instance(skin)?;
+//!
+//! // Every frame: a pose, and the work recorded into the renderer's own encoder.
+//! let raised = DMat4::from_rotation_z(std::f64::consts::FRAC_PI_2);
+//! crowd.set_pose(instance, &Pose::from_local(&arm, &[raised])?)?;
+//! let mut encoder = gpu.device().create_command_encoder(&Default::default());
+//! crowd.encode(&mut encoder)?;
+//! gpu.queue().submit([encoder.finish()]);
+//! assert!(crowd.read_points(instance)?[1].abs_diff_eq(Vec3::Y, 1e-6));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A [`Skinner`] holds the pipelines of one device. A [`Crowd`] holds skins, instances and their
 //! results in a few large buffers, and skins all instances in as few dispatches as the device
 //! allows. [`Crowd::encode`] records into the caller's encoder; it neither submits nor blocks.

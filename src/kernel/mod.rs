@@ -40,6 +40,7 @@ pub mod packed_clip;
 mod packed_pose;
 mod packed_skin;
 mod palette;
+mod parallel;
 mod play;
 mod pose_rig;
 // Public for the tests and benches of this repository, which compare it with the shaders.
@@ -71,6 +72,7 @@ pub(crate) use play::time_in;
 pub use play::{
     Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
 };
+pub(crate) use play::{added_joint, blended_joint};
 pub use pose_rig::{
     JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
 };

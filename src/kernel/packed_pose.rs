@@ -58,35 +58,30 @@ pub(crate) struct Misfit {
     found: String,
 }
 
+impl Misfit {
+    /// The error for the prim of a skin.
+    pub(crate) fn of(self, skin: &PackedSkin) -> Invalid {
+        Invalid::new(skin.prim(), "", self.expected, self.found)
+    }
+}
+
 impl PackedPose {
     /// Packs a pose for a skin, with a palette of its own.
-    ///
-    /// # Panics
-    /// If the pose was made for another skin, with another number of joints or blend shapes.
-    #[must_use]
-    pub fn pack(skin: &PackedSkin, pose: &Pose) -> Self {
-        let out = Self::build(skin, pose);
-        out.expect_fits(skin);
-        out
-    }
-
-    /// As [`PackedPose::pack`], but returns an error instead of panicking, for a pose that the
-    /// caller made.
     ///
     /// # Errors
     /// A pose with another number of joints or of channel weights than the skin; matrices or
     /// weights that are not finite.
-    pub fn try_pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
+    pub fn pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
         check(skin, pose)?;
         Ok(Self::build(skin, pose))
     }
 
-    /// As [`PackedPose::try_pack`], into the buffers of this pose. If a pose is packed this way
+    /// As [`PackedPose::pack`], into the buffers of this pose. If a pose is packed this way
     /// every frame, nothing is allocated, unless something else holds the palette's `Arc`: then
     /// this pose gets a new palette.
     ///
     /// # Errors
-    /// As [`PackedPose::try_pack`]. After an error this pose is unchanged.
+    /// As [`PackedPose::pack`]. After an error this pose is unchanged.
     pub fn update(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         check(skin, pose)?;
         self.channel_weights.clone_from(&pose.channel_weights);
@@ -124,19 +119,20 @@ impl PackedPose {
     /// geomBindTransform and method may share. If `palette` is `None`, the prim only blends and
     /// stays in prim space; `out_from_skel` is not used then (rule 20).
     ///
-    /// # Panics
-    /// As [`PackedPose::pack`]; if the palette is for another method; if the skin has normals and
-    /// the palette has no matrices for them.
-    #[must_use]
+    /// # Errors
+    /// A palette or weights of another size than the skin's; a palette for another method; a
+    /// palette without matrices for normals if the skin has normals.
     pub fn with_palette(
         skin: &PackedSkin,
         palette: Option<Arc<Palette>>,
         out_from_skel: DMat4,
         channel_weights: Vec<f32>,
-    ) -> Self {
+    ) -> Result<Self, Invalid> {
         let out = Self::over_palette(skin, palette, out_from_skel, channel_weights);
-        out.expect_fits(skin);
-        out
+        match out.fits(skin) {
+            Ok(()) => Ok(out),
+            Err(misfit) => Err(misfit.of(skin)),
+        }
     }
 
     fn over_palette(
@@ -178,12 +174,6 @@ impl PackedPose {
         self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_indices));
         let binds_mirrored = palette.and_then(|p| p.points().last());
         self.mirrors = binds_mirrored.is_some_and(math::mirrors) != math::mirrors(&self.post);
-    }
-
-    fn expect_fits(&self, skin: &PackedSkin) {
-        if let Err(reason) = self.fits(skin) {
-            panic!("{}: {reason}", skin.prim());
-        }
     }
 
     /// Checks that this pose fits `skin`. The error says what differs.
@@ -358,7 +348,7 @@ fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
         .filter(|_| skin.influences().is_some());
     match sizes_fit(skin, weights.len(), entries.map(|s| s.len() + 1)) {
         Ok(()) => Ok(()),
-        Err(Misfit { expected, found }) => wrong("", &expected, found),
+        Err(misfit) => Err(misfit.of(skin)),
     }
 }
 

@@ -14,6 +14,30 @@ const MAX_ENTRIES: usize = 65_535;
 
 /// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything
 /// that does not change with time.
+///
+/// ```
+/// use glam::Vec3;
+/// use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+/// use sinew::mesh::RenderVertices;
+/// use sinew::skel::{BlendShapeDef, MeshTopology, Pose, Skeleton, SkinBuilder};
+///
+/// // A square that one blend shape lifts, drawn as two triangles with smooth normals.
+/// let points = vec![Vec3::ZERO, Vec3::X, Vec3::new(1.0, 1.0, 0.0), Vec3::Y];
+/// let faces = MeshTopology::new("Square", &[4], &[0, 1, 2, 3], false, points.len())?;
+/// let skeleton = Skeleton::from_parents("None", vec![], &[], vec![], None)?;
+/// let lift = BlendShapeDef { name: "Lift".into(), offsets: vec![Vec3::Z; 4], ..Default::default() };
+/// let skin = SkinBuilder::new("Square", points).shape(lift).build(&skeleton)?;
+/// let skin = PackedSkin::pack("Square", &skin)?
+///     .with_smooth_normals(&faces)?
+///     .with_vertices(RenderVertices::new(vec![0, 1, 2, 0, 2, 3]))?;
+///
+/// let pose = PackedPose::pack(&skin, &Pose::of_shapes(vec![0.5]))?;
+/// let mut results = vec![Vec3::ZERO; skin.output_count()];
+/// let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
+/// skin_on_cpu(&skin, &pose, &mut results, Some(&mut normals))?; // or `Crowd::add_skin`
+/// assert_eq!((results[5], normals[5]), (Vec3::new(0.0, 1.0, 0.5), Vec3::Z));
+/// # Ok::<(), sinew::Invalid>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedSkin {
     prim: String,

@@ -9,6 +9,7 @@ use super::registry::{
     PLAYER_SECOND_LOOPS, SECONDS_PER_TICK, SMALLEST_AREA,
 };
 use super::{Access, Binding, Dispatch, JointTransform, Kernel, NONE, PackedClip, PackedRig};
+use crate::error::Invalid;
 
 gpu_struct! {
     /// The rigs of a batch that lie one after the other, or the blend shape channels of one
@@ -249,6 +250,16 @@ impl From<JointTransform> for Joint {
     }
 }
 
+impl From<Joint> for JointTransform {
+    fn from(joint: Joint) -> Self {
+        Self::new(
+            joint.translation,
+            Quat::from_vec4(joint.rotation),
+            joint.scale,
+        )
+    }
+}
+
 fn blended(a: Joint, b: Joint, share: f32) -> Joint {
     if share <= 0.0 {
         return a;
@@ -281,9 +292,7 @@ fn played(clip: &PackedClip, time: f32, joint: usize, is_root: bool, flags: u32)
     out
 }
 
-fn added(to: Joint, clip: &PackedClip, time: f32, joint: usize, weight: f32) -> Joint {
-    let begin = Joint::from(clip.joint(joint, 0.0));
-    let end = Joint::from(clip.joint(joint, time));
+fn added(to: Joint, begin: Joint, end: Joint, weight: f32) -> Joint {
     let inverse = (-begin.rotation.xyz()).extend(begin.rotation.w);
     let turn = quaternion_product(inverse, end.rotation);
     let share = blended_rotation(Vec4::W, turn, weight);
@@ -292,6 +301,20 @@ fn added(to: Joint, clip: &PackedClip, time: f32, joint: usize, weight: f32) -> 
         rotation: quaternion_product(to.rotation, share),
         scale: to.scale + (end.scale - begin.scale) * weight,
     }
+}
+
+/// Blends a joint over another one as the kernel does.
+pub(crate) fn blended_joint(a: JointTransform, b: JointTransform, share: f32) -> JointTransform {
+    blended(a.into(), b.into(), share).into()
+}
+
+/// Adds the change of a joint from `begin` to `end`, times a weight, as the kernel does.
+pub(crate) fn added_joint(
+    to: JointTransform,
+    [begin, end]: [JointTransform; 2],
+    weight: f32,
+) -> JointTransform {
+    added(to.into(), begin.into(), end.into(), weight).into()
 }
 
 /// The clips of a [`Player`]: first, second, additive.
@@ -337,40 +360,51 @@ impl Moment {
 /// The mirror of [`PLAY`] for joints: computes the local transforms of a rig at a tick of the clock
 /// by the same steps in f32. `held` is the pose that the player fades from, if it does.
 ///
-/// # Panics
-/// If the player has no first clip, or a clip or the held pose has another number of joints than
-/// the rig.
-#[must_use]
+/// # Errors
+/// No first clip; a clip or a held pose with another number of joints than the rig.
 pub fn play_joints_on_cpu(
     rig: &PackedRig,
     player: &Player,
     ticks: u32,
     clips: &PlayedClips<'_>,
     held: Option<&[JointTransform]>,
-) -> Vec<JointTransform> {
+) -> Result<Vec<JointTransform>, Invalid> {
+    let count = rig.joint_count();
+    let Some(first) = clips[0] else {
+        return Err(Invalid::new(rig.path(), "clips", "a first clip", "none"));
+    };
+    let counts = clips.iter().flatten().map(|clip| clip.joint_count());
+    if let Some(other) = counts.chain(held.map(<[_]>::len)).find(|n| *n != count) {
+        let expected = format!("clips and poses of {count} joints");
+        return Err(Invalid::new(
+            rig.path(),
+            "joints",
+            expected,
+            other.to_string(),
+        ));
+    }
     let now = Moment::new(player, ticks, clips);
     let flags = player.flags;
     let one = |joint: usize| {
         let is_root = rig.is_root(joint);
-        let of = |index: usize| {
-            let clip = clips[index].expect("a clip that is played");
-            played(clip, now.times[index], joint, is_root, flags)
-        };
+        let of = |clip: &PackedClip, time: f32| played(clip, time, joint, is_root, flags);
+        let of_first = || of(first, now.times[0]);
         let mut out = match clips[1] {
-            None => of(0),
-            Some(_) if now.weight <= 0.0 => of(0),
-            Some(_) if now.weight >= 1.0 => of(1),
-            Some(_) => blended(of(0), of(1), now.weight),
+            None => of_first(),
+            Some(_) if now.weight <= 0.0 => of_first(),
+            Some(second) if now.weight >= 1.0 => of(second, now.times[1]),
+            Some(second) => blended(of_first(), of(second, now.times[1]), now.weight),
         };
         if let Some(clip) = clips[2].filter(|_| now.additive_weight > 0.0) {
-            out = added(out, clip, now.times[2], joint, now.additive_weight);
+            let [begin, end] = [0.0, now.times[2]].map(|time| clip.joint(joint, time).into());
+            out = added(out, begin, end, now.additive_weight);
         }
         if let Some(held) = held.filter(|_| player.needs_held(ticks)) {
             out = blended(held[joint].into(), out, now.share);
         }
-        JointTransform::new(out.translation, Quat::from_vec4(out.rotation), out.scale)
+        out.into()
     };
-    (0..rig.joint_count()).map(one).collect()
+    Ok((0..count).map(one).collect())
 }
 
 /// The mirror of [`PLAY`] for blend shape channels: the weight of a channel of the clips at a tick

@@ -552,13 +552,12 @@ impl Hierarchy {
 /// The mirror of [`POSE_RIG`]: computes the palette of these local transforms by the same steps in
 /// f32.
 ///
-/// # Panics
-/// If the number of transforms is not the number of joints.
-#[must_use]
-pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
-    let all = joint_rows(rig, joints);
+/// # Errors
+/// Another number of transforms than joints.
+pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Result<Palette, Invalid> {
+    let all = joint_rows(rig, joints)?;
     if rig.has_motions() {
-        return rigid_palette(rig, &all);
+        return Ok(rigid_palette(rig, &all));
     }
     let points = all.iter().zip(&rig.binds);
     let points = points.map(|(m, bind)| multiplied(m, bind)).collect();
@@ -567,24 +566,31 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Palette {
         let normal = |(m, bind): (&Rows, &Rows)| multiplied(&normal_rows(m), bind);
         normals.map(normal).collect()
     });
-    Palette::of_rows(points, normals)
+    Ok(Palette::of_rows(points, normals))
 }
 
 /// The mirror of what [`POSE_RIG`] writes for attachments: the matrix of each joint of
 /// [`PackedRig::attachments`], from the joint's space to skeleton space.
 ///
-/// # Panics
-/// If the number of transforms is not the number of joints.
-#[must_use]
-pub fn attachments_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
-    let all = joint_rows(rig, joints);
+/// # Errors
+/// Another number of transforms than joints.
+pub fn attachments_on_cpu(
+    rig: &PackedRig,
+    joints: &[JointTransform],
+) -> Result<Vec<Rows>, Invalid> {
+    let all = joint_rows(rig, joints)?;
     let of = |joint: &u32| all[*joint as usize];
-    rig.attachments.iter().map(of).collect()
+    Ok(rig.attachments.iter().map(of).collect())
 }
 
 /// The matrix of each palette index, from the joint's space to skeleton space.
-fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
-    assert_eq!(joints.len(), rig.joint_count(), "one per joint");
+fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Result<Vec<Rows>, Invalid> {
+    let count = rig.joint_count();
+    if joints.len() != count {
+        let expected = format!("{count} transforms, one per joint");
+        let found = joints.len().to_string();
+        return Err(Invalid::new(&rig.path, "joints", expected, found));
+    }
     let mut cached: Vec<Rows> = Vec::with_capacity(rig.cached);
     let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.entry_count()];
     for word in &rig.order {
@@ -606,7 +612,7 @@ fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Vec<Rows> {
         }
         all[index] = m;
     }
-    all
+    Ok(all)
 }
 
 /// The palette of these joints for dual quaternion skinning.

@@ -235,6 +235,49 @@ shared_constants! {
 
 const _: () = assert!(ELEMENTS_PER_BLOCK == ELEMENTS_PER_LANE * WORKGROUP_SIZE);
 
+/// Whether each of these is one bit, and no two are the same bit.
+const fn are_distinct_bits(flags: &[u32]) -> bool {
+    let (mut all, mut i) = (0, 0);
+    while i < flags.len() {
+        if flags[i].count_ones() != 1 || flags[i] & all != 0 {
+            return false;
+        }
+        all |= flags[i];
+        i += 1;
+    }
+    true
+}
+
+/// Flags of items and poses. An action has FRESH and HELD, too, and COMPUTED.
+const ITEM_FLAGS: [u32; 7] = [
+    FRESH,
+    MIRRORED,
+    NARROW_JOINTS,
+    OCTAHEDRAL,
+    RESIDUALS_UNKNOWN,
+    HELD,
+    COMPUTED,
+];
+const _: () = assert!(are_distinct_bits(&ITEM_FLAGS));
+
+/// Flags of a player. The bits from 8 on are its update rate and its turn.
+const PLAYER_FLAGS: [u32; 8] = [
+    PLAYER_PLAYS,
+    PLAYER_LOOPS,
+    PLAYER_SECOND_LOOPS,
+    PLAYER_ADDITIVE_LOOPS,
+    PLAYER_ROOT_X,
+    PLAYER_ROOT_Y,
+    PLAYER_ROOT_Z,
+    1 << 8,
+];
+const _: () = assert!(are_distinct_bits(&PLAYER_FLAGS));
+const _: () = assert!(PLAYER_ALL_AXES == PLAYER_ROOT_X | PLAYER_ROOT_Y | PLAYER_ROOT_Z);
+
+// An owner is a number below its bits. A frame times two fits a word, for the kernel `due`.
+const _: () = assert!(are_distinct_bits(&[OWNER_MASK + 1, SETTLES]) && BEGINS == OWNER_MASK + 1);
+const _: () = assert!(FRAME_MASK == u32::MAX >> 1);
+
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
 /// Largest number of results of an item that shares a workgroup with other items. In a workgroup of

@@ -39,10 +39,8 @@ const UNCHANGED: Columns = [Vec4::X, Vec4::Y, Vec4::Z, Vec4::W];
 ///
 /// # Errors
 /// Array sizes that do not fit; a joint index that the palette lacks, also at weight zero (rule
-/// 22). After an error the content of `out` is not specified.
-///
-/// # Panics
-/// If `out` is not as long as `rest`.
+/// 22); an `out` that is not as long as `rest`. After an error the content of `out` is not
+/// specified.
 pub fn skin_points_of_arrays(
     name: &str,
     influences: ArrayInfluences<'_>,
@@ -51,7 +49,7 @@ pub fn skin_points_of_arrays(
     out: &mut [Vec3],
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
-    assert_eq!(out.len(), rest.len(), "{name}: output points");
+    check_output(name, "points", rest.len(), out.len())?;
     let matrices: Vec<Joint<4>> = palette.points().iter().map(|m| Joint(columns(m))).collect();
     let bind = matrices
         .last()
@@ -75,10 +73,7 @@ pub fn skin_points_of_arrays(
 /// `name` is for messages.
 ///
 /// # Errors
-/// As [`skin_points_of_arrays`].
-///
-/// # Panics
-/// If `out` is not as long as `rest`; if the palette was packed without normals.
+/// As [`skin_points_of_arrays`]; a palette that was packed without normals.
 pub fn skin_normals_of_arrays(
     name: &str,
     influences: ArrayInfluences<'_>,
@@ -87,9 +82,10 @@ pub fn skin_normals_of_arrays(
     out: &mut [Vec3],
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
-    assert_eq!(out.len(), rest.len(), "{name}: output normals");
+    check_output(name, "normals", rest.len(), out.len())?;
     let Some(normals) = palette.normals() else {
-        panic!("{name}: a palette without normals");
+        let expected = "a palette with normal matrices";
+        return Err(Invalid::new(name, "normals", expected, "none"));
     };
     let matrices = normals
         .iter()
@@ -115,6 +111,14 @@ pub fn skin_normals_of_arrays(
     };
     let joints = palette.entry_count().saturating_sub(1);
     influences.each_chunk(name, joints, rest, out, skin)
+}
+
+fn check_output(name: &str, what: &str, expected: usize, found: usize) -> Result<(), Invalid> {
+    if expected == found {
+        return Ok(());
+    }
+    let (expected, what) = (format!("{expected} elements"), format!("output {what}"));
+    Err(Invalid::new(name, what, expected, found.to_string()))
 }
 
 /// Adds the offsets of one shape, times `weight`, to points (UsdSkelApplyBlendShape). `indices` are
@@ -313,10 +317,10 @@ mod tests {
                     .unwrap();
                 let packed = PackedSkin::pack("m", &skin).unwrap();
                 let pose = Pose::from_skel_space(&skeleton, &skinning).unwrap();
-                let pose = PackedPose::pack(&packed, &pose.with_geom_bind(bind));
+                let pose = PackedPose::pack(&packed, &pose.with_geom_bind(bind)).unwrap();
                 let mut want = [vec![Vec3::ZERO; POINTS], vec![Vec3::ZERO; POINTS]];
                 let [points, normals] = &mut want;
-                skin_on_cpu(&packed, &pose, points, Some(normals));
+                skin_on_cpu(&packed, &pose, points, Some(normals)).unwrap();
 
                 let palette = Palette::pack(method, &skinning, bind, true);
                 let influences = ArrayInfluences {

@@ -10,7 +10,9 @@ use super::linear_blend::{
     Columns, Joint, SHARED, SharedPoints, columns, normalize, product, skin_normals, skin_points,
     skin_points_and_normals, transform_vector,
 };
+use super::parallel::each;
 use super::{PackedInfluences, PackedPose, PackedSkin};
+use crate::error::Invalid;
 use crate::math::Rows;
 use crate::mesh::RenderVertices;
 
@@ -43,33 +45,29 @@ impl<'a> CpuJob<'a> {
 
     /// Runs the job; see [`skin_on_cpu`].
     ///
-    /// # Panics
-    /// As [`skin_on_cpu`].
-    pub fn run(&mut self) {
-        let (skin, prim) = (self.skin, self.skin.prim());
-        assert_eq!(
-            self.points.len(),
+    /// # Errors
+    /// As [`skin_on_cpu`]; tangents of a skin without any, or of another number.
+    pub fn run(&mut self) -> Result<(), Invalid> {
+        let skin = self.skin;
+        check_length(
+            skin,
+            "output points",
             skin.output_count(),
-            "{prim}: output points"
-        );
+            self.points.len(),
+        )?;
         if let Some(normals) = &self.normals {
-            assert!(
-                skin.has_output_normals(),
-                "{prim}: normals of a skin without any"
-            );
-            assert_eq!(
-                normals.len(),
-                skin.output_normal_count(),
-                "{prim}: output normals"
-            );
+            if !skin.has_output_normals() {
+                let expected = "a skin with normals";
+                return Err(Invalid::new(skin.prim(), "normals", expected, "none"));
+            }
+            let count = skin.output_normal_count();
+            check_length(skin, "output normals", count, normals.len())?;
         }
         if let Some(tangents) = &self.tangents {
-            let own = skin.tangents().map(<[_]>::len);
-            assert_eq!(Some(tangents.len()), own, "{prim}: output tangents");
+            let own = skin.tangents().map_or(0, <[_]>::len);
+            check_length(skin, "output tangents", own, tangents.len())?;
         }
-        if let Err(reason) = self.pose.fits(skin) {
-            panic!("{prim}: {reason}");
-        }
+        self.pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
         let with_rest_normals = self.normals.is_some() && skin.normals().is_some();
         let plan = Plan::new(skin, self.pose, with_rest_normals, self.tangents.is_some());
         match skin.vertices() {
@@ -79,7 +77,21 @@ impl<'a> CpuJob<'a> {
         if let (Some(vertices), Some(tangents)) = (skin.vertices(), &mut self.tangents) {
             plan.run_tangents(vertices, tangents);
         }
+        Ok(())
     }
+}
+
+fn check_length(
+    skin: &PackedSkin,
+    what: &str,
+    expected: usize,
+    found: usize,
+) -> Result<(), Invalid> {
+    if expected == found {
+        return Ok(());
+    }
+    let expected = format!("{expected} elements");
+    Err(Invalid::new(skin.prim(), what, expected, found.to_string()))
 }
 
 /// Deforms one prim: applies blend shapes, skins, and applies `out_from_skel` (rules 13 to 27).
@@ -88,48 +100,53 @@ impl<'a> CpuJob<'a> {
 /// normals, in the space of the pose (`out_from_skel`). A prim that only blends stays in prim
 /// space.
 ///
-/// # Panics
-/// If an output has another length, if the skin has no normals but `normals` is given, or if the
-/// pose was packed for another skin.
+/// # Errors
+/// An output of another length; `normals` for a skin that has none; a pose that was packed for
+/// another skin. After an error the outputs are unchanged.
 pub fn skin_on_cpu(
     skin: &PackedSkin,
     pose: &PackedPose,
     points: &mut [Vec3],
     normals: Option<&mut [Vec3]>,
-) {
+) -> Result<(), Invalid> {
     let mut job = CpuJob::new(skin, pose, points);
     job.normals = normals;
-    job.run();
+    job.run()
 }
 
 /// Runs many jobs in parallel: many prims, or one prim in many poses.
 ///
-/// # Panics
-/// As [`skin_on_cpu`].
-pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) {
-    jobs.par_iter_mut().for_each(CpuJob::run);
+/// # Errors
+/// As [`skin_on_cpu`]; other jobs may be done or not.
+pub fn skin_batch_on_cpu(jobs: &mut [CpuJob<'_>]) -> Result<(), Invalid> {
+    jobs.par_iter_mut().try_for_each(CpuJob::run)
 }
 
 /// Deforms only some points of a prim, for picking or to attach things to a surface. `indices` are
 /// indices of the prim's points, not of render vertices. Positions have the same bits as those of
 /// [`skin_on_cpu`] and are in the same space.
 ///
-/// # Panics
-/// If `out` is not as long as `indices`, if an index is not below [`PackedSkin::point_count`], or
-/// if the pose was packed for another skin.
-pub fn points_on_cpu(skin: &PackedSkin, pose: &PackedPose, indices: &[u32], out: &mut [Vec3]) {
-    let prim = skin.prim();
-    assert_eq!(out.len(), indices.len(), "{prim}: output points");
+/// # Errors
+/// `out` is not as long as `indices`; an index is not below [`PackedSkin::point_count`]; the pose
+/// was packed for another skin. After an error `out` is unchanged.
+pub fn points_on_cpu(
+    skin: &PackedSkin,
+    pose: &PackedPose,
+    indices: &[u32],
+    out: &mut [Vec3],
+) -> Result<(), Invalid> {
+    check_length(skin, "output points", indices.len(), out.len())?;
     if let Some(index) = indices.iter().find(|i| **i as usize >= skin.point_count()) {
-        panic!("{prim}: point {index} of {}", skin.point_count());
+        let expected = format!("indices below {}", skin.point_count());
+        let found = index.to_string();
+        return Err(Invalid::new(skin.prim(), "points", expected, found));
     }
-    if let Err(reason) = pose.fits(skin) {
-        panic!("{prim}: {reason}");
-    }
+    pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
     let plan = Plan::new(skin, pose, false, false);
     out.par_chunks_mut(CHUNK)
         .zip(indices.par_chunks(CHUNK))
         .for_each(|(out, indices)| plan.run_chosen(indices, out));
+    Ok(())
 }
 
 /// Data that all chunks of one job share.
@@ -232,16 +249,16 @@ impl<'a> Plan<'a> {
     /// Deforms all points, and computes normals if the caller wants them.
     fn deform(&self, points: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         let chunks = |points: &mut [Vec3]| {
-            let chunks = points.par_chunks_mut(CHUNK).enumerate();
-            chunks.for_each(|(i, points)| self.run(i * CHUNK, points, None));
+            let chunks = points.chunks_mut(CHUNK).enumerate();
+            each(chunks, |(i, points)| self.run(i * CHUNK, points, None));
         };
         let Some(normals) = normals else {
             return chunks(points);
         };
         if let Some(made) = self.skin.smooth_normals() {
             chunks(points);
-            let chunks = normals.par_chunks_mut(CHUNK).enumerate();
-            chunks.for_each(|(i, normals)| {
+            let chunks = normals.chunks_mut(CHUNK).enumerate();
+            each(chunks, |(i, normals)| {
                 made.of_points(points, i * CHUNK, normals);
                 if self.mirrors {
                     normals.iter_mut().for_each(|n| *n = -*n);
@@ -257,11 +274,10 @@ impl<'a> Plan<'a> {
                     self.run_corners(shared, i * SHARED, corners, normals);
                 });
         } else {
-            points
-                .par_chunks_mut(CHUNK)
-                .zip(normals.par_chunks_mut(CHUNK))
-                .enumerate()
-                .for_each(|(i, (points, normals))| self.run(i * CHUNK, points, Some(normals)));
+            let chunks = points.chunks_mut(CHUNK).zip(normals.chunks_mut(CHUNK));
+            each(chunks.enumerate(), |(i, (points, normals))| {
+                self.run(i * CHUNK, points, Some(normals));
+            });
         }
     }
 

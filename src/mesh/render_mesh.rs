@@ -1,6 +1,7 @@
 //! Splits meshes into triangles and into the vertices that renderers need.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use glam::{Vec2, Vec3};
 
@@ -105,6 +106,42 @@ impl RenderMesh {
             }
         });
         Ok(out.finish())
+    }
+}
+
+impl RenderMesh {
+    /// The triangles sorted by something that faces have, such as a material, so that each can be
+    /// drawn with one call: all indices, and the range of them for each value, in the order of the
+    /// values. Triangles of one value stay in order. A face beyond the end of `of_face` counts as
+    /// one with the default value.
+    ///
+    /// ```
+    /// use sinew::mesh::RenderMesh;
+    ///
+    /// let mut mesh = RenderMesh::default();
+    /// mesh.triangles = vec![[0, 1, 2], [2, 1, 3], [3, 1, 4]];
+    /// mesh.face_of_triangle = vec![0, 1, 2];
+    /// let (indices, sections) = mesh.sections(&["skin", "cloth", "skin"]);
+    /// assert_eq!(indices, [2, 1, 3, 0, 1, 2, 3, 1, 4]);
+    /// assert_eq!(sections, [("cloth", 0..3), ("skin", 3..9)]);
+    /// ```
+    #[must_use]
+    pub fn sections<T: Copy + Default + Ord>(
+        &self,
+        of_face: &[T],
+    ) -> (Vec<u32>, Vec<(T, Range<u32>)>) {
+        let mut by_value: BTreeMap<T, Vec<u32>> = BTreeMap::new();
+        for (triangle, face) in self.triangles.iter().zip(&self.face_of_triangle) {
+            let value = of_face.get(*face as usize).copied().unwrap_or_default();
+            by_value.entry(value).or_default().extend(triangle);
+        }
+        let (mut indices, mut sections) = (Vec::new(), Vec::new());
+        for (value, own) in by_value {
+            let first = indices.len() as u32;
+            indices.extend(own);
+            sections.push((value, first..indices.len() as u32));
+        }
+        (indices, sections)
     }
 }
 

@@ -230,6 +230,21 @@ impl DrawnMesh {
         levels.all(|(place, root)| place.is_visible_below(root, time))
     }
 
+    /// The material of each face, as an index into [`Geometry::materials`]: that of its subset, or
+    /// else that of the mesh.
+    #[must_use]
+    pub fn face_materials(&self) -> Vec<Option<usize>> {
+        let mut out = vec![self.material; self.topology.face_count()];
+        for subset in &self.subsets {
+            for face in subset.faces.iter() {
+                if let Some(of_face) = out.get_mut(*face as usize) {
+                    *of_face = subset.material.or(self.material);
+                }
+            }
+        }
+        out
+    }
+
     /// Number of points, the same at every time.
     #[must_use]
     pub fn point_count(&self) -> usize {

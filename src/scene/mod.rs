@@ -109,6 +109,25 @@ pub struct PlacedSkeleton {
 }
 
 /// A scene to skin. Every reader produces one: [`Scene::new`], then its fields.
+///
+/// ```
+/// use sinew::sampled::Time;
+/// use sinew::scene::OutSpace;
+///
+/// // `sinew-io` reads one from a USD, glTF, VRM, FBX or BVH file.
+/// let scene = sinew_io::open("examples/assets/hatchling.usda")?.scene(Default::default())?;
+/// for problem in &scene.warnings {
+///     println!("{problem}");
+/// }
+/// // The poses of all bound prims at a time code, for results in world space.
+/// let mut poses = scene.at(Time::At(12.5), OutSpace::World);
+/// for bound in scene.bound_skins() {
+///     let (skin, pose) = (bound.skin(Time::At(12.5))?, poses.pose(bound)?);
+///     println!("{}: {} points", bound.binding().path, skin.points().len());
+/// #   assert_eq!(pose.channel_weights.len(), skin.shapes().len());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Scene {

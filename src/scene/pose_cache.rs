@@ -77,6 +77,9 @@ impl<'a> PoseCache<'a> {
     /// # Errors
     /// As [`BoundSkin::pose`].
     pub fn pose(&mut self, bound: BoundSkin<'_>) -> Result<Pose, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.pose(bound);
+        }
         let mut pose = self.blend_pose(bound);
         pose.geom_bind = geom_bind(bound, self.time)?;
         if bound.binding.influences.is_none() {
@@ -90,7 +93,6 @@ impl<'a> PoseCache<'a> {
     /// The pose of only the blend shapes. The prim stays in its own space (rule 20).
     #[must_use]
     pub fn blend_pose(&mut self, bound: BoundSkin<'_>) -> Pose {
-        self.assert_own(bound);
         let instance = &bound.skeleton().instance;
         Pose {
             skinning: None,
@@ -106,7 +108,9 @@ impl<'a> PoseCache<'a> {
     /// # Errors
     /// A Skeleton whose transform is singular.
     pub fn out_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<Option<DMat4>, Invalid> {
-        self.assert_own(bound);
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.out_from_prim(bound);
+        }
         if self.space == OutSpace::Prim {
             return Ok(None);
         }
@@ -120,7 +124,9 @@ impl<'a> PoseCache<'a> {
 
     /// The transform from the space of the prim's Skeleton to the world.
     pub fn world_from_skel(&mut self, bound: BoundSkin<'_>) -> DMat4 {
-        self.assert_own(bound);
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.world_from_skel(bound);
+        }
         self.world(bound.skeleton().prim)
     }
 
@@ -151,7 +157,9 @@ impl<'a> PoseCache<'a> {
     }
 
     fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
-        self.assert_own(bound);
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.rigid_skel_from_prim(bound);
+        }
         let skinning = self.skinning(bound)?;
         let geom_bind = geom_bind(bound, self.time)?;
         rigid_skel_from_prim(bound, self.time, &skinning, geom_bind)
@@ -177,13 +185,10 @@ impl<'a> PoseCache<'a> {
             .joints_from(world_from_skel, bound.binding.instance, self.time)
     }
 
-    /// Panics if the prim belongs to another scene, whose indices mean other prims.
-    fn assert_own(&self, bound: BoundSkin<'_>) {
-        assert!(
-            std::ptr::eq(self.scene, bound.scene),
-            "{} belongs to another scene than the pose cache",
-            bound.binding.path
-        );
+    /// A cache for the scene of a prim, if that is another one, whose indices mean other prims.
+    fn elsewhere<'b>(&self, bound: BoundSkin<'b>) -> Option<PoseCache<'b>> {
+        let is_own = std::ptr::eq(self.scene, bound.scene);
+        (!is_own).then(|| bound.scene.at(self.time, self.space))
     }
 
     fn skinning(&mut self, bound: BoundSkin<'_>) -> Result<Arc<Vec<DMat4>>, Invalid> {

@@ -126,16 +126,11 @@ impl AnimMapper {
     }
 
     /// Copies `source` to its places in `target`. Other elements of `target` keep their values
-    /// (rule 11). `source` may be shorter than the source order.
-    ///
-    /// # Panics
-    /// If `target` is shorter than the target order.
+    /// (rule 11). `source` may be shorter than the source order. If `target` is shorter than the
+    /// target order, values beyond its end are dropped.
     pub fn remap<V: Clone>(&self, source: &[V], target: &mut [V]) {
-        assert!(
-            target.len() >= self.target_len,
-            "target must hold the whole target order"
-        );
-        self.copy(source, &mut target[..self.target_len], 1);
+        let count = self.target_len.min(target.len());
+        self.copy(source, &mut target[..count], 1);
     }
 
     /// Pixar's Remap: as [`AnimMapper::remap`], with `element_size` values per token. It first
@@ -173,13 +168,13 @@ impl AnimMapper {
         self.remap_resized(source, target, element_size, &DMat4::IDENTITY)
     }
 
-    /// Copies values to `target`, which must have `element_size` values per token of the target
-    /// order.
+    /// Copies values to `target`, which has `element_size` values per token of the target order.
+    /// Values beyond its end are dropped.
     fn copy<V: Clone>(&self, source: &[V], target: &mut [V], element_size: usize) {
         match &self.map {
             Map::Null => {}
             Map::Ordered { offset } => {
-                let target = &mut target[offset * element_size..];
+                let target = target.get_mut(offset * element_size..).unwrap_or_default();
                 let n = source.len().min(target.len());
                 target[..n].clone_from_slice(&source[..n]);
             }
@@ -187,7 +182,9 @@ impl AnimMapper {
                 for (values, to) in source.chunks_exact(element_size).zip(target_of) {
                     if let Some(to) = to {
                         let start = *to as usize * element_size;
-                        target[start..start + element_size].clone_from_slice(values);
+                        if let Some(to) = target.get_mut(start..start + element_size) {
+                            to.clone_from_slice(values);
+                        }
                     }
                 }
             }
@@ -218,6 +215,9 @@ mod tests {
         let mut out = [10, 20, 30];
         m.remap(&[1, 2, 3], &mut out);
         assert_eq!(out, [3, 20, 1]);
+        let mut short = [10];
+        m.remap(&[1, 2, 3], &mut short);
+        assert_eq!(short, [3]);
         assert!(m.is_sparse() && !m.is_null() && !m.is_identity());
     }
 

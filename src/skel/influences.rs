@@ -131,6 +131,17 @@ impl JointInfluences {
         })
     }
 
+    /// One constant influence, of the first joint of the prim's order with weight 1, for a prim
+    /// whose only joint is none of the skeleton's.
+    pub(super) fn of_no_joint() -> Self {
+        Self {
+            interpolation: InfluenceInterpolation::Constant,
+            count: 1,
+            joints: vec![0],
+            weights: vec![1.0],
+        }
+    }
+
     /// Whether influences are one set per point or one for the prim.
     #[must_use]
     pub fn interpolation(&self) -> InfluenceInterpolation {

@@ -7,6 +7,7 @@ use glam::{DMat3, DMat4, DVec3};
 
 use super::dual_quaternion::{self, Blend, Parts, scaled};
 use super::{InfluenceInterpolation, JointInfluences, MeshTopology, Pose, Skin, SkinningMethod};
+use crate::error::Invalid;
 
 /// Deformed points and normals.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,10 +20,10 @@ pub struct Deformed {
 
 /// Deforms a prim: applies blend shapes, skins, and applies `out_from_skel` (rules 15 to 27, 30).
 ///
-/// # Panics
-/// If the pose has fewer joints or weights than the skin.
-#[must_use]
-pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
+/// # Errors
+/// A pose with fewer joints or weights than the skin has joints or blend shapes.
+pub fn deform(skin: &Skin, pose: &Pose) -> Result<Deformed, Invalid> {
+    check(skin, pose)?;
     let mut points: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
     let mut normals: Option<Vec<DVec3>> = skin
         .normals()
@@ -30,7 +31,7 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
     blend(skin, pose, &mut points, normals.as_deref_mut());
 
     let Some((influences, joints)) = posed(skin, pose) else {
-        return Deformed { points, normals };
+        return Ok(Deformed { points, normals });
     };
     match skin.method() {
         SkinningMethod::ClassicLinear => {
@@ -48,7 +49,25 @@ pub fn deform(skin: &Skin, pose: &Pose) -> Deformed {
         // Rule 23: normalised in skeleton space; `out_from_skel` does not normalise again.
         *n = out_normal * normalized(*n);
     }
-    Deformed { points, normals }
+    Ok(Deformed { points, normals })
+}
+
+fn check(skin: &Skin, pose: &Pose) -> Result<(), Invalid> {
+    let wrong = |property: &str, expected: String, found: usize| {
+        Err(Invalid::new("pose", property, expected, found.to_string()))
+    };
+    let (joints, shapes) = (skin.joint_count(), skin.shapes().len());
+    if let (Some(_), Some(skinning)) = (skin.influences(), &pose.skinning)
+        && skinning.len() < joints
+    {
+        return wrong("joints", format!("{joints} joints"), skinning.len());
+    }
+    let weights = pose.channel_weights.len();
+    if weights < shapes {
+        let expected = format!("{shapes} weights");
+        return wrong("blendShapeWeights", expected, weights);
+    }
+    Ok(())
 }
 
 /// What moves the points of a skin. Weights may replace those of the skin.
@@ -188,12 +207,17 @@ fn weighted(influences: &JointInfluences, parts: &[Parts], point: usize) -> Vec<
 ///
 /// `vectors` are pairs of a point's index and a vector in prim space.
 ///
-/// # Panics
-/// As [`deform`], and for a point that the skin does not have.
-#[must_use]
-pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3> {
+/// # Errors
+/// As [`deform`]; a point that the skin does not have.
+pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Result<Vec<DVec3>, Invalid> {
+    check(skin, pose)?;
+    let count = skin.points().len();
+    if let Some((point, _)) = vectors.iter().find(|(point, _)| *point >= count) {
+        let expected = format!("points below {count}");
+        return Err(Invalid::new("pose", "points", expected, point.to_string()));
+    }
     let Some((influences, joints)) = posed(skin, pose) else {
-        return vectors.iter().map(|(_, v)| normalized(*v)).collect();
+        return Ok(vectors.iter().map(|(_, v)| normalized(*v)).collect());
     };
     let parts: Vec<Parts> = joints.iter().map(|m| Parts::of_points(*m)).collect();
     let has_scale = parts.iter().any(Parts::has_scale);
@@ -213,16 +237,21 @@ pub fn carry(skin: &Skin, pose: &Pose, vectors: &[(usize, DVec3)]) -> Vec<DVec3>
         };
         normalized(pose.out_from_skel.transform_vector3(turned))
     });
-    carried.collect()
+    Ok(carried.collect())
 }
 
 /// Computes smooth normals of points. Each corner of each face that is not a hole adds the cross
 /// product of its edges to the normal of its point. The sum is normalised; it may be zero.
 ///
-/// # Panics
-/// If the topology refers to more points.
-#[must_use]
-pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
+/// # Errors
+/// A topology that refers to more points.
+pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Result<Vec<DVec3>, Invalid> {
+    let mut corners = topology.corner_points().iter();
+    if let Some(point) = corners.find(|p| **p as usize >= points.len()) {
+        let expected = format!("corners of {} points", points.len());
+        let found = point.to_string();
+        return Err(Invalid::new("mesh", "points", expected, found));
+    }
     let mut sums = vec![DVec3::ZERO; points.len()];
     let drawn = |face: &usize| topology.holes().binary_search(&(*face as u32)).is_err();
     for face in (0..topology.face_count()).filter(drawn) {
@@ -235,7 +264,7 @@ pub fn smooth_normals(topology: &MeshTopology, points: &[DVec3]) -> Vec<DVec3> {
             sums[corners[i] as usize] += sign * normal;
         }
     }
-    sums.into_iter().map(DVec3::normalize_or_zero).collect()
+    Ok(sums.into_iter().map(DVec3::normalize_or_zero).collect())
 }
 
 /// Points and normals for which rounding may decide the result of dual quaternion skinning: see
@@ -254,19 +283,23 @@ pub struct HemisphereTies {
 /// are equally long. Leave them out when you compare implementations. A skin with another method
 /// has none.
 ///
-/// # Panics
+/// # Errors
 /// As [`deform`].
-#[must_use]
-pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTies {
+pub fn hemisphere_ties(
+    skin: &Skin,
+    pose: &Pose,
+    tolerance: f64,
+) -> Result<HemisphereTies, Invalid> {
+    check(skin, pose)?;
     let mut ties = HemisphereTies {
         points: vec![false; skin.points().len()],
         normals: vec![false; skin.normal_count()],
     };
     let Some((influences, joints)) = posed(skin, pose) else {
-        return ties;
+        return Ok(ties);
     };
     if skin.method() != SkinningMethod::DualQuaternion {
-        return ties;
+        return Ok(ties);
     }
     let is_tie = |parts: &[Parts], point: usize| {
         let weighted = weighted(influences, parts, point);
@@ -284,7 +317,7 @@ pub fn hemisphere_ties(skin: &Skin, pose: &Pose, tolerance: f64) -> HemisphereTi
     for (i, tie) in ties.normals.iter_mut().enumerate() {
         *tie = is_tie(&parts, point_of_normal(skin, i));
     }
-    ties
+    Ok(ties)
 }
 
 /// `GfVec3f::Normalize`. A vector shorter than 1e-10 is divided by 1e-10.

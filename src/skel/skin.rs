@@ -37,10 +37,7 @@ impl Skin {
     ///
     /// # Errors
     /// Points or normals that are not finite; another number of normals; normals of points that do
-    /// not exist.
-    ///
-    /// # Panics
-    /// If `influences` or `shapes` were validated for other points or joints.
+    /// not exist; influences, a joint map or shapes that were validated for other points or joints.
     pub fn new(
         prim: &str,
         points: Arc<Vec<Vec3>>,
@@ -55,20 +52,36 @@ impl Skin {
             normals.check(prim, points.len())?;
         }
         let own_joints = joint_map.as_ref().map_or(joint_count, Vec::len);
+        let wrong = |property: &str, expected: String, found: String| {
+            Err(Invalid::new(prim, property, expected, found))
+        };
         if let Some(influences) = &influences {
-            assert!(
-                influences
-                    .joints()
-                    .iter()
-                    .all(|j| (*j as usize) < own_joints),
-                "influences validated for this order"
-            );
+            const INDICES: &str = "primvars:skel:jointIndices";
+            let mut joints = influences.joints().iter();
+            if let Some(joint) = joints.find(|j| (**j as usize) >= own_joints) {
+                let expected = format!("joint indices below {own_joints}");
+                return wrong(INDICES, expected, joint.to_string());
+            }
+            let rows = influences.joints().len() / influences.count();
+            if influences.interpolation() == InfluenceInterpolation::Vertex && rows != points.len()
+            {
+                let expected = format!("influences of {} points", points.len());
+                return wrong(INDICES, expected, rows.to_string());
+            }
         }
-        if let Some(map) = &joint_map {
-            assert!(
-                map.iter().flatten().all(|j| (*j as usize) < joint_count),
-                "joint map into this skeleton"
-            );
+        if let Some(map) = &joint_map
+            && let Some(joint) = map.iter().flatten().find(|j| (**j as usize) >= joint_count)
+        {
+            let expected = format!("joints of a skeleton of {joint_count}");
+            return wrong("skel:joints", expected, joint.to_string());
+        }
+        for shape in shapes.iter().flatten() {
+            let entries = shape.sub_shapes().iter().map(|sub| sub.offsets.len());
+            let mut moved = (0..entries.max().unwrap_or_default()).map(|e| shape.point_of(e));
+            if let Some(point) = moved.find(|p| *p >= points.len()) {
+                let expected = format!("blend shapes of {} points", points.len());
+                return wrong("skel:blendShapes", expected, format!("point {point}"));
+            }
         }
         Ok(Self {
             points,
@@ -98,6 +111,30 @@ impl Skin {
             method
         };
         self
+    }
+
+    /// The same skin for a prim that no joint moves, because it only blends or rests: so that it
+    /// can move with a rig of a skeleton of `joint_count` joints. It replaces the influences by one
+    /// of a joint that the skeleton lacks. A pose then takes the blended points by
+    /// geomBindTransform and `out_from_skel` alone.
+    #[must_use]
+    pub fn without_joints(mut self, joint_count: usize) -> Self {
+        self.influences = Some(JointInfluences::of_no_joint());
+        self.joint_map = Some(vec![None]);
+        self.joint_count = joint_count;
+        self.method = SkinningMethod::ClassicLinear;
+        self
+    }
+
+    /// The same skin with other rest normals.
+    ///
+    /// # Errors
+    /// Another number of normals, normals of points that do not exist, or normals that are not
+    /// finite.
+    pub fn with_normals(mut self, prim: &str, normals: RestNormals) -> Result<Self, Invalid> {
+        normals.check(prim, self.points.len())?;
+        self.normals = Some(normals);
+        Ok(self)
     }
 
     /// Rest points in prim space.

@@ -31,7 +31,7 @@ use crate::error::Invalid;
 /// let bent = elbow * DMat4::from_rotation_z(std::f64::consts::FRAC_PI_2);
 /// let pose = Pose::from_local(&skeleton, &[DMat4::IDENTITY, bent])?;
 /// let mut points = vec![Vec3::ZERO; skin.output_count()];
-/// skin_on_cpu(&skin, &PackedPose::try_pack(&skin, &pose)?, &mut points, None);
+/// skin_on_cpu(&skin, &PackedPose::pack(&skin, &pose)?, &mut points, None)?;
 /// assert!(points[2].abs_diff_eq(Vec3::new(1.0, 1.0, 0.0), 1e-6));
 /// # Ok::<(), sinew::Invalid>(())
 /// ```

@@ -175,10 +175,11 @@ fn skinned(skin: &Skin, pose: &sinew::skel::Pose) -> (Vec<Vec3>, Option<Vec<Vec3
     let mut normals = packed.has_output_normals().then(|| points.clone());
     skin_on_cpu(
         &packed,
-        &PackedPose::pack(&packed, pose),
+        &PackedPose::pack(&packed, pose).unwrap(),
         &mut points,
         normals.as_deref_mut(),
-    );
+    )
+    .unwrap();
     (points, normals)
 }
 

@@ -167,10 +167,11 @@ pub fn worst(load: &Load<'_>, packed: &[PackedSkin], read: &Read<'_>) -> Result<
             .then(|| vec![Vec3::ZERO; skin.output_normal_count()]);
         skin_on_cpu(
             skin,
-            &PackedPose::pack(skin, pose),
+            &PackedPose::pack(skin, pose).expect("sizes that fit"),
             &mut points,
             normals.as_deref_mut(),
-        );
+        )
+        .expect("sizes that fit");
         let (theirs, their_normals) = read(instance)?;
         for (ours, rest) in points.iter().zip(skin.points()) {
             worst.reach = worst.reach.max(ours.abs().max_element());

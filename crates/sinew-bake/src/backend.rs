@@ -145,9 +145,8 @@ impl Deformer {
         match (jobs, self) {
             (UnderWay::Cpu(jobs), _) => {
                 let jobs = jobs.into_par_iter().enumerate();
-                Ok(jobs
-                    .map(|(i, job)| then(i, on_cpu(&job, buffers)))
-                    .collect())
+                jobs.map(|(i, job)| Ok(then(i, on_cpu(&job, buffers)?)))
+                    .collect()
             }
             (UnderWay::Gpu(reading), Self::Gpu(gpu)) => {
                 let results = gpu.finish(reading)?.into_par_iter().enumerate();
@@ -163,14 +162,14 @@ impl Deformer {
     }
 }
 
-fn on_cpu(job: &Job, buffers: &Buffers) -> Done {
+fn on_cpu(job: &Job, buffers: &Buffers) -> Result<Done> {
     let skin = &job.skin;
     let mut points = buffers.take(skin.output_count());
     let mut normals = skin
         .has_output_normals()
         .then(|| buffers.take(skin.output_normal_count()));
-    skin_on_cpu(skin, &job.pose, &mut points, normals.as_deref_mut());
-    Done { points, normals }
+    skin_on_cpu(skin, &job.pose, &mut points, normals.as_deref_mut())?;
+    Ok(Done { points, normals })
 }
 
 /// The largest number of skins that stay uploaded between batches. Beyond it a new crowd is made.

@@ -266,7 +266,7 @@ pub(super) fn pose_prim(
             out.out_from_prim = poses.out_from_prim(bound)?;
         }
         let pose =
-            PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights);
+            PackedPose::with_palette(&skin, palette, pose.out_from_skel, pose.channel_weights)?;
         out.skins.push((skin, pose));
     }
     Ok(out)

@@ -173,17 +173,24 @@ impl Sampler {
         if count == 0 {
             return Ok(());
         }
-        let work = times.par_iter().zip(out.par_chunks_mut(count));
-        work.try_for_each(|(time, out)| -> Result<(), Invalid> {
-            let (job, out_from_prim) = self.job(bound, POINTS, *time, space)?;
-            same_count(bound, "points", *time, out.len(), job.skin.output_count())?;
-            skin_on_cpu(&job.skin, &job.pose, out, None);
+        let at = |time: Time, out: &mut [Vec3]| -> Result<(), Invalid> {
+            let (job, out_from_prim) = self.job(bound, POINTS, time, space)?;
+            same_count(bound, "points", time, out.len(), job.skin.output_count())?;
+            skin_on_cpu(&job.skin, &job.pose, out, None)?;
             if let Some(m) = out_from_prim {
                 leave_prim_space(out, None, m);
             }
-            let finite = extent(out, bound.binding(), *time);
-            finite.map(drop).ok_or_else(|| overflow(bound))
-        })?;
+            match all_finite(out) {
+                true => Ok(()),
+                false => Err(overflow(bound)),
+            }
+        };
+        // One time is skinned by this thread together with the pool's, without a way through it.
+        if let [time] = times {
+            return Ok(at(*time, out)?);
+        }
+        let work = times.par_iter().zip(out.par_chunks_mut(count));
+        work.try_for_each(|(time, out)| at(*time, out))?;
         Ok(())
     }
 
@@ -291,6 +298,21 @@ impl Sampler {
         packed().insert(key, skin.clone());
         Ok(skin)
     }
+}
+
+/// Whether all points are finite, as [`extent`] asks too.
+fn all_finite(points: &[Vec3]) -> bool {
+    // Compilers turn a step into vector instructions. A sum stays 0 unless a number is infinite or NaN.
+    const STEP: usize = 32;
+    let (steps, rest) = bytemuck::cast_slice::<Vec3, f32>(points).as_chunks::<STEP>();
+    let mut nothing = [0.0_f32; STEP];
+    for step in steps {
+        for (nothing, value) in nothing.iter_mut().zip(step) {
+            *nothing += value * 0.0;
+        }
+    }
+    let nothing = nothing.iter().all(|n| *n == 0.0);
+    nothing && rest.iter().all(|value| value.is_finite())
 }
 
 /// A skin without normals.

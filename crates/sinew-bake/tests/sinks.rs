@@ -278,9 +278,9 @@ fn two_times_of_one_scene() {
     for _ in 0..2 {
         for (poses, (_, time, want)) in poses.iter_mut().zip(&baked.samples) {
             assert_eq!(poses.time(), *time);
-            let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap());
+            let pose = PackedPose::pack(&skin, &poses.pose(bound).unwrap()).unwrap();
             let mut points = vec![Vec3::ZERO; skin.output_count()];
-            skin_on_cpu(&skin, &pose, &mut points, None);
+            skin_on_cpu(&skin, &pose, &mut points, None).unwrap();
             assert!(points == *want, "at {time}");
             seen.push(points);
         }

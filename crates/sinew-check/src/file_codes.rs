@@ -105,6 +105,7 @@ pub const FILE_CODES: &[Code] = &[
     // Human bones moved by a clip
     row("bind-sheared", Warning, "", "the bind transform of a human bone is sheared, which translation, rotation and scale cannot express: the shear is dropped", "bind the bone without shear"),
     row("bone-missing", Warning, "", "a clip moves a human bone that the model does not have: its motion is dropped, or folded into the bones below it", "map the bone, or apply the clip in the mode `collapse`"),
+    row("bone-left-out", Warning, "", "a human bone is the node of no joint of a skin: it is not described", "map the bone to a joint"),
     row("bone-not-joint", Warning, "", "the node of a human bone is not a joint: its rest pose is used as its bind pose", "make the node a joint of a skin"),
     row("hips-height", Warning, "", "the height of the hips is unknown in the clip or the model: translations are not scaled", "map the hips on both sides"),
     row("pose-off-reference", Warning, "", "the axes of bones differ from the extension's reference pose: a clip rotates these bones in the wrong direction", REPOSE),
@@ -132,6 +133,8 @@ pub const FILE_CODES: &[Code] = &[
     row("too-large", Error, "", "the result would be far larger than the file", "check where the file comes from; convert clips one by one"),
     row("overflow", Error, "", "products of transforms or tangents are not finite", "use smaller scales and translations"),
     row("tracks-left-out", Warning, "", "some tracks are ignored: their nodes are not joints and have no mesh below them, or their clip is not bound", "nothing, if these tracks move nothing visible"),
+    // Characters of engines
+    row("character-rest-still", Warning, "", "rest points, normals, influences or a geomBindTransform change over time: a character of `sinew-character` keeps those of the first time", "bake the prim, or give it blend shapes"),
     // Conversion to glTF
     row("gltf-dual-quaternion", Warning, "", "a prim is skinned by dual quaternions: glTF blends matrices, and the message says how far points are off", "convert with --bake, or skin it linearly"),
     row("gltf-weights", Warning, "", "weights do not add up to 1: in glTF they are divided by their sum, and the message says how far points are off", "normalise the weights, or convert with --bake"),

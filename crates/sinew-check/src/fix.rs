@@ -53,12 +53,9 @@ pub struct FixEntry {
 pub struct FixReport {
     /// Path of the input file.
     pub file: String,
-    /// Findings that were fixed. The JSON key is `mended`.
-    #[serde(rename = "mended")]
+    /// Findings that were fixed.
     pub fixed: Vec<FixEntry>,
-    /// Findings that could not be fixed at their prim, although their code is fixable. The JSON key
-    /// is `left`.
-    #[serde(rename = "left")]
+    /// Findings that could not be fixed at their prim, although their code is fixable.
     pub not_fixed: Vec<FixEntry>,
     /// Whether the composed stage was flattened into one layer, because the input or the output is
     /// a `.usdz` package.

@@ -1,7 +1,6 @@
 //! `sinew bake`.
 
 use std::fmt::Write;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -13,7 +12,8 @@ use sinew_bake::{
 };
 use sinew_io::ClipChoice;
 
-use crate::batch::{Batch, Done};
+use crate::batch::{Batch, CHARACTERS, Done};
+use crate::check::at_least_one;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::failure::Failure;
@@ -23,9 +23,10 @@ use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
 
-/// Bakes blend shapes and skinning into the points and normals of every bound prim. Writes USD, an
-/// OBJ sequence, point caches, or vertex animation textures. A bone texture has the transforms of
-/// joints instead.
+/// Bake skinning and blend shapes into points and normals.
+///
+/// Every bound prim gets deformed points and normals, in USD, an OBJ sequence, point caches, or
+/// vertex animation textures. A bone texture has the transforms of joints instead.
 ///
 /// In USD, points and normals are in the space of their prim, extents are written, and each
 /// SkelRoot becomes an Xform, so that no program skins the result again.
@@ -52,9 +53,9 @@ pub struct Args {
         value_name = "OUT.{usda,usdc,usdz,obj,pc2,exr,png,bones.exr}|OUT/"
     )]
     output: PathBuf,
-    /// Extension of the files in the folder OUT.
-    #[arg(long, value_name = "EXT", default_value = "usdc")]
-    to: String,
+    /// Extension of the files in the folder OUT. Without this: usdc.
+    #[arg(long, value_name = "EXT")]
+    to: Option<String>,
     /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
     /// the stage's frames between them.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
@@ -72,7 +73,12 @@ pub struct Args {
     velocities: bool,
     /// Write only the samples that it takes for linear interpolation to stay within this distance of
     /// the true points at any time, in units of the points. USD only.
-    #[arg(long, value_name = "E", conflicts_with = "shutter")]
+    #[arg(
+        long,
+        value_name = "E",
+        conflicts_with = "shutter",
+        allow_negative_numbers = true
+    )]
     max_error: Option<f64>,
     /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
@@ -140,8 +146,8 @@ pub struct Args {
     /// N. USD only. Before the first clip of another bake is replaced, its OUT is removed, so that
     /// a killed bake is never taken for a finished one. OUT.usda and OUT.usdc would share
     /// OUT_clips, so the second bake is refused.
-    #[arg(long, value_name = "N")]
-    clip_frames: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    clip_frames: Option<usize>,
     /// Continue a killed bake: keep the clips that the same IN, options and backend have finished.
     #[arg(long, requires = "clip_frames")]
     resume: bool,
@@ -168,6 +174,7 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew bake hero.glb -o hero_run.usdc --clip Run
+  sinew bake hero.glb -o hero_run.usdc --clip '*Run*' --threads 4 --quiet
   sinew bake in/*.usda -o out/
   sinew bake in -o out/ --to obj --frames 1:48
   sinew bake shot.usda -o points.usdc --layer --frames 1001:1100 --prim /Shot/Hero
@@ -300,15 +307,18 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "bake",
         inputs: &args.inputs,
+        // Clips alone have nothing to bake.
+        extensions: &CHARACTERS[..8],
         output: Some(&args.output),
+        to: args.to.as_deref(),
         json: args.json,
         partial: args.partial,
         verbosity,
     };
     // A sequence needs a place for the number.
-    let extension = |_: &Path| match args.to.as_str() {
-        "obj" => "####.obj".to_owned(),
-        other => other.to_owned(),
+    let extension = |_: &Path| match args.to.as_deref() {
+        Some("obj") => "####.obj".to_owned(),
+        other => other.unwrap_or("usdc").to_owned(),
     };
     batch.run(extension, |input, output| {
         bake_one(args, input, output.unwrap_or(&args.output), verbosity)
@@ -360,7 +370,7 @@ fn bake_one(
     });
     options.velocities = args.velocities;
     options.max_error = args.max_error;
-    options.clip_frames = args.clip_frames.map(NonZeroUsize::get);
+    options.clip_frames = args.clip_frames;
     options.resume = args.resume;
     options.shard = args.shard;
     let mut progress = Progress::new(verbosity.is_quiet());
@@ -380,7 +390,7 @@ fn bake_one(
             }
             _ => {}
         }
-        host::tell(now)
+        host::tell(host::Step::Bake(now))
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
@@ -388,7 +398,8 @@ fn bake_one(
     print_report(&report, &json.failed, verbosity);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
-        text: summary(&report, &json.sizes),
+        text: summary(&report, &json.sizes, verbosity),
+        brief: brief(&report, &json.sizes),
         report: json,
     })
 }
@@ -549,23 +560,35 @@ fn listed(files: &[PathBuf]) -> String {
     out
 }
 
-fn summary(report: &BakeReport, sizes: &Sizes) -> String {
-    let mut out = listed(&report.files);
-    let deform = report.deform_time.as_secs_f64();
-    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+/// The numbers of prims, points and samples.
+fn counts(report: &BakeReport) -> String {
     let times = match report.frames {
         0 => count(report.samples, "sample"),
         frames => count(frames, "frame"),
     };
+    let prims = count(report.prims, "prim");
+    format!("{prims}, {}, {times}", count(report.points, "point"))
+}
+
+/// The end of a prim that failed, as text; empty if none did.
+fn failed_prims(report: &BakeReport) -> Option<String> {
+    let n = report.failed.len();
+    (n > 0).then(|| format!("{} failed", count(n, "prim")))
+}
+
+fn brief(report: &BakeReport, sizes: &Sizes) -> String {
+    let failed = failed_prims(report).map_or(String::new(), |failed| format!(", {failed}"));
+    format!("{}{failed}, {}", counts(report), sizes.written())
+}
+
+fn summary(report: &BakeReport, sizes: &Sizes, verbosity: Verbosity) -> String {
+    let mut out = listed(&report.files);
+    let deform = report.deform_time.as_secs_f64();
+    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
     // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "  {}, {}, {times}",
-        count(report.prims, "prim"),
-        count(report.points, "point"),
-    );
-    if !report.failed.is_empty() {
-        let _ = writeln!(out, "  {} failed", count(report.failed.len(), "prim"));
+    let _ = writeln!(out, "  {}", counts(report));
+    if let Some(failed) = failed_prims(report) {
+        let _ = writeln!(out, "  {failed}");
     }
     if report.shared > 0 {
         let _ = writeln!(
@@ -596,10 +619,13 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
             thousands(clips.of as u64)
         );
     }
-    if report.estimated_bytes > 0 {
-        let estimated = bytes_as_text(report.estimated_bytes);
-        let _ = writeln!(out, "  {sizes}; estimated before: {estimated}");
-    }
+    let _ = match verbosity.is_verbose() && report.estimated_bytes > 0 {
+        true => {
+            let estimated = bytes_as_text(report.estimated_bytes);
+            writeln!(out, "  {sizes}; estimated before: {estimated}")
+        }
+        false => writeln!(out, "  {sizes}"),
+    };
     if let Some(bones) = &report.bones {
         summary_of_bones(&mut out, bones);
         let seconds = report.elapsed.as_secs_f64();
@@ -607,12 +633,15 @@ fn summary(report: &BakeReport, sizes: &Sizes) -> String {
         return out;
     }
     let _ = writeln!(out, "  ran on {}", report.backend);
-    let _ = writeln!(
-        out,
-        "  {:.3} s in all; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
-        report.elapsed.as_secs_f64(),
-        thousands(report.deformed_points),
-    );
+    let _ = write!(out, "  {:.3} s in all", report.elapsed.as_secs_f64());
+    if report.deformed_points > 0 {
+        let _ = write!(
+            out,
+            "; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
+            thousands(report.deformed_points),
+        );
+    }
+    out.push('\n');
     out
 }
 

@@ -1,6 +1,6 @@
 //! Several files as the input of one command: files, folders and globs, and one report of all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -8,11 +8,14 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::Finding;
-use crate::report::{Verbosity, count, print_error, print_message, print_result, result_json};
+use crate::host::{self, Step};
+use crate::report::{
+    Verbosity, about, count, print_error, print_message, print_result, result_json,
+};
 
-/// Extensions of the files that a folder is searched for.
-const CHARACTERS: [&str; 10] = [
-    "usd", "usda", "usdc", "usdz", "gltf", "glb", "vrm", "vrma", "bvh", "fbx",
+/// Extensions of all files that hold characters or clips: USD first, clips alone at the end.
+pub const CHARACTERS: [&str; 10] = [
+    "usd", "usda", "usdc", "usdz", "gltf", "glb", "vrm", "fbx", "vrma", "bvh",
 ];
 
 /// The files that the arguments of a command name.
@@ -22,8 +25,9 @@ pub struct Inputs {
     pub is_batch: bool,
 }
 
-/// Finds the files: a folder stands for the characters directly in it, a glob for what it matches,
-/// both in the order of their names.
+/// Finds the files: a folder stands for the files directly in it that have one of the extensions, a
+/// glob for what it matches, both in the order of their names. A file that is found twice counts
+/// once.
 ///
 /// # Errors
 /// A folder has no characters, or a glob matches nothing.
@@ -59,12 +63,9 @@ pub fn inputs(arguments: &[PathBuf], extensions: &[&str]) -> Result<Inputs> {
             }
         }
     }
+    let mut seen = HashSet::new();
+    files.retain(|file| seen.insert(file.clone()));
     Ok(Inputs { files, is_batch })
-}
-
-/// The same for every kind of character.
-pub fn characters(arguments: &[PathBuf]) -> Result<Inputs> {
-    inputs(arguments, &CHARACTERS)
 }
 
 fn in_folder(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
@@ -87,7 +88,10 @@ fn in_folder(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
 pub struct Done<T> {
     pub exit: Exit,
     pub report: T,
+    /// The whole report as text.
     pub text: String,
+    /// What was done, in a few words: one of many files has them on its line.
+    pub brief: String,
 }
 
 /// The end of one file of a batch, as JSON.
@@ -126,8 +130,12 @@ struct Counts {
 pub struct Batch<'a> {
     pub command: &'static str,
     pub inputs: &'a [PathBuf],
+    /// Extensions of the files that a folder is searched for.
+    pub extensions: &'a [&'a str],
     /// `None` if nothing is written.
     pub output: Option<&'a Path>,
+    /// The value of --to.
+    pub to: Option<&'a str>,
     pub json: bool,
     pub partial: PartialArgs,
     pub verbosity: Verbosity,
@@ -137,21 +145,29 @@ impl Batch<'_> {
     /// Runs `one` with each input and its output, and goes on after errors. One file and an output
     /// that is no folder are no batch: the report is then that of `one`.
     ///
-    /// In a folder an output is named as its input, with the extension that `extension` gives.
+    /// In a folder an output is named as its input, with the extension that `extension` gives. An
+    /// error of the arguments ends the batch if the first file shows it.
     ///
     /// # Errors
-    /// Inputs that cannot be found, outputs that are no folder or have the same name, and the error
-    /// of `one` if there is no batch.
+    /// Inputs that cannot be found, outputs that are no folder or have the same name, --to without a
+    /// folder, and the error of `one` if there is no batch.
     pub fn run<T: Serialize>(
         &self,
         extension: impl Fn(&Path) -> String,
         one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
     ) -> Result<Exit> {
-        let inputs = characters(self.inputs)?;
-        let is_folder =
-            |out: &Path| ends_in_separator(out) || (out.is_dir() && out.extension().is_none());
+        let inputs = inputs(self.inputs, self.extensions)?;
+        // A folder with the name of a file is a mistake, which `one` reports.
+        let is_folder = |out: &Path| {
+            let names_file = CHARACTERS.contains(&sinew_io::extension(out).as_str());
+            ends_in_separator(out) || (out.is_dir() && !names_file)
+        };
         let is_batch = inputs.is_batch || self.output.is_some_and(is_folder);
         if let ([input], false) = (&inputs.files[..], is_batch) {
+            if let Some(to) = self.to {
+                let text = format!("--to {to}: expected a folder as OUT, such as out/");
+                return Err(Error::Usage(text));
+            }
             let done = one(input, self.output)?;
             self.print(done.exit, &done.report, &done.text)?;
             return Ok(done.exit);
@@ -178,8 +194,20 @@ impl Batch<'_> {
             files: Vec::with_capacity(outputs.len()),
             counts: Counts::default(),
         };
+        let total = outputs.len();
         for (input, output) in inputs.files.iter().zip(&outputs) {
-            let entry = self.one_of_batch(input, output.as_deref(), &one)?;
+            let output = output.as_deref();
+            let finished = report.files.len();
+            let asked = host::go_on(Step::Files {
+                done: finished,
+                total,
+            });
+            let done = asked.and_then(|()| about(input, || one(input, output)));
+            let entry = match done {
+                Err(error) if finished == 0 && error.exit() == Exit::Usage => Err(error),
+                done => self.entry(input, output, done),
+            };
+            let entry = entry.inspect_err(|_| remove_new(new))?;
             *match entry.exit_code {
                 0 => &mut report.counts.done,
                 3 => &mut report.counts.partial,
@@ -187,10 +215,9 @@ impl Batch<'_> {
             } += 1;
             report.files.push(entry);
         }
-        if let Some(folder) = new {
-            // Only an empty folder is removed.
-            let _ = std::fs::remove_dir(folder);
-        }
+        // The host has nothing left to stop.
+        let _ = host::tell(Step::Files { done: total, total });
+        remove_new(new);
         let Counts {
             done,
             partial,
@@ -206,19 +233,27 @@ impl Batch<'_> {
         Ok(exit)
     }
 
-    fn one_of_batch<T: Serialize>(
+    /// Prints how one file ended, on one line, or with --verbose its whole report.
+    fn entry<T>(
         &self,
         input: &Path,
         output: Option<&Path>,
-        one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
+        done: Result<Done<T>>,
     ) -> Result<Entry<T>> {
-        let (exit, end) = match one(input, output) {
+        let (exit, end) = match done {
             Ok(done) => {
-                if !self.json && !self.verbosity.is_quiet() {
-                    print_result(&done.text)?;
+                let arrow = output.map_or(String::new(), |o| format!(" -> {}", o.display()));
+                match (self.json, self.verbosity) {
+                    (true, _) | (_, Verbosity::Quiet) => {}
+                    (_, Verbosity::Verbose) => print_result(&done.text)?,
+                    (_, Verbosity::Normal) => {
+                        let line = format!("{}{arrow}: {}\n", input.display(), done.brief);
+                        print_result(&line)?;
+                    }
                 }
                 (done.exit, End::Done(done.report))
             }
+            Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
                 print_error(&error);
                 let finding = Finding::error(&error);
@@ -226,7 +261,7 @@ impl Batch<'_> {
             }
         };
         if exit == Exit::Partial {
-            print_message("partial", output.unwrap_or(input).display());
+            print_message("partial", input.display());
         }
         Ok(Entry {
             input: input.display().to_string(),
@@ -241,6 +276,14 @@ impl Batch<'_> {
             (false, true) => Ok(()),
             (false, false) => print_result(text),
         }
+    }
+}
+
+/// Removes a folder that this command made, if nothing came into it.
+fn remove_new(folder: Option<&Path>) {
+    if let Some(folder) = folder {
+        // Only an empty folder is removed.
+        let _ = std::fs::remove_dir(folder);
     }
 }
 

@@ -11,15 +11,16 @@ use sinew_check::{CheckOptions, Code, Finding, Report, Severity, all_codes, chec
 use crate::batch;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::failure::{Failure, Kind};
 use crate::finding;
+use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{
     Verbosity, count, plain, print_coloured, print_error, print_result, result_json,
 };
 
-/// Checks the skinning data of files. Each finding says what is wrong or doubtful, where, and what
-/// to do.
+/// Check files for errors and doubtful data; each finding has a stable code and advice.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -48,8 +49,11 @@ pub struct Args {
     anim: AnimArgs,
 }
 
-const AFTER_HELP: &str =
-    "Exit codes: 0 no errors, 1 errors (with --strict: or warnings), 2 wrong usage or a file that cannot be opened.
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  no errors
+  1  errors; with --strict also warnings
+  2  wrong usage, or a file that cannot be opened
 
 Severities:
   error    the result of some prim is missing or wrong
@@ -119,19 +123,22 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     let mut options = CheckOptions::default();
-    options.open = args.open.options()?;
+    options.open = args.open.options().map_err(unopened)?;
     options.max_influences = args.max_influences;
     options.anim_source = args.anim.source();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
-    let inputs = batch::characters(&args.inputs)?.files;
+    let inputs = batch::inputs(&args.inputs, &batch::CHARACTERS).map_err(unopened)?;
+    let inputs = inputs.files;
     let mut outcomes = Vec::with_capacity(inputs.len());
     let mut progress = Progress::new(quiet);
-    for (i, input) in inputs.iter().enumerate() {
+    let total = inputs.len();
+    for (done, input) in inputs.iter().enumerate() {
+        host::go_on(Step::Files { done, total })?;
         let what = format!("checking {}", input.display());
-        match inputs.len() {
+        match total {
             1 => progress.doing(&what),
-            all => progress.done(&what, "files", i, all),
+            _ => progress.done(&what, "files", done, total),
         }
         match check_file(input, &options) {
             Ok(mut report) => {
@@ -154,6 +161,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         }
     }
     drop(progress);
+    host::go_on(Step::Files { done: total, total })?;
     let exit = match (unreadable, bad) {
         (true, _) => Exit::Usage,
         (false, true) => Exit::Failed,
@@ -163,6 +171,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         print_result(&result_json("check", exit, &Checked { files: outcomes })?)?;
     }
     Ok(exit)
+}
+
+/// Nothing can be opened: the exit code is 2, since 1 says that a file has errors.
+fn unopened(error: Error) -> Error {
+    let mut failure = Failure::from(error);
+    failure.kind = Kind::Usage;
+    failure.into()
 }
 
 fn codes(json: bool) -> Result<String> {
@@ -187,8 +202,8 @@ fn codes(json: bool) -> Result<String> {
     Ok(out)
 }
 
-/// The command that follows the advice of a code, in brackets; empty if there is none. The library's advice names no
-/// commands.
+/// The command that follows the advice of a code, in brackets; empty if there is none. The
+/// library's advice names no commands.
 fn command_for(code: &str, fixable: bool) -> &'static str {
     match code {
         "influences-too-many" if fixable => " (`sinew fix --max-influences N`)",

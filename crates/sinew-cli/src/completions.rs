@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::report::print_result;
 
-/// Prints a script with which a shell completes commands, options and their values.
+/// Print a completion script for a shell.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -5,23 +5,23 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::Value;
+use sinew::Warning;
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::{bones_by_name, bones_from_json, describe};
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf::{GltfEdit, described_as};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::finding::{self, Finding};
-use crate::humanoid::{read_gltf, refuse_same, with_advice};
-use crate::report::{
-    Sizes, Verbosity, count, print_findings, print_message, print_result, result_json, to_json,
-};
+use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
+use crate::open::check_extension;
+use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
-/// Says in a model which of its joints is which human bone (EXT_skeleton_humanoid), so that humanoid
-/// clips move it.
+/// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
 ///
-/// The bones come from --map, from the VRM humanoid, or from the joints' names.
+/// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from the joints' names.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,7 +35,7 @@ pub struct Args {
     /// The node of each human bone, by name or index, as in {"hips": "Bip001 Pelvis"}.
     #[arg(long, value_name = "MAP.json")]
     map: Option<PathBuf>,
-    /// Print one JSON object. Without OUT the extension is printed all the same.
+    /// Print one JSON object; without OUT its `extension` is what would be written.
     #[arg(long)]
     json: bool,
 }
@@ -43,12 +43,18 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew describe mannequin.gltf
   sinew describe mannequin.gltf -o mannequin_humanoid.glb
+  sinew describe mannequin.gltf --json | jq .bones
   sinew describe robot.glb --map bones.json -o robot_humanoid.glb";
 
 /// The report of --json.
 #[derive(Serialize)]
 struct Report {
-    output: String,
+    /// Absent without OUT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// The extension as glTF has it, if there is no OUT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension: Option<Value>,
     /// Name of the node of each human bone.
     bones: BTreeMap<&'static str, String>,
     /// Source of the bones: the map, a convention of names, or a location in the file.
@@ -56,19 +62,15 @@ struct Report {
     /// Bones that the model lacks.
     lacking: Vec<&'static str>,
     warnings: Vec<Finding>,
+    /// Absent without OUT.
     #[serde(flatten)]
-    sizes: Sizes,
+    sizes: Option<Sizes>,
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
-        if !["gltf", "glb", "vrm"].contains(&sinew_io::extension(output).as_str()) {
-            return Err(Error::Usage(format!(
-                "{}: expected .gltf, .glb or .vrm as OUT",
-                output.display()
-            )));
-        }
+        check_extension(output, &GLTF)?;
         refuse_same(&args.model, output)?;
     }
     let model = read_gltf(&args.model)?;
@@ -78,24 +80,32 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         (None, None) => bones_by_name(&model).map_err(with_advice)?,
     };
     let (skeleton, left_out) = describe(&model, &bones)?;
-    for bone in left_out.iter().filter(|_| !quiet) {
-        let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
-        print_message(
-            "warning",
-            format!("{bone}: \"{node}\" is not a joint of any skin, so the bone is left out"),
-        );
-    }
+    let mut warnings: Vec<Warning> = left_out
+        .iter()
+        .map(|bone| {
+            let node = bones.get(bone).map_or("", |n| &model.nodes[*n].name);
+            let message = format!("\"{node}\" is not a joint of any skin, so the bone is left out");
+            Warning::new("bone-left-out", bone.name(), message)
+        })
+        .collect();
     let mut edit = GltfEdit::open(&args.model)?;
     edit.describe(&skeleton)?;
-    let Some(output) = &args.output else {
-        print_result(&to_json(&described_as(&skeleton))?)?;
-        return Ok(Exit::Done);
+    let extension = match &args.output {
+        Some(output) => {
+            warnings.extend(edit.save(output)?);
+            None
+        }
+        None => Some(described_as(&skeleton)),
     };
-    let warnings = edit.save(output)?;
     print_findings(&[], &warnings, verbosity);
+    if let (Some(extension), false) = (&extension, args.json) {
+        print_result(&to_json(extension)?)?;
+        return Ok(Exit::Done);
+    }
     let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
     let report = Report {
-        output: output.display().to_string(),
+        output: args.output.as_ref().map(|out| out.display().to_string()),
+        extension,
         bones: skeleton
             .bones
             .iter()
@@ -104,7 +114,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         by,
         lacking: lacking.map(|b| b.name()).collect(),
         warnings: finding::of_warnings(&warnings, Some(&args.model)),
-        sizes: Sizes::of(&args.model, &[output]),
+        sizes: args
+            .output
+            .as_ref()
+            .map(|out| Sizes::of(&args.model, &[out])),
     };
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,
@@ -117,14 +130,19 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn summary(report: &Report) -> String {
     const SHOWN: usize = 8;
-    let mut out = format!("{}\n", report.output);
+    let mut out = String::new();
+    if let Some(output) = &report.output {
+        let _ = writeln!(out, "{output}");
+    }
     let bones = count(report.bones.len(), "bone");
     let _ = writeln!(out, "  {bones}, by {}", report.by);
     if !report.lacking.is_empty() {
         let lacking = sinew::error::first_few(&report.lacking, SHOWN);
         let _ = writeln!(out, "  without {lacking}");
     }
-    let _ = writeln!(out, "  {}", report.sizes);
+    if let Some(sizes) = &report.sizes {
+        let _ = writeln!(out, "  {sizes}");
+    }
     out
 }
 

@@ -40,6 +40,11 @@ impl Error {
         }
     }
 
+    /// Whether the program that runs the command has stopped it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Failed(failure) if failure.kind == Kind::Cancelled)
+    }
+
     /// The stable code of the error, if it has one.
     pub fn code(&self) -> Option<&'static str> {
         match self {

@@ -66,6 +66,11 @@ impl Failure {
         Self::of(Kind::Usage, message)
     }
 
+    /// The caller stopped the work.
+    pub(crate) fn cancelled() -> Self {
+        Self::of(Kind::Cancelled, sinew_bake::Error::Cancelled.to_string())
+    }
+
     fn of(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,

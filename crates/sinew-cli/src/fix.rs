@@ -12,20 +12,19 @@ use crate::batch::{Batch, Done};
 use crate::check::{at_least_one, describe};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
-use crate::open::AnimArgs;
+use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_message};
 
-/// Fixes the findings of `sinew check` that need no guess, writes the result to another file, and
-/// checks that file.
+/// Fix the findings of a check that need no guess, and write another file.
 ///
-/// It normalises and sorts weights, keeps the largest influences if --max-influences is given,
+/// `fix` normalises and sorts weights, keeps the largest influences if --max-influences is given,
 /// removes malformed in-betweens, applies SkelBindingAPI to prims that have its properties, authors
 /// a missing interpolation of influences if they have one row per point, and a missing elementSize
 /// if they are constant, normalises rotations, and writes uint[] pointIndices as int[].
 ///
 /// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
-/// IN. If IN or OUT is a .usdz, the stage is flattened into one layer.
+/// IN. It is checked in its turn. If IN or OUT is a .usdz, the stage is flattened into one layer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -64,9 +63,9 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Some fixes do not change the skinned result: sorting, int[] indices, and the removal of in-betweens that every
-reader skips. All other fixes may change it and are marked with *. For example, a point whose weights summed to
-0.9 moves.
+Some fixes do not change the skinned result: sorting, int[] indices, and the removal of in-betweens
+that every reader skips. All other fixes may change it and are marked with *. For example, a point
+whose weights summed to 0.9 moves.
 
 Examples:
   sinew fix hero.usda --dry-run
@@ -88,6 +87,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "fix",
         inputs: &args.inputs,
+        extensions: &USD,
+        to: None,
         output: args.output.as_deref().filter(|_| !args.dry_run),
         json: args.json,
         partial: args.partial,
@@ -108,6 +109,9 @@ fn fix_one(
         search_paths: args.search_path.clone(),
         ..OpenOptions::default()
     };
+    if let Some(out) = out {
+        check_extension(out, &USD)?;
+    }
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("fixing {}", input.display()));
     if read_asset(input)?.is_some() {
@@ -132,8 +136,21 @@ fn fix_one(
     Ok(Done {
         exit: args.partial.exit(!report.not_fixed.is_empty()),
         text: summary(args, &report, sizes.as_ref()),
+        brief: brief(args, &report, sizes.as_ref()),
         report: Report { fix: report, sizes },
     })
+}
+
+/// The numbers of findings.
+fn counts(args: &Args, report: &FixReport) -> String {
+    let n = count(report.fixed.len(), "finding");
+    let done = if args.dry_run { "to fix" } else { "fixed" };
+    format!("{n} {done}, {} not fixed", report.not_fixed.len())
+}
+
+fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
+    let written = sizes.map_or(String::new(), |sizes| format!(", {}", sizes.written()));
+    counts(args, report) + &written
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -143,14 +160,7 @@ fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     for m in &report.fixed {
         describe_fix(&mut out, m);
     }
-    let n = report.fixed.len();
-    let done = if args.dry_run { "to fix" } else { "fixed" };
-    let _ = writeln!(
-        out,
-        "  {} {done}, {} not fixed",
-        count(n, "finding"),
-        report.not_fixed.len()
-    );
+    let _ = writeln!(out, "  {}", counts(args, report));
     if report.flattened {
         let _ = writeln!(
             out,
@@ -160,9 +170,15 @@ fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     if let Some(sizes) = sizes {
         let _ = writeln!(out, "  {sizes}");
     }
-    if let Some(after) = &report.after {
-        let _ = writeln!(out, "Remaining findings:");
-        out += &describe(after, false);
+    match &report.after {
+        Some(after) if after.findings.is_empty() => {
+            let _ = writeln!(out, "  no findings remain");
+        }
+        Some(after) => {
+            let _ = writeln!(out, "Remaining findings:");
+            out += &describe(after, false);
+        }
+        None => {}
     }
     out
 }

@@ -8,11 +8,29 @@ use clap::Parser;
 use image::RgbaImage;
 use sinew_bake::Progress;
 
+use crate::error::Result;
 use crate::report::Verbosity;
 use crate::{Cli, Exit, Failure, STACK};
 
-/// A callback that a bake calls as it goes on, and that may stop it.
-pub type Watch = Box<dyn FnMut(Progress) -> ControlFlow<()> + Send>;
+/// How far a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// In a bake: how far the bake of this file is.
+    Bake(Progress),
+    /// Of several files, `done` are finished.
+    Files {
+        /// Files that are finished, also those that failed.
+        done: usize,
+        /// All files.
+        total: usize,
+    },
+    /// In another command: one part of the work is done, such as reading or one picture.
+    Part,
+}
+
+/// A callback that a command calls as it goes on, and that may stop it.
+pub type Watch = Box<dyn FnMut(Step) -> ControlFlow<()> + Send>;
 
 /// What a command leaves that has run.
 #[derive(Debug, Default)]
@@ -39,12 +57,13 @@ thread_local! {
 /// Runs one command line without printing. `args` begins with the name of the program; progress
 /// lines are off, as with `--quiet`, so add `--json` for a result.
 ///
-/// Unlike [`run`](crate::run) it installs no handlers of signals, and `render` writes no files: its
-/// pictures are in the outcome. `watch` hears of the progress of `bake`, on the thread that runs the
-/// command.
+/// Unlike [`run`](crate::run) it installs no handlers of signals, `--threads` has no effect, since
+/// rayon's pool is the program's, and `render` writes no files: its pictures are in the outcome.
+/// `watch` hears how far the command is, on the thread that runs it.
 ///
 /// # Errors
-/// What the command prints as its error. Then no output appears under its name.
+/// What the command prints as its error; [`Kind::Cancelled`](crate::Kind::Cancelled) if `watch`
+/// stops it. Then no output appears under its name. Of several files those that are finished stay.
 pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -76,7 +95,7 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
 }
 
 /// What clap says of arguments, without its prefix and without the usage that follows.
-fn reason(error: &clap::Error) -> String {
+pub(crate) fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let text = text.split("\n\n").next().unwrap_or_default();
     text.strip_prefix("error: ")
@@ -110,12 +129,24 @@ pub(crate) fn take_picture(picture: RgbaImage) -> Option<RgbaImage> {
     })
 }
 
-/// Tells the host of the progress of a bake, and asks whether to go on.
-pub(crate) fn tell(progress: Progress) -> ControlFlow<()> {
+/// Tells the host how far the command is, and asks whether to go on.
+pub(crate) fn tell(step: Step) -> ControlFlow<()> {
     HOST.with_borrow_mut(|host| match host {
-        Some(host) => (host.watch)(progress),
+        Some(host) => (host.watch)(step),
         None => ControlFlow::Continue(()),
     })
+}
+
+/// As [`tell`], for commands other than bakes, whose libraries cannot be stopped: a command asks
+/// between the parts of its work.
+///
+/// # Errors
+/// The host stops the command.
+pub(crate) fn go_on(step: Step) -> Result<()> {
+    match tell(step) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Failure::cancelled().into()),
+    }
 }
 
 #[cfg(test)]
@@ -154,6 +185,50 @@ mod tests {
         let failure = call(args.chain([out.into()]).collect(), stop).unwrap_err();
         assert_eq!(failure.kind, Kind::Cancelled);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[test]
+    fn every_command_stops_between_its_parts_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [usda, png] = ["out.usda", "out.png"].map(|name| folder.path().join(name));
+        let puppet = "../../examples/assets/puppet.glb";
+        let commands: [(&[&str], _); 4] = [
+            (&["convert", puppet], &usda),
+            (&["convert", HATCHLING, "--flatten"], &usda),
+            (&["retarget", puppet, puppet], &usda),
+            (
+                &["render", HATCHLING, "--sheet", "2x2", "--size", "320x240"],
+                &png,
+            ),
+        ];
+        for (words, out) in commands {
+            for before in 0..100 {
+                let args = ["sinew"].iter().chain(words).map(OsString::from);
+                let args = args.chain(["-o".into(), out.into()]);
+                let mut steps = 0;
+                let watch = move |_| {
+                    steps += 1;
+                    match steps > before {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    }
+                };
+                match call(args.collect(), Box::new(watch)) {
+                    Err(failure) if failure.kind == Kind::Gpu => break,
+                    Err(failure) => assert_eq!(failure.kind, Kind::Cancelled, "{failure}"),
+                    Ok(outcome) => {
+                        // At the last step there is nothing left to do.
+                        assert!(before > 1 && outcome.exit == 0, "{words:?} {before}");
+                        break;
+                    }
+                }
+                let left = folder.path().read_dir().unwrap().count();
+                assert_eq!(left, 0, "{words:?} stopped after {before} steps");
+            }
+            for entry in folder.path().read_dir().unwrap().flatten() {
+                std::fs::remove_file(entry.path()).unwrap();
+            }
+        }
     }
 
     #[test]

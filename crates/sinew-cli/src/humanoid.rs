@@ -18,12 +18,13 @@ use sinew_io::OpenOptions;
 use sinew_io::gltf::{self, GltfEdit};
 use sinew_io::usd::{UsdFile, find_asset_clip};
 
+use crate::open::{USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{
     Sizes, Verbosity, count, print_findings, print_message, print_result, result_json,
 };
 
-/// Applies a humanoid clip to a humanoid model.
+/// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
 ///
 /// The clip is an EXT_skeleton_humanoid clip or a .vrma. The model has EXT_skeleton_humanoid, VRM
 /// 1.0 or VRM 0.x. Every clip goes with every model. If the clip moves a bone that the model lacks,
@@ -68,7 +69,8 @@ Modes:
   literal    drops the motion of a missing bone
   collapse   multiplies the rotation of a missing bone into the bones below it
   conjugate  compensates for bone axes that differ from those of the extension's reference pose
-A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones always collapse.
+A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones
+always collapse.
 
 Examples:
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc
@@ -76,6 +78,9 @@ Examples:
   sinew humanoid crowd.glb wave.gltf -o crowd_wave.usda --mode conjugate --scale-translation
   sinew humanoid crowd.glb wave.gltf -o one_waves.usda --skeleton 1
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc --json | jq '.missing[].bone'";
+
+/// The extensions of files that can have human bones.
+pub const GLTF: [&str; 3] = ["gltf", "glb", "vrm"];
 
 /// Which humanoid skeletons of the model move.
 #[derive(Clone, Copy)]
@@ -146,16 +151,8 @@ enum ModeArg {
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let (clip_file, output) = (args.clip_file.as_path(), args.output.as_path());
     let quiet = verbosity.is_quiet();
-    let is_gltf = match sinew_io::extension(output).as_str() {
-        "gltf" | "glb" | "vrm" => true,
-        "usda" | "usdc" | "usd" | "usdz" => false,
-        other => {
-            return Err(Error::Usage(format!(
-                "{}: expected .usda, .usdc, .usd, .usdz, .gltf, .glb or .vrm, found .{other}",
-                output.display()
-            )));
-        }
-    };
+    check_extension(output, &[&USD[..], &GLTF].concat())?;
+    let is_gltf = GLTF.contains(&sinew_io::extension(output).as_str());
     for input in [&args.model, clip_file] {
         refuse_same(input, output)?;
     }

@@ -1,14 +1,21 @@
 //! Ctrl-C and other signals that end the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::exit::Exit;
 use crate::progress;
-use crate::report::print_line;
+use crate::report::{print_line, print_unasked};
 
-/// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files
-/// and ends the process with all its threads. A second signal ends the process at once.
-pub fn handle() {
+/// What goes to stdout if the command is interrupted: the object of --json. `None` without --json,
+/// and once the result is printed.
+static JSON: Mutex<Option<String>> = Mutex::new(None);
+
+/// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files,
+/// prints `json` to stdout and ends the process with all its threads. A second signal ends the
+/// process at once.
+pub fn handle(json: Option<String>) {
+    *JSON.lock().unwrap_or_else(PoisonError::into_inner) = json;
     static ASKED: AtomicBool = AtomicBool::new(false);
     let ignored = hangup_is_ignored();
     let handled = ctrlc::set_handler(|| {
@@ -20,6 +27,10 @@ pub fn handle() {
             let _held = sinew_io::discard_unfinished();
             progress::clear();
             print_line("interrupted");
+            let json = JSON.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(json) = json {
+                print_unasked(&json);
+            }
             exit();
         };
         if std::thread::Builder::new().spawn(quit).is_err() {
@@ -34,6 +45,11 @@ pub fn handle() {
             log::warn!("cannot handle Ctrl-C, which may now leave temporary files behind: {e}")
         }
     }
+}
+
+/// From now on an interruption prints nothing to stdout, where the result goes.
+pub fn result_begins() {
+    *JSON.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// Ends the process without the exit handlers of libraries: a driver's handler would free memory

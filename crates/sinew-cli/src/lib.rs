@@ -27,19 +27,19 @@ mod render;
 mod report;
 mod retarget;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::report::Verbosity;
 
 pub use failure::{Failure, Kind};
-pub use host::{Outcome, Watch, call};
+pub use host::{Outcome, Step, Watch, call};
 
 /// GPU skinning for UsdSkel characters.
 #[derive(Parser)]
@@ -54,8 +54,8 @@ struct Cli {
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Threads that read, pose and skin on the CPU. Without this: one for each core.
-    #[arg(long, value_name = "N", global = true)]
-    threads: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
+    threads: Option<usize>,
 }
 
 impl Cli {
@@ -82,31 +82,23 @@ Examples:
   sinew bake hero.usdz -o hero_baked.usdc
   sinew COMMAND --help";
 
+// Each command has its description at its arguments: a sentence for the list of commands, and more
+// for its own help.
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a process")]
 enum Command {
-    /// Bake skinning and blend shapes into points and normals.
     Bake(bake::Args),
-    /// Convert a glTF, VRM, BVH or FBX file to UsdSkel.
     Convert(convert::Args),
-    /// Show the SkelRoots, skeletons, bindings, influences, shapes, times and warnings of a file.
     Inspect(inspect::Args),
-    /// Check files for errors and doubtful data; each finding has a stable code and advice.
     Check(check::Args),
-    /// Fix the findings of a check that need no guess, and write another file.
     Fix(fix::Args),
-    /// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
     Humanoid(humanoid::Args),
-    /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
     Describe(describe::Args),
-    /// Move a clip from one character to another.
     Retarget(Box<retarget::Args>),
-    /// Put clips on a character, one after another, as references.
     Animate(animate::Args),
     /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
-    /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
     Devices(devices::Args),
-    /// Print a completion script for a shell.
     Completions(completions::Args),
 }
 
@@ -166,11 +158,11 @@ fn execute(args: &[OsString]) -> Exit {
         Ok(cli) => cli,
         Err(e) => return not_parsed(args, &e),
     };
-    interrupt::handle();
     let name = cli.command.name();
+    interrupt::handle(ended_json(args, name, Exit::Interrupted, "interrupted"));
     let work = move || {
         if let Some(threads) = cli.threads {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             let built = pool.build_global();
             built.map_err(|e| Error::Message(format!("--threads {threads}: {e}")))?;
         }
@@ -179,8 +171,14 @@ fn execute(args: &[OsString]) -> Exit {
     let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
         Ok(thread) => match thread.join() {
             Ok(result) => result,
-            // The panic hook has printed the message.
-            Err(_) => return Exit::Panicked,
+            Err(_) => {
+                // The panic hook has printed the message.
+                let message = "the command panicked; its message is on stderr";
+                if let Some(json) = ended_json(args, name, Exit::Panicked, message) {
+                    report::print_unasked(&json);
+                }
+                return Exit::Panicked;
+            }
         },
         Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
     };
@@ -191,6 +189,13 @@ fn execute(args: &[OsString]) -> Exit {
 /// ask.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter().any(|argument| argument == "--json")
+}
+
+/// What --json prints if a command ends for another reason than its own error.
+fn ended_json(args: &[OsString], command: &str, exit: Exit, message: &str) -> Option<String> {
+    let error = Error::Message(message.to_owned());
+    let json = wants_json(args).then(|| report::failure_json(command, exit, &error));
+    json?.ok()
 }
 
 /// Prints an error to stderr, and with --json to stdout too.
@@ -211,9 +216,8 @@ fn not_parsed(args: &[OsString], error: &clap::Error) -> Exit {
     if error.use_stderr() {
         let _ = error.print();
         if wants_json(args) {
-            let name = args.get(1).map(|name| name.to_string_lossy());
-            let error = Error::Usage(error.render().to_string().trim_end().to_owned());
-            let json = report::failure_json(&name.unwrap_or_default(), Exit::Usage, &error);
+            let error = Error::Usage(host::reason(error));
+            let json = report::failure_json(&named(args), Exit::Usage, &error);
             let _ = json.and_then(|json| report::print_result(&json));
         }
         return Exit::Usage;
@@ -226,6 +230,16 @@ fn not_parsed(args: &[OsString], error: &clap::Error) -> Exit {
         }
         _ => Exit::Done,
     }
+}
+
+/// The command that arguments which cannot be parsed name: a known one, or else the first word that
+/// is no option. Empty if there is neither.
+fn named(args: &[OsString]) -> Cow<'_, str> {
+    let known = Cli::command();
+    let words = || args.iter().skip(1).map(|word| word.to_string_lossy());
+    let is_known = |word: &Cow<'_, str>| known.get_subcommands().any(|c| c.get_name() == &**word);
+    let first = || words().find(|word| !word.starts_with('-'));
+    words().find(is_known).or_else(first).unwrap_or_default()
 }
 
 impl Command {
@@ -290,5 +304,56 @@ fn quiet_headless_drivers() {
     if unset("XDG_RUNTIME_DIR") && unset("WAYLAND_DISPLAY") && unset("NODEVICE_SELECT") {
         // SAFETY: the process has one thread, and this is the first thing that it does.
         unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a line of shell, of which some are in single quotes.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => {
+                    if let Some(word) = words.last_mut() {
+                        word.push(c);
+                    }
+                }
+            }
+        }
+        words
+    }
+
+    /// Every example of a help is a command line that can be run.
+    #[test]
+    fn examples_are_valid() {
+        let mut examples = 0;
+        for command in Cli::command().get_subcommands() {
+            let Some(help) = command.get_after_help() else {
+                continue;
+            };
+            let help = help.to_string();
+            for line in help.lines() {
+                assert!(line.len() <= 100, "{}: {line}", command.get_name());
+            }
+            let lines = help.lines().map(str::trim_start);
+            for line in lines.filter(|l| l.starts_with("sinew ") || l.starts_with("parallel ")) {
+                // Behind these are other commands.
+                let line = line.split(" | ").next().unwrap_or_default();
+                let line = line.split(" >").next().unwrap_or_default();
+                let line = line.split(" ::: ").next().unwrap_or_default();
+                let line = line.trim_start_matches("parallel ").replace("{}", "1");
+                if let Err(e) = Cli::try_parse_from(words(&line)) {
+                    panic!("{line}: {e}");
+                }
+                examples += 1;
+            }
+        }
+        assert!(examples > 60, "{examples}");
     }
 }

@@ -1,12 +1,36 @@
 //! The arguments of every command that opens a stage.
 
 use crate::error::{Error, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ReadOptions, VariantSelection};
 use sinew_io::{ClipChoice, OpenOptions};
+
+/// The extensions of USD files.
+pub const USD: [&str; 4] = ["usda", "usdc", "usd", "usdz"];
+
+/// Refuses an output with another extension than these, before anything is read.
+///
+/// # Errors
+/// Wrong usage; the error lists the extensions.
+pub fn check_extension(output: &Path, expected: &[&str]) -> Result<()> {
+    let found = sinew_io::extension(output);
+    if expected.contains(&found.as_str()) {
+        return Ok(());
+    }
+    let found = match found.as_str() {
+        "" => "none".to_owned(),
+        found => format!(".{found}"),
+    };
+    let (last, others) = expected.split_last().unwrap_or((&"", &[]));
+    let reason = format!(
+        "expected the extension .{} or .{last}, found {found}",
+        others.join(", .")
+    );
+    Err(Error::bad_output(output, reason))
+}
 
 /// Where the animation of a Skeleton is searched. Flattened into the arguments of several commands.
 #[derive(clap::Args, Clone, Copy)]

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result, with_code};
 use crate::exit::Exit;
 use crate::finding::Finding;
-use crate::host;
+use crate::{host, interrupt};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
@@ -52,13 +53,36 @@ pub fn thousands(n: u64) -> String {
     out
 }
 
-/// A number with its noun: `1 prim`, `3 prims`.
+/// A name as texts show it.
+pub fn or_unnamed(name: &str) -> &str {
+    match name {
+        "" => "(unnamed)",
+        name => name,
+    }
+}
+
+/// A number with its noun: `1 prim`, `3 prims`, `2 meshes`.
 pub fn count(n: usize, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        thousands(n as u64),
-        if n == 1 { "" } else { "s" }
-    )
+    let number = thousands(n as u64);
+    match (n, noun) {
+        (1, _) => format!("{number} {noun}"),
+        (_, "vertex") => format!("{number} vertices"),
+        (_, "mesh") => format!("{number} meshes"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+thread_local! {
+    /// The file of a batch that this thread works on.
+    static SUBJECT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on one of many files: lines on stderr that do not name the file then begin with it.
+pub fn about<T>(file: &Path, work: impl FnOnce() -> T) -> T {
+    SUBJECT.set(Some(file.display().to_string()));
+    let done = work();
+    SUBJECT.set(None);
+    done
 }
 
 /// Prints an error to stderr.
@@ -69,7 +93,12 @@ pub fn print_error(error: &Error) {
 /// Prints a line such as `warning: MESSAGE` to stderr, as [plain] text, because messages quote
 /// files.
 pub fn print_message(kind: &str, message: impl Display) {
-    print_line(&format!("{kind}: {}", plain(&message.to_string())));
+    let message = message.to_string();
+    let message = SUBJECT.with_borrow(|file| match file {
+        Some(file) if !message.contains(file) => format!("{file}: {message}"),
+        _ => message.clone(),
+    });
+    print_line(&format!("{kind}: {}", plain(&message)));
 }
 
 /// Prints a line to stderr. A stderr that is full or closed is no error, because nobody can be told.
@@ -98,6 +127,11 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// The size of what was written, such as `1.2 MB`.
+    pub fn written(&self) -> String {
+        bytes_as_text(self.output_bytes)
+    }
+
     /// The sizes of files that are there now.
     pub fn of<P: AsRef<Path>>(input: &Path, outputs: &[P]) -> Self {
         let size = |file: &Path| file.metadata().map_or(0, |m| m.len());
@@ -171,9 +205,10 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning], verbosity: Verbo
     }
     for (code, n) in seen.iter().filter(|(_, n)| *n > shown) {
         let more = n - shown;
-        print_line(&format!(
-            "warning: {more} more with the code [{code}]; --verbose prints all"
-        ));
+        print_message(
+            "warning",
+            format!("{more} more with the code [{code}]; --verbose prints all"),
+        );
     }
 }
 
@@ -246,6 +281,7 @@ pub fn print_coloured(text: &str) -> Result<()> {
     if host::take_output(text) {
         return Ok(());
     }
+    interrupt::result_begins();
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -253,6 +289,13 @@ pub fn print_coloured(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes a JSON text to stdout while the command ends for another reason. The reason is on stderr
+/// already, so a full stdout changes nothing.
+pub fn print_unasked(json: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(json.as_bytes()).and_then(|()| out.flush());
 }
 
 #[cfg(test)]

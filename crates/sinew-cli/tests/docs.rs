@@ -8,8 +8,9 @@ use std::process::Command;
 use common::command::{Bench, executable, sinew, stderr, stdout};
 
 /// Lines of shell blocks that are not run here, by how they begin, and why.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("cargo bench ", "measures for minutes"),
+    ("cargo build ", "builds in release"),
     ("cargo install ", "builds in release"),
     (
         "cargo run ",
@@ -143,6 +144,52 @@ fn run(page: &Page, lines: &[&str]) {
             std::fs::write(bench.path("map.json"), report["map"].to_string()).unwrap();
         }
     }
+}
+
+/// Lines that no test runs name packages, programs and files that exist.
+#[test]
+fn what_is_not_run_exists() {
+    let root = common::repository();
+    let mut manifests = vec![root.join("Cargo.toml")];
+    let mut targets = vec![root.join("tests"), root.join("examples")];
+    for folder in ["crates", "examples", "tests", "tools", "."] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            manifests.push(path.join("Cargo.toml"));
+            targets.push(path.join("tests"));
+        }
+    }
+    let manifests: String = manifests
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .collect();
+    let is_target = |name: &str| {
+        let mut files = targets.iter().map(|folder| folder.join(name));
+        manifests.contains(&format!("[[bench]]\nname = \"{name}\""))
+            || files.any(|file| file.is_dir() || file.with_extension("rs").is_file())
+    };
+    let mut named = 0;
+    for page in pages().into_iter().chain([Page::read("CONTRIBUTING.md")]) {
+        let lines = page.commands();
+        for line in lines.iter().filter(|line| call(line).is_none()) {
+            let mut before = "";
+            for word in line.split_whitespace() {
+                let exists = match before {
+                    "-p" => manifests.contains(&format!("\nname = \"{word}\"\n")),
+                    "--test" | "--bench" | "--example" => is_target(word),
+                    _ if word.contains("target/") || !word.contains('/') => {
+                        before = word;
+                        continue;
+                    }
+                    _ => root.join(word).exists(),
+                };
+                assert!(exists, "{}: there is no {word}: {line}", page.name);
+                before = word;
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 10, "{named}");
 }
 
 fn draws(line: &str) -> bool {

@@ -25,6 +25,7 @@ mod _sinew {
     use numpy::{PyArray3, PyArrayMethods};
     use pyo3::prelude::*;
     use sinew_bake::Progress;
+    use sinew_cli::Step;
 
     use crate::work::Stop;
     use crate::{errors, logging, work};
@@ -56,21 +57,25 @@ mod _sinew {
 
     /// Runs a command line without printing. Returns its exit code, its output, and pictures.
     ///
-    /// `progress` is called with the numbers of samples that are done and that there are.
+    /// `progress` is called with the numbers of samples of a bake that are done and that there are,
+    /// or of files if `of_files`.
     #[pyfunction]
-    #[pyo3(signature = (args, progress=None))]
+    #[pyo3(signature = (args, progress=None, of_files=false))]
     fn call<'py>(
         py: Python<'py>,
         args: Vec<OsString>,
         progress: Option<Bound<'py, PyAny>>,
+        of_files: bool,
     ) -> PyResult<Called<'py>> {
         let stop = Stop::default();
         let (answer, answered) = channel();
         let asked = stop.clone();
-        let work = move |sender: std::sync::mpsc::Sender<Progress>| {
-            let watch = move |now: Progress| {
-                // Before the file is written, a callback that raises still stops the bake.
-                if sender.send(now).is_ok() && now == Progress::Writing {
+        let is_sample = |now| matches!(now, Step::Bake(Progress::Deforming { .. }));
+        let work = move |sender: std::sync::mpsc::Sender<Step>| {
+            let watch = move |now: Step| {
+                // A bake goes on while its samples are told. At every other step the command waits,
+                // so that a callback that raises, or Ctrl-C, stops it before it writes a file.
+                if sender.send(now).is_ok() && !is_sample(now) {
                     let _ = answered.recv();
                 }
                 match asked.is_asked() {
@@ -80,19 +85,22 @@ mod _sinew {
             };
             sinew_cli::call(args, Box::new(watch))
         };
-        let tell = |py: Python<'_>, now: Progress| {
-            let told = match (&progress, now) {
+        let tell = |py: Python<'_>, now: Step| {
+            let counts = match now {
+                Step::Bake(Progress::Deforming { done, total }) if !of_files => Some((done, total)),
+                Step::Files { done, total } if of_files => Some((done, total)),
+                _ => None,
+            };
+            let told = match (&progress, counts) {
                 _ if stop.is_asked() => Ok(()),
-                (Some(progress), Progress::Deforming { done, total }) => {
-                    progress.call1((done, total)).map(drop)
-                }
+                (Some(progress), Some(counts)) => progress.call1(counts).map(drop),
                 _ => Ok(()),
             };
             let told = told.and_then(|()| py.check_signals());
             if told.is_err() {
                 stop.ask();
             }
-            if now == Progress::Writing {
+            if !is_sample(now) {
                 let _ = answer.send(());
             }
             told

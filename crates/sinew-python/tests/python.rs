@@ -57,7 +57,12 @@ fn main() {
         python::ignorable(name, move |python| example(python, file, module, args))
     });
     let (tests, examples): (Vec<Trial>, Vec<Trial>) = (tests.collect(), examples.collect());
-    common::trials::run([("pytest", tests), ("examples", examples)])
+    let timings = vec![python::ignorable("python_points", timings)];
+    common::trials::run([
+        ("pytest", tests),
+        ("examples", examples),
+        ("timings", timings),
+    ])
 }
 
 fn package() -> PathBuf {
@@ -157,6 +162,22 @@ fn pytest(python: &str, file: &str) -> Result<Completion, Failed> {
         }
         Some(0) => Ok(Completion::Completed),
         _ => Err(text.into_owned().into()),
+    }
+}
+
+/// The timings run, on little. They compare the package's points with usd-core's.
+fn timings(python: &str) -> Result<Completion, Failed> {
+    if let Some(missing) = missing(python, MODULES) {
+        return Ok(Completion::ignored_with(missing));
+    }
+    let site = installed(python)?;
+    let mut run = with_package(python, site);
+    run.args(["benches/python_points.py", "2000", "3", "--rows"]);
+    let told = checked(run.args(["--runs", "1"]))?;
+    let is_row = |line: &&str| line.contains("\"load\": \"python\"");
+    match told.lines().filter(is_row).count() {
+        5 => Ok(Completion::Completed),
+        rows => Err(format!("expected 5 rows, found {rows}: {told}").into()),
     }
 }
 

@@ -9,6 +9,8 @@ import sinew
 from pxr import Gf, UsdSkel, Vt
 
 POINTS, JOINTS, INFLUENCES = 3000, 9, 5
+#: Points are within 3 units, and both sides add five products of f32 in another order: an error of f32
+#: there is 2.4e-7, and ten of them add up to less than this.
 NEAR = 1e-5
 
 

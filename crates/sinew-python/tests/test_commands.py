@@ -95,6 +95,36 @@ except KeyboardInterrupt:
     assert [f.name for f in out.iterdir()] in ([], ["out.usdc"])
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
+@pytest.mark.parametrize("work", ["convert", "convert to glTF", "retarget", "render", "check"])
+def test_ctrl_c_stops_every_command_and_leaves_nothing(big, tmp_path, work):
+    out = tmp_path / "out"
+    out.mkdir()
+    frames = {"frames": "1:400", "sheet": "20x20", "size": (1280, 720)}
+    run = {
+        "convert": lambda: sinew.convert(big, out / "out.usda", flatten=True),
+        "convert to glTF": lambda: sinew.convert(big, out / "out.glb"),
+        "retarget": lambda: sinew.retarget(big, big, out / "out.usdc"),
+        "render": lambda: sinew.render(big, **frames),
+        "check": lambda: sinew.check_all([big] * 100),
+    }[work]
+    if work == "render":
+        try:
+            sinew.render(big, size=(16, 16))
+        except sinew.GpuError:
+            pytest.skip("needs a Vulkan driver")
+    # The signal's own handler is Python's, so it raises KeyboardInterrupt on this thread.
+    before = signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert list(out.iterdir()) == []
+
+
 def test_errors_say_what_and_where(hatchling, tmp_path):
     out = tmp_path / "out.usdc"
     with pytest.raises(sinew.FileError, match="no such file") as raised:
@@ -121,7 +151,7 @@ def test_errors_say_what_and_where(hatchling, tmp_path):
         with pytest.raises(sinew.Error):
             read(cut)
     assert sinew.check(cut)["counts"]["errors"] == 1
-    with pytest.raises(sinew.FileError, match="no such file"):
+    with pytest.raises(sinew.FileError, match="expected a file, found a folder"):
         sinew.check(tmp_path)
     assert not out.exists()
 
@@ -206,6 +236,53 @@ def test_convert_and_retarget_write_files_of_the_command(puppet, tmp_path, comma
     done = run(command, "retarget", puppet, puppet, "-o", tmp_path / "d.usda", "--in-place")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "c.usda").read_bytes() == (tmp_path / "d.usda").read_bytes()
+
+
+def test_many_files_are_one_call(hatchling, puppet, tmp_path, command):
+    told = []
+    folder = tmp_path / "characters"
+    folder.mkdir()
+    for source in (hatchling, puppet):
+        (folder / os.path.basename(source)).write_bytes(open(source, "rb").read())
+    (folder / "cut.glb").write_bytes(b"glTF\x02\x00\x00\x00\x40")
+    with pytest.warns(sinew.SinewWarning, match="cut.glb") as caught:
+        report = sinew.bake_all(
+            folder, tmp_path / "a", frames=(1, 3), backend="cpu", progress=lambda *now: told.append(now)
+        )
+    assert caught[0].filename == __file__
+    assert report["counts"] == {"done": 2, "partial": 0, "failed": 1} and report["exit_code"] == 3
+    failed, one, other = report["files"]
+    assert "cut.glb" in failed["error"]["message"] and one["samples"] > 0 and other["prims"] > 0
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    words = ["bake", folder, "-o", f"{tmp_path / 'b'}/", "--frames", "1:3", "--backend", "cpu"]
+    assert run(command, *words).returncode == 3
+    for name in ("hatchling.usdc", "puppet.usdc"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    report = sinew.convert_all([f"{folder}/p*.glb"], tmp_path / "c", to="usda")
+    assert [f.name for f in (tmp_path / "c").iterdir()] == ["puppet.usda"]
+    assert report["counts"]["done"] == 1
+    checked = sinew.check_all(folder)["files"]
+    assert len(checked) == 3 and checked[2]["counts"]["errors"] == 0
+    with pytest.raises(sinew.Error, match="no such file"):
+        sinew.bake_all("no/such*.usda", tmp_path / "d")
+
+    def stop(done, total):
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sinew.bake_all([puppet, hatchling], tmp_path / "e", frames=1, progress=stop)
+    assert [f.name for f in (tmp_path / "e").iterdir()] == ["puppet.usdc"]
+    with pytest.raises(KeyboardInterrupt):
+        sinew.check_all([puppet, hatchling], progress=stop)
+
+
+def test_a_file_may_be_named_like_an_option(puppet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-o.glb").write_bytes(open(puppet, "rb").read())
+    sinew.convert("-o.glb", "--json.usda")
+    assert (tmp_path / "--json.usda").exists()
 
 
 def test_a_picture_is_an_array(hatchling, tmp_path, command):

@@ -12,6 +12,7 @@ import pytest
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
 
+import psutil  # noqa: E402  (distributed needs it)
 from sinew.farm import dask  # noqa: E402
 
 REPOSITORY = Path(__file__).parents[3]
@@ -77,8 +78,10 @@ def test_a_lost_worker_loses_one_clip(client, tmp_path):
 
     address = wait_for("worker with shard 2", worker)
     wait_for("first clip of shard 2", clip[LOST[0]].exists)
+    # The process of the task ends with its worker.
+    tasks = psutil.Process(process_of[address]).children(recursive=True)
     os.kill(process_of[address], signal.SIGKILL)
-    time.sleep(0.2)
+    psutil.wait_procs(tasks, timeout=60)
     before = {i: clip[i].stat().st_mtime_ns for i in LOST if clip[i].exists()}
     thread.join()
     assert result["clips"] == {"of": CLIPS, "baked": 0, "kept": CLIPS}

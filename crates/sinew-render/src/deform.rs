@@ -105,10 +105,10 @@ pub(super) fn smooth_normals(mesh: &DrawnMesh, points: &[Vec3]) -> Result<Vec<Ve
     let points = Arc::new(points.to_vec());
     let skin = Skin::new(&mesh.path, points, None, None, None, 0, Vec::new())?;
     let skin = PackedSkin::pack(&mesh.path, &skin)?.with_smooth_normals(&mesh.topology)?;
-    let pose = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new());
+    let pose = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new())?;
     let mut points = vec![Vec3::ZERO; skin.output_count()];
     let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
-    skin_on_cpu(&skin, &pose, &mut points, Some(&mut normals));
+    skin_on_cpu(&skin, &pose, &mut points, Some(&mut normals))?;
     Ok(normals)
 }
 
@@ -175,7 +175,7 @@ impl<'a> Posing<'a> {
             palette,
             local_from_skel,
             channel_weights,
-        ));
+        )?);
         Ok(())
     }
 
@@ -262,7 +262,8 @@ pub(super) fn deform_on_cpu<'a>(
             normals: vec![Vec3::ZERO; skin.output_normal_count()],
         };
         let normals = skin.has_output_normals().then_some(&mut out.normals[..]);
-        skin_on_cpu(skin, pose, &mut out.points, normals);
+        let done = skin_on_cpu(skin, pose, &mut out.points, normals);
+        done.expect("outputs of the skin's sizes, and a pose that was packed for it");
         out
     };
     meshes.into_par_iter().map(one).collect::<Vec<_>>()

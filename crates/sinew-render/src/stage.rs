@@ -43,8 +43,8 @@ pub struct Stage {
     pub(super) skeletons: Vec<StageSkeleton>,
     /// Results of the CPU mirror for the current poses, once they were needed.
     pub(super) results: OnceLock<Arc<Vec<Results>>>,
-    /// Bounding boxes of everything and of the joints, when the first picture was drawn.
-    pub(super) ground: OnceLock<(Bounds, Bounds)>,
+    /// Bounding boxes of everything and of the joints, at the first time of the file.
+    pub(super) ground: (Bounds, Bounds),
     pub(super) failed: Vec<UnskinnedPrim>,
     pub(super) messages: Vec<String>,
 }
@@ -88,7 +88,7 @@ impl Stage {
             shows_difference: false,
             skeletons: joints::skeletons(&scene),
             results: OnceLock::new(),
-            ground: OnceLock::new(),
+            ground: (Bounds::EMPTY, Bounds::EMPTY),
             failed,
             messages,
             scene,
@@ -100,6 +100,7 @@ impl Stage {
         stage.time = start;
         stage.build()?;
         stage.set_time(start, &Control::default())?;
+        stage.ground = (stage.bounds(), stage.joint_bounds());
         Ok(stage)
     }
 

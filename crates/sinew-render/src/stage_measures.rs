@@ -113,12 +113,11 @@ impl Stage {
     }
 
     /// The box that the ground lies under, and that sizes of overlays are taken from, in world
-    /// space. Its size is the same at every time, so that nothing jumps while a clip plays; it
-    /// moves along the ground with the joints.
+    /// space: that of the file's first time, moved along the ground with the joints. So a picture of
+    /// a time does not depend on what was drawn before, and nothing jumps while a clip plays. The
+    /// current box if nothing is visible at the first time.
     pub(super) fn ground_bounds(&self) -> Bounds {
-        let (bounds, joints) = *self
-            .ground
-            .get_or_init(|| (self.bounds(), self.joint_bounds()));
+        let (bounds, joints) = self.ground;
         let up = if self.up_axis() == 'Z' {
             DVec3::Z
         } else {
@@ -127,13 +126,13 @@ impl Stage {
         let walked = self.joint_bounds().center() - joints.center();
         let along_ground = walked - up * walked.dot(up);
         match bounds.is_empty() {
-            true => bounds,
+            true => self.bounds(),
             false => bounds.transformed(DMat4::from_translation(along_ground)),
         }
     }
 
     /// The bounding box of all joints, in world space.
-    fn joint_bounds(&self) -> Bounds {
+    pub(super) fn joint_bounds(&self) -> Bounds {
         self.skeletons
             .iter()
             .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))

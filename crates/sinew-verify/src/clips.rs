@@ -224,11 +224,11 @@ fn packed() -> Result<(Vec<ClipSource>, Vec<PackedClip>), Failure> {
     Ok((sources, clips))
 }
 
-/// Times of samples and of the middles between them, and times beyond the ends.
+/// Times of samples, six more between each two, and times beyond the ends.
 fn times(clip: &PackedClip) -> Vec<f32> {
     let mut times = vec![-1.0, clip.duration() + 1.0];
-    let halves = (clip.duration() * 60.0).round() as u32;
-    times.extend((0..=halves).map(|i| (i as f32 / 60.0).min(clip.duration())));
+    let sevenths = (clip.duration() * 210.0).round() as u32;
+    times.extend((0..=sevenths).map(|i| (i as f32 / 210.0).min(clip.duration())));
     times
 }
 

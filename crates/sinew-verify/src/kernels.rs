@@ -310,7 +310,7 @@ fn face_varying() -> Vec<(String, Spec)> {
 fn run_mirror(skin: &PackedSkin, pose: &PackedPose) -> (Vec<Vec3>, Option<Vec<Vec3>>) {
     let mut points = vec![SENTINEL; skin.point_count()];
     let mut normals = skin.normals().map(|n| vec![SENTINEL; n.len()]);
-    skin_on_cpu(skin, pose, &mut points, normals.as_deref_mut());
+    skin_on_cpu(skin, pose, &mut points, normals.as_deref_mut()).expect("sizes that fit");
     (points, normals)
 }
 
@@ -319,9 +319,12 @@ fn mirror(spec: &Spec) -> Result<(), Failure> {
     let packed = PackedSkin::pack("/Case", &skin)?;
     for time in 0..3 {
         let pose = cases::pose_of(spec, &skin, time);
-        let want = reference::deform(&skin, &pose);
+        let want = reference::deform(&skin, &pose).expect("sizes that fit");
         let clear = Clear::new(&skin, &pose)?;
-        let (points, normals) = run_mirror(&packed, &PackedPose::pack(&packed, &pose));
+        let (points, normals) = run_mirror(
+            &packed,
+            &PackedPose::pack(&packed, &pose).expect("sizes that fit"),
+        );
         clear.points("points", &to_f64(&points), &want.points, tolerance::POINTS)?;
         if let Some(want) = want.normals {
             clear.normals(
@@ -341,7 +344,8 @@ struct Clear(HemisphereTies);
 
 impl Clear {
     fn new(skin: &Skin, pose: &Pose) -> Result<Self, Failure> {
-        let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE);
+        let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE)
+            .expect("sizes that fit");
         for ties in [&ties.points, &ties.normals] {
             let count = ties.iter().filter(|t| **t).count();
             if count > 2 && count as f64 > tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64 {
@@ -387,7 +391,7 @@ fn batch() -> Result<(), Failure> {
     let poses: Vec<_> = skins
         .iter()
         .zip(&packed)
-        .map(|(s, p)| PackedPose::pack(p, &cases::pose(s, 9)))
+        .map(|(s, p)| PackedPose::pack(p, &cases::pose(s, 9)).expect("sizes that fit"))
         .collect();
     let mut points: Vec<_> = packed
         .iter()
@@ -399,7 +403,7 @@ fn batch() -> Result<(), Failure> {
         .zip(&mut points)
         .map(|((skin, pose), points)| CpuJob::new(skin, pose, points))
         .collect();
-    skin_batch_on_cpu(&mut jobs);
+    skin_batch_on_cpu(&mut jobs).expect("sizes that fit");
     for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {
         if run_mirror(skin, pose).0 != *points {
             return Err("the batch differs from single runs".into());
@@ -413,14 +417,15 @@ fn chosen_points() -> Result<(), Failure> {
     for (name, spec) in specs() {
         let skin = cases::skin(&spec);
         let packed = PackedSkin::pack("/Case", &skin)?;
-        let pose = PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5));
+        let pose =
+            PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5)).expect("sizes that fit");
         let all = run_mirror(&packed, &pose).0;
         let count = packed.point_count() as u32;
         let few: Vec<u32> = [3, 0, 1, 1].into_iter().filter(|i| *i < count).collect();
         let many: Vec<u32> = (0..count).map(|i| i * 7919 % count.max(1)).collect();
         for indices in [&[][..], &few, &many] {
             let mut chosen = vec![SENTINEL; indices.len()];
-            points_on_cpu(&packed, &pose, indices, &mut chosen);
+            points_on_cpu(&packed, &pose, indices, &mut chosen).expect("sizes that fit");
             let equal = indices.iter().zip(&chosen).all(|(i, p)| {
                 p.to_array().map(f32::to_bits) == all[*i as usize].to_array().map(f32::to_bits)
             });
@@ -479,7 +484,7 @@ fn bits(results: &[Deformed]) -> Vec<u32> {
 }
 
 fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> Result<(), Failure> {
-    let want = reference::deform(skin, pose);
+    let want = reference::deform(skin, pose).expect("sizes that fit");
     let clear = Clear::new(skin, pose)?;
     clear.points(
         "points, reference",
@@ -487,7 +492,10 @@ fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> R
         &want.points,
         tolerance::POINTS,
     )?;
-    let (points, normals) = run_mirror(packed, &PackedPose::pack(packed, pose));
+    let (points, normals) = run_mirror(
+        packed,
+        &PackedPose::pack(packed, pose).expect("sizes that fit"),
+    );
     clear.points(
         "points, mirror",
         &to_f64(&got.points),
@@ -520,7 +528,10 @@ fn one_on_gpu(gpu: &Gpu, spec: &Spec) -> Result<(), Failure> {
     let poses: Vec<_> = (0..3)
         .map(|time| cases::pose_of(spec, &skin, time))
         .collect();
-    let packed_poses = poses.iter().map(|p| PackedPose::pack(&packed, p)).collect();
+    let packed_poses = poses
+        .iter()
+        .map(|p| PackedPose::pack(&packed, p).expect("sizes that fit"))
+        .collect();
     let results = run_gpu(
         gpu,
         &SkinnerOptions::default(),
@@ -557,7 +568,10 @@ fn cases_of(specs: &[Spec]) -> Result<Vec<Case>, Failure> {
 
 fn packed_work(all: &[Case]) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
     let pack = |packed: &PackedSkin, poses: &[Pose]| {
-        poses.iter().map(|p| PackedPose::pack(packed, p)).collect()
+        poses
+            .iter()
+            .map(|p| PackedPose::pack(packed, p).expect("sizes that fit"))
+            .collect()
     };
     all.iter()
         .map(|(_, packed, poses)| (Arc::clone(packed), pack(packed, poses)))
@@ -653,7 +667,10 @@ fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
     });
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     for (i, pose) in poses.iter().enumerate() {
-        crowd.set_pose(instance, &PackedPose::pack(&packed, pose))?;
+        crowd.set_pose(
+            instance,
+            &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+        )?;
         crowd.encode(&mut encoder)?;
         let slices = crowd.points_on_gpu(instance)?;
         encoder.copy_buffer_to_buffer(
@@ -674,7 +691,9 @@ fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
         compare(
             "points",
             &got,
-            &reference::deform(&skin, pose).points,
+            &reference::deform(&skin, pose)
+                .expect("sizes that fit")
+                .points,
             tolerance::POINTS,
         )?;
     }
@@ -711,7 +730,8 @@ fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
             Some(Arc::clone(&palette)),
             pose.out_from_skel,
             Vec::new(),
-        );
+        )
+        .expect("sizes that fit");
         work.push((packed, vec![shared]));
     }
     let results = run_gpu(gpu, &SkinnerOptions::default(), &work)?;
@@ -731,7 +751,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
     let other = cases::skin(&Spec { joints: 7, ..spec });
     let other_packed = PackedSkin::pack("/Other", &other)?;
-    let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1));
+    let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1)).expect("sizes that fit");
     let skinner = gpu.skinner(&SkinnerOptions::default())?;
     let mut crowd = skinner.crowd();
     if !crowd.run()?.is_empty() {
@@ -764,7 +784,10 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let mut small = gpu.skinner(&tiny)?.crowd();
     let result = small.add_skin(Arc::clone(&packed)).and_then(|id| {
         let instance = small.add_instance(id)?;
-        small.set_pose(instance, &PackedPose::pack(&packed, &cases::pose(&skin, 1)))?;
+        small.set_pose(
+            instance,
+            &PackedPose::pack(&packed, &cases::pose(&skin, 1)).expect("sizes that fit"),
+        )?;
         small.submit()
     });
     expect("a palette beyond the limit", result)?;
@@ -793,7 +816,10 @@ fn reuse(gpu: &Gpu) -> Result<(), Failure> {
         let ids = crowd.instances();
         for (_, packed, poses) in &expected {
             for pose in poses {
-                crowd.set_pose(ids[number], &PackedPose::pack(packed, pose))?;
+                crowd.set_pose(
+                    ids[number],
+                    &PackedPose::pack(packed, pose).expect("sizes that fit"),
+                )?;
                 number += 1;
             }
         }
@@ -817,7 +843,10 @@ fn lost_device(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = skinner.crowd();
     let id = crowd.add_skin(Arc::clone(&packed))?;
     let instance = crowd.add_instance(id)?;
-    crowd.set_pose(instance, &PackedPose::pack(&packed, &cases::pose(&skin, 1)))?;
+    crowd.set_pose(
+        instance,
+        &PackedPose::pack(&packed, &cases::pose(&skin, 1)).expect("sizes that fit"),
+    )?;
     crowd.run()?;
     gpu.device.destroy();
     match crowd.run() {

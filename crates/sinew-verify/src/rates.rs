@@ -240,7 +240,8 @@ fn mesh(
     if subject == Subject::Bounds {
         crowd.enable_bounds(BoundsUse::OnGpu)?;
     }
-    let poses = [1, 2].map(|time| PackedPose::pack(packed, &cases::pose(skin, time)));
+    let poses = [1, 2]
+        .map(|time| PackedPose::pack(packed, &cases::pose(skin, time)).expect("sizes that fit"));
     median(gpu, &mut crowd, |crowd, frame| {
         Ok(crowd.set_pose(instance, &poses[frame % 2])?)
     })

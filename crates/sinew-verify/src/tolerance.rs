@@ -309,9 +309,13 @@ pub fn played(levels: usize) -> f64 {
     2.0 * posed(levels) + 1e-5
 }
 
-/// The same against f64, which computes times, blends, hierarchy and skinning in f64 from the same packed samples. This is what
-/// issue 18 asks for: a ten-thousandth of the figure.
+/// The same against f64, which computes times, blends, hierarchy and skinning in f64 from the same packed samples. A
+/// ten-thousandth of the figure.
 pub const PLAYED_IN_F64: f64 = 1e-4;
+
+/// Palettes of linear skinning, posed in f32, against f64: points of the figure's size that they move, relative to the largest
+/// coordinate. A ten-thousandth of the figure, for hierarchies of any depth.
+pub const POSED_IN_F64: f64 = 1e-4;
 
 /// Palettes of dual quaternions, posed in f32, against f64: points of the figure's size that they move, relative to that size.
 pub const POSED_DUAL_QUATERNIONS: f64 = 1e-4;
@@ -413,6 +417,10 @@ pub const VELOCITY: f64 = 2e-2;
 /// rounded to f32.
 pub const VELOCITY_OF_USD_CORE: f64 = 2e-4;
 
+/// Velocities against differences over 0.1 or 0.02 time codes of usd-core's own points, relative to the fastest. The points
+/// are f32: some units from the origin they have errors of 1e-6, divided by the step.
+pub const VELOCITY_OF_F32_POINTS: f64 = 2e-3;
+
 /// Packed clips, CPU mirror against GPU, relative to the largest component, at least 1: both read the same integers; a square
 /// root, a quotient and a few sums differ by their roundings of 6e-8 where a GPU contracts them.
 pub const MIRROR_CLIPS: f64 = 2e-6;
@@ -420,3 +428,10 @@ pub const MIRROR_CLIPS: f64 = 2e-6;
 /// Points at 3 cm from joints of packed clips against their curves in f64, each coordinate, in metres: the encoder keeps 1e-4, of
 /// times in f64; a time in f32 is off by 1e-7 s, at joints that move at tens of metres a second.
 pub const PACKED_CLIPS_METRES: f64 = 1.1e-4;
+
+/// Vertices of characters that play clips on the GPU against their files' own poses, relative to the size of the character: packed
+/// clips keep 1e-4 m at 3 cm from joints, which a vertex ten times as far from its joint has tenfold.
+pub const CHARACTERS: f64 = 1.5e-3;
+
+/// The same against the mirrors, or two characters of one pose: f32 over a dozen joints, and the time in a clip by a step of f32.
+pub const CHARACTERS_MIRRORED: f64 = 2e-6;

@@ -65,11 +65,11 @@ pub fn skin(input: &[u8]) {
             }
         }
         let pose = Pose::from_local(&skeleton, &bind).expect("a pose of this skeleton");
-        if let Ok(pose) = PackedPose::try_pack(&skin, &pose) {
+        if let Ok(pose) = PackedPose::pack(&skin, &pose) {
             let mut points = vec![Vec3::ZERO; skin.output_count()];
             let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
             let normals = skin.has_output_normals().then_some(&mut normals[..]);
-            skin_on_cpu(&skin, &pose, &mut points, normals);
+            skin_on_cpu(&skin, &pose, &mut points, normals).expect("sizes that fit");
         }
     }
 }

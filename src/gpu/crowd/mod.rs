@@ -29,6 +29,36 @@ use crate::kernel::PackedSkin;
 /// Holds skins, instances and their results on one device, and skins them. A single mesh is a crowd
 /// of one instance.
 ///
+/// ```
+/// use glam::{DMat4, DVec3};
+/// use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
+/// use sinew::kernel::PackedSkin;
+/// use sinew::sampled::Time;
+/// use sinew::scene::OutSpace;
+///
+/// let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else { return Ok(()) };
+/// let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
+/// let scene = sinew_io::open("examples/assets/hatchling.usda")?.scene(Default::default())?;
+/// let body = scene.resolve("/Hatchling/Geo/Body")?;
+/// let packed = PackedSkin::pack("Body", &*body.skin(Time::Default)?)?;
+///
+/// // Two of a kind, a metre apart, at two times of their dance: one dispatch skins both.
+/// let mut crowd = skinner.crowd();
+/// let skin = crowd.add_skin(packed.into())?;
+/// let instances = crowd.add_instances(skin, 2)?;
+/// for (i, instance) in instances.iter().enumerate() {
+///     let mut pose = scene.at(Time::At(1.0 + 9.0 * i as f64), OutSpace::World).pose(body)?;
+///     pose.out_from_skel = DMat4::from_translation(DVec3::X * i as f64) * pose.out_from_skel;
+///     crowd.set_pose(*instance, &pose)?;
+/// }
+/// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+/// crowd.encode(&mut encoder)?; // never submits, never waits
+/// let places = crowd.points_on_gpu(instances[1])?; // buffer, offset and stride, to draw from
+/// gpu.queue().submit([encoder.finish()]);
+/// # assert_eq!(places[0].count, body.skin(Time::Default)?.points().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Instances can be added and removed one by one. That rebuilds nothing of the other instances:
 /// their ids, their places in the output buffers and their results stay. If a buffer has to grow,
 /// it is replaced by a larger one with the same contents (see [`Crowd::outputs_generation`]).
@@ -431,7 +461,9 @@ impl Crowd {
             self.plan()?;
             is_new = true;
         }
-        self.stores.players.begin_frame(is_new);
+        let frame = self.frame.as_ref();
+        let overwrites = frame.is_some_and(|frame| frame.poses().overwrites_players());
+        self.stores.players.begin_frame(is_new || overwrites);
         let skinner = &self.skinner;
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
             frame.update(&self.stores);

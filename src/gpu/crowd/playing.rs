@@ -210,6 +210,10 @@ impl Crowd {
         }
         let moved = self.stores.players.move_starts();
         self.update_players(&moved);
+        if is_lost {
+            let lost = self.stores.players.lose_held();
+            self.update_players(&lost);
+        }
         // The places of the last frame, also if the coming one needs another plan.
         let places = self.frame.as_ref().filter(|_| !is_lost);
         let find = |rig| places?.poses().find_joints(rig);

@@ -21,8 +21,7 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or if the pose does not fit the skin: another
     /// number of joints or channels, another method, or numbers that are not finite. For a rig also
-    /// if the skin has no influences or uses dual quaternions, or if the skin has normals and the
-    /// rig was packed without. After an error the instance keeps its last pose.
+    /// if the skin has no influences, or if the skin has normals and the rig was packed without. After an error the instance keeps its last pose.
     pub fn set_pose<'a>(
         &mut self,
         instance: InstanceId,
@@ -234,7 +233,7 @@ impl Crowd {
         rigs.set_joints(rig, joints)?;
         let played = players.stop(rig, clips);
         if let Some(frame) = current(&mut self.frame, &self.stores) {
-            frame.poses_mut().update_joints(rig, joints);
+            frame.poses_mut().update_joints(rig, joints, played);
             if played {
                 frame.poses_mut().update_player(rig, &Player::IDLE);
             }

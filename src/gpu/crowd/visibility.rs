@@ -14,9 +14,10 @@ impl Crowd {
     ///
     /// An instance that is not visible keeps its results and its box
     /// ([`Crowd::bounds_on_gpu`]) from the last frame in which it was, and nothing is computed for
-    /// it: no weights, no points, and no palette of a rig that no visible instance moves with (unless
-    /// [`Crowd::keep_palette`] asks for it; rigs that play also sample their clips). Results that no frame has computed yet are undefined,
-    /// and such a box is empty, so a host that culls by boxes shows instances with an empty box.
+    /// it: no weights, no points, and no palette of a rig that no visible instance moves with
+    /// (unless [`Crowd::keep_palette`] asks for it). Rigs that play also sample their clips out of
+    /// sight. Results that no frame has computed yet are undefined, and such a box is empty, so a
+    /// host that culls by boxes shows instances with an empty box.
     /// When an instance becomes visible again, the frame computes it whatever its update rate, and
     /// writes the new positions as the previous positions too: there is no motion across the gap.
     ///

@@ -121,8 +121,17 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
         size_of_val(&self.values[..]) as u64
     }
 
-    /// Overwrites values from `first` on, and marks them if any bit changes.
-    pub fn write(&mut self, first: u32, parts: &[&[T]]) {
+    /// Overwrites values from `first` on, and marks them although they may be the same: the GPU has
+    /// written others to the buffer.
+    pub fn restore(&mut self, first: u32, values: &[T]) {
+        let range = first as usize..first as usize + values.len();
+        self.values[range].copy_from_slice(values);
+        self.dirty.mark(first..first + values.len() as u32);
+    }
+
+    /// Overwrites values from `first` on, and marks them if any bit changes. Returns whether one
+    /// does.
+    pub fn write(&mut self, first: u32, parts: &[&[T]]) -> bool {
         let mut at = first as usize;
         let mut differs = false;
         for part in parts {
@@ -137,6 +146,7 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
         if differs {
             self.dirty.mark(first..at as u32);
         }
+        differs
     }
 
     /// The ranges that still have to be uploaded: for each the byte of the buffer where it goes,
@@ -200,7 +210,7 @@ mod tests {
         copy.set_uploaded();
         copy.write(1, &[&[2], &[3, 4]]);
         assert_eq!(changes(&copy), []);
-        copy.write(1, &[&[2], &[3, 9]]);
+        assert!(copy.write(1, &[&[2], &[3, 9]]));
         copy.patch(5, |last: &mut u32| *last = 6);
         assert_eq!(changes(&copy), [(104, 12)]);
         copy.patch(5, |last: &mut u32| *last = 7);
@@ -209,6 +219,9 @@ mod tests {
         copy.join(4);
         assert_eq!(changes(&copy), [(104, 20)]);
         assert_eq!(copy.values(), [1, 2, 3, 9, 5, 7]);
+        copy.set_uploaded();
+        copy.restore(2, &[3, 9]);
+        assert_eq!(changes(&copy), [(108, 8)]);
     }
 
     #[test]

@@ -91,7 +91,9 @@ impl PosePage {
     fn join(&mut self) {
         self.palettes.join(GAP);
         self.posts.join(GAP);
-        self.channels.join(GAP);
+        // Between the weights of the host, the GPU writes those that clips drive.
+        let gap = if self.rigs.has_players() { 0 } else { GAP };
+        self.channels.join(gap);
         self.rigs.join(GAP);
     }
 
@@ -172,6 +174,8 @@ pub struct PosePages {
     rigs: RigPlaces,
     /// Whether a pose changed its shape, so that the frame needs another plan.
     is_outdated: bool,
+    /// Whether the next frame uploads over what clips drive, so that all rigs have to be updated.
+    overwrites_players: bool,
 }
 
 impl PosePages {
@@ -182,6 +186,12 @@ impl PosePages {
     /// Whether a pose changed its shape, so that the frame needs another plan.
     pub fn is_outdated(&self) -> bool {
         self.is_outdated
+    }
+
+    /// Whether the next frame uploads over what clips drive, so that it has to update all rigs that
+    /// play, whatever their rate.
+    pub fn overwrites_players(&self) -> bool {
+        self.overwrites_players
     }
 
     /// Updates the pose of an instance, by index. [`PosePages::update_palette`] updates a shared
@@ -204,7 +214,8 @@ impl PosePages {
             page.posts.write(site.post, &[&[post]]);
         }
         if site.channels != NONE {
-            page.channels.write(site.channels, &[new.channel_weights()]);
+            let changes = page.channels.write(site.channels, &[new.channel_weights()]);
+            self.overwrites_players |= changes && page.rigs.has_players();
         }
     }
 
@@ -215,10 +226,16 @@ impl PosePages {
         }
     }
 
-    /// Updates the local transforms of a rig.
-    pub fn update_joints(&mut self, rig: RigId, joints: &[JointTransform]) {
+    /// Updates the local transforms of a rig. If it played, the GPU has written others, and other
+    /// channel weights of its instances than the host's.
+    pub fn update_joints(&mut self, rig: RigId, joints: &[JointTransform], played: bool) {
         for place in self.rigs.of_rig(rig.index()) {
-            self.pages[place.page].rigs.update(place, joints);
+            let page = &mut self.pages[place.page];
+            page.rigs.update(place, joints, played);
+            if played && page.channels.len() > 0 {
+                page.channels.mark_all();
+                self.overwrites_players = true;
+            }
         }
     }
 
@@ -288,6 +305,7 @@ impl PosePages {
     /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
         self.pages.iter_mut().for_each(PosePage::set_uploaded);
+        self.overwrites_players = false;
     }
 
     /// Marks everything for upload again.
@@ -493,7 +511,7 @@ mod tests {
 
     fn pose(skin: &PackedSkin, palette: &Arc<Palette>, x: f64) -> PackedPose {
         let out = DMat4::from_translation(DVec3::X * x);
-        PackedPose::with_palette(skin, Some(Arc::clone(palette)), out, Vec::new())
+        PackedPose::with_palette(skin, Some(Arc::clone(palette)), out, Vec::new()).unwrap()
     }
 
     fn changes(poses: &PosePages) -> Vec<(u64, usize)> {
@@ -550,7 +568,7 @@ mod tests {
         // A pose without joints has another shape, so items change.
         poses.update(
             4,
-            &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()),
+            &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap(),
         );
         assert!(poses.is_outdated());
     }

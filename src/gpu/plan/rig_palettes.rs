@@ -63,15 +63,20 @@ struct Batch {
 }
 
 impl Batch {
-    /// Writes the local transforms of a copy.
-    fn write(&mut self, copy: u32, joints: &[JointTransform]) {
+    /// Writes the local transforms of a copy. If the GPU has overwritten them, they are uploaded
+    /// although they may be the same.
+    fn write(&mut self, copy: u32, joints: &[JointTransform], is_overwritten: bool) {
         let each = self.rig.joint_count();
         let held = self.joints.get_or_insert_default();
         let missing = (self.copies as usize * each).saturating_sub(held.len());
         if missing > 0 {
             held.extend_from_slice(&vec![JointTransform::IDENTITY; missing]);
         }
-        held.write(copy * each as u32, &[joints]);
+        if is_overwritten {
+            held.restore(copy * each as u32, joints);
+        } else {
+            held.write(copy * each as u32, &[joints]);
+        }
     }
 }
 
@@ -202,7 +207,7 @@ impl RigPalettes {
         batch.copies += 1;
         batch.owners.push(placed.owner);
         if rig.is_posed {
-            batch.write(batch.copies - 1, &rig.joints);
+            batch.write(batch.copies - 1, &rig.joints, false);
         }
         batch.players.extend(placed.player);
         self.copies += 1;
@@ -222,7 +227,7 @@ impl RigPalettes {
             players.append(&mut std::mem::take(&mut batch.players));
             if batch.joints.is_some() {
                 // Copies after the last one that the host poses.
-                batch.write(0, &[]);
+                batch.write(0, &[], false);
             }
             block += batch.copies * batch.rig.blocks() as u32;
             cached += batch.copies * batch.rig.cached() as u32;
@@ -254,22 +259,28 @@ impl RigPalettes {
         &self.batches[place.batch].rig
     }
 
-    /// Updates the local transforms of a place.
-    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform]) {
-        self.batches[place.batch].write(place.copy, joints);
+    /// Updates the local transforms of a place, which the GPU may have overwritten.
+    pub fn update(&mut self, place: RigPlace, joints: &[JointTransform], is_overwritten: bool) {
+        self.batches[place.batch].write(place.copy, joints, is_overwritten);
+    }
+
+    /// Whether rigs play, so that the GPU writes joints and channel weights beside those that are
+    /// uploaded.
+    pub fn has_players(&self) -> bool {
+        self.players.len() > 0
     }
 
     /// Updates the player of a place.
     pub fn update_player(&mut self, place: RigPlace, player: &Player) {
         let index = self.player_index(place);
-        if self.players.len() > 0 {
+        if self.has_players() {
             self.players.write(index, &[std::slice::from_ref(player)]);
         }
     }
 
     /// Adds the items that play clips on these rigs. They lie in page `page`.
     pub fn push_play_items(&self, limits: &WorkLimits, page: usize, to: &mut Groups<PlayItem>) {
-        if self.players.len() == 0 {
+        if !self.has_players() {
             return;
         }
         for batch in &self.batches {
@@ -355,8 +366,9 @@ impl RigPalettes {
         self.players.bytes()
     }
 
-    /// Sorts and joins the changed ranges.
+    /// Sorts and joins the changed ranges. What the GPU writes between them is left alone.
     pub fn join(&mut self, gap: u32) {
+        let gap = if self.has_players() { 0 } else { gap };
         self.each_joints(|joints| joints.join(gap));
         self.players.join(PLAYER_GAP);
     }

@@ -290,13 +290,8 @@ impl PlayerStore {
         }
         let packed = &rigs.get(rig).ok()?.packed;
         let played = played_clips(&entry.state, clips);
-        Some(play_joints_on_cpu(
-            packed,
-            &entry.player,
-            ticks,
-            &played,
-            None,
-        ))
+        // Clips were checked against the rig when it was asked to play them.
+        play_joints_on_cpu(packed, &entry.player, ticks, &played, None).ok()
     }
 
     fn hold(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
@@ -387,6 +382,22 @@ impl PlayerStore {
             encoder.copy_buffer_to_buffer(&from, copy.from, to, copy.to, copy.bytes);
         }
         Ok(lost)
+    }
+
+    /// Ends all fades from held poses at once: a dropped encoder may have been the one that kept
+    /// them. Returns the rigs whose state changed.
+    pub fn lose_held(&mut self) -> Vec<(RigId, Player)> {
+        let mut lost = Vec::new();
+        for entry in self.entries.iter_mut().flatten() {
+            if let Some(held) = entry.held.take() {
+                if let Some(device) = &mut self.device {
+                    device.held.free.free_range(held.floats);
+                }
+                entry.player.held = NONE;
+                lost.push((entry.id, entry.player));
+            }
+        }
+        lost
     }
 
     /// Keeps the starts of some clips near the clock. Returns the rigs whose state changed.

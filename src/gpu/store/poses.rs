@@ -81,7 +81,7 @@ impl Posed {
     fn pack(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), GpuError> {
         let packed = match &mut self.pose {
             Some(there) => there.update(skin, pose),
-            none => PackedPose::try_pack(skin, pose).map(|pose| *none = Some(pose)),
+            none => PackedPose::pack(skin, pose).map(|pose| *none = Some(pose)),
         };
         packed.map_err(|error| GpuError::Mismatch(error.to_string()))
     }

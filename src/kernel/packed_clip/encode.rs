@@ -2,13 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use glam::{DAffine3, DQuat, Quat};
+use glam::DAffine3;
 use rayon::prelude::*;
 
+use super::components::{Components, Entry};
 use super::format::{self, BitWriter, HEADER_WORDS, MAGIC, PLACE_BITS};
 use super::measure::{self, Allowed, ClipError};
 use super::samples::Samples;
-use super::segment::{self, Coded, Component, Plan, TrackOf};
+use super::segment::{self, Plan};
+use super::track::Coded;
 use super::{ClipSource, PackedClip};
 use crate::error::Invalid;
 use crate::kernel::registry::{
@@ -16,13 +18,15 @@ use crate::kernel::registry::{
     CLIP_INTERVALS, CLIP_JOINT_TABLE, CLIP_JOINTS, CLIP_RATE, CLIP_RAW_CONSTANT,
     CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT, CLIP_WIDE,
 };
-use crate::kernel::{JointTransform, NONE, PackedRig};
+use crate::kernel::{NONE, PackedRig};
 use crate::math::Trs;
 
 /// How a clip is packed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClipOptions {
-    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre.
+    /// The largest error of a point near a joint, in metres. 1e-4 is a tenth of a millimetre. If
+    /// keys in f32 do not reach it, what f32 rounds may come on top: a 2^24th of the skeleton's size
+    /// at each level of the hierarchy, and at most half of the bound.
     pub bound_metres: f64,
     /// The largest distance of such a point from its joint, in metres.
     pub distance_metres: f64,
@@ -44,9 +48,9 @@ impl Default for ClipOptions {
     }
 }
 
-/// What the encoder did, and the errors that it measured: at each sample, which all keys of the
-/// source are, and in the middle between two; at quarters, too, if the source does not go straight
-/// from sample to sample.
+/// What the encoder did, and the errors that it measured: in f64, with the packed words, at each
+/// sample and at 7 times between two samples; at 15 if the source does not go straight from sample
+/// to sample. All keys of the source are samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ClipReport {
@@ -67,6 +71,10 @@ pub struct ClipReport {
     /// Number of pieces of tracks, one per segment, whose keys are f32 since integers would not
     /// keep the bound.
     pub raw_tracks: usize,
+    /// Bits of the largest rotation key. 128 if one is in f32; 0 if no rotation is animated.
+    pub most_rotation_bits: u32,
+    /// Mean bits of rotation keys.
+    pub mean_rotation_bits: f64,
 }
 
 impl ClipReport {
@@ -77,12 +85,22 @@ impl ClipReport {
     }
 }
 
-/// Shares of the bound: for samples that are left out between keys, and for components that are
-/// taken for constants.
-const STRAIGHT_SHARE: f64 = 0.5;
+/// Shares of the bound by which one joint may stray between two samples. A smaller one is tried,
+/// with more samples, if joints together stray too far.
+const STRAIGHT_SHARES: [f64; 3] = [0.5, 0.1, 0.02];
+/// Shares of the bound for components that are taken for constants.
 const CONSTANT_SHARE: f64 = 0.01;
 /// For a constant rotation of 62 bits.
 const PACKED_CONSTANT_SHARE: f64 = 0.05;
+/// The share of the bound that the search for small tracks uses, at the few times at which it
+/// measures errors.
+const SEARCHED_SHARE: f64 = 0.98;
+/// The share that is kept at all times at which errors are measured. Between two of those, an error
+/// grows by less than what is left.
+const MEASURED_SHARE: f64 = 0.99;
+/// How often a segment is searched, each time with a smaller share. More do not help: then the
+/// source bends between samples.
+const MOST_SEARCHES: usize = 5;
 /// Intervals on which lengths of segments are compared.
 const TRIED_INTERVALS: usize = 256;
 /// Lengths of segments that are compared, as powers of two.
@@ -99,73 +117,171 @@ impl PackedClip {
     pub fn pack(source: &ClipSource, options: &ClipOptions) -> Result<(Self, ClipReport), Invalid> {
         check(source, options)?;
         let keys = source.times()?;
-        let distance = options.distance_metres / options.meters_per_unit;
-        let bound = options.bound_metres / options.meters_per_unit;
         check_values(source, &keys)?;
+        let distance = options.distance_metres / options.meters_per_unit;
         let reaches = measure::reaches(source, &keys, distance);
-        let allowed = |share: f64| -> Vec<Allowed> {
-            let reaches = reaches.iter();
-            reaches.map(|r| Allowed::new(bound * share, *r)).collect()
-        };
-        let weight = options.weight_bound * STRAIGHT_SHARE;
-        let samples = Samples::choose(source, &keys, &allowed(STRAIGHT_SHARE), weight)?;
-        let components = Components::find(
-            source,
-            &samples,
-            &allowed(CONSTANT_SHARE),
-            &allowed(PACKED_CONSTANT_SHARE),
-            options.weight_bound * CONSTANT_SHARE,
-        );
-        let Components {
-            entries,
-            channels,
-            constants,
-            tracks,
-            decoded,
-        } = components;
-        let plan = Plan::new(source, samples, tracks, decoded, reaches, options);
-        let (shift, segments) = segments(&plan).map_err(|worst| {
-            let worst = ClipError {
-                metres: worst.metres * options.meters_per_unit,
-                seconds: worst.seconds - plan.samples.times[0],
-                ..worst
+        // The error with the fewest samples, and their number.
+        let mut failed: Option<(Invalid, usize)> = None;
+        for share in STRAIGHT_SHARES {
+            let samples = match (choose(source, options, &keys, &reaches, share), &failed) {
+                // The same samples give the same error.
+                (Ok(samples), Some((_, count))) if samples.times.len() == *count => continue,
+                (Ok(samples), Some(_)) if samples.strays > 1.0 => break,
+                (Ok(samples), _) => samples,
+                (Err(error), None) => return Err(error),
+                (Err(_), Some(_)) => break,
             };
-            unreached(source, options, worst)
-        })?;
+            let count = samples.times.len();
+            match pack_at(source, options, keys.len(), &reaches, samples) {
+                Ok(done) => return Ok(done),
+                Err(error) => failed = failed.or(Some((error, count))),
+            }
+        }
+        match failed {
+            Some((error, _)) => Err(error),
+            None => unreachable!("one share is always tried"),
+        }
+    }
+}
+
+/// What each joint may be off by, if that moves points by a share of the bound.
+fn allowed(options: &ClipOptions, reaches: &[f64], share: f64) -> Vec<Allowed> {
+    let bound = options.bound_metres / options.meters_per_unit;
+    let reaches = reaches.iter();
+    reaches.map(|r| Allowed::new(bound * share, *r)).collect()
+}
+
+fn choose(
+    source: &ClipSource,
+    options: &ClipOptions,
+    keys: &[f64],
+    reaches: &[f64],
+    share: f64,
+) -> Result<Samples, Invalid> {
+    let allowed = allowed(options, reaches, share);
+    Samples::choose(source, keys, &allowed, options.weight_bound * share)
+}
+
+/// Packs a clip whose samples are chosen. `keys` is the number of key times of the source.
+fn pack_at(
+    source: &ClipSource,
+    options: &ClipOptions,
+    keys: usize,
+    reaches: &[f64],
+    samples: Samples,
+) -> Result<(PackedClip, ClipReport), Invalid> {
+    let Components {
+        entries,
+        channels,
+        constants,
+        tracks,
+        decoded,
+    } = Components::find(
+        source,
+        &samples,
+        &allowed(options, reaches, CONSTANT_SHARE),
+        &allowed(options, reaches, PACKED_CONSTANT_SHARE),
+        options.weight_bound * CONSTANT_SHARE,
+    );
+    let plan = Plan::new(source, samples, tracks, decoded, reaches, options);
+    let failed = |worst: ClipError| {
+        let worst = ClipError {
+            metres: worst.metres * options.meters_per_unit,
+            seconds: worst.seconds - plan.samples.times[0],
+            ..worst
+        };
+        unreached(source, options, worst)
+    };
+    let (shift, mut segments) = segments(&plan).map_err(failed)?;
+    let (length, intervals) = (1 << shift, plan.samples.intervals());
+    let mut shares = vec![SEARCHED_SHARE; segments.len()];
+    let mut errors: Vec<Option<Errors>> = vec![None; segments.len()];
+    let rounding = plan.rounding * options.meters_per_unit;
+    for search in 1.. {
         let words = assemble(&plan, &entries, &channels, &constants, shift, &segments)?;
-        let clip = Self { words };
-        let (worst, worst_weight) = measured(&clip, &plan, options);
-        if worst.metres.is_nan() || worst.metres > options.bound_metres * (1.0 + 1e-9) {
-            return Err(unreached(source, options, worst));
+        let clip = PackedClip { words };
+        let unknown = errors.par_iter_mut().enumerate();
+        unknown
+            .filter(|(_, errors)| errors.is_none())
+            .for_each(|(segment, errors)| {
+                let first = segment * length;
+                let count = length.min(intervals - first);
+                *errors = Some(Errors::of(&clip, &plan, options, first, count));
+            });
+        let errors_now: Vec<Errors> = errors.iter().flatten().copied().collect();
+        // Segments that exceed the bound between the times of the search are searched again, with
+        // a smaller one.
+        for (segment, found) in errors_now.iter().enumerate() {
+            let is_raw = segments[segment].iter().any(Coded::keys_are_raw);
+            let share = found.share(options, if is_raw { rounding } else { 0.0 });
+            if share <= MEASURED_SHARE {
+                continue;
+            }
+            shares[segment] *= 0.98 * MEASURED_SHARE / share;
+            if share.is_nan() || search == MOST_SEARCHES {
+                return Err(found.unreached(source, options));
+            }
+            errors[segment] = None;
         }
-        if worst_weight.is_nan() || worst_weight > options.weight_bound * (1.0 + 1e-9) {
-            let expected = format!("an error of at most {}", options.weight_bound);
-            let found = format!("{worst_weight} with weights in f32");
-            return Err(Invalid::new(&source.name, "weights", expected, found));
+        let again = segments.par_iter_mut().enumerate();
+        let again = again.filter(|(segment, _)| errors[*segment].is_none());
+        let changed = again.map(|(segment, coded)| {
+            let first = segment * length;
+            let count = length.min(intervals - first);
+            *coded = segment::encode(&plan, first, count, shares[segment])?;
+            Ok(1)
+        });
+        let changed: Vec<Result<usize, ClipError>> = changed.collect();
+        let changed: Result<Vec<usize>, ClipError> = changed.into_iter().collect();
+        if changed.map_err(failed)?.is_empty() {
+            let worst = errors_now.iter().fold(Errors::default(), Errors::worse);
+            let report = report(&clip, &plan, &entries, &segments, keys, worst);
+            return Ok((clip, report));
         }
-        let of_kind = |kinds: &dyn Fn(u32) -> bool| {
-            let all = entries.iter().flat_map(|e| e.kinds);
-            all.filter(|kind| kinds(*kind)).count()
-        };
-        let report = ClipReport {
-            bytes: clip.words.len() * 4,
-            f32_bytes: keys.len() * (source.topology.len() * 40 + source.weights.len() * 4),
-            worst,
-            worst_weight,
-            samples: plan.samples.times.len(),
-            samples_per_second: plan.samples.rate,
-            components: [
-                of_kind(&|k| k == 0),
-                of_kind(&|k| k == CLIP_CONSTANT || k == CLIP_RAW_CONSTANT),
-                of_kind(&|k| k == CLIP_ANIMATED),
-            ],
-            raw_tracks: segments
-                .iter()
-                .flatten()
-                .filter(|coded| coded.keys_are_raw())
-                .count(),
-        };
-        Ok((clip, report))
+    }
+    unreachable!("the last search ends with a result")
+}
+
+fn report(
+    clip: &PackedClip,
+    plan: &Plan<'_>,
+    entries: &[Entry],
+    segments: &Segments,
+    keys: usize,
+    worst: Errors,
+) -> ClipReport {
+    let of_kind = |kinds: &dyn Fn(u32) -> bool| {
+        let all = entries.iter().flat_map(|e| e.kinds);
+        all.filter(|kind| kinds(*kind)).count()
+    };
+    let source = plan.source;
+    let coded = || segments.iter().flatten();
+    let rotations = segments.iter().flat_map(|segment| {
+        let tracks = plan.tracks.iter().zip(segment);
+        let tracks = tracks.filter(|(track, _)| track.is_rotation());
+        tracks.map(|(_, coded)| coded.keys_and_bits())
+    });
+    let (mut rotation_keys, mut bits, mut most) = (0, 0, 0);
+    for (count, of_key) in rotations {
+        rotation_keys += count;
+        bits += count * of_key as usize;
+        most = most.max(of_key);
+    }
+    ClipReport {
+        bytes: clip.words.len() * 4,
+        f32_bytes: keys * (source.topology.len() * 40 + source.weights.len() * 4),
+        worst: worst.point,
+        worst_weight: worst.weight,
+        samples: plan.samples.times.len(),
+        samples_per_second: plan.samples.rate,
+        components: [
+            of_kind(&|k| k == 0),
+            of_kind(&|k| k == CLIP_CONSTANT || k == CLIP_RAW_CONSTANT),
+            of_kind(&|k| k == CLIP_ANIMATED),
+        ],
+        raw_tracks: coded().filter(|coded| coded.keys_are_raw()).count(),
+        most_rotation_bits: most,
+        mean_rotation_bits: bits as f64 / rotation_keys.max(1) as f64,
     }
 }
 
@@ -260,172 +376,6 @@ fn unreached(source: &ClipSource, options: &ClipOptions, worst: ClipError) -> In
     Invalid::new(&source.name, "curves", expected, found)
 }
 
-/// What a joint has in the table of joints.
-struct Entry {
-    kinds: [u32; 3],
-    track: usize,
-    constant: usize,
-}
-
-/// Which components are constant.
-struct Components {
-    entries: Vec<Entry>,
-    /// The word of each channel.
-    channels: Vec<u32>,
-    constants: Vec<u32>,
-    tracks: Vec<TrackOf>,
-    /// The constants of joints as they are decoded.
-    decoded: Vec<JointTransform>,
-}
-
-impl Components {
-    fn find(
-        source: &ClipSource,
-        samples: &Samples,
-        same: &[Allowed],
-        packed: &[Allowed],
-        same_weight: f64,
-    ) -> Self {
-        let parts = samples.measured(samples.intervals());
-        let joints: Vec<(Trs, [bool; 3], [bool; 3])> = (0..source.topology.len())
-            .into_par_iter()
-            .map(|joint| {
-                let first = source.joint(joint, samples.time(0));
-                let (mut constant, mut default) = ([true; 3], [true; 3]);
-                let still = !source.joints[joint].is_animated();
-                for part in 0..if still { 1 } else { parts } {
-                    let now = source.joint(joint, samples.time(part));
-                    for i in 0..3 {
-                        constant[i] &= near(&same[joint], i, &now, &first);
-                        default[i] &= near(&same[joint], i, &now, &Trs::IDENTITY);
-                    }
-                }
-                (first, constant, default)
-            })
-            .collect();
-        let mut out = Self {
-            entries: Vec::new(),
-            channels: Vec::new(),
-            constants: Vec::new(),
-            tracks: Vec::new(),
-            decoded: Vec::new(),
-        };
-        for (joint, (first, constant, default)) in joints.into_iter().enumerate() {
-            out.joint(source, joint, &first, constant, default, &packed[joint]);
-        }
-        for (channel, curve) in source.weights.iter().enumerate() {
-            let mut weights = (0..parts).map(|part| source.weight(channel, samples.time(part)));
-            let first = source.weight(channel, samples.time(0));
-            let word = if weights.all(|w| (w - first).abs() <= same_weight) {
-                match first.abs() <= same_weight {
-                    true => 0,
-                    false => {
-                        out.constants.push((first as f32).to_bits());
-                        CLIP_CONSTANT | (out.constants.len() as u32 - 1) << 2
-                    }
-                }
-            } else {
-                let held = curve.is_held();
-                out.tracks.push(TrackOf::Channel { channel, held });
-                CLIP_ANIMATED | (out.tracks.len() as u32 - 1) << 2
-            };
-            out.channels.push(word);
-        }
-        out
-    }
-
-    fn joint(
-        &mut self,
-        source: &ClipSource,
-        joint: usize,
-        first: &Trs,
-        constant: [bool; 3],
-        default: [bool; 3],
-        packed: &Allowed,
-    ) {
-        let (track, at) = (self.tracks.len(), self.constants.len());
-        let mut decoded = JointTransform::IDENTITY;
-        let mut kinds = [0; 3];
-        let held = source.joints[joint].held();
-        let components = [
-            Component::Rotation,
-            Component::Translation,
-            Component::Scale,
-        ];
-        for (i, component) in components.into_iter().enumerate() {
-            if default[i] {
-                continue;
-            }
-            if !constant[i] {
-                kinds[i] = CLIP_ANIMATED;
-                self.tracks.push(TrackOf::Joint {
-                    joint,
-                    component,
-                    held: held[i],
-                });
-                continue;
-            }
-            kinds[i] = CLIP_CONSTANT;
-            let exact = JointTransform::from(*first);
-            match component {
-                Component::Rotation => {
-                    let unit = first.rotation.normalize().as_quat();
-                    let words = format::constant_rotation_words(unit);
-                    let found = format::constant_rotation(&words, 0);
-                    let whole = Trs {
-                        rotation: Quat::from_vec4(found).as_dquat(),
-                        ..*first
-                    };
-                    if near(packed, 0, &whole, first) {
-                        decoded.rotation = found.to_array();
-                        self.constants.extend(words);
-                    } else {
-                        kinds[i] = CLIP_RAW_CONSTANT;
-                        decoded.rotation = exact.rotation;
-                        self.constants.extend(exact.rotation.map(f32::to_bits));
-                    }
-                }
-                Component::Translation => {
-                    decoded.translation = exact.translation;
-                    self.constants.extend(exact.translation.map(f32::to_bits));
-                }
-                Component::Scale => {
-                    decoded.scale = exact.scale;
-                    self.constants.extend(exact.scale.map(f32::to_bits));
-                }
-            }
-        }
-        self.entries.push(Entry {
-            kinds,
-            track,
-            constant: at,
-        });
-        self.decoded.push(decoded);
-    }
-}
-
-/// Whether one component of two transforms is the same but for what is allowed.
-fn near(allowed: &Allowed, part: usize, a: &Trs, b: &Trs) -> bool {
-    let only = |t: &Trs| Trs {
-        rotation: if part == 0 {
-            t.rotation
-        } else {
-            DQuat::IDENTITY
-        },
-        translation: if part == 1 {
-            t.translation
-        } else {
-            Trs::IDENTITY.translation
-        },
-        scale: if part == 2 {
-            t.scale
-        } else {
-            Trs::IDENTITY.scale
-        },
-    };
-    allowed.share(&only(a), &only(b)) <= 1.0
-}
-
 type Segments = Vec<Vec<Coded>>;
 
 /// Encodes all segments, of the length that takes the fewest bytes.
@@ -443,7 +393,7 @@ fn segments(plan: &Plan<'_>) -> Result<(u32, Segments), ClipError> {
                     return None;
                 }
                 let count = length.min(intervals - first);
-                let segment = segment::encode(plan, first, count);
+                let segment = segment::encode(plan, first, count, SEARCHED_SHARE);
                 failed.fetch_or(segment.is_err(), Ordering::Relaxed);
                 Some(segment)
             })
@@ -564,12 +514,44 @@ fn assemble(
     Ok(words)
 }
 
-/// The largest errors of a packed clip at samples and between them.
-fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipError, f64) {
-    let source = plan.source;
-    let joints = source.topology.len();
-    let at_part = |part: usize| -> (ClipError, f64) {
-        let (time, position) = (plan.samples.time(part), plan.samples.position(part));
+/// The largest errors of a part of a packed clip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Errors {
+    point: ClipError,
+    weight: f64,
+}
+
+impl Errors {
+    /// Measures some intervals: at their samples, and at more times between them than the search
+    /// does.
+    fn of(
+        clip: &PackedClip,
+        plan: &Plan<'_>,
+        options: &ClipOptions,
+        first: usize,
+        count: usize,
+    ) -> Self {
+        let fine = plan.samples.finer();
+        // The last sample of a segment belongs to the next one, if there is one.
+        let is_last = usize::from(first + count == plan.samples.intervals());
+        let parts = first * fine.parts..(first + count) * fine.parts + is_last;
+        let each = parts.into_par_iter().map(|part| {
+            let (time, position) = (fine.time(part), fine.position(part));
+            Self::at(clip, plan, options, time, position)
+        });
+        let each: Vec<Self> = each.collect();
+        each.iter().fold(Self::default(), Self::worse)
+    }
+
+    fn at(
+        clip: &PackedClip,
+        plan: &Plan<'_>,
+        options: &ClipOptions,
+        time: f64,
+        position: f32,
+    ) -> Self {
+        let source = plan.source;
+        let joints = source.topology.len();
         let mut wanted: Vec<DAffine3> = (0..joints)
             .map(|joint| measure::matrix(&source.joint(joint, time)))
             .collect();
@@ -578,12 +560,12 @@ fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipE
             .collect();
         measure::to_skeleton(&source.topology, &mut wanted);
         measure::to_skeleton(&source.topology, &mut found);
-        let mut worst = ClipError::default();
+        let mut point = ClipError::default();
         for joint in 0..joints {
             let error = measure::error(&wanted[joint], &found[joint], plan.distance);
             let metres = error * options.meters_per_unit;
-            if metres.is_nan() || metres > worst.metres {
-                worst = ClipError {
+            if metres.is_nan() || metres > point.metres {
+                point = ClipError {
                     metres,
                     joint,
                     seconds: time - plan.samples.times[0],
@@ -595,19 +577,42 @@ fn measured(clip: &PackedClip, plan: &Plan<'_>, options: &ClipOptions) -> (ClipE
             (found - source.weight(channel, time)).abs()
         };
         let weights = (0..source.weights.len()).map(weight);
-        (worst, weights.fold(0.0, f64::max))
-    };
-    let all: Vec<_> = (0..plan.samples.measured(plan.samples.intervals()))
-        .into_par_iter()
-        .map(at_part)
-        .collect();
-    let first = (ClipError::default(), 0.0);
-    all.into_iter().fold(first, |worst, here| {
-        let joints = if here.0.metres <= worst.0.metres {
-            worst.0
+        Self {
+            point,
+            weight: weights.fold(0.0, f64::max),
+        }
+    }
+
+    /// The larger ones of two. NaN is the largest.
+    fn worse(self, other: &Self) -> Self {
+        Self {
+            point: match other.point.metres <= self.point.metres || self.point.metres.is_nan() {
+                true => self.point,
+                false => other.point,
+            },
+            weight: self.weight.max(other.weight),
+        }
+    }
+
+    /// The larger one of both as a share of what is allowed. `rounding` is allowed besides, in
+    /// metres.
+    fn share(&self, options: &ClipOptions, rounding: f64) -> f64 {
+        let point = (self.point.metres - rounding) / options.bound_metres;
+        let weight = self.weight / options.weight_bound;
+        if point.is_nan() || point > weight {
+            point
         } else {
-            here.0
-        };
-        (joints, worst.1.max(here.1))
-    })
+            weight
+        }
+    }
+
+    fn unreached(&self, source: &ClipSource, options: &ClipOptions) -> Invalid {
+        let weight = self.weight / options.weight_bound;
+        if self.point.metres / options.bound_metres >= weight || self.point.metres.is_nan() {
+            return unreached(source, options, self.point);
+        }
+        let expected = format!("an error of at most {}", options.weight_bound);
+        let found = format!("{} with weights in f32", self.weight);
+        Invalid::new(&source.name, "weights", expected, found)
+    }
 }

@@ -23,6 +23,9 @@ pub(super) struct Samples {
     /// Number of times per interval at which errors are measured: its beginning and its middle, or
     /// its quarters if interpolation strays from the source between them.
     pub parts: usize,
+    /// The largest share of what was allowed by which interpolation strays from the source. Above
+    /// 1, more samples would not help: the source jumps, or f32 is too coarse.
+    pub strays: f64,
 }
 
 impl Samples {
@@ -46,6 +49,7 @@ impl Samples {
                 times,
                 rate: None,
                 parts,
+                strays,
             });
         }
         let gaps = times.windows(2).map(|w| w[1] - w[0]);
@@ -72,6 +76,7 @@ impl Samples {
                     times: grid,
                     rate: Some(intervals / (end - start)),
                     parts,
+                    strays,
                 });
             }
         }
@@ -79,7 +84,18 @@ impl Samples {
             times,
             rate: None,
             parts,
+            strays,
         })
+    }
+
+    /// The same samples, with more times between them at which errors are measured.
+    pub fn finer(&self) -> Self {
+        /// How many times as many.
+        const FINER: usize = 4;
+        Self {
+            parts: self.parts * FINER,
+            ..self.clone()
+        }
     }
 
     /// Number of intervals.

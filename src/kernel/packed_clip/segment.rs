@@ -1,19 +1,23 @@
 //! Finds the fewest bits for the tracks of one segment that keep every point near every joint
 //! within the bound.
 //!
+//! A joint aims at where the source has it in skeleton space, from where the decoder has its
+//! parent: so its errors make up for those above it, instead of adding to them.
+//!
 //! The search starts with grids that are fine enough for each joint alone, and makes them finer
 //! where joints together exceed the bound. Then it goes round the tracks, the deepest joints first:
 //! a track takes half of its keys, or a grid of twice the step, if the points of its joint and of
-//! all joints below stay within the bound at each sample and between two. It ends
-//! when no track can be coarser. Every decision rests on the values that the decoder gives.
+//! all joints below stay within the bound at each sample and between two. The joints below aim anew
+//! if they do not stay there otherwise. The search ends when no track can be coarser. Every decision
+//! rests on the values that the decoder gives.
 
-use glam::{DAffine3, DQuat, Quat, Vec3, Vec4};
+use glam::{DAffine3, DQuat, Quat};
 
-use super::format::{
-    self, BitWriter, FIRST_EXPONENT, Header, LARGEST_STEPS, LAST_CODE, LAST_STRIDE, WIDTHS_BITS,
-};
+use super::aim;
+use super::format::{Header, LAST_CODE, LAST_STRIDE};
 use super::measure::{self, ClipError};
 use super::samples::Samples;
+use super::track::{Coded, TrackKind, code_of};
 use super::{ClipOptions, ClipSource};
 use crate::kernel::JointTransform;
 use crate::kernel::registry::{CLIP_RAW, CLIP_SMALLEST_THREE};
@@ -50,14 +54,24 @@ pub(super) struct Plan<'a> {
     /// The components of joints that are not animated, as they are decoded.
     pub constants: Vec<JointTransform>,
     /// The lever of each joint, in units of the skeleton.
-    pub reaches: Vec<f64>,
+    pub reaches: &'a [f64],
     /// All joints below each joint, parents first.
     pub below: Vec<Vec<u32>>,
-    /// The largest error of points, in units of the skeleton.
+    /// The tracks of each joint.
+    pub of_joint: Vec<Vec<usize>>,
+    /// The largest error of points that is asked for, in units of the skeleton.
     pub bound: f64,
+    /// What f32 rounds, at most half of the bound, in units of the skeleton.
+    pub rounding: f64,
     /// Distance of points from joints, in units of the skeleton.
     pub distance: f64,
     pub weight_bound: f64,
+}
+
+/// What f32 rounds: half of its step at each level, in a skeleton of this size.
+fn rounding(levels: usize, reaches: &[f64]) -> f64 {
+    let size = reaches.iter().copied().fold(0.0, f64::max);
+    0.5 * f64::from(f32::EPSILON) * size * levels as f64
 }
 
 impl<'a> Plan<'a> {
@@ -66,7 +80,7 @@ impl<'a> Plan<'a> {
         samples: Samples,
         tracks: Vec<TrackOf>,
         constants: Vec<JointTransform>,
-        reaches: Vec<f64>,
+        reaches: &'a [f64],
         options: &ClipOptions,
     ) -> Self {
         let mut below = vec![Vec::new(); constants.len()];
@@ -77,6 +91,13 @@ impl<'a> Plan<'a> {
                 above = source.topology.parent(ancestor);
             }
         }
+        let bound = options.bound_metres / options.meters_per_unit;
+        let mut of_joint = vec![Vec::new(); constants.len()];
+        for (number, track) in tracks.iter().enumerate() {
+            if let TrackOf::Joint { joint, .. } = *track {
+                of_joint[joint].push(number);
+            }
+        }
         Self {
             source,
             samples,
@@ -84,183 +105,70 @@ impl<'a> Plan<'a> {
             constants,
             reaches,
             below,
-            bound: options.bound_metres / options.meters_per_unit,
+            of_joint,
+            bound,
+            rounding: rounding(source.topology.depth(), reaches).min(0.5 * bound),
             distance: options.distance_metres / options.meters_per_unit,
             weight_bound: options.weight_bound,
         }
     }
 }
 
-/// The keys of a track in a segment.
-#[derive(Clone, Debug)]
-pub(super) struct Coded {
-    /// Its header; the place of the block is not known yet.
-    pub header: Header,
-    keys: Keys,
-    /// The keys as they are decoded.
-    decoded: Vec<Vec4>,
-    /// Bits of its block.
-    pub bits: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Keys {
-    Raw(usize),
-    Grid {
-        widths: [u32; 3],
-        low: [i64; 3],
-        low_bits: u32,
-        /// The missing component and the steps of each key.
-        keys: Vec<(u32, [i64; 3])>,
-    },
-}
-
-/// Number of bits that hold every integer from 0 to `largest`.
-fn width(largest: i64) -> u32 {
-    i64::BITS - largest.leading_zeros()
-}
-
-/// Number of bits of two's complement that hold an integer.
-fn signed_width(value: i64) -> u32 {
-    match value {
-        0 => 0,
-        n if n < 0 => width(-n - 1) + 1,
-        n => width(n) + 1,
+impl TrackOf {
+    /// Whether it is the rotation of a joint.
+    pub fn is_rotation(&self) -> bool {
+        matches!(
+            self,
+            Self::Joint {
+                component: Component::Rotation,
+                ..
+            }
+        )
     }
 }
 
-impl Coded {
-    /// Puts keys on a grid. `None` if they need integers that f32 does not hold.
-    fn grid(values: &[[f64; 4]], of: TrackKind, header: Header, count: u32) -> Option<Self> {
-        let step = f64::from(header.step());
-        let mut keys = Vec::new();
-        let (mut low, mut high) = ([i64::MAX; 3], [i64::MIN; 3]);
-        for key in 0..header.keys(count) {
-            let value = values[header.key_interval(key, count) as usize];
-            let (missing, v) = match (of, header.mode) {
-                (TrackKind::Rotation, CLIP_SMALLEST_THREE) => format::without_largest(value),
-                (TrackKind::Rotation, mode) => (mode, format::without(value, mode as usize)),
-                _ => (0, [value[0], value[1], value[2]]),
-            };
-            let steps = v.map(|x| (x / step).round());
-            if steps.iter().any(|s| s.abs() > LARGEST_STEPS as f64) {
-                return None;
-            }
-            let steps = steps.map(|s| s as i64);
-            for i in 0..3 {
-                low[i] = low[i].min(steps[i]);
-                high[i] = high[i].max(steps[i]);
-            }
-            keys.push((missing, steps));
-        }
-        let widths: [u32; 3] = std::array::from_fn(|i| width(high[i] - low[i]));
-        let low_bits = low.into_iter().map(signed_width).max().unwrap_or_default();
-        let decoded = keys.iter().map(|(missing, steps)| {
-            let v = Vec3::from_array(steps.map(|s| s as f32)) * header.step();
-            match of {
-                TrackKind::Rotation => format::whole_rotation(v, *missing),
-                _ => v.extend(0.0),
-            }
-        });
-        let key_bits = header.says() + widths.iter().sum::<u32>();
-        let bits = (WIDTHS_BITS + 3 * low_bits) as usize + keys.len() * key_bits as usize;
-        Some(Self {
-            decoded: decoded.collect(),
-            header,
-            keys: Keys::Grid {
-                widths,
-                low,
-                low_bits,
-                keys,
-            },
-            bits,
-        })
-    }
+/// A joint whose tracks were coded anew.
+struct Aimed {
+    coded: Vec<(usize, Coded)>,
+    locals: Vec<JointTransform>,
+    matrices: Vec<DAffine3>,
+    /// In skeleton space.
+    found: Vec<DAffine3>,
+}
 
-    /// Keeps keys in f32.
-    fn raw(values: &[[f64; 4]], of: TrackKind, mut header: Header, count: u32) -> Self {
-        header.mode = CLIP_RAW;
-        let keys = header.keys(count);
-        let value = |key| values[header.key_interval(key, count) as usize].map(|x| x as f32);
-        let numbers = if of == TrackKind::Rotation { 4 } else { 3 };
+impl Aimed {
+    fn new(
+        locals: Vec<JointTransform>,
+        above: Option<&[DAffine3]>,
+        coded: Vec<(usize, Coded)>,
+    ) -> Self {
+        let matrices: Vec<DAffine3> = locals.iter().map(measure::matrix_of).collect();
+        let found = match above {
+            Some(above) => above.iter().zip(&matrices).map(|(a, m)| *a * *m).collect(),
+            None => matrices.clone(),
+        };
         Self {
-            header,
-            keys: Keys::Raw(numbers),
-            decoded: (0..keys).map(|key| Vec4::from_array(value(key))).collect(),
-            bits: keys as usize * numbers * 32,
+            coded,
+            locals,
+            matrices,
+            found,
         }
     }
-
-    /// The value at a position, as the decoder computes it.
-    fn at(&self, of: TrackKind, position: f32, count: u32) -> Vec4 {
-        let (lower, upper, alpha) = self.header.between(position, count);
-        let [a, b] = [lower, upper].map(|key| self.decoded[key as usize]);
-        match (of, self.keys_are_raw()) {
-            (TrackKind::Rotation, false) => format::mixed_rotation(a, b, alpha),
-            (TrackKind::Rotation, true) => format::mixed_raw_rotation(a, b, alpha),
-            _ => format::mixed_vector(a.truncate(), b.truncate(), alpha).extend(0.0),
-        }
-    }
-
-    pub fn keys_are_raw(&self) -> bool {
-        matches!(self.keys, Keys::Raw(_))
-    }
-
-    /// Writes the block.
-    pub fn write(&self, out: &mut BitWriter) {
-        match &self.keys {
-            Keys::Raw(numbers) => {
-                for key in &self.decoded {
-                    for number in &key.to_array()[..*numbers] {
-                        out.put(number.to_bits(), 32);
-                    }
-                }
-            }
-            Keys::Grid {
-                widths,
-                low,
-                low_bits,
-                keys,
-            } => {
-                for width in widths {
-                    out.put(*width, 5);
-                }
-                out.put(*low_bits, 5);
-                for low in low {
-                    out.put(*low as u32, *low_bits);
-                }
-                for (missing, steps) in keys {
-                    out.put(*missing, self.header.says());
-                    for i in 0..3 {
-                        out.put((steps[i] - low[i]) as u32, widths[i]);
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Whether a track has rotations or other numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TrackKind {
-    Rotation,
-    Vector,
-}
-
-/// The code of the largest step that is not larger than `step`.
-fn code_of(step: f64) -> u32 {
-    let exponent = step.max(f64::MIN_POSITIVE).log2().floor() as i32;
-    (exponent - FIRST_EXPONENT).clamp(0, LAST_CODE as i32) as u32
 }
 
 /// One segment while it is searched.
 struct Search<'p, 'a> {
     plan: &'p Plan<'a>,
+    /// The largest error of points, in units of the skeleton.
+    bound: f64,
+    /// The largest error of a weight.
+    weight_bound: f64,
     count: u32,
     /// Number of times at which errors are measured. All lists below have them for each joint, one
     /// joint after the other.
     parts: usize,
-    /// The source in skeleton space.
+    /// The source: local transforms, and in skeleton space.
+    sources: Vec<Trs>,
     wanted: Vec<DAffine3>,
     /// Local transforms as they are decoded.
     locals: Vec<JointTransform>,
@@ -276,19 +184,30 @@ struct Search<'p, 'a> {
     scratch: Vec<DAffine3>,
 }
 
-/// Encodes the intervals of a segment from `first` on.
+/// Encodes the intervals of a segment from `first` on, within a share of the bounds.
+///
+/// If keys in f32 do not reach the bound, what f32 rounds is allowed besides.
 ///
 /// # Errors
-/// The largest error, if f32 does not reach the bound.
-pub(super) fn encode(plan: &Plan<'_>, first: usize, count: usize) -> Result<Vec<Coded>, ClipError> {
-    let mut search = Search::new(plan, first, count as u32);
-    search.refine()?;
+/// The largest error, if f32 does not reach that.
+pub(super) fn encode(
+    plan: &Plan<'_>,
+    first: usize,
+    count: usize,
+    share: f64,
+) -> Result<Vec<Coded>, ClipError> {
+    let bound = plan.bound * share;
+    let mut search = Search::new(plan, first, count as u32, bound, share);
+    if search.refine().is_err() {
+        search = Search::new(plan, first, count as u32, bound + plan.rounding, share);
+        search.refine()?;
+    }
     search.coarsen();
     Ok(search.coded)
 }
 
 impl<'p, 'a> Search<'p, 'a> {
-    fn new(plan: &'p Plan<'a>, first: usize, count: u32) -> Self {
+    fn new(plan: &'p Plan<'a>, first: usize, count: u32, bound: f64, share: f64) -> Self {
         let parts = plan.samples.measured(count as usize);
         let skipped = plan.samples.parts * first;
         let joints = plan.constants.len();
@@ -332,8 +251,11 @@ impl<'p, 'a> Search<'p, 'a> {
                     .collect(),
             }
         });
+        let values: Vec<Vec<[f64; 4]>> = values.collect();
         let mut search = Self {
             plan,
+            bound,
+            weight_bound: plan.weight_bound * share,
             count,
             parts,
             locals: locals.collect(),
@@ -341,7 +263,8 @@ impl<'p, 'a> Search<'p, 'a> {
             found: wanted.clone(),
             skipped,
             wanted,
-            values: values.collect(),
+            sources,
+            values,
             coded: Vec::new(),
             scratch: Vec::new(),
         };
@@ -351,9 +274,6 @@ impl<'p, 'a> Search<'p, 'a> {
                 TrackOf::Joint { .. } => search.start(track),
             };
             search.coded.push(coded);
-        }
-        for track in 0..plan.tracks.len() {
-            search.decode(track);
         }
         search
     }
@@ -369,7 +289,7 @@ impl<'p, 'a> Search<'p, 'a> {
         else {
             unreachable!("only joints start so");
         };
-        let bound = self.plan.bound * SHARE;
+        let bound = self.bound * SHARE;
         let step = match component {
             Component::Translation => bound,
             _ => bound / self.plan.reaches[joint].max(1e-12),
@@ -383,12 +303,9 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn kind(&self, track: usize) -> TrackKind {
-        match self.plan.tracks[track] {
-            TrackOf::Joint {
-                component: Component::Rotation,
-                ..
-            } => TrackKind::Rotation,
-            _ => TrackKind::Vector,
+        match self.plan.tracks[track].is_rotation() {
+            true => TrackKind::Rotation,
+            false => TrackKind::Vector,
         }
     }
 
@@ -418,18 +335,89 @@ impl<'p, 'a> Search<'p, 'a> {
             .unwrap_or_else(|| Coded::raw(values, kind, header, self.count))
     }
 
-    /// The track with another step or distance of keys; in f32 if the grid would be too fine.
-    fn again(&self, track: usize, header: Header) -> Coded {
+    /// The values that a track takes at samples so that its joint is where the source has it,
+    /// although the joints above are not quite there. `above` is its parent as it is decoded.
+    fn aims(&self, track: usize, above: Option<&[DAffine3]>) -> Vec<[f64; 4]> {
+        let values = &self.values[track];
+        let (
+            TrackOf::Joint {
+                joint,
+                component,
+                held: false,
+            },
+            Some(above),
+        ) = (self.plan.tracks[track], above)
+        else {
+            return values.clone();
+        };
+        let aim = |(sample, value): (usize, &[f64; 4])| {
+            let part = sample * self.plan.samples.parts;
+            let at = joint * self.parts + part;
+            let (source, wanted, above) = (&self.sources[at], &self.wanted[at], &above[part]);
+            let aim = match component {
+                Component::Rotation => aim::rotation(source, wanted, above).map(|q| q.to_array()),
+                Component::Translation => {
+                    aim::translation(source, wanted, above, self.plan.distance)
+                        .map(|t| t.extend(0.0).to_array())
+                }
+                Component::Scale => None,
+            };
+            aim.unwrap_or(*value)
+        };
+        values.iter().enumerate().map(aim).collect()
+    }
+
+    /// A track of values with the step, mode and distance of keys of a header; in f32 if the grid
+    /// would be too fine.
+    fn coded_as(&self, track: usize, values: &[[f64; 4]], header: Header) -> Coded {
         let kind = self.kind(track);
-        if kind == TrackKind::Vector || header.mode == CLIP_RAW {
-            return self.best(track, header);
+        let raw = || Coded::raw(values, kind, header, self.count);
+        if header.mode == CLIP_RAW {
+            return raw();
         }
-        let unit: Vec<[f64; 4]> = self.values[track]
-            .iter()
-            .map(|q| DQuat::from_array(*q).normalize().to_array())
-            .collect();
-        Coded::grid(&unit, kind, header, self.count)
-            .unwrap_or_else(|| Coded::raw(&self.values[track], kind, header, self.count))
+        let grid = match kind {
+            TrackKind::Vector => Coded::grid(values, kind, header, self.count),
+            TrackKind::Rotation => {
+                let unit = |q: &[f64; 4]| DQuat::from_array(*q).normalize().to_array();
+                let values: Vec<[f64; 4]> = values.iter().map(unit).collect();
+                Coded::grid(&values, kind, header, self.count)
+            }
+        };
+        grid.unwrap_or_else(raw)
+    }
+
+    /// A joint whose tracks take these headers and aim anew.
+    fn aimed(
+        &self,
+        joint: usize,
+        above: Option<&[DAffine3]>,
+        header: impl Fn(usize) -> Header,
+    ) -> Aimed {
+        let mut locals = self.locals[joint * self.parts..][..self.parts].to_vec();
+        let mut coded = Vec::new();
+        for track in &self.plan.of_joint[joint] {
+            let values = self.aims(*track, above);
+            let now = self.coded_as(*track, &values, header(*track));
+            self.decode(*track, &now, &mut locals);
+            coded.push((*track, now));
+        }
+        Aimed::new(locals, above, coded)
+    }
+
+    /// The joint's parent as it is decoded.
+    fn above(&self, joint: usize) -> Option<&[DAffine3]> {
+        let parent = self.plan.source.topology.parent(joint)?;
+        Some(&self.found[parent * self.parts..][..self.parts])
+    }
+
+    fn take(&mut self, joint: usize, aimed: Aimed) {
+        let range = joint * self.parts..(joint + 1) * self.parts;
+        self.locals[range.clone()].copy_from_slice(&aimed.locals);
+        self.matrices[range.clone()].copy_from_slice(&aimed.matrices);
+        self.found[range].copy_from_slice(&aimed.found);
+        for (track, coded) in aimed.coded {
+            self.coded[track] = coded;
+        }
     }
 
     /// Codes a channel: nothing else depends on it.
@@ -450,7 +438,7 @@ impl<'p, 'a> Search<'p, 'a> {
                         self.count,
                     )
                     .x;
-                (f64::from(found) - wanted).abs() <= plan.weight_bound
+                (f64::from(found) - wanted).abs() <= self.weight_bound
             })
         };
         let values = &self.values[track];
@@ -464,7 +452,7 @@ impl<'p, 'a> Search<'p, 'a> {
             self.count,
         );
         let strides = if held { 0 } else { LAST_STRIDE };
-        let largest = code_of(2.0 * plan.weight_bound);
+        let largest = code_of(2.0 * self.weight_bound);
         for stride in 0..=strides {
             for code in (largest.saturating_sub(3)..=largest).rev() {
                 let header = Header {
@@ -486,15 +474,11 @@ impl<'p, 'a> Search<'p, 'a> {
         best
     }
 
-    /// The local transforms of a joint with one of its tracks decoded from other keys.
-    fn locals_with(
-        &self,
-        joint: usize,
-        component: Component,
-        coded: &Coded,
-    ) -> Vec<JointTransform> {
-        let range = joint * self.parts..(joint + 1) * self.parts;
-        let mut locals = self.locals[range].to_vec();
+    /// Decodes a track into the local transforms of its joint.
+    fn decode(&self, track: usize, coded: &Coded, locals: &mut [JointTransform]) {
+        let TrackOf::Joint { component, .. } = self.plan.tracks[track] else {
+            return;
+        };
         for (part, local) in locals.iter_mut().enumerate() {
             let position = self.plan.samples.position(part);
             match component {
@@ -512,19 +496,6 @@ impl<'p, 'a> Search<'p, 'a> {
                 }
             }
         }
-        locals
-    }
-
-    /// Takes the local transforms of a track's keys.
-    fn decode(&mut self, track: usize) {
-        let TrackOf::Joint {
-            joint, component, ..
-        } = self.plan.tracks[track]
-        else {
-            return;
-        };
-        let locals = self.locals_with(joint, component, &self.coded[track]);
-        self.locals[joint * self.parts..][..self.parts].copy_from_slice(&locals);
     }
 
     fn error(&self, joint: usize, part: usize, found: &DAffine3) -> f64 {
@@ -532,35 +503,33 @@ impl<'p, 'a> Search<'p, 'a> {
         measure::error(wanted, found, self.plan.distance)
     }
 
-    /// Computes all joints anew.
-    fn pose(&mut self) {
-        for joint in 0..self.plan.constants.len() {
-            let parent = self.plan.source.topology.parent(joint);
-            for part in 0..self.parts {
-                let at = joint * self.parts + part;
-                let matrix = measure::matrix_of(&self.locals[at]);
-                self.matrices[at] = matrix;
-                self.found[at] = match parent {
-                    Some(parent) => self.found[parent * self.parts + part] * matrix,
-                    None => matrix,
-                };
-            }
-        }
+    /// Whether a joint is within the bound.
+    fn is_within(&self, joint: usize, found: &[DAffine3]) -> bool {
+        let mut parts = found.iter().enumerate();
+        parts.all(|(part, found)| self.error(joint, part, found) <= self.bound)
     }
 
     /// Makes grids finer until all joints are within the bound.
     fn refine(&mut self) -> Result<(), ClipError> {
         let joints = self.plan.constants.len();
         let topology = &self.plan.source.topology;
+        let mut finer = vec![false; joints];
         loop {
-            self.pose();
+            for (joint, is_finer) in finer.into_iter().enumerate() {
+                let header = |track: usize| match is_finer {
+                    true => self.coded[track].finer(),
+                    false => self.coded[track].header,
+                };
+                let aimed = self.aimed(joint, self.above(joint), header);
+                self.take(joint, aimed);
+            }
             let mut marked = vec![false; joints];
             let mut worst = ClipError::default();
             for joint in 0..joints {
                 for part in 0..self.parts {
                     let error = self.error(joint, part, &self.found[joint * self.parts + part]);
                     // Written so that NaN counts.
-                    if error <= self.plan.bound {
+                    if error <= self.bound {
                         continue;
                     }
                     let mut above = Some(joint);
@@ -580,31 +549,14 @@ impl<'p, 'a> Search<'p, 'a> {
             if !marked.contains(&true) {
                 return Ok(());
             }
-            let mut changed = false;
-            for track in 0..self.plan.tracks.len() {
-                let TrackOf::Joint { joint, .. } = self.plan.tracks[track] else {
-                    continue;
-                };
-                if !marked[joint] || self.coded[track].keys_are_raw() {
-                    continue;
-                }
-                let mut header = self.coded[track].header;
-                self.coded[track] = match header.code {
-                    0 => {
-                        let kind = self.kind(track);
-                        Coded::raw(&self.values[track], kind, header, self.count)
-                    }
-                    code => {
-                        header.code = code - 1;
-                        self.again(track, header)
-                    }
-                };
-                self.decode(track);
-                changed = true;
-            }
-            if !changed {
+            let can_be_finer = |joint: usize| {
+                let mut tracks = self.plan.of_joint[joint].iter();
+                marked[joint] && tracks.any(|track| !self.coded[*track].keys_are_raw())
+            };
+            if !(0..joints).any(can_be_finer) {
                 return Err(worst);
             }
+            finer = marked;
         }
     }
 
@@ -649,26 +601,63 @@ impl<'p, 'a> Search<'p, 'a> {
 
     /// Takes a coarser track, if it is smaller and all joints stay within the bound.
     fn accepts(&mut self, track: usize, header: Header) -> bool {
-        let TrackOf::Joint {
-            joint, component, ..
-        } = self.plan.tracks[track]
-        else {
+        let TrackOf::Joint { joint, .. } = self.plan.tracks[track] else {
             return false;
         };
-        let coded = match self.coded[track].keys_are_raw() {
-            true => Coded::raw(&self.values[track], self.kind(track), header, self.count),
-            false => self.again(track, header),
-        };
+        let values = self.aims(track, self.above(joint));
+        let coded = self.coded_as(track, &values, header);
         if coded.bits >= self.coded[track].bits {
             return false;
         }
-        let locals = self.locals_with(joint, component, &coded);
-        if !self.moves(joint, &locals) {
+        let mut locals = self.locals[joint * self.parts..][..self.parts].to_vec();
+        self.decode(track, &coded, &mut locals);
+        if self.moves(joint, &locals) {
+            self.locals[joint * self.parts..][..self.parts].copy_from_slice(&locals);
+            self.coded[track] = coded;
+            return true;
+        }
+        let first = Aimed::new(locals, self.above(joint), vec![(track, coded)]);
+        self.moves_aimed(joint, first)
+    }
+
+    /// Gives a joint other tracks, while all joints below it aim anew, if all stay within the bound
+    /// and take fewer bits.
+    fn moves_aimed(&mut self, joint: usize, first: Aimed) -> bool {
+        let plan = self.plan;
+        let below = &plan.below[joint];
+        let mut bits = self.bits_saved(&first);
+        if !self.is_within(joint, &first.found) {
             return false;
         }
-        self.locals[joint * self.parts..][..self.parts].copy_from_slice(&locals);
-        self.coded[track] = coded;
+        let mut all = vec![first];
+        for child in below {
+            let child = *child as usize;
+            // Parents come first in the sorted list.
+            let parent = plan.source.topology.parent(child).unwrap_or(joint);
+            let at = below.binary_search(&(parent as u32)).map_or(0, |at| at + 1);
+            let aimed = self.aimed(child, Some(&all[at].found), |t| self.coded[t].header);
+            bits += self.bits_saved(&aimed);
+            if !self.is_within(child, &aimed.found) {
+                return false;
+            }
+            all.push(aimed);
+        }
+        if bits <= 0 {
+            return false;
+        }
+        let joints = std::iter::once(joint).chain(below.iter().map(|child| *child as usize));
+        for (joint, aimed) in joints.zip(all) {
+            self.take(joint, aimed);
+        }
         true
+    }
+
+    /// How many bits less a joint takes.
+    fn bits_saved(&self, aimed: &Aimed) -> i64 {
+        let coded = aimed.coded.iter();
+        coded
+            .map(|(track, coded)| self.coded[*track].bits as i64 - coded.bits as i64)
+            .sum()
     }
 
     /// Gives a joint other local transforms, if it and all joints below stay within the bound.
@@ -688,7 +677,7 @@ impl<'p, 'a> Search<'p, 'a> {
                 Some(parent) => self.found[parent * parts + part] * matrix,
                 None => matrix,
             };
-            within = self.error(joint, part, &here[0]) <= plan.bound;
+            within = self.error(joint, part, &here[0]) <= self.bound;
             for (i, child) in below.iter().enumerate() {
                 if !within {
                     break 'all;
@@ -701,7 +690,7 @@ impl<'p, 'a> Search<'p, 'a> {
                     Err(_) => 0,
                 };
                 here[i + 1] = here[at] * self.matrices[child * parts + part];
-                within = self.error(child, part, &here[i + 1]) <= plan.bound;
+                within = self.error(child, part, &here[i + 1]) <= self.bound;
             }
             if !within {
                 break;

@@ -310,7 +310,7 @@ fn blender(file: &Path, truth: &Path) -> Result<(), Failed> {
             .find(|b| b.binding().path.ends_with(&format!("/{mesh}")))
             .ok_or("the mesh")?;
         let time = Time::At(frame.parse()?);
-        let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?);
+        let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?).unwrap();
         let world = scene.world_from_prim(bound.binding().prim, time);
         let got: Vec<DVec3> = deformed
             .points

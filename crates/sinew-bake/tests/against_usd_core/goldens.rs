@@ -164,7 +164,7 @@ impl Golden {
             };
             for (time, want) in points {
                 let skin = bound.skin(time)?;
-                let got = reference::deform(&skin, &bound.pose(time)?);
+                let got = reference::deform(&skin, &bound.pose(time)?).unwrap();
                 let rest: Vec<DVec3> = skin.points().iter().map(|p| p.as_dvec3()).collect();
                 let allowed = tolerance::PIXAR_REFERENCE_POINTS * size(&rest).max(size(&want));
                 compare_within(

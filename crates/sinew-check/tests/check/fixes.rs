@@ -202,7 +202,9 @@ fn skinned(file: &Path, prim: &str, time: f64) -> Result<Vec<DVec3>, Failed> {
     let scene = UsdFile::open(file)?.scene(ReadOptions::default())?;
     let bound = scene.resolve(prim)?;
     let time = Time::At(time);
-    Ok(reference::deform(&*bound.skin(time)?, &bound.pose(time)?).points)
+    Ok(reference::deform(&*bound.skin(time)?, &bound.pose(time)?)
+        .unwrap()
+        .points)
 }
 
 const UNSORTED: (&str, &str) = ("0.75, 0.25, 0.5, 0.5,", "0.25, 0.75, 0.375, 0.625,");

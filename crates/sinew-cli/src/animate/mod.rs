@@ -16,14 +16,13 @@ use crate::clip_joints::renamed;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::extents;
-use crate::open::ComposeArgs;
+use crate::open::{ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
 use clip::{Opened, Request};
 use report::{ClipReport, Report};
 
-/// Puts clips on a character, one after another or each from a time on, as references to where they
-/// were published.
+/// Put clips on a character, one after another, as references.
 ///
 /// OUT is a small layer: it references CHARACTER and the SkelAnimations of the CLIPs, and binds them
 /// to CHARACTER's skeletons. What is published anew is seen there at once. One clip is a reference
@@ -61,8 +60,8 @@ const MOST_NAMES: usize = 8;
 
 const AFTER_HELP: &str = "\
 OUT has the time codes per second of the first clip. Value clips need one prim path, one order of
-joints and samples of everything that moves. A clip that has something else, and one that is not USD,
-is copied to the folder OUT_clips, with a warning.
+joints and samples of everything that moves. A clip that has something else, and one that is not
+USD, is copied to the folder OUT_clips, with a warning.
 
 Examples:
   sinew animate hero.usda walk.usda -o hero_walk.usda
@@ -72,19 +71,11 @@ Examples:
   sinew animate hero.usda hero.glb#Run@24 -o shot.usda --json | jq '.clips[].end'";
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    match sinew_io::extension(&args.output).as_str() {
-        "usda" | "usdc" | "usd" => {}
-        "usdz" => {
-            return Err(Error::bad_output(
-                &args.output,
-                "OUT references other files: write OUT.usda, and pack it with `sinew convert OUT.usda -o OUT.usdz`",
-            ));
-        }
-        other => {
-            let reason = format!("expected .usda, .usdc or .usd, found .{other}");
-            return Err(Error::bad_output(&args.output, reason));
-        }
+    if sinew_io::extension(&args.output) == "usdz" {
+        let reason = "OUT references other files: write OUT.usda, and pack it with `sinew convert OUT.usda -o OUT.usdz`";
+        return Err(Error::bad_output(&args.output, reason));
     }
+    check_extension(&args.output, &USD[..3])?;
     let requests = args.clips.iter().map(|text| Request::parse(text));
     let requests = requests.collect::<Result<Vec<_>>>()?;
     let mut progress = Progress::new(verbosity.is_quiet());

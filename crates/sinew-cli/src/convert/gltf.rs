@@ -14,8 +14,9 @@ use super::{AnyReport, Args};
 use crate::batch::Done;
 use crate::error::Result;
 use crate::finding::{self, Finding};
+use crate::host::{self, Step};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
 
 /// The report of --json.
 #[derive(Serialize)]
@@ -73,6 +74,7 @@ pub(super) fn convert(
         // Opening it says that such a file has no variants.
         _ => {
             let file = open_with(input, &options)?;
+            host::go_on(Step::Part)?;
             let scene = file.scene(args.anim.read())?;
             file.check_output(output)?;
             warnings.extend(scene.warnings.iter().cloned());
@@ -85,6 +87,7 @@ pub(super) fn convert(
         }
     };
     let asset = choose_clips(asset, choice).map_err(super::with_advice)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
     failed.extend(asset.left_out.iter().map(|error| {
         let reason = format!("it is left out: {}", error.brief());
@@ -101,13 +104,25 @@ pub(super) fn convert(
     warnings.extend(written.warnings);
     report.influences = written.influences;
     report.warnings = finding::of_warnings(&warnings, of);
-    report.sizes = Sizes::of(input, &[output]);
+    // The data of a .gltf are in a file beside it.
+    let bin = output.with_extension("bin");
+    report.sizes = match sinew_io::extension(output).as_str() {
+        "gltf" => Sizes::of(input, &[output, &bin]),
+        _ => Sizes::of(input, &[output]),
+    };
     drop(progress);
     print_findings(&[], &warnings, verbosity);
     print_failed(&report.failed);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
         text: describe(&report),
+        brief: format!(
+            "{}, {} skinned, {}, {}",
+            count(report.meshes, "mesh"),
+            report.skinned,
+            count(report.clips.len(), "clip"),
+            report.sizes.written()
+        ),
         report: AnyReport::Gltf(report),
     })
 }
@@ -157,22 +172,20 @@ fn describe(report: &Report) -> String {
         out,
         "  {}, {} ({} skinned), {}",
         count(report.nodes, "node"),
-        count(report.meshes, "mesh").replace("meshs", "meshes"),
+        count(report.meshes, "mesh"),
         report.skinned,
         count(report.materials, "material"),
     );
     for skin in &report.skins {
-        let _ = writeln!(out, "  skin {}: {}", skin.name, count(skin.joints, "joint"));
+        let name = or_unnamed(&skin.name);
+        let _ = writeln!(out, "  skin {name}: {}", count(skin.joints, "joint"));
     }
     if report.cameras + report.lights > 0 {
         let cameras = count(report.cameras, "camera");
         let _ = writeln!(out, "  {cameras}, {}", count(report.lights, "light"));
     }
     for clip in &report.clips {
-        let name = match clip.name.as_str() {
-            "" => "(unnamed)",
-            name => name,
-        };
+        let name = or_unnamed(&clip.name);
         let seconds = clip.range.map_or(0.0, |(first, last)| last - first);
         let tracks = count(clip.tracks, "track");
         let _ = writeln!(out, "  clip {name}: {seconds:.3} s, {tracks}");
@@ -181,7 +194,7 @@ fn describe(report: &Report) -> String {
         let _ = writeln!(
             out,
             "  {} of more than {} influences cut: points move by up to {:.3e} ({:.3e} of the mesh's size) in {}",
-            count(cut.vertices, "vertex").replace("vertexs", "vertices"),
+            count(cut.vertices, "vertex"),
             cut.most,
             cut.worst_distance,
             cut.worst_relative,

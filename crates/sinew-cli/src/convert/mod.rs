@@ -11,21 +11,24 @@ use sinew::scene::{PlacedSkeleton, Scene};
 use sinew_io::ClipChoice;
 use sinew_io::usd::{BakeEdits, Origin};
 
-use crate::batch::{Batch, Done};
+use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
 use crate::finding::{self, Finding};
-use crate::open::{AnimArgs, ComposeArgs};
+use crate::host::{self, Step};
+use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
 
+/// Convert files: glTF, VRM, BVH and FBX to UsdSkel, and anything to glTF.
+///
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
 /// skins, every clip, morph targets, materials, cameras and lights.
 ///
-/// A USD file into USD is written in another form: its layer stays as it is, with its references, sublayers
-/// and variants. `--flatten` writes the composed stage instead, as one layer.
+/// A USD file into USD is written in another form: its layer stays as it is, with its references,
+/// sublayers and variants. --flatten writes the composed stage instead, as one layer.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -39,9 +42,9 @@ pub struct Args {
     /// OUT.bin and OUT_textures beside it.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}|OUT/")]
     output: PathBuf,
-    /// Extension of the files in the folder OUT.
-    #[arg(long, value_name = "EXT", default_value = "usdc")]
-    to: String,
+    /// Extension of the files in the folder OUT. Without this: usdc.
+    #[arg(long, value_name = "EXT")]
+    to: Option<String>,
     /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
     /// fits; A+B are two clips that play together. Without this every clip is written, and the
     /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
@@ -128,13 +131,15 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "convert",
         inputs: &args.inputs,
+        extensions: &CHARACTERS,
         output: Some(&args.output),
+        to: args.to.as_deref(),
         json: args.json,
         partial: args.partial,
         verbosity,
     };
     batch.run(
-        |_| args.to.clone(),
+        |_| args.to.clone().unwrap_or_else(|| "usdc".to_owned()),
         |input, output| convert_one(args, input, output.unwrap_or(&args.output), verbosity),
     )
 }
@@ -149,6 +154,7 @@ fn convert_one(
         Some(name) => ClipChoice::Named(name.clone()),
         None => ClipChoice::All,
     };
+    check_extension(output, &[&USD[..], &["glb", "gltf"]].concat())?;
     if matches!(sinew_io::extension(output).as_str(), "glb" | "gltf") {
         if args.flatten {
             return Err(Error::Usage(
@@ -165,12 +171,15 @@ fn convert_one(
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", input.display()));
     let mut file = sinew_io::open_with(input, &options).map_err(with_advice)?;
+    host::go_on(Step::Part)?;
     let scene = file.scene(args.anim.read())?;
     let mut warnings = scene.warnings.clone();
     file.check_output(output)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
     if file.origin().is_some() {
         extents::author(&mut file, &scene, None)?;
+        host::go_on(Step::Part)?;
         warnings.extend(file.save_as(output)?);
     } else if args.flatten {
         warnings.extend(file.write_flattened(output, BakeEdits::default())?);
@@ -186,6 +195,7 @@ fn convert_one(
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
         text: describe(&report),
+        brief: brief(&report),
         report: AnyReport::Usd(report),
     })
 }
@@ -235,6 +245,13 @@ fn report(
     }
 }
 
+fn brief(report: &Report) -> String {
+    let skeletons = count(report.skeletons.len(), "skeleton");
+    let skinned = count(report.skinned.len(), "skinned prim");
+    let written = report.sizes.written();
+    format!("{skeletons}, {skinned}, {written}")
+}
+
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
     let mut out = format!("{}\n", report.output);
@@ -243,10 +260,7 @@ fn describe(report: &Report) -> String {
     }
     let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
     for c in &report.clips {
-        let name = match c.name.as_str() {
-            "" => "(unnamed)",
-            name => name,
-        };
+        let name = or_unnamed(&c.name);
         let _ = writeln!(out, "  clip {name}: {}", c.animation);
     }
     let _ = writeln!(out, "  {}", report.sizes);

@@ -10,13 +10,13 @@ use sinew::gpu::{AdapterReport, list_adapters};
 
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::report::{Verbosity, print_result, result_json};
+use crate::report::{Verbosity, count, print_result, result_json};
 
-/// Lists the GPU adapters and the CPU backend. `*` marks the one that --backend auto takes.
+/// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
 ///
-/// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and compares the
-/// results with the CPU backend and with an f64 reference. It prints the worst error of each beside
-/// the limit, and its rate.
+/// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and
+/// compares the results with the CPU backend and with an f64 reference. It prints the worst error of
+/// each beside the limit, and its rate.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -61,7 +61,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     }
     let report = Report {
         auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
-        cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
+        cpu_threads: rayon::current_num_threads(),
         adapters,
     };
     match (args.json, quiet) {
@@ -90,6 +90,6 @@ fn describe(report: &Report) -> String {
         );
     }
     let mark = if auto.is_none() { '*' } else { ' ' };
-    let _ = writeln!(out, "{mark} cpu  {} threads", report.cpu_threads);
+    let _ = writeln!(out, "{mark} cpu  {}", count(report.cpu_threads, "thread"));
     out
 }

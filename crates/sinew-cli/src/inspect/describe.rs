@@ -6,7 +6,7 @@ use sinew::error::first_few;
 use sinew::skel::InfluenceInterpolation;
 
 use super::{BindingReport, OriginReport, Report};
-use crate::report::count;
+use crate::report::{count, or_unnamed};
 
 /// The largest number of prims in a line.
 const MOST_NAMES: usize = 4;
@@ -105,10 +105,7 @@ fn describe_origin(out: &mut String, origin: &OriginReport) {
     let _ = writeln!(out, "  {}", origin.format);
     let _ = writeln!(out, "{}", count(origin.clips.len(), "clip"));
     for clip in &origin.clips {
-        let name = match clip.name.as_str() {
-            "" => "(unnamed)",
-            name => name,
-        };
+        let name = or_unnamed(&clip.name);
         let _ = writeln!(out, "  {name}: {:.3} s", clip.seconds);
     }
     for (i, bones) in origin.humanoids.iter().enumerate() {

@@ -19,8 +19,9 @@ use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_result, result_json};
 
-/// Shows the skinning data of a file: SkelRoots, skeletons, animations, bound prims and times, and the
-/// findings of `sinew check`.
+/// Show the skeletons, clips, bindings, influences, shapes, times and findings of a file.
+///
+/// The findings are those of `sinew check`, with the same counts.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

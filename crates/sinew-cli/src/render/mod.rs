@@ -22,7 +22,7 @@ use sinew_render::{Background, Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::{self, Finding};
-use crate::host;
+use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
@@ -197,6 +197,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         (loaded, gpu.join())
     });
     let loaded = loaded?;
+    host::go_on(Step::Part)?;
     let (gpu, mut offscreen) = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(with_advice)?;
@@ -248,6 +249,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
     for (i, shot) in shots.iter().enumerate() {
+        host::go_on(Step::Part)?;
         progress.done("drawing", "pictures", i, shots.len());
         stage.set_time(shot.time, &control)?;
         any_visible |= stage.meshes().iter().any(|m| m.visible);

@@ -214,7 +214,7 @@ impl Matching {
             out.push(Warning::new(
                 "retarget-guess",
                 target.label(),
-                "the joints were matched by a guess at the shape of a skeleton: check the table of the bones",
+                "the joints were matched by a guess at the shape of a skeleton: check which follows which (--verbose lists them)",
             ));
         }
         if !by_bones {

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::extents;
+use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
 use sinew::sampled::Time;
@@ -20,14 +21,15 @@ use sinew_animate::retarget::{
 };
 use sinew_io::{humanoid, placement, rig, shape_names};
 
-use crate::open::AnimArgs;
+use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result};
 use matching::Matching;
 use report::Report;
 
-/// Moves a clip from one character to another that has other joints, names, axes, proportions and
-/// units.
+/// Move a clip from one character to another.
+///
+/// The other character may have other joints, names, axes, proportions and units.
 ///
 /// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
 /// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
@@ -146,6 +148,7 @@ impl From<PoseArg> for RetargetPose {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    check_extension(&args.output, &USD)?;
     let mut options = RetargetOptions::default();
     options.pose = args.pose.into();
     options.in_place = args.in_place;
@@ -156,8 +159,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.source.display()));
     let clip_file = files::source(args)?;
+    host::go_on(Step::Part)?;
     progress.doing(&format!("reading {}", args.target.display()));
     let mut character = files::target(args, &clip_file, &mut warnings)?;
+    host::go_on(Step::Part)?;
     let (source_file, target_file) = (&clip_file.file, &character.file);
     target_file.check_output(&args.output)?;
     source_file.check_output(&args.output)?;
@@ -212,6 +217,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         world_from_skel: (!moves.is_empty()).then_some(&world as _),
         world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
     };
+    host::go_on(Step::Part)?;
     progress.doing("retargeting");
     let channels = shape_names(&target_scene, target);
     let mut retargeted = retargeter
@@ -260,6 +266,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     );
     let target_path = target.path.clone();
     drop(target_scene);
+    host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", args.output.display()));
     let target_file = &mut character.file;
     if args.animation_only {
@@ -270,6 +277,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         target_file.set_animation(&target_path, "Animation", &retargeted, &time_line)?;
         let moved = target_file.scene(args.anim.read())?;
         extents::author(target_file, &moved, Some(&target_path))?;
+        host::go_on(Step::Part)?;
         warnings.extend(target_file.write(&args.output)?);
     }
     if let Some(file) = &args.write_map {

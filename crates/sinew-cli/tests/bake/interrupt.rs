@@ -11,12 +11,13 @@ use common::trials::Trial;
 
 pub fn trials() -> Vec<Trial> {
     let no_gpu = common::gpu::ignored();
-    let trials: [common::trials::Named; 6] = [
+    let trials: [common::trials::Named; 7] = [
         (
             "a_signal_while_it_deforms",
             a_signal_while_it_deforms,
             false,
         ),
+        ("json_says_it_too", json_says_it_too, false),
         ("a_signal_while_it_writes", a_signal_while_it_writes, false),
         (
             "a_signal_while_it_streams",
@@ -67,7 +68,7 @@ fn start(args: &[&str]) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_sinew"))
         .args(args)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -150,6 +151,20 @@ fn a_signal_while_it_deforms() {
         assert_eq!(said, "interrupted\n");
         assert_eq!(listing(bench.folder.path()), before, "{name}");
     }
+}
+
+/// The one object of --json, also if the command is interrupted.
+fn json_says_it_too() {
+    let bench = Bench::new();
+    let child = long_bake(&bench, "out.usdc", "0.02", &["--backend", "cpu", "--json"]);
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["exit_code"], 130);
+    assert_eq!(json["command"], "bake");
+    assert_eq!(json["error"]["message"], "interrupted");
+    assert_eq!(listing(bench.folder.path()).len(), 0);
 }
 
 /// Samples of a .usdc are on disk before the last is deformed.

@@ -167,7 +167,10 @@ fn one(skinner: &Skinner, spec: &Spec) -> Result<Crowd, Failed> {
     let mut crowd = skinner.crowd();
     let id = crowd.add_skin(std::sync::Arc::clone(&packed))?;
     let instance = crowd.add_instance(id)?;
-    crowd.set_pose(instance, &PackedPose::pack(&packed, &cases::pose(&skin, 1)))?;
+    crowd.set_pose(
+        instance,
+        &PackedPose::pack(&packed, &cases::pose(&skin, 1)).unwrap(),
+    )?;
     Ok(crowd)
 }
 

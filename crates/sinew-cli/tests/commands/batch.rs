@@ -114,6 +114,59 @@ fn globs_and_several_files() {
     assert!(!text.contains("notes.txt"));
 }
 
+/// Wrong arguments are told once, and not for every file.
+#[test]
+fn wrong_arguments_end_it() {
+    let bench = bench();
+    let (code, text, errors) = run(&bench, &["bake", "in/", "-o", "out/", "--to", "xyz"]);
+    assert_eq!(code, Some(2), "{errors}");
+    assert_eq!(errors.matches("error: ").count(), 1, "{errors}");
+    assert!(text.is_empty() && !bench.path("out").exists(), "{text}");
+}
+
+/// One line for each file on stdout, and lines on stderr that say which file they are about. --verbose has the whole
+/// reports.
+#[test]
+fn a_line_for_each_file() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("v1.2")).unwrap();
+    let args = ["bake", "in/hatchling.usda", "in/*", "-o", "./v1.2"];
+    let args = [&args[..], &SHORT].concat();
+    let (code, text, errors) = run(&bench, &args);
+    assert_eq!(code, Some(3), "{errors}");
+    // A file that is named twice is baked once; a glob also finds what is no character.
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].contains("in/hatchling.usda -> "), "{text}");
+    assert!(
+        lines[0].contains("v1.2/hatchling.usdc: 8 prims, 8,110 points, "),
+        "{text}"
+    );
+    assert!(
+        lines[0].ends_with("kB") || lines[0].ends_with("MB"),
+        "{text}"
+    );
+    assert_eq!(lines[2], "4 files: 2 done, 0 partial, 2 failed");
+    for line in errors.lines() {
+        assert!(line.contains("/in/"), "{errors}");
+    }
+    let verbose = [&args[..], &["--verbose"]].concat();
+    let (_, text, _) = run(&bench, &verbose);
+    assert!(text.contains("estimated before") && text.contains("ran on"));
+    let quiet = [&args[..], &["--quiet"]].concat();
+    let (code, text, errors) = run(&bench, &quiet);
+    assert_eq!((code, text.as_str()), (Some(3), ""));
+    assert_eq!(errors.matches("error: ").count(), 2, "{errors}");
+    // Clips alone are no characters to bake.
+    let walk = common::repository().join("examples/assets/walk.bvh");
+    std::fs::create_dir(bench.path("mixed")).unwrap();
+    std::fs::copy(walk, bench.path("mixed/walk.bvh")).unwrap();
+    std::fs::copy(bench.path("in/puppet.glb"), bench.path("mixed/puppet.glb")).unwrap();
+    let args = [&["bake", "mixed/", "-o", "baked/"][..], &SHORT].concat();
+    assert_eq!(run(&bench, &args).0, Some(0));
+    assert_eq!(names(&bench.path("baked")), ["puppet.usdc"]);
+}
+
 /// What cannot be done is an error before anything is written.
 #[test]
 fn refusals_come_first() {
@@ -124,6 +177,18 @@ fn refusals_come_first() {
         (vec!["bake", "in/", "-o", "./out.usdc"], 2, "need a folder"),
         (vec!["bake", "in/", "-o", "out/"], 2, "would both become"),
         (vec!["bake", "in/*.abc", "-o", "out/"], 1, "no such file"),
+        // 1 would say that a file has errors.
+        (vec!["check", "in/*.abc"], 2, "no such file"),
+        (
+            vec!["bake", "in/puppet.glb", "-o", "./out.usdc", "--to", "obj"],
+            2,
+            "--to obj: expected a folder",
+        ),
+        (
+            vec!["convert", "in/*.glb", "-o", "out/", "--to", "xyz"],
+            2,
+            "xyz",
+        ),
         (vec!["bake", "in/a[", "-o", "out/"], 2, "not a glob"),
     ] {
         let (found, _, errors) = run(&bench, &args);
@@ -134,6 +199,7 @@ fn refusals_come_first() {
     let (code, _, errors) = run(&bench, &["convert", "empty/", "-o", "out/"]);
     assert_eq!(code, Some(1));
     assert!(errors.contains("in this folder"), "{errors}");
+    assert_eq!(run(&bench, &["check", "empty/"]).0, Some(2));
     std::fs::remove_dir(bench.path("empty")).unwrap();
     // If all fail, nothing is left, and the command has failed.
     bench.write("in/other.usda", "no layer");

@@ -78,6 +78,11 @@ fn results_fit_the_schema() {
         "inspect puppet.glb",
         "inspect walk.bvh",
         "check hatchling.usda puppet.glb walk.bvh",
+        "bake hatchling.usda puppet.glb -o baked/ --frames 1:2",
+        "convert hatchling.usda puppet.glb -o converted/",
+        "convert hatchling.usda puppet.glb -o converted/ --to glb",
+        "fix hatchling.usda -o fixed/",
+        "fix hatch*.usda --dry-run",
         "check --codes",
         "fix hatchling.usda -o fixed.usda",
         "fix hatchling.usda --dry-run --max-influences 1",
@@ -96,7 +101,12 @@ fn results_fit_the_schema() {
         }
     }
     std::fs::write(plain, bytes).unwrap();
-    judge.run(0, &format!("describe plain.glb -o {described}"));
+    let written = judge.run(0, &format!("describe plain.glb -o {described}"));
+    let printed = judge.run(0, "describe plain.glb");
+    assert_eq!(printed["bones"], written["bones"]);
+    let bones = &printed["extension"]["humanoidSkeletons"][0]["humanoidBones"];
+    assert!(bones["hips"].is_u64(), "{printed}");
+    assert!(written.get("extension").is_none() && printed.get("output").is_none());
     if !common::gpu::ignored() {
         judge.run(0, "render puppet.glb -o puppet.png --size 64x64");
         judge.run(
@@ -116,10 +126,25 @@ fn failures_fit_the_schema() {
         (2, "bake hatchling.usda"),
         (2, "bake hatchling.usda -o out.usdc --frames 3:1"),
         (1, "convert bad.usda -o out.usda"),
+        (2, "convert hatchling.usda -o out.xyz"),
+        (2, "retarget walk.bvh puppet.glb -o out.glb"),
+        (2, "fix hatchling.usda -o out.glb"),
+        (2, "humanoid puppet.glb bow.glb -o out.xyz"),
+        (2, "describe puppet.glb -o out.usda"),
+        (2, "animate hatchling.usda hatchling.usda -o out.xyz"),
+        (2, "bake hatchling.usda -o out.usdc --threads 0"),
         (2, "convert hatchling.usda -o out.glb --flatten"),
         (2, "convert hatchling.usda -o out.usda --max-influences 4"),
+        (2, "convert hatchling.usda -o out.usda --to glb"),
+        (2, "bake hatchling.usda bad.usda -o none/ --to xyz"),
         (1, "inspect missing.glb"),
+        (2, "check *.abc"),
+        (2, "check hatchling.usda --search-path ./missing"),
         (2, "check hatchling.usda missing.glb"),
+        (3, "bake hatchling.usda bad.usda -o some/ --frames 1"),
+        (1, "bake missing.usda bad.usda -o none/"),
+        (3, "convert puppet.glb bad.usda -o some/"),
+        (3, "fix hatchling.usda bad.usda -o some/"),
         (1, "fix puppet.glb -o out.usda"),
         (2, "fix hatchling.usda -o out.usda --only no-such-code"),
         (1, "humanoid missing.glb bow.glb -o out.usda"),
@@ -133,12 +158,17 @@ fn failures_fit_the_schema() {
         (2, "--frobnicate"),
     ] {
         let value = judge.run(code, line);
-        if !line.starts_with("check") {
+        // Of several files each has its own end.
+        if value.get("files").is_none() {
             let error = &value["error"];
             assert_eq!(error["severity"], "error", "{line}: {value}");
             assert!(!error["message"].as_str().unwrap().is_empty());
         }
     }
+    let unknown = judge.run(2, "--threads 2 --quiet bake hatchling.usda --frobnicate");
+    assert_eq!(unknown["command"], "bake");
+    let message = unknown["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "unexpected argument '--frobnicate' found");
     let bad = judge.run(1, "bake bad.usda -o out.usdc");
     assert!(
         bad["error"]["message"]
@@ -242,6 +272,9 @@ fn sizes_are_those_of_the_files() {
         assert_eq!(value["input_bytes"], size("hatchling.usda"), "{out}");
         assert_eq!(value["output_bytes"], size(out), "{out}");
     }
+    // The data of a .gltf are beside it.
+    let two = judge.run(0, "convert hatchling.usda -o out.gltf");
+    assert_eq!(two["output_bytes"], size("out.gltf") + size("out.bin"));
     assert!(baked["estimated_bytes"].as_u64() > Some(0));
     // Numbers are written as short as they can be: nothing to fix, and OUT is not larger.
     assert!(size("fixed.usda") <= size("hatchling.usda"));

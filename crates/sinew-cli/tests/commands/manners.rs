@@ -41,6 +41,28 @@ fn every_help_has_an_example_of_its_command() {
     }
 }
 
+/// The list of commands has a sentence of each, and its own help says more.
+#[test]
+fn help_explains_the_command() {
+    for (name, words) in [
+        ("bake", "Other formats have no sample times"),
+        ("convert", "its layer stays as it is"),
+        ("retarget", "Rotations are measured"),
+        ("animate", "OUT is a small layer"),
+        ("devices", "--verify runs every kernel"),
+        ("fix", "OUT is a copy of IN's root layer"),
+    ] {
+        let help = stdout(&sinew(&[name, "--help"]));
+        let flowing = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flowing.contains(words), "{name}: {help}");
+        let short = stdout(&sinew(&[name, "-h"]));
+        assert!(
+            short.len() < help.len() && short.contains("Examples:"),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn help_names_the_exit_codes() {
     let help = stdout(&sinew(&["--help"]));
@@ -182,7 +204,7 @@ fn every_result_is_to_be_had_as_json() {
             .len()
             > 50
     );
-    assert!(json(&["fix", &hatchling, "--dry-run", "--json"])["mended"].is_array());
+    assert!(json(&["fix", &hatchling, "--dry-run", "--json"])["fixed"].is_array());
     assert!(json(&["devices", "--json"])["auto"].is_string());
     // Every command that prints a result has the option.
     for name in commands() {

@@ -219,7 +219,7 @@ fn deformed(file: &Path, time: f64) -> Vec<DVec3> {
     let bound = scene.bound_skins().next().expect("a skin");
     let skin = bound.skin(Time::At(time)).expect("a skin");
     let pose = bound.pose(Time::At(time)).expect("a pose");
-    reference::deform(&skin, &pose).points
+    reference::deform(&skin, &pose).unwrap().points
 }
 
 /// A part of a time line, by hand: from a time on, a clip at the time that follows from it.
@@ -717,7 +717,7 @@ fn usd_core_plays_the_same(python: &str) -> Result<(), Failed> {
         for time in times.iter().map(|t| t + 0.375) {
             let (skin, pose) = (bound.skin(Time::At(time))?, bound.pose(Time::At(time))?);
             let truth = truth(std::slice::from_ref(truth_of), time);
-            let points = reference::deform(&skin, &pose).points;
+            let points = reference::deform(&skin, &pose).unwrap().points;
             compare(&format!("at {time}"), &points, &truth)?;
         }
     }

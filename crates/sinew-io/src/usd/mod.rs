@@ -22,7 +22,7 @@ pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use to_asset::{
-    AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh,
+    AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh, SceneClip,
 };
 pub use variants::VariantSelection;
 pub use write::bake_output::BakeOutput;

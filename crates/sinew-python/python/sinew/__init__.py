@@ -21,7 +21,17 @@ from ._arrays import (
     skin_points_dqs,
     skin_points_lbs,
 )
-from ._commands import bake, check, convert, issue, render, retarget
+from ._commands import (
+    bake,
+    bake_all,
+    check,
+    check_all,
+    convert,
+    convert_all,
+    issue,
+    render,
+    retarget,
+)
 from ._sinew import BlendShape, Influences, Prim, Scene, Skeleton, __version__, open_scene
 from ._stage import Input, as_file
 from .errors import (
@@ -54,8 +64,11 @@ __all__ = [
     "__version__",
     "apply_blend_shape",
     "bake",
+    "bake_all",
     "check",
+    "check_all",
     "convert",
+    "convert_all",
     "open",
     "render",
     "retarget",

@@ -1,4 +1,4 @@
-"""The commands as functions: bake, check, convert, render and retarget."""
+"""The commands as functions: bake, check, convert, render and retarget, and those over many files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,22 @@ import numpy.typing as npt
 from . import _sinew
 from ._stage import Input, as_file
 from .errors import FileError, InvalidError, SinewWarning, UsageError
-from .reports import BakeReport, CheckReport, ConvertReport, RetargetReport
+from .reports import (
+    BakeReport,
+    BatchReport,
+    CheckAllReport,
+    CheckReport,
+    ConvertReport,
+    RetargetReport,
+)
 
 Path = Union[str, "os.PathLike[str]"]
 #: Frames: one, (first, last), (first, last, step), a range, or the command's text.
 Frames = Union[float, str, range, Tuple[float, float], Tuple[float, float, float]]
-Option = Union[None, bool, int, float, Path, Sequence[Union[str, "os.PathLike[str]"]]]
+Progress = Callable[[int, int], object]
+Option = Union[
+    None, bool, int, float, Path, Tuple[float, float], Sequence[Union[str, "os.PathLike[str]"]]
+]
 
 
 def _frames(frames: Optional[Frames]) -> Optional[str]:
@@ -52,16 +62,25 @@ def _arguments(options: Mapping[str, Option]) -> List[str]:
             arguments.append(f"{flag}={os.fspath(value)}")
         elif isinstance(value, (int, float)):
             arguments.append(f"{flag}={_number(value)}")
+        elif isinstance(value, tuple) and all(isinstance(one, (int, float)) for one in value):
+            # A range, such as shutter=(-0.25, 0.25).
+            arguments.append(f"{flag}={':'.join(map(_number, value))}")
         else:
-            arguments.extend(f"{flag}={os.fspath(one)}" for one in value)
+            several = cast(Sequence[Path], value)
+            arguments.extend(f"{flag}={os.fspath(one)}" for one in several)
     return arguments
 
 
 def _call(
+    command: str,
+    inputs: Sequence[str],
     arguments: Sequence[str],
-    progress: Optional[Callable[[int, int], object]] = None,
+    progress: Optional[Progress] = None,
+    of_files: bool = False,
 ) -> Tuple[Dict[str, Any], List[npt.NDArray[np.uint8]]]:
-    _, output, pictures = _sinew.call(["sinew", *arguments, "--json"], progress)
+    # Inputs come last, so that a file may be named like an option.
+    line = ["sinew", command, *arguments, "--json", "--", *inputs]
+    _, output, pictures = _sinew.call(line, progress, of_files)
     return cast(Dict[str, Any], json.loads(output)), pictures
 
 
@@ -80,8 +99,11 @@ def issue(
 
 
 def _one_file(path: str) -> str:
-    """The path itself: the command takes folders and globs too, but these functions take one file."""
-    if os.path.isdir(path) or not os.path.exists(path):
+    """The path itself. The command takes folders and globs too; here they are for other functions."""
+    if os.path.isdir(path):
+        several = "bake_all, convert_all and check_all take folders"
+        raise FileError(f"{path}: expected a file, found a folder; {several}", file=path)
+    if not os.path.exists(path):
         raise FileError(f"{path}: no such file", file=path)
     return path
 
@@ -98,7 +120,7 @@ def bake(
     clip: Optional[str] = None,
     variants: Sequence[str] = (),
     search_path: Sequence[Path] = (),
-    progress: Optional[Callable[[int, int], object]] = None,
+    progress: Optional[Progress] = None,
     **options: Option,
 ) -> BakeReport:
     """Bakes skinning and blend shapes into points and normals, as the command ``sinew bake``.
@@ -124,9 +146,9 @@ def bake(
     (32, [])
     """
     with as_file(input) as path:
-        arguments = ["bake", _one_file(path), "-o", os.fspath(output)]
-        arguments += _arguments(
+        arguments = _arguments(
             {
+                "output": output,
                 "frames": _frames(frames),
                 "prim": list(prims),
                 "space": space,
@@ -138,7 +160,7 @@ def bake(
                 **options,
             }
         )
-        report, _ = _call(arguments, progress)
+        report, _ = _call("bake", [_one_file(path)], arguments, progress)
     _warn(report)
     return cast(BakeReport, report)
 
@@ -172,8 +194,7 @@ def check(
     ([], 0)
     """
     with as_file(input) as path:
-        arguments = ["check", _one_file(path)]
-        arguments += _arguments(
+        arguments = _arguments(
             {
                 "severity": severity,
                 "max_influences": max_influences,
@@ -183,7 +204,7 @@ def check(
                 **options,
             }
         )
-        report, _ = _call(arguments)
+        report, _ = _call("check", [_one_file(path)], arguments)
         entry = report["files"][0]
         if "error" in entry:
             error = entry["error"]
@@ -209,7 +230,7 @@ def convert(
 ) -> ConvertReport:
     """Converts a character to USD or glTF, as the command ``sinew convert``.
 
-    Ctrl-C raises KeyboardInterrupt when the file is finished.
+    Ctrl-C stops between reading and writing.
 
     :param clip: convert only this clip.
     :param options: any other option of the command, such as ``flatten=True``.
@@ -221,16 +242,16 @@ def convert(
     True
     """
     with as_file(input) as path:
-        arguments = ["convert", _one_file(path), "-o", os.fspath(output)]
-        arguments += _arguments(
+        arguments = _arguments(
             {
+                "output": output,
                 "clip": clip,
                 "variant": list(variants),
                 "search_path": list(search_path),
                 **options,
             }
         )
-        report, _ = _call(arguments)
+        report, _ = _call("convert", [_one_file(path)], arguments)
     _warn(report)
     return cast(ConvertReport, report)
 
@@ -245,7 +266,7 @@ def retarget(
 ) -> RetargetReport:
     """Moves a clip from one character to another, as the command ``sinew retarget``.
 
-    Ctrl-C raises KeyboardInterrupt when the file is finished.
+    Ctrl-C stops between reading, retargeting and writing.
 
     :param clip: the file with the clip.
     :param target: the file with the character to move.
@@ -260,9 +281,8 @@ def retarget(
     1.0
     """
     with as_file(clip) as source, as_file(target) as character:
-        arguments = ["retarget", source, character, "-o", os.fspath(output)]
-        arguments += _arguments({"clip": name, **options})
-        report, _ = _call(arguments)
+        arguments = _arguments({"output": output, "clip": name, **options})
+        report, _ = _call("retarget", [source, character], arguments)
     _warn(report)
     return cast(RetargetReport, report)
 
@@ -282,7 +302,7 @@ def render(
 ) -> npt.NDArray[np.uint8]:
     """Draws a character, as the command ``sinew render``, and returns the picture.
 
-    Needs a GPU or a software Vulkan driver.
+    Needs a GPU or a software Vulkan driver. Ctrl-C stops between pictures.
 
     :param time: time code; without it the first time of the clip.
     :param size: width and height in pixels.
@@ -300,10 +320,10 @@ def render(
     (48, 64, 4)
     """
     with as_file(input) as path:
-        # The pictures come back as arrays, so the name is not used.
-        arguments = ["render", _one_file(path), "-o", "picture.png"]
-        arguments += _arguments(
+        arguments = _arguments(
             {
+                # The pictures come back as arrays, so the name is not used.
+                "output": "picture.png",
                 "time": time,
                 "size": f"{size[0]}x{size[1]}",
                 "camera": camera,
@@ -315,6 +335,113 @@ def render(
                 **options,
             }
         )
-        report, pictures = _call(arguments)
+        report, pictures = _call("render", [_one_file(path)], arguments)
     _warn(report)
     return pictures[0]
+
+
+def _files(inputs: Union[Path, Sequence[Path]]) -> List[str]:
+    paths = [inputs] if isinstance(inputs, (str, os.PathLike)) else inputs
+    return [os.fspath(path) for path in paths]
+
+
+def _all(
+    command: str,
+    inputs: Union[Path, Sequence[Path]],
+    folder: Path,
+    progress: Optional[Progress],
+    options: Mapping[str, Option],
+) -> BatchReport:
+    # The separator makes the output a folder, also where there is only one file.
+    arguments = _arguments({"output": os.path.join(os.fspath(folder), ""), **options})
+    report, _ = _call(command, _files(inputs), arguments, progress, of_files=True)
+    for entry in report["files"]:
+        _warn_of_entry(entry)
+    return cast(BatchReport, report)
+
+
+def _warn_of_entry(entry: Mapping[str, Any]) -> None:
+    """Issues the warnings of one file among many, and one for the error that it ended with."""
+    error = [entry["error"]] if "error" in entry else []
+    for found in [*error, *entry.get("failed", []), *entry.get("warnings", [])]:
+        issue(found["code"], found["path"], found["property"], found["message"], stacklevel=5)
+
+
+def bake_all(
+    inputs: Union[Path, Sequence[Path]],
+    folder: Path,
+    *,
+    to: str = "usdc",
+    frames: Optional[Frames] = None,
+    backend: str = "auto",
+    progress: Optional[Progress] = None,
+    **options: Option,
+) -> BatchReport:
+    """Bakes many files, one after another, as ``sinew bake IN... -o FOLDER/``.
+
+    A file that cannot be baked is an entry with ``error``, and a warning; the others are baked.
+
+    :param inputs: a folder, a glob such as ``"shots/*.usda"``, a file, or several of them.
+    :param folder: where the results go, each with the name of its input.
+    :param to: extension of the results.
+    :param progress: called with the numbers of files that are finished and that there are. If it
+        raises, the work stops. Files that are finished stay.
+    :param options: other options of the command, as in :func:`bake`.
+    :returns: the object that the command prints with ``--json``: an entry in ``files`` for each
+        file, and ``counts``.
+    :raises Error: an input that is not there; two files that would get the same name.
+
+    >>> import sinew, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = sinew.bake_all("examples/assets/*.usda", folder, frames=1)
+    >>> report["counts"]["failed"], len(report["files"]) == report["counts"]["done"]
+    (0, True)
+    """
+    arguments: Dict[str, Option] = {"to": to, "frames": _frames(frames), **_backend(backend)}
+    return _all("bake", inputs, folder, progress, {**arguments, **options})
+
+
+def convert_all(
+    inputs: Union[Path, Sequence[Path]],
+    folder: Path,
+    *,
+    to: str = "usdc",
+    progress: Optional[Progress] = None,
+    **options: Option,
+) -> BatchReport:
+    """Converts many files, one after another, as ``sinew convert IN... -o FOLDER/``.
+
+    The arguments and the result are those of :func:`bake_all`; options are those of :func:`convert`.
+
+    >>> import sinew, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = sinew.convert_all("examples/assets/*.bvh", folder, to="usda")
+    >>> report["counts"]["failed"]
+    0
+    """
+    return _all("convert", inputs, folder, progress, {"to": to, **options})
+
+
+def check_all(
+    inputs: Union[Path, Sequence[Path]],
+    *,
+    severity: str = "info",
+    progress: Optional[Progress] = None,
+    **options: Option,
+) -> CheckAllReport:
+    """Checks many files, as ``sinew check IN...``.
+
+    :param inputs: a folder, a glob, a file, or several of them.
+    :param progress: called with the numbers of files that are checked and that there are.
+    :param options: other options of the command, as in :func:`check`.
+    :returns: an entry in ``files`` for each file, as :func:`check` returns it, or with ``error`` for
+        one that cannot be opened.
+
+    >>> import sinew
+    >>> report = sinew.check_all("examples/assets", severity="error")
+    >>> any(entry["findings"] for entry in report["files"])
+    False
+    """
+    arguments = _arguments({"severity": severity, **options})
+    report, _ = _call("check", _files(inputs), arguments, progress, of_files=True)
+    return cast(CheckAllReport, report)

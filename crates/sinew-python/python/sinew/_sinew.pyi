@@ -28,7 +28,9 @@ _Default = TypeVar("_Default")
 
 def command(args: Sequence[str]) -> int: ...
 def call(
-    args: Sequence[str], progress: Optional[Callable[[int, int], object]] = None
+    args: Sequence[str],
+    progress: Optional[Callable[[int, int], object]] = None,
+    of_files: bool = False,
 ) -> tuple[int, str, list[npt.NDArray[np.uint8]]]: ...
 def open_scene(
     path: Union[str, os.PathLike[str]],

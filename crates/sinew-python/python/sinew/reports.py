@@ -6,6 +6,9 @@ from typing import Any, Dict, List, Optional, TypedDict
 
 __all__ = [
     "BakeReport",
+    "BatchCounts",
+    "BatchReport",
+    "CheckAllReport",
     "CheckFinding",
     "CheckReport",
     "ConvertReport",
@@ -101,3 +104,29 @@ class CheckReport(TypedDict):
     file: str
     findings: List[CheckFinding]
     counts: Counts
+
+
+class CheckAllReport(TypedDict):
+    """The report of :func:`sinew.check_all`: for each file a `CheckReport`, or ``file`` and ``error``."""
+
+    exit_code: int
+    files: List[Dict[str, Any]]
+
+
+class BatchCounts(TypedDict):
+    """Numbers of files by how they ended."""
+
+    done: int
+    partial: int
+    failed: int
+
+
+class BatchReport(TypedDict):
+    """The report of :func:`sinew.bake_all` and :func:`sinew.convert_all`.
+
+    Each entry of ``files`` has ``input``, ``exit_code``, and ``error`` or the report of that file.
+    """
+
+    exit_code: int
+    files: List[Dict[str, Any]]
+    counts: BatchCounts

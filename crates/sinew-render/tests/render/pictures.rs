@@ -137,7 +137,7 @@ fn reference_points(file: &str, time: f64) -> Result<Vec<DVec3>, Failed> {
             Some(_) => DMat4::IDENTITY,
             None => scene.world_from_prim(bound.binding().prim, time),
         };
-        let points = reference::deform(&skin, &pose).points;
+        let points = reference::deform(&skin, &pose).unwrap().points;
         out.extend(points.iter().map(|p| world_from_out.transform_point3(*p)));
     }
     for mesh in file

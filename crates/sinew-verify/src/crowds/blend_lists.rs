@@ -39,6 +39,7 @@ fn spec(seed: u64) -> Spec {
 fn pose(packed: &PackedSkin, seed: u64, made: &Made, weights: Vec<f32>) -> PackedPose {
     let palette = made.pose(seed).palette().cloned();
     PackedPose::with_palette(packed, palette, glam::DMat4::IDENTITY, weights)
+        .expect("sizes that fit")
 }
 
 /// A few channels with a weight, around `first`.

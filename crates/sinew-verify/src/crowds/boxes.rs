@@ -3,7 +3,8 @@
 use crate::{Failure, ensure};
 use glam::{DMat4, Vec3, Vec4};
 use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget, SkinnerOptions};
-use sinew::kernel::{PackedPose, bounds_on_cpu};
+use sinew::kernel::{PackedPose, Palette, bounds_on_cpu};
+use sinew::skel::Pose;
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
@@ -160,14 +161,34 @@ fn no_numbers(gpu: &Gpu) -> Result<(), Failure> {
     let skin = crowd.add_skin(made.packed.clone())?;
     let mut nan_counts = Vec::new();
     for broken in [&[3usize][..], &(0..20).collect::<Vec<_>>()] {
-        let mut pose = cases::pose(&made.skin, 5);
+        let pose = cases::pose(&made.skin, 5);
         let mut joints = pose.skinning.as_deref().expect("posed").clone();
         for joint in broken {
             joints[*joint] = DMat4::from_cols_array(&[f64::NAN; 16]);
         }
-        pose.skinning = Some(joints.into());
+        let broken_pose = Pose {
+            skinning: Some(joints.clone().into()),
+            ..pose.clone()
+        };
+        // A palette of the caller's own is not looked through; `PackedPose::pack` refuses this one.
+        ensure(
+            PackedPose::pack(&made.packed, &broken_pose).is_err(),
+            "packed",
+        )?;
+        let palette = Palette::pack(
+            made.packed.method(),
+            &joints,
+            pose.geom_bind,
+            made.packed.normals().is_some(),
+        );
+        let packed = PackedPose::with_palette(
+            &made.packed,
+            Some(palette.into()),
+            pose.out_from_skel,
+            pose.channel_weights,
+        )?;
         let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &PackedPose::pack(&made.packed, &pose))?;
+        crowd.set_pose(id, &packed)?;
         crowd.submit()?;
         check(gpu, &mut crowd)?;
         let points = crowd.read_points(id)?;

@@ -28,14 +28,15 @@ pub fn made(spec: &Spec) -> Result<Made, Failure> {
 
 impl Made {
     pub fn pose(&self, seed: u64) -> PackedPose {
-        PackedPose::pack(&self.packed, &cases::pose(&self.skin, seed))
+        PackedPose::pack(&self.packed, &cases::pose(&self.skin, seed)).expect("sizes that fit")
     }
 
     /// What the CPU makes of it.
     pub fn on_cpu(&self, pose: &PackedPose) -> Deformed {
         let mut points = vec![Vec3::NAN; self.packed.point_count()];
         let mut normals = self.packed.normals().map(|n| vec![Vec3::NAN; n.len()]);
-        skin_on_cpu(&self.packed, pose, &mut points, normals.as_deref_mut());
+        skin_on_cpu(&self.packed, pose, &mut points, normals.as_deref_mut())
+            .expect("sizes that fit");
         Deformed {
             points,
             normals,

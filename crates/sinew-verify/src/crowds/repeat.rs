@@ -235,7 +235,7 @@ fn on_cpu(_: &Gpu) -> Result<(), Failure> {
             .zip(&mut points)
             .map(|((made, pose), points)| CpuJob::new(&made.packed, pose, points))
             .collect();
-        skin_batch_on_cpu(&mut jobs);
+        skin_batch_on_cpu(&mut jobs).expect("sizes that fit");
         drop(jobs);
         let singles = skins
             .iter()

@@ -38,6 +38,7 @@ fn expect(what: &str, found: u64, expected: u64) -> Result<(), Failure> {
 fn with_weights(made: &Made, pose: &PackedPose, weights: Vec<f32>) -> PackedPose {
     let palette = pose.palette().cloned();
     PackedPose::with_palette(&made.packed, palette, glam::DMat4::IDENTITY, weights)
+        .expect("sizes that fit")
 }
 
 fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
@@ -86,7 +87,8 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
             _ => pose.palette(),
         };
         let weights = vec![if id.index() == 7 { 0.75 } else { 0.25 }; channels];
-        let pose = PackedPose::with_palette(&made.packed, palette.cloned(), moved, weights);
+        let pose = PackedPose::with_palette(&made.packed, palette.cloned(), moved, weights)
+            .expect("sizes that fit");
         crowd.set_pose(*id, &pose)?;
         if id.index() == 0 {
             expect("one moves", uploaded(&mut crowd)?, 96)?;
@@ -109,7 +111,8 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
         other.palette().cloned(),
         moved,
         vec![0.75; channels],
-    );
+    )
+    .expect("sizes that fit");
     agrees(&results[7], &made.on_cpu(&pose))
 }
 
@@ -157,7 +160,8 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
             Some(of(6)),
             cases::pose(&made.skin, 2).out_from_skel,
             Vec::new(),
-        );
+        )
+        .expect("sizes that fit");
         agrees(&crowd.read(&[*id])?[0], &made.on_cpu(&moved))?;
     }
     // Some go to another palette, there and back, or have their own.

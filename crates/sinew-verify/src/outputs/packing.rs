@@ -204,8 +204,12 @@ fn deformed() -> Result<(), Failure> {
         let (exact, packed) = (pack(&skin, Packing::Exact), pack(&skin, packing));
         let mut pose = poses(&skin, 1).remove(0);
         pose.out_from_skel = DMat4::IDENTITY;
-        let [want, got] =
-            [&exact, &packed].map(|skin| on_cpu(skin, &PackedPose::pack(skin, &pose)));
+        let [want, got] = [&exact, &packed].map(|skin| {
+            on_cpu(
+                skin,
+                &PackedPose::pack(skin, &pose).expect("sizes that fit"),
+            )
+        });
         let moved = pose.skinning.iter().flat_map(|all| all.iter());
         let longest = moved.fold(0.0f64, |longest, joint| {
             let all = exact.points().iter();
@@ -295,7 +299,7 @@ fn refused() -> Result<(), Failure> {
     )?;
     let vertices = RenderVertices::new(vec![0, 1, 2]);
     let packed = pack(&skin(2, JOINTS, true, 1), Packing::Fine);
-    let unposed = |packed| PackedPose::try_pack(packed, &Pose::of_shapes(Vec::new()));
+    let unposed = |packed| PackedPose::pack(packed, &Pose::of_shapes(Vec::new()));
     ensure(unposed(&packed).is_err(), "a packed skin without a palette")?;
     ensure(
         unposed(&as_it_is(&skin(2, JOINTS, true, 1))).is_ok(),
@@ -328,7 +332,10 @@ fn crowd_of(
             }
             let instance = crowd.add_instance_to(ids[number], target.clone())?;
             let pose = &poses(skin, time + 1)[time];
-            crowd.set_pose(instance, &PackedPose::pack(&packed[number], pose))?;
+            crowd.set_pose(
+                instance,
+                &PackedPose::pack(&packed[number], pose).expect("sizes that fit"),
+            )?;
         }
     }
     Ok(crowd.run()?)
@@ -343,7 +350,10 @@ fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
             if time <= number % (POSES + 2) {
                 let packed = pack(skin, *packing);
                 let pose = &poses(skin, time + 1)[time];
-                out.push(on_cpu(&packed, &PackedPose::pack(&packed, pose)));
+                out.push(on_cpu(
+                    &packed,
+                    &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+                ));
             }
         }
     }
@@ -407,7 +417,10 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
         let mut instances = Vec::new();
         for pose in &poses {
             let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, &PackedPose::pack(&packed, pose))?;
+            crowd.set_pose(
+                instance,
+                &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+            )?;
             instances.push(instance);
         }
         let together = crowd.run()?;
@@ -427,7 +440,10 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
             let mut crowd = gpu.crowd()?;
             let id = crowd.add_skin(Arc::clone(&packed))?;
             let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, &PackedPose::pack(&packed, pose))?;
+            crowd.set_pose(
+                instance,
+                &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+            )?;
             ensure(
                 bits(&crowd.run()?[0]) == bits(together),
                 "alone it is another",
@@ -472,7 +488,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
                 let faces = sinew::skel::MeshTopology::new("/P", &[3; 300], &faces, false, 1000)?;
                 packed = packed.with_smooth_normals(&faces)?;
             }
-            let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3));
+            let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3)).expect("sizes that fit");
             let id = crowd.add_skin(Arc::new(packed))?;
             let instance = crowd.add_instance_to(id, target.clone())?;
             crowd.set_pose(instance, &pose)?;
@@ -501,7 +517,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
 fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
     let skin = skin(4, JOINTS, true, 6);
     let packed = Arc::new(pack(&skin, Packing::Compact));
-    let pose = PackedPose::pack(&packed, &poses(&skin, 1)[0]);
+    let pose = PackedPose::pack(&packed, &poses(&skin, 1)[0]).expect("sizes that fit");
     let words = packed.point_count() * 4 + 2;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let buffer = gpu.filled(words, usage, 0x5555_5555);
@@ -578,7 +594,10 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
             let all = crowd.instances();
             for (number, instance) in all.iter().enumerate() {
                 let pose = &poses(&skin, frame + number + 1)[frame + number];
-                crowd.set_pose(*instance, &PackedPose::pack(&packed, pose))?;
+                crowd.set_pose(
+                    *instance,
+                    &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+                )?;
             }
             let now = crowd.run()?;
             for (number, result) in now.iter().enumerate() {

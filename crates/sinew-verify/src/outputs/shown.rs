@@ -28,7 +28,7 @@ impl Shown {
     }
 
     pub fn pack(&self, pose: &Pose) -> PackedPose {
-        PackedPose::pack(&self.packed, pose)
+        PackedPose::pack(&self.packed, pose).expect("sizes that fit")
     }
 
     fn vertices(&self) -> &RenderVertices {
@@ -37,8 +37,9 @@ impl Shown {
 
     /// Compares every kind of result with the f64 reference.
     pub fn agrees_with_reference(&self, got: &Deformed, pose: &Pose) -> Result<(), Failure> {
-        let want = reference::deform(&self.skin, pose);
-        let ties = reference::hemisphere_ties(&self.skin, pose, tolerance::HEMISPHERE_TIE);
+        let want = reference::deform(&self.skin, pose).expect("sizes that fit");
+        let ties = reference::hemisphere_ties(&self.skin, pose, tolerance::HEMISPHERE_TIE)
+            .expect("sizes that fit");
         let vertices = self.vertices();
         let points = vertices.points();
         self.same(
@@ -72,7 +73,7 @@ impl Shown {
                 .zip(rest)
                 .map(|(p, t)| (*p as usize, t.truncate().as_dvec3()))
                 .collect();
-            let want = reference::carry(&self.skin, pose, &vectors);
+            let want = reference::carry(&self.skin, pose, &vectors).expect("sizes that fit");
             let xyz: Vec<DVec3> = got.iter().map(|t| t.truncate().as_dvec3()).collect();
             let ties = pick(&ties.points, points);
             self.same("tangents", &xyz, &want, &ties, tolerance::TANGENTS)?;
@@ -133,7 +134,7 @@ pub fn on_cpu(skin: &PackedSkin, pose: &PackedPose) -> Deformed {
     let mut job = CpuJob::new(skin, pose, &mut out.points);
     job.normals = out.normals.as_deref_mut();
     job.tangents = out.tangents.as_deref_mut();
-    job.run();
+    job.run().expect("sizes that fit");
     out
 }
 

@@ -19,6 +19,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("additive_clips_come_and_go", additive),
     ("roots_stay_in_place", root_motion),
     ("a_fade_begins_at_the_hosts_pose", from_joints),
+    ("uploads_beside_it_leave_it_alone", between_posed_rigs),
     ("times_stay_exact_for_hours", hours),
     ("rigs_share_clips", shared_clips),
 ];
@@ -377,15 +378,72 @@ fn from_joints(gpu: &Gpu) -> Result<(), Failure> {
     ensure(!stage.crowd.is_playing(rig)?, "it still plays")?;
     stage.crowd.set_clock(0.75);
     stage.crowd.submit()?;
-    let points = stage.crowd.read_points(stage.member.instances[0])?;
-    // As one that never played.
+    // As one that never played, blend shapes included.
     let fresh = stage.figure.add(&mut stage.crowd, &stage.uploaded)?;
+    let found = stage.crowd.read(&stage.member.instances)?;
     stage.crowd.set_joints(fresh.rig, &joints)?;
     stage.crowd.submit()?;
-    ensure(
-        stage.crowd.read_points(fresh.instances[0])? == points,
-        "another pose",
-    )
+    let want = stage.crowd.read(&fresh.instances)?;
+    for (found, want) in found.iter().zip(&want) {
+        ensure(found.points == want.points, "another pose")?;
+    }
+    // The same in a plan that knows both rigs, while the other one plays at a low rate.
+    let clip = stage.clip(1);
+    stage
+        .crowd
+        .set_playing(fresh.rig, &Playing::new(clip).every(200))?;
+    stage.play(&Playing::new(clip))?;
+    stage.crowd.submit()?;
+    let playing = stage.crowd.read(&fresh.instances)?;
+    for _ in 0..3 {
+        stage.crowd.set_joints(rig, &joints)?;
+        stage.crowd.submit()?;
+        let found = stage.crowd.read(&stage.member.instances)?;
+        for (found, want) in found.iter().zip(&want) {
+            ensure(
+                found.points == want.points,
+                "another pose beside a rig that plays",
+            )?;
+        }
+        for (now, before) in stage.crowd.read(&fresh.instances)?.iter().zip(&playing) {
+            ensure(now.points == before.points, "uploads hit a rig that plays")?;
+        }
+    }
+    Ok(())
+}
+
+/// Host-posed rigs on both sides of one that plays at a low rate: their uploads leave it alone.
+fn between_posed_rigs(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 4)?;
+    let mut crowd = gpu.crowd()?;
+    let uploaded = figure.upload(&mut crowd)?;
+    let members: Vec<Member> = (0..3)
+        .map(|_| figure.add(&mut crowd, &uploaded))
+        .collect::<Result<_, _>>()?;
+    let pose = |crowd: &mut Crowd, time: u64| -> Result<(), Failure> {
+        let joints = crate::posing::rigs::locals(&figure.spec, time);
+        let weight = time as f32 * 0.1;
+        for member in [&members[0], &members[2]] {
+            crowd.set_joints(member.rig, &joints)?;
+            let weights = [weight; super::figure::CHANNELS];
+            let out = super::figure::out_from_skel();
+            let pose = crate::host::by_rig(member.rig, &out, &weights);
+            crowd.set_pose(member.instances[1], pose)?;
+        }
+        Ok(())
+    };
+    let playing = Playing::new(uploaded.clips[0]).every(200);
+    crowd.set_playing(members[1].rig, &playing)?;
+    pose(&mut crowd, 0)?;
+    crowd.submit()?;
+    for time in 1..6 {
+        pose(&mut crowd, time)?;
+        crowd.submit()?;
+        let mirror = figure.mirror(&crowd, members[1].rig, ONLY(0), None);
+        let truth = figure.looped(0, 0.0);
+        figure.agrees(&mut crowd, &members[1], &mirror, Some(&truth))?;
+    }
+    Ok(())
 }
 
 /// Clips that began hours ago are where f64 says, whatever the clock wraps around.

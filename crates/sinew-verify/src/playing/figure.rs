@@ -101,6 +101,23 @@ fn clip(spec: &Spec, number: usize) -> Result<PackedClip, Failure> {
     Ok(PackedClip::pack(&source, &ClipOptions::default())?.0)
 }
 
+/// A skin without and one with blend shapes.
+fn skins(method: SkinningMethod, joints: usize) -> Result<Vec<(Skin, Arc<PackedSkin>)>, Failure> {
+    let skin = |shapes: usize| -> Result<_, Failure> {
+        let skin = cases::skin(&cases::Spec {
+            seed: 90 + shapes as u64,
+            points: 140,
+            joints,
+            shapes,
+            method,
+            ..cases::Spec::default()
+        });
+        let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
+        Ok((skin, packed))
+    };
+    Ok(vec![skin(0)?, skin(CHANNELS)?])
+}
+
 impl Figure {
     pub fn new(method: SkinningMethod, joints: usize) -> Result<Self, Failure> {
         let spec = Spec {
@@ -113,21 +130,9 @@ impl Figure {
         let rig = PackedRig::pack_for(method, &skeleton, rigs::geom_bind(&spec), true)?;
         let last = joints - 1;
         let rig = Arc::new(rig.with_attachments(&[last, joints / 2])?);
-        let skin = |shapes: usize| -> Result<_, Failure> {
-            let skin = cases::skin(&cases::Spec {
-                seed: 90 + shapes as u64,
-                points: 140,
-                joints,
-                shapes,
-                method,
-                ..cases::Spec::default()
-            });
-            let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-            Ok((skin, packed))
-        };
         let clips = (0..LENGTHS.len()).map(|n| clip(&spec, n).map(Arc::new));
         Ok(Self {
-            skins: vec![skin(0)?, skin(CHANNELS)?],
+            skins: skins(method, joints)?,
             clips: clips.collect::<Result<_, _>>()?,
             spec,
             skeleton,
@@ -135,18 +140,59 @@ impl Figure {
         })
     }
 
+    /// The skeleton with rest transforms.
+    pub fn skeleton_at_rest(&self, rest: &[JointTransform]) -> Result<Skeleton, Failure> {
+        let rest = rest.iter().map(JointTransform::matrix).collect();
+        Ok(Skeleton::from_parents(
+            "/Rig",
+            self.skeleton.joints().to_vec(),
+            &rigs::parents(&self.spec),
+            self.skeleton.bind().to_vec(),
+            Some(rest),
+        )?)
+    }
+
+    /// Another figure whose skeleton has the same joints, bound in another pose, and that has the
+    /// same clips.
+    pub fn sibling(&self, method: SkinningMethod) -> Result<Self, Failure> {
+        let other = Spec {
+            seed: self.spec.seed + 1,
+            ..self.spec
+        };
+        let skeleton = Skeleton::from_parents(
+            "/Sibling",
+            self.skeleton.joints().to_vec(),
+            &rigs::parents(&self.spec),
+            rigs::skeleton(&other).bind().to_vec(),
+            None,
+        )?;
+        let rig = PackedRig::pack_for(method, &skeleton, rigs::geom_bind(&self.spec), true)?;
+        Ok(Self {
+            spec: self.spec,
+            skins: skins(method, self.spec.joints)?,
+            clips: self.clips.clone(),
+            rig: Arc::new(rig),
+            skeleton,
+        })
+    }
+
     pub fn upload(&self, crowd: &mut Crowd) -> Result<Uploaded, Failure> {
+        let clips = self
+            .clips
+            .iter()
+            .map(|clip| crowd.add_clip(Arc::clone(clip)));
+        let clips = clips.collect::<Result<_, _>>()?;
+        self.upload_for(crowd, clips)
+    }
+
+    /// Uploads the skins alone, for clips that are already there.
+    pub fn upload_for(&self, crowd: &mut Crowd, clips: Vec<ClipId>) -> Result<Uploaded, Failure> {
         let skins = self
             .skins
             .iter()
             .map(|(_, skin)| crowd.add_skin(Arc::clone(skin)));
         let skins: Vec<SkinId> = skins.collect::<Result<_, _>>()?;
         crowd.set_clip_channels(skins[1], &TABLE)?;
-        let clips = self
-            .clips
-            .iter()
-            .map(|clip| crowd.add_clip(Arc::clone(clip)));
-        let clips = clips.collect::<Result<_, _>>()?;
         Ok(Uploaded { skins, clips })
     }
 
@@ -186,7 +232,8 @@ impl Figure {
             play_weight_on_cpu(&player, ticks, &clips, channel, before)
         };
         Mirrored {
-            joints: play_joints_on_cpu(&self.rig, &player, ticks, &clips, of_held),
+            joints: play_joints_on_cpu(&self.rig, &player, ticks, &clips, of_held)
+                .expect("sizes that fit"),
             weights: (0..CHANNELS).map(weight).collect(),
         }
     }
@@ -194,12 +241,13 @@ impl Figure {
     /// The skin by the mirror, in a pose.
     fn on_cpu(&self, skin: usize, pose: &Mirrored) -> Deformed {
         let packed = &self.skins[skin].1;
-        let palette = Arc::new(palette_on_cpu(&self.rig, &pose.joints));
+        let palette = Arc::new(palette_on_cpu(&self.rig, &pose.joints).expect("sizes that fit"));
         let weights = channels(packed, |c| pose.weights[c]);
-        let pose = PackedPose::with_palette(packed, Some(palette), out_from_skel(), weights);
+        let pose = PackedPose::with_palette(packed, Some(palette), out_from_skel(), weights)
+            .expect("sizes that fit");
         let mut points = vec![Vec3::NAN; packed.point_count()];
         let mut normals = vec![Vec3::NAN; packed.point_count()];
-        skin_on_cpu(packed, &pose, &mut points, Some(&mut normals));
+        skin_on_cpu(packed, &pose, &mut points, Some(&mut normals)).expect("sizes that fit");
         Deformed {
             points,
             normals: Some(normals),
@@ -216,7 +264,9 @@ impl Figure {
             .with_geom_bind(rigs::geom_bind(&self.spec))
             .with_weights(weights);
         let pose = pose.with_out_from_skel(out_from_skel());
-        Ok(reference::deform(&self.skins[skin].0, &pose).points)
+        Ok(reference::deform(&self.skins[skin].0, &pose)
+            .expect("sizes that fit")
+            .points)
     }
 
     /// Whether what the GPU made of a member agrees with the mirror, and with f64.
@@ -245,8 +295,8 @@ impl Figure {
         Ok(())
     }
 
-    /// A clip at a time, in f64. The time is in the clip.
-    pub fn at(&self, clip: usize, seconds: f64) -> Truth {
+    /// The joints of a clip at a time, in f64.
+    fn joints_at(&self, clip: usize, seconds: f64) -> Vec<Trs> {
         let clip = &self.clips[clip];
         let joint = |index: usize| {
             let joint = clip.joint(index, seconds as f32);
@@ -257,11 +307,19 @@ impl Figure {
                 scale: vector(joint.scale),
             }
         };
+        (0..clip.joint_count()).map(joint).collect()
+    }
+
+    /// A clip at a time, in f64. The time is in the clip. A channel that it lacks has no weight.
+    pub fn at(&self, clip: usize, seconds: f64) -> Truth {
+        let packed = &self.clips[clip];
+        let weight = |channel: usize| match channel < packed.channel_count() {
+            true => f64::from(packed.weight(channel, seconds as f32)),
+            false => 0.0,
+        };
         Truth {
-            joints: (0..clip.joint_count()).map(joint).collect(),
-            weights: (0..CHANNELS)
-                .map(|c| f64::from(clip.weight(c, seconds as f32)))
-                .collect(),
+            joints: self.joints_at(clip, seconds),
+            weights: (0..CHANNELS).map(weight).collect(),
         }
     }
 
@@ -290,6 +348,19 @@ impl From<&Mirrored> for Truth {
         Self {
             joints: pose.joints.iter().map(joint).collect(),
             weights: pose.weights.iter().map(|w| f64::from(*w)).collect(),
+        }
+    }
+}
+
+impl From<&Truth> for Mirrored {
+    fn from(pose: &Truth) -> Self {
+        let joint = |joint: &Trs| {
+            let rotation = joint.rotation.as_quat();
+            JointTransform::new(joint.translation.as_vec3(), rotation, joint.scale.as_vec3())
+        };
+        Self {
+            joints: pose.joints.iter().map(joint).collect(),
+            weights: pose.weights.iter().map(|w| *w as f32).collect(),
         }
     }
 }

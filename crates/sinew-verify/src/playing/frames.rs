@@ -8,12 +8,12 @@ use sinew::gpu::{
     Attribute, BoundsUse, Crowd, GpuError, OutputTarget, PlayedClip, Playing, SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
-use sinew::kernel::{Clock, PackedClip, Player};
+use sinew::kernel::{Clock, NONE, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
 
 use super::Run;
 use super::fades::Stage;
-use super::figure::{CHANNELS, Figure, Member, Uploaded};
+use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded};
 use crate::host::Gpu;
 use crate::{Failure, ensure};
 
@@ -285,6 +285,28 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     drop(encoder);
     let truth = stage.figure.looped(1, 0.75);
     stage.frame(0.75, [Some(1), None, None], None, &truth)?;
+    // A pose that a dropped encoder should have kept is lost: the fade from it ends at once.
+    stage.play(&Playing::new(stage.clip(2)).fade(0.5))?;
+    stage.crowd.set_clock(1.0);
+    stage.crowd.submit()?;
+    stage.play(&Playing::new(stage.clip(3)).fade(0.5))?;
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    stage.crowd.encode(&mut encoder)?;
+    drop(encoder);
+    let truth = stage.figure.looped(3, 0.25);
+    stage.frame(1.25, [Some(3), None, None], None, &truth)?;
+    // The next one is kept again.
+    stage.play(&Playing::new(stage.clip(0)).fade(1.0))?;
+    stage.crowd.set_clock(1.5);
+    stage.crowd.submit()?;
+    stage.play(&Playing::new(stage.clip(1)).fade(1.0))?;
+    let (a, b) = (stage.figure.looped(3, 0.5), stage.figure.looped(0, 0.25));
+    let from = a.to(&b, 0.25);
+    let player = stage.crowd.player(stage.member.rig);
+    ensure(player.held != NONE, "nothing is held")?;
+    let held = Mirrored::from(&from);
+    let truth = from.to(&stage.figure.looped(1, 0.5), 0.5);
+    stage.frame(2.0, [Some(1), None, None], Some(&held), &truth)?;
     Ok(())
 }
 

@@ -1,10 +1,13 @@
 //! Rigs that play clips on the GPU, against the mirror and against f64, above all at the seams: ends
-//! of clips, loops, fades, frames that are planned anew, devices that go away.
+//! of clips, loops, fades, clips of other skeletons, frames that are planned anew, devices that go
+//! away.
 
 mod fades;
 mod figure;
 mod frames;
 mod palettes;
+mod seen;
+mod sharing;
 
 use crate::host::Gpu;
 use crate::{Check, Failure, Subject};
@@ -12,7 +15,13 @@ use crate::{Check, Failure, Subject};
 type Run = fn(&Gpu) -> Result<(), Failure>;
 
 pub fn checks() -> Vec<Check> {
-    let lists = [fades::CHECKS, frames::CHECKS, palettes::CHECKS];
+    let lists = [
+        fades::CHECKS,
+        frames::CHECKS,
+        palettes::CHECKS,
+        seen::CHECKS,
+        sharing::CHECKS,
+    ];
     let each = |(name, run): &(&'static str, Run)| {
         Check::with_both_limits(Subject::Clips, "playing", name, *run)
     };

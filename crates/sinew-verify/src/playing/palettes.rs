@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, Vec4};
+use glam::{DMat4, DVec3, DVec4, Vec4};
 use sinew::gpu::{Crowd, Playing, RigId, SkinnerOptions};
-use sinew::kernel::{Palette, attachments_on_cpu, palette_on_cpu};
+use sinew::kernel::{PackedRig, Palette, attachments_on_cpu, palette_on_cpu};
 use sinew::math::Rows;
 use sinew::skel::SkinningMethod;
 
@@ -12,12 +12,13 @@ use super::Run;
 use super::figure::Figure;
 use crate::compare::compare;
 use crate::host::Gpu;
-use crate::posing::{rigid, rigs, specs};
+use crate::posing::{self, rigid, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("palettes_without_instances", palettes),
     ("previous_palettes", previous),
+    ("linear_palettes_of_every_depth", linear_palettes),
     ("dual_quaternions_that_scale", scaled_dual_quaternions),
     ("joint_palettes_take_those_of_rigs", joint_palettes),
 ];
@@ -107,8 +108,9 @@ fn palettes(gpu: &Gpu) -> Result<(), Failure> {
                 }
                 let clip = if number == 5 { 1 } else { number % 4 };
                 let mirror = figure.mirror(&crowd, *rig, [Some(clip), None, None], None);
-                let want = palette_on_cpu(&figure.rig, &mirror.joints);
-                let attached = attachments_on_cpu(&figure.rig, &mirror.joints);
+                let want = palette_on_cpu(&figure.rig, &mirror.joints).expect("sizes that fit");
+                let attached =
+                    attachments_on_cpu(&figure.rig, &mirror.joints).expect("sizes that fit");
                 let found = read(gpu, &crowd, &figure, *rig)?;
                 agrees(&found, &want, &attached, figure.rig.levels())?;
             }
@@ -157,6 +159,43 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
         before = Some(now);
     }
     Ok(())
+}
+
+/// Rigs of every shape and depth for linear skinning, posed by the host, against f64: where joints
+/// take the corners of a cube of two units.
+fn linear_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let mut crowd = gpu.crowd()?;
+    let mut all = Vec::new();
+    for (name, spec) in specs() {
+        let rig = PackedRig::pack(&rigs::skeleton(&spec), rigs::geom_bind(&spec), true)?;
+        let rig = Arc::new(rig);
+        let id = crowd.add_rig(Arc::clone(&rig))?;
+        crowd.set_joints(id, &rigs::locals(&spec, 1))?;
+        crowd.keep_palette(id, true)?;
+        all.push((name, spec, rig, id));
+    }
+    crowd.submit()?;
+    for (name, spec, rig, id) in &all {
+        let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
+        let words: Vec<Vec4> = gpu.read(found.buffer)?;
+        let found = corners(&blocks(&words, found.points, rig.entry_count()));
+        let want = corners(posing::truth(spec, &rigs::locals(spec, 1))?.points());
+        compare(name, &found, &want, tolerance::POSED_IN_F64)?;
+    }
+    Ok(())
+}
+
+/// Where matrices take the corners of a cube of two units.
+fn corners(blocks: &[Rows]) -> Vec<DVec3> {
+    let of = |rows: &Rows| -> [DVec3; 8] {
+        let rows = rows.map(|row| row.as_dvec4());
+        std::array::from_fn(|corner| {
+            let sign = |bit: usize| if corner >> bit & 1 == 0 { -1.0 } else { 1.0 };
+            let point = DVec4::new(sign(0), sign(1), sign(2), 1.0);
+            DVec3::from_array(rows.map(|row| row.dot(point)))
+        })
+    };
+    blocks.iter().flat_map(of).collect()
 }
 
 /// Rigs of every shape for dual quaternions, posed by the host.

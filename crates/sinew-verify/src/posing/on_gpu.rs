@@ -79,9 +79,11 @@ impl Character {
 
     /// What the mirror makes of it.
     fn pose(&self, skin: usize, time: u64) -> PackedPose {
-        let palette = Arc::new(palette_on_cpu(&self.rig, &self.joints(time)));
+        let palette =
+            Arc::new(palette_on_cpu(&self.rig, &self.joints(time)).expect("sizes that fit"));
         let weights = self.weights(skin, time);
         PackedPose::with_palette(&self.skins[skin], Some(palette), way_out(time), weights)
+            .expect("sizes that fit")
     }
 
     fn pose_in_f64(&self, skin: usize, time: u64) -> Result<Pose, Failure> {
@@ -96,7 +98,7 @@ impl Character {
         let (skin, pose) = (&self.skins[skin], self.pose(skin, time));
         let mut points = vec![Vec3::NAN; skin.point_count()];
         let mut normals = vec![Vec3::NAN; skin.point_count()];
-        skin_on_cpu(skin, &pose, &mut points, Some(&mut normals));
+        skin_on_cpu(skin, &pose, &mut points, Some(&mut normals)).expect("sizes that fit");
         Deformed {
             points,
             normals: Some(normals),
@@ -116,7 +118,7 @@ impl Character {
         // Down a long chain of scales only f64 holds the inverse.
         if self.spec.least_scale < 0.99 && self.spec.joints > 6 {
             let pose = self.pose_in_f64(skin, time)?;
-            let truth = reference::deform(&self.unpacked[skin], &pose);
+            let truth = reference::deform(&self.unpacked[skin], &pose).expect("sizes that fit");
             let truth = truth.normals.ok_or("no normals in f64")?;
             return Ok(as_near(&got, &want, &truth, 10.0 * allowed)?);
         }

@@ -21,7 +21,7 @@ pub fn triangles(file: &str, time: f64) -> Result<Vec<[DVec3; 3]>, String> {
             Some(bound) => {
                 let pose = cache.pose(bound).map_err(|e| text(&e))?;
                 let skin = bound.skin(time).map_err(|e| text(&e))?;
-                reference::deform(&skin, &pose).points
+                reference::deform(&skin, &pose).unwrap().points
             }
             None => {
                 let world_from_prim = mesh.world_from_prim(time);

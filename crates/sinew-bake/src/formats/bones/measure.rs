@@ -106,7 +106,7 @@ impl Measure {
                         normals: usize::MAX,
                     };
                     let skin = bound.skin_part(*time, part)?;
-                    let truth = deform(&skin, &poses.pose(bound)?).points;
+                    let truth = deform(&skin, &poses.pose(bound)?)?.points;
                     let out_from = match skin.influences() {
                         Some(_) => bones.to_out(glam::DMat4::IDENTITY),
                         None => bones.to_out(scene.world_from_prim(bound.binding().prim, *time)),

@@ -58,7 +58,7 @@ fn printed(command: &mut Command) -> String {
     good(command.output().unwrap())
 }
 
-/// Waits until something is there; it panics with the text after a minute.
+/// Waits until something is there; it panics with the text after two minutes.
 pub fn wait_for<T>(what: &str, mut is_there: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -79,6 +79,19 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a cluster whose node has so many CPUs, whatever the machine has.
     pub fn start(cpus: usize) -> Self {
+        let mut reasons = Vec::new();
+        // Another process may take a port between its choice and its use.
+        for _ in 0..3 {
+            match Self::try_start(cpus) {
+                Ok(cluster) => return cluster,
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        panic!("no cluster: {}", reasons.join("\n\n"));
+    }
+
+    /// Starts a cluster, or says what its daemons said if one of them ended.
+    fn try_start(cpus: usize) -> Result<Self, String> {
         let mut cluster = Self {
             folder: tempfile::tempdir().unwrap(),
             daemons: Vec::new(),
@@ -105,11 +118,31 @@ impl Cluster {
         wait_for("munge", || socket.exists().then_some(()));
         cluster.daemon("slurmctld", &["-D", "-i"]);
         cluster.daemon("slurmd", &["-D"]);
-        wait_for("idle node", || {
+        let start = Instant::now();
+        loop {
             let state = cluster.command("sinfo").args(["-h", "-o", "%t"]).output();
-            (stdout(&state.unwrap()).trim() == "idle").then_some(())
-        });
-        cluster
+            if stdout(&state.unwrap()).trim() == "idle" {
+                return Ok(cluster);
+            }
+            let ended = |daemon: &mut Child| !matches!(daemon.try_wait(), Ok(None));
+            let is_late = start.elapsed() > Duration::from_secs(60);
+            if is_late || cluster.daemons.iter_mut().any(ended) {
+                return Err(cluster.logs());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The last lines of what the daemons wrote.
+    fn logs(&self) -> String {
+        let last = |name: &&str| {
+            let text = std::fs::read_to_string(self.path(name)).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let lines = lines[lines.len().saturating_sub(10)..].join("\n");
+            format!("{name}:\n{lines}")
+        };
+        let names = ["munged.out", "slurmctld.log", "slurmctld.out", "slurmd.log"];
+        names.iter().map(last).collect::<Vec<_>>().join("\n")
     }
 
     fn path(&self, name: &str) -> PathBuf {

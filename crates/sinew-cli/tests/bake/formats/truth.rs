@@ -29,7 +29,7 @@ pub fn deformed(scene: &Scene, prim: &str, time: Time, space: OutSpace) -> Truth
     };
     let skin = bound.skin_part(time, part).unwrap();
     let pose = scene.at(time, space).pose(bound).unwrap();
-    let done = reference::deform(&skin, &pose);
+    let done = reference::deform(&skin, &pose).unwrap();
     let stays = binding.influences.is_none() && space == OutSpace::World;
     let out_from_prim = match stays {
         true => scene.world_from_prim(binding.prim, time),

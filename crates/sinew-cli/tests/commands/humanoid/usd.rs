@@ -52,7 +52,9 @@ fn usd_and_gltf_outputs_skin_to_the_same_points() {
             let time = Time::At(f64::from(code) * 7.0);
             let [p, q] = [&a, &b].map(|bound| {
                 let skin = bound.skin(time).unwrap();
-                reference::deform(&skin, &bound.pose(time).unwrap()).points
+                reference::deform(&skin, &bound.pose(time).unwrap())
+                    .unwrap()
+                    .points
             });
             assert_eq!(p.len(), q.len());
             for ((p, q), r) in p.iter().zip(&q).zip(rest.points()) {

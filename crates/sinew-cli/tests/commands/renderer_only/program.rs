@@ -50,10 +50,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let bent = elbow * DMat4::from_rotation_z(1.0);
     let pose = Pose::from_local(&skeleton, &[DMat4::IDENTITY, bent])?.with_weights(vec![0.5]);
-    let pose = PackedPose::try_pack(&skin, &pose)?;
+    let pose = PackedPose::pack(&skin, &pose)?;
     let mut on_cpu = vec![Vec3::ZERO; skin.output_count()];
     let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
-    skin_on_cpu(&skin, &pose, &mut on_cpu, Some(&mut normals));
+    skin_on_cpu(&skin, &pose, &mut on_cpu, Some(&mut normals))?;
     assert!(normals.iter().all(|n| n.abs_diff_eq(Vec3::Z, 1e-5)), "{normals:?}");
     println!("vertices {}", on_cpu.len());
 

@@ -64,7 +64,7 @@ pub fn shown(scene: &Scene, moments: &[Moment]) -> Result<Vec<Shown>, Failed> {
         for moment in moments {
             let time = Time::At(code(moment.seconds, scene.time_line.time_codes_per_second));
             let skin = bound.skin(time)?;
-            let deformed = reference::deform(&skin, &bound.pose(time)?);
+            let deformed = reference::deform(&skin, &bound.pose(time)?).unwrap();
             let world = scene.world_from_prim(bound.binding().prim, time);
             let points = deformed.points.iter().map(|p| world.transform_point3(*p));
             shown.points.push(points.collect());

@@ -115,7 +115,7 @@ fn sampled(usdz: &Path) -> Vec<f64> {
 pub fn points(scene: &Scene, time: Time) -> Result<Vec<(String, Vec<DVec3>)>, Failed> {
     let mut out = Vec::new();
     for bound in scene.bound_skins() {
-        let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?);
+        let deformed = reference::deform(&*bound.skin(time)?, &bound.pose(time)?).unwrap();
         let world = scene.world_from_prim(bound.binding().prim, time);
         let points = deformed.points.iter().map(|p| world.transform_point3(*p));
         out.push((bound.binding().path.clone(), points.collect()));

@@ -12,7 +12,7 @@ use sinew_io::usd::UsdFile;
 use sinew_io::{ClipChoice, OpenOptions, open_with, placement, skeletons};
 
 use super::pair;
-use common::command::{Bench, refused, sinew, stderr, stdout};
+use common::command::{Bench, misused, refused, sinew, stderr, stdout};
 use common::files::missing;
 use common::tolerance;
 use common::trials::Trial;
@@ -221,17 +221,18 @@ fn formats_meet() -> Result<(), Failed> {
     let glb = pair.bench.path("out.glb");
     let path = |p: &Path| p.to_str().unwrap().to_owned();
     let output = sinew(&["retarget", &path(&bvh), &path(&puppet), "-o", &path(&glb)]);
-    refused(&output, &glb, &["out.glb"]);
+    misused(&output, &glb, &["out.glb", ".usdz", "found .glb"]);
+    let other = pair.bench.path("other.usda");
     let output = sinew(&[
         "retarget",
         &path(&bvh),
         &path(&puppet),
         "-o",
-        &path(&glb),
+        &path(&other),
         "--clip",
         "Run",
     ]);
-    refused(&output, &glb, &["Run", "walk"]);
+    refused(&output, &other, &["Run", "walk"]);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ mod stages;
 use std::path::Path;
 use std::process::Command;
 
-use common::command::{Bench, refused, sinew, stderr, stdout};
+use common::command::{Bench, misused, refused, sinew, stderr, stdout};
 use common::rigs::{Build, Made, bones, mixamo, random_turn, vroid};
 use common::rng::Rng;
 use common::trials::Trial;
@@ -712,7 +712,7 @@ fn bad_requests_write_nothing() -> Result<(), Failed> {
     refuse(&["--arm-space", "NaN"], &["arm space"]);
     // OUT is no name that USD knows, or a file that is read.
     let glb = pair.bench.path("out.mp4");
-    refused(&pair.run("out.mp4", &[]), &glb, &["mp4"]);
+    misused(&pair.run("out.mp4", &[]), &glb, &["found .mp4"]);
     let before = std::fs::read(pair.bench.path("hero.usda"))?;
     for name in ["hero.usda", "walk.usda"] {
         let output = pair.run(name, &[]);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::nodes::steps;
 use super::skeletons::name_of;
 use super::time::{Clock, merged};
+use crate::error::Result;
 use crate::usd::clips::StageClip;
-use sinew::scene::SkinBinding;
+use crate::usd::file::UsdFile;
+use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton, SkeletonInstance};
 use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Track, TrackTarget};
 
@@ -29,6 +31,84 @@ pub(super) struct ClipPlan {
     pub parts: Vec<(usize, Arc<SkelAnimation>)>,
     /// Whether this is what the stage shows, so that prims move with it.
     pub is_stage: bool,
+}
+
+/// A clip of a scene: what it moves each Skeleton with.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SceneClip {
+    /// Name of the clip, unique among those of the scene.
+    pub name: String,
+    /// Whether it is what the stage shows. Transforms of prims that are no joints move with this
+    /// clip alone.
+    pub is_bound: bool,
+    /// Index into [`Scene::instances`] of each Skeleton that it moves, and its animation.
+    pub parts: Vec<(usize, Arc<SkelAnimation>)>,
+}
+
+impl UsdFile {
+    /// Lists the clips of a scene of this file, those of files of other formats if it was opened
+    /// with [`ClipChoice::All`](crate::ClipChoice::All): first what the stage shows, then the other
+    /// SkelAnimations. One that is bound to no Skeleton moves those that it fits and that are
+    /// nearest to it in the stage. Clips that move no Skeleton with prims are left out.
+    ///
+    /// ```
+    /// use sinew_io::{ClipChoice, OpenOptions};
+    ///
+    /// let all = OpenOptions { clips: ClipChoice::All, ..Default::default() };
+    /// let file = sinew_io::open_with("../../examples/assets/puppet.glb", &all)?;
+    /// let scene = file.scene(Default::default())?;
+    /// for clip in file.scene_clips(&scene)? {
+    ///     let (skeleton, animation) = &clip.parts[0];
+    ///     println!("{} moves {} joints of {}", clip.name, animation.joints.len(), scene.instances[*skeleton].path);
+    /// }
+    /// # Ok::<(), sinew_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Values that cannot be decoded.
+    pub fn scene_clips(&self, scene: &Scene) -> Result<Vec<SceneClip>> {
+        let animations = self.animations()?;
+        let plans = self.all_read(self.plan_clips(scene, &animations))?;
+        let mut out = Vec::with_capacity(plans.len());
+        for mut plan in plans {
+            plan.parts.retain(|(s, _)| *s < scene.instances.len());
+            if !plan.parts.is_empty() {
+                out.push(SceneClip {
+                    name: plan.name,
+                    is_bound: plan.is_stage,
+                    parts: plan.parts,
+                });
+            }
+        }
+        Ok(out)
+    }
+
+    /// The clips of a scene of this file. Skeletons are those of its instances, then its unbound
+    /// ones.
+    pub(super) fn plan_clips(
+        &self,
+        scene: &Scene,
+        animations: &[SkelAnimation],
+    ) -> Result<Vec<ClipPlan>, sinew_stage::Error> {
+        let shapes = |path: &str| {
+            let bindings = scene.bindings.iter();
+            let bound = bindings.filter(|b| scene.instances[b.instance].path == path);
+            bound
+                .flat_map(|b| b.shapes.iter().map(|s| s.token.as_str()))
+                .collect()
+        };
+        let placed = scene.instances.iter().chain(&scene.unbound_skeletons);
+        let skeletons: Vec<ClipSkeleton<'_>> = placed
+            .map(|p| ClipSkeleton {
+                path: &p.path,
+                skeleton: p.instance.skeleton(),
+                bound: p.instance.animation(),
+                shapes: shapes(&p.path),
+            })
+            .collect();
+        Ok(plan(&skeletons, animations, &self.read_stage_clips()?))
+    }
 }
 
 /// What the stage is called as a clip if its animations do not say.

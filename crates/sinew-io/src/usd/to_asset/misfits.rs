@@ -205,7 +205,7 @@ impl Movement {
             normals: normals.unwrap_or(usize::MAX),
         };
         let skin = bound.skin_part(Time::At(time), part)?;
-        Ok(deform(&skin, &self.pose(Time::At(time))?))
+        deform(&skin, &self.pose(Time::At(time))?)
     }
 }
 
@@ -267,7 +267,7 @@ pub(super) fn warn(
                 let want = movement.deformed(bound, *time, None)?;
                 let mut pose = movement.gltf_pose(Time::At(*time))?;
                 pose.geom_bind = geom_bind;
-                let got = deform(&gltf, &pose);
+                let got = deform(&gltf, &pose)?;
                 let pairs = want.points.iter().zip(&got.points);
                 Ok(pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max))
             });

@@ -38,7 +38,8 @@ use sinew_stage::{Predicate, Prim};
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
-use clips::{ClipPlan, ClipSkeleton};
+use clips::ClipPlan;
+pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
 use nodes::{NodeBuilder, local_transform};
@@ -89,7 +90,7 @@ impl UsdFile {
             .iter()
             .chain(&scene.unbound_skeletons)
             .collect();
-        maker.plans = maker.plan_clips(&placed, animations)?;
+        maker.plans = self.plan_clips(scene, animations)?;
         maker.add_skeletons(&placed)?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
@@ -175,31 +176,6 @@ impl<'a> Maker<'a> {
             baked: Vec::new(),
             too_large: None,
         }
-    }
-
-    fn plan_clips(
-        &self,
-        placed: &[&'a PlacedSkeleton],
-        animations: &[SkelAnimation],
-    ) -> Result<Vec<ClipPlan>, sinew_stage::Error> {
-        let shapes = |path: &str| {
-            let bindings = self.scene.bindings.iter();
-            let bound = bindings.filter(|b| self.scene.instances[b.instance].path == path);
-            bound
-                .flat_map(|b| b.shapes.iter().map(|s| s.token.as_str()))
-                .collect()
-        };
-        let skeletons: Vec<ClipSkeleton<'_>> = placed
-            .iter()
-            .map(|p| ClipSkeleton {
-                path: &p.path,
-                skeleton: p.instance.skeleton(),
-                bound: p.instance.animation(),
-                shapes: shapes(&p.path),
-            })
-            .collect();
-        let named = self.file.read_stage_clips()?;
-        Ok(clips::plan(&skeletons, animations, &named))
     }
 
     /// The prim at a path that the scene has.

@@ -198,7 +198,7 @@ fn own_reading(case: &Case) -> Result<(), Failed> {
             let time = Time::At(seconds * rate);
             let pose = scene.at(time, OutSpace::World).pose(bound)?;
             let skin = bound.skin(time)?;
-            let mut points = reference::deform(&skin, &pose).points;
+            let mut points = reference::deform(&skin, &pose).unwrap().points;
             if skin.influences().is_none() {
                 let world = scene.world_from_prim(bound.binding().prim, time);
                 points = points.iter().map(|p| world.transform_point3(*p)).collect();

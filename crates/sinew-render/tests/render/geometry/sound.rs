@@ -126,7 +126,7 @@ fn vertices_follow_points(what: &str, scene: &Scene, mesh: &DrawnMesh) -> Option
         ..SkinPart::default()
     };
     let skin = PackedSkin::pack(what, &*bound.skin_part(time, part).ok()?).ok()?;
-    let pose = PackedPose::pack(&skin, &bound.pose(time).ok()?);
+    let pose = PackedPose::pack(&skin, &bound.pose(time).ok()?).unwrap();
     let render = render_mesh(mesh);
     let shown = skin
         .clone()
@@ -136,7 +136,7 @@ fn vertices_follow_points(what: &str, scene: &Scene, mesh: &DrawnMesh) -> Option
         let mut points = vec![Vec3::ZERO; skin.output_count()];
         let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
         let some = !normals.is_empty();
-        skin_on_cpu(skin, &pose, &mut points, some.then_some(&mut normals));
+        skin_on_cpu(skin, &pose, &mut points, some.then_some(&mut normals)).unwrap();
         (points, normals)
     };
     let ((points, normals), (on_vertices, vertex_normals)) = (run(&skin), run(&shown));

@@ -1,0 +1,147 @@
+//! What a character and its copies hold in a crowd.
+
+use sinew::gpu::{
+    Attribute, ClipId, Crowd, GpuError, InstanceId, OutputTarget, Playing, RigId, SkinId,
+};
+
+use crate::model::Model;
+
+/// What all copies of a character share in a crowd.
+#[derive(Debug, Default)]
+pub(crate) struct Uploaded {
+    /// Number of copies in the crowd.
+    users: usize,
+    skins: Vec<SkinId>,
+    /// By clip and skeleton.
+    pub clips: Vec<Vec<ClipId>>,
+    /// By skeleton.
+    pub rest: Vec<ClipId>,
+}
+
+impl Uploaded {
+    fn fill(&mut self, model: &Model, crowd: &mut Crowd) -> Result<(), GpuError> {
+        for mesh in &model.meshes {
+            let skin = crowd.add_skin(mesh.skin.clone())?;
+            self.skins.push(skin);
+            if mesh.channels.iter().any(Option::is_some) {
+                crowd.set_clip_channels(skin, &mesh.channels)?;
+            }
+        }
+        for clip in &model.clips {
+            self.clips.push(Vec::new());
+            for on in clip.on() {
+                let id = crowd.add_clip(on.packed().clone())?;
+                if let Some(ids) = self.clips.last_mut() {
+                    ids.push(id);
+                }
+            }
+        }
+        for rest in &model.rest {
+            self.rest.push(crowd.add_clip(rest.clone())?);
+        }
+        Ok(())
+    }
+
+    fn remove(self, crowd: &mut Crowd) -> Result<(), GpuError> {
+        for skin in self.skins {
+            crowd.remove_skin(skin)?;
+        }
+        for clip in self.clips.into_iter().flatten().chain(self.rest) {
+            crowd.remove_clip(clip)?;
+        }
+        Ok(())
+    }
+}
+
+/// One copy of a character in a crowd.
+#[derive(Debug, Default)]
+pub(crate) struct Resident {
+    pub rigs: Vec<RigId>,
+    pub instances: Vec<InstanceId>,
+}
+
+impl Resident {
+    /// Adds a copy to a crowd, in the rest pose, and what copies share if it is the first one. After
+    /// an error the crowd has nothing of it.
+    pub fn join(model: &Model, crowd: &mut Crowd, previous: bool) -> Result<Self, GpuError> {
+        let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
+        if shared.is_none() {
+            let mut uploaded = Uploaded::default();
+            if let Err(error) = uploaded.fill(model, crowd) {
+                // The first error counts.
+                let _ = uploaded.remove(crowd);
+                return Err(error);
+            }
+            *shared = Some(uploaded);
+        }
+        let uploaded = shared.get_or_insert_default();
+        let mut out = Self::default();
+        if let Err(error) = out.fill(model, uploaded, crowd, previous) {
+            let _ = out.leave(crowd);
+            if uploaded.users == 0
+                && let Some(uploaded) = shared.take()
+            {
+                let _ = uploaded.remove(crowd);
+            }
+            return Err(error);
+        }
+        uploaded.users += 1;
+        Ok(out)
+    }
+
+    fn fill(
+        &mut self,
+        model: &Model,
+        uploaded: &Uploaded,
+        crowd: &mut Crowd,
+        previous: bool,
+    ) -> Result<(), GpuError> {
+        for rig in &model.rigs {
+            let id = crowd.add_rig(rig.packed.clone())?;
+            self.rigs.push(id);
+            crowd.set_playing(id, &Playing::new(uploaded.rest[rig.skeleton]))?;
+        }
+        for (mesh, skin) in model.meshes.iter().zip(&uploaded.skins) {
+            let target = OutputTarget {
+                previous: previous.then_some(Attribute::Own),
+                ..OutputTarget::default()
+            };
+            let instance = crowd.add_instance_to(*skin, target)?;
+            self.instances.push(instance);
+            let runs = crowd.points_on_gpu(instance)?.len();
+            if runs != 1 {
+                return Err(GpuError::Limit {
+                    what: format!("{}: bindings of one mesh of a character", mesh.path),
+                    asked: runs as u64,
+                    limit: 1,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, crowd: &mut Crowd) -> Result<(), GpuError> {
+        for instance in self.instances.drain(..) {
+            crowd.remove_instance(instance)?;
+        }
+        for rig in self.rigs.drain(..) {
+            crowd.remove_rig(rig)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a copy, and with the last one what copies share.
+    pub fn remove(mut self, model: &Model, crowd: &mut Crowd) -> Result<(), GpuError> {
+        self.leave(crowd)?;
+        let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(uploaded) = shared.as_mut() {
+            uploaded.users -= 1;
+            if uploaded.users == 0
+                && let Some(uploaded) = shared.take()
+            {
+                uploaded.remove(crowd)?;
+            }
+        }
+        Ok(())
+    }
+}

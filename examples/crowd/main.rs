@@ -1,0 +1,227 @@
+//! A crowd that lives on the GPU: thousands of characters who walk, wave, perform and blend between it. They play packed
+//! clips there, are culled there, and are skinned only if they are seen. The CPU sets the clock, tells a few of them what
+//! to play next, and records the same few commands in every frame.
+//!
+//! ```text
+//! cargo run --release --example crowd
+//! cargo run --release --example crowd -- --count 20000
+//! cargo run --release --example crowd -- --frames 100 --out crowd.png
+//! ```
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `cast.rs`, `moves.rs` | models from files, and their clips: authored, retargeted, made by functions |
+//! | `places.rs` | where everyone is |
+//! | `squads.rs` | skins, rigs and instances in a `Crowd`, with results in the host's own buffers |
+//! | `acts.rs` | what everyone plays: `Crowd::set_playing` and `set_clock` |
+//! | `culling.rs`, `cull.wgsl` | the host's culling, `Crowd::set_visibility` |
+//! | `scenery.rs`, `draw.wgsl` | drawing from the buffers that the engine writes |
+//! | `times.rs`, `graph.rs` | what frames cost |
+
+mod acts;
+mod cast;
+mod culling;
+mod graph;
+mod moves;
+mod places;
+mod scenery;
+mod squads;
+mod times;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use acts::Acts;
+use cast::Model;
+use culling::{Culling, Frame};
+use glam::{Mat4, Vec3};
+use graph::Graph;
+use host::{Framing, Gpu, Result, Target};
+use places::Person;
+use scenery::Scenery;
+use sinew::gpu::{Crowd, RigId, Skinner, SkinnerOptions};
+use sinew::wgpu;
+use squads::Squad;
+use times::{Cost, Times};
+
+/// Metres from the middle that the camera shows at first, at most.
+const VIEW: f32 = 11.0;
+
+/// What the words of the command say.
+#[derive(Clone, Debug)]
+struct Options {
+    count: Option<usize>,
+    culls: bool,
+    has_graph: bool,
+}
+
+struct Square {
+    people: Vec<Person>,
+    crowd: Crowd,
+    squads: Vec<Squad>,
+    models: Vec<Model>,
+    /// Everyone's rigs, until the first frame says when the clock begins.
+    rigs: Vec<Vec<RigId>>,
+    acts: Option<Acts>,
+    frame: wgpu::Buffer,
+    culling: Culling,
+    scenery: Scenery,
+    graph: Option<Graph>,
+    times: Times,
+    framing: Framing,
+}
+
+impl host::Program for Square {
+    const USAGE: &'static str = "crowd [--count N] [--no-cull] [--no-graph]";
+    const HELP: &'static str = "\
+A crowd of hatchlings and puppets, which play clips on the GPU and are culled there.
+Drag to look around, scroll to come closer, Escape to leave.
+
+example: crowd --count 500 --frames 100 --out crowd.png
+
+  --count N      number of characters (default 4000, or 200 on a software adapter)
+  --no-cull      compute and draw everyone, seen or not
+  --no-graph     without the graph of what frames cost";
+    const SIZE: [u32; 2] = [1280, 720];
+    type Options = Options;
+
+    fn options(words: Vec<String>) -> std::result::Result<Options, String> {
+        let mut options = Options {
+            count: None,
+            culls: true,
+            has_graph: true,
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--count" => {
+                    let text = words.next().ok_or("--count wants a value")?;
+                    let count = text.parse().ok().filter(|n| (1..=1_000_000).contains(n));
+                    options.count = Some(count.ok_or(format!("no number of characters: {text}"))?);
+                }
+                "--no-cull" => options.culls = false,
+                "--no-graph" => options.has_graph = false,
+                _ => return Err(format!("no option {word}")),
+            }
+        }
+        Ok(options)
+    }
+
+    fn new(gpu: &Gpu, options: Options) -> Result<Self> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
+        let models = vec![Model::hatchling(folder)?, Model::puppet(folder)?];
+        let count = options
+            .count
+            .unwrap_or(if gpu.is_software { 200 } else { 4000 });
+        let (people, radius) = places::people(count);
+        let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
+        let mut crowd = skinner.crowd();
+        let (squads, rigs) = squads::gather(gpu, &mut crowd, &models, &people)?;
+        let frame = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("crowd.frame"),
+            size: size_of::<Frame>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let culling = Culling::new(gpu, &mut crowd, &squads, &frame, options.culls)?;
+        let near = (radius * 0.45).min(VIEW);
+        let near = Vec3::new(near, 0.0, near);
+        let framing = Framing {
+            lift: 0.22,
+            spin: 0.05,
+            ..Framing::of([-near, near + Vec3::Y * 1.8], false)
+        };
+        let clips: usize = models
+            .iter()
+            .flat_map(|m| &m.clips)
+            .map(|c| c.words().len() * 4)
+            .sum();
+        let of = |model| people.iter().filter(|p| p.model == model).count();
+        println!(
+            "{} characters ({} {}s, {} {}s), {} meshes and {} rigs; clips of {clips} bytes in all",
+            people.len(),
+            of(0),
+            models[0].name,
+            of(1),
+            models[1].name,
+            crowd.instance_count(),
+            rigs.iter().map(Vec::len).sum::<usize>(),
+        );
+        Ok(Self {
+            scenery: Scenery::new(gpu, &squads, &frame),
+            graph: options.has_graph.then(|| Graph::new(gpu)),
+            times: Times::new(gpu, squads.len()),
+            acts: None,
+            people,
+            crowd,
+            squads,
+            rigs,
+            models,
+            frame,
+            culling,
+            framing,
+        })
+    }
+
+    fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    fn frame(
+        &mut self,
+        gpu: &Gpu,
+        seconds: f64,
+        clip_from_world: Mat4,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &Target,
+    ) -> Result<()> {
+        self.times.collect();
+        if let Some(graph) = &mut self.graph {
+            // The first frame makes plans and pipelines.
+            let costs = self.times.costs.get(1..).unwrap_or_default();
+            graph.lay(gpu, costs, self.people.len(), target.size);
+        }
+        let start = Instant::now();
+        let (crowd, people) = (&mut self.crowd, &self.people[..]);
+        match &mut self.acts {
+            Some(acts) => acts.go_on(crowd, people, seconds)?,
+            none => {
+                let rigs = std::mem::take(&mut self.rigs);
+                *none = Some(Acts::begin(crowd, &self.models, people, rigs, seconds)?);
+            }
+        }
+        let frame = Frame::new(clip_from_world, seconds);
+        gpu.queue
+            .write_buffer(&self.frame, 0, bytemuck::bytes_of(&frame));
+        self.culling.record(encoder, self.times.of_culling());
+        // The one call, for all of them.
+        self.crowd.encode(encoder)?;
+        {
+            let mut pass = target.begin(encoder, self.times.of_drawing());
+            self.scenery.draw(&self.squads, &mut pass);
+            if let Some(graph) = &self.graph {
+                graph.draw(&mut pass);
+            }
+        }
+        let cost = Cost {
+            cpu: start.elapsed(),
+            uploaded: self.crowd.last_upload_bytes(),
+            ..Cost::default()
+        };
+        self.times.record(encoder, &self.squads, cost);
+        Ok(())
+    }
+
+    fn submitted(&mut self) {
+        self.times.submitted();
+    }
+
+    fn finish(&mut self) {
+        self.times.collect();
+        println!("{}", self.times.report());
+    }
+}
+
+fn main() -> ExitCode {
+    host::run::<Square>()
+}

@@ -265,7 +265,7 @@ fn pictures_are_those_of_the_commands() {
         assert!(output.status.success(), "{line}\n{}", stderr(&output));
         let kept = common::repository().join("examples/pictures").join(name);
         let size = std::fs::metadata(&kept).unwrap().len();
-        assert!(size <= 1_500_000, "{name} has {size} bytes");
+        assert!(size <= 700_000, "{name} has {size} bytes");
         let picture = |file: PathBuf| image::open(file).unwrap().into_rgba8();
         let (kept, drawn) = (picture(kept), picture(bench.path(name)));
         assert_eq!(kept.dimensions(), drawn.dimensions(), "{name}");

@@ -87,10 +87,15 @@ impl Spacing {
 }
 
 impl Frame {
-    /// The same uniforms, seen from a light.
+    /// The same uniforms, seen along a projection of [`super::occlusion::Lights`]. Curves keep
+    /// their own widths there, however thin they are: many thin ones cover their share of a map.
     pub fn seen_from(self, clip_from_local: Mat4) -> Self {
+        let to_light = clip_from_local.row(2).truncate().normalize_or(Vec3::Y);
         Self {
             clip_from_local,
+            eye: Vec4::ZERO,
+            back: to_light.extend(0.0),
+            viewport: self.viewport * Vec4::new(1.0, 1.0, 0.0, 1.0),
             ..self
         }
     }

@@ -266,7 +266,7 @@ impl Textures<'_> {
                 };
                 let image = used.and_then(|used| Some((used, decoded(used, images)?)));
                 match (image, used) {
-                    (Some((used, image)), _) => self.bound(slot, used, image),
+                    (Some((used, image)), _) => self.bound(used, image),
                     (None, Some(_)) if is_color => self.checker(),
                     (None, None) if is_color && material.misses_image => self.checker(),
                     (None, _) => self.none(),
@@ -275,18 +275,13 @@ impl Textures<'_> {
             .collect()
     }
 
-    fn bound(&mut self, slot: Slot, used: &TextureUse, image: &TextureImage) -> Bound {
+    fn bound(&mut self, used: &TextureUse, image: &TextureImage) -> Bound {
         let channel = match used.channel {
             TextureChannel::Rgb | TextureChannel::R => 0.0,
             TextureChannel::G => 1.0,
             TextureChannel::B => 2.0,
             TextureChannel::A => 3.0,
         };
-        let (mut scale, mut bias) = (used.scale, used.bias);
-        // Normals as texels store them, from 0 to 1. Files that do not say so mean it.
-        if slot == Slot::Normal && scale == Vec4::ONE && bias == Vec4::ZERO {
-            (scale, bias) = (Vec4::splat(2.0), Vec4::splat(-1.0));
-        }
         Bound {
             view: self.texture(used, image),
             sampler: self.sampler([used.wrap_s, used.wrap_t]),
@@ -295,8 +290,8 @@ impl Textures<'_> {
                     used.transform.row(0).extend(1.0),
                     used.transform.row(1).extend(channel),
                 ],
-                scale,
-                bias,
+                scale: used.scale,
+                bias: used.bias,
             },
         }
     }

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Caster,
     /// The same, without the parts that a mask cuts out.
     MaskedCaster,
+    /// Curves as a light sees them.
+    CurveCaster,
     Opaque,
     Masked,
     Blended,
@@ -238,6 +240,13 @@ impl Pipelines {
                 ..caster
             },
             Kind::MaskedCaster => caster,
+            Kind::CurveCaster => Description {
+                vertex: "curve",
+                fragment: None,
+                buffers: &piece,
+                topology: TriangleStrip,
+                ..caster
+            },
             // Alpha is 1 in these three, so nothing of what was there before is read.
             Kind::Opaque => Description {
                 blend: None,

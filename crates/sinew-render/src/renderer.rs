@@ -252,6 +252,7 @@ impl Renderer {
                     Kind::MaskedCaster,
                     Alpha::Masked,
                 );
+                picture.curves(&mut pass, frame, pipelines, Kind::CurveCaster);
             }
         }
     }
@@ -335,9 +336,7 @@ impl Renderer {
                     Kind::Masked,
                     Alpha::Masked,
                 );
-            }
-            if look.surface {
-                picture.curves(&mut pass, pipelines);
+                picture.curves(&mut pass, &picture.frame, pipelines, Kind::Curves);
             }
             picture.overlays(&mut pass, pipelines, look);
             if look.grid {
@@ -482,7 +481,13 @@ impl Picture<'_> {
     }
 
     /// Draws curves, as opaque as they come.
-    fn curves(&self, pass: &mut wgpu::RenderPass<'_>, pipelines: &Pipelines) {
+    fn curves(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        frame: &wgpu::BindGroup,
+        pipelines: &Pipelines,
+        kind: Kind,
+    ) {
         let curves = self.draws.iter().filter(|d| d.mesh.buffers.piece_count > 0);
         for (i, draw) in curves.enumerate() {
             let buffers = &draw.mesh.buffers;
@@ -490,9 +495,9 @@ impl Picture<'_> {
                 continue;
             };
             if i == 0 {
-                pass.set_pipeline(pipelines.get(Kind::Curves));
+                pass.set_pipeline(pipelines.get(kind));
             }
-            draw.bind(pass, &self.frame);
+            draw.bind(pass, frame);
             pass.set_bind_group(2, &material.group, &[]);
             pass.set_vertex_buffer(0, buffers.pieces.slice(..));
             pass.draw(0..4, 0..buffers.piece_count);

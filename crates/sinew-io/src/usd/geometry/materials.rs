@@ -13,6 +13,12 @@ use crate::usd::read::values::{FromUsd, OneVec3, Token, read_uniform};
 use sinew::error::Warning;
 use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap, Toon};
 
+/// What makes a normal from -1 to 1 of a texel from 0 to 1 (UsdPreviewSurface).
+const NORMAL_SCALE: Vec4 = Vec4::new(2.0, 2.0, 2.0, 1.0);
+
+/// Added to the scaled texel of a normal map.
+const NORMAL_BIAS: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 0.0);
+
 /// Transforms of uvs one behind the other; networks may run in circles.
 const MOST_TRANSFORMS: usize = 8;
 
@@ -104,7 +110,7 @@ impl<'a> MaterialReader<'a> {
         out.roughness = inputs.read::<f32, _>("roughness", out.roughness.value, first)?;
         out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
         out.occlusion = inputs.read::<f32, _>("occlusion", out.occlusion.value, first)?;
-        out.normal = inputs.read::<One, _>("normal", Vec3::Z, color)?.texture;
+        out.normal = inputs.normal_map()?;
         out.clearcoat = inputs.read::<f32, _>("clearcoat", out.clearcoat.value, first)?;
         let rough = out.clearcoat_roughness.value;
         out.clearcoat_roughness = inputs.read::<f32, _>("clearcoatRoughness", rough, first)?;
@@ -197,6 +203,26 @@ impl InputReader<'_, '_> {
         let channel = channel(&output);
         let value = texel.map_or(input.value, |t| of_texel(channel_of(t, channel)));
         Ok(Input { value, texture })
+    }
+
+    /// The normal map. Without an authored scale and bias its texels are taken as 2 and -1 make
+    /// them normals, with a warning: nearly every image stores normals from 0 to 1.
+    fn normal_map(&mut self) -> Result<Option<TextureUse>, sinew_stage::Error> {
+        let read = |v: Vec4| v.truncate();
+        let map = self.read::<One, _>("normal", Vec3::Z, read)?.texture;
+        let Some(mut map) = map else {
+            return Ok(None);
+        };
+        if map.scale == Vec4::ONE && map.bias == Vec4::ZERO {
+            map.scale = NORMAL_SCALE;
+            map.bias = NORMAL_BIAS;
+            let path = self.surface.path();
+            let message = "its normal map has neither scale nor bias: a scale of 2 and a bias of \
+                           -1 are used";
+            let warning = Warning::new("normal-map-range", path.as_str(), message);
+            self.warnings.push(warning.on("inputs:normal"));
+        }
+        Ok(Some(map))
     }
 
     fn reads_display_color(&self, name: &str) -> Result<bool, sinew_stage::Error> {

@@ -61,19 +61,17 @@ fn two_tones(s: Surface, shade: vec3f, key: f32) -> vec3f {
 }
 
 // Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their
-// form (Khronos' PBR neutral tone mapper, which starts at 0.76, with a shoulder so long that an
-// albedo of 0.8 stays below 85 % white in full light).
+// form: the shoulder of Khronos' PBR neutral tone mapper, from 0.25 and not 0.76, so that an albedo
+// of 0.8 stays below 85 % white in full light. That mapper also subtracts what surroundings without
+// a colour reflect; these have no such reflection.
 fn toned(light: vec3f) -> vec3f {
     let start = 0.25;
-    let low = min(light.r, min(light.g, light.b));
-    let offset = select(0.04, low - 6.25 * low * low, low < 0.08);
-    let color = light - offset;
-    let peak = max(color.r, max(color.g, color.b));
+    let peak = max(light.r, max(light.g, light.b));
     if peak < start {
-        return color;
+        return light;
     }
     let d = 1.0 - start;
     let new_peak = 1.0 - d * d / (peak + d - start);
     let grey = 1.0 - 1.0 / (0.15 * (peak - new_peak) + 1.0);
-    return mix(color * (new_peak / peak), vec3f(new_peak), grey);
+    return mix(light * (new_peak / peak), vec3f(new_peak), grey);
 }

@@ -1530,6 +1530,21 @@ fn drawn() -> Vec<Case> {
             )],
         ),
         case(
+            "a_sphere_in_a_prototype",
+            "not-drawn",
+            "/R/Trees/Tree/Apple",
+            &[(
+                MORE,
+                r#"def PointInstancer "Trees" { int[] protoIndices = [0]
+            point3f[] positions = [(0, 0, 0)]
+            rel prototypes = </R/Trees/Tree>
+            def Xform "Tree" { def Sphere "Apple" {
+            }
+            }
+        }"#,
+            )],
+        ),
+        case(
             "an_instancer_without_positions",
             "not-drawn",
             "/R/Trees",

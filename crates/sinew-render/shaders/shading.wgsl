@@ -43,9 +43,11 @@ fn shaded(s: Surface, key: f32, open: f32) -> vec3f {
     // them.
     light += lit(s, frame.fill.xyz, frame.fill_color.rgb * open);
     light += lit(s, frame.rim.xyz, frame.rim_color.rgb * open * open);
-    let around = mix(frame.bounce.rgb, frame.sky.rgb, 0.5 + 0.5 * dot(s.normal, frame.up.xyz)) * open;
-    // In rough metal the surroundings are reflected as a blur of the same light.
-    light += s.albedo * around;
+    // Smooth metal shows the surroundings where they are reflected, rough metal as a blur.
+    let mirrored = reflect(-s.to_eye, s.normal);
+    let toward = normalize(mix(s.normal, mirrored, 0.9 * s.metallic * (1.0 - s.roughness)));
+    let height = 0.5 + 0.5 * dot(toward, frame.up.xyz);
+    light += s.albedo * mix(frame.bounce.rgb, frame.sky.rgb, height) * open;
     return light;
 }
 

@@ -63,17 +63,19 @@ fn two_tones(s: Surface, shade: vec3f, key: f32) -> vec3f {
 }
 
 // Keeps dark and middling colours, and compresses bright ones, so that white surfaces keep their
-// form: the shoulder of Khronos' PBR neutral tone mapper, from 0.25 and not 0.76, so that an albedo
-// of 0.8 stays below 85 % white in full light. That mapper also subtracts what surroundings without
-// a colour reflect; these have no such reflection.
+// form: Khronos' PBR neutral tone mapper with a shoulder from 0.25 and not 0.76, so that an albedo of
+// 0.8 stays below 85 % white in full light. What surfaces reflect without a colour of their own is
+// subtracted, so that colours look as in their textures: 0.02, and not 0.04 as there.
 fn toned(light: vec3f) -> vec3f {
     let start = 0.25;
-    let peak = max(light.r, max(light.g, light.b));
+    let low = min(light.r, min(light.g, light.b));
+    let color = light - select(0.02, low - 12.5 * low * low, low < 0.04);
+    let peak = max(color.r, max(color.g, color.b));
     if peak < start {
-        return light;
+        return color;
     }
     let d = 1.0 - start;
     let new_peak = 1.0 - d * d / (peak + d - start);
     let grey = 1.0 - 1.0 / (0.15 * (peak - new_peak) + 1.0);
-    return mix(light * (new_peak / peak), vec3f(new_peak), grey);
+    return mix(color * (new_peak / peak), vec3f(new_peak), grey);
 }

@@ -154,7 +154,7 @@ impl Frame {
             ground_center: local(stage, center).extend((extent * 4.0) as f32),
             ground_phase: Vec4::new(phase(right), phase(front), half_shadow as f32, 0.8),
             key: key.as_vec3().extend(0.0),
-            key_color: Vec4::new(1.18, 1.11, 1.02, 0.0),
+            key_color: Vec4::new(1.22, 1.15, 1.05, 0.0),
             fill: fill.as_vec3().extend(0.0),
             fill_color: Vec4::new(0.19, 0.23, 0.29, 0.0),
             rim: rim.as_vec3().extend(0.0),

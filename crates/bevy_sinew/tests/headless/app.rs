@@ -134,17 +134,22 @@ pub fn slab(app: &App, mesh: &Handle<Mesh>, attribute: bevy::mesh::MeshVertexAtt
     let allocator = world.resource::<MeshAllocator>();
     let slice = allocator.mesh_vertex_slice(&mesh.id()).unwrap();
     let bytes = u64::from(slice.range.end - slice.range.start) * stride;
-    let to = buffer(app, bytes);
     let from = u64::from(slice.range.start) * stride;
-    let bytes = read(app, &to, |encoder| {
-        encoder.copy_buffer_to_buffer(slice.buffer, from, &to, 0, bytes);
-    });
+    let bytes = read_buffer(app, slice.buffer, from, bytes);
     let vertices = bytes.chunks_exact(stride as usize);
     let values = vertices.map(|v| {
         let values: [f32; 3] = bytemuck::pod_read_unaligned(&v[offset..offset + 12]);
         Vec3::from_array(values)
     });
     values.collect()
+}
+
+/// Some bytes of a buffer.
+pub fn read_buffer(app: &App, buffer_of: &wgpu::Buffer, from: u64, bytes: u64) -> Vec<u8> {
+    let to = buffer(app, bytes);
+    read(app, &to, |encoder| {
+        encoder.copy_buffer_to_buffer(buffer_of, from, &to, 0, bytes);
+    })
 }
 
 fn device(app: &App) -> &wgpu::Device {

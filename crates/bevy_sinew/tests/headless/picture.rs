@@ -20,7 +20,7 @@ use crate::app::{FRAME, app, camera, hatchling, load, picture};
 const SIZE: [u32; 2] = [512, 512];
 
 /// Largest share of the silhouette's pixels that may differ.
-const MOST_APART: f64 = 0.002;
+const MOST_APART: f64 = 0.001;
 
 /// Frames until the compared picture: half a second of the clip is not at rest.
 const FRAMES: u32 = 16;

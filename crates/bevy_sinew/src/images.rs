@@ -316,10 +316,16 @@ mod tests {
     fn base_colors_keep_their_bytes_and_take_the_opacity() {
         let color = source([10, 20, 30, 40], TextureChannel::Rgb, true);
         let (plain, is_translucent) = base_color(&color, None);
-        assert_eq!((first(&plain), is_translucent), (&[10, 20, 30, 255][..], false));
+        assert_eq!(
+            (first(&plain), is_translucent),
+            (&[10, 20, 30, 255][..], false)
+        );
         let opacity = source([0, 0, 0, 40], TextureChannel::A, false);
         let (image, is_translucent) = base_color(&color, Some(&opacity));
-        assert_eq!((first(&image), is_translucent), (&[10, 20, 30, 40][..], true));
+        assert_eq!(
+            (first(&image), is_translucent),
+            (&[10, 20, 30, 40][..], true)
+        );
         // Half of the light, and not half of the byte.
         let mut half = source([255, 255, 255, 255], TextureChannel::Rgb, true);
         half.used.scale = Vec4::splat(0.5);
@@ -346,7 +352,11 @@ mod tests {
         let used = source([0; 4], TextureChannel::Rgb, true).used;
         let mut decoder = Decoder::default();
         for _ in 0..2 {
-            assert!(decoder.source(std::slice::from_ref(&texture), Some(&used)).is_none());
+            assert!(
+                decoder
+                    .source(std::slice::from_ref(&texture), Some(&used))
+                    .is_none()
+            );
         }
         assert_eq!(decoder.messages.len(), 1);
         assert!(decoder.messages[0].starts_with("skin.png: texture not drawn: "));

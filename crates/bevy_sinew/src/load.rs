@@ -108,9 +108,8 @@ impl Files {
 
     /// The index of the file of a character; begins to load a file that is new.
     fn of(&mut self, character: &SinewCharacter, skinner: &Skinner) -> usize {
-        let is_it = |f: &File| {
-            f.path == character.file && f.motion_vectors == character.motion_vectors
-        };
+        let is_it =
+            |f: &File| f.path == character.file && f.motion_vectors == character.motion_vectors;
         if let Some(index) = self.all.iter().position(is_it) {
             return index;
         }

@@ -138,7 +138,9 @@ impl Looks {
             _ => None,
         };
         let roughness_metallic = images::roughness_metallic(roughness.as_ref(), metallic.as_ref());
-        let is_translucent = base_image.as_ref().is_some_and(|(_, translucent)| *translucent);
+        let is_translucent = base_image
+            .as_ref()
+            .is_some_and(|(_, translucent)| *translucent);
         let value = |has_image: bool, value: f32| if has_image { 1.0 } else { value };
         let alpha = value(opacity.is_some(), material.opacity.value);
         let color = match base.is_some() || is_colored {
@@ -217,11 +219,7 @@ mod tests {
     #[test]
     fn transforms_are_those_of_images_that_begin_at_the_upper_edge() {
         // u + 0.25, 2 v + 0.5.
-        let usd = Mat3::from_cols(
-            Vec3::X,
-            Vec3::Y * 2.0,
-            Vec3::new(0.25, 0.5, 1.0),
-        );
+        let usd = Mat3::from_cols(Vec3::X, Vec3::Y * 2.0, Vec3::new(0.25, 0.5, 1.0));
         let bevy = from_upper_edge(usd);
         let (u, v) = (0.3, 0.1);
         let found = bevy.transform_point2(Vec2::new(u, 1.0 - v));

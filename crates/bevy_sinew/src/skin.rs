@@ -100,7 +100,9 @@ fn advance(
             error!("{error}");
         }
     }
-    let dt = main.get_resource::<Time>().map_or(0.0, Time::delta_secs_f64);
+    let dt = main
+        .get_resource::<Time>()
+        .map_or(0.0, Time::delta_secs_f64);
     let characters = characters.get_or_insert_with(|| QueryState::new(&mut main));
     skinning.wanted.clear();
     for (mut component, visibility) in characters.iter_mut(&mut main) {
@@ -188,7 +190,12 @@ impl Skinning {
 }
 
 /// The part of a vertex slab that a mesh has.
-fn target(mesh: &RenderMesh, slice: &MeshBufferSlice<'_>, offset: u64, stride: u64) -> OutputTarget {
+fn target(
+    mesh: &RenderMesh,
+    slice: &MeshBufferSlice<'_>,
+    offset: u64,
+    stride: u64,
+) -> OutputTarget {
     let layout = &mesh.layout.0;
     let attribute = |id: MeshVertexAttributeId| {
         let index = layout.attribute_ids().iter().position(|own| *own == id)?;

@@ -7,8 +7,8 @@ use bevy::app::PluginsState;
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::log::LogPlugin;
 use bevy::prelude::*;
-use bevy::render::mesh::allocator::MeshAllocator;
 use bevy::render::mesh::RenderMesh;
+use bevy::render::mesh::allocator::MeshAllocator;
 use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
 use bevy::render::render_asset::RenderAssets;
 use bevy::render::renderer::{RenderDevice, RenderQueue};
@@ -78,7 +78,12 @@ pub fn load(app: &mut App, entity: Entity) {
 }
 
 /// A camera that draws into an image of `size` pixels, without tone mapping.
-pub fn camera(app: &mut App, size: [u32; 2], place: Transform, lens: PerspectiveProjection) -> Entity {
+pub fn camera(
+    app: &mut App,
+    size: [u32; 2],
+    place: Transform,
+    lens: PerspectiveProjection,
+) -> Entity {
     let format = TextureFormat::Rgba8UnormSrgb;
     let mut image = Image::new_target_texture(size[0], size[1], format, None);
     image.texture_descriptor.usage |= wgpu::TextureUsages::COPY_SRC;
@@ -96,9 +101,15 @@ pub fn camera(app: &mut App, size: [u32; 2], place: Transform, lens: Perspective
 
 /// What a camera drew last: RGBA.
 pub fn picture(app: &App, camera: Entity) -> image::RgbaImage {
-    let target = app.world().get::<bevy::camera::RenderTarget>(camera).unwrap();
+    let target = app
+        .world()
+        .get::<bevy::camera::RenderTarget>(camera)
+        .unwrap();
     let handle = target.as_image().unwrap();
-    let images = app.sub_app(RenderApp).world().resource::<RenderAssets<GpuImage>>();
+    let images = app
+        .sub_app(RenderApp)
+        .world()
+        .resource::<RenderAssets<GpuImage>>();
     let texture = &images.get(handle).unwrap().texture;
     let (width, height) = (texture.width(), texture.height());
     let row = (width * 4).next_multiple_of(256);
@@ -118,12 +129,19 @@ pub fn picture(app: &App, camera: Entity) -> image::RgbaImage {
         );
     });
     let rows = bytes.chunks_exact(row as usize);
-    let pixels = rows.flat_map(|r| &r[..width as usize * 4]).copied().collect();
+    let pixels = rows
+        .flat_map(|r| &r[..width as usize * 4])
+        .copied()
+        .collect();
     image::RgbaImage::from_raw(width, height, pixels).unwrap()
 }
 
 /// One attribute of three floats of all vertices that Bevy's slab has for a mesh.
-pub fn slab(app: &App, mesh: &Handle<Mesh>, attribute: bevy::mesh::MeshVertexAttribute) -> Vec<Vec3> {
+pub fn slab(
+    app: &App,
+    mesh: &Handle<Mesh>,
+    attribute: bevy::mesh::MeshVertexAttribute,
+) -> Vec<Vec3> {
     let world = app.sub_app(RenderApp).world();
     let meshes = world.resource::<RenderAssets<RenderMesh>>();
     let layout = &meshes.get(mesh).unwrap().layout.0;
@@ -169,8 +187,11 @@ fn read(app: &App, to: &wgpu::Buffer, record: impl FnOnce(&mut wgpu::CommandEnco
     let device = device(app);
     let mut encoder = device.create_command_encoder(&Default::default());
     record(&mut encoder);
-    app.world().resource::<RenderQueue>().submit([encoder.finish()]);
-    to.slice(..).map_async(wgpu::MapMode::Read, |result| result.unwrap());
+    app.world()
+        .resource::<RenderQueue>()
+        .submit([encoder.finish()]);
+    to.slice(..)
+        .map_async(wgpu::MapMode::Read, |result| result.unwrap());
     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     to.slice(..).get_mapped_range().unwrap().to_vec()
 }

@@ -70,9 +70,13 @@ fn vectors(app: &mut App) -> Vec<Vec2> {
         pass.set_bind_group(0, &bound, &[]);
         pass.dispatch_workgroups(SIZE[0].div_ceil(8), SIZE[1].div_ceil(8), 1);
     }
-    app.world().resource::<RenderQueue>().submit([encoder.finish()]);
+    app.world()
+        .resource::<RenderQueue>()
+        .submit([encoder.finish()]);
     let bytes = read_buffer(app, &copied, 0, size);
-    let values = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned::<[f32; 2]>);
+    let values = bytes
+        .chunks_exact(8)
+        .map(bytemuck::pod_read_unaligned::<[f32; 2]>);
     values.map(Vec2::from_array).collect()
 }
 
@@ -85,8 +89,12 @@ fn motion_vectors_are_the_way_of_the_vertices() {
     let place = Transform::from_xyz(1.2, 1.0, 3.2).looking_at(Vec3::new(0.4, 0.65, -0.3), Vec3::Y);
     let lens = PerspectiveProjection::default();
     let camera = camera(&mut app, SIZE, place, lens);
-    app.world_mut().entity_mut(camera).insert((MotionVectorPrepass, Msaa::Off));
-    let character = SinewCharacter::new(hatchling()).playing("Dance").with_motion_vectors();
+    app.world_mut()
+        .entity_mut(camera)
+        .insert((MotionVectorPrepass, Msaa::Off));
+    let character = SinewCharacter::new(hatchling())
+        .playing("Dance")
+        .with_motion_vectors();
     let entity = app.world_mut().spawn(character).id();
     load(&mut app, entity);
     for _ in 0..6 {
@@ -119,13 +127,19 @@ fn motion_vectors_are_the_way_of_the_vertices() {
             }
         }
     }
-    let pairs = nearest.iter().zip(&found).filter_map(|(n, f)| Some((n.as_ref()?.1, *f)));
+    let pairs = nearest
+        .iter()
+        .zip(&found)
+        .filter_map(|(n, f)| Some((n.as_ref()?.1, *f)));
     let pairs: Vec<(Vec2, Vec2)> = pairs.collect();
     let is_close = |(expected, found): &&(Vec2, Vec2)| expected.distance(*found) * 256.0 < 0.5;
     let close = pairs.iter().filter(is_close).count();
     let moving = pairs.iter().filter(|(way, _)| way.length() * 256.0 > 1.0);
     let (moving, all) = (moving.clone().filter(is_close).count(), moving.count());
-    println!("{close} of {} close; {moving} of {all} that move", pairs.len());
+    println!(
+        "{close} of {} close; {moving} of {all} that move",
+        pairs.len()
+    );
     // Of those that move by more than a pixel: zero vectors would have none.
     assert!(all > 500, "{all}");
     assert!(moving * 10 >= all * 9, "{moving} of {all}");

@@ -32,7 +32,9 @@ fn rendered(frames: u32) -> (GrayImage, RenderCamera) {
     let mut stage = Stage::open(&skinner, hatchling(), &Default::default()).unwrap();
     // The clip has 24 time codes per second, from 1.
     let time = 1.0 + f64::from(frames) * FRAME * 24.0;
-    stage.set_time(SinewTime::At(time), &Control::default()).unwrap();
+    stage
+        .set_time(SinewTime::At(time), &Control::default())
+        .unwrap();
     let mut camera = RenderCamera::new('Y');
     if let View::Orbit(orbit) = &mut camera.view {
         orbit.target = glam::DVec3::new(0.4, 0.65, -0.3);
@@ -78,7 +80,9 @@ fn drawn(frames: u32, from: &RenderCamera) -> GrayImage {
     }
     let picture = picture(&app, camera);
     if let Some(folder) = std::env::var_os("SINEW_PICTURES") {
-        picture.save(std::path::Path::new(&folder).join("bevy.png")).unwrap();
+        picture
+            .save(std::path::Path::new(&folder).join("bevy.png"))
+            .unwrap();
     }
     // Half of white is 188 in sRGB, a quarter is 137.
     mask(&picture, |p| p[0] >= 160)
@@ -131,5 +135,8 @@ fn another_frame_of_the_clip_is_outside_the_bounds() {
     let (expected, _) = rendered(FRAMES);
     let (found, _) = rendered(FRAMES + 1);
     let [white, apart, far] = difference(&expected, &found);
-    assert!(far > 0 && apart as f64 / white as f64 > MOST_APART, "{apart} {far}");
+    assert!(
+        far > 0 && apart as f64 / white as f64 > MOST_APART,
+        "{apart} {far}"
+    );
 }

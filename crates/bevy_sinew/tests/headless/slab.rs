@@ -20,7 +20,11 @@ fn meshes(app: &mut App, character: Entity) -> Vec<Handle<Mesh>> {
 /// The vertices of each mesh at a time of the clip, by the CPU mirror.
 fn mirror(app: &App, character: Entity, seconds: f64) -> Vec<Vec<Vec3>> {
     let component = app.world().get::<SinewCharacter>(character).unwrap();
-    let positions = component.character().unwrap().positions(Some("Dance"), seconds as f32).unwrap();
+    let positions = component
+        .character()
+        .unwrap()
+        .positions(Some("Dance"), seconds as f32)
+        .unwrap();
     let of_mesh = |mesh: &Vec<glam::Vec3>| mesh.iter().map(|p| p.to_array().into()).collect();
     positions.iter().map(of_mesh).collect()
 }
@@ -63,7 +67,9 @@ fn agreement(app: &App, character: Entity, points: &[Vec<Vec3>], normals: &[Vec<
 /// previous ones with the slab of the frame before.
 fn compare(file: std::path::PathBuf) {
     let mut app = app();
-    let character = SinewCharacter::new(file).playing("Dance").with_motion_vectors();
+    let character = SinewCharacter::new(file)
+        .playing("Dance")
+        .with_motion_vectors();
     let entity = app.world_mut().spawn(character).id();
     load(&mut app, entity);
     let meshes = meshes(&mut app, entity);
@@ -106,6 +112,10 @@ fn dual_quaternions_are_those_of_the_mirror() {
     let open = body + text[body..].find("\n        {\n").unwrap() + "\n        {\n".len();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("dual.usda");
-    std::fs::write(&file, format!("{}            {method}\n{}", &text[..open], &text[open..])).unwrap();
+    std::fs::write(
+        &file,
+        format!("{}            {method}\n{}", &text[..open], &text[open..]),
+    )
+    .unwrap();
     compare(file);
 }

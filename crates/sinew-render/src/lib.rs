@@ -56,7 +56,7 @@ pub use error::{Error, Result};
 pub use joints::{StageJoint, StageSkeleton};
 pub use lens::{Fixed, Lens};
 pub use loaded::{Clip, Loaded};
-pub use look::{Background, Control, DrawBackend, JointId, Look};
+pub use look::{Background, Control, DrawBackend, JointId, Light, Look};
 pub use offscreen::{Offscreen, check_size};
 pub use renderer::Renderer;
 pub use save::save_png;

@@ -6,34 +6,39 @@ use glam::DVec2;
 use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;
-use sinew_render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
+use sinew_render::{
+    Background, Bounds, Camera, Control, DrawBackend, Fixed, Lens, Offscreen, Renderer, Stage,
+};
 
+use super::gpu_clock::GpuClock;
 use super::loader::Ready;
 use super::model::Model;
 use super::screen::{PICTURE_FORMAT, Screen};
 use super::state::State;
+use super::timing::{FrameTime, Source};
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
 /// Times of a clip whose boxes are framed together when a file opens.
 const FRAMED: usize = 5;
-/// Seconds between two looks at the GPU's clock, which each wait for the device.
-const MEASURE_EVERY: f64 = 0.5;
-
 pub struct Drawing {
     skinner: Skinner,
     renderer: Renderer,
     stage: Option<Stage>,
     posed: Option<(f64, Control)>,
-    measured: Instant,
+    /// Draws the pictures that are saved, once one was.
+    offscreen: Option<Offscreen>,
+    clock: Option<GpuClock>,
+    /// Number of the coming frame, and the seconds since the one before while the clip plays.
+    pub frame: (u64, Option<f64>),
+    /// CPU seconds that posing took for the coming frame.
+    posing: f64,
 }
 
 impl Drawing {
     pub fn new(screen: &Screen) -> Result<Self, String> {
-        let options = SkinnerOptions {
-            timestamps: true,
-            ..SkinnerOptions::default()
-        };
+        // A clock of the viewer's own times whole frames.
+        let options = SkinnerOptions::default();
         let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", screen.adapter.name);
         let skinner = Skinner::new(&screen.device, &screen.queue, &options);
         let skinner = skinner.map_err(|e| failed(&e))?;
@@ -43,7 +48,10 @@ impl Drawing {
             renderer: renderer.map_err(|e| failed(&e))?,
             stage: None,
             posed: None,
-            measured: Instant::now(),
+            offscreen: None,
+            clock: GpuClock::new(&screen.device, &screen.queue),
+            frame: (0, None),
+            posing: 0.0,
         })
     }
 
@@ -72,6 +80,13 @@ impl Drawing {
 
     /// Poses the stage at the state's time and fills in what the panels show of it.
     pub fn pose(&mut self, state: &mut State) -> Result<(), String> {
+        let began = Instant::now();
+        let result = self.set_pose(state);
+        self.posing = began.elapsed().as_secs_f64();
+        result
+    }
+
+    fn set_pose(&mut self, state: &mut State) -> Result<(), String> {
         let Some(stage) = &mut self.stage else {
             return Ok(());
         };
@@ -134,33 +149,60 @@ impl Drawing {
             return Ok(());
         };
         let began = Instant::now();
-        stage.encode(encoder).map_err(text)?;
-        if state.control.backend == DrawBackend::Cpu {
-            let seconds = began.elapsed().as_secs_f64();
-            state.stats.count_skinning(
-                Some(seconds),
-                "on the CPU, until its results are ready for upload",
-            );
+        if let Some(clock) = &mut self.clock {
+            clock.begin(encoder);
         }
+        stage.encode(encoder).map_err(text)?;
+        if let Some(clock) = &self.clock {
+            clock.skinned(encoder);
+        }
+        let skinned = began.elapsed().as_secs_f64();
         self.renderer
             .draw(encoder, view, size, stage, &state.camera, &state.look)
-            .map_err(|e| e.to_string())
+            .map_err(|e| e.to_string())?;
+        let (id, interval) = self.frame;
+        if let Some(clock) = &mut self.clock {
+            clock.drawn(encoder, id);
+        }
+        let on_cpu = state.control.backend == DrawBackend::Cpu;
+        let recorded = began.elapsed().as_secs_f64() - if on_cpu { skinned } else { 0.0 };
+        let frame = FrameTime {
+            id,
+            at: began,
+            interval,
+            posing: self.posing,
+            skinning: on_cpu.then_some(skinned),
+            drawing: self.clock.is_none().then_some(recorded),
+        };
+        let source = Source::new(state.control.backend, self.clock.is_some());
+        state.stats.count(frame, source);
+        Ok(())
     }
 
-    /// Looks at the GPU's clock after a frame was submitted, now and then.
-    pub fn measure(&mut self, state: &mut State) {
-        let due =
-            self.measured.elapsed().as_secs_f64() > MEASURE_EVERY || state.stats.skin.is_none();
-        let Some(stage) = self.stage.as_ref().filter(|_| due) else {
-            return;
+    /// The picture without the panels, in pixels of the window.
+    pub fn picture(&mut self, state: &State) -> Result<image::RgbaImage, String> {
+        let stage = self.stage.as_mut().ok_or("nothing is shown that could be saved")?;
+        let offscreen = match &mut self.offscreen {
+            Some(offscreen) => offscreen,
+            none => {
+                let made = Offscreen::new(self.skinner.device(), self.skinner.queue());
+                none.insert(made.map_err(|e| e.to_string())?)
+            }
         };
-        if state.control.backend == DrawBackend::Gpu {
-            self.measured = Instant::now();
-            let times = stage.last_gpu_time().ok().flatten();
-            let seconds = times.map(|t| t.total().as_secs_f64());
-            state
-                .stats
-                .count_skinning(seconds, "by the GPU's own clock");
+        let mut look = state.look.clone();
+        if state.view.transparent {
+            look.background = Background::Transparent;
+        }
+        let [_, _, width, height] = state.viewport.map(|n| n.max(1));
+        let picture = offscreen.picture(stage, &state.camera, &look, [width, height]);
+        picture.map_err(|e| e.to_string())
+    }
+
+    /// Takes the GPU times of frames that are done by now.
+    pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
+        let times = self.clock.as_mut().map(|c| c.take(device));
+        for time in times.unwrap_or_default() {
+            state.stats.count_gpu(time.frame, time.skinning, time.drawing);
         }
     }
 }

@@ -8,8 +8,12 @@ mod app;
 mod args;
 mod clock;
 mod drawing;
+mod files;
+mod gpu_clock;
 mod keys;
+mod layout;
 mod loader;
+mod messages;
 mod model;
 mod moves;
 mod panels;
@@ -18,6 +22,7 @@ mod script;
 mod state;
 mod steps;
 mod theme;
+mod timing;
 mod watch;
 
 use std::io::BufRead;
@@ -32,10 +37,7 @@ use script::Script;
 fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error";
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
-        .format_timestamp(None)
-        .init();
+    messages::install();
     let script = match script_of(&args) {
         Ok(script) => script,
         Err(e) => {
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
     match run(&args, script) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {e}");
+            eprintln!("error: {}", messages::clean(&e));
             ExitCode::FAILURE
         }
     }

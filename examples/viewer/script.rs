@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sinew::skel::SkinningMethod;
+use sinew_render::{Background, Light};
+
+use super::panels::scene::{self, Ground};
 
 /// One line of a script.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,13 @@ pub enum Step {
     Method(Option<SkinningMethod>),
     Camera(String),
     Size(u32, u32),
+    /// Presses a button or clicks on another part of the window, by its name.
+    Press(String),
+    Light(Light),
+    Background(Background),
+    Ground(Ground),
+    /// Writes the picture without the panels.
+    Save(PathBuf),
     /// Writes a picture of the window.
     Shot(PathBuf),
     /// Waits until nothing is being read.
@@ -66,6 +76,12 @@ Script actions, one a line; # begins a comment. Each is answered on stdout by a 
   camera NAME           look through a camera of the file
   method authored|linear|dual
   size W H              resize the window
+  press NAME            click on a part of the window; `places` of an answer names them
+  light TURN INTENSITY [camera|world]
+                        turn the lights by so many degrees; a brightness of 1 is the usual one
+  background NAME       grey, dark, white, or a colour such as #336699
+  ground grid|shadow|off
+  save FILE.png         write the picture without the panels
   shot FILE.png         write what the window shows
   settle                wait until the file is read
   loads N               wait until N files were read, those that failed too
@@ -121,6 +137,19 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
             _ => return Err(bad()),
         }),
         "size" => Step::Size(whole(0)?, whole(1)?),
+        "press" => Step::Press(text()?),
+        "light" => Step::Light(Light {
+            turn: number(0)?.to_radians(),
+            intensity: number(1)?,
+            follows_camera: match words.get(2) {
+                None | Some(&"camera") => true,
+                Some(&"world") => false,
+                _ => return Err(bad()),
+            },
+        }),
+        "background" => Step::Background(scene::background_of(rest).ok_or_else(bad)?),
+        "ground" => Step::Ground(scene::ground_of(rest).ok_or_else(bad)?),
+        "save" => Step::Save(text()?.into()),
         "shot" => Step::Shot(text()?.into()),
         "settle" => Step::Settle,
         "loads" => Step::Loads(whole(0)?.into()),
@@ -192,8 +221,11 @@ mod tests {
     #[test]
     fn every_action_of_the_list_is_read() {
         let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
-                        clip Walk|camera /Cam|method dual|size 640 480|shot x.png|settle|loads 2|wait 0.5|state|quit";
-        let mut listed = LANGUAGE.lines().skip(1);
+                        clip Walk|camera /Cam|method dual|size 640 480|\
+                        press Open|light 30 1.5 world|background #336699|ground shadow|save y.png|shot x.png|settle|loads 2|wait 0.5|state|quit";
+        // Lines that go on with the text of the line above begin farther right.
+        let begins = |line: &&str| !line.starts_with("   ");
+        let mut listed = LANGUAGE.lines().skip(1).filter(begins);
         for example in examples.split('|') {
             let step = parse(example).unwrap().unwrap();
             let name = example.split(' ').next().unwrap();
@@ -222,6 +254,11 @@ mod tests {
             "wait -1",
             "method cubic",
             "shot",
+            "light 3",
+            "light 3 1 moon",
+            "background puce",
+            "ground sky",
+            "press",
         ] {
             let e = parse(wrong).unwrap_err();
             assert!(e.contains(wrong), "{e}");

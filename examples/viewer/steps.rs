@@ -90,16 +90,30 @@ impl App {
         match step {
             Step::Drop(path) => self.inject(event_loop, WindowEvent::DroppedFile(path.clone())),
             Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
-                // One event for each frame, as egui wants to see them.
-                let [left, top, width, height] = self.state.viewport.map(f64::from);
-                let middle = [left + width * 0.5, top + height * 0.5];
-                let events = pointer_events(step, middle);
-                let due = frames.checked_sub(FRAMES).map(|n| n as usize);
-                if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
-                    self.inject(event_loop, event);
-                }
-                return Ok(later(due.is_some_and(|n| n >= events.len() + SMOOTH)));
+                return Ok(later(self.point(event_loop, step, frames)));
             }
+            // Where it is, is known when the window has been laid out.
+            Step::Press(_) if frames < FRAMES => return Ok(Taken::Later),
+            Step::Press(name) => {
+                let place = match self.pressing {
+                    Some(place) => place,
+                    None => {
+                        let place = self.state.view.places.find(name);
+                        let place = place.ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
+                        let middle = place.rect.center();
+                        *self.pressing.insert([middle.x, middle.y])
+                    }
+                };
+                let done = self.point(event_loop, &Step::Click(place), frames);
+                if done {
+                    self.pressing = None;
+                }
+                return Ok(later(done));
+            }
+            Step::Light(light) => self.state.look.light = *light,
+            Step::Background(background) => self.state.look.background = *background,
+            Step::Ground(ground) => ground.apply(&mut self.state),
+            Step::Save(path) => self.save_picture(path)?,
             Step::Key { name, shift } => {
                 if !self.press(name, *shift) {
                     return Err(format!("no key is called '{name}'"));
@@ -152,6 +166,18 @@ impl App {
         Ok(Taken::Done)
     }
 
+    /// Moves the pointer as a step says, one event for each frame, as egui wants to see them. True when all is done.
+    fn point(&mut self, event_loop: &ActiveEventLoop, step: &Step, frames: u32) -> bool {
+        let [left, top, width, height] = self.state.viewport.map(f64::from);
+        let middle = [left + width * 0.5, top + height * 0.5];
+        let events = pointer_events(step, middle);
+        let due = frames.checked_sub(FRAMES).map(|n| n as usize);
+        if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
+            self.inject(event_loop, event);
+        }
+        due.is_some_and(|n| n >= events.len() + SMOOTH)
+    }
+
     /// The wish for one of the model's names.
     fn listed(
         &self,
@@ -193,7 +219,7 @@ impl App {
 
     fn answer(&self, line: &str, failed: Option<&str>) {
         if let Some(reason) = failed {
-            log::error!("{line}: {reason}");
+            log::error!("{}", super::messages::clean(&format!("{line}: {reason}")));
         }
         if !self.script.answers {
             return;
@@ -223,9 +249,16 @@ impl App {
         let model = state.model.as_ref();
         let chosen = state.look.chosen.and_then(|id| model?.joint(id));
         let difference = state.difference.as_ref();
+        let figures = state.stats.figures();
         json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
+            // The lines of the file that the error names.
+            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
+            "notice": state.view.notice,
+            "copied": state.view.copied,
+            "activity": state.activity().0,
+            "places": state.view.places.report(),
             "loading": state.loading,
             "loads": self.loads,
             "frames": self.frames,
@@ -255,8 +288,12 @@ impl App {
             "difference": difference.and_then(|d| d.as_ref().ok()),
             "help": state.help,
             "adapter": state.adapter.0,
-            "frame_seconds": state.stats.frame,
-            "skin_seconds": state.stats.skin,
+            // Medians of the last seconds.
+            "frame_seconds": figures.interval,
+            "pose_seconds": figures.posing,
+            "skin_seconds": figures.skinning,
+            "draw_seconds": figures.drawing,
+            "timed": [state.stats.source.of_skinning(), state.stats.source.of_drawing()],
         })
     }
 }

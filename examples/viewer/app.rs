@@ -217,7 +217,10 @@ impl App {
         }
         let named = keys::name(&event.logical_key);
         if self.command {
-            if let Some(action) = named.filter(|_| !event.repeat).and_then(|n| keys::command(&n)) {
+            if let Some(action) = named
+                .filter(|_| !event.repeat)
+                .and_then(|n| keys::command(&n))
+            {
                 self.state.act(action);
                 self.redraw();
             }

@@ -37,7 +37,10 @@ Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a scr
 
 /// Names what this build reads.
 fn about() -> String {
-    format!("Opens characters in a window: {}.", super::files::format_names())
+    format!(
+        "Opens characters in a window: {}.",
+        super::files::format_names()
+    )
 }
 
 fn help() -> String {

@@ -181,7 +181,10 @@ impl Drawing {
 
     /// The picture without the panels, in pixels of the window.
     pub fn picture(&mut self, state: &State) -> Result<image::RgbaImage, String> {
-        let stage = self.stage.as_mut().ok_or("nothing is shown that could be saved")?;
+        let stage = self
+            .stage
+            .as_mut()
+            .ok_or("nothing is shown that could be saved")?;
         let offscreen = match &mut self.offscreen {
             Some(offscreen) => offscreen,
             none => {
@@ -202,7 +205,9 @@ impl Drawing {
     pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
         let times = self.clock.as_mut().map(|c| c.take(device));
         for time in times.unwrap_or_default() {
-            state.stats.count_gpu(time.frame, time.skinning, time.drawing);
+            state
+                .stats
+                .count_gpu(time.frame, time.skinning, time.drawing);
         }
     }
 }

@@ -27,7 +27,10 @@ pub enum Picked {
 /// The extensions that this build reads, in groups by format: `usd usda usdc usdz · gltf glb`.
 pub fn formats() -> String {
     let format = |f: sinew_io::FileFormat| f.extensions.join(" ");
-    readable_formats().map(format).collect::<Vec<_>>().join(" · ")
+    readable_formats()
+        .map(format)
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// The names of the formats that this build reads, as a sentence lists them.
@@ -44,9 +47,13 @@ pub fn without_dialog(purpose: Purpose) -> String {
         false => "This desktop shows no file dialog.",
     };
     match purpose {
-        Purpose::Open => format!("{need}\nDrop a file into the window, or start the viewer with one: viewer FILE"),
+        Purpose::Open => format!(
+            "{need}\nDrop a file into the window, or start the viewer with one: viewer FILE"
+        ),
         Purpose::SavePicture => {
-            format!("{need}\nThe step `save FILE.png` of a script writes the picture without one: viewer --help")
+            format!(
+                "{need}\nThe step `save FILE.png` of a script writes the picture without one: viewer --help"
+            )
         }
     }
 }
@@ -64,24 +71,30 @@ pub fn ask(
     }
     messages::take_dialog_failure();
     // The dialog is made on the window's thread, which some desktops want, and waited for on another.
-    let answer: std::pin::Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> = match purpose {
-        Purpose::Open => {
-            let all: Vec<&str> = readable_formats().flat_map(|f| f.extensions).copied().collect();
-            dialog = dialog
-                .set_title("Open a character")
-                .add_filter("All that the viewer reads", &all);
-            for format in readable_formats() {
-                dialog = dialog.add_filter(format.name, format.extensions);
+    let answer: std::pin::Pin<Box<dyn Future<Output = Option<rfd::FileHandle>> + Send>> =
+        match purpose {
+            Purpose::Open => {
+                let all: Vec<&str> = readable_formats()
+                    .flat_map(|f| f.extensions)
+                    .copied()
+                    .collect();
+                dialog = dialog
+                    .set_title("Open a character")
+                    .add_filter("All that the viewer reads", &all);
+                for format in readable_formats() {
+                    dialog = dialog.add_filter(format.name, format.extensions);
+                }
+                Box::pin(dialog.pick_file())
             }
-            Box::pin(dialog.pick_file())
-        }
-        Purpose::SavePicture => {
-            let stem = near.and_then(Path::file_stem).map(|s| s.to_string_lossy().into_owned());
-            let name = format!("{}.png", stem.as_deref().unwrap_or("picture"));
-            let dialog = dialog.set_title("Save the picture").set_file_name(name);
-            Box::pin(dialog.add_filter("PNG", &["png"]).save_file())
-        }
-    };
+            Purpose::SavePicture => {
+                let stem = near
+                    .and_then(Path::file_stem)
+                    .map(|s| s.to_string_lossy().into_owned());
+                let name = format!("{}.png", stem.as_deref().unwrap_or("picture"));
+                let dialog = dialog.set_title("Save the picture").set_file_name(name);
+                Box::pin(dialog.add_filter("PNG", &["png"]).save_file())
+            }
+        };
     let wait = move || {
         let picked = pollster::block_on(answer);
         let failed = messages::take_dialog_failure();

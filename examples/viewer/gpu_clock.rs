@@ -67,7 +67,10 @@ impl GpuClock {
             })
         };
         let slot = |_| Slot {
-            readback: buffer(BYTES, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
+            readback: buffer(
+                BYTES,
+                wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            ),
             used: Use::Free,
         };
         Some(Self {
@@ -119,10 +122,11 @@ impl GpuClock {
                 continue;
             };
             let (sender, receiver) = channel();
-            slot.readback.map_async(wgpu::MapMode::Read, .., move |result| {
-                // Nobody may wait any more.
-                let _ = sender.send(result.is_ok());
-            });
+            slot.readback
+                .map_async(wgpu::MapMode::Read, .., move |result| {
+                    // Nobody may wait any more.
+                    let _ = sender.send(result.is_ok());
+                });
             slot.used = Use::Mapping(frame, receiver);
         }
         // A device that is lost is told of elsewhere.
@@ -135,11 +139,13 @@ impl GpuClock {
             let frame = *frame;
             match receiver.try_recv() {
                 Ok(true) => {
-                    out.extend(read(&slot.readback, self.period).map(|[skinning, drawing]| GpuTime {
-                        frame,
-                        skinning,
-                        drawing,
-                    }));
+                    out.extend(
+                        read(&slot.readback, self.period).map(|[skinning, drawing]| GpuTime {
+                            frame,
+                            skinning,
+                            drawing,
+                        }),
+                    );
                     slot.readback.unmap();
                 }
                 Ok(false) => {}

@@ -34,7 +34,13 @@ pub fn clean(text: &str) -> String {
 fn path_start(text: &str) -> usize {
     let line = text.rfind('\n').map_or(0, |i| i + 1);
     let bytes = text.as_bytes();
-    let opens = |i: usize| i == line || matches!(bytes[i - 1], b' ' | b'"' | b'\'' | b'`' | b'(' | b'<' | b'\t');
+    let opens = |i: usize| {
+        i == line
+            || matches!(
+                bytes[i - 1],
+                b' ' | b'"' | b'\'' | b'`' | b'(' | b'<' | b'\t'
+            )
+    };
     let starts = |i: &usize| {
         let root = bytes[*i] == b'/' && opens(*i);
         let drive = bytes[*i].is_ascii_alphabetic()
@@ -91,14 +97,18 @@ impl Excerpt {
 }
 
 fn number(text: &str) -> Option<usize> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     text[..digits].parse().ok()
 }
 
 /// Of the text after `line `: `4, column 7` or `4 column 7`.
 fn column(text: &str) -> Option<usize> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = rest.trim_start_matches([',', ' ']).strip_prefix("column ")?;
+    let rest = rest
+        .trim_start_matches([',', ' '])
+        .strip_prefix("column ")?;
     number(rest).filter(|n| *n > 0)
 }
 
@@ -129,7 +139,9 @@ fn lines_around(file: &Path, line: usize, column: Option<usize>) -> Option<Strin
     for number in line.saturating_sub(BEFORE).max(1)..=line + 1 {
         let named = number == line;
         let text = match all.get(number - 1).filter(|_| number <= count) {
-            Some(text) => String::from_utf8_lossy(text).trim_end().replace('\t', "    "),
+            Some(text) => String::from_utf8_lossy(text)
+                .trim_end()
+                .replace('\t', "    "),
             None if named => "(the file ends here)".into(),
             None => continue,
         };
@@ -140,7 +152,11 @@ fn lines_around(file: &Path, line: usize, column: Option<usize>) -> Option<Strin
         };
         let shown: String = text.chars().skip(first).take(WIDTH).collect();
         let mark = if named { '>' } else { ' ' };
-        out.push(format!("{mark} {number:>digits$} | {shown}").trim_end().to_owned());
+        out.push(
+            format!("{mark} {number:>digits$} | {shown}")
+                .trim_end()
+                .to_owned(),
+        );
         if let Some(column) = column.filter(|_| named) {
             let within = (column - 1).min(text.chars().count()).saturating_sub(first);
             out.push(format!("  {:>digits$} | {}^", "", " ".repeat(within)));
@@ -187,15 +203,16 @@ fn is_dialog_failure(metadata: &log::Metadata<'_>) -> bool {
 /// Has log records and panics written without paths of the machine that built the viewer.
 pub fn install() {
     let filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error,rfd=off";
-    let logger = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(filter))
-        .format(|out, record| {
-            use std::io::Write;
-            let style = out.default_level_style(record.level());
-            let text = clean(&record.args().to_string());
-            let level = record.level();
-            writeln!(out, "[{style}{level}{style:#} {}] {text}", record.target())
-        })
-        .build();
+    let logger =
+        env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(filter))
+            .format(|out, record| {
+                use std::io::Write;
+                let style = out.default_level_style(record.level());
+                let text = clean(&record.args().to_string());
+                let level = record.level();
+                writeln!(out, "[{style}{level}{style:#} {}] {text}", record.target())
+            })
+            .build();
     let most = logger.filter().max(log::LevelFilter::Error);
     if log::set_boxed_logger(Box::new(Log(logger))).is_ok() {
         log::set_max_level(most);
@@ -208,9 +225,14 @@ pub fn install() {
         {
             return default(info);
         }
-        let at = info.location().map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
+        let at = info
+            .location()
+            .map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
         let text = info.payload_as_str().unwrap_or("no message");
-        eprintln!("{}", clean(&format!("error: a bug of the viewer{at}: {text}")));
+        eprintln!(
+            "{}",
+            clean(&format!("error: a bug of the viewer{at}: {text}"))
+        );
     }));
 }
 
@@ -237,7 +259,10 @@ mod tests {
                 "two:\n/x/registry/src/i/a-1/b.rs\n/x/registry/src/i/c-1/d.rs",
                 "two:\na-1/b.rs\nc-1/d.rs",
             ),
-            ("/home/me/hero.usda: line 3: broken", "/home/me/hero.usda: line 3: broken"),
+            (
+                "/home/me/hero.usda: line 3: broken",
+                "/home/me/hero.usda: line 3: broken",
+            ),
         ] {
             assert_eq!(clean(given), shown);
         }
@@ -249,7 +274,8 @@ mod tests {
         let file = folder.path().join("a: b.usda");
         std::fs::write(&file, "one\ntwo\n\tthree = [(0, x)]\nfour\n").unwrap();
         let name = file.display();
-        let message = format!("{name}: cannot open: {name}: line 3, column 12, in </M>: expected a number");
+        let message =
+            format!("{name}: cannot open: {name}: line 3, column 12, in </M>: expected a number");
         let excerpt = Excerpt::of(&message).unwrap();
         assert_eq!((excerpt.file, excerpt.line), (file.clone(), 3));
         let lines: Vec<&str> = excerpt.text.lines().collect();
@@ -257,13 +283,21 @@ mod tests {
         assert_eq!((lines[0], lines[4]), ("  1 | one", "  4 | four"));
         // A message about the end of the file, and other ways to write it.
         let end = Excerpt::of(&format!("{name}: line 5.HIERARCHY: expected ROOT")).unwrap();
-        assert!(end.text.contains("> 5 | (the file ends here)"), "{}", end.text);
+        assert!(
+            end.text.contains("> 5 | (the file ends here)"),
+            "{}",
+            end.text
+        );
         let json = Excerpt::of(&format!("{name}: line 2 column 3: expected JSON")).unwrap();
         assert!(json.text.contains("\n    |   ^\n"), "{}", json.text);
         // The mark of a long line is shown with what is around it.
         std::fs::write(&file, format!("{}HERE", "x".repeat(5000))).unwrap();
         let long = Excerpt::of(&format!("{name}: line 1, column 5001: x")).unwrap();
-        assert!(long.text.contains("HERE") && long.text.len() < 300, "{}", long.text);
+        assert!(
+            long.text.contains("HERE") && long.text.len() < 300,
+            "{}",
+            long.text
+        );
     }
 
     #[test]

@@ -19,10 +19,12 @@ pub enum Step {
         name: String,
         shift: bool,
     },
-    /// Pixels that the pointer is dragged by from the picture's middle, with the left or the right button.
+    /// Pixels that the pointer is dragged by, with the left or the right button.
     Drag {
         by: [f32; 2],
         left: bool,
+        /// The pixel of the window where it begins, if not in the picture's middle.
+        from: Option<[f32; 2]>,
     },
     /// Pixels that the wheel turns over the picture's middle.
     Scroll(f32),
@@ -66,7 +68,8 @@ pub const LANGUAGE: &str = "\
 Script actions, one a line; # begins a comment. Each is answered on stdout by a line of JSON:
   drop FILE             open a file, as if it had been dropped into the window
   key NAME [shift]      press a key; ? in the window lists them, such as: key Space
-  drag X Y [left|right] drag the pointer by so many pixels from the picture's middle
+  drag X Y [left|right] [from X Y]
+                        drag the pointer by so many pixels, from the picture's middle or a pixel
   scroll N              turn the wheel by so many pixels over it
   click X Y             click on a pixel of the window
   time CODE             pause, and show a time code
@@ -113,10 +116,15 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
             name: (*words.first().ok_or_else(bad)?).to_owned(),
             shift: words.get(1) == Some(&"shift"),
         },
-        "drag" => Step::Drag {
-            by: [number(0)? as f32, number(1)? as f32],
-            left: words.get(2) != Some(&"right"),
-        },
+        "drag" => {
+            let begin = words.iter().position(|w| *w == "from");
+            let point = |i: usize| Ok::<_, String>([number(i + 1)? as f32, number(i + 2)? as f32]);
+            Step::Drag {
+                by: [number(0)? as f32, number(1)? as f32],
+                left: words.get(2) != Some(&"right"),
+                from: begin.map(point).transpose()?,
+            }
+        }
         "scroll" => Step::Scroll(number(0)? as f32),
         "click" => Step::Click([number(0)? as f32, number(1)? as f32]),
         "time" => Step::Time(number(0)?),
@@ -220,7 +228,7 @@ mod tests {
 
     #[test]
     fn every_action_of_the_list_is_read() {
-        let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
+        let examples = "drop a b.usda|key Left shift|drag 3 -4 right from 5 6|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
                         clip Walk|camera /Cam|method dual|size 640 480|\
                         press Open|light 30 1.5 world|background #336699|ground shadow|save y.png|shot x.png|settle|loads 2|wait 0.5|state|quit";
         // Lines that go on with the text of the line above begin farther right.

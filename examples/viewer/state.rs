@@ -280,19 +280,31 @@ impl State {
     pub fn activity(&self) -> (String, &'static str) {
         const UNTIL: &str = "nothing is redrawn until something changes";
         if self.loading.is_some() {
-            return ("reading a file".into(), "the window is redrawn while a file is read");
+            return (
+                "reading a file".into(),
+                "the window is redrawn while a file is read",
+            );
         }
         if self.model.is_none() {
             return ("no file is open".into(), UNTIL);
         }
         if !self.clock.moves() {
-            return ("nothing moves".into(), "the file has one time only; nothing is redrawn until something changes");
+            return (
+                "nothing moves".into(),
+                "the file has one time only; nothing is redrawn until something changes",
+            );
         }
         match self.stats.figures().interval {
-            _ if !self.clock.playing => ("paused".into(), "paused: nothing is redrawn until something changes"),
+            _ if !self.clock.playing => (
+                "paused".into(),
+                "paused: nothing is redrawn until something changes",
+            ),
             Some(seconds) => {
                 let text = format!("{:.1} ms/frame", seconds * 1e3);
-                (text, "from one frame to the next, the median of the last 2 s")
+                (
+                    text,
+                    "from one frame to the next, the median of the last 2 s",
+                )
             }
             None => ("playing".into(), "the first frames are not timed yet"),
         }

@@ -99,7 +99,8 @@ impl App {
                     Some(place) => place,
                     None => {
                         let place = self.state.view.places.find(name);
-                        let place = place.ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
+                        let place = place
+                            .ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
                         let middle = place.rect.center();
                         *self.pressing.insert([middle.x, middle.y])
                     }
@@ -316,7 +317,8 @@ fn pointer_events(step: &Step, middle: [f64; 2]) -> Vec<WindowEvent> {
     };
     let (down, up) = (ElementState::Pressed, ElementState::Released);
     match step {
-        Step::Drag { by, left } => {
+        Step::Drag { by, left, from } => {
+            let middle = from.map_or(middle, |at| at.map(f64::from));
             let part = |part: f64| {
                 to([
                     middle[0] + f64::from(by[0]) * part,

@@ -41,7 +41,9 @@ impl Source {
     pub fn of_skinning(self) -> &'static str {
         match self {
             Self::Gpu => "time on the GPU, by its own timestamps",
-            Self::SkinnedOnCpu | Self::SkinnedOnCpuUntimed => "time on the CPU, until its results are ready for upload",
+            Self::SkinnedOnCpu | Self::SkinnedOnCpuUntimed => {
+                "time on the CPU, until its results are ready for upload"
+            }
             Self::Untimed => "not measured: the adapter has no timestamps",
         }
     }
@@ -64,7 +66,9 @@ impl Source {
 
     pub fn of_drawing(self) -> &'static str {
         match self {
-            Self::Gpu | Self::SkinnedOnCpu => "time on the GPU of the picture without the panels, by its own timestamps",
+            Self::Gpu | Self::SkinnedOnCpu => {
+                "time on the GPU of the picture without the panels, by its own timestamps"
+            }
             Self::Untimed | Self::SkinnedOnCpuUntimed => {
                 "only the CPU's time to record the commands: the adapter has no timestamps"
             }
@@ -172,7 +176,12 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn play(timing: &mut Timing, from: Instant, frames: u64, skinning: impl Fn(u64) -> f64) -> Instant {
+    fn play(
+        timing: &mut Timing,
+        from: Instant,
+        frames: u64,
+        skinning: impl Fn(u64) -> f64,
+    ) -> Instant {
         let mut at = from;
         for id in 0..frames {
             at = from + Duration::from_millis(10 * id);
@@ -197,7 +206,10 @@ mod tests {
         play(&mut timing, Instant::now(), 300, slow_now_and_then);
         let figures = timing.figures();
         assert_eq!(figures.skinning, Some(0.002));
-        assert_eq!((figures.interval, figures.posing, figures.drawing), (Some(0.01), Some(0.001), Some(0.004)));
+        assert_eq!(
+            (figures.interval, figures.posing, figures.drawing),
+            (Some(0.01), Some(0.001), Some(0.004))
+        );
     }
 
     #[test]
@@ -228,9 +240,13 @@ mod tests {
     #[test]
     fn what_is_measured_is_told() {
         let gpu = Source::new(DrawBackend::Gpu, true);
-        assert!(gpu.of_skinning().contains("timestamps") && gpu.of_drawing().contains("timestamps"));
+        assert!(
+            gpu.of_skinning().contains("timestamps") && gpu.of_drawing().contains("timestamps")
+        );
         let none = Source::new(DrawBackend::Gpu, false);
-        assert!(none.of_skinning().starts_with("not measured") && none.of_drawing().contains("CPU"));
+        assert!(
+            none.of_skinning().starts_with("not measured") && none.of_drawing().contains("CPU")
+        );
         let cpu = Source::new(DrawBackend::Cpu, true);
         assert!(cpu.of_skinning().contains("on the CPU"));
     }
@@ -249,6 +265,9 @@ mod tests {
         };
         timing.count(frame, Source::SkinnedOnCpu);
         timing.count_gpu(50, 9.0, 0.003);
-        assert_eq!((timing.frames.len(), timing.figures().skinning), (1, Some(0.2)));
+        assert_eq!(
+            (timing.frames.len(), timing.figures().skinning),
+            (1, Some(0.2))
+        );
     }
 }

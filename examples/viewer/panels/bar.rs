@@ -147,10 +147,15 @@ fn numbers(ui: &mut Ui, state: &mut State) {
         ui.label(RichText::new("·").color(theme::WEAK));
     }
     let (text, hint) = state.activity();
-    let label = Label::new(text).selectable(false).sense(egui::Sense::click());
+    let label = Label::new(text)
+        .selectable(false)
+        .sense(egui::Sense::click());
     let label = ui.add(label);
     state.view.places.note(ui, "activity", label.rect);
-    if label.on_hover_text(format!("{hint}; a click shows a graph (t)")).clicked() {
+    if label
+        .on_hover_text(format!("{hint}; a click shows a graph (t)"))
+        .clicked()
+    {
         state.view.graph = !state.view.graph;
     }
 }

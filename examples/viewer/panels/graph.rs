@@ -54,8 +54,18 @@ fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
     let font = FontId::proportional(11.0);
     let parts = [
         ("posing", "CPU", figures.posing, POSING),
-        ("skinning", timing.source.skinned_on(), figures.skinning, SKINNING),
-        ("drawing", timing.source.drawn_on(), figures.drawing, DRAWING),
+        (
+            "skinning",
+            timing.source.skinned_on(),
+            figures.skinning,
+            SKINNING,
+        ),
+        (
+            "drawing",
+            timing.source.drawn_on(),
+            figures.drawing,
+            DRAWING,
+        ),
     ];
     let column = (rect.width() - 2.0 * MARGIN) / 3.0;
     for (i, (name, place, seconds, color)) in parts.into_iter().enumerate() {
@@ -67,7 +77,13 @@ fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
         painter.text(at, Align2::LEFT_TOP, title, font.clone(), color);
         let figure = seconds.map_or("not measured".into(), milliseconds);
         let below = at + Vec2::new(0.0, 15.0);
-        painter.text(below, Align2::LEFT_TOP, figure, FontId::proportional(12.5), theme::STRONG);
+        painter.text(
+            below,
+            Align2::LEFT_TOP,
+            figure,
+            FontId::proportional(12.5),
+            theme::STRONG,
+        );
     }
 }
 
@@ -93,7 +109,10 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
             let right = x(frame);
             // A pause is a gap.
             let narrow = right - left.unwrap_or(right) < plot.width() / 20.0;
-            let from = left.filter(|_| narrow).unwrap_or(right - 1.0).max(plot.left());
+            let from = left
+                .filter(|_| narrow)
+                .unwrap_or(right - 1.0)
+                .max(plot.left());
             left = Some(right);
             let mut height = 0.0;
             for (seconds, color) in parts(frame) {
@@ -108,12 +127,30 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
     }
     let budget = y(BUDGET);
     let stroke = Stroke::new(1.0, theme::GOOD);
-    painter.line_segment([Pos2::new(plot.left(), budget), Pos2::new(plot.right(), budget)], stroke);
+    painter.line_segment(
+        [
+            Pos2::new(plot.left(), budget),
+            Pos2::new(plot.right(), budget),
+        ],
+        stroke,
+    );
     let font = FontId::proportional(10.0);
     let at = Pos2::new(plot.left() + 2.0, budget - 1.0);
-    painter.text(at, Align2::LEFT_BOTTOM, "16.7 ms", font.clone(), theme::GOOD);
+    painter.text(
+        at,
+        Align2::LEFT_BOTTOM,
+        "16.7 ms",
+        font.clone(),
+        theme::GOOD,
+    );
     let at = plot.right_top() - Vec2::new(0.0, 1.0);
-    painter.text(at, Align2::RIGHT_BOTTOM, format!("up to {}", milliseconds(most)), font, theme::WEAK);
+    painter.text(
+        at,
+        Align2::RIGHT_BOTTOM,
+        format!("up to {}", milliseconds(most)),
+        font,
+        theme::WEAK,
+    );
 }
 
 fn parts(frame: &FrameTime) -> [(f64, Color32); 3] {

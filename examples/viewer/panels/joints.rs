@@ -81,10 +81,16 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
     if to_reveal {
         let is_chosen = |line: &Line| {
             let joint = line.1.map(|(joint, _)| joint);
-            let id = joint.map(|joint| JointId { skeleton: line.0, joint });
+            let id = joint.map(|joint| JointId {
+                skeleton: line.0,
+                joint,
+            });
             id.is_some() && id == state.look.chosen
         };
-        let top = lines.iter().position(is_chosen).map(|row| row as f32 * pitch);
+        let top = lines
+            .iter()
+            .position(is_chosen)
+            .map(|row| row as f32 * pitch);
         let seen = state.view.list;
         let hidden = |top: &f32| *top < seen.offset || top + height > seen.offset + seen.height;
         if let Some(top) = top.filter(hidden) {
@@ -106,7 +112,7 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
             row(ui, state, id, &skeleton.joints[joint], branches);
         }
     });
-    state.view.list.offset = shown.state.offset().y;
+    state.view.list.offset = shown.state.clamped_offset().y;
     state.view.list.height = shown.inner_rect.height();
     state.view.places.note(ui, "joint list", shown.inner_rect);
 }

@@ -13,7 +13,11 @@ const WIDTH: f32 = 680.0;
 pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
     match (state.error.clone(), state.view.notice.clone()) {
         (Some(text), _) => {
-            let fresh = state.view.problem.as_ref().is_none_or(|(shown, _)| *shown != text);
+            let fresh = state
+                .view
+                .problem
+                .as_ref()
+                .is_none_or(|(shown, _)| *shown != text);
             if fresh {
                 state.view.problem = Some((text.clone(), Excerpt::of(&text)));
             }
@@ -52,7 +56,14 @@ pub fn whole(text: &str, excerpt: Option<&Excerpt>) -> String {
     }
 }
 
-fn bubble(ui: &mut Ui, state: &mut State, rect: Rect, look: &Look, text: &str, excerpt: Option<&Excerpt>) {
+fn bubble(
+    ui: &mut Ui,
+    state: &mut State,
+    rect: Rect,
+    look: &Look,
+    text: &str,
+    excerpt: Option<&Excerpt>,
+) {
     let width = (rect.width() - 24.0).clamp(120.0, WIDTH);
     let frame = Frame::new()
         .fill(look.fill)
@@ -99,7 +110,11 @@ fn bubble(ui: &mut Ui, state: &mut State, rect: Rect, look: &Look, text: &str, e
 /// The lines of the file that the message names. Long ones scroll.
 fn lines(ui: &mut Ui, excerpt: &Excerpt) {
     ui.add_space(6.0);
-    let name = excerpt.file.file_name().unwrap_or_default().to_string_lossy();
+    let name = excerpt
+        .file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
     let title = format!("{name}, line {}", excerpt.line);
     ui.label(RichText::new(title).small().color(theme::WEAK))
         .on_hover_text(excerpt.file.display().to_string());
@@ -124,5 +139,6 @@ fn lines(ui: &mut Ui, excerpt: &Excerpt) {
 
 /// Whether a line only points at a column of the line above it.
 fn is_caret(line: &str) -> bool {
-    line.split_once('|').is_some_and(|(number, rest)| number.trim().is_empty() && rest.trim() == "^")
+    line.split_once('|')
+        .is_some_and(|(number, rest)| number.trim().is_empty() && rest.trim() == "^")
 }

@@ -27,13 +27,22 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         bars(ui, state, layout);
         match layout {
             Layout::Wide => {
-                if state.model.as_ref().is_some_and(|m| m.first_joint().is_some()) {
+                if state
+                    .model
+                    .as_ref()
+                    .is_some_and(|m| m.first_joint().is_some())
+                {
                     let panel = Panel::left("joints").default_size(210.0);
                     let panel = panel.size_range(130.0..=size.x * 0.4);
                     side(ui, state, panel, Tab::Joints);
                 }
                 let panel = Panel::right("settings").default_size(296.0);
-                side(ui, state, panel.size_range(220.0..=size.x * 0.45), Tab::Settings);
+                side(
+                    ui,
+                    state,
+                    panel.size_range(220.0..=size.x * 0.45),
+                    Tab::Settings,
+                );
             }
             Layout::Tall => {
                 if let Some(tab) = state.view.tab {
@@ -63,9 +72,14 @@ fn bars(ui: &mut Ui, state: &mut State, layout: Layout) {
     let bar = Panel::top("bar").frame(frame).show_separator_line(false);
     let bar = bar.show(ui, |ui| bar::show(ui, state, layout));
     state.view.places.note(ui, "bar", bar.response.rect);
-    let timeline = Panel::bottom("timeline").frame(frame).show_separator_line(false);
+    let timeline = Panel::bottom("timeline")
+        .frame(frame)
+        .show_separator_line(false);
     let timeline = timeline.show(ui, |ui| timeline::show(ui, state, layout));
-    state.view.places.note(ui, "timeline", timeline.response.rect);
+    state
+        .view
+        .places
+        .note(ui, "timeline", timeline.response.rect);
 }
 
 /// A panel beside the picture. Its edge can be dragged.

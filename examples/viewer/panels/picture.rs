@@ -89,7 +89,12 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
 fn invitation(ui: &Ui, rect: Rect) {
     let line = |text: String, size: f32, grey: u8| {
         let font = FontId::proportional(size);
-        let mut job = egui::text::LayoutJob::simple(text, font, Color32::from_gray(grey), rect.width() - 24.0);
+        let mut job = egui::text::LayoutJob::simple(
+            text,
+            font,
+            Color32::from_gray(grey),
+            rect.width() - 24.0,
+        );
         job.halign = egui::Align::Center;
         ui.painter().layout_job(job)
     };
@@ -100,7 +105,8 @@ fn invitation(ui: &Ui, rect: Rect) {
         line("? lists the keys".into(), 12.5, 205),
     ] {
         let height = galley.size().y;
-        ui.painter().galley(Pos2::new(rect.center().x, y), galley, Color32::WHITE);
+        ui.painter()
+            .galley(Pos2::new(rect.center().x, y), galley, Color32::WHITE);
         y += height + 8.0;
     }
 }

@@ -25,7 +25,11 @@ pub enum Ground {
 }
 
 impl Ground {
-    pub const ALL: [(&str, Self); 3] = [("Grid", Self::Grid), ("Shadow", Self::Shadow), ("Off", Self::Off)];
+    pub const ALL: [(&str, Self); 3] = [
+        ("Grid", Self::Grid),
+        ("Shadow", Self::Shadow),
+        ("Off", Self::Off),
+    ];
 
     pub fn of(state: &State) -> Self {
         match (state.look.grid, state.look.grid_lines) {
@@ -47,23 +51,31 @@ impl Ground {
 const MOST_INTENSITY: f64 = 4.0;
 
 pub fn show(ui: &mut Ui, state: &mut State) {
-    Grid::new("scene").num_columns(2).spacing([10.0, 6.0]).show(ui, |ui| {
-        light(ui, state);
-        background(ui, state);
-        ui.label("Ground");
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let now = Ground::of(state);
-            for (name, ground) in Ground::ALL {
-                if choice(ui, state, name, ground == now).clicked() {
-                    ground.apply(state);
+    Grid::new("scene")
+        .num_columns(2)
+        .spacing([10.0, 6.0])
+        .show(ui, |ui| {
+            light(ui, state);
+            background(ui, state);
+            ui.label("Ground");
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 3.0;
+                let now = Ground::of(state);
+                for (name, ground) in Ground::ALL {
+                    if choice(ui, state, name, ground == now).clicked() {
+                        ground.apply(state);
+                    }
                 }
-            }
+            });
+            ui.end_row();
         });
-        ui.end_row();
-    });
-    ui.checkbox(&mut state.view.transparent, "Saved pictures without background")
+    let transparent = ui
+        .checkbox(&mut state.view.transparent, "Save without background")
         .on_hover_text("a saved picture is transparent where nothing is drawn");
+    state
+        .view
+        .places
+        .note(ui, "Save without background", transparent.rect);
 }
 
 fn light(ui: &mut Ui, state: &mut State) {
@@ -75,7 +87,10 @@ fn light(ui: &mut Ui, state: &mut State) {
             ("Camera", true, "the lights turn with the camera"),
             ("World", false, "the lights stand still"),
         ] {
-            if choice(ui, state, name, follows == follow).on_hover_text(hint).clicked() {
+            if choice(ui, state, name, follows == follow)
+                .on_hover_text(hint)
+                .clicked()
+            {
                 state.look.light.follows_camera = follow;
             }
         }
@@ -90,7 +105,9 @@ fn light(ui: &mut Ui, state: &mut State) {
     let light = &mut state.look.light;
     ui.label("Turned by");
     let mut degrees = light.turn.to_degrees();
-    let turn = Slider::new(&mut degrees, -180.0..=180.0).suffix("°").fixed_decimals(0);
+    let turn = Slider::new(&mut degrees, -180.0..=180.0)
+        .suffix("°")
+        .fixed_decimals(0);
     if ui.add(turn).on_hover_text("around the up axis").changed() {
         light.turn = degrees.to_radians();
     }
@@ -125,11 +142,15 @@ fn background(ui: &mut Ui, state: &mut State) {
 
 /// A background by its name, or by a colour as `#rrggbb`.
 pub fn background_of(text: &str) -> Option<Background> {
-    let named = BACKGROUNDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let named = BACKGROUNDS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text));
     if let Some((_, background)) = named {
         return Some(*background);
     }
-    let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
+    let digits = text
+        .strip_prefix('#')
+        .filter(|d| d.len() == 6 && d.is_ascii())?;
     let channel = |i: usize| u8::from_str_radix(&digits[2 * i..2 * i + 2], 16).ok();
     let [r, g, b] = [channel(0)?, channel(1)?, channel(2)?];
     Some(Background::Color([r, g, b].map(|c| f32::from(c) / 255.0)))
@@ -137,7 +158,9 @@ pub fn background_of(text: &str) -> Option<Background> {
 
 /// A ground by its name.
 pub fn ground_of(text: &str) -> Option<Ground> {
-    let found = Ground::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let found = Ground::ALL
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(text));
     found.map(|(_, ground)| *ground)
 }
 
@@ -148,7 +171,10 @@ mod tests {
     #[test]
     fn backgrounds_have_names_or_are_colours() {
         assert_eq!(background_of("white"), Some(WHITE));
-        assert_eq!(background_of("#ff0080"), Some(Background::Color([1.0, 0.0, 128.0 / 255.0])));
+        assert_eq!(
+            background_of("#ff0080"),
+            Some(Background::Color([1.0, 0.0, 128.0 / 255.0]))
+        );
         for wrong in ["", "#12", "#gg0000", "puce", "#ééé"] {
             assert_eq!(background_of(wrong), None, "{wrong}");
         }

@@ -16,11 +16,16 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         // Room for the scroll bar.
         ui.set_max_width(ui.available_width() - 10.0);
         section(ui, "Show", true, |ui| look(ui, state));
-        section(ui, "Light and background", true, |ui| scene::show(ui, state));
+        section(ui, "Light and background", true, |ui| {
+            scene::show(ui, state)
+        });
         section(ui, "Skinning", true, |ui| skinning(ui, state));
         let Some(model) = &state.model else {
             ui.add_space(8.0);
-            let text = format!("Open a file, or drop one into the window: {}.", files::format_names());
+            let text = format!(
+                "Open a file, or drop one into the window: {}.",
+                files::format_names()
+            );
             ui.label(RichText::new(text).color(theme::WEAK));
             return;
         };

@@ -38,7 +38,12 @@ fn buttons(ui: &mut Ui, state: &mut State) {
             Icon::Play
         };
         for (icon, name, hint, action) in [
-            (Icon::First, "First", "to the first frame (Home)", Action::First),
+            (
+                Icon::First,
+                "First",
+                "to the first frame (Home)",
+                Action::First,
+            ),
             (Icon::Back, "Back", "one frame back (,)", Action::StepBack),
             (play, "Play", "play or pause (Space)", Action::PlayPause),
             (Icon::On, "On", "one frame on (.)", Action::StepOn),

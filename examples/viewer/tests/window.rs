@@ -3,6 +3,8 @@
 //!
 //! Pictures are kept in target/viewer-shots.
 
+#[path = "window/desk.rs"]
+mod desk;
 #[path = "window/truth.rs"]
 mod truth;
 #[path = "window/window.rs"]
@@ -42,7 +44,8 @@ fn main() {
         ("command_line", command_line),
         ("nothing_is_drawn_at_rest", rest),
     ];
-    let trials = trials.into_iter().map(|(name, run)| {
+    let trials = trials.into_iter().chain(desk::TRIALS);
+    let trials = trials.map(|(name, run)| {
         let shared = Arc::clone(&shared);
         let trial = move || {
             let mut display = shared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,6 +32,7 @@ const EXAMPLES: &str = "Examples:
   viewer hero.usda
   viewer hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
   printf 'settle\\nkey j\\nshot joints.png\\n' | viewer hero.usda --script -
+  printf 'settle\\ntime 12\\nsave hero.png\\n' | viewer hero.usda --script -
 
 Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a screenshot), 2 wrong usage.";
 

@@ -179,11 +179,12 @@ struct Log(env_logger::Logger);
 
 impl log::Log for Log {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
-        self.0.enabled(metadata) || is_dialog_failure(metadata)
+        self.0.enabled(metadata) || is_dialog_error(metadata)
     }
 
     fn log(&self, record: &log::Record<'_>) {
-        if is_dialog_failure(record.metadata()) {
+        // Zenity is the last way to show a dialog.
+        if is_dialog_error(record.metadata()) && record.args().to_string().contains("zenity") {
             DIALOG_FAILED.store(true, Ordering::SeqCst);
         }
         if self.0.matches(record) {
@@ -196,7 +197,7 @@ impl log::Log for Log {
     }
 }
 
-fn is_dialog_failure(metadata: &log::Metadata<'_>) -> bool {
+fn is_dialog_error(metadata: &log::Metadata<'_>) -> bool {
     metadata.level() == log::Level::Error && metadata.target().starts_with("rfd")
 }
 

@@ -2,13 +2,17 @@
 
 use std::time::Instant;
 
-use glam::DVec2;
+use glam::{DMat4, DVec2, DVec3};
 use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;
-use sinew_render::{Bounds, Camera, Control, DrawBackend, Fixed, Lens, Renderer, Stage};
+use sinew_render::{
+    Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Renderer, Stage, StageSkeleton, View,
+};
 
-use super::loader::Ready;
+use super::clock::Clock;
+use super::follow::{self, Follow};
+use super::loader::{Place, Ready};
 use super::model::Model;
 use super::screen::{PICTURE_FORMAT, Screen};
 use super::state::State;
@@ -19,13 +23,23 @@ const SAMPLES: u32 = 4;
 const FRAMED: usize = 5;
 /// Seconds between two looks at the GPU's clock, which each wait for the device.
 const MEASURE_EVERY: f64 = 0.5;
+/// Seconds between two searches for a model that may be out of the picture, while it plays.
+const SEARCH_EVERY: f64 = 0.2;
+
+/// A stage, and what it was posed with last.
+struct Shown {
+    stage: Stage,
+    posed: Option<(f64, Control)>,
+}
 
 pub struct Drawing {
     skinner: Skinner,
     renderer: Renderer,
-    stage: Option<Stage>,
-    posed: Option<(f64, Control)>,
+    main: Option<Shown>,
+    beside: Option<Shown>,
     measured: Instant,
+    /// When the box was last found for a model that may be out of the picture.
+    searched: Instant,
 }
 
 impl Drawing {
@@ -41,78 +55,91 @@ impl Drawing {
         Ok(Self {
             skinner,
             renderer: renderer.map_err(|e| failed(&e))?,
-            stage: None,
-            posed: None,
+            main: None,
+            beside: None,
             measured: Instant::now(),
+            searched: Instant::now(),
         })
     }
 
-    /// Puts a file on the device, in place of the one before; that one stays where this fails. The box is around the
-    /// whole clip.
-    pub fn load(&mut self, ready: Ready) -> Result<(Model, Bounds), String> {
-        let (clips, clip) = (ready.clips, ready.clip);
+    /// Puts a file on the device, in place of the one that was shown there; that one stays if this
+    /// fails. The box is around the whole clip, as the camera sees it that follows the root.
+    pub fn load(&mut self, ready: Ready, place: Place) -> Result<(Model, Bounds), String> {
         let mut stage = Stage::new(&self.skinner, ready.loaded).map_err(|e| e.to_string())?;
         stage.check_not_empty().map_err(|e| e.to_string())?;
         let mut model = Model::of_stage(&stage);
-        (model.clips, model.clip) = (clips, clip);
-        let times = model.times;
-        let part = |i: usize| i as f64 / (FRAMED - 1) as f64;
-        let time = |i: usize| Time::At(times.start + (times.end - times.start) * part(i));
-        let framed: Vec<Time> = (0..FRAMED).map(time).collect();
-        let framed = if times.end > times.start {
-            &framed[..]
-        } else {
-            &framed[..1]
-        };
-        let bounds = stage.bounds_over(framed).map_err(|e| e.to_string())?;
-        self.stage = Some(stage);
-        self.posed = None;
+        (model.clips, model.clip) = (ready.clips, ready.clip);
+        (model.matched, model.walk) = (ready.matched, ready.walk);
+        let bounds = bounds(&mut stage, &mut model).map_err(|e| e.to_string())?;
+        let posed = None;
+        let shown = Some(Shown { stage, posed });
+        match place {
+            Place::Main => self.main = shown,
+            Place::Beside => self.beside = shown,
+        }
         Ok((model, bounds))
+    }
+
+    /// Shows the main character alone.
+    pub fn alone(&mut self) {
+        self.beside = None;
     }
 
     /// Poses the stage at the state's time and fills in what the panels show of it.
     pub fn pose(&mut self, state: &mut State) -> Result<(), String> {
-        let Some(stage) = &mut self.stage else {
+        if let (Some(shown), Some(beside)) = (&mut self.beside, &mut state.beside) {
+            let control = Control {
+                weights: Default::default(),
+                heat: None,
+                ..state.control.clone()
+            };
+            if shown.pose(&beside.clock, &control)? {
+                beside.joints = joints(&shown.stage);
+            }
+        }
+        let Some(shown) = &mut self.main else {
             return Ok(());
         };
-        let wanted = (state.clock.time, state.control.clone());
-        if self.posed.as_ref() != Some(&wanted) {
-            let time = if state.clock.moves() {
-                Time::At(state.clock.time)
-            } else {
-                stage.time()
-            };
-            let result = stage.set_time(time, &state.control);
-            self.posed = Some(wanted);
-            result.map_err(|e| e.to_string())?;
-            state.joints = stage
-                .skeletons()
-                .iter()
-                .map(|s| {
-                    let positions = s.world_from_joint.iter();
-                    positions.map(|m| m.w_axis.truncate()).collect()
-                })
-                .collect();
-            state.weights = stage.channels();
+        if shown.pose(&state.clock, &state.control)? {
+            state.joints = joints(&shown.stage);
+            state.weights = shown.stage.channels();
             state.difference = None;
         }
+        let stage = &mut shown.stage;
         if state.compare && state.difference.is_none() {
             let difference = stage.difference().map_err(|e| e.to_string());
             state.difference = Some(difference.map(|d| d.largest));
             // The comparison left the GPU's pose in place.
-            self.posed = None;
+            shown.posed = None;
         }
         Ok(())
     }
 
     /// The box around everything at the time shown.
     pub fn bounds(&self) -> Bounds {
-        self.stage.as_ref().map_or(Bounds::EMPTY, Stage::bounds)
+        let main = self.main.as_ref();
+        main.map_or(Bounds::EMPTY, |shown| shown.stage.bounds())
+    }
+
+    /// Whether the main character has left the picture. What the user moves stays where it is.
+    pub fn has_left(&mut self, state: &State) -> bool {
+        let is_free = matches!(state.camera.view, View::Orbit(_)) && !state.dragging;
+        let outside = |bounds: &Bounds| follow::is_outside(&state.camera, bounds, state.aspect());
+        let joints = Bounds::of(state.joints.iter().flatten().copied());
+        // Joints are at hand; surfaces are skinned on the CPU for this.
+        if !is_free || self.main.is_none() || !(joints.is_empty() || outside(&joints)) {
+            return false;
+        }
+        if state.clock.playing && self.searched.elapsed().as_secs_f64() < SEARCH_EVERY {
+            return false;
+        }
+        self.searched = Instant::now();
+        outside(&self.bounds())
     }
 
     /// A camera of the file, at the time shown.
     pub fn camera(&self, number: usize, state: &State) -> Option<Camera> {
-        let stage = self.stage.as_ref()?;
+        let stage = &self.main.as_ref()?.stage;
         let camera = stage.cameras().get(number)?;
         let fixed = Fixed::of_stage(camera, Time::At(state.clock.time));
         let (Lens::Perspective { low, high } | Lens::Orthographic { low, high }) = fixed.lens;
@@ -120,21 +147,31 @@ impl Drawing {
         seen.then(|| Camera::fixed(stage.up_axis(), fixed))
     }
 
-    /// Records skinning and the picture.
+    /// Records skinning and the pictures: that of the main character, and the one beside it.
     pub fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        view: &wgpu::TextureView,
+        views: [&wgpu::TextureView; 2],
         size: [u32; 2],
         state: &mut State,
     ) -> Result<(), String> {
         let text = |e: sinew_render::Error| e.to_string();
-        let Some(stage) = &mut self.stage else {
-            clear(encoder, view);
+        if let (Some(shown), Some((camera, _))) = (&mut self.beside, state.beside_camera()) {
+            let look = Look {
+                chosen: None,
+                ..state.look.clone()
+            };
+            shown.stage.encode(encoder).map_err(text)?;
+            self.renderer
+                .draw(encoder, views[1], size, &shown.stage, &camera, &look)
+                .map_err(|e| e.to_string())?;
+        }
+        let Some(shown) = &mut self.main else {
+            clear(encoder, views[0]);
             return Ok(());
         };
         let began = Instant::now();
-        stage.encode(encoder).map_err(text)?;
+        shown.stage.encode(encoder).map_err(text)?;
         if state.control.backend == DrawBackend::Cpu {
             let seconds = began.elapsed().as_secs_f64();
             state.stats.count_skinning(
@@ -143,7 +180,14 @@ impl Drawing {
             );
         }
         self.renderer
-            .draw(encoder, view, size, stage, &state.camera, &state.look)
+            .draw(
+                encoder,
+                views[0],
+                size,
+                &shown.stage,
+                &state.camera,
+                &state.look,
+            )
             .map_err(|e| e.to_string())
     }
 
@@ -151,18 +195,69 @@ impl Drawing {
     pub fn measure(&mut self, state: &mut State) {
         let due =
             self.measured.elapsed().as_secs_f64() > MEASURE_EVERY || state.stats.skin.is_none();
-        let Some(stage) = self.stage.as_ref().filter(|_| due) else {
+        let Some(shown) = self.main.as_ref().filter(|_| due) else {
             return;
         };
         if state.control.backend == DrawBackend::Gpu {
             self.measured = Instant::now();
-            let times = stage.last_gpu_time().ok().flatten();
+            let times = shown.stage.last_gpu_time().ok().flatten();
             let seconds = times.map(|t| t.total().as_secs_f64());
             state
                 .stats
                 .count_skinning(seconds, "by the GPU's own clock");
         }
     }
+}
+
+impl Shown {
+    /// Poses the stage, unless it has this pose; gives whether it was posed.
+    fn pose(&mut self, clock: &Clock, control: &Control) -> Result<bool, String> {
+        let wanted = (clock.time, control.clone());
+        if self.posed.as_ref() == Some(&wanted) {
+            return Ok(false);
+        }
+        let time = match clock.moves() {
+            true => Time::At(clock.time),
+            false => self.stage.time(),
+        };
+        let result = self.stage.set_time(time, control);
+        self.posed = Some(wanted);
+        result.map_err(|e| e.to_string()).map(|()| true)
+    }
+}
+
+/// World positions of each skeleton's joints.
+fn joints(stage: &Stage) -> Vec<Vec<DVec3>> {
+    let positions = |s: &StageSkeleton| {
+        let positions = s.world_from_joint.iter();
+        positions.map(|m| m.w_axis.truncate()).collect()
+    };
+    stage.skeletons().iter().map(positions).collect()
+}
+
+/// The box around the whole clip. Where the camera follows the root, around that of each time as
+/// if the root had stayed.
+fn bounds(stage: &mut Stage, model: &mut Model) -> sinew_render::Result<Bounds> {
+    let times = model.times;
+    let count = if times.end > times.start { FRAMED } else { 1 };
+    let follow = Follow::new(model.walk, None);
+    let first = follow.anchor(&joints(stage), model.up_axis);
+    model.origin = first;
+    let mut out = stage.bounds();
+    let (time, control) = (stage.time(), stage.control().clone());
+    for i in 0..count {
+        let part = i as f64 / (FRAMED - 1) as f64;
+        stage.set_time(
+            Time::At(times.start + (times.end - times.start) * part),
+            &control,
+        )?;
+        let now = follow.anchor(&joints(stage), model.up_axis);
+        let walked = first.zip(now).map_or(DVec3::ZERO, |(a, b)| b - a);
+        let back = DMat4::from_translation(-walked);
+        out = out.union(stage.bounds().transformed(back));
+    }
+    stage.set_time(time, &control)?;
+    Ok(out)
 }
 
 /// The picture of no file.

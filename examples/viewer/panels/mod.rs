@@ -4,6 +4,9 @@ mod bar;
 mod help;
 mod icons;
 mod joints;
+mod matched;
+mod offer;
+mod pair;
 mod picture;
 mod settings;
 mod timeline;
@@ -14,7 +17,7 @@ use super::state::State;
 use super::theme;
 
 /// Lays out the window; the picture gets what the panels leave.
-pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let bar = Frame::new()
         .fill(theme::BAR)
         .inner_margin(Margin::symmetric(10, 6));
@@ -39,7 +42,7 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
             .size_range(220.0..=520.0)
             .show(ui, |ui| settings::show(ui, state));
     }
-    egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, picture));
+    egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, pictures));
     if state.help {
         help::show(ui.ctx(), state);
     }

@@ -6,6 +6,7 @@ use egui::{
 };
 use sinew_render::JointId;
 
+use super::{offer, pair};
 use crate::moves::{self, Pointer};
 use crate::state::State;
 use crate::theme;
@@ -15,7 +16,7 @@ const MOST_NAMES: usize = 400;
 /// Points around a joint within which a click chooses it.
 const REACH: f32 = 12.0;
 
-pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let rect = ui.available_rect_before_wrap();
     let scale = ui.ctx().pixels_per_point();
     // Whole pixels, so that the picture is shown texel by texel.
@@ -27,14 +28,22 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         Pos2::new(left, top) / scale,
         Pos2::new(right, bottom) / scale,
     );
-    state.viewport = pixels.map(|n| n.max(0.0) as u32);
+    let [whole, beside] = pair::split(pixels.map(|n| n.max(0.0) as u32), state.beside.is_some());
+    (state.viewport, state.viewport_beside) = (whole, beside);
+    let (all, rect) = (rect, pair::rect(state.viewport, scale));
     if state.frame_wanted && !state.bounds.is_empty() {
         state.frame_wanted = false;
         state.frame_all();
     }
-    let response = ui.allocate_rect(rect, Sense::click_and_drag());
+    let response = ui.allocate_rect(all, Sense::click_and_drag());
+    state.dragging = response.dragged();
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
-    ui.painter().image(picture, rect, whole, Color32::WHITE);
+    ui.painter().image(pictures[0], rect, whole, Color32::WHITE);
+    if state.beside.is_some() {
+        let rect = pair::rect(state.viewport_beside, scale);
+        ui.painter().image(pictures[1], rect, whole, Color32::WHITE);
+        pair::names(ui, state, scale);
+    }
 
     // Asked before egui's input is locked: what is asked of a response locks it too.
     let (drag, over) = (response.drag_delta(), response.contains_pointer());
@@ -95,7 +104,10 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
             .rect_stroke(rect, CornerRadius::same(4), stroke, inside);
     }
     if state.error.is_some() {
-        error(ui, state, rect);
+        error(ui, state, all);
+    }
+    if state.offer.is_some() {
+        offer::show(ui, state, all);
     }
 }
 

@@ -19,7 +19,15 @@ pub struct ClipEntry {
     pub from: Option<PathBuf>,
 }
 
+/// What a file plays by itself, where its list has no name for it.
+pub const AS_AUTHORED: &str = "as the file says";
+
 impl ClipEntry {
+    /// What the shown file plays by itself.
+    pub fn as_authored() -> Self {
+        Self::new(AS_AUTHORED, None)
+    }
+
     fn new(name: &str, from: Option<&PathBuf>) -> Self {
         Self::joined(&[name], from)
     }

@@ -159,6 +159,12 @@ impl Drawing {
         if let (Some(shown), Some((camera, _))) = (&mut self.beside, state.beside_camera()) {
             let look = Look {
                 chosen: None,
+                // Of a clip without a character there is nothing else to see.
+                joints: state.look.joints
+                    || state
+                        .beside
+                        .as_ref()
+                        .is_some_and(|b| b.model.counts.meshes == 0),
                 ..state.look.clone()
             };
             shown.stage.encode(encoder).map_err(text)?;

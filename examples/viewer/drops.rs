@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use winit::keyboard::ModifiersState;
 
+use super::clips;
 use super::live::Motion;
 use super::loader::{Place, Task};
 use super::model::Model;
@@ -99,15 +100,10 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
 /// The task that plays a clip of the list.
 pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
     let clip = model.clips.get(number)?;
-    let of = |from: Option<&PathBuf>| {
-        let all = model.clips.iter().filter(|c| c.from.as_ref() == from);
-        all.cloned().collect::<Vec<_>>()
-    };
-    let name = Some(clip.name.clone());
+    let name = Some(clip.name.clone()).filter(|n| n != clips::AS_AUTHORED);
     Some(match &clip.from {
         None => {
-            let own = of(None);
-            let others = model.clips.iter().filter(|c| !own.contains(c));
+            let others = model.clips.iter().filter(|c| c.from.is_some());
             Task::Open {
                 file: model.path.clone(),
                 clip: name,

@@ -19,8 +19,8 @@ const SAMPLES: usize = 17;
 const FAR: f64 = 0.5;
 /// One that goes farther up or down than this is followed up and down.
 const HIGH: f64 = 0.75;
-/// The root is the first joint that goes nearly as far as the body.
-const NEARLY: f64 = 0.7;
+/// The root carries at least this part of all joints.
+const MOST: f64 = 0.6;
 
 /// The root's way in a scene, if it walks away: that of the skeleton with the most joints.
 pub fn walk(scene: &Scene) -> Option<Walk> {
@@ -40,7 +40,9 @@ pub fn walk(scene: &Scene) -> Option<Walk> {
         })
         .collect();
     let up = up_of(scene.up_axis);
-    way(&frames, up).map(|(joint, climbs)| Walk {
+    let topology = placed.instance.skeleton().topology();
+    let parents: Vec<_> = (0..joints(placed)).map(|j| topology.parent(j)).collect();
+    way(&frames, &parents, up).map(|(joint, climbs)| Walk {
         joint: JointId { skeleton, joint },
         climbs,
     })
@@ -71,23 +73,27 @@ fn times(scene: &Scene, placed: &PlacedSkeleton) -> Vec<Time> {
         .collect()
 }
 
-/// The joint that carries the others away, and whether it climbs.
-fn way(frames: &[Vec<DVec3>], up: DVec3) -> Option<(usize, bool)> {
+/// The first joint that goes far and carries most of the others, and whether it climbs. `parents`
+/// come before their children.
+fn way(frames: &[Vec<DVec3>], parents: &[Option<usize>], up: DVec3) -> Option<(usize, bool)> {
     let first = frames.first()?;
     let size = Bounds::of(first.iter().copied()).diagonal();
-    let path = |joint: usize| {
-        let at = frames.iter().filter_map(move |f| f.get(joint));
-        Bounds::of(at.copied()).size()
+    let mut carried = vec![1.0; parents.len()];
+    for (joint, parent) in parents.iter().enumerate().rev() {
+        if let Some(parent) = parent {
+            carried[*parent] += carried[joint];
+        }
+    }
+    let far = |joint: usize| {
+        let at = frames.iter().filter_map(|f| f.get(joint));
+        let path = Bounds::of(at.copied()).size();
+        let height = path.dot(up).abs();
+        let climbs = height > size * HIGH;
+        ((path - up * path.dot(up)).length() > size * FAR || climbs).then_some((joint, climbs))
     };
-    let height = |joint: usize| path(joint).dot(up).abs();
-    let along_ground = |joint: usize| (path(joint) - up * path(joint).dot(up)).length();
-    let farthest = |joint: usize| along_ground(joint).max(height(joint));
-    let mut all: Vec<f64> = (0..first.len()).map(farthest).collect();
-    all.sort_by(f64::total_cmp);
-    let usual = *all.get(all.len() / 2)?;
-    let root = (0..first.len()).find(|j| farthest(*j) >= usual * NEARLY)?;
-    let climbs = height(root) > size * HIGH;
-    (size > 0.0 && (along_ground(root) > size * FAR || climbs)).then_some((root, climbs))
+    let most = parents.len() as f64 * MOST;
+    let roots = (0..parents.len()).filter(|j| carried[*j] >= most && size > 0.0);
+    roots.into_iter().find_map(far)
 }
 
 /// Where the camera's target is carried along.
@@ -187,17 +193,22 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_the_first_joint_that_goes_with_the_body() {
+    fn the_root_is_the_first_joint_that_walks_with_most_of_the_body() {
+        let parents = [None, Some(0), Some(1), Some(1)];
         let walks: Vec<_> = (0..5).map(|i| body(f64::from(i), 0.1)).collect();
-        assert_eq!(way(&walks, DVec3::Y), Some((1, false)));
+        assert_eq!(way(&walks, &parents, DVec3::Y), Some((1, false)));
         // Up is another axis: the same way goes up.
-        assert_eq!(way(&walks, DVec3::X), Some((1, true)));
+        assert_eq!(way(&walks, &parents, DVec3::X), Some((1, true)));
         let sways: Vec<_> = (0..5).map(|i| body(f64::from(i % 2) * 0.3, 0.0)).collect();
-        assert_eq!(way(&sways, DVec3::Y), None);
+        assert_eq!(way(&sways, &parents, DVec3::Y), None);
         // There and back again.
         let returns: Vec<_> = [0.0, 2.0, 0.0].map(|x| body(x, 0.0)).into();
-        assert_eq!(way(&returns, DVec3::Y), Some((1, false)));
-        assert_eq!(way(&[], DVec3::Y), None);
+        assert_eq!(way(&returns, &parents, DVec3::Y), Some((1, false)));
+        // A head that goes far carries nobody away.
+        let mut nods = vec![body(0.0, 0.0); 2];
+        nods[1][3] += DVec3::Z * 3.0;
+        assert_eq!(way(&nods, &parents, DVec3::Y), None);
+        assert_eq!(way(&[], &[], DVec3::Y), None);
     }
 
     #[test]

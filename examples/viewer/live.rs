@@ -144,8 +144,11 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         clip: played.clone(),
         ..motion.clone()
     };
-    let others: Vec<ClipEntry> = others
+    let is_own = |c: &ClipEntry| c.from.is_none();
+    let first = (!others.iter().any(is_own)).then(ClipEntry::as_authored);
+    let others: Vec<ClipEntry> = first
         .iter()
+        .chain(others)
         .filter(|c| c.from.as_ref() != Some(&motion.file))
         .cloned()
         .collect();

@@ -5,6 +5,7 @@ use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 
 use super::{joints, matched, section};
+use crate::clips;
 use crate::keys::Action;
 use crate::state::{State, Wish};
 use crate::theme;
@@ -148,7 +149,7 @@ fn clip(ui: &mut Ui, state: &mut State) {
     let mut wish = None;
     if !model.clips.is_empty() {
         let shown = model.clip.and_then(|i| model.clips.get(i));
-        let shown = shown.map_or("as the file says", |clip| title(&clip.label));
+        let shown = shown.map_or(clips::AS_AUTHORED, |clip| title(&clip.label));
         ComboBox::from_id_salt("clip")
             .selected_text(shown)
             .width(ui.available_width() - 8.0)

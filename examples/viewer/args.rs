@@ -11,6 +11,8 @@ use super::script::{self, LANGUAGE, Step};
 pub struct Args {
     /// The file to open; others can be opened and dropped in the window.
     pub file: Option<PathBuf>,
+    /// A second file, shown beside the first one.
+    pub beside: Option<PathBuf>,
     /// Size of the window in pixels.
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = size)]
     pub size: (u32, u32),
@@ -30,6 +32,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   viewer hero.usda
+  viewer hero.usda walk.bvh
   viewer hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
   printf 'settle\\nkey j\\nshot joints.png\\n' | viewer hero.usda --script -
   printf 'settle\\ntime 12\\nsave hero.png\\n' | viewer hero.usda --script -

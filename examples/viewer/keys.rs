@@ -16,6 +16,7 @@ pub enum Action {
     Loop,
     FrameAll,
     FrameJoint,
+    Follow,
     OrbitLeft,
     OrbitRight,
     OrbitUp,
@@ -100,6 +101,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
         &[
             row(Action::FrameAll, "f", "frame all"),
             row(Action::FrameJoint, "c", "centre on the chosen joint"),
+            row(Action::Follow, "t", "follow the root"),
             row(Action::OrbitLeft, "Left", "orbit"),
             row(Action::OrbitRight, "Right", "orbit"),
             row(Action::OrbitUp, "Up", "orbit"),
@@ -162,7 +164,8 @@ pub const MOUSE: &[(&str, &str)] = &[
     ("wheel", "nearer or farther"),
     ("double click", "frame all"),
     ("click a joint", "choose it (key j)"),
-    ("drop a file", "open it"),
+    ("drop a file", "open it; a motion: retarget it"),
+    ("Shift + drop, Ctrl + drop", "beside, retarget its clip"),
 ];
 
 /// The key's name as the table has it.

@@ -6,12 +6,17 @@
 
 mod app;
 mod args;
+mod beside;
+mod clips;
 mod clock;
 mod drawing;
+mod drops;
 mod files;
+mod follow;
 mod gpu_clock;
 mod keys;
 mod layout;
+mod live;
 mod loader;
 mod messages;
 mod model;
@@ -32,6 +37,7 @@ use clap::Parser;
 use winit::event_loop::{EventLoop, EventLoopProxy};
 
 use app::{App, Wake};
+use loader::{Place, Task};
 use script::Script;
 
 fn main() -> ExitCode {
@@ -75,7 +81,10 @@ fn run(args: &args::Args, script: Script) -> Result<(), String> {
         read_stdin(event_loop.create_proxy())?;
     }
     if let Some(file) = &args.file {
-        app.open(file.clone(), args.clip.clone());
+        app.load(Task::open(file.clone(), args.clip.clone()), Place::Main);
+    }
+    if let Some(file) = &args.beside {
+        app.load(Task::open(file.clone(), None), Place::Beside);
     }
     event_loop.run_app(&mut app).map_err(|e| e.to_string())?;
     match (app.failed, app.script.failures) {

@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
+use glam::DVec3;
 use sinew_render::{JointId, Stage, StageSkeleton};
+
+use super::clips::ClipEntry;
+use super::follow::Walk;
+use super::live::Matched;
 
 /// A joint as the list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,9 +50,15 @@ pub struct Model {
     pub skeletons: Vec<SkeletonInfo>,
     /// The joint with the largest sum of weights, if meshes are skinned.
     pub strongest: Option<JointId>,
-    pub clips: Vec<String>,
+    pub clips: Vec<ClipEntry>,
     /// Which clip plays, of `clips`; `None` where the file has its own way.
     pub clip: Option<usize>,
+    /// How a clip of another file was matched.
+    pub matched: Option<Matched>,
+    /// The root's way, if it walks away.
+    pub walk: Option<Walk>,
+    /// The root at the first time.
+    pub origin: Option<DVec3>,
     /// Channels of blend shapes, each once.
     pub shapes: Vec<String>,
     pub cameras: Vec<String>,
@@ -96,6 +107,17 @@ impl Model {
     pub fn name(&self) -> String {
         let name = self.path.file_name();
         name.map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+    }
+
+    /// Whether there is a body for clips of other files.
+    pub fn is_character(&self) -> bool {
+        self.counts.meshes > 0 && self.skeletons.iter().any(|s| !s.joints.is_empty())
+    }
+
+    /// What plays, in words; empty if nothing moves.
+    pub fn playing(&self) -> &str {
+        let clip = self.clip.and_then(|i| self.clips.get(i));
+        clip.map_or("", |c| &c.label)
     }
 
     pub fn first_joint(&self) -> Option<JointId> {

@@ -10,11 +10,20 @@ use sinew_render::{Background, Light};
 
 use super::panels::scene::{self, Ground};
 
+use super::drops::Intent;
+
 /// One line of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// As if the file had been dropped into the window.
-    Drop(PathBuf),
+    Drop(PathBuf, Intent),
+    /// Takes a choice of what is offered, counted from 1.
+    Choose(usize),
+    /// Shows the main character alone.
+    Alone,
+    /// The character at the right is shown at the seconds of the main one, or at its own.
+    Together(bool),
+    Follow(bool),
     Key {
         name: String,
         shift: bool,
@@ -66,7 +75,13 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 /// What there is to write in a script.
 pub const LANGUAGE: &str = "\
 Script actions, one a line; # begins a comment. Each is answered on stdout by a line of JSON:
-  drop FILE             open a file, as if it had been dropped into the window
+  drop FILE [open|retarget|beside]
+                        drop a file into the window: a motion is retargeted to the character that is
+                        shown, any other file opened, unless the last word says what to do with it
+  choose N              take the choice N of what is offered after a drop
+  alone                 close the character at the right
+  together on|off       show it at the seconds of the main character, or at its own
+  follow on|off         follow the root with the camera
   key NAME [shift]      press a key; ? in the window lists them, such as: key Space
   drag X Y [left|right] [from X Y]
                         drag the pointer by so many pixels, from the picture's middle or a pixel
@@ -111,7 +126,28 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
         words.get(i).and_then(|w| w.parse().ok()).ok_or_else(bad)
     };
     let step = match name {
-        "drop" | "open" => Step::Drop(text()?.into()),
+        "drop" | "open" => {
+            let (file, intent) = match rest.rsplit_once(char::is_whitespace) {
+                Some((file, word)) if Intent::parse(word).is_some() => (file.trim(), word),
+                _ => (rest, name),
+            };
+            let intent = Intent::parse(intent).unwrap_or(Intent::Auto);
+            let file = (!file.is_empty()).then_some(file).ok_or_else(bad)?;
+            Step::Drop(file.into(), intent)
+        }
+        "choose" => Step::Choose(whole(0)? as usize),
+        "alone" => Step::Alone,
+        "together" | "follow" => {
+            let on = match rest {
+                "on" => true,
+                "off" => false,
+                _ => return Err(bad()),
+            };
+            match name {
+                "follow" => Step::Follow(on),
+                _ => Step::Together(on),
+            }
+        }
         "key" => Step::Key {
             name: (*words.first().ok_or_else(bad)?).to_owned(),
             shift: words.get(1) == Some(&"shift"),
@@ -228,12 +264,11 @@ mod tests {
 
     #[test]
     fn every_action_of_the_list_is_read() {
-        let examples = "drop a b.usda|key Left shift|drag 3 -4 right from 5 6|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
+        let examples = "drop a b.usda|choose 1|alone|together off|follow on|key Left shift|drag 3 -4 right from 5 6|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
                         clip Walk|camera /Cam|method dual|size 640 480|\
                         press Open|light 30 1.5 world|background #336699|ground shadow|save y.png|shot x.png|settle|loads 2|wait 0.5|state|quit";
-        // Lines that go on with the text of the line above begin farther right.
-        let begins = |line: &&str| !line.starts_with("   ");
-        let mut listed = LANGUAGE.lines().skip(1).filter(begins);
+        let is_action = |l: &&str| l.starts_with("  ") && !l.starts_with("   ");
+        let mut listed = LANGUAGE.lines().filter(is_action);
         for example in examples.split('|') {
             let step = parse(example).unwrap().unwrap();
             let name = example.split(' ').next().unwrap();
@@ -254,6 +289,15 @@ mod tests {
             }
         );
         assert_eq!(parse(" # note").unwrap(), None);
+        for (line, file, intent) in [
+            ("drop my walk.bvh", "my walk.bvh", Intent::Auto),
+            ("drop my walk.bvh beside", "my walk.bvh", Intent::Beside),
+            ("drop retarget", "retarget", Intent::Auto),
+            ("open a.glb", "a.glb", Intent::Open),
+        ] {
+            let step = parse(line).unwrap();
+            assert_eq!(step, Some(Step::Drop(file.into(), intent)));
+        }
         for wrong in [
             "jump",
             "time",
@@ -261,6 +305,8 @@ mod tests {
             "size 3",
             "wait -1",
             "method cubic",
+            "follow",
+            "together maybe",
             "shot",
             "light 3",
             "light 3 1 moon",

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
+use glam::DVec3;
 use sinew::skel::SkinningMethod;
 use sinew_render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
 
+use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
+use super::follow::{self, Follow};
 use super::keys::Action;
 use super::layout::View;
+use super::loader::{Place, Task};
 use super::messages::clean;
 use super::model::Model;
 use super::moves::{self, Move};
@@ -19,8 +23,12 @@ use super::timing::Timing;
 pub enum Wish {
     /// Read the file again, with the clip that is chosen.
     Reload,
-    /// The file again, with another clip of it.
+    /// Another clip of the list.
     Clip(usize),
+    /// Another file, in this place.
+    Load(Task, Place),
+    /// The main character alone.
+    Alone,
     /// Look through a camera of the file.
     Camera(usize),
     /// Ask for a file to open.
@@ -28,6 +36,14 @@ pub enum Wish {
     /// Ask where to save the picture.
     AskPicture,
     Quit,
+}
+
+/// What else can be done with a file that was dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    pub text: String,
+    /// What a button says, and what it does.
+    pub choices: Vec<(String, Wish)>,
 }
 
 pub struct State {
@@ -42,10 +58,22 @@ pub struct State {
     /// Weights that the animation has now, by channel.
     pub weights: BTreeMap<String, f32>,
     pub model: Option<Model>,
+    /// The character at the right.
+    pub beside: Option<Beside>,
+    /// How the camera follows the main character.
+    pub follow: Follow,
+    /// How often the camera went to find a model that had left the picture.
+    pub reframed: u64,
+    /// The pointer drags something in the picture.
+    pub dragging: bool,
+    /// Shown until one of the choices is taken, or something else happens.
+    pub offer: Option<Offer>,
     /// Shown until it is closed or a file opens.
     pub error: Option<String>,
     /// The file that is being read.
     pub loading: Option<PathBuf>,
+    /// The file for the right that is being read.
+    pub loading_beside: Option<PathBuf>,
     /// Joint names are written beside joints.
     pub names: bool,
     /// The chosen joint's weights are shown as colours.
@@ -68,6 +96,8 @@ pub struct State {
     pub adapter: (String, bool),
     /// Pixels of the picture: left, top, width, height.
     pub viewport: [u32; 4],
+    /// The same, of the picture at the right.
+    pub viewport_beside: [u32; 4],
     pub wishes: Vec<Wish>,
     /// Frame all as soon as the picture's size is known.
     pub frame_wanted: bool,
@@ -88,8 +118,14 @@ impl Default for State {
             joints: Vec::new(),
             weights: BTreeMap::new(),
             model: None,
+            beside: None,
+            follow: Follow::default(),
+            reframed: 0,
+            dragging: false,
+            offer: None,
             error: None,
             loading: None,
+            loading_beside: None,
             names: false,
             heat: false,
             compare: false,
@@ -103,6 +139,7 @@ impl Default for State {
             view: View::default(),
             adapter: Default::default(),
             viewport: [0; 4],
+            viewport_beside: [0; 4],
             wishes: Vec::new(),
             frame_wanted: false,
             refit: false,
@@ -115,8 +152,23 @@ impl State {
     /// Shows another file, or the same one read again, which leaves camera, time, joint and sliders as they were.
     pub fn show(&mut self, model: Model, again: bool) {
         let times = model.times;
+        let motion = |m: &Model| m.matched.as_ref().map(|m| m.motion.clone());
+        let is_new_motion =
+            motion(&model).is_some() && self.model.as_ref().and_then(motion) != motion(&model);
+        let keep_time = again && !is_new_motion;
         self.clock
-            .set_range(times.start, times.end, times.codes_per_second, again);
+            .set_range(times.start, times.end, times.codes_per_second, keep_time);
+        let on = self.follow.on;
+        self.follow = Follow::new(model.walk, model.origin);
+        if keep_time && self.model.as_ref().is_some_and(|m| m.walk == model.walk) {
+            self.follow.on = on;
+        }
+        if is_new_motion {
+            // It may walk elsewhere.
+            self.frame_wanted = true;
+            self.clock.playing = self.clock.moves();
+        }
+        self.offer = None;
         if !again {
             self.camera = Camera::new(model.up_axis);
             self.control.weights.clear();
@@ -156,6 +208,48 @@ impl State {
         self.loading = None;
     }
 
+    /// The box is that of the time shown now.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        if let Some(model) = &self.model {
+            self.follow.begin(&self.joints, model.up_axis);
+        }
+    }
+
+    /// Carries the camera along with the root, at the time that is shown now.
+    pub fn follow_root(&mut self) {
+        let Some(model) = &self.model else { return };
+        let by = self.follow.step(&self.joints, model.up_axis);
+        follow::carry(&mut self.camera, by);
+        if let Some(beside) = &mut self.beside {
+            // Both cameras are one: the second character is followed if the first one is, or alone.
+            beside.follow.on =
+                beside.follow.walk.is_some() && self.follow.walk.is_none_or(|_| self.follow.on);
+            beside.follow.step(&beside.joints, beside.model.up_axis);
+        }
+    }
+
+    /// The camera of the picture at the right, and how its space lies in that of the main one.
+    pub fn beside_camera(&self) -> Option<(Camera, Between)> {
+        let (model, beside) = (self.model.as_ref()?, self.beside.as_ref()?);
+        let main = Standing {
+            bounds: &self.bounds,
+            walked: self.follow.walked(),
+            meters_per_unit: model.meters_per_unit,
+            up_axis: model.up_axis,
+        };
+        let other = Standing {
+            bounds: &beside.bounds,
+            walked: beside.follow.walked(),
+            meters_per_unit: beside.model.meters_per_unit,
+            up_axis: beside.model.up_axis,
+        };
+        let between = Between::new(main, other);
+        let around = &self.bounds;
+        let camera = between.camera(&self.camera, beside.model.up_axis, around);
+        Some((camera, between))
+    }
+
     pub fn choose(&mut self, joint: Option<JointId>) {
         self.look.chosen = joint;
         self.sync();
@@ -177,14 +271,16 @@ impl State {
 
     /// Frames all that is shown.
     pub fn frame_all(&mut self) {
-        if self.bounds.is_empty() {
-            self.camera.frame(
-                &Bounds::of([glam::DVec3::splat(-1.0), glam::DVec3::ONE]),
-                self.aspect(),
-            );
-        } else {
-            self.camera.frame(&self.bounds, self.aspect());
+        let walked = |bounds: &Bounds, by| bounds.transformed(glam::DMat4::from_translation(by));
+        let mut bounds = walked(&self.bounds, self.follow.walked());
+        if let (Some((_, between)), Some(beside)) = (self.beside_camera(), &self.beside) {
+            let other = walked(&beside.bounds, beside.follow.walked());
+            bounds = bounds.union(between.bounds(&other));
         }
+        if bounds.is_empty() {
+            bounds = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
+        }
+        self.camera.frame(&bounds, self.aspect());
     }
 
     /// Puts the chosen joint in the middle of the picture.
@@ -215,6 +311,7 @@ impl State {
             Action::Reverse => self.clock.speed = -self.clock.speed,
             Action::Loop => flip(&mut self.clock.looping),
             Action::FrameAll => self.refit = true,
+            Action::Follow => self.toggle_follow(),
             Action::FrameJoint => self.frame_joint(),
             Action::Joints => flip(&mut self.look.joints),
             Action::Names => flip(&mut self.names),
@@ -247,6 +344,10 @@ impl State {
         }
     }
 
+    fn toggle_follow(&mut self) {
+        self.follow.on = self.follow.walk.is_some() && !self.follow.on;
+    }
+
     /// With no joint chosen yet, the one with the most weight is: a root often has none.
     fn toggle_heat(&mut self) {
         self.heat = !self.heat;
@@ -264,6 +365,8 @@ impl State {
             self.help = false;
         } else if self.error.is_some() || self.view.notice.is_some() {
             self.close_message();
+        } else if self.offer.is_some() {
+            self.offer = None;
         } else {
             self.choose(None);
         }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use glam::DVec3;
 use serde_json::{Value, json};
+use sinew_render::JointId;
 use winit::dpi::PhysicalPosition;
 use winit::event::{
     DeviceId, ElementState, MouseButton, MouseScrollDelta, TouchPhase, WindowEvent,
@@ -11,6 +13,9 @@ use winit::event::{
 use winit::event_loop::ActiveEventLoop;
 
 use super::app::App;
+use super::clips;
+use super::drops::Intent;
+use super::model::Model;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
 use super::state::Wish;
@@ -88,7 +93,27 @@ impl App {
     ) -> Result<Taken, String> {
         let later = |done: bool| if done { Taken::Done } else { Taken::Later };
         match step {
-            Step::Drop(path) => self.inject(event_loop, WindowEvent::DroppedFile(path.clone())),
+            Step::Drop(path, Intent::Auto) => {
+                self.inject(event_loop, WindowEvent::DroppedFile(path.clone()));
+            }
+            Step::Drop(path, intent) => self.dropped(path.clone(), *intent),
+            Step::Choose(number) => {
+                let choices = self.state.offer.take().map_or_else(Vec::new, |o| o.choices);
+                let chosen = choices.into_iter().nth(number.wrapping_sub(1));
+                let (_, wish) = chosen.ok_or_else(|| format!("no choice {number} is offered"))?;
+                self.state.wishes.push(wish);
+            }
+            Step::Alone => self.state.wishes.push(Wish::Alone),
+            Step::Together(on) => match &mut self.state.beside {
+                Some(beside) => beside.together = *on,
+                None => return Err("no character is at the right".into()),
+            },
+            Step::Follow(on) => {
+                if *on && self.state.follow.walk.is_none() {
+                    return Err("the root does not walk away in this clip".into());
+                }
+                self.state.follow.on = *on;
+            }
             Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
                 return Ok(later(self.point(event_loop, step, frames)));
             }
@@ -142,12 +167,16 @@ impl App {
                 self.state.control.weights.insert(name.clone(), *weight);
             }
             Step::Clip(name) => {
-                let wish = self.listed(name, "clip", Wish::Clip, |m| &m.clips)?;
-                self.state.wishes.push(wish);
+                let model = self.state.model.as_ref();
+                let clip = model.and_then(|m| clips::find(&m.clips, name));
+                let clip = clip.ok_or_else(|| format!("no clip is called '{name}'"))?;
+                self.state.wishes.push(Wish::Clip(clip));
             }
             Step::Camera(name) => {
-                let wish = self.listed(name, "camera", Wish::Camera, |m| &m.cameras)?;
-                self.state.wishes.push(wish);
+                let model = self.state.model.as_ref();
+                let camera = model.and_then(|m| m.cameras.iter().position(|c| c == name));
+                let camera = camera.ok_or_else(|| format!("no camera is called '{name}'"))?;
+                self.state.wishes.push(Wish::Camera(camera));
             }
             Step::Method(method) => self.state.control.method = *method,
             Step::Size(width, height) => {
@@ -158,7 +187,7 @@ impl App {
                 return Ok(Taken::Later);
             }
             Step::Shot(_) => return Ok(Taken::Later),
-            Step::Settle => return Ok(later(self.state.loading.is_none())),
+            Step::Settle => return Ok(later(self.is_settled())),
             Step::Loads(count) => return Ok(later(self.loads >= *count)),
             Step::Wait(time) => return Ok(later(waited >= *time)),
             Step::State => {}
@@ -179,22 +208,8 @@ impl App {
         due.is_some_and(|n| n >= events.len() + SMOOTH)
     }
 
-    /// The wish for one of the model's names.
-    fn listed(
-        &self,
-        name: &str,
-        what: &str,
-        wish: fn(usize) -> Wish,
-        list: impl Fn(&super::model::Model) -> &Vec<String>,
-    ) -> Result<Wish, String> {
-        let found = self
-            .state
-            .model
-            .as_ref()
-            .and_then(|m| list(m).iter().position(|n| n == name));
-        found
-            .map(wish)
-            .ok_or_else(|| format!("no {what} is called '{name}'"))
+    fn is_settled(&self) -> bool {
+        self.state.loading.is_none() && self.state.loading_beside.is_none()
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.
@@ -236,10 +251,31 @@ impl App {
     fn joint_at(&self) -> Option<[f64; 2]> {
         let state = &self.state;
         let id = state.look.chosen?;
-        let position = *state.joints.get(id.skeleton)?.get(id.joint)?;
-        let [left, top, width, height] = state.viewport;
-        let (pixel, _) = state.camera.project(position, [width, height])?;
+        self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?)
+    }
+
+    /// The pixel of the window that shows a position.
+    fn window_pixel(&self, position: DVec3) -> Option<[f64; 2]> {
+        let [left, top, width, height] = self.state.viewport;
+        let (pixel, _) = self.state.camera.project(position, [width, height])?;
         Some([pixel.x + f64::from(left), pixel.y + f64::from(top)])
+    }
+
+    /// What the picture at the right shows.
+    fn report_beside(&self) -> Option<Value> {
+        let beside = self.state.beside.as_ref()?;
+        let (camera, _) = self.state.beside_camera()?;
+        let m = camera.matrices(self.state.aspect());
+        let clip_from_world = m.clip_from_view * m.view_from_world;
+        Some(json!({
+            "file": beside.model.path,
+            "clip": beside.model.playing(),
+            "time": beside.clock.time,
+            "range": [beside.clock.start, beside.clock.end],
+            "together": beside.together,
+            "viewport": self.state.viewport_beside,
+            "clip_from_world": clip_from_world.to_cols_array(),
+        }))
     }
 
     /// What the window shows, for a script to judge.
@@ -251,6 +287,8 @@ impl App {
         let chosen = state.look.chosen.and_then(|id| model?.joint(id));
         let difference = state.difference.as_ref();
         let figures = state.stats.figures();
+        let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
+        let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
         json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
@@ -276,8 +314,20 @@ impl App {
             "meters_per_unit": model.map(|m| m.meters_per_unit),
             "points": model.map(|m| m.counts.points),
             "triangles": model.map(|m| m.counts.triangles),
-            "clips": model.map(|m| &m.clips),
-            "clip": model.and_then(|m| m.clips.get(m.clip?)),
+            "clips": model.map(labels),
+            "clip": model.and_then(|m| Some(&m.clips.get(m.clip?)?.label)),
+            "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
+            "offer": state.offer.as_ref().map(|o| {
+                let choices: Vec<&String> = o.choices.iter().map(|(label, _)| label).collect();
+                json!({"text": o.text, "choices": choices})
+            }),
+            "beside": self.report_beside(),
+            "follow": {
+                "on": state.follow.on,
+                "joint": state.follow.walk.and_then(|w| Some(&model?.joint(w.joint)?.name)),
+                "root": state.follow.walk.and_then(|w| root(w.joint)),
+            },
+            "reframed": state.reframed,
             "shapes": model.map(|m| &m.shapes),
             "weights": state.weights,
             "joint": chosen.map(|j| &j.name),

@@ -5,7 +5,10 @@ mod graph;
 mod help;
 mod icons;
 mod joints;
+mod matched;
 pub mod message;
+mod offer;
+mod pair;
 mod picture;
 pub mod scene;
 mod settings;
@@ -18,7 +21,7 @@ use super::state::State;
 use super::theme;
 
 /// Lays out the window; the picture gets what the panels leave.
-pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     layout::fit(ui.ctx());
     state.view.places.clear();
     let size = ui.ctx().content_rect().size();
@@ -58,7 +61,7 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
             }
         }
     }
-    egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, picture));
+    egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, pictures));
     if state.help {
         help::show(ui.ctx(), state);
     }

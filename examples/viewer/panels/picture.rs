@@ -3,6 +3,7 @@
 use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 use sinew_render::JointId;
 
+use super::{offer, pair};
 use crate::files;
 use crate::moves::{self, Pointer};
 use crate::state::State;
@@ -13,7 +14,7 @@ const MOST_NAMES: usize = 400;
 /// Points around a joint within which a click chooses it.
 const REACH: f32 = 12.0;
 
-pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let rect = ui.available_rect_before_wrap();
     let scale = ui.ctx().pixels_per_point();
     // Whole pixels, so that the picture is shown texel by texel.
@@ -25,15 +26,23 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         Pos2::new(left, top) / scale,
         Pos2::new(right, bottom) / scale,
     );
-    state.viewport = pixels.map(|n| n.max(0.0) as u32);
+    let [whole, beside] = pair::split(pixels.map(|n| n.max(0.0) as u32), state.beside.is_some());
+    (state.viewport, state.viewport_beside) = (whole, beside);
+    let (all, rect) = (rect, pair::rect(state.viewport, scale));
     if state.frame_wanted && !state.bounds.is_empty() {
         state.frame_wanted = false;
         state.frame_all();
     }
-    let response = ui.allocate_rect(rect, Sense::click_and_drag());
-    state.view.places.note(ui, "picture", rect);
+    let response = ui.allocate_rect(all, Sense::click_and_drag());
+    state.dragging = response.dragged();
+    state.view.places.note(ui, "picture", all);
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
-    ui.painter().image(picture, rect, whole, Color32::WHITE);
+    ui.painter().image(pictures[0], rect, whole, Color32::WHITE);
+    if state.beside.is_some() {
+        let rect = pair::rect(state.viewport_beside, scale);
+        ui.painter().image(pictures[1], rect, whole, Color32::WHITE);
+        pair::names(ui, state, scale);
+    }
 
     // Asked before egui's input is locked: what is asked of a response locks it too.
     let (drag, over) = (response.drag_delta(), response.contains_pointer());
@@ -80,9 +89,12 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
             .rect_stroke(rect, CornerRadius::same(4), stroke, inside);
     }
     if state.view.graph {
-        super::graph::show(ui, state, rect);
+        super::graph::show(ui, state, all);
     }
-    super::message::show(ui, state, rect);
+    super::message::show(ui, state, all);
+    if state.offer.is_some() {
+        offer::show(ui, state, all);
+    }
 }
 
 /// What to do while nothing is shown, as wide as the picture is.

@@ -4,7 +4,8 @@ use egui::{ComboBox, Grid, RichText, ScrollArea, Slider, Ui};
 use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 
-use super::{scene, section};
+use super::{matched, scene, section};
+use crate::clips;
 use crate::files;
 use crate::keys::Action;
 use crate::messages::clean;
@@ -29,11 +30,14 @@ pub fn show(ui: &mut Ui, state: &mut State) {
             ui.label(RichText::new(text).color(theme::WEAK));
             return;
         };
-        let clips = !model.clips.is_empty() || !model.cameras.is_empty();
+        let clips = !model.clips.is_empty() || !model.cameras.is_empty() || model.walk.is_some();
         let shapes = model.shapes.len();
         let (errors, warnings) = (model.errors.len(), model.warnings.len());
         if clips {
             section(ui, "Clip and camera", true, |ui| clip(ui, state));
+        }
+        if state.model.as_ref().is_some_and(|m| m.matched.is_some()) {
+            section(ui, "Match", true, |ui| matched::show(ui, state));
         }
         if shapes > 0 {
             let title = format!("Blend shapes ({shapes})");
@@ -147,14 +151,14 @@ fn clip(ui: &mut Ui, state: &mut State) {
     let mut wish = None;
     if !model.clips.is_empty() {
         let shown = model.clip.and_then(|i| model.clips.get(i));
-        let shown = shown.map_or("as the file says", |name| title(name));
+        let shown = shown.map_or(clips::AS_AUTHORED, |clip| title(&clip.label));
         ComboBox::from_id_salt("clip")
             .selected_text(shown)
             .width(ui.available_width() - 8.0)
             .show_ui(ui, |ui| {
-                for (i, name) in model.clips.iter().enumerate() {
+                for (i, clip) in model.clips.iter().enumerate() {
                     let chosen = model.clip == Some(i);
-                    if ui.selectable_label(chosen, title(name)).clicked() {
+                    if ui.selectable_label(chosen, title(&clip.label)).clicked() {
                         wish = Some(Wish::Clip(i));
                     }
                 }
@@ -173,6 +177,17 @@ fn clip(ui: &mut Ui, state: &mut State) {
             });
     }
     state.wishes.extend(wish);
+    if state.follow.walk.is_some() {
+        let mut on = state.follow.on;
+        let hint = "the camera goes where the root goes (t)";
+        if ui
+            .checkbox(&mut on, "Follow the root")
+            .on_hover_text(hint)
+            .clicked()
+        {
+            state.act(Action::Follow);
+        }
+    }
 }
 
 /// A clip's name, which glTF does not ask for.

@@ -5,6 +5,8 @@
 
 #[path = "window/desk.rs"]
 mod desk;
+#[path = "window/live.rs"]
+mod live;
 #[path = "window/truth.rs"]
 mod truth;
 #[path = "window/window.rs"]
@@ -31,7 +33,7 @@ fn main() {
     }
     let ignored = missing.is_some() || gpu::ignored();
     let shared = Shared::default();
-    let trials: [(&str, Run); 11] = [
+    let trials: [(&str, Run); 16] = [
         ("hatchling_is_where_the_reference_says", hatchling),
         ("puppet_is_where_the_reference_says", puppet),
         ("a_broken_file_is_told_of_and_the_old_one_stays", broken),
@@ -43,6 +45,11 @@ fn main() {
         ("clips_shapes_and_time", clips_and_shapes),
         ("command_line", command_line),
         ("nothing_is_drawn_at_rest", rest),
+        ("a_dropped_motion_is_retargeted", live::retargeted),
+        ("joints_without_a_match_are_told_of", live::unmatched),
+        ("two_characters_side_by_side", live::side_by_side),
+        ("bone_and_shape_clips_are_joined", live::joined),
+        ("the_camera_follows_and_finds", live::follows),
     ];
     let trials = trials.into_iter().chain(desk::TRIALS);
     let trials = trials.map(|(name, run)| {

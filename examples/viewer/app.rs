@@ -382,7 +382,7 @@ impl App {
             Picked::Nothing => {}
             Picked::NoDialog => self.state.view.notice = Some(files::without_dialog(purpose)),
             Picked::File(path) if purpose == Purpose::Open => {
-                self.dropped(path, Intent::Auto);
+                self.dropped(path, Intent::Open);
             }
             Picked::File(path) => {
                 if let Err(e) = self.save_picture(&files::with_png(path)) {

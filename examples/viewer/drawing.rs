@@ -7,8 +7,8 @@ use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;
 use sinew_render::{
-    Background, Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Offscreen, Renderer, Stage,
-    StageSkeleton, View,
+    Background, Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Offscreen, Renderer,
+    Stage, StageSkeleton, View,
 };
 
 use super::clock::Clock;
@@ -188,9 +188,7 @@ impl Drawing {
         }
         let skinned = began.elapsed().as_secs_f64();
         let mut draw = |view, stage: &Stage, camera: &Camera, look: &Look| {
-            let drawn = self
-                .renderer
-                .draw(encoder, view, size, stage, camera, look);
+            let drawn = self.renderer.draw(encoder, view, size, stage, camera, look);
             drawn.map_err(|e| e.to_string())
         };
         if let (Some(beside), Some((camera, _))) = (&self.beside, state.beside_camera()) {

@@ -48,6 +48,7 @@ mod stage;
 mod stage_info;
 mod stage_measures;
 mod stage_mesh;
+mod strongest;
 mod targets;
 
 pub use bounds::Bounds;

@@ -135,7 +135,9 @@ fn adapter(ui: &mut Ui, state: &State) {
 /// Points per second and frame time, from right to left.
 fn numbers(ui: &mut Ui, state: &mut State) {
     let figures = state.stats.figures();
-    let points = state.model.as_ref().map_or(0, |m| m.counts.deformed_points);
+    let beside = state.beside.as_ref().map(|b| &b.model);
+    let models = state.model.iter().chain(beside);
+    let points: usize = models.map(|m| m.counts.deformed_points).sum();
     if let Some(skin) = figures.skinning.filter(|s| *s > 0.0 && points > 0) {
         let text = format!("{} points/s", rate(points as f64 / skin));
         ui.label(text).on_hover_text(format!(

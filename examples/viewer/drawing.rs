@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use glam::{DMat4, DVec2, DVec3};
+use image::RgbaImage;
 use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;

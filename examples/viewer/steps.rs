@@ -286,18 +286,11 @@ impl App {
         let model = state.model.as_ref();
         let chosen = state.look.chosen.and_then(|id| model?.joint(id));
         let difference = state.difference.as_ref();
-        let figures = state.stats.figures();
         let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
         let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
-        json!({
+        let mut report = json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
-            // The lines of the file that the error names.
-            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
-            "notice": state.view.notice,
-            "copied": state.view.copied,
-            "activity": state.activity().0,
-            "places": state.view.places.report(),
             "loading": state.loading,
             "loads": self.loads,
             "frames": self.frames,
@@ -339,6 +332,24 @@ impl App {
             "difference": difference.and_then(|d| d.as_ref().ok()),
             "help": state.help,
             "adapter": state.adapter.0,
+        });
+        if let (Value::Object(all), Value::Object(window)) = (&mut report, self.window_report()) {
+            all.extend(window);
+        }
+        report
+    }
+
+    /// The part of the report about the window itself.
+    fn window_report(&self) -> Value {
+        let state = &self.state;
+        let figures = state.stats.figures();
+        json!({
+            // The lines of the file that the error names.
+            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
+            "notice": state.view.notice,
+            "copied": state.view.copied,
+            "activity": state.activity().0,
+            "places": state.view.places.report(),
             // Medians of the last seconds.
             "frame_seconds": figures.interval,
             "pose_seconds": figures.posing,

@@ -46,8 +46,8 @@ pub struct Drawing {
     clock: Option<GpuClock>,
     /// Number of the coming frame, and the seconds since the one before while the clip plays.
     pub frame: (u64, Option<f64>),
-    /// CPU seconds that posing took for the coming frame.
-    posing: f64,
+    /// CPU seconds that posing took for the coming frame; `None` if its pose is that of the frame before.
+    posing: Option<f64>,
 }
 
 impl Drawing {
@@ -67,7 +67,7 @@ impl Drawing {
             offscreen: None,
             clock: GpuClock::new(&screen.device, &screen.queue),
             frame: (0, None),
-            posing: 0.0,
+            posing: None,
         })
     }
 
@@ -97,12 +97,15 @@ impl Drawing {
     /// Poses the stage at the state's time and fills in what the panels show of it.
     pub fn pose(&mut self, state: &mut State) -> Result<(), String> {
         let began = Instant::now();
-        let result = self.set_pose(state);
-        self.posing = began.elapsed().as_secs_f64();
-        result
+        let posed = self.set_pose(state);
+        let seconds = began.elapsed().as_secs_f64();
+        self.posing = posed.as_ref().is_ok_and(|posed| *posed).then_some(seconds);
+        posed.map(drop)
     }
 
-    fn set_pose(&mut self, state: &mut State) -> Result<(), String> {
+    /// Whether a pose was set.
+    fn set_pose(&mut self, state: &mut State) -> Result<bool, String> {
+        let mut posed = false;
         if let (Some(shown), Some(beside)) = (&mut self.beside, &mut state.beside) {
             let control = Control {
                 weights: Default::default(),
@@ -110,13 +113,15 @@ impl Drawing {
                 ..state.control.clone()
             };
             if shown.pose(&beside.clock, &control)? {
+                posed = true;
                 beside.joints = joints(&shown.stage);
             }
         }
         let Some(shown) = &mut self.main else {
-            return Ok(());
+            return Ok(posed);
         };
         if shown.pose(&state.clock, &state.control)? {
+            posed = true;
             state.joints = joints(&shown.stage);
             state.weights = shown.stage.channels();
             state.difference = None;
@@ -128,7 +133,7 @@ impl Drawing {
             // The comparison left the GPU's pose in place.
             shown.posed = None;
         }
-        Ok(())
+        Ok(posed)
     }
 
     /// The box around everything at the time shown.
@@ -207,7 +212,7 @@ impl Drawing {
             at: began,
             interval,
             posing: self.posing,
-            skinning: on_cpu.then_some(skinned),
+            skinning: (on_cpu && self.posing.is_some()).then_some(skinned),
             drawing: self.clock.is_none().then_some(recorded),
         };
         let source = Source::new(state.control.backend, self.clock.is_some());
@@ -255,6 +260,7 @@ impl Drawing {
     pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
         let times = self.clock.as_mut().map(|c| c.take(device));
         for time in times.unwrap_or_default() {
+            eprintln!("DBG {time:?}");
             state
                 .stats
                 .count_gpu(time.frame, time.skinning, time.drawing);

@@ -84,8 +84,9 @@ pub struct FrameTime {
     pub at: Instant,
     /// Since the frame before, while the clip plays.
     pub interval: Option<f64>,
-    /// CPU time to evaluate the animation and to set the poses.
-    pub posing: f64,
+    /// CPU time to evaluate the animation and to set the poses; `None` if the frame has the pose of the one before.
+    /// Then nothing is skinned either.
+    pub posing: Option<f64>,
     pub skinning: Option<f64>,
     pub drawing: Option<f64>,
 }
@@ -133,7 +134,7 @@ impl Timing {
     pub fn count_gpu(&mut self, id: u64, skinning: f64, drawing: f64) {
         let gpu_skins = self.source == Source::Gpu;
         if let Some(frame) = self.frames.iter_mut().rev().find(|f| f.id == id) {
-            if gpu_skins {
+            if gpu_skins && frame.posing.is_some() {
                 frame.skinning = Some(skinning);
             }
             frame.drawing = Some(drawing);
@@ -159,7 +160,7 @@ impl Timing {
         let last = || self.frames.iter().filter(|f| newest.at - f.at <= WINDOW);
         Figures {
             interval: median(last().filter_map(|f| f.interval)),
-            posing: median(last().map(|f| f.posing)),
+            posing: median(last().filter_map(|f| f.posing)),
             skinning: median(last().filter_map(|f| f.skinning)),
             drawing: median(last().filter_map(|f| f.drawing)),
         }
@@ -189,7 +190,7 @@ mod tests {
                 id,
                 at,
                 interval: Some(0.01),
-                posing: 0.001,
+                posing: Some(0.001),
                 skinning: None,
                 drawing: None,
             };
@@ -222,7 +223,7 @@ mod tests {
                 id,
                 at: start + Duration::from_millis(10 * id),
                 interval: None,
-                posing: id as f64,
+                posing: Some(id as f64),
                 skinning: Some(1.0),
                 drawing: Some(1.0),
             };
@@ -252,6 +253,26 @@ mod tests {
     }
 
     #[test]
+    fn frames_with_the_pose_of_the_one_before_skin_nothing() {
+        let mut timing = Timing::default();
+        let mut at = play(&mut timing, Instant::now(), 50, |_| 0.002);
+        for id in 50..150 {
+            at += Duration::from_millis(10);
+            let frame = FrameTime {
+                id,
+                at,
+                interval: None,
+                posing: None,
+                skinning: None,
+                drawing: None,
+            };
+            timing.count(frame, Source::Gpu);
+            timing.count_gpu(id, 1e-6, 0.004);
+        }
+        assert_eq!(timing.figures().skinning, Some(0.002));
+    }
+
+    #[test]
     fn another_source_begins_anew() {
         let mut timing = Timing::default();
         let at = play(&mut timing, Instant::now(), 50, |_| 0.002);
@@ -259,7 +280,7 @@ mod tests {
             id: 50,
             at,
             interval: None,
-            posing: 0.001,
+            posing: Some(0.001),
             skinning: Some(0.2),
             drawing: None,
         };

@@ -19,7 +19,7 @@ use super::loader::{Place, Ready};
 use super::model::Model;
 use super::screen::{PICTURE_FORMAT, Screen};
 use super::state::State;
-use super::timing::{FrameTime, Source};
+use super::timing::{FrameTime, Skinning, Source};
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
@@ -44,6 +44,7 @@ pub struct Drawing {
     /// Draws the pictures that are saved, once one was.
     offscreen: Option<Offscreen>,
     clock: Option<GpuClock>,
+    is_software: bool,
     /// Number of the coming frame, and the seconds since the one before while the clip plays.
     pub frame: (u64, Option<f64>),
     /// CPU seconds that posing took for the coming frame; `None` if its pose is that of the frame before.
@@ -66,6 +67,7 @@ impl Drawing {
             searched: Instant::now(),
             offscreen: None,
             clock: GpuClock::new(&screen.device, &screen.queue),
+            is_software: screen.is_software(),
             frame: (0, None),
             posing: None,
         })
@@ -182,17 +184,47 @@ impl Drawing {
             return Ok(());
         };
         let began = Instant::now();
+        let skinning = match state.control.backend {
+            DrawBackend::Cpu => Skinning::Mirror,
+            DrawBackend::Gpu if self.is_software => Skinning::Software,
+            DrawBackend::Gpu => Skinning::Gpu,
+        };
+        let source = Source {
+            skinning,
+            timestamps: self.clock.is_some(),
+        };
+        let mut stages = [
+            Some(&mut main.stage),
+            self.beside.as_mut().map(|b| &mut b.stage),
+        ];
+        let mut encode = |encoder: &mut wgpu::CommandEncoder| -> Result<(), String> {
+            let mut stages = stages.iter_mut().flatten();
+            stages
+                .try_for_each(|stage| stage.encode(encoder))
+                .map_err(text)
+        };
+        let skinned = match skinning {
+            // Nothing is skinned: the pose is the one before.
+            Skinning::Software if self.posing.is_some() => {
+                Some(skin_and_wait(&self.skinner, encode)?)
+            }
+            _ => {
+                let begun = Instant::now();
+                if let Some(clock) = &mut self.clock {
+                    clock.begin(encoder);
+                }
+                encode(encoder)?;
+                let on_cpu = skinning == Skinning::Mirror && self.posing.is_some();
+                on_cpu.then(|| begun.elapsed().as_secs_f64())
+            }
+        };
         if let Some(clock) = &mut self.clock {
-            clock.begin(encoder);
-        }
-        if let Some(beside) = &mut self.beside {
-            beside.stage.encode(encoder).map_err(text)?;
-        }
-        main.stage.encode(encoder).map_err(text)?;
-        if let Some(clock) = &self.clock {
+            if skinned.is_some() && skinning == Skinning::Software {
+                clock.begin(encoder);
+            }
             clock.skinned(encoder);
         }
-        let skinned = began.elapsed().as_secs_f64();
+        let recording = Instant::now();
         let mut draw = |view, stage: &Stage, camera: &Camera, look: &Look| {
             let drawn = self.renderer.draw(encoder, view, size, stage, camera, look);
             drawn.map_err(|e| e.to_string())
@@ -205,17 +237,15 @@ impl Drawing {
         if let Some(clock) = &mut self.clock {
             clock.drawn(encoder, id);
         }
-        let on_cpu = state.control.backend == DrawBackend::Cpu;
-        let recorded = began.elapsed().as_secs_f64() - if on_cpu { skinned } else { 0.0 };
+        let recorded = recording.elapsed().as_secs_f64();
         let frame = FrameTime {
             id,
             at: began,
             interval,
             posing: self.posing,
-            skinning: (on_cpu && self.posing.is_some()).then_some(skinned),
+            skinning: skinned,
             drawing: self.clock.is_none().then_some(recorded),
         };
-        let source = Source::new(state.control.backend, self.clock.is_some());
         state.stats.count(frame, source);
         Ok(())
     }
@@ -260,12 +290,30 @@ impl Drawing {
     pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
         let times = self.clock.as_mut().map(|c| c.take(device));
         for time in times.unwrap_or_default() {
-            eprintln!("DBG {time:?}");
             state
                 .stats
                 .count_gpu(time.frame, time.skinning, time.drawing);
         }
     }
+}
+
+/// Has a software adapter skin at once; gives the seconds until it is done.
+fn skin_and_wait(
+    skinner: &Skinner,
+    encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), String>,
+) -> Result<f64, String> {
+    let wait = || {
+        let waited = skinner.device().poll(wgpu::PollType::wait_indefinitely());
+        waited.map(drop).map_err(|e| e.to_string())
+    };
+    // The picture before may not be done yet.
+    wait()?;
+    let began = Instant::now();
+    let mut encoder = skinner.device().create_command_encoder(&Default::default());
+    encode(&mut encoder)?;
+    skinner.queue().submit([encoder.finish()]);
+    wait()?;
+    Ok(began.elapsed().as_secs_f64())
 }
 
 /// The look of the character at the right.

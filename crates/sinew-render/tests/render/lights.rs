@@ -1,7 +1,8 @@
 //! Lights that turn and dim, the ground without lines, and the joint with the most weight.
 
+use common::trials::Trial;
 use image::RgbaImage;
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Failed;
 use sinew_render::{JointId, Light, Look};
 
 use super::pictures::{BEHIND, Drawing, bare};

@@ -15,7 +15,9 @@ use winit::window::{Window, WindowId};
 use super::beside::Beside;
 use super::drawing::Drawing;
 use super::drops::{self, Before, Intent};
+use super::files::{self, Picked, Purpose};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
+use super::messages::clean;
 use super::model::Model;
 use super::screen::{Painted, Screen};
 use super::script::{self, Script};
@@ -30,6 +32,8 @@ pub enum Wake {
     /// A line of a script on stdin.
     Line(String),
     NoMoreLines,
+    /// The answer of a dialog.
+    Picked(Purpose, Picked),
 }
 
 /// A file that is being written changes several times; it is read when it has been quiet for so long.
@@ -63,11 +67,17 @@ pub struct App {
     /// Frames that were painted.
     pub frames: u64,
     last_frame: Option<Instant>,
+    /// Seconds from the frame before to this one, while the clip plays.
+    interval: Option<f64>,
     /// When a script that waits looks again; nothing is drawn before.
     pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
     modifiers: ModifiersState,
+    /// A dialog is open.
+    asking: bool,
+    /// Pixel that a step of the script is pressing.
+    pub pressing: Option<[f32; 2]>,
     lost_before: bool,
     /// Why the viewer cannot go on.
     pub failed: Option<String>,
@@ -110,9 +120,12 @@ impl App {
             loads: 0,
             frames: 0,
             last_frame: None,
+            interval: None,
             next_step: None,
             repaint_at: None,
             modifiers: ModifiersState::empty(),
+            asking: false,
+            pressing: None,
             lost_before: false,
             failed: None,
             quit: false,
@@ -289,6 +302,16 @@ impl App {
             return;
         }
         let named = keys::name(&event.logical_key);
+        if self.modifiers.control_key() || self.modifiers.super_key() {
+            if let Some(action) = named
+                .filter(|_| !event.repeat)
+                .and_then(|n| keys::command(&n))
+            {
+                self.state.act(action);
+                self.redraw();
+            }
+            return;
+        }
         let again = |action: Option<keys::Action>| {
             // Held keys move the camera and step; they do not flicker switches.
             action.is_some_and(|a| {
@@ -325,9 +348,56 @@ impl App {
                         }
                     }
                 }
+                Wish::AskFile => self.ask(Purpose::Open),
+                Wish::AskPicture => self.ask(Purpose::SavePicture),
                 Wish::Quit => self.quit = true,
             }
         }
+    }
+
+    /// Shows the desktop's dialog for a file.
+    fn ask(&mut self, purpose: Purpose) {
+        let Some(screen) = self.screen.as_ref().filter(|_| !self.asking) else {
+            return;
+        };
+        let near = self.state.model.as_ref().map(|m| m.path.clone());
+        let proxy = self.proxy.clone();
+        let started = files::ask(purpose, &screen.window, near.as_deref(), move |picked| {
+            // A window that was closed meanwhile wants no file.
+            let _ = proxy.send_event(Wake::Picked(purpose, picked));
+        });
+        match started {
+            Ok(()) => self.asking = true,
+            Err(e) => self.state.fail(e),
+        }
+    }
+
+    /// Takes the answer of a dialog.
+    fn picked(&mut self, purpose: Purpose, picked: Picked) {
+        self.asking = false;
+        match picked {
+            Picked::Nothing => {}
+            Picked::NoDialog => self.state.view.notice = Some(files::without_dialog(purpose)),
+            Picked::File(path) if purpose == Purpose::Open => {
+                self.dropped(path, Intent::Open);
+            }
+            Picked::File(path) => {
+                if let Err(e) = self.save_picture(&files::with_png(path)) {
+                    self.state.fail(e);
+                }
+            }
+        }
+    }
+
+    /// Writes the picture without the panels.
+    pub fn save_picture(&mut self, path: &std::path::Path) -> Result<(), String> {
+        let drawing = self.drawing.as_mut().ok_or("there is no device")?;
+        let picture = drawing.picture(&self.state)?;
+        sinew_render::save_png(path, &picture).map_err(|e| e.to_string())?;
+        let (width, height) = picture.dimensions();
+        let saved = format!("Saved {} ({width} x {height} pixels)", path.display());
+        self.state.view.notice = Some(saved);
+        Ok(())
     }
 
     fn play_clip(&mut self, number: usize) {
@@ -422,15 +492,16 @@ impl App {
         });
         let mut encoder = screen.device.create_command_encoder(&Default::default());
         let size = [width.max(1), height.max(1)];
+        drawing.frame = (self.frames, self.interval);
         if let Err(e) = drawing.draw(&mut encoder, [&views[0], &views[1]], size, state) {
-            state.error = Some(e);
+            state.error = Some(clean(&e));
         }
         let painted = screen.paint(&self.egui, output, encoder, capture)?;
         self.frames += 1;
-        drawing.measure(state);
+        drawing.measure(&screen.device, state);
         let faults = screen.take_faults();
         if let Some(e) = faults.error {
-            state.error.get_or_insert(e);
+            state.error.get_or_insert_with(|| clean(&e));
         }
         if let Some(lost) = faults.lost {
             self.recover(event_loop, &lost)?;
@@ -449,11 +520,7 @@ impl App {
         if let Some(beside) = &mut self.state.beside {
             beside.tick(&self.state.clock, since.unwrap_or(0.0));
         }
-        match since.filter(|s| playing && *s < PAUSE) {
-            Some(seconds) => self.state.stats.count_frame(seconds),
-            None if !playing => self.state.stats.frame = None,
-            None => {}
-        }
+        self.interval = since.filter(|s| playing && *s < PAUSE);
         self.last_frame = Some(now);
     }
 
@@ -495,6 +562,7 @@ impl ApplicationHandler<Wake> for App {
                 Err(e) => self.refuse(&line, &e),
             },
             Wake::NoMoreLines => self.script.ended = true,
+            Wake::Picked(purpose, picked) => self.picked(purpose, picked),
         }
         self.redraw();
     }

@@ -3,26 +3,28 @@
 use std::time::Instant;
 
 use glam::{DMat4, DVec2, DVec3};
+use image::RgbaImage;
 use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;
 use sinew_render::{
-    Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Renderer, Stage, StageSkeleton, View,
+    Background, Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Offscreen, Renderer,
+    Stage, StageSkeleton, View,
 };
 
 use super::clock::Clock;
 use super::follow::{self, Follow};
+use super::gpu_clock::GpuClock;
 use super::loader::{Place, Ready};
 use super::model::Model;
 use super::screen::{PICTURE_FORMAT, Screen};
 use super::state::State;
+use super::timing::{FrameTime, Source};
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
 /// Times of a clip whose boxes are framed together when a file opens.
 const FRAMED: usize = 5;
-/// Seconds between two looks at the GPU's clock, which each wait for the device.
-const MEASURE_EVERY: f64 = 0.5;
 /// Seconds between two searches for a model that may be out of the picture, while it plays.
 const SEARCH_EVERY: f64 = 0.2;
 
@@ -37,17 +39,21 @@ pub struct Drawing {
     renderer: Renderer,
     main: Option<Shown>,
     beside: Option<Shown>,
-    measured: Instant,
     /// When the box was last found for a model that may be out of the picture.
     searched: Instant,
+    /// Draws the pictures that are saved, once one was.
+    offscreen: Option<Offscreen>,
+    clock: Option<GpuClock>,
+    /// Number of the coming frame, and the seconds since the one before while the clip plays.
+    pub frame: (u64, Option<f64>),
+    /// CPU seconds that posing took for the coming frame.
+    posing: f64,
 }
 
 impl Drawing {
     pub fn new(screen: &Screen) -> Result<Self, String> {
-        let options = SkinnerOptions {
-            timestamps: true,
-            ..SkinnerOptions::default()
-        };
+        // A clock of the viewer's own times whole frames.
+        let options = SkinnerOptions::default();
         let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", screen.adapter.name);
         let skinner = Skinner::new(&screen.device, &screen.queue, &options);
         let skinner = skinner.map_err(|e| failed(&e))?;
@@ -57,8 +63,11 @@ impl Drawing {
             renderer: renderer.map_err(|e| failed(&e))?,
             main: None,
             beside: None,
-            measured: Instant::now(),
             searched: Instant::now(),
+            offscreen: None,
+            clock: GpuClock::new(&screen.device, &screen.queue),
+            frame: (0, None),
+            posing: 0.0,
         })
     }
 
@@ -87,6 +96,13 @@ impl Drawing {
 
     /// Poses the stage at the state's time and fills in what the panels show of it.
     pub fn pose(&mut self, state: &mut State) -> Result<(), String> {
+        let began = Instant::now();
+        let result = self.set_pose(state);
+        self.posing = began.elapsed().as_secs_f64();
+        result
+    }
+
+    fn set_pose(&mut self, state: &mut State) -> Result<(), String> {
         if let (Some(shown), Some(beside)) = (&mut self.beside, &mut state.beside) {
             let control = Control {
                 weights: Default::default(),
@@ -156,62 +172,104 @@ impl Drawing {
         state: &mut State,
     ) -> Result<(), String> {
         let text = |e: sinew_render::Error| e.to_string();
-        if let (Some(shown), Some((camera, _))) = (&mut self.beside, state.beside_camera()) {
-            let look = Look {
-                chosen: None,
-                // Of a clip without a character there is nothing else to see.
-                joints: state.look.joints
-                    || state
-                        .beside
-                        .as_ref()
-                        .is_some_and(|b| b.model.counts.meshes == 0),
-                ..state.look.clone()
-            };
-            shown.stage.encode(encoder).map_err(text)?;
-            self.renderer
-                .draw(encoder, views[1], size, &shown.stage, &camera, &look)
-                .map_err(|e| e.to_string())?;
-        }
-        let Some(shown) = &mut self.main else {
+        let Some(main) = &mut self.main else {
             clear(encoder, views[0]);
             return Ok(());
         };
         let began = Instant::now();
-        shown.stage.encode(encoder).map_err(text)?;
-        if state.control.backend == DrawBackend::Cpu {
-            let seconds = began.elapsed().as_secs_f64();
-            state.stats.count_skinning(
-                Some(seconds),
-                "on the CPU, until its results are ready for upload",
-            );
+        if let Some(clock) = &mut self.clock {
+            clock.begin(encoder);
         }
-        self.renderer
-            .draw(
-                encoder,
-                views[0],
-                size,
-                &shown.stage,
-                &state.camera,
-                &state.look,
-            )
-            .map_err(|e| e.to_string())
+        if let Some(beside) = &mut self.beside {
+            beside.stage.encode(encoder).map_err(text)?;
+        }
+        main.stage.encode(encoder).map_err(text)?;
+        if let Some(clock) = &self.clock {
+            clock.skinned(encoder);
+        }
+        let skinned = began.elapsed().as_secs_f64();
+        let mut draw = |view, stage: &Stage, camera: &Camera, look: &Look| {
+            let drawn = self.renderer.draw(encoder, view, size, stage, camera, look);
+            drawn.map_err(|e| e.to_string())
+        };
+        if let (Some(beside), Some((camera, _))) = (&self.beside, state.beside_camera()) {
+            draw(views[1], &beside.stage, &camera, &look_beside(state))?;
+        }
+        draw(views[0], &main.stage, &state.camera, &state.look)?;
+        let (id, interval) = self.frame;
+        if let Some(clock) = &mut self.clock {
+            clock.drawn(encoder, id);
+        }
+        let on_cpu = state.control.backend == DrawBackend::Cpu;
+        let recorded = began.elapsed().as_secs_f64() - if on_cpu { skinned } else { 0.0 };
+        let frame = FrameTime {
+            id,
+            at: began,
+            interval,
+            posing: self.posing,
+            skinning: on_cpu.then_some(skinned),
+            drawing: self.clock.is_none().then_some(recorded),
+        };
+        let source = Source::new(state.control.backend, self.clock.is_some());
+        state.stats.count(frame, source);
+        Ok(())
     }
 
-    /// Looks at the GPU's clock after a frame was submitted, now and then.
-    pub fn measure(&mut self, state: &mut State) {
-        let due =
-            self.measured.elapsed().as_secs_f64() > MEASURE_EVERY || state.stats.skin.is_none();
-        let Some(shown) = self.main.as_ref().filter(|_| due) else {
-            return;
+    /// The picture without the panels, in pixels of the window; of both characters, if two are
+    /// shown.
+    pub fn picture(&mut self, state: &State) -> Result<RgbaImage, String> {
+        let main = self
+            .main
+            .as_mut()
+            .ok_or("nothing is shown that could be saved")?;
+        let offscreen = match &mut self.offscreen {
+            Some(offscreen) => offscreen,
+            none => {
+                let made = Offscreen::new(self.skinner.device(), self.skinner.queue());
+                none.insert(made.map_err(|e| e.to_string())?)
+            }
         };
-        if state.control.backend == DrawBackend::Gpu {
-            self.measured = Instant::now();
-            let times = shown.stage.last_gpu_time().ok().flatten();
-            let seconds = times.map(|t| t.total().as_secs_f64());
+        let [left, top, width, height] = state.viewport;
+        let mut picture = |stage: &mut Stage, camera: &Camera, mut look: Look| {
+            if state.view.transparent {
+                look.background = Background::Transparent;
+            }
+            let size = [width.max(1), height.max(1)];
+            let picture = offscreen.picture(stage, camera, &look, size);
+            picture.map_err(|e| e.to_string())
+        };
+        let first = picture(&mut main.stage, &state.camera, state.look.clone())?;
+        let (Some(beside), Some((camera, _))) = (&mut self.beside, state.beside_camera()) else {
+            return Ok(first);
+        };
+        let second = picture(&mut beside.stage, &camera, look_beside(state))?;
+        let [x, y, ..] = state.viewport_beside;
+        let (x, y) = (x.saturating_sub(left), y.saturating_sub(top));
+        let mut both = RgbaImage::new(x + second.width(), y + second.height());
+        image::imageops::replace(&mut both, &first, 0, 0);
+        image::imageops::replace(&mut both, &second, x.into(), y.into());
+        Ok(both)
+    }
+
+    /// Takes the GPU times of frames that are done by now.
+    pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
+        let times = self.clock.as_mut().map(|c| c.take(device));
+        for time in times.unwrap_or_default() {
             state
                 .stats
-                .count_skinning(seconds, "by the GPU's own clock");
+                .count_gpu(time.frame, time.skinning, time.drawing);
         }
+    }
+}
+
+/// The look of the character at the right.
+fn look_beside(state: &State) -> Look {
+    let is_bare = |b: &super::beside::Beside| b.model.counts.meshes == 0;
+    Look {
+        chosen: None,
+        // Of a clip without a character there is nothing else to see.
+        joints: state.look.joints || state.beside.as_ref().is_some_and(is_bare),
+        ..state.look.clone()
     }
 }
 

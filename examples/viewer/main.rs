@@ -11,10 +11,14 @@ mod clips;
 mod clock;
 mod drawing;
 mod drops;
+mod files;
 mod follow;
+mod gpu_clock;
 mod keys;
+mod layout;
 mod live;
 mod loader;
+mod messages;
 mod model;
 mod moves;
 mod panels;
@@ -23,6 +27,7 @@ mod script;
 mod state;
 mod steps;
 mod theme;
+mod timing;
 mod watch;
 
 use std::io::BufRead;
@@ -38,10 +43,7 @@ use script::Script;
 fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error";
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
-        .format_timestamp(None)
-        .init();
+    messages::install();
     let script = match script_of(&args) {
         Ok(script) => script,
         Err(e) => {
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
     match run(&args, script) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {e}");
+            eprintln!("error: {}", messages::clean(&e));
             ExitCode::FAILURE
         }
     }

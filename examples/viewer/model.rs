@@ -48,6 +48,8 @@ pub struct Counts {
 pub struct Model {
     pub path: PathBuf,
     pub skeletons: Vec<SkeletonInfo>,
+    /// The joint with the largest sum of weights, if meshes are skinned.
+    pub strongest: Option<JointId>,
     pub clips: Vec<ClipEntry>,
     /// Which clip plays, of `clips`; `None` where the file has its own way.
     pub clip: Option<usize>,
@@ -78,6 +80,7 @@ impl Model {
         Self {
             path: scene.file.clone(),
             skeletons: stage.skeletons().iter().map(skeleton_info).collect(),
+            strongest: stage.strongest_joint(),
             shapes: stage.channels().into_keys().collect(),
             cameras: stage.cameras().iter().map(|c| c.path.clone()).collect(),
             counts: Counts {
@@ -191,9 +194,13 @@ fn depth_first(skeleton: &SkeletonInfo) -> Vec<usize> {
     order
 }
 
-/// Whether other joints hang below this one.
-pub fn has_children(skeleton: &SkeletonInfo, joint: usize) -> bool {
-    skeleton.joints.iter().any(|j| j.parent == Some(joint))
+/// For each joint whether others hang below it.
+pub fn branches(skeleton: &SkeletonInfo) -> Vec<bool> {
+    let mut out = vec![false; skeleton.joints.len()];
+    for parent in skeleton.joints.iter().filter_map(|j| j.parent) {
+        out[parent] = true;
+    }
+    out
 }
 
 #[cfg(test)]
@@ -227,7 +234,7 @@ mod tests {
         assert_eq!(rows(&skeleton, "", |j| j == 1), [0, 1, 2]);
         assert_eq!(rows(&skeleton, "", |j| j == 0), [0]);
         assert_eq!(skeleton.joints[3].depth, 2);
-        assert!(has_children(&skeleton, 1) && !has_children(&skeleton, 3));
+        assert_eq!(branches(&skeleton), [true, true, false, false]);
     }
 
     #[test]

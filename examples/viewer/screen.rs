@@ -65,11 +65,9 @@ impl Screen {
         let adapter = pollster::block_on(instance.request_adapter(&wanted)).map_err(|e| {
             format!("no graphics adapter can draw into this window (a software one is enough: mesa-vulkan-drivers): {e}")
         })?;
-        let timestamps =
-            wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("viewer"),
-            required_features: adapter.features() & timestamps,
+            required_features: adapter.features() & super::gpu_clock::FEATURES,
             required_limits: adapter.limits(),
             ..Default::default()
         };

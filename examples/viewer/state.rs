@@ -11,9 +11,12 @@ use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
 use super::follow::{self, Follow};
 use super::keys::Action;
+use super::layout::View;
 use super::loader::{Place, Task};
+use super::messages::clean;
 use super::model::Model;
 use super::moves::{self, Move};
+use super::timing::Timing;
 
 /// What only the application can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +31,10 @@ pub enum Wish {
     Alone,
     /// Look through a camera of the file.
     Camera(usize),
+    /// Ask for a file to open.
+    AskFile,
+    /// Ask where to save the picture.
+    AskPicture,
     Quit,
 }
 
@@ -37,38 +44,6 @@ pub struct Offer {
     pub text: String,
     /// What a button says, and what it does.
     pub choices: Vec<(String, Wish)>,
-}
-
-/// What the last frames took.
-#[derive(Clone, Debug, Default)]
-pub struct Stats {
-    /// Seconds from frame to frame, smoothed; `None` while the window rests.
-    pub frame: Option<f64>,
-    /// Seconds that skinning took.
-    pub skin: Option<f64>,
-    /// Where skinning seconds come from.
-    pub skin_source: &'static str,
-}
-
-impl Stats {
-    /// Counts a frame that followed the one before at once.
-    pub fn count_frame(&mut self, seconds: f64) {
-        self.frame = Some(smooth(self.frame, seconds));
-    }
-
-    pub fn count_skinning(&mut self, seconds: Option<f64>, source: &'static str) {
-        if self.skin_source != source {
-            self.skin = None;
-        }
-        self.skin_source = source;
-        if let Some(seconds) = seconds {
-            self.skin = Some(smooth(self.skin, seconds));
-        }
-    }
-}
-
-fn smooth(before: Option<f64>, now: f64) -> f64 {
-    before.map_or(now, |before| before * 0.9 + now * 0.1)
 }
 
 pub struct State {
@@ -113,7 +88,10 @@ pub struct State {
     pub shape_search: String,
     /// Joints whose children are not listed.
     pub folded: HashSet<JointId>,
-    pub stats: Stats,
+    /// What the last frames took.
+    pub stats: Timing,
+    /// The window itself.
+    pub view: View,
     /// The adapter's name, and whether it is a software one.
     pub adapter: (String, bool),
     /// Pixels of the picture: left, top, width, height.
@@ -157,7 +135,8 @@ impl Default for State {
             joint_search: String::new(),
             shape_search: String::new(),
             folded: HashSet::new(),
-            stats: Stats::default(),
+            stats: Timing::default(),
+            view: View::default(),
             adapter: Default::default(),
             viewport: [0; 4],
             viewport_beside: [0; 4],
@@ -215,7 +194,12 @@ impl State {
         self.difference = None;
         self.error = None;
         self.loading = None;
+        self.stats.clear();
+        let strongest = model.strongest;
         self.model = Some(model);
+        if self.heat && self.look.chosen.is_none() {
+            self.choose(strongest);
+        }
     }
 
     /// Shows a character at the right of the main one, or none. Where the main one rests, the time
@@ -236,7 +220,7 @@ impl State {
 
     /// A file could not be read: what was shown stays, under the message.
     pub fn fail(&mut self, message: String) {
-        self.error = Some(message);
+        self.error = Some(clean(&message));
         self.loading = None;
     }
 
@@ -365,6 +349,9 @@ impl State {
                 self.difference = None;
             }
             Action::Reload => self.wishes.push(Wish::Reload),
+            Action::Open => self.wishes.push(Wish::AskFile),
+            Action::Save if self.model.is_some() => self.wishes.push(Wish::AskPicture),
+            Action::Graph => flip(&mut self.view.graph),
             Action::Panels => flip(&mut self.panels),
             Action::Help => flip(&mut self.help),
             Action::Close => self.close(),
@@ -377,10 +364,11 @@ impl State {
         self.follow.on = self.follow.walk.is_some() && !self.follow.on;
     }
 
-    /// With no joint chosen yet, the first one is.
+    /// With no joint chosen yet, the one with the most weight is: a root often has none.
     fn toggle_heat(&mut self) {
         self.heat = !self.heat;
-        let any = self.model.as_ref().and_then(Model::first_joint);
+        let any = self.model.as_ref();
+        let any = any.and_then(|m| m.strongest.or_else(|| m.first_joint()));
         if self.heat && self.look.chosen.is_none() {
             self.look.chosen = any;
         }
@@ -391,12 +379,53 @@ impl State {
     fn close(&mut self) {
         if self.help {
             self.help = false;
-        } else if self.error.is_some() {
-            self.error = None;
+        } else if self.error.is_some() || self.view.notice.is_some() {
+            self.close_message();
         } else if self.offer.is_some() {
             self.offer = None;
         } else {
             self.choose(None);
+        }
+    }
+
+    /// Closes the message that is shown: the error, or else the notice.
+    pub fn close_message(&mut self) {
+        if self.error.take().is_none() {
+            self.view.notice = None;
+        }
+    }
+
+    /// What the window is doing, in a few words, and in a sentence.
+    pub fn activity(&self) -> (String, &'static str) {
+        const UNTIL: &str = "nothing is redrawn until something changes";
+        if self.loading.is_some() {
+            return (
+                "reading a file".into(),
+                "the window is redrawn while a file is read",
+            );
+        }
+        if self.model.is_none() {
+            return ("no file is open".into(), UNTIL);
+        }
+        if !self.clock.moves() {
+            return (
+                "nothing moves".into(),
+                "the file has one time only; nothing is redrawn until something changes",
+            );
+        }
+        match self.stats.figures().interval {
+            _ if !self.clock.playing => (
+                "paused".into(),
+                "paused: nothing is redrawn until something changes",
+            ),
+            Some(seconds) => {
+                let text = format!("{:.1} ms/frame", seconds * 1e3);
+                (
+                    text,
+                    "from one frame to the next, the median of the last 2 s",
+                )
+            }
+            None => ("playing".into(), "the first frames are not timed yet"),
         }
     }
 }
@@ -484,6 +513,35 @@ mod tests {
         assert_eq!(state.control.backend, DrawBackend::Cpu);
         state.act(Action::Quit);
         assert_eq!(state.wishes, [Wish::Quit]);
+    }
+
+    #[test]
+    fn weights_begin_at_the_joint_with_the_most_of_them() {
+        let mut state = State::default();
+        let mut strong = model(5, 48.0);
+        strong.strongest = Some(JOINT);
+        state.show(strong.clone(), false);
+        state.act(Action::Heat);
+        assert_eq!(state.control.heat, Some(JOINT));
+        // Another file while they are shown.
+        strong.strongest = Some(JointId { joint: 1, ..JOINT });
+        state.show(strong, false);
+        assert_eq!(state.control.heat, Some(JointId { joint: 1, ..JOINT }));
+    }
+
+    #[test]
+    fn the_window_tells_what_it_is_doing() {
+        let mut state = State::default();
+        assert_eq!(state.activity().0, "no file is open");
+        state.show(model(5, 48.0), false);
+        assert_eq!(state.activity().0, "playing");
+        state.clock.scrub(3.0);
+        assert_eq!(state.activity().0, "paused");
+        assert!(state.activity().1.contains("nothing is redrawn until"));
+        state.show(model(5, 0.0), false);
+        assert_eq!(state.activity().0, "nothing moves");
+        state.loading = Some("a.glb".into());
+        assert_eq!(state.activity().0, "reading a file");
     }
 
     #[test]

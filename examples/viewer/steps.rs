@@ -115,16 +115,31 @@ impl App {
                 self.state.follow.on = *on;
             }
             Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
-                // One event for each frame, as egui wants to see them.
-                let [left, top, width, height] = self.state.viewport.map(f64::from);
-                let middle = [left + width * 0.5, top + height * 0.5];
-                let events = pointer_events(step, middle);
-                let due = frames.checked_sub(FRAMES).map(|n| n as usize);
-                if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
-                    self.inject(event_loop, event);
-                }
-                return Ok(later(due.is_some_and(|n| n >= events.len() + SMOOTH)));
+                return Ok(later(self.point(event_loop, step, frames)));
             }
+            // Where it is, is known when the window has been laid out.
+            Step::Press(_) if frames < FRAMES => return Ok(Taken::Later),
+            Step::Press(name) => {
+                let place = match self.pressing {
+                    Some(place) => place,
+                    None => {
+                        let place = self.state.view.places.find(name);
+                        let place = place
+                            .ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
+                        let middle = place.rect.center();
+                        *self.pressing.insert([middle.x, middle.y])
+                    }
+                };
+                let done = self.point(event_loop, &Step::Click(place), frames);
+                if done {
+                    self.pressing = None;
+                }
+                return Ok(later(done));
+            }
+            Step::Light(light) => self.state.look.light = *light,
+            Step::Background(background) => self.state.look.background = *background,
+            Step::Ground(ground) => ground.apply(&mut self.state),
+            Step::Save(path) => self.save_picture(path)?,
             Step::Key { name, shift } => {
                 if !self.press(name, *shift) {
                     return Err(format!("no key is called '{name}'"));
@@ -181,6 +196,18 @@ impl App {
         Ok(Taken::Done)
     }
 
+    /// Moves the pointer as a step says, one event for each frame, as egui wants to see them. True when all is done.
+    fn point(&mut self, event_loop: &ActiveEventLoop, step: &Step, frames: u32) -> bool {
+        let [left, top, width, height] = self.state.viewport.map(f64::from);
+        let middle = [left + width * 0.5, top + height * 0.5];
+        let events = pointer_events(step, middle);
+        let due = frames.checked_sub(FRAMES).map(|n| n as usize);
+        if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
+            self.inject(event_loop, event);
+        }
+        due.is_some_and(|n| n >= events.len() + SMOOTH)
+    }
+
     fn is_settled(&self) -> bool {
         self.state.loading.is_none() && self.state.loading_beside.is_none()
     }
@@ -208,7 +235,7 @@ impl App {
 
     fn answer(&self, line: &str, failed: Option<&str>) {
         if let Some(reason) = failed {
-            log::error!("{line}: {reason}");
+            log::error!("{}", super::messages::clean(&format!("{line}: {reason}")));
         }
         if !self.script.answers {
             return;
@@ -261,7 +288,7 @@ impl App {
         let difference = state.difference.as_ref();
         let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
         let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
-        json!({
+        let mut report = json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
             "loading": state.loading,
@@ -305,8 +332,30 @@ impl App {
             "difference": difference.and_then(|d| d.as_ref().ok()),
             "help": state.help,
             "adapter": state.adapter.0,
-            "frame_seconds": state.stats.frame,
-            "skin_seconds": state.stats.skin,
+        });
+        if let (Value::Object(all), Value::Object(window)) = (&mut report, self.window_report()) {
+            all.extend(window);
+        }
+        report
+    }
+
+    /// The part of the report about the window itself.
+    fn window_report(&self) -> Value {
+        let state = &self.state;
+        let figures = state.stats.figures();
+        json!({
+            // The lines of the file that the error names.
+            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
+            "notice": state.view.notice,
+            "copied": state.view.copied,
+            "activity": state.activity().0,
+            "places": state.view.places.report(),
+            // Medians of the last seconds.
+            "frame_seconds": figures.interval,
+            "pose_seconds": figures.posing,
+            "skin_seconds": figures.skinning,
+            "draw_seconds": figures.drawing,
+            "timed": [state.stats.source.of_skinning(), state.stats.source.of_drawing()],
         })
     }
 }
@@ -329,7 +378,8 @@ fn pointer_events(step: &Step, middle: [f64; 2]) -> Vec<WindowEvent> {
     };
     let (down, up) = (ElementState::Pressed, ElementState::Released);
     match step {
-        Step::Drag { by, left } => {
+        Step::Drag { by, left, from } => {
+            let middle = from.map_or(middle, |at| at.map(f64::from));
             let part = |part: f64| {
                 to([
                     middle[0] + f64::from(by[0]) * part,

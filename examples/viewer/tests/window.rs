@@ -3,6 +3,8 @@
 //!
 //! Pictures are kept in target/viewer-shots.
 
+#[path = "window/desk.rs"]
+mod desk;
 #[path = "window/live.rs"]
 mod live;
 #[path = "window/truth.rs"]
@@ -49,7 +51,8 @@ fn main() {
         ("bone_and_shape_clips_are_joined", live::joined),
         ("the_camera_follows_and_finds", live::follows),
     ];
-    let trials = trials.into_iter().map(|(name, run)| {
+    let trials = trials.into_iter().chain(desk::TRIALS);
+    let trials = trials.map(|(name, run)| {
         let shared = Arc::clone(&shared);
         let trial = move || {
             let mut display = shared.lock().unwrap_or_else(PoisonError::into_inner);

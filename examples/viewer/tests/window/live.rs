@@ -68,7 +68,8 @@ pub fn retargeted(display: &Display) -> Result<(), Failed> {
     let expected = reference(&walk, folder.path())?;
 
     let mut viewer = Viewer::start(display, &[PUPPET])?;
-    viewer.steps(&["settle"])?;
+    // A large picture.
+    viewer.steps(&["settle", "key Tab"])?;
     let report = viewer
         .steps(&[&format!("drop {}", walk.display()), "settle"])?
         .clone();
@@ -202,7 +203,7 @@ pub fn unmatched(display: &Display) -> Result<(), Failed> {
 
 pub fn side_by_side(display: &Display) -> Result<(), Failed> {
     let mut viewer = Viewer::start(display, &[PUPPET, HATCHLING])?;
-    viewer.steps(&["settle", "time 12"])?;
+    viewer.steps(&["settle", "time 12", "key Tab"])?;
     let both = viewer.shot("beside-both")?;
     let beside = &both.report["beside"];
     check(

@@ -9,8 +9,8 @@ use sinew_layer::value::{Quat, TimeSamples};
 use sinew_layer::{Layer, Path as LayerPath, Token, Value, usdc};
 
 use crate::measure::{Times, process};
+use crate::python::usd_core_bake;
 use crate::row::Row;
-use crate::usd_core;
 use crate::whole::{command, settle, text};
 
 pub const NAME: &str = "crowds";
@@ -84,7 +84,7 @@ fn bakes(
     let case = format!("bake {what}");
     let mut rows = vec![timed(&case, OURS, points, rounds, ours)?];
     if let Some(python) = python {
-        let theirs = || usd_core::bake(python, file, &output);
+        let theirs = || usd_core_bake(python, file, &output);
         rows.push(timed(&case, THEIRS, points, rounds, theirs)?);
     }
     std::fs::remove_file(&output).map_err(|e| e.to_string())?;

@@ -21,8 +21,6 @@ mod row;
 mod sinew_cpu;
 mod sinew_gpu;
 mod start;
-mod torch;
-mod usd_core;
 mod variants;
 mod visible;
 mod whole;
@@ -178,7 +176,7 @@ impl Suite {
                 }
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
-                let measured = usd_core::rows(python, file, name, runs, cores);
+                let measured = python::usd_core_rows(python, file, name, runs, cores);
                 let measured = self.results.keep(&format!("{name}, usd-core"), measured);
                 measured
                     .into_iter()
@@ -204,7 +202,7 @@ impl Suite {
             }
         }
         if matches!(load.kind, Kind::Body | Kind::Crowd) {
-            let rows = torch::rows(&load, runs);
+            let rows = python::torch_rows(&load, runs);
             let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
             self.results.rows.extend(rows.into_iter().flatten());
         }
@@ -365,7 +363,7 @@ impl Suite {
         let Some(python) = &self.python else { return };
         self.tell("python: the package");
         let (scale, runs) = (self.options.scale, self.options.runs);
-        let rows = python::rows(python, scale, runs, self.results.cores);
+        let rows = python::package_rows(python, scale, runs, self.results.cores);
         let rows = self.results.keep(python::NAME, rows);
         self.results.rows.extend(rows.into_iter().flatten());
     }
@@ -443,7 +441,7 @@ fn run(options: Options) -> Result<(), String> {
     let device = options.gpu.then(|| GpuDevice::new(&options.adapter));
     let device = device.and_then(|d| results.keep("GPU", d));
     results.adapter = device.as_ref().map(|d| d.report().clone());
-    let python = usd_core::python();
+    let python = python::with_usd_core();
     if python.is_none() {
         let why = "not run: SINEW_PYTHON names no Python that has it";
         results.missing.push(format!("usd-core 26.11: {why}"));

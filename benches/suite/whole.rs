@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::floor;
 use crate::measure::{ProcessRun, Times, process};
+use crate::python::usd_core_bake;
 use crate::row::Row;
-use crate::usd_core;
 use crate::workloads::Workload;
 
 pub const WHO: &str = "sinew bake";
@@ -92,7 +92,7 @@ pub fn bake(
         }
         if let Some(python) = python {
             settle();
-            let run = process(&usd_core::bake(python, file, &output))?;
+            let run = process(&usd_core_bake(python, file, &output))?;
             theirs.add(run, &output)?;
         }
     }

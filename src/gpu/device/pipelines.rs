@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::error::{GpuError, guarded};
-use crate::kernel::{Access, KERNELS, Kernel};
+use crate::kernel::{Access, Binding, KERNELS, Kernel};
 
 /// The most numeric overrides of a kernel.
 const NUMBERS: usize = {
@@ -69,6 +69,28 @@ struct Made {
     variants: HashMap<Variant, wgpu::ComputePipeline>,
 }
 
+impl Binding {
+    /// Its entry in a bind group layout, for a host that dispatches a kernel itself.
+    #[must_use]
+    pub fn layout_entry(&self) -> wgpu::BindGroupLayoutEntry {
+        wgpu::BindGroupLayoutEntry {
+            binding: self.index,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match self.access {
+                    Access::Uniform => wgpu::BufferBindingType::Uniform,
+                    access => wgpu::BufferBindingType::Storage {
+                        read_only: access == Access::Read,
+                    },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: wgpu::BufferSize::new(self.min_bytes),
+            },
+            count: None,
+        }
+    }
+}
+
 impl Pipelines {
     /// Creates the layout and compiles nothing yet.
     pub fn new(
@@ -76,25 +98,7 @@ impl Pipelines {
         kernel: &'static Kernel,
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, GpuError> {
-        let entries: Vec<_> = kernel
-            .bindings
-            .iter()
-            .map(|binding| wgpu::BindGroupLayoutEntry {
-                binding: binding.index,
-                visibility: wgpu::ShaderStages::COMPUTE,
-                ty: wgpu::BindingType::Buffer {
-                    ty: match binding.access {
-                        Access::Uniform => wgpu::BufferBindingType::Uniform,
-                        access => wgpu::BufferBindingType::Storage {
-                            read_only: access == Access::Read,
-                        },
-                    },
-                    has_dynamic_offset: false,
-                    min_binding_size: wgpu::BufferSize::new(binding.min_bytes),
-                },
-                count: None,
-            })
-            .collect();
+        let entries: Vec<_> = kernel.bindings.iter().map(Binding::layout_entry).collect();
         let label = format!("sinew.{}", kernel.name);
         guarded(device, || {
             let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {

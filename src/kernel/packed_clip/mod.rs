@@ -28,7 +28,6 @@
 //! none. Integers times the step are exact in f32, so the shader and the mirror have the same bits
 //! up to the square root that gives the last component of a rotation.
 
-mod aim;
 mod components;
 mod encode;
 mod format;

@@ -13,7 +13,7 @@
 
 use glam::{DAffine3, DQuat, Quat};
 
-use super::aim;
+use super::components::{Component, TrackOf};
 use super::format::{Header, LAST_CODE, LAST_STRIDE};
 use super::measure::{self, ClipError};
 use super::samples::Samples;
@@ -22,28 +22,6 @@ use super::{ClipOptions, ClipSource};
 use crate::kernel::JointTransform;
 use crate::kernel::registry::{CLIP_RAW, CLIP_SMALLEST_THREE};
 use crate::math::Trs;
-
-/// A component that can be animated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Component {
-    Rotation,
-    Translation,
-    Scale,
-}
-
-/// An animated track.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum TrackOf {
-    Joint {
-        joint: usize,
-        component: Component,
-        held: bool,
-    },
-    Channel {
-        channel: usize,
-        held: bool,
-    },
-}
 
 /// What all segments of a clip have in common.
 pub(super) struct Plan<'a> {
@@ -354,14 +332,7 @@ impl<'p, 'a> Search<'p, 'a> {
             let part = sample * self.plan.samples.parts;
             let at = joint * self.parts + part;
             let (source, wanted, above) = (&self.sources[at], &self.wanted[at], &above[part]);
-            let aim = match component {
-                Component::Rotation => aim::rotation(source, wanted, above).map(|q| q.to_array()),
-                Component::Translation => {
-                    aim::translation(source, wanted, above, self.plan.distance)
-                        .map(|t| t.extend(0.0).to_array())
-                }
-                Component::Scale => None,
-            };
+            let aim = component.aimed(source, wanted, above, self.plan.distance);
             aim.unwrap_or(*value)
         };
         values.iter().enumerate().map(aim).collect()

@@ -4,10 +4,10 @@ use glam::DVec3;
 use sinew_animate::retarget::{Bone, Humanoid, Rig};
 
 use crate::conventions::{Joint, Made, joints};
-use crate::tables::TABLES;
+use crate::tables::tables;
 
 fn mixamo() -> Vec<Joint> {
-    joints(&TABLES[0])
+    joints(tables().next().unwrap())
 }
 
 fn build(joints: &[Joint]) -> Rig {

@@ -54,6 +54,7 @@ fn main() {
             no_gpu,
         ),
     ]);
+    trials.push(fbx(no_gpu));
     trials.extend(real_files(no_gpu));
     common::trials::run([("", trials)])
 }
@@ -214,6 +215,29 @@ fn clips_play_as_the_file_says() {
     compare_with_bake(&made.path().join(HERO), "Run");
     compare_with_bake(&asset("hatchling.usda"), "Dance");
     compare_with_bake(&asset("puppet.glb"), "Wave");
+}
+
+/// The clips of an FBX character, where this build reads FBX.
+fn fbx(no_gpu: bool) -> Trial {
+    let bench = common::command::Bench::new();
+    let file = bench.write("tube.fbx", common::fbx::Character::tube().text());
+    let is_read = !matches!(
+        sinew_io::open(&file),
+        Err(sinew_io::Error::Unsupported { .. })
+    );
+    let trial = Trial::test("clips_of_fbx_play", move || {
+        let hero = Character::load(&skinner(), bench.path("tube.fbx"))?;
+        let names: Vec<&str> = hero.clips().iter().map(|c| c.name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        for name in names {
+            compare_with_bake(&file, name);
+        }
+        Ok(())
+    });
+    let reason = if is_read { "" } else { "needs the feature fbx" };
+    trial
+        .with_kind(reason)
+        .with_ignored_flag(no_gpu || !is_read)
 }
 
 /// Every clip of real characters.

@@ -57,22 +57,9 @@ impl<'a> Stage<'a> {
                 source: wgpu::ShaderSource::Wgsl(self.kernel.wgsl.into()),
             })
         })?;
-        let entry = |binding: &sinew::kernel::Binding| wgpu::BindGroupLayoutEntry {
-            binding: binding.index,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match binding.access {
-                    Access::Uniform => wgpu::BufferBindingType::Uniform,
-                    access => wgpu::BufferBindingType::Storage {
-                        read_only: access == Access::Read,
-                    },
-                },
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        };
-        let entries: Vec<_> = self.kernel.bindings.iter().map(entry).collect();
+        let entries: Vec<_> = (self.kernel.bindings.iter())
+            .map(sinew::kernel::Binding::layout_entry)
+            .collect();
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: None,
             entries: &entries,

@@ -12,6 +12,7 @@ use super::Run;
 use super::figure::Figure;
 use crate::compare::compare;
 use crate::host::Gpu;
+use crate::posing::rigs::Spec;
 use crate::posing::{self, rigid, rigs, specs};
 use crate::{Failure, ensure, tolerance};
 
@@ -161,20 +162,37 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rigs of every shape and depth for linear skinning, posed by the host, against f64: where joints
-/// take the corners of a cube of two units.
-fn linear_palettes(gpu: &Gpu) -> Result<(), Failure> {
+/// A rig of [`specs`] in a crowd.
+type Posed = (&'static str, Spec, Arc<PackedRig>, RigId);
+
+/// A crowd in which the host has posed a rig of every shape and depth, and keeps its palette.
+fn posed(
+    gpu: &Gpu,
+    pack: impl Fn(&Spec) -> Result<PackedRig, Failure>,
+) -> Result<(Crowd, Vec<Posed>), Failure> {
     let mut crowd = gpu.crowd()?;
     let mut all = Vec::new();
     for (name, spec) in specs() {
-        let rig = PackedRig::pack(&rigs::skeleton(&spec), rigs::geom_bind(&spec), true)?;
-        let rig = Arc::new(rig);
+        let rig = Arc::new(pack(&spec)?);
         let id = crowd.add_rig(Arc::clone(&rig))?;
         crowd.set_joints(id, &rigs::locals(&spec, 1))?;
         crowd.keep_palette(id, true)?;
         all.push((name, spec, rig, id));
     }
     crowd.submit()?;
+    Ok((crowd, all))
+}
+
+/// Rigs of every shape and depth for linear skinning, posed by the host, against f64: where joints
+/// take the corners of a cube of two units.
+fn linear_palettes(gpu: &Gpu) -> Result<(), Failure> {
+    let (crowd, all) = posed(gpu, |spec| {
+        Ok(PackedRig::pack(
+            &rigs::skeleton(spec),
+            rigs::geom_bind(spec),
+            true,
+        )?)
+    })?;
     for (name, spec, rig, id) in &all {
         let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
         let words: Vec<Vec4> = gpu.read(found.buffer)?;
@@ -200,16 +218,7 @@ fn corners(blocks: &[Rows]) -> Vec<DVec3> {
 
 /// Rigs of every shape for dual quaternions, posed by the host.
 fn scaled_dual_quaternions(gpu: &Gpu) -> Result<(), Failure> {
-    let mut crowd = gpu.crowd()?;
-    let mut all = Vec::new();
-    for (name, spec) in specs() {
-        let rig = Arc::new(rigid::rig(&spec)?);
-        let id = crowd.add_rig(Arc::clone(&rig))?;
-        crowd.set_joints(id, &rigs::locals(&spec, 1))?;
-        crowd.keep_palette(id, true)?;
-        all.push((name, spec, rig, id));
-    }
-    crowd.submit()?;
+    let (crowd, all) = posed(gpu, rigid::rig)?;
     for (name, spec, rig, id) in &all {
         let found = crowd.palette_on_gpu(*id)?.ok_or("no palette")?;
         let words: Vec<Vec4> = gpu.read(found.buffer)?;
@@ -235,9 +244,16 @@ fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
     let uploaded = figure.upload(&mut crowd)?;
     let transform = palettes.add_transform()?;
     palettes.set_transform(transform, DMat4::from_scale(DVec3::splat(2.0)))?;
+    // Nothing computes its palette in the first frames.
+    let late = crowd.add_rig(Arc::clone(&figure.rig))?;
+    crowd.set_playing(late, &Playing::new(uploaded.clips[0]))?;
+    let late_id = palettes.add_rig(&crowd, late)?;
     let mut ids = Vec::new();
     let mut before: Vec<Option<Vec<Rows>>> = Vec::new();
     for frame in 0..6 {
+        if frame == 3 {
+            crowd.keep_palette(late, true)?;
+        }
         // Rigs come while others play.
         if frame % 2 == 0 {
             for number in 0..3 {
@@ -277,6 +293,13 @@ fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
             let post = blocks(&current, rows.post.unwrap_or(u32::MAX), 1)[0];
             ensure(post[0].w == number as f32, "another place")?;
             before[number] = Some(now);
+        }
+        if frame == 3 {
+            let rows = palettes.rows(late_id)?;
+            let [now, then] = [&current, &previous].map(|w| blocks(w, rows.points, entries));
+            let found = read(gpu, &crowd, &figure, late)?;
+            ensure(now == found[0], "other points of the late one")?;
+            ensure(then == now, "the late one moves from nowhere")?;
         }
         let of_transform = blocks(&current, palettes.rows(transform)?.points, 1)[0];
         ensure(of_transform[1].y == 2.0, "a transform was overwritten")?;

@@ -139,25 +139,7 @@ fn with_odd_leg(pair: &Pair) {
         "RToes" => "b15".to_owned(),
         key => vroid(key),
     };
-    write_hero(pair, &odd);
-}
-
-fn write_hero(pair: &Pair, name: &dyn Fn(&str) -> String) {
-    let made = Build {
-        name,
-        ..Build::default()
-    }
-    .make();
-    let stage = Stage {
-        made: &made,
-        up: 'Y',
-        meters_per_unit: 1.0,
-        rate: 24.0,
-        clips: vec![],
-        channels: &[],
-        shapes: &[],
-    };
-    pair.bench.write("hero.usda", stage.text());
+    pair.write_hero(&odd);
 }
 
 fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
@@ -218,7 +200,7 @@ fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
 fn a_guess_is_taken_when_asked_for() -> Result<(), Failed> {
     let pair = pair(12);
     let letters = |key: &str| key.bytes().map(|b| format!("x{b}")).collect();
-    write_hero(&pair, &letters);
+    pair.write_hero(&letters);
     let map = pair.bench.path("map.json");
     let map = map.to_str().ok_or("UTF-8")?;
     let out = pair.bench.path("out.usda");
@@ -249,7 +231,7 @@ fn swapped_sides_are_refused() -> Result<(), Failed> {
         (_, Some(rest)) => vroid(&format!("L{rest}")),
         _ => vroid(key),
     };
-    write_hero(&pair, &swapped);
+    pair.write_hero(&swapped);
     let out = pair.bench.path("out.usda");
     refused(
         &pair.run("out.usda", &[]),

@@ -1,0 +1,295 @@
+//! What `sinew retarget` writes and prints, and what usd-core makes of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use common::command::{sinew, stderr, stdout};
+use common::rigs::{bones, mixamo, vroid};
+use common::trials::Trial;
+use common::{python, tolerance, usd};
+use glam::{DQuat, DVec3};
+use libtest_mimic::Failed;
+use serde_json::{Value, json};
+use sinew_io::usd::UsdFile;
+use sinew_layer::Value as Usd;
+use sinew_stage::Stage as UsdStage;
+
+use super::{SKEL, pair};
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::test("the_table_names_every_bone", the_table_names_every_bone),
+        Trial::test("what_is_written_is_complete", what_is_written_is_complete),
+        Trial::test("formats_hold_the_same", formats_hold_the_same),
+        Trial::test(
+            "the_printed_map_gives_the_same",
+            the_printed_map_gives_the_same,
+        ),
+    ];
+    for extension in ["usda", "usdc", "usdz"] {
+        let name = format!("usd_core_sees_the_same_directions::{extension}");
+        trials.push(python::trial(&name, move |python| {
+            usd_core_sees_the_same_directions(extension, python)
+        }));
+    }
+    trials.push(python::trial(
+        "usd_core_reads_the_animation_alone",
+        usd_core_reads_the_animation_alone,
+    ));
+    trials
+}
+
+fn the_table_names_every_bone() -> Result<(), Failed> {
+    let pair = pair(1);
+    // Without --verbose three lines.
+    let short = stdout(&pair.ran("short.usda", &[]));
+    assert_eq!(short.lines().count(), 3, "{short}");
+    let still = "3 at rest (--verbose lists them)";
+    assert!(short.contains(still), "{short}");
+    let output = pair.ran("out.usda", &["--verbose"]);
+    let text = stdout(&output);
+    for key in pair.source.at.keys() {
+        let (from, to) = (mixamo(key), vroid(key));
+        let line = text
+            .lines()
+            .find(|l| l.split_whitespace().nth(1) == Some(from.as_str()));
+        let line = line.ok_or(format!("{from} is not in\n{text}"))?;
+        assert_eq!(line.split_whitespace().nth(2), Some(to.as_str()), "{line}");
+    }
+    for part in [
+        "the names of Mixamo",
+        "the names of VRoid",
+        "at rest: Root, J_Sec_Hair, J_Sec_L_Twist",
+        "9 samples from 1 to 9 at 30 time codes per second",
+        "0.8000",
+    ] {
+        assert!(text.contains(part), "'{part}' is not in\n{text}");
+    }
+    // A channel without a shape is told, as is a bone without a counterpart.
+    let told = stderr(&output);
+    assert!(
+        told.contains("Wink") && told.contains("[retarget-channels]"),
+        "{told}"
+    );
+    assert!(!told.contains("Smile"), "{told}");
+    let json: Value = serde_json::from_slice(&pair.ran("out2.usda", &["--json"]).stdout)?;
+    assert_eq!(json["map"][mixamo("LHand")], json!(vroid("LHand")));
+    assert_eq!(
+        json["unmatched_target"],
+        json!(["Root", "J_Sec_Hair", "J_Sec_L_Twist"])
+    );
+    assert!(pair.ran("out3.usda", &["--quiet"]).stdout.is_empty());
+    Ok(())
+}
+
+fn value(stage: &UsdStage, prim: &str, name: &str, time: f64) -> Usd {
+    let value = usd::value(stage, prim, name, Some(time));
+    value.unwrap_or_else(|| panic!("{prim}.{name} at {time}"))
+}
+
+fn what_is_written_is_complete() -> Result<(), Failed> {
+    let pair = pair(2);
+    pair.ran("out.usda", &[]);
+    let out = pair.bench.path("out.usda");
+    let stage = usd::open(&out);
+    let anim = "/Char/Skel/Animation";
+    let joints = pair.target.rig.joints();
+    assert_eq!(usd::tokens(&stage, anim, "joints"), joints);
+    let times: Vec<f64> = (1..=9).map(f64::from).collect();
+    let mut last: Vec<DQuat> = Vec::new();
+    for name in ["translations", "rotations", "scales"] {
+        assert_eq!(usd::times(&stage, anim, name), times, "{name}");
+    }
+    for time in &times {
+        let Usd::Vec3fArray(t) = value(&stage, anim, "translations", *time) else {
+            return Err("translations are float3".into());
+        };
+        let Usd::QuatfArray(r) = value(&stage, anim, "rotations", *time) else {
+            return Err("rotations are quatf".into());
+        };
+        let Usd::Vec3hArray(s) = value(&stage, anim, "scales", *time) else {
+            return Err("scales are half3".into());
+        };
+        assert_eq!([t.len(), r.len(), s.len()], [joints.len(); 3]);
+        let r: Vec<DQuat> = r
+            .iter()
+            .map(|q| DQuat::from_array(q.0.map(f64::from)))
+            .collect();
+        for (j, q) in r.iter().enumerate() {
+            assert!((q.length() - 1.0).abs() < tolerance::FEW_ROUNDINGS);
+            if let Some(last) = last.get(j) {
+                assert!(last.dot(*q) >= 0.0, "{} flips at {time}", joints[j]);
+            }
+        }
+        last = r;
+        // What nothing follows is at rest, to the precision of the file.
+        for (j, name) in pair.target.rig.names().iter().enumerate() {
+            let rest = &pair.target.rig.rest()[j];
+            if name.starts_with("J_Sec") || name == "Root" {
+                assert_eq!(t[j], rest.translation.as_vec3().to_array());
+                assert!(last[j].dot(rest.rotation).abs() > 1.0 - tolerance::TURN_STORED_IN_F32);
+            }
+            assert_eq!(s[j][0].to_f64(), 1.0);
+        }
+    }
+    let metadata = |key: &str| stage.metadata(key).unwrap();
+    let number = |key: &str| match metadata(key) {
+        Some(Usd::Double(v)) => v,
+        other => panic!("{key}: {other:?}"),
+    };
+    assert_eq!(number("timeCodesPerSecond"), 30.0);
+    assert_eq!(number("framesPerSecond"), 30.0);
+    assert_eq!((number("startTimeCode"), number("endTimeCode")), (1.0, 9.0));
+    assert_eq!(number("metersPerUnit"), 1.0);
+    assert!(matches!(metadata("upAxis"), Some(Usd::Token(t)) if t.as_str() == "Y"));
+    // Of the source's two channels the target has a shape for the second.
+    assert_eq!(usd::tokens(&stage, anim, "blendShapes"), ["Smile"]);
+    let Usd::FloatArray(weights) = value(&stage, anim, "blendShapeWeights", 3.0) else {
+        return Err("weights are floats".into());
+    };
+    assert_eq!(*weights, [0.125 * 3.0 + 0.5]);
+    // It is bound: sinew poses with it, and finds nothing wrong.
+    let scene = UsdFile::open(&out)?.scene(Default::default())?;
+    assert_eq!(scene.warnings, []);
+    let animation = scene.instances[0]
+        .instance
+        .animation()
+        .map(|a| a.path.clone());
+    assert_eq!(animation.as_deref(), Some(anim));
+    let check = sinew(&["check", out.to_str().unwrap()]);
+    assert!(
+        check.status.success(),
+        "{}{}",
+        stdout(&check),
+        stderr(&check)
+    );
+    Ok(())
+}
+
+pub fn animation(file: &Path) -> sinew::skel::SkelAnimation {
+    let file = UsdFile::open(file).unwrap();
+    file.animations().unwrap().pop().expect("an animation")
+}
+
+fn formats_hold_the_same() -> Result<(), Failed> {
+    let pair = pair(3);
+    for out in ["out.usda", "out.usdc", "out.usdz"] {
+        pair.ran(out, &[]);
+        pair.ran(&format!("alone_{out}"), &["--animation-only"]);
+    }
+    let all = |of: &sinew::skel::SkelAnimation| {
+        let samples = |t: f64| {
+            let time = sinew::sampled::Time::At(t);
+            (
+                of.translations.at(time),
+                of.rotations.at(time),
+                of.channel_weights(time),
+            )
+        };
+        (of.joints.clone(), [1.0, 4.5, 9.0].map(samples))
+    };
+    let want = animation(&pair.bench.path("out.usda"));
+    for out in [
+        "out.usdc",
+        "out.usdz",
+        "alone_out.usda",
+        "alone_out.usdc",
+        "alone_out.usdz",
+    ] {
+        let got = animation(&pair.bench.path(out));
+        assert_eq!(all(&got), all(&want), "{out}");
+    }
+    let stage = usd::open(&pair.bench.path("alone_out.usda"));
+    let default_prim = stage.metadata("defaultPrim")?;
+    assert_eq!(default_prim, Some(Usd::token("Animation")));
+    assert!(stage.prim(&usd::path("/Char")).is_none());
+    for (key, want) in [
+        ("metersPerUnit", 1.0),
+        ("timeCodesPerSecond", 30.0),
+        ("endTimeCode", 9.0),
+    ] {
+        let got = stage.metadata(key)?;
+        assert!(
+            matches!(got, Some(Usd::Double(v)) if v == want),
+            "{key}: {got:?}"
+        );
+    }
+    Ok(())
+}
+
+fn the_printed_map_gives_the_same() -> Result<(), Failed> {
+    let pair = pair(5);
+    let output = pair.ran("out.usda", &["--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout)?;
+    let map = pair.bench.write("map.json", json["map"].to_string());
+    pair.ran("mapped.usda", &["--map", map.to_str().unwrap()]);
+    let text = |name: &str| std::fs::read_to_string(pair.bench.path(name)).unwrap();
+    assert!(text("out.usda") == text("mapped.usda"));
+    Ok(())
+}
+
+fn readback(python: &str, file: &Path) -> Result<Value, Failed> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/convert/retarget_readback.py");
+    let output = Command::new(python)
+        .arg(script)
+        .arg(file)
+        .arg(SKEL)
+        .output()?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || told.contains("Warning") {
+        return Err(format!("usd-core: {told}").into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn usd_core_sees_the_same_directions(extension: &str, python: &str) -> Result<(), Failed> {
+    let pair = pair(10);
+    let name = format!("out.{extension}");
+    pair.ran(&name, &[]);
+    let theirs = readback(python, &pair.bench.path(&name))?;
+    assert_eq!(theirs["complaints"], json!([]));
+    assert_eq!(theirs["rate"], json!([30.0, 30.0, 1.0, 9.0]));
+    assert_eq!(theirs["units"], json!([1.0, "Y"]));
+    let types = json!({
+        "joints": "token[]", "translations": "float3[]", "rotations": "quatf[]", "scales": "half3[]",
+        "blendShapes": "token[]", "blendShapeWeights": "float[]",
+    });
+    assert_eq!(theirs["types"], types);
+    assert_eq!(theirs["weights"]["3.0"], json!([0.125 * 3.0 + 0.5]));
+    for (time, pose) in &pair.poses {
+        let posed = &theirs["world"][format!("{time:?}")];
+        let at = |key: &str| {
+            let row = &posed[pair.target.at[key]];
+            DVec3::from_array([0, 1, 2].map(|i| row[i].as_f64().expect("a number")))
+        };
+        let world = pair.source.world(pose);
+        for (a, b) in bones() {
+            let want = pair.source.direction(&world, &a, &b);
+            let off = (at(&b) - at(&a)).normalize().distance(want);
+            assert!(
+                off < tolerance::DIRECTION_IN_F32,
+                "{a} to {b} at {time}: {off:.2e}"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn usd_core_reads_the_animation_alone(python: &str) -> Result<(), Failed> {
+    let pair = pair(11);
+    pair.ran("out.usda", &[]);
+    pair.ran("clip.usda", &["--animation-only"]);
+    // The blog's case: the character's stage references the clip.
+    let text = format!(
+        "#usda 1.0\n(\n    subLayers = [@./hero.usda@]\n    upAxis = \"Y\"\n    metersPerUnit = 1\n    timeCodesPerSecond = 30\n    framesPerSecond = 30\n    startTimeCode = 1\n    endTimeCode = 9\n)\nover \"Char\" {{\n    over \"Skel\" {{\n        rel skel:animationSource = <{SKEL}/Clip>\n        def \"Clip\" (references = @./clip.usda@) {{ }}\n    }}\n}}\n"
+    );
+    let shot = pair.bench.write("shot.usda", text);
+    let (whole, alone) = (
+        readback(python, &pair.bench.path("out.usda"))?,
+        readback(python, &shot)?,
+    );
+    for key in ["world", "weights", "types", "rate", "units"] {
+        assert_eq!(alone[key], whole[key], "{key}");
+    }
+    Ok(())
+}

@@ -196,7 +196,11 @@ impl State {
         self.loading = None;
         self.stats.clear();
         let strongest = model.strongest;
+        let is_still = model.times.end <= model.times.start;
         self.model = Some(model);
+        if let Some(beside) = self.beside.take_if(|_| is_still) {
+            self.set_beside(Some(beside));
+        }
         if self.heat && self.look.chosen.is_none() {
             self.choose(strongest);
         }

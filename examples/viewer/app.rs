@@ -38,8 +38,6 @@ pub enum Wake {
 
 /// A file that is being written changes several times; it is read when it has been quiet for so long.
 const QUIET: Duration = Duration::from_millis(200);
-/// Frames further apart than this do not count as an animation.
-const PAUSE: f64 = 0.25;
 
 pub struct App {
     pub state: State,
@@ -69,6 +67,8 @@ pub struct App {
     last_frame: Option<Instant>,
     /// Seconds from the frame before to this one, while the clip plays.
     interval: Option<f64>,
+    /// Whether the clip played at the frame before.
+    played: bool,
     /// When a script that waits looks again; nothing is drawn before.
     pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
@@ -121,6 +121,7 @@ impl App {
             frames: 0,
             last_frame: None,
             interval: None,
+            played: false,
             next_step: None,
             repaint_at: None,
             modifiers: ModifiersState::empty(),
@@ -520,7 +521,8 @@ impl App {
         if let Some(beside) = &mut self.state.beside {
             beside.tick(&self.state.clock, since.unwrap_or(0.0));
         }
-        self.interval = since.filter(|s| playing && *s < PAUSE);
+        self.interval = since.filter(|_| playing && self.played);
+        self.played = playing;
         self.last_frame = Some(now);
     }
 

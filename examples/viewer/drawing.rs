@@ -19,7 +19,7 @@ use super::loader::{Place, Ready};
 use super::model::Model;
 use super::screen::{PICTURE_FORMAT, Screen};
 use super::state::State;
-use super::timing::{FrameTime, Source};
+use super::timing::{FrameTime, Skinning, Source};
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
@@ -44,10 +44,11 @@ pub struct Drawing {
     /// Draws the pictures that are saved, once one was.
     offscreen: Option<Offscreen>,
     clock: Option<GpuClock>,
+    is_software: bool,
     /// Number of the coming frame, and the seconds since the one before while the clip plays.
     pub frame: (u64, Option<f64>),
-    /// CPU seconds that posing took for the coming frame.
-    posing: f64,
+    /// CPU seconds that posing took for the coming frame; `None` if its pose is that of the frame before.
+    posing: Option<f64>,
 }
 
 impl Drawing {
@@ -66,8 +67,9 @@ impl Drawing {
             searched: Instant::now(),
             offscreen: None,
             clock: GpuClock::new(&screen.device, &screen.queue),
+            is_software: screen.is_software(),
             frame: (0, None),
-            posing: 0.0,
+            posing: None,
         })
     }
 
@@ -97,12 +99,15 @@ impl Drawing {
     /// Poses the stage at the state's time and fills in what the panels show of it.
     pub fn pose(&mut self, state: &mut State) -> Result<(), String> {
         let began = Instant::now();
-        let result = self.set_pose(state);
-        self.posing = began.elapsed().as_secs_f64();
-        result
+        let posed = self.set_pose(state);
+        let seconds = began.elapsed().as_secs_f64();
+        self.posing = posed.as_ref().is_ok_and(|posed| *posed).then_some(seconds);
+        posed.map(drop)
     }
 
-    fn set_pose(&mut self, state: &mut State) -> Result<(), String> {
+    /// Whether a pose was set.
+    fn set_pose(&mut self, state: &mut State) -> Result<bool, String> {
+        let mut posed = false;
         if let (Some(shown), Some(beside)) = (&mut self.beside, &mut state.beside) {
             let control = Control {
                 weights: Default::default(),
@@ -110,13 +115,15 @@ impl Drawing {
                 ..state.control.clone()
             };
             if shown.pose(&beside.clock, &control)? {
+                posed = true;
                 beside.joints = joints(&shown.stage);
             }
         }
         let Some(shown) = &mut self.main else {
-            return Ok(());
+            return Ok(posed);
         };
         if shown.pose(&state.clock, &state.control)? {
+            posed = true;
             state.joints = joints(&shown.stage);
             state.weights = shown.stage.channels();
             state.difference = None;
@@ -128,7 +135,7 @@ impl Drawing {
             // The comparison left the GPU's pose in place.
             shown.posed = None;
         }
-        Ok(())
+        Ok(posed)
     }
 
     /// The box around everything at the time shown.
@@ -177,17 +184,47 @@ impl Drawing {
             return Ok(());
         };
         let began = Instant::now();
+        let skinning = match state.control.backend {
+            DrawBackend::Cpu => Skinning::Mirror,
+            DrawBackend::Gpu if self.is_software => Skinning::Software,
+            DrawBackend::Gpu => Skinning::Gpu,
+        };
+        let source = Source {
+            skinning,
+            timestamps: self.clock.is_some(),
+        };
+        let mut stages = [
+            Some(&mut main.stage),
+            self.beside.as_mut().map(|b| &mut b.stage),
+        ];
+        let mut encode = |encoder: &mut wgpu::CommandEncoder| -> Result<(), String> {
+            let mut stages = stages.iter_mut().flatten();
+            stages
+                .try_for_each(|stage| stage.encode(encoder))
+                .map_err(text)
+        };
+        let skinned = match skinning {
+            // Nothing is skinned: the pose is the one before.
+            Skinning::Software if self.posing.is_some() => {
+                Some(skin_and_wait(&self.skinner, encode)?)
+            }
+            _ => {
+                let begun = Instant::now();
+                if let Some(clock) = &mut self.clock {
+                    clock.begin(encoder);
+                }
+                encode(encoder)?;
+                let on_cpu = skinning == Skinning::Mirror && self.posing.is_some();
+                on_cpu.then(|| begun.elapsed().as_secs_f64())
+            }
+        };
         if let Some(clock) = &mut self.clock {
-            clock.begin(encoder);
-        }
-        if let Some(beside) = &mut self.beside {
-            beside.stage.encode(encoder).map_err(text)?;
-        }
-        main.stage.encode(encoder).map_err(text)?;
-        if let Some(clock) = &self.clock {
+            if skinned.is_some() && skinning == Skinning::Software {
+                clock.begin(encoder);
+            }
             clock.skinned(encoder);
         }
-        let skinned = began.elapsed().as_secs_f64();
+        let recording = Instant::now();
         let mut draw = |view, stage: &Stage, camera: &Camera, look: &Look| {
             let drawn = self.renderer.draw(encoder, view, size, stage, camera, look);
             drawn.map_err(|e| e.to_string())
@@ -200,17 +237,15 @@ impl Drawing {
         if let Some(clock) = &mut self.clock {
             clock.drawn(encoder, id);
         }
-        let on_cpu = state.control.backend == DrawBackend::Cpu;
-        let recorded = began.elapsed().as_secs_f64() - if on_cpu { skinned } else { 0.0 };
+        let recorded = recording.elapsed().as_secs_f64();
         let frame = FrameTime {
             id,
             at: began,
             interval,
             posing: self.posing,
-            skinning: on_cpu.then_some(skinned),
+            skinning: skinned,
             drawing: self.clock.is_none().then_some(recorded),
         };
-        let source = Source::new(state.control.backend, self.clock.is_some());
         state.stats.count(frame, source);
         Ok(())
     }
@@ -260,6 +295,25 @@ impl Drawing {
                 .count_gpu(time.frame, time.skinning, time.drawing);
         }
     }
+}
+
+/// Has a software adapter skin at once; gives the seconds until it is done.
+fn skin_and_wait(
+    skinner: &Skinner,
+    encode: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<(), String>,
+) -> Result<f64, String> {
+    let wait = || {
+        let waited = skinner.device().poll(wgpu::PollType::wait_indefinitely());
+        waited.map(drop).map_err(|e| e.to_string())
+    };
+    // The picture before may not be done yet.
+    wait()?;
+    let began = Instant::now();
+    let mut encoder = skinner.device().create_command_encoder(&Default::default());
+    encode(&mut encoder)?;
+    skinner.queue().submit([encoder.finish()]);
+    wait()?;
+    Ok(began.elapsed().as_secs_f64())
 }
 
 /// The look of the character at the right.

@@ -144,7 +144,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row(Action::Open, "o", "open a file (Ctrl+o)"),
             shifted(Action::Save, "s", "save the picture (Ctrl+s)"),
             row(Action::Reload, "r", "read the file again"),
-            row(Action::Graph, "t", "graph of frame times"),
+            row(Action::Graph, "i", "graph of frame times"),
             row(Action::Panels, "Tab", "show or hide the panels"),
             row(Action::Help, "?", "this list"),
             row(

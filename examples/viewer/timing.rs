@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use sinew_render::DrawBackend;
-
 /// Frames of this time before the newest one are kept for the graph.
 pub const KEPT: Duration = Duration::from_secs(5);
 /// Figures are medians over this time before the newest frame.
@@ -14,64 +12,64 @@ const STEADY: Duration = Duration::from_millis(500);
 /// A frame at 60 frames per second, in seconds.
 pub const BUDGET: f64 = 1.0 / 60.0;
 
+/// How skinning is timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Skinning {
+    /// By the GPU's timestamps, if it has them.
+    #[default]
+    Gpu,
+    /// From submission until the software adapter is done. Its timestamps are of no use: those around
+    /// compute passes are written when it draws next.
+    Software,
+    /// By the CPU's clock: the CPU mirror skins.
+    Mirror,
+}
+
 /// Where the figures of skinning and drawing come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
-    /// The GPU's own timestamps, of both parts.
-    Gpu,
-    /// Skinning is timed on the CPU, drawing by the GPU's timestamps.
-    SkinnedOnCpu,
-    /// As [`Source::SkinnedOnCpu`], on an adapter without timestamps: drawing is the CPU's time to record it.
-    SkinnedOnCpuUntimed,
-    /// The adapter has no timestamps: skinning is not known, and drawing is the CPU's time to record both.
-    #[default]
-    Untimed,
+pub struct Source {
+    pub skinning: Skinning,
+    /// Whether the adapter has timestamps.
+    pub timestamps: bool,
 }
 
 impl Source {
-    pub fn new(backend: DrawBackend, timestamps: bool) -> Self {
-        match (backend, timestamps) {
-            (DrawBackend::Gpu, true) => Self::Gpu,
-            (DrawBackend::Gpu, false) => Self::Untimed,
-            (DrawBackend::Cpu, true) => Self::SkinnedOnCpu,
-            (DrawBackend::Cpu, false) => Self::SkinnedOnCpuUntimed,
-        }
+    /// Whether the GPU's timestamps tell how long skinning takes.
+    pub fn is_skinning_timed(self) -> bool {
+        self.timestamps && self.skinning == Skinning::Gpu
     }
 
     pub fn of_skinning(self) -> &'static str {
-        match self {
-            Self::Gpu => "time on the GPU, by its own timestamps",
-            Self::SkinnedOnCpu | Self::SkinnedOnCpuUntimed => {
-                "time on the CPU, until its results are ready for upload"
-            }
-            Self::Untimed => "not measured: the adapter has no timestamps",
-        }
-    }
-
-    /// The processor that skins, in a word.
-    pub fn skinned_on(self) -> &'static str {
-        match self {
-            Self::Gpu | Self::Untimed => "GPU",
-            Self::SkinnedOnCpu | Self::SkinnedOnCpuUntimed => "CPU",
-        }
-    }
-
-    /// The processor whose time drawing is, in a word.
-    pub fn drawn_on(self) -> &'static str {
-        match self {
-            Self::Gpu | Self::SkinnedOnCpu => "GPU",
-            Self::Untimed | Self::SkinnedOnCpuUntimed => "CPU",
+        match self.skinning {
+            Skinning::Gpu if self.timestamps => "time on the GPU, by its own timestamps",
+            Skinning::Gpu => "not measured: the adapter has no timestamps",
+            Skinning::Software => "time of the software adapter, from submission until it is done",
+            Skinning::Mirror => "time on the CPU, until its results are ready for upload",
         }
     }
 
     pub fn of_drawing(self) -> &'static str {
-        match self {
-            Self::Gpu | Self::SkinnedOnCpu => {
-                "time on the GPU of the picture without the panels, by its own timestamps"
-            }
-            Self::Untimed | Self::SkinnedOnCpuUntimed => {
-                "only the CPU's time to record the commands: the adapter has no timestamps"
-            }
+        match self.timestamps {
+            true => "time of the picture without the panels, by the adapter's own timestamps",
+            false => "only the CPU's time to record the commands: the adapter has no timestamps",
+        }
+    }
+
+    /// Who skins, in a word.
+    pub fn skinned_on(self) -> &'static str {
+        match self.skinning {
+            Skinning::Gpu => "GPU",
+            Skinning::Software => "software",
+            Skinning::Mirror => "CPU",
+        }
+    }
+
+    /// Whose time drawing is, in a word.
+    pub fn drawn_on(self) -> &'static str {
+        match (self.timestamps, self.skinning) {
+            (true, Skinning::Software) => "software",
+            (true, _) => "GPU",
+            (false, _) => "recording",
         }
     }
 }
@@ -84,8 +82,9 @@ pub struct FrameTime {
     pub at: Instant,
     /// Since the frame before, while the clip plays.
     pub interval: Option<f64>,
-    /// CPU time to evaluate the animation and to set the poses.
-    pub posing: f64,
+    /// CPU time to evaluate the animation and to set the poses; `None` if the frame has the pose of the one before.
+    /// Then nothing is skinned either.
+    pub posing: Option<f64>,
     pub skinning: Option<f64>,
     pub drawing: Option<f64>,
 }
@@ -131,9 +130,9 @@ impl Timing {
 
     /// Adds what the GPU's timestamps tell of a frame that was counted before.
     pub fn count_gpu(&mut self, id: u64, skinning: f64, drawing: f64) {
-        let gpu_skins = self.source == Source::Gpu;
+        let gpu_skins = self.source.is_skinning_timed();
         if let Some(frame) = self.frames.iter_mut().rev().find(|f| f.id == id) {
-            if gpu_skins {
+            if gpu_skins && frame.posing.is_some() {
                 frame.skinning = Some(skinning);
             }
             frame.drawing = Some(drawing);
@@ -159,7 +158,7 @@ impl Timing {
         let last = || self.frames.iter().filter(|f| newest.at - f.at <= WINDOW);
         Figures {
             interval: median(last().filter_map(|f| f.interval)),
-            posing: median(last().map(|f| f.posing)),
+            posing: median(last().filter_map(|f| f.posing)),
             skinning: median(last().filter_map(|f| f.skinning)),
             drawing: median(last().filter_map(|f| f.drawing)),
         }
@@ -176,6 +175,15 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 mod tests {
     use super::*;
 
+    const GPU: Source = Source {
+        skinning: Skinning::Gpu,
+        timestamps: true,
+    };
+    const MIRROR: Source = Source {
+        skinning: Skinning::Mirror,
+        timestamps: true,
+    };
+
     fn play(
         timing: &mut Timing,
         from: Instant,
@@ -189,11 +197,11 @@ mod tests {
                 id,
                 at,
                 interval: Some(0.01),
-                posing: 0.001,
+                posing: Some(0.001),
                 skinning: None,
                 drawing: None,
             };
-            timing.count(frame, Source::Gpu);
+            timing.count(frame, GPU);
             timing.count_gpu(id, skinning(id), 0.004);
         }
         at
@@ -222,11 +230,11 @@ mod tests {
                 id,
                 at: start + Duration::from_millis(10 * id),
                 interval: None,
-                posing: id as f64,
+                posing: Some(id as f64),
                 skinning: Some(1.0),
                 drawing: Some(1.0),
             };
-            timing.count(frame, Source::Gpu);
+            timing.count(frame, GPU);
             seen.push(timing.figures().posing);
         }
         seen.dedup();
@@ -239,16 +247,35 @@ mod tests {
 
     #[test]
     fn what_is_measured_is_told() {
-        let gpu = Source::new(DrawBackend::Gpu, true);
         assert!(
-            gpu.of_skinning().contains("timestamps") && gpu.of_drawing().contains("timestamps")
+            GPU.of_skinning().contains("timestamps") && GPU.of_drawing().contains("timestamps")
         );
-        let none = Source::new(DrawBackend::Gpu, false);
-        assert!(
-            none.of_skinning().starts_with("not measured") && none.of_drawing().contains("CPU")
-        );
-        let cpu = Source::new(DrawBackend::Cpu, true);
-        assert!(cpu.of_skinning().contains("on the CPU"));
+        let none = Source::default();
+        assert!(none.of_skinning().starts_with("not measured"));
+        assert!(none.of_drawing().contains("only the CPU"));
+        let told = |skinning| Source { skinning, ..GPU }.of_skinning();
+        assert!(told(Skinning::Mirror).contains("on the CPU"));
+        assert!(told(Skinning::Software).contains("software adapter"));
+    }
+
+    #[test]
+    fn frames_with_the_pose_of_the_one_before_skin_nothing() {
+        let mut timing = Timing::default();
+        let mut at = play(&mut timing, Instant::now(), 50, |_| 0.002);
+        for id in 50..150 {
+            at += Duration::from_millis(10);
+            let frame = FrameTime {
+                id,
+                at,
+                interval: None,
+                posing: None,
+                skinning: None,
+                drawing: None,
+            };
+            timing.count(frame, GPU);
+            timing.count_gpu(id, 1e-6, 0.004);
+        }
+        assert_eq!(timing.figures().skinning, Some(0.002));
     }
 
     #[test]
@@ -259,11 +286,11 @@ mod tests {
             id: 50,
             at,
             interval: None,
-            posing: 0.001,
+            posing: Some(0.001),
             skinning: Some(0.2),
             drawing: None,
         };
-        timing.count(frame, Source::SkinnedOnCpu);
+        timing.count(frame, MIRROR);
         timing.count_gpu(50, 9.0, 0.003);
         assert_eq!(
             (timing.frames.len(), timing.figures().skinning),

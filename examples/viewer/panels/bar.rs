@@ -83,7 +83,6 @@ fn name(ui: &mut Ui, state: &State) {
         return;
     }
     let Some(model) = &state.model else {
-        ui.label(RichText::new("no file").color(theme::WEAK));
         return;
     };
     let text = RichText::new(model.name()).strong().color(theme::STRONG);
@@ -155,7 +154,7 @@ fn numbers(ui: &mut Ui, state: &mut State) {
     let label = ui.add(label);
     state.view.places.note(ui, "activity", label.rect);
     if label
-        .on_hover_text(format!("{hint}; a click shows a graph (t)"))
+        .on_hover_text(format!("{hint}; a click shows a graph (i)"))
         .clicked()
     {
         state.view.graph = !state.view.graph;

@@ -155,7 +155,7 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
 
 fn parts(frame: &FrameTime) -> [(f64, Color32); 3] {
     [
-        (frame.posing, POSING),
+        (frame.posing.unwrap_or(0.0), POSING),
         (frame.skinning.unwrap_or(0.0), SKINNING),
         (frame.drawing.unwrap_or(0.0), DRAWING),
     ]

@@ -125,11 +125,12 @@ fn lines(ui: &mut Ui, excerpt: &Excerpt) {
     field.show(ui, |ui| {
         ScrollArea::horizontal().id_salt("lines").show(ui, |ui| {
             let mut job = egui::text::LayoutJob::default();
-            for line in excerpt.text.lines() {
+            for (i, line) in excerpt.text.lines().enumerate() {
                 let named = line.starts_with('>') || is_caret(line);
                 let color = if named { theme::ACCENT } else { theme::TEXT };
                 let format = egui::TextFormat::simple(egui::FontId::monospace(12.0), color);
-                job.append(&format!("{line}\n"), 0.0, format);
+                let begin = if i == 0 { "" } else { "\n" };
+                job.append(&format!("{begin}{line}"), 0.0, format);
             }
             job.wrap.max_width = f32::INFINITY;
             ui.add(Label::new(job).extend().selectable(true));

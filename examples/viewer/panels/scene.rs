@@ -127,14 +127,15 @@ fn background(ui: &mut Ui, state: &mut State) {
                 state.look.background = background;
             }
         }
-        let mut color = match state.look.background {
+        let color = match state.look.background {
             Background::Color(color) => color,
             Background::Gradient { bottom, .. } => bottom,
             Background::Transparent => [0.5; 3],
         };
-        let picked = ui.color_edit_button_rgb(&mut color);
+        let mut color = color.map(|c| (c * 255.0).round() as u8);
+        let picked = ui.color_edit_button_srgb(&mut color);
         if picked.on_hover_text("another colour").changed() {
-            state.look.background = Background::Color(color);
+            state.look.background = Background::Color(color.map(|c| f32::from(c) / 255.0));
         }
     });
     ui.end_row();

@@ -80,7 +80,7 @@ fn look(ui: &mut Ui, state: &mut State) {
             check(ui, state.look.grid, "Ground", "g", Action::Grid);
             ui.end_row();
             check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
-            check(ui, state.view.graph, "Frame times", "t", Action::Graph);
+            check(ui, state.view.graph, "Frame times", "i", Action::Graph);
             ui.end_row();
         });
     if let Some(action) = pressed {

@@ -102,6 +102,7 @@ fn numbers(ui: &mut Ui, state: &mut State, layout: Layout) {
 
 /// Time codes from left to right with a head to drag.
 fn rail(ui: &mut Ui, state: &mut State) {
+    let is_empty = state.model.is_none();
     let clock = &mut state.clock;
     let size = Vec2::new(ui.available_width().max(40.0), 30.0);
     let sense = if clock.moves() {
@@ -127,7 +128,10 @@ fn rail(ui: &mut Ui, state: &mut State) {
     );
     painter.rect_filled(track, 2.0, Color32::from_gray(58));
     if !clock.moves() {
-        let text = "nothing moves in this file";
+        let text = match is_empty {
+            true => "no file is open",
+            false => "nothing moves in this file",
+        };
         let font = FontId::proportional(10.5);
         let below = Pos2::new(rect.center().x, rect.bottom() - 1.0);
         painter.text(below, Align2::CENTER_BOTTOM, text, font, theme::WEAK);

@@ -268,9 +268,9 @@ fn chain(count: usize) -> String {
     let one = "( (1,0,0,0), (0,1,0,0), (0,0,1,0), (0,0.1,0,1) )";
     let matrices = vec![one; count + 1].join(",");
     format!(
-        "#usda 1.0\n( upAxis = \"Y\" )\ndef SkelRoot \"R\" {{ def Skeleton \"S\" {{\n  \
+        "#usda 1.0\n( upAxis = \"Y\" )\ndef SkelRoot \"R\"\n{{\ndef Skeleton \"S\"\n{{\n  \
          uniform token[] joints = [\"root\", {}]\n  uniform matrix4d[] bindTransforms = [{matrices}]\n  \
-         uniform matrix4d[] restTransforms = [{matrices}]\n}} }}\n",
+         uniform matrix4d[] restTransforms = [{matrices}]\n}}\n}}\n",
         joints.join(", ")
     )
 }
@@ -425,7 +425,7 @@ fn errors(display: &Display) -> Result<(), Failed> {
 
 fn times(display: &Display) -> Result<(), Failed> {
     let mut viewer = Viewer::start(display, &[HATCHLING])?;
-    viewer.steps(&["settle", "key t", "wait 3"])?;
+    viewer.steps(&["settle", "key i", "wait 3"])?;
     let shot = viewer.shot("times-playing")?;
     let report = &shot.report;
     let seconds = |report: &Value, name: &str| report[name].as_f64().unwrap_or(-1.0);
@@ -464,7 +464,7 @@ fn times(display: &Display) -> Result<(), Failed> {
     check(found > 300, || {
         format!("{found} pixels of part {largest} of {parts:?}")
     })?;
-    let hidden = viewer.steps(&["key t"]).cloned()?;
+    let hidden = viewer.steps(&["key i"]).cloned()?;
     let after = viewer.shot("times-hidden")?;
     check(
         hidden["failed"].is_null() && places(&after.report)?.get("graph").is_none(),
@@ -602,7 +602,7 @@ fn tour(viewer: &mut Viewer, name: &str) -> Result<(), Failed> {
     let settings = viewer.shot(&format!("{name}-settings"))?;
     all_fits(&settings, "settings")?;
     place(&places(&settings.report)?, "settings panel")?;
-    viewer.steps(&["press Joints", "key h", "key t"])?;
+    viewer.steps(&["press Joints", "key h", "key i"])?;
     let joints = viewer.shot(&format!("{name}-joints"))?;
     all_fits(&joints, "joints")?;
     place(&places(&joints.report)?, "joints panel")?;
@@ -615,7 +615,7 @@ fn tour(viewer: &mut Viewer, name: &str) -> Result<(), Failed> {
     viewer.steps(&[
         "press Joints",
         "key h",
-        "key t",
+        "key i",
         "drop no-such-folder/hero.usda",
         "settle",
         "wait 0.1",

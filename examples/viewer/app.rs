@@ -245,20 +245,20 @@ impl App {
 
     fn show_beside(&mut self, request: Request, model: Model, bounds: Bounds) {
         self.beside = Some(request);
-        let other = Beside::new(model, bounds);
-        match &mut self.state.beside {
-            Some(beside) if beside.model.path == other.model.path => beside.again(other),
-            beside => *beside = Some(other),
+        let mut other = Beside::new(model, bounds);
+        if let Some(beside) = &self.state.beside
+            && beside.model.path == other.model.path
+        {
+            other.together = beside.together;
         }
-        self.state.loading_beside = None;
-        self.state.frame_wanted = true;
+        self.state.set_beside(Some(other));
         self.state.offer = None;
     }
 
     /// Shows the main character alone.
     fn alone(&mut self) {
         self.beside = None;
-        (self.state.beside, self.state.loading_beside) = (None, None);
+        self.state.set_beside(None);
         if let Some(drawing) = &mut self.drawing {
             drawing.alone();
         }
@@ -333,10 +333,7 @@ impl App {
                 Wish::Reload => self.reload(),
                 Wish::Clip(number) => self.play_clip(number),
                 Wish::Load(task, place) => self.load(task, place),
-                Wish::Alone => {
-                    self.alone();
-                    self.state.frame_wanted = true;
-                }
+                Wish::Alone => self.alone(),
                 Wish::Camera(number) => {
                     let camera = self
                         .drawing

@@ -34,12 +34,6 @@ impl Beside {
         }
     }
 
-    /// Takes over another clip of the same file.
-    pub fn again(&mut self, other: Self) {
-        let together = self.together;
-        *self = Self { together, ..other };
-    }
-
     /// Moves its clock on by real seconds, with the main character's clock.
     pub fn tick(&mut self, main: &Clock, seconds: f64) {
         if self.together {

@@ -141,7 +141,7 @@ impl Drawing {
     /// The box around everything at the time shown.
     pub fn bounds(&self) -> Bounds {
         let main = self.main.as_ref();
-        main.map_or(Bounds::EMPTY, |shown| shown.stage.bounds())
+        main.map_or(Bounds::EMPTY, |shown| box_of(&shown.stage))
     }
 
     /// Whether the main character has left the picture. What the user moves stays where it is.
@@ -353,6 +353,16 @@ fn joints(stage: &Stage) -> Vec<Vec<DVec3>> {
     stage.skeletons().iter().map(positions).collect()
 }
 
+/// The box around everything at the time shown; of a clip without a character around the skeleton
+/// with the most joints, since others are often left over.
+fn box_of(stage: &Stage) -> Bounds {
+    let largest = stage.skeletons().iter().max_by_key(|s| s.joints.len());
+    match largest.filter(|_| stage.geometry().meshes.is_empty()) {
+        Some(skeleton) => skeleton.bounds(),
+        None => stage.bounds(),
+    }
+}
+
 /// The box around the whole clip. Where the camera follows the root, around that of each time as
 /// if the root had stayed.
 fn bounds(stage: &mut Stage, model: &mut Model) -> sinew_render::Result<Bounds> {
@@ -361,7 +371,7 @@ fn bounds(stage: &mut Stage, model: &mut Model) -> sinew_render::Result<Bounds> 
     let follow = Follow::new(model.walk, None);
     let first = follow.anchor(&joints(stage), model.up_axis);
     model.origin = first;
-    let mut out = stage.bounds();
+    let mut out = box_of(stage);
     let (time, control) = (stage.time(), stage.control().clone());
     for i in 0..count {
         let part = i as f64 / (FRAMED - 1) as f64;
@@ -372,7 +382,7 @@ fn bounds(stage: &mut Stage, model: &mut Model) -> sinew_render::Result<Bounds> 
         let now = follow.anchor(&joints(stage), model.up_axis);
         let walked = first.zip(now).map_or(DVec3::ZERO, |(a, b)| b - a);
         let back = DMat4::from_translation(-walked);
-        out = out.union(stage.bounds().transformed(back));
+        out = out.union(box_of(stage).transformed(back));
     }
     stage.set_time(time, &control)?;
     Ok(out)

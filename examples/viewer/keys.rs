@@ -101,7 +101,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
         &[
             row(Action::FrameAll, "f", "frame all"),
             row(Action::FrameJoint, "c", "centre on the chosen joint"),
-            row(Action::Follow, "t", "follow the root"),
+            row(Action::Follow, "a", "along with the root, or not"),
             row(Action::OrbitLeft, "Left", "orbit"),
             row(Action::OrbitRight, "Right", "orbit"),
             row(Action::OrbitUp, "Up", "orbit"),

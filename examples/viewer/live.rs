@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sinew::Warning;
 use sinew_animate::humanoid::on_own_skeleton;
-use sinew_animate::retarget::{MatchChoice, MatchHow, MatchRow};
-use sinew_io::retarget::{Error, Request, Retargeted, Source, SourceRequest, Target, retarget};
+use sinew_animate::retarget::{BoneMap, MatchChoice, MatchHow, MatchRow};
+use sinew_io::retarget::{
+    Error, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
+};
 use sinew_io::usd::UsdFile;
 use sinew_io::{OpenOptions, read_asset};
 use sinew_render::Loaded;
@@ -98,6 +100,7 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
             .filter(|n| n.contains('+'))
     };
     request.clip = motion.clip.clone().or_else(joined);
+    let asked = request.clip.clone();
     let matches = match motion.guess {
         true => MatchChoice::Guess,
         false => MatchChoice::Auto,
@@ -106,23 +109,14 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         matches,
         ..Request::default()
     };
-    let attempt = |request: &SourceRequest| {
-        let source = Source::open(request)?;
-        let target = Target::open(onto, None, &source)?;
-        let moved = retarget(&source, &target, &options)?;
-        Ok::<_, Error>((source, target, moved))
+    let ask = Ask {
+        source: request,
+        onto,
+        skeleton: None,
+        options: &options,
     };
-    let result = match attempt(&request) {
-        // A clip without a skeleton may have been made for this very character.
-        Err(Error::NoSkeleton {
-            needs_model: true, ..
-        }) => {
-            request.model = Some(onto.to_owned());
-            attempt(&request)
-        }
-        result => result,
-    };
-    let (source, mut target, moved) = result.map_err(|e| failed(&e, motion))?;
+    let done = ask.answer().map_err(|e| failed(&e, motion))?;
+    let (source, mut target, moved) = (done.source, done.target, done.moved);
     let file = &mut target.file;
     file.set_animation(
         &moved.skeleton,
@@ -134,10 +128,7 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     let mut files = file.layer_files();
     files.extend([onto.to_owned(), motion.file.clone()]);
     let played = match source.file.origin() {
-        Some(origin) => request
-            .clip
-            .clone()
-            .or_else(|| Some(origin.clips.first()?.0.clone())),
+        Some(origin) => asked.or_else(|| Some(origin.clips.first()?.0.clone())),
         None => Some(moved.clip.clone()),
     };
     let motion = Motion {
@@ -170,6 +161,87 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     })
 }
 
+/// A clip, and the character that it is for.
+#[derive(Clone)]
+struct Ask<'a> {
+    source: SourceRequest,
+    onto: &'a Path,
+    /// Path of the character's skeleton.
+    skeleton: Option<String>,
+    options: &'a Request,
+}
+
+struct Answer {
+    source: Source,
+    target: Target,
+    moved: Retargeted,
+}
+
+/// The largest number of skeletons of a file that are tried.
+const MOST_SKELETONS: usize = 8;
+
+impl Ask<'_> {
+    /// Retargets the clip. What `sinew retarget` asks its user for is found out: the skeleton of a
+    /// clip that has none is the character's, and of several skeletons the one counts whose joints
+    /// match best.
+    fn answer(&self) -> Result<Answer, Error> {
+        match self.try_once() {
+            Err(Error::NoSkeleton {
+                needs_model: true, ..
+            }) => {
+                let mut ask = self.clone();
+                ask.source.model = Some(self.onto.to_owned());
+                ask.answer()
+            }
+            Err(Error::SeveralSkeletons { file, side, paths }) => {
+                let tried = paths.iter().take(MOST_SKELETONS).map(|path| {
+                    let mut ask = self.clone();
+                    match side {
+                        Side::Source => ask.source.skeleton = Some(path.clone()),
+                        Side::Target => ask.skeleton = Some(path.clone()),
+                    }
+                    (path, ask.answer())
+                });
+                let pairs = |answer: &Answer| answer.moved.matching.map.pairs.len();
+                let mut best: Option<(&String, Answer)> = None;
+                let mut error = None;
+                for (path, answer) in tried {
+                    match answer {
+                        Ok(a) if best.as_ref().is_none_or(|(_, b)| pairs(&a) > pairs(b)) => {
+                            best = Some((path, a));
+                        }
+                        Ok(_) => {}
+                        Err(e) => error = error.or(Some(e)),
+                    }
+                }
+                let Some((path, mut answer)) = best else {
+                    return Err(error.unwrap_or(Error::SeveralSkeletons { file, side, paths }));
+                };
+                let message = format!(
+                    "the file has {} skeletons: the one whose joints match best was taken",
+                    paths.len()
+                );
+                let at = format!("{} <{path}>", file.display());
+                let warning = Warning::new("retarget-skeleton", at, message);
+                answer.moved.warnings.push(warning);
+                Ok(answer)
+            }
+            result => result,
+        }
+    }
+
+    fn try_once(&self) -> Result<Answer, Error> {
+        let source = Source::open(&self.source)?;
+        let target = Target::open(self.onto, self.skeleton.as_deref(), &source)?;
+        let moved = retarget(&source, &target, self.options)?;
+        Ok(Answer {
+            source,
+            target,
+            moved,
+        })
+    }
+}
+
 /// The clips of a motion's file.
 fn listed(file: &PathBuf) -> Result<Vec<ClipEntry>, Failed> {
     Ok(match read_asset(file)? {
@@ -179,17 +251,20 @@ fn listed(file: &PathBuf) -> Result<Vec<ClipEntry>, Failed> {
 }
 
 fn failed(error: &Error, motion: &Motion) -> Failed {
-    let guess = match error {
-        Error::Animate(sinew_animate::Error::NoMatch(no)) if !no.guess.pairs.is_empty() => {
-            Some(Motion {
-                guess: true,
-                ..motion.clone()
-            })
-        }
+    let no_match = match error {
+        Error::Animate(error) => match &**error {
+            sinew_animate::Error::NoMatch(no_match) => Some(no_match),
+            _ => None,
+        },
         _ => None,
     };
+    let is_new = |guess: &BoneMap| !guess.pairs.is_empty() && !motion.guess;
+    let guess = no_match.filter(|no| is_new(&no.guess)).map(|_| Motion {
+        guess: true,
+        ..motion.clone()
+    });
     Failed {
         message: error.to_string(),
-        guess: guess.filter(|_| !motion.guess),
+        guess,
     }
 }

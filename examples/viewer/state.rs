@@ -196,10 +196,30 @@ impl State {
         self.loading = None;
         self.stats.clear();
         let strongest = model.strongest;
+        let is_still = model.times.end <= model.times.start;
         self.model = Some(model);
+        if let Some(beside) = self.beside.take_if(|_| is_still) {
+            self.set_beside(Some(beside));
+        }
         if self.heat && self.look.chosen.is_none() {
             self.choose(strongest);
         }
+    }
+
+    /// Shows a character at the right of the main one, or none. Where the main one rests, the time
+    /// line is that of the other one.
+    pub fn set_beside(&mut self, beside: Option<Beside>) {
+        let main = self.model.as_ref().map(|m| m.times);
+        let other = beside.as_ref().map(|b| b.model.times);
+        let is_still = main.is_none_or(|t| t.end <= t.start);
+        if let Some(times) = other.or(main).filter(|_| is_still) {
+            let rate = times.codes_per_second;
+            self.clock.set_range(times.start, times.end, rate, false);
+            self.clock.playing = self.clock.moves();
+        }
+        self.beside = beside;
+        self.loading_beside = None;
+        self.frame_wanted = true;
     }
 
     /// A file could not be read: what was shown stays, under the message.

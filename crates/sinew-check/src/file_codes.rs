@@ -113,6 +113,7 @@ pub const FILE_CODES: &[Code] = &[
     row("humanoid-unmoved", Warning, "", "a clip of human bones moves none of the bones of a humanoid skeleton", "map the bones that the clip moves"),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `auto` or `rest`"),
+    row("retarget-skeleton", Warning, "", "a file has several skeletons: the one whose joints match best is retargeted", "name the skeleton in `sinew retarget`"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
     row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),

@@ -1,6 +1,7 @@
 //! How a clip of another file was matched: which joint follows which.
 
 use egui::{Grid, RichText, ScrollArea, Ui};
+use sinew::Warning;
 use sinew_animate::retarget::MatchHow;
 
 use crate::live::Matched;
@@ -22,11 +23,11 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         let task = Task::open(motion.file.clone(), motion.clip.clone());
         state.wishes.push(Wish::Load(task, Place::Beside));
     }
-    for warning in &matched.warnings {
-        let text = format!("{} [{}]", warning.message, warning.code);
-        ui.label(RichText::new(text).small().color(theme::WARNING))
-            .on_hover_text(&warning.path);
-    }
+    let (own, others): (Vec<_>, Vec<_>) = matched
+        .warnings
+        .iter()
+        .partition(|w| w.code.starts_with("retarget"));
+    warnings(ui, &own);
     table(ui, &matched);
     for (what, joints) in [
         ("Not followed", &matched.unmatched[0]),
@@ -40,6 +41,19 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                     ui.label(RichText::new(joints.join(", ")).small().color(theme::WEAK));
                 });
         }
+    }
+    if !others.is_empty() {
+        egui::CollapsingHeader::new(format!("Of both files ({})", others.len()))
+            .id_salt("files")
+            .show(ui, |ui| warnings(ui, &others));
+    }
+}
+
+fn warnings(ui: &mut Ui, warnings: &[&Warning]) {
+    for warning in warnings {
+        let text = format!("{} [{}]", warning.message, warning.code);
+        ui.label(RichText::new(text).small().color(theme::WARNING))
+            .on_hover_text(&warning.path);
     }
 }
 

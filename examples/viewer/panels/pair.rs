@@ -51,7 +51,7 @@ pub fn names(ui: &mut Ui, state: &mut State, scale: f32) {
         let at = rect.left_top() + Vec2::splat(10.0);
         let painter = ui.painter_at(rect);
         let font = FontId::proportional(12.5);
-        let text = painter.layout(label, font, Color32::from_gray(245), rect.width() - 96.0);
+        let text = painter.layout(label, font, Color32::from_gray(245), rect.width() - 32.0);
         let back = Align2::LEFT_TOP
             .anchor_size(at, text.size())
             .expand2(Vec2::new(6.0, 3.0));
@@ -59,9 +59,9 @@ pub fn names(ui: &mut Ui, state: &mut State, scale: f32) {
         painter.galley(at, text, Color32::WHITE);
     }
     let mut wish = None;
-    let corner = rects[1].right_top() + Vec2::new(-8.0, 6.0);
+    let corner = rects[1].right_bottom() - Vec2::splat(8.0);
     egui::Area::new(egui::Id::unique("viewer.beside"))
-        .pivot(Align2::RIGHT_TOP)
+        .pivot(Align2::RIGHT_BOTTOM)
         .fixed_pos(corner)
         .show(ui.ctx(), |ui| {
             ui.horizontal(|ui| {

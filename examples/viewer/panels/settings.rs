@@ -179,7 +179,7 @@ fn clip(ui: &mut Ui, state: &mut State) {
     state.wishes.extend(wish);
     if state.follow.walk.is_some() {
         let mut on = state.follow.on;
-        let hint = "the camera goes where the root goes (t)";
+        let hint = "the camera goes where the root goes (a)";
         if ui
             .checkbox(&mut on, "Follow the root")
             .on_hover_text(hint)

@@ -506,7 +506,7 @@ fn clips_and_shapes(display: &Display) -> Result<(), Failed> {
     })?;
 
     // A clip without a character shows its joints; files without times stay at rest.
-    let report = viewer.steps(&["drop examples/assets/walk.bvh", "settle", "time 3"])?;
+    let report = viewer.steps(&["drop examples/assets/walk.bvh open", "settle", "time 3"])?;
     check(report["error"].is_null() && report["points"] == 0, || {
         report.to_string()
     })?;

@@ -10,6 +10,7 @@ use crate::extents;
 use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
+use sinew_animate::Error as AnimateError;
 use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
 use sinew_io::retarget::{
     Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
@@ -262,22 +263,27 @@ fn explained(error: RetargetError, args: &Args) -> Error {
             true => "; choose it by its path with --clip",
             false => "; choose one with --clip",
         },
-        RetargetError::Io(error) => return error.into(),
-        RetargetError::Invalid(error) => return error.into(),
-        RetargetError::Animate(sinew_animate::Error::NoMatch(no_match)) => {
-            return Error::Message(unmatched(&no_match, args.write_map.as_deref()));
-        }
-        RetargetError::Animate(sinew_animate::Error::Invalid(mut invalid))
-            if invalid.code == Some("retarget-anatomy") =>
-        {
-            invalid.expected +=
-                " (if they are right as they are, name the pairs with --map MAP.json)";
-            return invalid.into();
-        }
-        RetargetError::Animate(error) => return error.into(),
+        RetargetError::Io(error) => return (*error).into(),
+        RetargetError::Invalid(error) => return (*error).into(),
+        RetargetError::Animate(error) => return unmoved(*error, args),
         _ => "",
     };
     Error::Message(text + advice)
+}
+
+/// The error of rigs that cannot be matched, or of a clip that cannot be moved.
+fn unmoved(error: AnimateError, args: &Args) -> Error {
+    match error {
+        AnimateError::NoMatch(no_match) => {
+            Error::Message(unmatched(&no_match, args.write_map.as_deref()))
+        }
+        AnimateError::Invalid(mut invalid) if invalid.code == Some("retarget-anatomy") => {
+            invalid.expected +=
+                " (if they are right as they are, name the pairs with --map MAP.json)";
+            invalid.into()
+        }
+        error => error.into(),
+    }
 }
 
 /// The text of rigs that cannot be matched. The best guess is in it, or is written to a file.

@@ -62,13 +62,31 @@ pub enum Error {
     NoEffect { file: PathBuf, clip: String },
     /// A file cannot be read.
     #[error(transparent)]
-    Io(#[from] crate::Error),
+    Io(Box<crate::Error>),
     /// The joints cannot be matched, or the clip cannot be moved.
     #[error(transparent)]
-    Animate(#[from] sinew_animate::Error),
+    Animate(Box<sinew_animate::Error>),
     /// A value breaks a rule.
     #[error(transparent)]
-    Invalid(#[from] Invalid),
+    Invalid(Box<Invalid>),
+}
+
+impl From<crate::Error> for Error {
+    fn from(error: crate::Error) -> Self {
+        Self::Io(Box::new(error))
+    }
+}
+
+impl From<sinew_animate::Error> for Error {
+    fn from(error: sinew_animate::Error) -> Self {
+        Self::Animate(Box::new(error))
+    }
+}
+
+impl From<Invalid> for Error {
+    fn from(error: Invalid) -> Self {
+        Self::Invalid(Box::new(error))
+    }
 }
 
 const NEEDS_MODEL: &str = "; a clip needs the skeleton that it was made for, because rotations are measured from its bind pose";

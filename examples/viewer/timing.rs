@@ -58,18 +58,18 @@ impl Source {
     /// Who skins, in a word.
     pub fn skinned_on(self) -> &'static str {
         match self.skinning {
-            Skinning::Gpu => "GPU",
-            Skinning::Software => "software",
-            Skinning::Mirror => "CPU",
+            Skinning::Gpu => "by the GPU",
+            Skinning::Software => "software adapter",
+            Skinning::Mirror => "by the CPU",
         }
     }
 
     /// Whose time drawing is, in a word.
     pub fn drawn_on(self) -> &'static str {
         match (self.timestamps, self.skinning) {
-            (true, Skinning::Software) => "software",
-            (true, _) => "GPU",
-            (false, _) => "recording",
+            (true, Skinning::Software) => "software adapter",
+            (true, _) => "by the GPU",
+            (false, _) => "only recorded",
         }
     }
 }

@@ -6,9 +6,9 @@ use crate::state::State;
 use crate::theme;
 use crate::timing::{BUDGET, FrameTime, KEPT, Timing};
 
-const SIZE: Vec2 = Vec2::new(300.0, 128.0);
+const SIZE: Vec2 = Vec2::new(300.0, 144.0);
 /// Points above the curve, for three lines of text.
-const TEXT: f32 = 46.0;
+const TEXT: f32 = 62.0;
 const MARGIN: f32 = 8.0;
 
 const POSING: Color32 = Color32::from_rgb(240, 196, 92);
@@ -53,7 +53,7 @@ fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
     let figures = timing.figures();
     let font = FontId::proportional(11.0);
     let parts = [
-        ("posing", "CPU", figures.posing, POSING),
+        ("posing", "by the CPU", figures.posing, POSING),
         (
             "skinning",
             timing.source.skinned_on(),
@@ -70,11 +70,7 @@ fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
     let column = (rect.width() - 2.0 * MARGIN) / 3.0;
     for (i, (name, place, seconds, color)) in parts.into_iter().enumerate() {
         let at = rect.min + Vec2::new(MARGIN + column * i as f32, 6.0);
-        let title = match place.is_empty() {
-            true => name.to_owned(),
-            false => format!("{name} ({place})"),
-        };
-        painter.text(at, Align2::LEFT_TOP, title, font.clone(), color);
+        painter.text(at, Align2::LEFT_TOP, name, font.clone(), color);
         let figure = seconds.map_or("not measured".into(), milliseconds);
         let below = at + Vec2::new(0.0, 15.0);
         painter.text(
@@ -84,6 +80,9 @@ fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
             FontId::proportional(12.5),
             theme::STRONG,
         );
+        let last = at + Vec2::new(0.0, 30.0);
+        let font = FontId::proportional(10.0);
+        painter.text(last, Align2::LEFT_TOP, place, font, theme::WEAK);
     }
 }
 
@@ -104,16 +103,16 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
             let age = (newest.at - frame.at).as_secs_f32() / KEPT.as_secs_f32();
             plot.right() - plot.width() * age
         };
-        let mut left = None;
+        let mut left = plot.left();
         for frame in &timing.frames {
             let right = x(frame);
             // A pause is a gap.
-            let narrow = right - left.unwrap_or(right) < plot.width() / 20.0;
-            let from = left
-                .filter(|_| narrow)
-                .unwrap_or(right - 1.0)
-                .max(plot.left());
-            left = Some(right);
+            let from = match frame.interval {
+                Some(_) => left,
+                None => right - 2.0,
+            };
+            let from = from.max(plot.left());
+            left = right;
             let mut height = 0.0;
             for (seconds, color) in parts(frame) {
                 let bar = Rect::from_min_max(

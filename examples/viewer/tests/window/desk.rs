@@ -450,7 +450,7 @@ fn times(display: &Display) -> Result<(), Failed> {
     let colors = [[240, 196, 92], [255, 122, 72], [92, 158, 240]];
     let near = |p: [u8; 4], c: [u8; 3]| p[..3].iter().zip(c).all(|(a, b)| a.abs_diff(b) < 12);
     let count = |image: &RgbaImage, color: [u8; 3]| {
-        let (x0, y0) = (drawn.left() as u32, drawn.top() as u32 + 46);
+        let (x0, y0) = (drawn.left() as u32, drawn.top() as u32 + 62);
         let (x1, y1) = (drawn.right() as u32, drawn.bottom() as u32);
         let pixels = (y0..y1).flat_map(|y| (x0..x1).map(move |x| (x, y)));
         pixels

@@ -9,7 +9,6 @@ use glam::{BVec3, DMat4, DVec3};
 use sinew::clip::LocalPose;
 use sinew::gpu::Skinner;
 use sinew::kernel::packed_clip::ClipOptions;
-use sinew::math;
 use sinew::scene::{Material, Texture};
 use sinew::{Invalid, Warning};
 use sinew_animate::asset::{FoundName, find_clip_name};
@@ -89,8 +88,8 @@ impl Character {
     /// stack of some megabytes for unknown files.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be read; [`Error::NoCharacter`] if no skeleton moves any mesh
-    /// of it; [`Error::Gpu`] without memory.
+    /// [`Error::Io`] if the file cannot be read; [`Error::NoCharacter`] if no skeleton moves any
+    /// mesh of it; [`Error::Gpu`] without memory.
     pub fn load(skinner: &Skinner, file: impl AsRef<Path>) -> Result<Self> {
         Self::load_with(skinner, file, &CharacterOptions::default())
     }
@@ -372,12 +371,12 @@ impl Character {
     /// Places the character: the transform from the file's world to that of the game.
     ///
     /// # Errors
-    /// A matrix that is not finite. After an error it is where it was.
+    /// A matrix with numbers that f32 does not hold. After an error it is where it was.
     pub fn set_place(&mut self, world_from_file: DMat4) -> Result<()> {
-        if !math::is_finite(&world_from_file) {
+        if !world_from_file.as_mat4().is_finite() {
             return Err(Error::Argument {
                 what: "place",
-                expected: "a finite matrix",
+                expected: "a matrix of finite numbers, as f32 too",
                 found: world_from_file.to_string(),
             });
         }

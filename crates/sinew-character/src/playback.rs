@@ -48,8 +48,8 @@ impl PlayClip {
         Self { at, ..self }
     }
 
-    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a speed
-    /// so low that the clip would have begun more than 16,384 seconds ago.
+    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a
+    /// speed so low that the clip would have begun more than 16,384 seconds ago.
     pub fn speed(self, speed: f32) -> Self {
         Self { speed, ..self }
     }
@@ -307,8 +307,8 @@ impl Playback {
         }
     }
 
-    /// The transform of a mesh: that at the time of the file's own clip where it plays, and else the
-    /// first one.
+    /// The transform of a mesh: that at the time of the file's own clip where it plays, and else
+    /// the first one.
     pub fn transform(&self, model: &Model, mesh: usize, clock: f64) -> DMat4 {
         let out = &model.meshes[mesh].out;
         let Some(scene) = model.moving.as_ref().filter(|_| out.is_moving) else {

@@ -1,7 +1,7 @@
 //! Many instances of many skins, in as few dispatches as the device allows.
 //!
-//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play; `results`
-//! has the outputs, readings and boxes; `visibility` has masks and update rates.
+//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play;
+//! `results` has the outputs, readings and boxes; `visibility` has masks and update rates.
 
 mod playing;
 mod poses;

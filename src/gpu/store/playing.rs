@@ -59,8 +59,8 @@ impl PlayedClip {
         Self { since, ..self }
     }
 
-    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a speed
-    /// so low that the clip would have begun more than 16,384 seconds ago.
+    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a
+    /// speed so low that the clip would have begun more than 16,384 seconds ago.
     pub fn speed(self, speed: f32) -> Self {
         Self { speed, ..self }
     }

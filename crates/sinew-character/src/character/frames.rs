@@ -23,10 +23,10 @@ impl Character {
     /// A character that only plays uploads nothing. Call it before [`Crowd::encode`].
     ///
     /// # Errors
-    /// A `dt` that is negative or not finite; [`Error::Gpu`] without memory, for a crowd that is not
-    /// the character's, or for a place or pose that f32 cannot hold. What could not begin begins
-    /// with the next update. After an error in the first update the crowd has nothing of the
-    /// character.
+    /// A `dt` that is negative or not finite; [`Error::Gpu`] without memory, for a crowd that is
+    /// not the character's, or for a pose by the host that is not finite. What could not begin
+    /// begins with the next update. After an error in the first update the crowd has nothing of
+    /// the character.
     pub fn update(&mut self, crowd: &mut Crowd, dt: f64) -> Result<()> {
         if !(dt.is_finite() && dt >= 0.0) {
             return Err(Error::Argument {
@@ -77,7 +77,8 @@ impl Character {
         let removed = here.map(|here| here.remove(&self.model, crowd));
         self.playback = Playback::rest();
         self.requests = vec![self.wanted.going_on()];
-        Ok(removed.transpose()?.unwrap_or_default())
+        removed.transpose()?;
+        Ok(())
     }
 
     /// The draws of all meshes: one for each mesh and material. Everything that they refer to stays

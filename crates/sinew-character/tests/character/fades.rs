@@ -167,10 +167,10 @@ fn a_fade_that_runs_goes_on() {
     stage.hero.set_root_motion(BVec3::FALSE);
     let found = stage.frame(0.125);
     let mut expected = run.sample(0.375);
-    expected.add(&change[0], &change[1], 0.75).unwrap();
     expected
         .in_place(0, &run.sample(0.0), BVec3::FALSE)
         .unwrap();
+    expected.add(&change[0], &change[1], 0.75).unwrap();
     stage.expect(&found, &blended(&held, &expected, 0.5));
 }
 
@@ -200,7 +200,8 @@ fn clips_go_on_without_weight() {
     let (walk, run) = (stage.clip("Walk"), stage.clip("Run"));
     stage.hero.play("Walk").unwrap();
     let mut seconds = 0.0;
-    for weight in [1.0, 0.5, 0.0, 0.5, 0.75] {
+    // Those of 16 bits have no rounding.
+    for weight in [1.0, 0.4, 0.0, 0.6, 0.8] {
         stage.hero.blend("Run", weight, 0.0).unwrap();
         let found = stage.frame(0.1875);
         seconds += 0.1875;

@@ -1,5 +1,6 @@
 //! Joint palettes for hosts that skin in a shader of their own.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use glam::DMat4;
@@ -86,6 +87,8 @@ struct RigCopies {
     /// since.
     generation: Option<u64>,
     copies: Vec<RigCopy>,
+    /// Those whose rigs no frame poses yet.
+    missing: HashSet<PaletteId>,
 }
 
 #[derive(Clone, Debug)]
@@ -483,8 +486,9 @@ impl JointPalettes {
                 encoder.copy_buffer_to_buffer(from, at, to, at, bytes);
             }
         }
-        for entry in self.entries.values_mut() {
-            if entry.rig.is_some() && crowd.is_none() {
+        for (id, entry) in &mut self.entries {
+            let is_copied = crowd.is_some() && !self.copies.missing.contains(&id);
+            if entry.rig.is_some() && !is_copied {
                 continue;
             }
             // An entry without a pose stays fresh: its rows are zero, which is no previous pose.
@@ -555,11 +559,13 @@ impl RigCopies {
             return Ok(());
         }
         let mut copies: Vec<RigCopy> = Vec::new();
+        let mut missing = HashSet::new();
         let of_rigs = entries
-            .values()
-            .filter_map(|entry| Some((entry.rig.as_ref()?, entry)));
-        for ((rig, _), entry) in of_rigs {
+            .iter()
+            .filter_map(|(id, entry)| Some((id, entry.rig.as_ref()?, entry)));
+        for (id, (rig, _), entry) in of_rigs {
             let Some(palette) = crowd.palette_on_gpu(*rig)? else {
+                missing.insert(id);
                 continue;
             };
             copies.push(RigCopy {
@@ -579,8 +585,11 @@ impl RigCopies {
             }
             joins
         });
-        self.copies = copies;
-        self.generation = Some(generation);
+        *self = Self {
+            generation: Some(generation),
+            copies,
+            missing,
+        };
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use super::dual_quaternion::{move_points, turn_normals};
 use super::influences::{Records, record_words};
 use super::linear_blend::{Columns, Joint, columns, normalize, skin_normals, skin_points};
 use super::palette::OwnIndices;
+use super::skin_on_cpu::check_length;
 use crate::error::Invalid;
 
 /// Number of values per task.
@@ -49,7 +50,7 @@ pub fn skin_points_of_arrays(
     out: &mut [Vec3],
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
-    check_output(name, "points", rest.len(), out.len())?;
+    check_length(name, "output points", rest.len(), out.len())?;
     let matrices: Vec<Joint<4>> = palette.points().iter().map(|m| Joint(columns(m))).collect();
     let bind = matrices
         .last()
@@ -82,7 +83,7 @@ pub fn skin_normals_of_arrays(
     out: &mut [Vec3],
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
-    check_output(name, "normals", rest.len(), out.len())?;
+    check_length(name, "output normals", rest.len(), out.len())?;
     let Some(normals) = palette.normals() else {
         let expected = "a palette with normal matrices";
         return Err(Invalid::new(name, "normals", expected, "none"));
@@ -111,14 +112,6 @@ pub fn skin_normals_of_arrays(
     };
     let joints = palette.entry_count().saturating_sub(1);
     influences.each_chunk(name, joints, rest, out, skin)
-}
-
-fn check_output(name: &str, what: &str, expected: usize, found: usize) -> Result<(), Invalid> {
-    if expected == found {
-        return Ok(());
-    }
-    let (expected, what) = (format!("{expected} elements"), format!("output {what}"));
-    Err(Invalid::new(name, what, expected, found.to_string()))
 }
 
 /// Adds the offsets of one shape, times `weight`, to points (UsdSkelApplyBlendShape). `indices` are

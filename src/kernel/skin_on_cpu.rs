@@ -50,7 +50,7 @@ impl<'a> CpuJob<'a> {
     pub fn run(&mut self) -> Result<(), Invalid> {
         let skin = self.skin;
         check_length(
-            skin,
+            skin.prim(),
             "output points",
             skin.output_count(),
             self.points.len(),
@@ -61,11 +61,11 @@ impl<'a> CpuJob<'a> {
                 return Err(Invalid::new(skin.prim(), "normals", expected, "none"));
             }
             let count = skin.output_normal_count();
-            check_length(skin, "output normals", count, normals.len())?;
+            check_length(skin.prim(), "output normals", count, normals.len())?;
         }
         if let Some(tangents) = &self.tangents {
             let own = skin.tangents().map_or(0, <[_]>::len);
-            check_length(skin, "output tangents", own, tangents.len())?;
+            check_length(skin.prim(), "output tangents", own, tangents.len())?;
         }
         self.pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
         let with_rest_normals = self.normals.is_some() && skin.normals().is_some();
@@ -81,8 +81,9 @@ impl<'a> CpuJob<'a> {
     }
 }
 
-fn check_length(
-    skin: &PackedSkin,
+/// The error for an array of another length.
+pub(super) fn check_length(
+    name: &str,
     what: &str,
     expected: usize,
     found: usize,
@@ -91,7 +92,7 @@ fn check_length(
         return Ok(());
     }
     let expected = format!("{expected} elements");
-    Err(Invalid::new(skin.prim(), what, expected, found.to_string()))
+    Err(Invalid::new(name, what, expected, found.to_string()))
 }
 
 /// Deforms one prim: applies blend shapes, skins, and applies `out_from_skel` (rules 13 to 27).
@@ -135,7 +136,7 @@ pub fn points_on_cpu(
     indices: &[u32],
     out: &mut [Vec3],
 ) -> Result<(), Invalid> {
-    check_length(skin, "output points", indices.len(), out.len())?;
+    check_length(skin.prim(), "output points", indices.len(), out.len())?;
     if let Some(index) = indices.iter().find(|i| **i as usize >= skin.point_count()) {
         let expected = format!("indices below {}", skin.point_count());
         let found = index.to_string();

@@ -24,7 +24,7 @@ const WEIGHT_STEP: f64 = 1e-3;
 
 /// The motion of a scene's prims at one time, in one space.
 ///
-/// It evaluates each Skeleton once. Every method takes a prim of that scene.
+/// It evaluates each Skeleton once. A prim of another scene has a cache of its own at each call.
 #[derive(Debug)]
 pub struct MotionCache<'a> {
     scene: &'a Scene,
@@ -70,6 +70,9 @@ impl<'a> MotionCache<'a> {
         bound: BoundSkin<'_>,
         blend_only: bool,
     ) -> Result<Vec<DVec3>, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.points(bound, blend_only);
+        }
         Ok(self.moving(bound, blend_only)?.after(0.0))
     }
 
@@ -82,6 +85,9 @@ impl<'a> MotionCache<'a> {
         bound: BoundSkin<'_>,
         blend_only: bool,
     ) -> Result<Vec<DVec3>, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.velocities(bound, blend_only);
+        }
         let moving = self.moving(bound, blend_only)?;
         let (before, after) = (moving.after(-STEP), moving.after(STEP));
         let pairs = before.iter().zip(&after);
@@ -94,6 +100,9 @@ impl<'a> MotionCache<'a> {
     /// # Errors
     /// As [`PoseCache::rigid_transform`](super::PoseCache::rigid_transform).
     pub fn rigid_transform(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.rigid_transform(bound);
+        }
         let skinning = self.skinning(bound)?;
         let joints: Vec<DMat4> = skinning.iter().map(|j| j.at).collect();
         let geom_bind = self.geom_bind(bound).at;
@@ -105,6 +114,12 @@ impl<'a> MotionCache<'a> {
             None => self.world_from_prim(skel),
         };
         Ok(out_from_skel.at * skel_from_prim)
+    }
+
+    /// A cache for the scene of a prim, if that is another one, whose indices mean other prims.
+    fn elsewhere<'b>(&self, bound: BoundSkin<'b>) -> Option<MotionCache<'b>> {
+        let is_own = std::ptr::eq(self.scene, bound.scene);
+        (!is_own).then(|| MotionCache::new(bound.scene, self.time, self.space))
     }
 
     fn geom_bind(&self, bound: BoundSkin<'_>) -> Moving {

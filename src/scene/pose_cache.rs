@@ -29,7 +29,7 @@ pub enum OutSpace {
 /// little more than posing one. Scene, time and space are fixed: create another cache for another
 /// frame.
 ///
-/// Every method takes a prim of that scene and panics if the prim belongs to another one.
+/// A prim of another scene is posed by a cache of its own at each call.
 #[derive(Debug)]
 pub struct PoseCache<'a> {
     scene: &'a Scene,
@@ -136,6 +136,9 @@ impl<'a> PoseCache<'a> {
     /// As [`BoundSkin::pose`], for the parent's transform instead of the prim's; influences
     /// that are broken, or not constant.
     pub fn rigid_transform(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.rigid_transform(bound);
+        }
         let skel_from_prim = self.rigid_skel_from_prim(bound)?;
         let prim = &bound.scene.prims[bound.binding.prim];
         let out_from_skel = match prim.parent.filter(|_| !prim.xform.resets) {
@@ -152,14 +155,14 @@ impl<'a> PoseCache<'a> {
     /// # Errors
     /// As [`PoseCache::pose`]; influences that are broken, or not constant.
     pub fn rigid_out_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
+        if let Some(mut other) = self.elsewhere(bound) {
+            return other.rigid_out_from_prim(bound);
+        }
         let skel_from_prim = self.rigid_skel_from_prim(bound)?;
         Ok(self.out_from_skel(bound)? * skel_from_prim)
     }
 
     fn rigid_skel_from_prim(&mut self, bound: BoundSkin<'_>) -> Result<DMat4, Invalid> {
-        if let Some(mut other) = self.elsewhere(bound) {
-            return other.rigid_skel_from_prim(bound);
-        }
         let skinning = self.skinning(bound)?;
         let geom_bind = geom_bind(bound, self.time)?;
         rigid_skel_from_prim(bound, self.time, &skinning, geom_bind)

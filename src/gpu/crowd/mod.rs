@@ -420,8 +420,8 @@ impl Crowd {
     /// uses its own poses.
     ///
     /// The plan of a frame is kept. It stays valid until an instance is added, removed, hidden or
-    /// shown, gets another target, or refers to another palette or rig, or until bounds are enabled
-    /// or disabled. With a valid plan, a frame uploads only what has changed since the last one
+    /// shown, gets another target, refers to another palette or rig, or gets the crowd's first update
+    /// rate, or until bounds are enabled or disabled or another mask is set. With a valid plan, a frame uploads only what has changed since the last one
     /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own.
     ///
     /// Submit frames in the order in which they were encoded. If an encoder is dropped instead, the
@@ -460,7 +460,7 @@ impl Crowd {
         let mut is_new = is_lost;
         match current(&mut self.frame, &self.stores) {
             None => {
-                self.plan()?;
+                self.plan(encoder)?;
                 is_new = true;
             }
             Some(frame) if is_lost => frame.mark_all(),
@@ -469,7 +469,7 @@ impl Crowd {
         self.choose_lists();
         if current(&mut self.frame, &self.stores).is_none() {
             // A new list made its page grow.
-            self.plan()?;
+            self.plan(encoder)?;
             is_new = true;
         }
         let frame = self.frame.as_ref();
@@ -515,11 +515,11 @@ impl Crowd {
         Ok(())
     }
 
-    fn plan(&mut self) -> Result<(), GpuError> {
+    fn plan(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         // Frees the memory of the old plan, so that the new plan can reuse it.
         self.frame = None;
         let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
-        frame.bind(&self.skinner, &mut self.stores, &mut self.tables)?;
+        frame.bind(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
         self.stores.instances.unsettle();
         self.plans += 1;
         self.frame = Some(frame);

@@ -23,9 +23,10 @@ impl Crowd {
     ///
     /// The results of visible instances are the same to the bit as without a mask. Two small passes
     /// (`due` and `compact`) choose the work and write the dispatches, so the time of the other
-    /// passes follows the visible work. Setting a mask makes a new plan, and all instances are new
-    /// to the next frame: they have no previous frame. With the same mask, frames upload nothing
-    /// for it.
+    /// passes follows the visible work. Setting another mask makes a new plan, so write one buffer
+    /// instead of setting two in turns. At the first mask of a crowd without update rates all
+    /// instances are new to the next frame: they have no previous frame. With the same mask, frames
+    /// upload nothing for it.
     ///
     /// ```
     /// use sinew::gpu::{Crowd, GpuError, VisibilityMask};

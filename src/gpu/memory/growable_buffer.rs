@@ -91,6 +91,23 @@ impl GrowableBuffer {
         Ok(())
     }
 
+    /// As [`GrowableBuffer::reserve`], and records the copy of everything into `encoder` too: the
+    /// separate submit does not see what comes earlier in the same encoder, and an encoder may be
+    /// dropped.
+    pub fn reserve_and_carry(
+        &mut self,
+        skinner: &Skinner,
+        bytes: u64,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        let (before, replaced) = (self.buffer.clone(), self.replaced);
+        self.reserve(skinner, bytes, Some(before.size()))?;
+        if self.replaced > replaced {
+            encoder.copy_buffer_to_buffer(&before, 0, &self.buffer, 0, before.size());
+        }
+        Ok(())
+    }
+
     /// As [`GrowableBuffer::reserve`], but records the copy into `encoder`.
     pub fn reserve_in(
         &mut self,

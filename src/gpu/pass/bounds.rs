@@ -66,11 +66,16 @@ impl Pass for Bounds {
         std::iter::once(points).chain(keys).collect()
     }
 
-    fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
+    fn reserve(
+        &self,
+        skinner: &Skinner,
+        stores: &mut Stores,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         let count = stores.instances.index_count();
         let keeps = stores.visibility.is_some();
         let mut bounds = stores.bounds.iter_mut();
-        bounds.try_for_each(|bounds| bounds.reserve(skinner, count, keeps))
+        bounds.try_for_each(|bounds| bounds.reserve(skinner, count, keeps, encoder))
     }
 
     /// Forgets the boxes of earlier frames. If frames leave out instances, the kernel `due` forgets

@@ -97,7 +97,12 @@ impl Pass for Compact {
         ]
     }
 
-    fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
+    fn reserve(
+        &self,
+        skinner: &Skinner,
+        stores: &mut Stores,
+        _encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         let Some(visibility) = &mut stores.visibility else {
             return Ok(());
         };

@@ -157,10 +157,15 @@ impl Pass for Due {
         }
     }
 
-    fn reserve(&self, skinner: &Skinner, stores: &mut Stores) -> Result<(), GpuError> {
+    fn reserve(
+        &self,
+        skinner: &Skinner,
+        stores: &mut Stores,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         let count = stores.instances.index_count();
         let mut visibility = stores.visibility.iter_mut();
-        visibility.try_for_each(|v| v.reserve_instances(skinner, count, self.rig_count))
+        visibility.try_for_each(|v| v.reserve_instances(skinner, count, self.rig_count, encoder))
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -86,11 +86,12 @@ impl PlannedFrame {
         skinner: &Skinner,
         stores: &mut Stores,
         buffer: &mut Option<GrowableBuffer>,
+        encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         let pages = self.poses.pages().iter().map(|page| page.bytes());
         stores.pose_buffers.reserve(skinner, pages)?;
         for planned in &self.passes {
-            planned.pass.reserve(skinner, stores)?;
+            planned.pass.reserve(skinner, stores, encoder)?;
         }
         let buffer = match buffer {
             Some(held) => held,

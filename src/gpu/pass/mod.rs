@@ -77,8 +77,14 @@ pub trait Pass: Debug + Send + Sync {
     /// Updates the items that depend on more than the plan. Called before each frame.
     fn update(&self, _stores: &Stores, _tables: &mut ItemTables) {}
 
-    /// Reserves the buffers that it writes to. Called once per plan, before any pass binds.
-    fn reserve(&self, _skinner: &Skinner, _stores: &mut Stores) -> Result<(), GpuError> {
+    /// Reserves the buffers that it writes to. Called once per plan, before any pass binds, with the
+    /// encoder of the frame that is planned.
+    fn reserve(
+        &self,
+        _skinner: &Skinner,
+        _stores: &mut Stores,
+        _encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         Ok(())
     }
 

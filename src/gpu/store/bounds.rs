@@ -92,10 +92,18 @@ impl BoundsStore {
     }
 
     /// Makes room for the boxes of `count` instance indices. `keeps`: whether some keep their boxes.
-    pub fn reserve(&mut self, skinner: &Skinner, count: u32, keeps: bool) -> Result<(), GpuError> {
+    pub fn reserve(
+        &mut self,
+        skinner: &Skinner,
+        count: u32,
+        keeps: bool,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         let bytes = u64::from(count) * BOX_BYTES;
-        let before = keeps.then(|| self.keys.size());
-        self.keys.reserve(skinner, bytes, before)?;
+        match keeps {
+            true => self.keys.reserve_and_carry(skinner, bytes, encoder)?,
+            false => self.keys.reserve(skinner, bytes, None)?,
+        }
         self.boxes.reserve(skinner, bytes, None)
     }
 

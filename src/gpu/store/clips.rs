@@ -63,10 +63,7 @@ impl ClipStore {
     fn upload(&mut self, skinner: &Skinner, packed: &PackedClip) -> Result<u32, GpuError> {
         let words = match &mut self.words {
             Some(words) => words,
-            none => {
-                let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
-                none.insert(Arena::new(skinner, "play.clips", storage, limit)?)
-            }
+            none => none.insert(words_of_clips(skinner)?),
         };
         let first = words.append(skinner, &[bytemuck::cast_slice(packed.words())])?;
         // Clips are freed by their own ranges.
@@ -187,11 +184,18 @@ impl ClipStore {
             out.channels.insert(skin, table);
         }
         if self.is_used() && out.words.is_none() {
-            let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
-            out.words = Some(Arena::new(skinner, "play.clips", storage, limit)?);
+            out.words = Some(words_of_clips(skinner)?);
         }
         Ok(out)
     }
+}
+
+/// A buffer for the words of all clips.
+fn words_of_clips(skinner: &Skinner) -> Result<Arena, GpuError> {
+    /// The shader counts the bits of all clips in u32.
+    const MOST_BYTES: u64 = 1 << 29;
+    let limit = skinner.limits.binding_bytes.min(MOST_BYTES);
+    Arena::new(skinner, "play.clips", wgpu::BufferUsages::STORAGE, limit)
 }
 
 fn upload_table(

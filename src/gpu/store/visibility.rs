@@ -34,8 +34,8 @@ impl MaskLayout {
 pub struct VisibilityMask {
     /// A buffer of the crowd's device with usage `STORAGE`.
     pub buffer: wgpu::Buffer,
-    /// Byte of the first word: a multiple of 256, or of the device's
-    /// `min_storage_buffer_offset_alignment`.
+    /// Byte of the first word: a multiple of the device's `min_storage_buffer_offset_alignment`,
+    /// which is at most 256.
     pub offset: u64,
     /// How it is laid out.
     pub layout: MaskLayout,
@@ -63,7 +63,8 @@ impl VisibilityMask {
     }
 
     fn check(&self, skinner: &Skinner) -> Result<(), GpuError> {
-        let alignment = skinner.limits.alignment;
+        let limits = skinner.device.limits();
+        let alignment = u64::from(limits.min_storage_buffer_offset_alignment);
         let wrong = if !self.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
             "its buffer lacks usage STORAGE".into()
         } else if !self.offset.is_multiple_of(alignment) {
@@ -187,6 +188,7 @@ impl VisibilityStore {
         skinner: &Skinner,
         index_count: u32,
         rig_count: u32,
+        encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         if let Some(mask) = &self.mask {
             let size = mask.buffer.size().saturating_sub(mask.offset);
@@ -207,9 +209,8 @@ impl VisibilityStore {
             }
         }
         let bytes = |words: u32| u64::from(words) * 4;
-        let before = self.state.size();
         self.state
-            .reserve(skinner, bytes(index_count) + 4, Some(before))?;
+            .reserve_and_carry(skinner, bytes(index_count) + 4, encoder)?;
         self.actions
             .reserve(skinner, bytes(index_count) + bytes(rig_count), None)
     }

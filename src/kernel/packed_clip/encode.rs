@@ -310,6 +310,11 @@ fn check(source: &ClipSource, options: &ClipOptions) -> Result<(), Invalid> {
             format!("joint {joint}"),
         );
     }
+    let levels = source.topology.depth();
+    if levels > PackedRig::MAX_LEVELS {
+        let expected = format!("at most {} levels", PackedRig::MAX_LEVELS);
+        return wrong("joints", expected, levels.to_string());
+    }
     let positive = |x: f64| x.is_finite() && x > 0.0;
     for (name, value) in [
         ("bound_metres", options.bound_metres),

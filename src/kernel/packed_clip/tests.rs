@@ -268,6 +268,9 @@ fn numbers_that_are_not_finite_are_refused() {
         ..ClipOptions::default()
     };
     assert!(PackedClip::pack(&chain(3, 3, 14), &options).is_err());
+    // Deeper than any rig that a GPU poses.
+    let deep = PackedClip::pack(&chain(1025, 1, 15), &ClipOptions::default());
+    assert!(deep.unwrap_err().to_string().contains("1024 levels"));
     let mut short = chain(3, 3, 14);
     short.rest.pop();
     assert!(PackedClip::pack(&short, &ClipOptions::default()).is_err());

@@ -4,7 +4,7 @@ use common::compare::{bounds, compare_within, size};
 use common::{tolerance, usd};
 use glam::DVec3;
 use sinew::sampled::Time;
-use sinew::scene::{NormalsProperty, Scene};
+use sinew::scene::{MotionCache, NormalsProperty, Scene};
 use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, OutSpace, Rigid, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
@@ -180,6 +180,35 @@ fn rule_28_a_rigid_prims_transform_serves_an_instance() {
         }
     }
     assert!(compared > 30, "{compared}");
+}
+
+/// Caches of one scene pose the prims of another one as that one's own caches do.
+#[test]
+fn prims_of_another_scene_are_its_own() {
+    let (own, other) = (scene("blend_only"), scene("xform_ops"));
+    let mut compared = 0;
+    for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {
+        for bound in other.bound_skins() {
+            let time = Time::At(2.5);
+            let (mut a, mut b) = (own.at(time, space), other.at(time, space));
+            let same = [
+                (a.rigid_transform(bound), b.rigid_transform(bound)),
+                (a.rigid_out_from_prim(bound), b.rigid_out_from_prim(bound)),
+            ];
+            for (a, b) in same {
+                compared += usize::from(b.is_ok());
+                assert_eq!(a.ok(), b.ok(), "{} in {space:?}", bound.binding().path);
+            }
+            let (mut a, mut b) = (
+                MotionCache::new(&own, time, space),
+                MotionCache::new(&other, time, space),
+            );
+            let (a, b) = (a.velocities(bound, false), b.velocities(bound, false));
+            compared += usize::from(b.is_ok());
+            assert_eq!(a.ok(), b.ok(), "{} in {space:?}", bound.binding().path);
+        }
+    }
+    assert!(compared > 6, "{compared}");
 }
 
 /// Joints in the world, against the way that skinning transforms take their bind poses.

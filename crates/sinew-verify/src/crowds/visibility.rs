@@ -23,6 +23,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("masks_change_no_visible_result", everything),
     ("masks_in_pieces", in_pieces),
     ("masks_of_two_frames_in_one_submit", one_submit),
+    ("growth_between_frames_of_one_submit", growth),
     ("a_mask_that_shows_all_changes_nothing", all_visible),
     ("update_rates_are_staggered", staggered),
     ("what_is_held_has_no_motion", held),
@@ -337,6 +338,61 @@ fn one_submit(gpu: &Gpu) -> Result<(), Failure> {
                 &format!("instance {i}: not its result of frame {frame}"),
             )?;
         }
+    }
+    Ok(())
+}
+
+/// Buffers grow between two frames of one encoder: what the first frame left in them is there for
+/// the second, as with two submits.
+fn growth(gpu: &Gpu) -> Result<(), Failure> {
+    let run = |submits: usize| {
+        let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+        let seen = cast.members.len();
+        let more = 8 * seen;
+        let mask = Mask {
+            buffer: gpu.filled(seen + more, wgpu::BufferUsages::STORAGE, 1),
+            layout: MaskLayout::Words,
+        };
+        let in_words = VisibilityMask::words(mask.buffer.clone());
+        cast.crowd.set_visibility(Some(in_words))?;
+        let mut first = gpu.device.create_command_encoder(&Default::default());
+        cast.pose(0)?;
+        cast.crowd.encode(&mut first)?;
+        let mut second = match submits {
+            1 => first,
+            _ => {
+                gpu.queue.submit([first.finish()]);
+                gpu.device.create_command_encoder(&Default::default())
+            }
+        };
+        let skin = cast.crowd.add_skin(Arc::clone(&cast.members[0].packed))?;
+        for _ in 0..more {
+            let id = cast.crowd.add_instance_to(skin, target())?;
+            let member = Member {
+                id,
+                packed: Arc::clone(&cast.members[0].packed),
+                skin: cast.members[0].skin.clone(),
+                rig: None,
+            };
+            cast.members.push(member);
+        }
+        cast.pose(1)?;
+        // Every other one is out of sight.
+        let visible: Vec<u32> = (0..seen as u32).map(|i| i % 2).collect();
+        let from = gpu.filled(seen, wgpu::BufferUsages::COPY_SRC, 0);
+        gpu.queue
+            .write_buffer(&from, 0, bytemuck::cast_slice(&visible));
+        second.copy_buffer_to_buffer(&from, 0, &mask.buffer, 0, from.size());
+        cast.crowd.encode(&mut second)?;
+        gpu.queue.submit([second.finish()]);
+        let results: Vec<Vec<u32>> = cast.read()?.iter().map(bits).collect();
+        Ok::<_, Failure>((results, boxes(gpu, &cast.crowd)?))
+    };
+    let ((one, one_boxes), (two, two_boxes)) = (run(1)?, run(2)?);
+    for (i, (one, two)) in one.iter().zip(&two).enumerate() {
+        ensure(one == two, &format!("instance {i}: other bits"))?;
+        let index = &format!("instance {i}: another box");
+        ensure(one_boxes[i] == two_boxes[i], index)?;
     }
     Ok(())
 }

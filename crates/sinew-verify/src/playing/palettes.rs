@@ -244,9 +244,16 @@ fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
     let uploaded = figure.upload(&mut crowd)?;
     let transform = palettes.add_transform()?;
     palettes.set_transform(transform, DMat4::from_scale(DVec3::splat(2.0)))?;
+    // Nothing computes its palette in the first frames.
+    let late = crowd.add_rig(Arc::clone(&figure.rig))?;
+    crowd.set_playing(late, &Playing::new(uploaded.clips[0]))?;
+    let late_id = palettes.add_rig(&crowd, late)?;
     let mut ids = Vec::new();
     let mut before: Vec<Option<Vec<Rows>>> = Vec::new();
     for frame in 0..6 {
+        if frame == 3 {
+            crowd.keep_palette(late, true)?;
+        }
         // Rigs come while others play.
         if frame % 2 == 0 {
             for number in 0..3 {
@@ -286,6 +293,13 @@ fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
             let post = blocks(&current, rows.post.unwrap_or(u32::MAX), 1)[0];
             ensure(post[0].w == number as f32, "another place")?;
             before[number] = Some(now);
+        }
+        if frame == 3 {
+            let rows = palettes.rows(late_id)?;
+            let [now, then] = [&current, &previous].map(|w| blocks(w, rows.points, entries));
+            let found = read(gpu, &crowd, &figure, late)?;
+            ensure(now == found[0], "other points of the late one")?;
+            ensure(then == now, "the late one moves from nowhere")?;
         }
         let of_transform = blocks(&current, palettes.rows(transform)?.points, 1)[0];
         ensure(of_transform[1].y == 2.0, "a transform was overwritten")?;

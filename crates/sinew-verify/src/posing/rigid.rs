@@ -92,7 +92,8 @@ pub fn agrees(
             .iter()
             .zip(expected)
             .map(|(a, b)| a.distance(*b))
-            .fold(0.0, f64::max)
+            .max_by(f64::total_cmp)
+            .unwrap_or(f64::NAN)
             / size;
         measured::note(off, allowed);
         if off.is_nan() || off > allowed {
@@ -118,7 +119,8 @@ pub fn agrees(
             .iter()
             .zip(&b)
             .map(|(a, b)| a.distance(*b))
-            .fold(0.0, f64::max)
+            .max_by(f64::total_cmp)
+            .unwrap_or(f64::NAN)
             / length;
         if off.is_nan() || off > 100.0 * allowed {
             return Err(format!("normals of joint {i} are off by {off:.2e}").into());

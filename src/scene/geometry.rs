@@ -16,12 +16,14 @@ use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
 /// Everything of a stage that a renderer draws.
 ///
-/// It leaves out prims that are not meshes, and prims of purpose `proxy` or `guide`. Warnings list
+/// It leaves out prims that are neither meshes nor curves, and prims of purpose `proxy` or `guide`. Warnings list
 /// the prims that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Geometry {
     /// Meshes in the order of the stage, then those that instances of PointInstancers show.
     pub meshes: Vec<DrawnMesh>,
+    /// Curves in the order of the stage. Each has [`DrawnMesh::curves`] and no faces.
+    pub curves: Vec<DrawnMesh>,
     /// Materials. [`DrawnMesh::material`] and [`Subset::material`] are indices into it.
     pub materials: Vec<Material>,
     /// Images. [`super::TextureUse::texture`] is an index into it.
@@ -34,7 +36,17 @@ pub struct Geometry {
     pub warnings: Vec<Warning>,
 }
 
-/// A mesh (UsdGeomMesh) of purpose `default` or `render`.
+impl Geometry {
+    /// The mesh with an index, or the curves with the indices after those of the meshes; `None`
+    /// beyond them.
+    #[must_use]
+    pub fn drawn(&self, index: usize) -> Option<&DrawnMesh> {
+        let curves = || self.curves.get(index - self.meshes.len());
+        self.meshes.get(index).or_else(curves)
+    }
+}
+
+/// A mesh (UsdGeomMesh), or curves, of purpose `default` or `render`.
 #[derive(Clone, Debug)]
 pub struct DrawnMesh {
     /// Prim path. Below an instance it is the path of the instance proxy.
@@ -76,6 +88,52 @@ pub struct DrawnMesh {
     pub double_sided: bool,
     /// Whether the faces are the cage of a smooth surface: subdivisionScheme is not `none`.
     pub subdivided: bool,
+    /// Curves in place of faces.
+    pub curves: Option<Arc<Curves>>,
+}
+
+/// Curves through the points of a prim (UsdGeomBasisCurves). The reader has checked that the counts
+/// add up to the number of points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curves {
+    /// Number of points of each curve, one curve after the other.
+    pub counts: Vec<u32>,
+    /// How the points become a curve.
+    pub basis: CurveBasis,
+    /// What happens at the ends.
+    pub wrap: CurveWrap,
+    /// Widths in prim space, one for all ([`PrimvarInterpolation::Constant`]), one for each curve
+    /// (`Uniform`) or one for each point. Without widths, curves are thin lines.
+    pub widths: Option<CurveWidths>,
+}
+
+/// Widths of curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveWidths {
+    /// The elements that have a width each.
+    pub interpolation: PrimvarInterpolation,
+    /// The widths at the first time.
+    pub values: Vec<f32>,
+}
+
+/// How points become a curve (`type` and `basis`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CurveBasis {
+    Linear,
+    Bezier,
+    BSpline,
+    CatmullRom,
+}
+
+/// The ends of curves (`wrap`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CurveWrap {
+    /// The curve ends where its basis lets it.
+    Nonperiodic,
+    /// The last point leads to the first.
+    Periodic,
+    /// The curve goes from its first to its last point.
+    Pinned,
 }
 
 /// An instance of a PointInstancer. Velocities are not used.

@@ -32,6 +32,26 @@ pub struct Material {
     pub specular_color: Option<Input<Vec3>>,
     /// A tangent-space normal map.
     pub normal: Option<TextureUse>,
+    /// Whether an image of the diffuse or the emissive colour cannot be read. There is a warning
+    /// then, and pictures show a checker in its place.
+    pub misses_image: bool,
+    /// Two tones in place of smooth shading.
+    pub toon: Option<Toon>,
+}
+
+/// Shading in two tones: the material's colour where the light is, and the shade's elsewhere
+/// (VRMC_materials_mtoon). USD has no such surface; it is stored in the attributes `sinew:toon:*` of
+/// the Material prim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Toon {
+    /// Linear colour of what the light does not reach.
+    pub shade_color: Vec3,
+    /// Whether the image of the colour multiplies the shade too.
+    pub shade_uses_image: bool,
+    /// Added to the cosine between the normal and the light, -1 to 1.
+    pub shift: f32,
+    /// Sharpness of the edge between the tones, 0 to 1.
+    pub toony: f32,
 }
 
 impl Material {
@@ -53,6 +73,8 @@ impl Material {
             clearcoat_roughness: Input::of(0.01),
             specular_color: None,
             normal: None,
+            misses_image: false,
+            toon: None,
         }
     }
 

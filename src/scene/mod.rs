@@ -25,9 +25,11 @@ use crate::skel::{Pose, SkelAnimation, SkeletonInstance, Skin};
 pub use bounds::{BoundsNode, BoundsTree, Extent, HintedPrim, Purpose};
 pub use camera::{Frustum, StageCamera};
 pub use extent_rule::ExtentRule;
-pub use geometry::{DrawnMesh, Geometry, Instanced, Primvar, Subset};
+pub use geometry::{
+    CurveBasis, CurveWidths, CurveWrap, Curves, DrawnMesh, Geometry, Instanced, Primvar, Subset,
+};
 pub use material::{
-    ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap,
+    ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap, Toon,
 };
 pub use motion::MotionCache;
 pub use placement::{PlacedPrim, Placement};

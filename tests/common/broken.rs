@@ -1472,6 +1472,37 @@ fn drawn() -> Vec<Case> {
             )],
         ),
         case(
+            "a_normal_map_without_its_range",
+            "normal-map-range",
+            "/R/Paint/S",
+            &[(
+                MORE,
+                r#"def Mesh "Wall" (prepend apiSchemas = ["MaterialBindingAPI"]) { rel material:binding = </R/Paint>
+        }
+    def Material "Paint" { token outputs:surface.connect = </R/Paint/S.outputs:surface>
+        def Shader "S" { uniform token info:id = "UsdPreviewSurface"
+            normal3f inputs:normal.connect = </R/Paint/T.outputs:rgb>
+        }
+        def Shader "T" { uniform token info:id = "UsdUVTexture"
+            asset inputs:file = @./in.usda@
+            token inputs:sourceColorSpace = "raw"
+        }
+        }"#,
+            )],
+        ),
+        case(
+            "curves_with_too_few_points",
+            "curve-counts",
+            "/R/Hair",
+            &[(
+                MORE,
+                r#"def BasisCurves "Hair" { uniform token type = "linear"
+        int[] curveVertexCounts = [3]
+        point3f[] points = [(0, 0, 0), (0, 1, 0)]
+        }"#,
+            )],
+        ),
+        case(
             "two_sets_of_uvs",
             "uv-sets",
             "/R/Wall",
@@ -1495,6 +1526,21 @@ fn drawn() -> Vec<Case> {
         def Shader "R" { uniform token info:id = "UsdPrimvarReader_float2"
             string inputs:varname = "other"
         }
+        }"#,
+            )],
+        ),
+        case(
+            "a_sphere_in_a_prototype",
+            "not-drawn",
+            "/R/Trees/Tree/Apple",
+            &[(
+                MORE,
+                r#"def PointInstancer "Trees" { int[] protoIndices = [0]
+            point3f[] positions = [(0, 0, 0)]
+            rel prototypes = </R/Trees/Tree>
+            def Xform "Tree" { def Sphere "Apple" {
+            }
+            }
         }"#,
             )],
         ),

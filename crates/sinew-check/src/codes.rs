@@ -121,11 +121,13 @@ pub const CODES: &[Code] = &[
     row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume below a prim whose extentsHint is computed has no extent: the hint does not include it", "author the extent of the point instancer or volume"),
     // What renderers draw
     row("mesh-topology", Error, "faceVertexIndices", "faces name points that do not exist, or the face counts do not add up: the mesh is not drawn", "author faceVertexCounts and faceVertexIndices that fit each other and the points"),
+    row("curve-counts", Error, "curveVertexCounts", "the counts of curves do not add up to the points: the curves are not drawn", "author counts that add up to the number of points"),
     row("faces-change", Info, "", "the faces or the number of points of a mesh change over time: its first faces are drawn", "author one mesh for each set of faces"),
     row("primvar-count", Warning, "", "normals, uvs or colours do not fit the faces: the mesh is drawn without them", "author as many values as the interpolation asks for"),
     row("subset-faces", Warning, "indices", "a subset has faces that the mesh does not have, or that another subset has too", "author each face of the mesh in one subset"),
     row("uv-sets", Info, "", "materials of one mesh read several sets of uvs: the mesh is drawn with one of them", "use one set of uvs"),
     row("material-unsupported", Info, "", "a material, or an input of it, is not made of UsdPreviewSurface's shaders: the displayColor, or the input's own value, is drawn", "add a UsdPreviewSurface"),
-    row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): the material is drawn without it", "check the path and the size of the image"),
-    row("not-drawn", Info, "", "a prim is not a mesh, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
+    row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): its colour is drawn as a checker", "check the path and the size of the image"),
+    row("normal-map-range", Warning, "inputs:normal", "a normal map has neither scale nor bias, so its texels are no normals from -1 to 1: a scale of 2 and a bias of -1 are used", "author scale (2, 2, 2, 1) and bias (-1, -1, -1, 0) on the UsdUVTexture"),
+    row("not-drawn", Info, "", "a prim is neither a mesh nor curves, or a shape other than a mesh in a prototype of a PointInstancer, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
 ];

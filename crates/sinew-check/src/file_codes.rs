@@ -74,7 +74,7 @@ pub const FILE_CODES: &[Code] = &[
     // VRM: parts that are not read
     row("spring-bones-ignored", Warning, "", "spring bones are ignored: hair and cloth keep their rest pose", "bake their motion into a clip"),
     row("node-constraints-ignored", Warning, "", "node constraints are ignored: twist bones keep their own tracks", "bake their motion into a clip"),
-    row("mtoon-ignored", Info, "", "MToon shading is ignored: the plain glTF material is used", "nothing, if the look does not matter"),
+    row("mtoon-simplified", Info, "", "MToon is drawn in its two tones alone, without outlines, rim light, matcaps and images of the shade's own", "nothing, if the look does not matter"),
     row("look-at-ignored", Info, "", "gaze control (lookAt) is ignored", "animate the bones of the eyes, if they should move"),
     row("first-person-ignored", Info, "", "first-person visibility is ignored: every mesh is shown", "nothing"),
     // glTF
@@ -115,6 +115,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `auto` or `rest`"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
+    row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),
     row("clip-resampled", Info, "", "a clip has too many different key times: it is sampled at whole time codes", "nothing"),
     row("expression-missing", Info, "", "a clip animates an expression that the file does not have", "apply the clip to a model with this expression"),
     row("mesh-empty", Warning, "", "a primitive has no points: it is ignored", "remove the primitive"),

@@ -244,6 +244,40 @@ fn commands_that_draw_run() {
     assert!(drawn >= 6, "{drawn}");
 }
 
+/// The pictures of the README and the guide are what the commands of `docs/render.md` draw.
+#[test]
+fn pictures_are_those_of_the_commands() {
+    if common::gpu::ignored() {
+        return;
+    }
+    let page = Page::read("docs/render.md");
+    let lines = page.commands();
+    for name in ["hatchling.png", "dance.png", "clip.png", "weights.png"] {
+        let is_of = |line: &&String| line.contains(&format!(" -o {name} "));
+        let line = lines.iter().find(is_of).unwrap();
+        let bench = folder();
+        let words = call(line).unwrap().split_whitespace();
+        let output = Command::new(executable())
+            .args(words)
+            .current_dir(bench.folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}\n{}", stderr(&output));
+        let kept = common::repository().join("examples/pictures").join(name);
+        let size = std::fs::metadata(&kept).unwrap().len();
+        assert!(size <= 700_000, "{name} has {size} bytes");
+        let picture = |file: PathBuf| image::open(file).unwrap().into_rgba8();
+        let (kept, drawn) = (picture(kept), picture(bench.path(name)));
+        assert_eq!(kept.dimensions(), drawn.dimensions(), "{name}");
+        let share = common::pictures::differing(&kept, &drawn);
+        // Another adapter may draw edges differently.
+        assert!(
+            share < 0.05,
+            "{name}: {share} of the pixels differ; draw it again by: {line}"
+        );
+    }
+}
+
 /// Names of all commands, out of the help.
 fn commands() -> Vec<String> {
     let help = stdout(&sinew(&["--help"]));

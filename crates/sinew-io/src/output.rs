@@ -127,6 +127,12 @@ impl Outputs {
         Ok(OutputId(self.files.len() - 1))
     }
 
+    /// The temporary name of a file of [`Outputs::begin`], for another program that fills it.
+    #[must_use]
+    pub fn temporary(&self, file: OutputId) -> &Path {
+        &self.files[file.0].0
+    }
+
     /// Appends bytes to a file of [`Outputs::begin`].
     ///
     /// # Errors

@@ -1,11 +1,15 @@
 // The depth of faces, seen from a light. It follows surface.wgsl, whose vertices and materials it
 // uses.
 
+// Opaque faces need nothing but their place, and there are many maps.
+@vertex
+fn place(@location(0) point: u32) -> @builtin(position) vec4f {
+    return frame.clip_from_local * vec4f(local_point(point), 1.0);
+}
+
 @fragment
 fn caster(in: Fragment) {
-    let uv = vec3f(in.uv, 1.0);
-    let at = vec2f(dot(material.uv_u.xyz, uv), 1.0 - dot(material.uv_v.xyz, uv));
-    var alpha = material.base.a * textureSample(base_texture, base_sampler, at).a;
+    var alpha = opacity_at(in.uv);
     if material.vertex_colors != 0u {
         alpha *= in.color.a;
     }

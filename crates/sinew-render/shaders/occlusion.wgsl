@@ -2,7 +2,7 @@
 // from directions all around.
 
 // occlusion.rs has the same number.
-const SKY_MAPS: u32 = 24u;
+const SKY_MAPS: u32 = 12u;
 
 struct Occlusion {
     // To -1 to 1 across each map, and a depth that is larger nearer to the light.
@@ -23,10 +23,16 @@ fn across_map(at: vec4f) -> vec2f {
     return vec2f(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y);
 }
 
+// How far a point has to be moved along its face's normal, so that the face is not in its own way
+// where the map is read up to `reach` away: a steep face changes its depth most.
+fn lift(out: vec3f, to_light: vec3f, reach: f32) -> vec3f {
+    return out * reach * max(length(cross(out, to_light)), 0.2);
+}
+
 // The part of the key light that reaches a point, as the mean of 16 places around it. `out` is the
-// face's own normal, so that a face is not in its own way; zero where nothing is.
+// face's own normal; zero where nothing is.
 fn key_visible(local: vec3f, out: vec3f) -> f32 {
-    let away = local + out * 2.5 * occlusion.texels.x;
+    let away = local + lift(out, frame.key.xyz, 4.5 * occlusion.texels.x);
     let at = occlusion.key_from_local * vec4f(away, 1.0);
     let uv = across_map(at);
     // Beyond its far side a map shows nothing.
@@ -44,13 +50,13 @@ fn key_visible(local: vec3f, out: vec3f) -> f32 {
 // The part of the surroundings that a point of a surface sees, weighted by the cosine of the angle
 // to the normal. `out` is as in `key_visible`.
 fn sky_visible(local: vec3f, normal: vec3f, out: vec3f) -> f32 {
-    let away = local + out * 2.0 * occlusion.texels.y;
     let texel = 1.0 / vec2f(textureDimensions(sky_maps));
     var sum = 0.1;
     var weights = 0.1;
     for (var i = 0u; i < SKY_MAPS; i += 1u) {
         let weight = dot(normal, occlusion.sky_from[i].xyz);
         if weight > 0.0 {
+            let away = local + lift(out, occlusion.sky_from[i].xyz, 3.0 * occlusion.texels.y);
             let at = occlusion.sky_from_local[i] * vec4f(away, 1.0);
             let uv = across_map(at);
             var seen = 0.0;

@@ -87,10 +87,15 @@ impl Spacing {
 }
 
 impl Frame {
-    /// The same uniforms, seen from a light.
+    /// The same uniforms, seen along a projection of [`super::occlusion::Lights`]. Curves keep
+    /// their own widths there, however thin they are: many thin ones cover their share of a map.
     pub fn seen_from(self, clip_from_local: Mat4) -> Self {
+        let to_light = clip_from_local.row(2).truncate().normalize_or(Vec3::Y);
         Self {
             clip_from_local,
+            eye: Vec4::ZERO,
+            back: to_light.extend(0.0),
+            viewport: self.viewport * Vec4::new(1.0, 1.0, 0.0, 1.0),
             ..self
         }
     }
@@ -149,13 +154,13 @@ impl Frame {
             ground_center: local(stage, center).extend((extent * 4.0) as f32),
             ground_phase: Vec4::new(phase(right), phase(front), half_shadow as f32, 0.8),
             key: key.as_vec3().extend(0.0),
-            key_color: Vec4::new(1.38, 1.30, 1.18, 0.0),
+            key_color: Vec4::new(1.22, 1.15, 1.05, 0.0),
             fill: fill.as_vec3().extend(0.0),
-            fill_color: Vec4::new(0.20, 0.26, 0.34, 0.0),
+            fill_color: Vec4::new(0.19, 0.23, 0.29, 0.0),
             rim: rim.as_vec3().extend(0.0),
-            rim_color: Vec4::new(1.00, 1.08, 1.20, 0.0),
-            sky: Vec4::new(0.40, 0.43, 0.48, 0.0),
-            bounce: Vec4::new(0.20, 0.18, 0.16, 0.0),
+            rim_color: Vec4::new(0.74, 0.80, 0.89, 0.0),
+            sky: Vec4::new(0.34, 0.365, 0.40, 0.0),
+            bounce: Vec4::new(0.16, 0.145, 0.13, 0.0),
             top: top.extend(vignette),
             bottom: bottom.extend(0.0),
             viewport: Vec4::new(width as f32, height as f32, line, (extent * 0.02) as f32),

@@ -1,24 +1,34 @@
-//! The weights of a joint at the points of a mesh.
+//! The weights of joints at the points of a mesh, and their colours.
 
-use super::JointId;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew::skel::InfluenceInterpolation;
 
-/// The weight of a joint at each point of a bound mesh; empty if another skeleton skins the mesh. A
-/// rigid mesh has the same weight at all points.
+/// Colours of weights in even steps from 0 to 1, sRGB. surface.wgsl has the same.
+#[expect(clippy::approx_constant, reason = "a colour is not a part of pi")]
+pub(super) const STOPS: [[f32; 3]; 5] = [
+    [0.267, 0.005, 0.329],
+    [0.231, 0.318, 0.545],
+    [0.129, 0.569, 0.549],
+    [0.369, 0.788, 0.384],
+    [0.993, 0.906, 0.144],
+];
+
+/// The sum of the weights of chosen joints of a skeleton at each point of a bound mesh; empty if
+/// another skeleton skins the mesh. A rigid mesh has the same weight at all points.
 ///
 /// # Errors
 /// The influences are broken at this time.
 pub(super) fn weights(
     scene: &Scene,
     binding: usize,
-    joint: JointId,
+    skeleton: usize,
+    is_chosen: &dyn Fn(usize) -> bool,
     time: Time,
 ) -> Result<Vec<f32>, Invalid> {
     let bound = &scene.bindings[binding];
-    if bound.instance != joint.skeleton {
+    if bound.instance != skeleton {
         return Ok(Vec::new());
     }
     let instance = &scene.instances[bound.instance].instance;
@@ -32,8 +42,8 @@ pub(super) fn weights(
     };
     let map = bound.joint_map(instance);
     let is_joint = |own: u32| match &map {
-        Some(map) => map[own as usize] == Some(joint.joint as u32),
-        None => own as usize == joint.joint,
+        Some(map) => map[own as usize].is_some_and(|j| is_chosen(j as usize)),
+        None => is_chosen(own as usize),
     };
     let weight = |influences: &mut dyn Iterator<Item = (u32, f32)>| {
         influences
@@ -47,4 +57,18 @@ pub(super) fn weights(
             .collect(),
         InfluenceInterpolation::Constant => vec![weight(&mut influences.of_point(0)); count],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shader_has_the_same_colours() {
+        let text = super::super::shaders::SURFACE.wgsl;
+        for [r, g, b] in STOPS {
+            let stop = format!("vec3f({r:.3}, {g:.3}, {b:.3})");
+            assert!(text.contains(&stop), "{stop}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use image::{DynamicImage, ImageReader, Limits, imageops};
 use rayon::prelude::*;
 
+use sinew::error::Warning;
 use sinew::scene::{Geometry, TextureUse};
 
 /// Largest width and height of a texture, in texels. Larger images are halved until they fit;
@@ -30,20 +31,22 @@ pub(super) struct TextureImage {
     /// Whether `sourceColorSpace = auto` means sRGB: the image has three or four channels of 8
     /// bits.
     pub looks_srgb: bool,
-    /// Whether at least one texel is not opaque.
-    pub translucent: bool,
+    /// The smallest value of each channel.
+    pub least: [u8; 4],
     /// Mip levels: the image, and each following level half as large, down to one texel.
     pub levels: Vec<image::RgbaImage>,
 }
 
-/// Decodes the images that base colours use, by the index of their texture in
-/// [`Geometry::textures`]. `None` for other textures, and for images that cannot be decoded;
-/// `messages` then says why.
-pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Option<TextureImage>> {
+/// Decodes the images that materials use, by the index of their texture in
+/// [`Geometry::textures`]. `None` for images that cannot be decoded; a warning then says why.
+pub(super) fn decode(
+    geometry: &Geometry,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Option<TextureImage>> {
     // For each used texture, whether all uses read it as linear.
     let mut used_as_linear: HashMap<usize, bool> = HashMap::new();
     let materials = geometry.materials.iter();
-    for used in materials.filter_map(|m| m.diffuse_color.texture.as_ref()) {
+    for used in materials.flat_map(|m| m.textures()) {
         let linear = used.srgb == Some(false);
         *used_as_linear.entry(used.texture).or_insert(linear) &= linear;
     }
@@ -77,9 +80,10 @@ pub(super) fn decode(geometry: &Geometry, messages: &mut Vec<String>) -> Vec<Opt
                 }
                 Some(Err(reason)) => Some(reason),
             };
-            messages.extend(
-                reason.map(|reason| format!("{}: texture not drawn: {reason}", texture.asset)),
-            );
+            warnings.extend(reason.map(|reason| {
+                let message = format!("the picture cannot be drawn: {reason}");
+                Warning::new("texture-left-out", &texture.asset, message)
+            }));
             out.push(None);
         }
     }
@@ -114,16 +118,38 @@ fn decode_one(bytes: &[u8], linear: bool) -> Result<TextureImage, String> {
     while largest.width().max(largest.height()) > LARGEST {
         largest = half(&largest, linear);
     }
-    let translucent = largest.pixels().any(|p| p.0[3] < 250);
-    let mut levels = vec![largest];
-    while let Some(last) = levels.last().filter(|l| l.width().max(l.height()) > 1) {
-        levels.push(half(last, linear));
+    let mut least = [255; 4];
+    for pixel in largest.pixels() {
+        for (least, value) in least.iter_mut().zip(pixel.0) {
+            *least = value.min(*least);
+        }
     }
     Ok(TextureImage {
         looks_srgb,
-        translucent,
-        levels,
+        least,
+        levels: with_levels(largest, linear),
     })
+}
+
+/// An image with all its mip levels.
+fn with_levels(image: image::RgbaImage, linear: bool) -> Vec<image::RgbaImage> {
+    let mut levels = vec![image];
+    while let Some(last) = levels.last().filter(|l| l.width().max(l.height()) > 1) {
+        levels.push(half(last, linear));
+    }
+    levels
+}
+
+/// The picture that stands for one that cannot be read: eight by eight squares in two greys.
+pub(super) fn checker() -> Vec<image::RgbaImage> {
+    let image = image::RgbaImage::from_fn(64, 64, |x, y| {
+        let grey = match (x / 8 + y / 8) % 2 {
+            0 => 105,
+            _ => 165,
+        };
+        image::Rgba([grey, grey, grey, 255])
+    });
+    with_levels(image, false)
 }
 
 /// An image of half the size. Each texel is the mean of four; for sRGB texels it is the mean of
@@ -168,7 +194,8 @@ mod tests {
         let sizes: Vec<_> = decoded.levels.iter().map(|l| l.dimensions()).collect();
         assert_eq!(sizes, [(5, 3), (2, 1), (1, 1)]);
         assert_eq!(decoded.levels[2].get_pixel(0, 0).0, [200, 100, 0, 255]);
-        assert!(decoded.looks_srgb && !decoded.translucent);
+        assert!(decoded.looks_srgb);
+        assert_eq!(decoded.least, [200, 100, 0, 255]);
     }
 
     #[test]

@@ -37,29 +37,29 @@ pub(super) fn geometry(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// Group 2: the uniforms of a material, its texture and its sampler.
+/// Group 2: the uniforms of a material, its textures and their samplers, which are as many.
 pub(super) fn material(device: &wgpu::Device) -> wgpu::BindGroupLayout {
+    let fragment = |binding, ty| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ty,
+        count: None,
+    };
+    let count = super::material::SLOTS as u32;
+    let mut entries = vec![fragment(
+        0,
+        wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+    )];
+    entries.extend((1..=count).map(texture));
+    let filtering = wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
+    entries.extend((count + 1..=2 * count).map(|binding| fragment(binding, filtering)));
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("render.material"),
-        entries: &[
-            wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            },
-            texture(1),
-            wgpu::BindGroupLayoutEntry {
-                binding: 2,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
-                count: None,
-            },
-        ],
+        entries: &entries,
     })
 }
 

@@ -22,11 +22,14 @@
 //! For each frame of a window call [`Stage::set_time`], [`Stage::encode`] and [`Renderer::draw`]
 //! with one encoder of your own, and submit it; none of them submits.
 
+mod blended;
 mod bounds;
 mod buffers;
 mod camera;
+mod curves;
 mod deform;
 mod error;
+mod focus;
 mod frame;
 mod heat;
 mod images;
@@ -53,6 +56,7 @@ mod targets;
 pub use bounds::Bounds;
 pub use camera::{Camera, CameraMatrices, Orbit, View};
 pub use error::{Error, Result};
+pub use focus::{Focus, heat_color};
 pub use joints::{StageJoint, StageSkeleton};
 pub use lens::{Fixed, Lens};
 pub use loaded::{Clip, Loaded};

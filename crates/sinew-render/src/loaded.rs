@@ -9,6 +9,18 @@ use sinew::scene::{Geometry, Scene, UnskinnedPrim};
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, ClipChoice, OpenOptions};
 
+/// Warnings of readers that change how pictures look.
+const OF_PICTURES: [&str; 8] = [
+    "mtoon-simplified",
+    "gltf-image-unreadable",
+    "gltf-image-format",
+    "gltf-texture-format",
+    "gltf-material-ignored",
+    "fbx-texture-left-out",
+    "texture-format",
+    "normal-scale",
+];
+
 /// A clip of a file that is not USD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
@@ -71,7 +83,10 @@ impl Loaded {
 
     fn of_scene(file: &UsdFile, options: &OpenOptions, read: ReadOptions) -> Result<Self> {
         let scene = file.scene(read)?;
-        let geometry = file.geometry(&scene)?;
+        let mut geometry = file.geometry(&scene)?;
+        let mut undecoded = Vec::new();
+        let images = decode(&geometry, &mut undecoded);
+        geometry.warnings.extend(undecoded);
         let clips: Vec<Clip> = file.origin().map_or_else(Vec::new, |origin| {
             let clips = origin.clips.iter();
             clips
@@ -86,9 +101,13 @@ impl Loaded {
             _ => (!clips.is_empty()).then_some(0),
         };
         let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
+        let of_pictures = scene
+            .warnings
+            .iter()
+            .filter(|w| OF_PICTURES.contains(&w.code));
+        messages.extend(of_pictures.map(ToString::to_string));
         messages.extend(geometry.errors.iter().map(ToString::to_string));
         messages.extend(geometry.warnings.iter().map(ToString::to_string));
-        let images = decode(&geometry, &mut messages);
         let mut failed = scene.unskinned.clone();
         failed.extend(geometry.errors.iter().map(|e| UnskinnedPrim {
             path: e.prim.clone(),

@@ -1,18 +1,33 @@
-//! Materials on the GPU: uniforms, the texture of the base colour, and bind groups.
+//! Materials on the GPU: uniforms, textures, and bind groups.
 
 use std::collections::HashMap;
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat3, Vec3, Vec4};
 
-use super::images::{TextureImage, is_srgb};
+use super::images::{TextureImage, checker, is_srgb};
 use super::loaded::Loaded;
 use super::{buffers, layouts};
 use sinew::gpu::{GpuError, guarded};
-use sinew::scene::{ColorSource, Material, TextureChannel, TextureUse, TextureWrap};
+use sinew::scene::{ColorSource, Material, TextureChannel, TextureUse, TextureWrap, Toon};
 
 /// Colour of meshes without a material, linear: light clay.
 const CLAY: Vec3 = Vec3::new(0.42, 0.39, 0.36);
+
+/// Number of textures that a material binds. [`Slot`] lists them, and material.wgsl has the same.
+pub(super) const SLOTS: usize = 7;
+
+/// The inputs of a material that a texture can give.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    Base,
+    Opacity,
+    Normal,
+    Roughness,
+    Metallic,
+    Occlusion,
+    Emissive,
+}
 
 /// One material on the GPU.
 #[derive(Debug)]
@@ -33,22 +48,35 @@ pub(super) enum Alpha {
 }
 
 /// Materials of a stage: those of [`sinew::scene::Geometry::materials`], and then
-/// [`Materials::plain`] and [`Materials::colored`].
+/// [`Materials::plain`], [`Materials::colored`] and [`Materials::translucent`].
 #[derive(Debug)]
 pub(super) struct Materials(Vec<GpuMaterial>);
 
-/// `Material` of surface.wgsl.
+/// `Slot` of material.wgsl.
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+struct SlotUniform {
+    uv: [Vec4; 2],
+    scale: Vec4,
+    bias: Vec4,
+}
+
+/// `Material` of material.wgsl.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct MaterialUniform {
     base: Vec4,
     emissive: Vec4,
-    /// The first two rows of the uv transform.
-    uv: [Vec4; 2],
+    reflected: Vec4,
+    shade: Vec4,
     roughness: f32,
     metallic: f32,
+    occlusion: f32,
     cutoff: f32,
+    toon: [f32; 2],
+    is_toon: u32,
     vertex_colors: u32,
+    slots: [SlotUniform; SLOTS],
 }
 
 impl Materials {
@@ -63,6 +91,7 @@ impl Materials {
                 queue,
                 views: HashMap::new(),
                 white: None,
+                checker: None,
             };
             let layout = layouts::material(device);
             let materials = loaded.geometry.materials.iter();
@@ -74,7 +103,13 @@ impl Materials {
             plain.roughness.value = 0.65;
             all.push(textures.material(&layout, &plain, &[]));
             plain.color_source = ColorSource::DisplayColor;
-            all.push(textures.material(&layout, &plain, &[]));
+            let colored = textures.material(&layout, &plain, &[]);
+            // The same, drawn in the order of their distance.
+            let translucent = GpuMaterial {
+                group: colored.group.clone(),
+                alpha: Alpha::Blended,
+            };
+            all.extend([colored, translucent]);
             Self(all)
         })
     }
@@ -90,11 +125,16 @@ impl Materials {
 
     /// Index of the material for meshes that have neither a material nor colours.
     pub fn plain(&self) -> usize {
-        self.0.len() - 2
+        self.0.len() - 3
     }
 
     /// Index of the material for meshes that have colours but no material.
     pub fn colored(&self) -> usize {
+        self.0.len() - 2
+    }
+
+    /// Index of the material for meshes whose own opacity is below 1.
+    pub fn translucent(&self) -> usize {
         self.0.len() - 1
     }
 }
@@ -105,8 +145,17 @@ struct Textures<'a> {
     queue: &'a wgpu::Queue,
     /// By index of the texture, and whether it is read as sRGB.
     views: HashMap<(usize, bool), wgpu::TextureView>,
-    /// One white texel, for materials without a texture.
+    /// One white texel, for inputs without a texture.
     white: Option<wgpu::TextureView>,
+    /// The picture in place of one that cannot be read.
+    checker: Option<wgpu::TextureView>,
+}
+
+/// A texture that is bound to a slot.
+struct Bound {
+    view: wgpu::TextureView,
+    sampler: wgpu::Sampler,
+    slot: SlotUniform,
 }
 
 impl Textures<'_> {
@@ -116,47 +165,51 @@ impl Textures<'_> {
         material: &Material,
         images: &[Option<TextureImage>],
     ) -> GpuMaterial {
-        let used = material.diffuse_color.texture.as_ref();
-        let image = used.and_then(|u| Some((u, images.get(u.texture)?.as_ref()?)));
         let colored = material.color_source == ColorSource::DisplayColor;
-        let alpha_of_texture = image.is_some_and(|(used, _)| {
-            let opacity = material.opacity.texture.as_ref();
-            opacity.is_some_and(|o| o.texture == used.texture && o.channel == TextureChannel::A)
-        });
-        let color = match image {
-            Some((used, _)) => used.scale.truncate(),
-            None if colored => Vec3::ONE,
-            None => material.diffuse_color.value,
-        };
-        let opacity = match alpha_of_texture {
-            true => 1.0,
-            // A separate texture for opacity is not drawn.
-            false if material.opacity.texture.is_some() => 1.0,
-            false => material.opacity.value,
-        };
         let masked = material.opacity_threshold > 0.0;
-        let translucent = alpha_of_texture && image.is_some_and(|(_, i)| i.translucent);
-        let transform = used.map_or(Mat3::IDENTITY, |u| u.transform);
+        let opacity = material.opacity.texture.as_ref();
+        let is_translucent = match opacity.and_then(|u| Some((u, decoded(u, images)?))) {
+            Some((used, image)) => is_translucent(used, image),
+            None => material.opacity.value < 0.999,
+        };
+        let toon = material.toon;
+        let edge = toon.map_or([0.0; 2], |t| {
+            // MToon: the cosine plus the shift, from -1 + toony to 1 - toony.
+            let half = 1.0 - t.toony;
+            [-half - t.shift, half - t.shift]
+        });
+        let shade = toon.map_or(Vec4::ZERO, |t: Toon| {
+            t.shade_color
+                .extend(f32::from(u8::from(t.shade_uses_image)))
+        });
+        let bound = self.slots(material, images);
+        let mut slots = [SlotUniform::default(); SLOTS];
+        for (slot, bound) in slots.iter_mut().zip(&bound) {
+            *slot = bound.slot;
+        }
+        let base = match colored {
+            true => Vec3::ONE,
+            false => material.diffuse_color.value,
+        };
         let uniform = MaterialUniform {
-            base: color.extend(opacity),
-            emissive: match material.emissive_color.texture {
-                // A texture for emission is not drawn.
-                Some(_) => Vec4::ZERO,
-                None => material.emissive_color.value.extend(0.0),
-            },
-            uv: [transform.row(0).extend(0.0), transform.row(1).extend(0.0)],
+            base: base.extend(material.opacity.value),
+            emissive: material.emissive_color.value.extend(0.0),
+            reflected: reflected(material).extend(0.0),
+            shade,
             roughness: material.roughness.value,
-            metallic: match material.metallic.texture {
-                // A texture for metalness is not drawn; most of such a surface is not metal.
+            metallic: match material.specular_color {
                 Some(_) => 0.0,
                 None => material.metallic.value,
             },
-            cutoff: if masked {
-                material.opacity_threshold
-            } else {
-                -1.0
+            occlusion: material.occlusion.value.clamp(0.0, 1.0),
+            cutoff: match masked {
+                true => material.opacity_threshold,
+                false => -1.0,
             },
+            toon: edge,
+            is_toon: u32::from(toon.is_some()),
             vertex_colors: u32::from(colored),
+            slots,
         };
         let numbers = buffers::filled(
             self.device,
@@ -164,26 +217,121 @@ impl Textures<'_> {
             bytemuck::bytes_of(&uniform),
             wgpu::BufferUsages::UNIFORM,
         );
-        let view = match image {
-            Some((used, image)) => self.texture(used, image),
-            None => self.white(),
-        };
-        let sampler = self.sampler(used);
+        let mut entries = vec![buffers::entry(0, numbers.as_entire_binding())];
+        for (i, bound) in bound.iter().enumerate() {
+            let view = wgpu::BindingResource::TextureView(&bound.view);
+            let sampler = wgpu::BindingResource::Sampler(&bound.sampler);
+            entries.push(buffers::entry(1 + i as u32, view));
+            entries.push(buffers::entry(1 + (SLOTS + i) as u32, sampler));
+        }
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("render.material"),
             layout,
-            entries: &[
-                buffers::entry(0, numbers.as_entire_binding()),
-                buffers::entry(1, wgpu::BindingResource::TextureView(&view)),
-                buffers::entry(2, wgpu::BindingResource::Sampler(&sampler)),
-            ],
+            entries: &entries,
         });
         GpuMaterial {
             group,
             alpha: match masked {
                 true => Alpha::Masked,
-                false if opacity < 0.999 || translucent => Alpha::Blended,
+                false if is_translucent => Alpha::Blended,
                 false => Alpha::Ignored,
+            },
+        }
+    }
+
+    /// The textures of all slots, in their order. The metalness of a material with its own colour of
+    /// reflections is none.
+    fn slots(&mut self, material: &Material, images: &[Option<TextureImage>]) -> Vec<Bound> {
+        let no_metal = material.specular_color.is_some();
+        let used = [
+            (Slot::Base, material.diffuse_color.texture.as_ref()),
+            (Slot::Opacity, material.opacity.texture.as_ref()),
+            (Slot::Normal, material.normal.as_ref()),
+            (Slot::Roughness, material.roughness.texture.as_ref()),
+            (
+                Slot::Metallic,
+                material.metallic.texture.as_ref().filter(|_| !no_metal),
+            ),
+            (Slot::Occlusion, material.occlusion.texture.as_ref()),
+            (Slot::Emissive, material.emissive_color.texture.as_ref()),
+        ];
+        let glows = material.diffuse_color.texture.is_none()
+            && material.diffuse_color.value == Vec3::ZERO
+            && material.color_source == ColorSource::Material;
+        used.into_iter()
+            .map(|(slot, used)| {
+                let is_color = match glows {
+                    true => slot == Slot::Emissive,
+                    false => slot == Slot::Base,
+                };
+                let image = used.and_then(|used| Some((used, decoded(used, images)?)));
+                match (image, used) {
+                    (Some((used, image)), _) => self.bound(used, image),
+                    (None, Some(_)) if is_color => self.checker(),
+                    (None, None) if is_color && material.misses_image => self.checker(),
+                    (None, _) => self.none(),
+                }
+            })
+            .collect()
+    }
+
+    fn bound(&mut self, used: &TextureUse, image: &TextureImage) -> Bound {
+        let channel = match used.channel {
+            TextureChannel::Rgb | TextureChannel::R => 0.0,
+            TextureChannel::G => 1.0,
+            TextureChannel::B => 2.0,
+            TextureChannel::A => 3.0,
+        };
+        Bound {
+            view: self.texture(used, image),
+            sampler: self.sampler([used.wrap_s, used.wrap_t]),
+            slot: SlotUniform {
+                uv: [
+                    used.transform.row(0).extend(1.0),
+                    used.transform.row(1).extend(channel),
+                ],
+                scale: used.scale,
+                bias: used.bias,
+            },
+        }
+    }
+
+    /// What is bound to an input without a texture; the shader does not read it.
+    fn none(&mut self) -> Bound {
+        let view = match &self.white {
+            Some(view) => view.clone(),
+            None => {
+                let white = image::RgbaImage::from_pixel(1, 1, image::Rgba([255; 4]));
+                let view = self.upload(&[white], false);
+                self.white.insert(view).clone()
+            }
+        };
+        Bound {
+            view,
+            sampler: self.sampler([TextureWrap::Repeat; 2]),
+            slot: SlotUniform::default(),
+        }
+    }
+
+    /// The checker that stands for a picture that cannot be read.
+    fn checker(&mut self) -> Bound {
+        let view = match &self.checker {
+            Some(view) => view.clone(),
+            None => {
+                let view = self.upload(&checker(), true);
+                self.checker.insert(view).clone()
+            }
+        };
+        Bound {
+            view,
+            sampler: self.sampler([TextureWrap::Repeat; 2]),
+            slot: SlotUniform {
+                uv: [
+                    Mat3::IDENTITY.row(0).extend(1.0),
+                    Mat3::IDENTITY.row(1).extend(0.0),
+                ],
+                scale: Vec4::ONE,
+                bias: Vec4::ZERO,
             },
         }
     }
@@ -196,15 +344,6 @@ impl Textures<'_> {
         let view = self.upload(&image.levels, srgb);
         self.views.insert((used.texture, srgb), view.clone());
         view
-    }
-
-    fn white(&mut self) -> wgpu::TextureView {
-        if let Some(view) = &self.white {
-            return view.clone();
-        }
-        let white = image::RgbaImage::from_pixel(1, 1, image::Rgba([255; 4]));
-        let view = self.upload(&[white], false);
-        self.white.insert(view).clone()
     }
 
     fn upload(&self, levels: &[image::RgbaImage], srgb: bool) -> wgpu::TextureView {
@@ -247,7 +386,7 @@ impl Textures<'_> {
         texture.create_view(&Default::default())
     }
 
-    fn sampler(&self, used: Option<&TextureUse>) -> wgpu::Sampler {
+    fn sampler(&self, wraps: [TextureWrap; 2]) -> wgpu::Sampler {
         let mode = |wrap: TextureWrap| match wrap {
             TextureWrap::Repeat => wgpu::AddressMode::Repeat,
             TextureWrap::Mirror => wgpu::AddressMode::MirrorRepeat,
@@ -256,9 +395,7 @@ impl Textures<'_> {
                 wgpu::AddressMode::ClampToEdge
             }
         };
-        let modes = used.map_or([wgpu::AddressMode::Repeat; 2], |u| {
-            [u.wrap_s, u.wrap_t].map(mode)
-        });
+        let modes = wraps.map(mode);
         self.device.create_sampler(&wgpu::SamplerDescriptor {
             label: Some("render.texture"),
             address_mode_u: modes[0],
@@ -269,5 +406,50 @@ impl Textures<'_> {
             anisotropy_clamp: 4,
             ..Default::default()
         })
+    }
+}
+
+/// The image that an input uses, if it could be decoded.
+fn decoded<'a>(used: &TextureUse, images: &'a [Option<TextureImage>]) -> Option<&'a TextureImage> {
+    images.get(used.texture)?.as_ref()
+}
+
+/// Whether an opacity out of an image is below 1 somewhere.
+fn is_translucent(used: &TextureUse, image: &TextureImage) -> bool {
+    let channel = match used.channel {
+        TextureChannel::Rgb | TextureChannel::R => 0,
+        TextureChannel::G => 1,
+        TextureChannel::B => 2,
+        TextureChannel::A => 3,
+    };
+    let ends = [image.least[channel], 255].map(|texel| {
+        let value = f32::from(texel) / 255.0;
+        value * used.scale[channel] + used.bias[channel]
+    });
+    ends[0].min(ends[1]) < 0.98
+}
+
+/// The part of the light that a surface reflects at normal incidence.
+fn reflected(material: &Material) -> Vec3 {
+    if let Some(color) = &material.specular_color {
+        return color.value.clamp(Vec3::ZERO, Vec3::ONE);
+    }
+    let ior = material.ior.max(0.0);
+    let root = (1.0 - ior) / (1.0 + ior);
+    Vec3::splat(root * root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn glass_reflects_four_percent_and_unlit_surfaces_nothing() {
+        let mut material = Material::new("");
+        assert!((reflected(&material).x - 0.04).abs() < 1e-6);
+        material.ior = 1.0;
+        assert_eq!(reflected(&material), Vec3::ZERO);
+        material.specular_color = Some(sinew::scene::Input::of(Vec3::new(0.5, 2.0, -1.0)));
+        assert_eq!(reflected(&material), Vec3::new(0.5, 1.0, 0.0));
     }
 }

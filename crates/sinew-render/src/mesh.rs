@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
 
+use super::blended::BlendedPart;
 use super::buffers::filled;
-use super::material::Materials;
+use super::curves::{Piece, pieces};
+use super::material::{Alpha, Materials};
 use sinew::error::Invalid;
 use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::DrawnMesh;
@@ -55,6 +58,11 @@ pub(super) struct MeshData {
     pub edges: Vec<[u32; 2]>,
     /// One normal per render vertex, for [`NormalsOf::Vertices`].
     pub normals: Option<Vec<Vec3>>,
+    /// The triangles of blended materials, which are sorted for each picture.
+    blended: Vec<BlendedPart>,
+    /// Pieces of curves, and their material.
+    pieces: Vec<Piece>,
+    curve_material: usize,
     points: u32,
 }
 
@@ -69,6 +77,13 @@ pub(super) struct MeshBuffers {
     pub sections: Vec<Section>,
     pub triangles: u32,
     pub points: u32,
+    /// The triangles of blended materials.
+    pub blended: Arc<Vec<BlendedPart>>,
+    /// The pieces of curves.
+    pub pieces: wgpu::Buffer,
+    pub piece_count: u32,
+    /// The material of curves: index into [`Materials`].
+    pub curve_material: usize,
 }
 
 impl MeshData {
@@ -81,6 +96,15 @@ impl MeshData {
         normals: NormalsOf,
         materials: &Materials,
     ) -> Result<Self, Invalid> {
+        let curves = Self {
+            points: mesh.point_count() as u32,
+            pieces: pieces(mesh),
+            curve_material: mesh_material(mesh, materials),
+            ..Self::default()
+        };
+        if mesh.curves.is_some() {
+            return Ok(curves);
+        }
         let points = mesh.points.first();
         let own_normals = mesh
             .normals
@@ -113,8 +137,7 @@ impl MeshData {
         };
         let mut out = Self {
             vertices: (0..render_mesh.points.len()).map(vertex).collect(),
-            points: mesh.point_count() as u32,
-            ..Self::default()
+            ..curves
         };
         // Sort by material, so that each is drawn with one call.
         let mut by_material: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
@@ -127,6 +150,16 @@ impl MeshData {
                 .extend(triangle);
         }
         for (material, indices) in by_material {
+            let blends = materials.get(material).map(|m| m.alpha) == Some(Alpha::Blended);
+            if blends {
+                let vertices: Vec<[u32; 3]> = indices.as_chunks().0.to_vec();
+                let point = |v: u32| render_mesh.points[v as usize];
+                out.blended.push(BlendedPart {
+                    material,
+                    points: vertices.iter().map(|t| t.map(point)).collect(),
+                    vertices,
+                });
+            }
             let first = out.indices.len() as u32;
             out.indices.extend(indices);
             out.sections.push(Section {
@@ -170,22 +203,45 @@ impl MeshData {
             sections: self.sections.clone(),
             triangles: self.indices.len() as u32 / 3,
             points: self.points,
+            blended: Arc::new(self.blended.clone()),
+            pieces: create(
+                "render.curves",
+                bytemuck::cast_slice(&self.pieces),
+                BufferUsages::VERTEX,
+            ),
+            piece_count: self.pieces.len() as u32,
+            curve_material: self.curve_material,
         }
     }
 }
 
+impl MeshBuffers {
+    /// Whether there are faces or curves to draw.
+    pub fn draws(&self) -> bool {
+        self.triangles > 0 || self.piece_count > 0
+    }
+}
+
 /// A value from 0 to 1 as 8 bits.
-fn eight_bits(value: f32) -> u8 {
+pub(super) fn eight_bits(value: f32) -> u8 {
     (value.clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+/// The index in [`Materials`] of the material of faces without a subset.
+fn mesh_material(mesh: &DrawnMesh, materials: &Materials) -> usize {
+    let opacities = mesh.display_opacity.iter().flat_map(|o| o.values.values());
+    let is_translucent = opacities.flat_map(|o| o.iter()).any(|o| *o < 0.999);
+    let without = match (&mesh.display_color, is_translucent) {
+        (_, true) => materials.translucent(),
+        (Some(_), false) => materials.colored(),
+        (None, false) => materials.plain(),
+    };
+    mesh.material.unwrap_or(without)
 }
 
 /// For each face, the index of its material in [`Materials`].
 fn face_materials(mesh: &DrawnMesh, materials: &Materials) -> Vec<usize> {
-    let without = match mesh.display_color {
-        Some(_) => materials.colored(),
-        None => materials.plain(),
-    };
-    let whole = mesh.material.unwrap_or(without);
+    let whole = mesh_material(mesh, materials);
     let mut of_faces = vec![whole; mesh.topology.face_count()];
     for subset in &mesh.subsets {
         for face in subset.faces.iter() {

@@ -13,13 +13,14 @@ use super::pipelines::{DEPTH, Pipelines};
 use super::{Bounds, Camera, Stage, frame};
 
 /// Number of the maps that are seen from all around; occlusion.wgsl has the same.
-pub(super) const SKY_MAPS: usize = 24;
+pub(super) const SKY_MAPS: usize = 12;
 
 /// Width and height of the key light's map, in texels.
 const KEY_SIZE: u32 = 2048;
 
-/// Width and height of the other maps.
-const SKY_SIZE: u32 = 512;
+/// Width and height of the other maps. Twice as many of twice the size look about the same and take
+/// twice the time on a software adapter, whose cost is the vertices of each map.
+const SKY_SIZE: u32 = 256;
 
 /// `Occlusion` of occlusion.wgsl.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

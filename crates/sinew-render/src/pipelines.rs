@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use sinew::gpu::{GpuError, guarded};
 
+use super::curves::PIECE_BYTES;
 use super::layouts;
 use super::shaders::{
     BACKGROUND, BONES, GROUND, LINES, MESH_LINES, SHADOW, SHADOW_MESH, SURFACE, Shader,
@@ -27,9 +28,12 @@ pub(super) enum Kind {
     Caster,
     /// The same, without the parts that a mask cuts out.
     MaskedCaster,
+    /// Curves as a light sees them.
+    CurveCaster,
     Opaque,
     Masked,
     Blended,
+    Curves,
     Background,
     Ground,
     Edges,
@@ -154,6 +158,20 @@ impl Pipelines {
         ))];
         let ends = [attribute(0, 0, wgpu::VertexFormat::Uint32x2)];
         let ends = [Some(buffer(8, wgpu::VertexStepMode::Instance, &ends))];
+        let piece = [
+            attribute(0, 0, wgpu::VertexFormat::Uint32x4),
+            attribute(1, 16, wgpu::VertexFormat::Float32x4),
+            attribute(2, 32, wgpu::VertexFormat::Float32x4),
+            attribute(3, 48, wgpu::VertexFormat::Float32x4),
+            attribute(4, 64, wgpu::VertexFormat::Float32x4),
+            attribute(5, 80, wgpu::VertexFormat::Float32x2),
+            attribute(6, 88, wgpu::VertexFormat::Unorm8x4),
+        ];
+        let piece = [Some(buffer(
+            PIECE_BYTES,
+            wgpu::VertexStepMode::Instance,
+            &piece,
+        ))];
         let line = [
             attribute(0, 0, wgpu::VertexFormat::Float32x3),
             attribute(1, 12, wgpu::VertexFormat::Float32x3),
@@ -216,10 +234,19 @@ impl Pipelines {
         };
         let description = match kind {
             Kind::Caster => Description {
+                vertex: "place",
                 fragment: None,
+                buffers: &positions,
                 ..caster
             },
             Kind::MaskedCaster => caster,
+            Kind::CurveCaster => Description {
+                vertex: "curve",
+                fragment: None,
+                buffers: &piece,
+                topology: TriangleStrip,
+                ..caster
+            },
             // Alpha is 1 in these three, so nothing of what was there before is read.
             Kind::Opaque => Description {
                 blend: None,
@@ -228,6 +255,13 @@ impl Pipelines {
             Kind::Masked => Description {
                 blend: None,
                 constants: &masked,
+                ..surface
+            },
+            Kind::Curves => Description {
+                vertex: "curve",
+                buffers: &piece,
+                topology: TriangleStrip,
+                blend: None,
                 ..surface
             },
             Kind::Background => Description {

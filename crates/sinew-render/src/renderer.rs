@@ -2,6 +2,7 @@
 
 use bytemuck::bytes_of;
 
+use super::blended::Sorted;
 use super::buffers::{entry, filled};
 use super::frame::{Frame, MeshUniform};
 use super::material::{Alpha, GpuMaterial};
@@ -32,6 +33,8 @@ pub struct Renderer {
 
 /// A visible mesh of a picture.
 struct Draw<'a> {
+    /// Its index in the stage.
+    index: usize,
     mesh: &'a StageMesh,
     geometry: &'a wgpu::BindGroup,
     /// Offset of its [`MeshUniform`] in the picture's uniforms, in bytes.
@@ -45,6 +48,7 @@ struct Picture<'a> {
     seen: Vec<wgpu::BindGroup>,
     occlusion: wgpu::BindGroup,
     draws: Vec<Draw<'a>>,
+    blended: Sorted<'a>,
     stage: &'a Stage,
     /// Vertices, and their number.
     lines: (wgpu::Buffer, u32),
@@ -151,13 +155,15 @@ impl Renderer {
         let visible = stage
             .meshes
             .iter()
-            .filter(|m| m.visible && m.buffers.triangles > 0);
-        for mesh in visible {
+            .enumerate()
+            .filter(|(_, m)| m.visible && m.buffers.draws());
+        for (index, mesh) in visible {
             let Some(geometry) = mesh.group() else {
                 continue;
             };
             bytes.resize(bytes.len().next_multiple_of(alignment), 0);
             draws.push(Draw {
+                index,
                 mesh,
                 geometry,
                 offset: bytes.len() as u32,
@@ -214,6 +220,7 @@ impl Renderer {
             seen: seen.into_iter().map(frame_at).collect(),
             occlusion: self.maps.group(&self.device, &self.pipelines, &lights),
             draws,
+            blended: Sorted::new(&self.device, stage, camera),
             stage,
             lines: (vertices(bytemuck::cast_slice(&lines)), lines.len() as u32),
             bones: (vertices(bytemuck::cast_slice(&bones)), bones.len() as u32),
@@ -245,6 +252,7 @@ impl Renderer {
                     Kind::MaskedCaster,
                     Alpha::Masked,
                 );
+                picture.curves(&mut pass, frame, pipelines, Kind::CurveCaster);
             }
         }
     }
@@ -328,6 +336,7 @@ impl Renderer {
                     Kind::Masked,
                     Alpha::Masked,
                 );
+                picture.curves(&mut pass, &picture.frame, pipelines, Kind::Curves);
             }
             picture.overlays(&mut pass, pipelines, look);
             if look.grid {
@@ -337,13 +346,7 @@ impl Renderer {
                 pass.draw(0..4, 0..1);
             }
             if look.surface {
-                picture.surfaces(
-                    &mut pass,
-                    &picture.frame,
-                    pipelines,
-                    Kind::Blended,
-                    Alpha::Blended,
-                );
+                picture.blended(&mut pass, pipelines);
             }
         }
         if with_bones {
@@ -453,6 +456,51 @@ impl Picture<'_> {
                 pass.set_bind_group(2, &material.group, &[]);
                 pass.draw_indexed(section.indices.clone(), 0, 0..1);
             }
+        }
+    }
+
+    /// Draws the blended triangles, the farthest first.
+    fn blended(&self, pass: &mut wgpu::RenderPass<'_>, pipelines: &Pipelines) {
+        if self.blended.runs.is_empty() {
+            return;
+        }
+        pass.set_pipeline(pipelines.get(Kind::Blended));
+        for run in &self.blended.runs {
+            let (mesh, part) = self.blended.parts[run.part];
+            let found = self.draws.binary_search_by_key(&mesh, |d| d.index);
+            let draw = found.ok().map(|i| &self.draws[i]);
+            let material = self.stage.materials.get(part.material);
+            let (Some(draw), Some(material)) = (draw, material) else {
+                continue;
+            };
+            draw.bind(pass, &self.frame);
+            pass.set_index_buffer(self.blended.indices.slice(..), wgpu::IndexFormat::Uint32);
+            pass.set_bind_group(2, &material.group, &[]);
+            pass.draw_indexed(run.indices.clone(), 0, 0..1);
+        }
+    }
+
+    /// Draws curves, as opaque as they come.
+    fn curves(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        frame: &wgpu::BindGroup,
+        pipelines: &Pipelines,
+        kind: Kind,
+    ) {
+        let curves = self.draws.iter().filter(|d| d.mesh.buffers.piece_count > 0);
+        for (i, draw) in curves.enumerate() {
+            let buffers = &draw.mesh.buffers;
+            let Some(material) = self.stage.materials.get(buffers.curve_material) else {
+                continue;
+            };
+            if i == 0 {
+                pass.set_pipeline(pipelines.get(kind));
+            }
+            draw.bind(pass, frame);
+            pass.set_bind_group(2, &material.group, &[]);
+            pass.set_vertex_buffer(0, buffers.pieces.slice(..));
+            pass.draw(0..4, 0..buffers.piece_count);
         }
     }
 

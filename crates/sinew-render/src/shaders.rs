@@ -23,8 +23,16 @@ macro_rules! wgsl {
 
 pub(super) const SURFACE: Shader = Shader {
     name: "render.surface",
-    wgsl: wgsl!("frame", "mesh", "occlusion", "shading", "surface", "caster"),
-    vertex: &["vertex"],
+    wgsl: wgsl!(
+        "frame",
+        "mesh",
+        "occlusion",
+        "material",
+        "shading",
+        "surface",
+        "caster"
+    ),
+    vertex: &["vertex", "curve", "place"],
     fragment: &["fragment", "caster"],
 };
 

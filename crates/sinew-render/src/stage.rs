@@ -108,8 +108,9 @@ impl Stage {
     fn build(&mut self) -> Result<()> {
         self.on_gpu = OnGpu::new(&self.skinner);
         let bound: Vec<_> = self.scene.bound_skins().collect();
-        let mut meshes = Vec::with_capacity(self.geometry.meshes.len());
-        for (i, mesh) in self.geometry.meshes.iter().enumerate() {
+        let mut meshes = Vec::new();
+        let drawn = self.geometry.meshes.iter().chain(&self.geometry.curves);
+        for (i, mesh) in drawn.enumerate() {
             let (transform, deformed) = deform::plan(&self.scene, mesh);
             let deform = match deformed {
                 None => None,
@@ -177,7 +178,9 @@ impl Stage {
         let local_from_world = DMat4::from_translation(-self.origin);
         let mut posing = Posing::new(&self.scene, time, &self.control, local_from_world);
         for stage_mesh in &mut self.meshes {
-            let mesh = &self.geometry.meshes[stage_mesh.drawn];
+            let Some(mesh) = self.geometry.drawn(stage_mesh.drawn) else {
+                continue;
+            };
             stage_mesh.visible = mesh.visible(time);
             let posed = posing
                 .local_from_mesh(&self.scene, mesh, stage_mesh.transform)
@@ -238,7 +241,9 @@ impl Stage {
         };
         let device = self.skinner.device();
         for (i, stage_mesh) in self.meshes.iter_mut().enumerate() {
-            let mesh = &self.geometry.meshes[stage_mesh.drawn];
+            let Some(mesh) = self.geometry.drawn(stage_mesh.drawn) else {
+                continue;
+            };
             let results = results.get(i).filter(|_| by_mirror(stage_mesh));
             guarded(device, || match results {
                 Some(results) => {

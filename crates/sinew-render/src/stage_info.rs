@@ -10,7 +10,7 @@ use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, StageCamera, UnskinnedPrim};
 
-/// Properties of one mesh of a stage.
+/// Properties of one mesh of a stage, or of one prim of curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshInfo {
     /// Prim path.
@@ -21,6 +21,8 @@ pub struct MeshInfo {
     pub faces: usize,
     /// Number of triangles.
     pub triangles: usize,
+    /// Number of curves.
+    pub curves: usize,
     /// Number of joints of the skeleton that skins it; 0 if no joint moves it.
     pub joints: usize,
     /// Number of its blend shapes.
@@ -109,7 +111,8 @@ impl Stage {
         }
         let animations = self.scene.animations.iter();
         let times = animations.flat_map(|a| a.joint_times().chain(a.blend_shape_weights.times()));
-        let points = self.geometry.meshes.iter().flat_map(|m| m.points.times());
+        let drawn = self.geometry.meshes.iter().chain(&self.geometry.curves);
+        let points = drawn.flat_map(|m| m.points.times());
         let (first, last) = times
             .chain(points)
             .filter(|t| t.is_finite())
@@ -152,17 +155,18 @@ impl Stage {
     #[must_use]
     pub fn meshes(&self) -> Vec<MeshInfo> {
         let info = |m: &StageMesh| {
-            let mesh = &self.geometry.meshes[m.drawn];
+            let mesh = self.geometry.drawn(m.drawn)?;
             let binding = mesh.binding.and_then(|b| self.scene.bindings.get(b));
             let skeleton = binding
                 .filter(|b| b.influences.is_some())
                 .map(|b| b.instance);
             let joints = |i: usize| self.scene.instances[i].instance.skeleton().joints().len();
-            MeshInfo {
+            Some(MeshInfo {
                 path: mesh.path.clone(),
                 points: mesh.point_count(),
                 faces: mesh.topology.face_count(),
                 triangles: m.buffers.triangles as usize,
+                curves: mesh.curves.as_ref().map_or(0, |c| c.counts.len()),
                 joints: skeleton.map_or(0, joints),
                 shapes: binding.map_or(0, |b| b.shapes.len()),
                 influences: binding
@@ -170,9 +174,9 @@ impl Stage {
                     .map_or(0, |i| i.count),
                 deforms: m.deform.is_some(),
                 visible: m.visible,
-            }
+            })
         };
-        self.meshes.iter().map(info).collect()
+        self.meshes.iter().filter_map(info).collect()
     }
 
     /// Number of points that each frame skins or blends.
@@ -212,7 +216,7 @@ impl Stage {
             .iter()
             .map(|s| s.world_from_joint.len())
             .sum();
-        if joints > 0 || self.meshes.iter().any(|m| m.buffers.triangles > 0) {
+        if joints > 0 || self.meshes.iter().any(|m| m.buffers.draws()) {
             return Ok(());
         }
         Err(Error::NothingToDraw {

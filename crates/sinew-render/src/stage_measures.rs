@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3};
+use glam::{DMat4, DVec3, Vec3};
 
 use super::deform::{self, Results};
 use super::{Bounds, DrawBackend, Result, Stage};
@@ -44,8 +44,31 @@ impl Stage {
         match &stage_mesh.deform {
             Some(_) => self.results()[mesh].points.iter().map(place).collect(),
             None => {
-                let points = self.geometry.meshes[stage_mesh.drawn].points.at(self.time);
+                let drawn = self.geometry.drawn(stage_mesh.drawn);
+                let points = drawn.and_then(|mesh| mesh.points.at(self.time));
                 points.iter().flat_map(|p| p.iter()).map(place).collect()
+            }
+        }
+    }
+
+    /// The current points of a mesh in local space, by the CPU mirror. Unlike [`Stage::points`] it
+    /// deforms this mesh alone, if no others are needed yet.
+    pub(super) fn local_points(&self, mesh: usize) -> Vec<Vec3> {
+        let Some(stage_mesh) = self.meshes.get(mesh) else {
+            return Vec::new();
+        };
+        let local = stage_mesh.local_from_mesh.as_mat4();
+        let place = |p: &Vec3| local.transform_point3(*p);
+        let Some(deform) = &stage_mesh.deform else {
+            let drawn = self.geometry.drawn(stage_mesh.drawn);
+            let points = drawn.and_then(|d| d.points.at(self.time));
+            return points.iter().flat_map(|p| p.iter()).map(place).collect();
+        };
+        match self.results.get() {
+            Some(results) => results[mesh].points.iter().map(place).collect(),
+            None => {
+                let results = deform::deform_on_cpu([Some(deform)]);
+                results[0].points.iter().map(place).collect()
             }
         }
     }
@@ -188,8 +211,9 @@ impl Stage {
                 out.points += 1;
                 if distance > out.largest {
                     out.largest = distance;
-                    let mesh = &self.geometry.meshes[self.meshes[i].drawn];
-                    out.prim.clone_from(&mesh.path);
+                    if let Some(mesh) = self.geometry.drawn(self.meshes[i].drawn) {
+                        out.prim.clone_from(&mesh.path);
+                    }
                 }
             }
         }

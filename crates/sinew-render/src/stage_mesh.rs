@@ -205,21 +205,24 @@ impl StageMesh {
         time: Time,
     ) -> Result<(), Invalid> {
         self.heat = None;
-        let binding = self
-            .deform
-            .as_ref()
-            .map(|d| d.binding)
-            .or(match self.transform {
-                MeshTransform::Rigid(b) => Some(b),
-                _ => None,
-            });
-        let weights = match (joint, binding) {
+        let weights = match (joint, self.binding()) {
             (None, _) => return Ok(()),
-            (Some(joint), Some(b)) => heat::weights(scene, b, joint, time)?,
+            (Some(JointId { skeleton, joint }), Some(b)) => {
+                heat::weights(scene, b, skeleton, &|j| j == joint, time)?
+            }
             (Some(_), None) => Vec::new(),
         };
         self.show_weights(device, weights);
         Ok(())
+    }
+
+    /// Index into [`Scene::bindings`], if joints move the mesh.
+    pub fn binding(&self) -> Option<usize> {
+        let rigid = match self.transform {
+            MeshTransform::Rigid(b) => Some(b),
+            _ => None,
+        };
+        self.deform.as_ref().map(|d| d.binding).or(rigid)
     }
 
     /// Shows a weight from 0 to 1 for each point as colours; missing weights are 0.

@@ -2,6 +2,7 @@
 
 use glam::{Mat3, Vec3, Vec4};
 use serde_json::Value;
+use sinew::scene::Toon;
 
 /// A metallic-roughness material (glTF 2.0, 3.9). Colours are linear.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,8 @@ pub struct AssetMaterial {
     pub double_sided: bool,
     /// Whether the material is drawn without lighting (KHR_materials_unlit).
     pub unlit: bool,
+    /// Two tones in place of smooth shading (VRMC_materials_mtoon).
+    pub toon: Option<Toon>,
     /// Strength of a clear coat over the surface, 0 to 1 (KHR_materials_clearcoat).
     pub clearcoat: f32,
     /// Factor of the coat's strength in R.
@@ -84,6 +87,7 @@ impl Default for AssetMaterial {
             alpha_mode: AlphaMode::Opaque,
             double_sided: false,
             unlit: false,
+            toon: None,
             clearcoat: 0.0,
             clearcoat_texture: None,
             clearcoat_roughness: 0.0,

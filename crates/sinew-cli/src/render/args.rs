@@ -21,7 +21,7 @@ impl FromStr for Pair {
     }
 }
 
-/// A background, written as `grey`, `transparent`, `white`, `black` or `#RRGGBB`.
+/// A background, written as `grey`, `none`, `white`, `black` or `#RRGGBB`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BackgroundArg(pub Background);
 
@@ -37,14 +37,14 @@ impl FromStr for BackgroundArg {
         };
         let background = match text {
             "grey" | "gray" => Some(Background::GREY),
-            "transparent" => Some(Background::Transparent),
+            "none" | "transparent" => Some(Background::Transparent),
             "white" => Some(Background::Color([1.0; 3])),
             "black" => Some(Background::Color([0.0; 3])),
             _ => text.strip_prefix('#').and_then(color),
         };
-        background.map(Self).ok_or_else(|| {
-            format!("expected grey, white, black, transparent or #RRGGBB, found '{text}'")
-        })
+        background
+            .map(Self)
+            .ok_or_else(|| format!("expected grey, white, black, none or #RRGGBB, found '{text}'"))
     }
 }
 
@@ -64,6 +64,8 @@ mod tests {
     fn backgrounds_have_names_or_are_hexadecimal() {
         let red = BackgroundArg(Background::Color([1.0, 0.0, 0.0]));
         assert_eq!("#ff0000".parse(), Ok(red));
+        let none = BackgroundArg(Background::Transparent);
+        assert_eq!("none".parse(), Ok(none));
         for bad in ["", "ff0000", "#ff00", "#gg0000", "#+f0000", "plaid"] {
             assert!(bad.parse::<BackgroundArg>().is_err(), "{bad}");
         }

@@ -1,6 +1,8 @@
 //! `sinew render`.
 
 mod args;
+mod clip_file;
+mod lettering;
 mod report;
 mod requested;
 mod saver;
@@ -12,10 +14,11 @@ use std::time::Instant;
 
 use crate::error::{Error, Result};
 use clap::ValueEnum;
+use glam::DVec3;
+use sinew::Warning;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
-use sinew::scene::Scene;
 use sinew_bake::{FramePattern, FrameRange};
-use sinew_render::{Loaded, Offscreen, Stage, check_size, save_png};
+use sinew_render::{Background, Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::{self, Finding};
@@ -24,22 +27,26 @@ use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
 use args::{BackgroundArg, Pair};
+use clip_file::{ClipFile, ClipFormat};
+use lettering::legend;
 use report::{PictureReport, Report, describe};
-use requested::{control, look, look_of_arguments};
+use requested::{control, focus, joint_name, look, look_of_arguments};
 use saver::Saver;
 use sheet::Sheet;
-use shots::{Shot, shot_camera, shots};
+use shots::{Shot, outside_clip, seconds_each, shot_camera, shots, target};
 
-/// Draws a character into PNG files: one picture, the frames of a clip, a turntable or a contact
-/// sheet. Needs a GPU or a software Vulkan driver, but no window and no display.
+/// Draws a character: one picture, the frames of a clip, a turntable or a contact sheet, as PNG
+/// files or as one GIF, animated PNG or video. Needs a GPU or a software Vulkan driver, but no window and no display.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx.
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// File to write. #### or %04d in its name stands for a number; then its folder is created.
-    #[arg(short, long, value_name = "OUT.png|frames/####.png")]
+    /// File to write: .png for a picture, .gif, .apng, .mp4 or .webm for a whole clip (video needs
+    /// the program ffmpeg). #### or %04d in the name of a .png stands for a number; then its folder
+    /// is created.
+    #[arg(short, long, value_name = "OUT.png|frames/####.png|OUT.gif")]
     pub output: PathBuf,
     /// Time code of a single picture or a turntable. Without this: the first time of the clip.
     #[arg(
@@ -49,13 +56,17 @@ pub struct Args {
         conflicts_with = "frames"
     )]
     pub time: Option<f64>,
-    /// Frames of numbered files or a sheet: first, last and step in time codes. Without this: all
+    /// Frames of numbered files, a clip or a sheet: first, last and step in time codes. Without this: all
     /// frames.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     pub frames: Option<FrameRange>,
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
+    /// Pictures per second of a clip file. Without this: as fast as the file plays; a turntable has
+    /// 24. With this, a .png is an animated PNG.
+    #[arg(long, value_name = "N")]
+    pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
     #[arg(long, value_name = "auto|PATH", default_value = "auto")]
     pub camera: String,
@@ -78,6 +89,9 @@ pub struct Args {
     /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
+    /// Frame what a joint moves, by its name or path, or a prim, by its path, instead of everything.
+    #[arg(long, value_name = "JOINT|/PRIM")]
+    pub focus: Option<String>,
     /// Draw N pictures around the up axis, all at one time.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -86,7 +100,7 @@ pub struct Args {
     /// character.
     #[arg(long, value_name = "CxR", conflicts_with = "time")]
     pub sheet: Option<Pair>,
-    /// Background: grey, white, black, transparent or #RRGGBB.
+    /// Background: grey, white, black, none (transparent) or #RRGGBB.
     #[arg(long, value_name = "COLOR", default_value = "grey")]
     pub background: BackgroundArg,
     /// Leave out the lines on the ground and the shadow.
@@ -105,7 +119,7 @@ pub struct Args {
     #[arg(long)]
     pub bounds: bool,
     /// Show the weights of the joint of this name or path as colours, from dark blue (0) to yellow
-    /// (1).
+    /// (1), with a legend.
     #[arg(long, value_name = "JOINT")]
     pub heat: Option<String>,
     /// Set the weight of a blend shape channel, instead of the animation's. May be repeated.
@@ -135,8 +149,10 @@ pub struct Args {
 const EXAMPLES: &str = "Examples:
   sinew render hero.glb -o hero.png --time 12 --size 1920x1080
   sinew render hero.usdz -o frames/####.png --frames 1:48 --camera /World/Camera
-  sinew render hero.vrm -o around/###.png --turntable 36 --background transparent --no-grid
+  sinew render hero.vrm -o around/###.png --turntable 36 --background none --no-grid
   sinew render walk.bvh -o walk.png --sheet 6x4
+  sinew render hero.glb -o run.mp4 --clip Run --size 1280x720
+  sinew render hero.glb -o face.png --focus head
   sinew render hero.usda -o weights.png --heat LeftArm --wireframe --json | jq -r .adapter.name";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -204,6 +220,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let control = control(args, &stage, on_gpu)?;
     let look = look(args, &stage, control.heat);
     stage.set_time(stage.time(), &control)?;
+    let focus = focus(args, &stage)?;
     let shots = shots(args, &stage)?;
     let mut sheet = match args.sheet {
         Some(cells) => Some(Sheet::new(size, cells.0).ok_or_else(|| too_small(size, cells.0))?),
@@ -212,9 +229,21 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let picture_size = sheet.as_ref().map_or(size, Sheet::cell);
     let aspect = f64::from(picture_size[0]) / f64::from(picture_size[1]);
     let cameras = stage.cameras().to_vec();
-    let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, aspect)?;
+    let framing = (&look, focus.as_ref());
+    let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, framing, aspect)?;
+    let mut clip = match args.clip_format().filter(|_| !host::is_set()) {
+        Some(format) => {
+            let seconds = seconds_each(args, &stage, &shots);
+            let count = shots.len();
+            let clip = ClipFile::new(&args.output, format, size, count, seconds)?;
+            Some(clip)
+        }
+        None => None,
+    };
+    let heat_name = control.heat.and_then(|joint| joint_name(&stage, joint));
+    let heat_name = heat_name.map(str::to_owned);
     let mut pictures = Vec::new();
-    let alone = if sheet.is_some() { 0 } else { shots.len() };
+    let alone = shots.iter().filter(|s| s.file.is_some()).count();
     let mut saver = Saver::new(size, alone);
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
@@ -224,8 +253,19 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         progress.done("drawing", "pictures", i, shots.len());
         stage.set_time(shot.time, &control)?;
         any_visible |= stage.meshes().iter().any(|m| m.visible);
-        let camera = shot_camera.at(shot, stage.up_axis(), &stage.bounds());
-        let picture = offscreen.picture(&mut stage, &camera, &look, picture_size)?;
+        let target = match args.sheet {
+            Some(_) => target(
+                &stage,
+                &stage.framed(&look, focus.as_ref())?,
+                focus.as_ref(),
+            ),
+            None => DVec3::ZERO,
+        };
+        let camera = shot_camera.at(shot, stage.up_axis(), target);
+        let mut picture = offscreen.picture(&mut stage, &camera, &look, picture_size)?;
+        if let Some(name) = heat_name.as_ref().filter(|_| sheet.is_none()) {
+            legend(&mut picture, name);
+        }
         match (&mut sheet, &shot.file) {
             (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
             (None, Some(file)) => {
@@ -243,12 +283,33 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
                     degrees: args.turntable.map(|_| shot.turn),
                 });
             }
-            (None, None) => {}
+            (None, None) => {
+                if let Some(picture) = host::take_picture(picture)
+                    && let Some(clip) = &mut clip
+                {
+                    clip.add(picture)?;
+                }
+            }
         }
     }
     saver.finish()?;
+    if let Some(clip) = clip {
+        progress.doing(&format!("writing {}", args.output.display()));
+        clip.finish()?;
+        pictures.push(PictureReport {
+            file: args.output.display().to_string(),
+            times: shots.iter().filter_map(|s| s.time.code()).collect(),
+            degrees: None,
+        });
+    }
+    let sheet = sheet.map(Sheet::finish).map(|mut sheet| {
+        if let Some(name) = &heat_name {
+            legend(&mut sheet, name);
+        }
+        sheet
+    });
     if let Some(sheet) = sheet
-        && let Some(picture) = host::take_picture(sheet.finish())
+        && let Some(picture) = host::take_picture(sheet)
     {
         progress.doing(&format!("writing {}", args.output.display()));
         save_png(&args.output, &picture)?;
@@ -266,6 +327,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
     messages.retain(|m| !of_failed(m));
+    let outside = outside_clip(&stage, &shots);
+    let outside = outside.filter(|_| args.time.is_some() || args.frames.is_some());
+    messages.extend(outside.as_ref().map(ToString::to_string));
     if !any_visible {
         messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }
@@ -286,7 +350,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         failed,
         warnings: messages
             .iter()
-            .map(|text| as_finding(text, stage.scene(), &args.input))
+            .map(|text| as_finding(text, &stage, outside.as_ref(), &args.input))
             .collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -300,6 +364,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     Ok(exit)
 }
 
+impl Args {
+    /// The format of a clip in one file; `None` for single pictures.
+    fn clip_format(&self) -> Option<ClipFormat> {
+        ClipFormat::of(&self.output, self.fps.is_some())
+    }
+}
+
 /// Opens the adapter, and compiles what it draws with.
 fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen), GpuError> {
     let gpu = GpuDevice::new(choice)?;
@@ -308,12 +379,15 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
     Ok((gpu, offscreen))
 }
 
-/// A message of the stage as a finding. Those that are the text of an error or a warning of the
-/// scene have its code and place.
-fn as_finding(message: &str, scene: &Scene, file: &Path) -> Finding {
+/// A message as a finding. Those that are the text of an error or a warning of the scene or its
+/// geometry have its code and place, and so has `other`.
+fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path) -> Finding {
     let file = Some(file);
-    let warning = scene.warnings.iter().find(|w| w.to_string() == message);
-    let error = scene.errors.iter().find(|e| e.to_string() == message);
+    let (scene, geometry) = (stage.scene(), stage.geometry());
+    let mut warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
+    let warning = warnings.find(|w| w.to_string() == message);
+    let mut errors = scene.errors.iter().chain(&geometry.errors);
+    let error = errors.find(|e| e.to_string() == message);
     match (warning, error) {
         (Some(warning), _) => Finding::warning(warning, file),
         (None, Some(error)) => Finding::invalid(error, file),
@@ -333,8 +407,9 @@ pub fn numbered(output: &Path) -> Result<Option<FramePattern>> {
 fn check(args: &Args) -> Result<()> {
     let fail = |reason: &str| Err(Error::write(&args.output, reason));
     let misfit = |reason: &str| Err(Error::bad_output(&args.output, reason));
-    if sinew_io::extension(&args.output) != "png" {
-        return misfit("expected the extension .png");
+    let clip = args.clip_format();
+    if clip.is_none() && sinew_io::extension(&args.output) != "png" {
+        return misfit("expected the extension .png, .gif, .apng, .mp4 or .webm");
     }
     if args.output.is_dir() {
         return fail("it is a folder");
@@ -342,6 +417,21 @@ fn check(args: &Args) -> Result<()> {
     let numbered = numbered(&args.output)?.is_some();
     if numbered && args.sheet.is_some() {
         return misfit("a sheet is one picture, so expected no frame number in its name");
+    }
+    if let Some(format) = clip {
+        let is_video = matches!(format, ClipFormat::Mp4 | ClipFormat::WebM);
+        if args.sheet.is_some() {
+            return misfit("a sheet is one picture, so expected the extension .png");
+        }
+        if numbered {
+            return misfit("a clip is one file, so expected no frame number in its name");
+        }
+        if is_video && args.background.0 == Background::Transparent {
+            return misfit(
+                "videos have no transparency: use another --background, or write .gif or .apng",
+            );
+        }
+        format.check(&args.output, args.size.0)?;
     }
     let folder = folder_of(&args.output);
     if !numbered && !folder.is_dir() {
@@ -351,6 +441,11 @@ fn check(args: &Args) -> Result<()> {
         .into_iter()
         .chain(args.time)
         .all(f64::is_finite);
+    if args.fps.is_some_and(|fps| !(0.01..=1000.0).contains(&fps)) {
+        return Err(Error::Usage(
+            "--fps: expected a number from 0.01 to 1000".into(),
+        ));
+    }
     if !finite || args.zoom <= 0.0 {
         return Err(Error::Usage(
             "--time, --yaw, --pitch and --zoom: expected finite numbers, and --zoom above 0".into(),

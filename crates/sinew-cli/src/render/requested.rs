@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use sinew::skel::SkinningMethod;
-use sinew_render::{Control, DrawBackend, JointId, Look, Stage, StageJoint};
+use sinew_render::{Control, DrawBackend, Focus, JointId, Look, Stage, StageJoint};
 
 use super::{Args, MethodArg};
 
@@ -35,6 +35,38 @@ pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
         weights: args.shape.iter().cloned().collect(),
         heat,
     })
+}
+
+/// The focus that the arguments request: a prim for a path that begins with `/`, otherwise a joint.
+///
+/// # Errors
+/// The stage has no such prim or joint.
+pub fn focus(args: &Args, stage: &Stage) -> Result<Option<Focus>> {
+    let Some(name) = &args.focus else {
+        return Ok(None);
+    };
+    if !name.starts_with('/') {
+        return joint(args, stage, name).map(|joint| Some(Focus::Joint(joint)));
+    }
+    let focus = Focus::Prim(name.clone());
+    let is_there = !stage.framed(&Look::default(), Some(&focus))?.is_empty();
+    if is_there {
+        return Ok(Some(focus));
+    }
+    let meshes = stage.meshes();
+    let known: Vec<&str> = meshes.iter().map(|m| m.path.as_str()).take(8).collect();
+    Err(unknown(
+        args,
+        "visible mesh or skeleton at or below",
+        name,
+        &known,
+    ))
+}
+
+/// The name of a joint, for people.
+pub fn joint_name(stage: &Stage, joint: JointId) -> Option<&str> {
+    let skeleton = stage.skeletons().get(joint.skeleton)?;
+    skeleton.joints.get(joint.joint).map(|j| j.name.as_str())
 }
 
 /// The joint of a name or path.
@@ -83,7 +115,7 @@ pub fn look(args: &Args, stage: &Stage, heat: Option<JointId>) -> Look {
     let no_faces = stage
         .meshes()
         .iter()
-        .all(|m| m.triangles == 0 || !m.visible);
+        .all(|m| (m.triangles == 0 && m.curves == 0) || !m.visible);
     Look {
         // A file that holds only a motion, or only hidden meshes, has nothing else to show.
         joints: args.joints || no_faces,

@@ -1,7 +1,8 @@
 //! Contact sheets: pictures side by side, with the time of each.
 
-use font8x8::UnicodeFonts;
-use image::{Rgba, RgbaImage};
+use image::RgbaImage;
+
+use super::lettering::{LETTER, write};
 
 /// A sheet of equal cells. It is at most as large as asked for: whole pixels of cells, and no rest
 /// at the right and the bottom.
@@ -46,11 +47,12 @@ impl Sheet {
             }
         }
         let scale = (height / 160).clamp(1, 8);
-        let width_of_label = label.chars().count() as u32 * 8 * scale;
+        let width_of_label = label.chars().count() as u32 * LETTER * scale;
         // Leave the label out if it would cover a third of the cell's height or be wider than the
         // cell.
         if height >= 24 * scale && width_of_label + 8 * scale <= width {
-            self.write(label, [left + 4 * scale, top + height - 12 * scale], scale);
+            let at = [left + 4 * scale, top + height - 12 * scale];
+            write(&mut self.picture, label, at, scale);
         }
     }
 
@@ -58,34 +60,12 @@ impl Sheet {
     pub fn finish(self) -> RgbaImage {
         self.picture
     }
-
-    /// Writes white letters with a black shadow, readable on every colour.
-    fn write(&mut self, text: &str, [left, top]: [u32; 2], scale: u32) {
-        for (shift, color) in [(scale, Rgba([0, 0, 0, 255])), (0, Rgba([255; 4]))] {
-            for (i, letter) in text.chars().enumerate() {
-                let rows = font8x8::BASIC_FONTS.get(letter).unwrap_or_default();
-                for (y, row) in rows.into_iter().enumerate() {
-                    for x in (0..8).filter(|x| row >> x & 1 == 1) {
-                        let at = [left + (i as u32 * 8 + x) * scale, top + y as u32 * scale];
-                        self.fill([at[0] + shift, at[1] + shift], scale, color);
-                    }
-                }
-            }
-        }
-    }
-
-    fn fill(&mut self, [left, top]: [u32; 2], size: u32, color: Rgba<u8>) {
-        let (width, height) = self.picture.dimensions();
-        for y in top..(top + size).min(height) {
-            for x in left..(left + size).min(width) {
-                self.picture.put_pixel(x, y, color);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use image::Rgba;
+
     use super::*;
 
     #[test]

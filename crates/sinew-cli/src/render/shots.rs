@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use glam::DVec3;
+
 use crate::error::{Error, Result};
+use sinew::error::Warning;
 use sinew::sampled::Time;
 use sinew::scene::StageCamera;
-use sinew_render::{Bounds, Camera, Fixed, Stage, View};
+use sinew_render::{Bounds, Camera, Fixed, Focus, Look, Stage, View};
 
 use super::{Args, numbered};
 
@@ -15,12 +18,15 @@ const MEASURED: usize = 24;
 /// Largest number of pictures; a request for more is taken for a mistake.
 const MOST: usize = 100_000;
 
+/// Pictures per second of a turntable, and of clips whose times do not say it.
+const TURNTABLE_FPS: f64 = 24.0;
+
 /// One picture, or one cell of a sheet.
 pub struct Shot {
     pub time: Time,
     /// Angle around the up axis in degrees, added to the camera's yaw.
     pub turn: f64,
-    /// `None` for a cell of a sheet.
+    /// `None` for a cell of a sheet or a picture of a clip.
     pub file: Option<PathBuf>,
 }
 
@@ -47,15 +53,31 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
             .map(cell)
             .collect());
     }
+    let in_one_file = args.clip_format().is_some();
     if let Some(count) = args.turntable {
-        let numbered = numbered.ok_or_else(|| needs("--turntable"))?;
+        let numbered = match in_one_file {
+            true => None,
+            false => Some(numbered.ok_or_else(|| needs("--turntable"))?),
+        };
         let time = single_time(args, stage);
         let turn = |i: u32| Shot {
             time,
             turn: 360.0 * f64::from(i) / f64::from(count),
-            file: Some(numbered.file(i64::from(i) + 1)),
+            file: numbered.as_ref().map(|n| n.file(i64::from(i) + 1)),
         };
         return Ok((0..count).map(turn).collect());
+    }
+    if in_one_file {
+        let times = match args.time {
+            Some(time) => vec![Time::At(time)],
+            None => all_times(args, stage)?,
+        };
+        let shot = |time| Shot {
+            time,
+            turn: 0.0,
+            file: None,
+        };
+        return Ok(times.into_iter().map(shot).collect());
     }
     let single = args.time.is_some() || (args.frames.is_none() && numbered.is_none());
     if single {
@@ -83,6 +105,40 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
         file: Some(numbered.file(number(i, time))),
     };
     Ok(times.iter().enumerate().map(frame).collect())
+}
+
+/// Seconds that each picture of a clip file is shown: by `--fps`, or else as fast as the file plays.
+pub fn seconds_each(args: &Args, stage: &Stage, shots: &[Shot]) -> f64 {
+    let line = &stage.scene().time_line;
+    let codes = match shots {
+        _ if args.turntable.is_some() => None,
+        [first, second, ..] => second.time.code().zip(first.time.code()),
+        _ => None,
+    };
+    let of_file = codes.map(|(second, first)| (second - first) / line.time_codes_per_second);
+    let seconds = args.fps.map(|fps| 1.0 / fps).or(of_file);
+    seconds
+        .filter(|s| s.is_finite() && *s > 0.0)
+        .unwrap_or(1.0 / TURNTABLE_FPS)
+}
+
+/// A warning if times that were asked for lie outside the clip, where the nearest pose is drawn.
+pub fn outside_clip(stage: &Stage, shots: &[Shot]) -> Option<Warning> {
+    let (first, last) = stage.time_range()?;
+    let near = 1e-6 * (last - first).abs().max(1.0);
+    let codes = shots.iter().filter_map(|s| s.time.code());
+    let outside: Vec<f64> = codes
+        .filter(|t| *t < first - near || *t > last + near)
+        .collect();
+    let example = outside.first()?;
+    let what = match outside.len() {
+        1 => format!("time {example} lies"),
+        n => format!("{n} of {} times lie, such as {example},", shots.len()),
+    };
+    let message = format!(
+        "{what} outside the clip, which is from {first} to {last}: the pose of its nearest end is drawn"
+    );
+    Some(Warning::new("time-outside-clip", "", message))
 }
 
 fn single_time(args: &Args, stage: &Stage) -> Time {
@@ -137,7 +193,7 @@ pub fn evenly(times: &[Time], count: usize) -> Vec<Time> {
 pub enum ShotCamera<'a> {
     /// An orbiting camera that turns by the angle of each shot.
     Orbit(Camera),
-    /// An orbiting camera that looks at the middle of the bounding box of each shot, from the same
+    /// An orbiting camera that looks at the middle of what it frames in each shot, from the same
     /// direction and distance.
     Following(Camera),
     /// A camera of the file, at the time of each shot.
@@ -145,8 +201,8 @@ pub enum ShotCamera<'a> {
 }
 
 impl ShotCamera<'_> {
-    /// The camera of one shot. `bounds` is the bounding box at its time, in world space.
-    pub fn at(&self, shot: &Shot, up_axis: char, bounds: &Bounds) -> Camera {
+    /// The camera of one shot. `target` is the point of [`target`] at its time.
+    pub fn at(&self, shot: &Shot, up_axis: char, target: DVec3) -> Camera {
         match self {
             Self::Orbit(camera) => {
                 let mut camera = *camera;
@@ -158,12 +214,21 @@ impl ShotCamera<'_> {
             Self::Following(camera) => {
                 let mut camera = *camera;
                 if let View::Orbit(orbit) = &mut camera.view {
-                    orbit.target = bounds.center();
+                    orbit.target = target;
                 }
                 camera
             }
             Self::Stage(camera) => Camera::fixed(up_axis, Fixed::of_stage(camera, shot.time)),
         }
+    }
+}
+
+/// The point that a following camera looks at: the middle of the focus, or of everything drawn.
+/// `points` are those of [`Stage::framed`].
+pub fn target(stage: &Stage, points: &[DVec3], focus: Option<&Focus>) -> DVec3 {
+    match focus {
+        Some(_) => Bounds::of(points.iter().copied()).center(),
+        None => stage.bounds().center(),
     }
 }
 
@@ -176,6 +241,7 @@ pub fn shot_camera<'a>(
     cameras: &'a [StageCamera],
     stage: &mut Stage,
     shots: &[Shot],
+    (look, focus): (&Look, Option<&Focus>),
     aspect: f64,
 ) -> Result<ShotCamera<'a>> {
     if args.camera != "auto" {
@@ -209,8 +275,9 @@ pub fn shot_camera<'a>(
         let mut distance = 0.0f64;
         for time in measured {
             stage.set_time(time, &control)?;
-            camera.orbit_mut(&Bounds::EMPTY).target = stage.bounds().center();
-            distance = distance.max(camera.distance_to_fit(&stage.outline(), aspect));
+            let points = stage.framed(look, focus)?;
+            camera.orbit_mut(&Bounds::EMPTY).target = target(stage, &points, focus);
+            distance = distance.max(camera.distance_to_fit(&points, aspect));
         }
         camera.orbit_mut(&Bounds::EMPTY).distance = distance / args.zoom;
         return Ok(ShotCamera::Following(camera));
@@ -218,7 +285,7 @@ pub fn shot_camera<'a>(
     let mut points = Vec::new();
     for time in measured {
         stage.set_time(time, &control)?;
-        points.extend(stage.outline());
+        points.extend(stage.framed(look, focus)?);
     }
     if args.turntable.is_some() {
         // The largest distance that a direction needs, for all directions, so that nothing is cut

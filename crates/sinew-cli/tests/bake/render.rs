@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use image::RgbaImage;
+use image::{AnimationDecoder, RgbaImage};
 use libtest_mimic::Failed;
 
 use common::command::{Bench, sinew, stderr, stdout};
@@ -17,7 +17,7 @@ type Run = fn() -> Done;
 
 pub fn trials() -> Vec<Trial> {
     let ignored = common::gpu::ignored();
-    let trials: [(&str, Run); 8] = [
+    let trials: [(&str, Run); 14] = [
         ("command::one_picture_and_its_report", one_picture),
         ("command::frames_are_numbered", frames),
         ("command::turntables_turn", turntable),
@@ -29,6 +29,12 @@ pub fn trials() -> Vec<Trial> {
         ),
         ("command::what_is_invisible_is_told", invisible),
         ("command::broken_files_write_nothing", broken_files),
+        ("command::clips_are_one_file", clips),
+        ("command::videos_need_ffmpeg", videos),
+        ("command::times_outside_the_clip_are_told", outside),
+        ("command::a_focus_is_framed", focus),
+        ("command::missing_images_are_told", missing_images),
+        ("command::heat_has_a_legend", legend),
     ];
     let trials = trials.map(|(name, run)| Trial::test(name, run).with_ignored_flag(ignored));
     trials.into()
@@ -307,10 +313,12 @@ fn bad_arguments() -> Done {
     }
     for (name, word) in [
         ("out.jpg", ".png"),
+        ("s.gif", "a sheet is one picture"),
+        ("c##.gif", "a clip is one file"),
         ("nowhere/out.png", "no folder"),
         ("s#.png", "no frame number"),
     ] {
-        let more: &[&str] = if name == "s#.png" {
+        let more: &[&str] = if name.starts_with('s') {
             &["--sheet", "2x2"]
         } else {
             &[]
@@ -366,5 +374,326 @@ fn broken_files() -> Done {
     }
     let output = render("no/such/file.usda", &out, &[])?;
     assert_eq!(output.status.code(), Some(1));
+    Ok(())
+}
+
+/// A clip as one file has the pictures of single files, at the clip's speed.
+fn clips() -> Done {
+    let bench = Bench::new();
+    let size = ["--size", "120x90", "--no-grid"];
+    let frames = ["--frames", "10:22:4"];
+    let single = bench.path("single/##.png");
+    done(&render(HATCHLING, &single, &[&size[..], &frames].concat())?)?;
+    let singles = (10..=22)
+        .step_by(4)
+        .map(|t| picture(&bench.path(&format!("single/{t}.png"))));
+    let singles: Vec<RgbaImage> = singles.collect::<Result<_, _>>()?;
+    for (name, background) in [("a.apng", "grey"), ("b.png", "none"), ("c.gif", "white")] {
+        let file = bench.path(name);
+        // With a speed, a .png is animated; this is the clip's own.
+        let more = ["--background", background, "--json", "--fps", "6"];
+        let more = if name == "b.png" {
+            &more[..]
+        } else {
+            &more[..3]
+        };
+        let output = render(HATCHLING, &file, &[&size[..], &frames, more].concat())?;
+        done(&output)?;
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output))?;
+        let times = serde_json::json!([10.0, 14.0, 18.0, 22.0]);
+        assert_eq!(report["pictures"][0]["times"], times, "{name}");
+        let bytes = std::io::BufReader::new(std::fs::File::open(&file)?);
+        let frames: Vec<image::Frame> = match name.ends_with(".gif") {
+            true => image::codecs::gif::GifDecoder::new(bytes)?
+                .into_frames()
+                .collect_frames()?,
+            false => {
+                let decoder = image::codecs::png::PngDecoder::new(bytes)?;
+                decoder.apng()?.into_frames().collect_frames()?
+            }
+        };
+        assert_eq!(frames.len(), 4, "{name}");
+        // Four of 24 frames a second: a sixth of a second.
+        let shown: u32 = frames
+            .iter()
+            .map(|f| f.delay().numer_denom_ms())
+            .map(|(n, d)| n / d)
+            .sum();
+        assert!(shown.abs_diff(4 * 1000 / 6) <= 10, "{name}: {shown} ms");
+        for (frame, single) in frames.iter().zip(&singles) {
+            let frame = frame.buffer();
+            assert_eq!(frame.dimensions(), (120, 90), "{name}");
+            let off = differing(frame, single);
+            match name {
+                "a.apng" => assert_eq!(off, 0.0, "{name}"),
+                "b.png" => {
+                    let clear = frame.pixels().filter(|p| p.0[3] == 0).count();
+                    assert!((4000..9000).contains(&clear), "{name}: {clear}");
+                }
+                // 256 colours of its own.
+                _ => {
+                    let white = frame.pixels().filter(|p| p.0[..3] == [255; 3]).count();
+                    assert!((4000..9000).contains(&white), "{name}: {white}");
+                }
+            }
+        }
+    }
+    // A turntable, at a speed of its own.
+    let around = bench.path("around.gif");
+    let more = ["--turntable", "3", "--fps", "5"];
+    done(&render(HATCHLING, &around, &[&size[..], &more].concat())?)?;
+    let decoder = image::codecs::gif::GifDecoder::new(std::io::BufReader::new(
+        std::fs::File::open(&around)?,
+    ))?;
+    let frames = decoder.into_frames().collect_frames()?;
+    let delays: Vec<(u32, u32)> = frames.iter().map(|f| f.delay().numer_denom_ms()).collect();
+    assert_eq!(delays, [(200, 1); 3]);
+    Ok(())
+}
+
+/// Without ffmpeg a video is refused before anything is drawn; with one it gets every picture.
+#[cfg(unix)]
+fn videos() -> Done {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    let bench = Bench::new();
+    let tools = bench.path("tools");
+    std::fs::create_dir(&tools)?;
+    let run = |file: &str| {
+        Command::new(common::command::executable())
+            .args(["render", HATCHLING, "-o"])
+            .arg(bench.path(file))
+            .args(["--size", "64x48", "--frames", "1:3", "-q"])
+            .env("PATH", &tools)
+            .output()
+    };
+    for file in ["clip.mp4", "clip.webm"] {
+        let output = run(file)?;
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let told = stderr(&output);
+        assert!(told.contains("ffmpeg") && told.contains(".gif"), "{told}");
+        assert!(!bench.path(file).exists());
+    }
+    // A stand-in that lists encoders, and copies its input to the file that its last argument names.
+    let script = "#!/bin/sh\nif [ \"$2\" = -encoders ]; then echo ' V libx264 x'; exit 0; fi\n\
+                  for last; do :; done\necho \"$*\" > \"$0.said\"\nexec /bin/cat > \"$last\"\n";
+    let program = tools.join("ffmpeg");
+    std::fs::write(&program, script)?;
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+    let output = run("clip.mp4")?;
+    done(&output)?;
+    assert_eq!(
+        std::fs::metadata(bench.path("clip.mp4"))?.len(),
+        3 * 64 * 48 * 4
+    );
+    let said = std::fs::read_to_string(tools.join("ffmpeg.said"))?;
+    for words in ["-s 64x48", "-r 24.000000", "libx264", "yuv420p"] {
+        assert!(said.contains(words), "{said}");
+    }
+    // It lacks an encoder for WebM.
+    let output = run("clip.webm")?;
+    assert!(stderr(&output).contains("libvpx"), "{}", stderr(&output));
+    // One that fails leaves no file and tells why.
+    let failing = script.replace(
+        "exec /bin/cat > \"$last\"",
+        "echo 'disk on fire' >&2; exit 3",
+    );
+    std::fs::write(&program, failing)?;
+    let output = run("other.mp4")?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("disk on fire"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!bench.path("other.mp4").exists());
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn videos() -> Done {
+    Ok(())
+}
+
+fn outside() -> Done {
+    let bench = Bench::new();
+    let out = bench.path("out.png");
+    let size = ["--size", "64x48", "--json"];
+    for (more, told) in [
+        (["--time", "20"], 0),
+        (["--time", "500"], 1),
+        (["--time", "-3"], 1),
+    ] {
+        let output = render(HATCHLING, &out, &[&size[..], &more].concat())?;
+        done(&output)?;
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output))?;
+        let warnings = report["warnings"].as_array().ok_or("warnings")?.iter();
+        let found = warnings
+            .filter(|w| w["code"] == "time-outside-clip")
+            .count();
+        assert_eq!(found, told, "{more:?}: {report}");
+        assert_eq!(stderr(&output).contains("time-outside-clip"), told == 1);
+    }
+    Ok(())
+}
+
+/// The focus makes its part larger; what is not there is an error that names what is.
+fn focus() -> Done {
+    let bench = Bench::new();
+    let (all, head) = (bench.path("all.png"), bench.path("head.png"));
+    let plain = [
+        "--size",
+        "160x120",
+        "--no-grid",
+        "--background",
+        "none",
+        "--time",
+        "20",
+    ];
+    done(&render(HATCHLING, &all, &plain)?)?;
+    for focus in ["head", "/Hatchling/Geo/Body"] {
+        done(&render(
+            HATCHLING,
+            &head,
+            &[&plain[..], &["--focus", focus]].concat(),
+        )?)?;
+        assert!(
+            differing(&picture(&all)?, &picture(&head)?) > 0.02,
+            "{focus}"
+        );
+    }
+    for (focus, word) in [
+        ("tentacle", "there are root"),
+        ("/No/Prim", "/Hatchling/Geo/Body"),
+    ] {
+        let output = render(HATCHLING, &head, &["--focus", focus])?;
+        assert_eq!(output.status.code(), Some(1), "{focus}");
+        assert!(stderr(&output).contains(word), "{}", stderr(&output));
+    }
+    Ok(())
+}
+
+/// A missing image is told by every command that reads materials.
+fn missing_images() -> Done {
+    let bench = Bench::new();
+    let textured = r#"#usda 1.0
+(
+    defaultPrim = "Root"
+    upAxis = "Y"
+    metersPerUnit = 1
+)
+
+def Xform "Root"
+{
+    def Mesh "Square" (
+        prepend apiSchemas = ["MaterialBindingAPI"]
+    )
+    {
+        int[] faceVertexCounts = [4]
+        int[] faceVertexIndices = [0, 1, 2, 3]
+        point3f[] points = [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]
+        texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 1), (0, 1)] (
+            interpolation = "vertex"
+        )
+        rel material:binding = </Root/M>
+    }
+
+    def Material "M"
+    {
+        token outputs:surface.connect = </Root/M/S.outputs:surface>
+
+        def Shader "S"
+        {
+            uniform token info:id = "UsdPreviewSurface"
+            color3f inputs:diffuseColor.connect = </Root/M/T.outputs:rgb>
+            token outputs:surface
+        }
+
+        def Shader "T"
+        {
+            uniform token info:id = "UsdUVTexture"
+            asset inputs:file = @./none.png@
+            float3 outputs:rgb
+        }
+    }
+}
+"#;
+    let file = bench.write("in.usda", textured);
+    let input = file.to_str().ok_or("a name")?;
+    let out = |name: &str| bench.path(name).display().to_string();
+    let (png, glb) = (out("a.png"), out("a.glb"));
+    for args in [
+        &["render", input, "-o", &png, "--size", "64x48"][..],
+        &["check", input],
+        &["convert", input, "-o", &glb],
+    ] {
+        let output = sinew(args);
+        let told = format!("{}{}", stdout(&output), stderr(&output));
+        assert!(told.contains("texture-left-out"), "{args:?}: {told}");
+        assert!(told.contains("none.png"), "{args:?}: {told}");
+    }
+    // A character of glTF whose image is missing is told of too, and has the same checker.
+    let gltf = r#"{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
+        "materials": [{"pbrMetallicRoughness": {"metallicFactor": 0, "baseColorTexture": {"index": 0}}}],
+        "textures": [{"source": 0}], "images": [{"uri": "none.png"}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
+            {"bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC2"}],
+        "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 24}],
+        "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAIA/"}]}"#;
+    let file = bench.write("in.gltf", gltf);
+    let input = file.to_str().ok_or("a name")?;
+    let usd = out("a.usda");
+    for args in [
+        &[
+            "render",
+            input,
+            "-o",
+            &png,
+            "--size",
+            "160x120",
+            "--no-grid",
+            "--background",
+            "none",
+        ][..],
+        &["convert", input, "-o", &usd],
+        &["check", input],
+    ] {
+        let told = stderr(&sinew(args)) + &stdout(&sinew(args));
+        assert!(told.contains("gltf-image-unreadable"), "{args:?}: {told}");
+    }
+    let drawn = picture(Path::new(&png))?;
+    let count = |wanted: &dyn Fn(u8) -> bool| {
+        let opaque = drawn.pixels().filter(|p| p.0[3] == 255);
+        opaque.filter(|p| wanted(p.0[1])).count()
+    };
+    let (dark, light) = (count(&|g| g < 110), count(&|g| g > 130));
+    assert!(dark > 300 && light > 300, "{dark} {light}");
+    Ok(())
+}
+
+/// The legend is the only thing that a heat picture has in its corner.
+fn legend() -> Done {
+    let bench = Bench::new();
+    let out = bench.path("heat.png");
+    let plain = [
+        "--size",
+        "320x240",
+        "--no-grid",
+        "--background",
+        "black",
+        "--time",
+        "20",
+    ];
+    done(&render(
+        HATCHLING,
+        &out,
+        &[&plain[..], &["--heat", "head"]].concat(),
+    )?)?;
+    let drawn = picture(&out)?;
+    let corner = image::imageops::crop_imm(&drawn, 0, 0, 110, 40).to_image();
+    let has = |color: [u8; 3]| corner.pixels().any(|p| p.0[..3] == color);
+    assert!(has([255; 3]) && has([68, 1, 84]) && has([253, 231, 37]));
     Ok(())
 }

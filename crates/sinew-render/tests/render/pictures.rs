@@ -20,7 +20,7 @@ const HATCHLING: &str = "../../examples/assets/hatchling.usda";
 const SIZE: [u32; 2] = [320, 240];
 
 /// Nothing that is drawn here has this colour.
-const BEHIND: [u8; 4] = [255, 0, 255, 255];
+pub const BEHIND: [u8; 4] = [255, 0, 255, 255];
 
 type Done = Result<(), Failed>;
 type Named = (&'static str, fn() -> Done);
@@ -72,7 +72,7 @@ impl Drawing {
         })
     }
 
-    fn of_text(text: &str) -> Result<Self, Failed> {
+    pub fn of_text(text: &str) -> Result<Self, Failed> {
         let bench = Bench::new();
         Self::open(bench.write("stage.usda", text))
     }
@@ -82,7 +82,7 @@ impl Drawing {
     }
 
     /// A camera that frames what is drawn now.
-    fn camera(&self, yaw: f64) -> Camera {
+    pub fn camera(&self, yaw: f64) -> Camera {
         let mut camera = Camera::new(self.stage.up_axis());
         camera.orbit_mut(&Bounds::EMPTY).yaw = yaw;
         camera.frame(
@@ -92,7 +92,7 @@ impl Drawing {
         camera
     }
 
-    fn draw(&mut self, camera: &Camera, look: &Look) -> Result<RgbaImage, Failed> {
+    pub fn draw(&mut self, camera: &Camera, look: &Look) -> Result<RgbaImage, Failed> {
         Ok(self
             .offscreen
             .picture(&mut self.stage, camera, look, SIZE)?)
@@ -100,7 +100,7 @@ impl Drawing {
 }
 
 /// Surfaces alone, before one colour.
-fn bare() -> Look {
+pub fn bare() -> Look {
     Look {
         background: Background::Color([1.0, 0.0, 1.0]),
         grid: false,
@@ -108,7 +108,7 @@ fn bare() -> Look {
     }
 }
 
-fn covered(picture: &RgbaImage) -> Vec<DVec2> {
+pub fn covered(picture: &RgbaImage) -> Vec<DVec2> {
     let drawn = picture.enumerate_pixels().filter(|(_, _, p)| p.0 != BEHIND);
     drawn
         .map(|(x, y, _)| DVec2::new(f64::from(x) + 0.5, f64::from(y) + 0.5))
@@ -684,7 +684,7 @@ fn samples_alone() -> Done {
 }
 
 /// Pixels that something is drawn on, and on all around them too.
-fn inside(picture: &RgbaImage) -> Vec<(u32, u32)> {
+pub fn inside(picture: &RgbaImage) -> Vec<(u32, u32)> {
     let drawn = |x: u32, y: u32| picture.get_pixel(x, y).0 != BEHIND;
     let (width, height) = picture.dimensions();
     let pixels = (1..height - 1).flat_map(|y| (1..width - 1).map(move |x| (x, y)));

@@ -373,3 +373,205 @@ pub fn read_now(
     assert_eq!(bytes.len(), (width * height * 4) as usize);
     Ok(bytes)
 }
+
+/// A square two units wide that faces the camera, with a material of its own.
+pub struct Surface<'a> {
+    /// Inputs of its UsdPreviewSurface.
+    pub inputs: &'a str,
+    /// The image of a UsdUVTexture `T`, as an asset path; none if it is empty.
+    pub textures: &'a str,
+    /// Further inputs of that texture.
+    pub sampling: &'a str,
+    /// Attributes of the Material.
+    pub material: &'a str,
+    /// The normal at all corners.
+    pub normal: [f64; 3],
+}
+
+impl Default for Surface<'_> {
+    fn default() -> Self {
+        Self {
+            inputs: "",
+            textures: "",
+            sampling: "",
+            material: "",
+            normal: [0.0, 0.0, 1.0],
+        }
+    }
+}
+
+/// The faces of [`Surface`].
+pub const SQUARE_FACES: &str = "int[] faceVertexCounts = [4]
+    int[] faceVertexIndices = [0, 1, 2, 3]
+    point3f[] points = [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]";
+
+impl Surface<'_> {
+    /// The stage as text.
+    pub fn text(&self) -> String {
+        let [x, y, z] = self.normal;
+        let normal = format!("({x}, {y}, {z})");
+        let texture = match self.textures {
+            "" => String::new(),
+            file => format!(
+                r#"    def Shader "T"
+    {{
+        uniform token info:id = "UsdUVTexture"
+        asset inputs:file = {file}
+        float2 inputs:st.connect = </M/C.outputs:result>
+        {}
+        float3 outputs:rgb
+        float outputs:r
+        float outputs:g
+        float outputs:b
+    }}
+
+    def Shader "C"
+    {{
+        uniform token info:id = "UsdPrimvarReader_float2"
+        string inputs:varname = "st"
+        float2 outputs:result
+    }}
+"#,
+                self.sampling
+            ),
+        };
+        let normals = match self.normal {
+            [0.0, 0.0, 1.0] => String::new(),
+            _ => format!("normal3f[] normals = [{normal}, {normal}, {normal}, {normal}]"),
+        };
+        format!(
+            r#"#usda 1.0
+(
+    upAxis = "Y"
+)
+
+def Mesh "Square" (
+    prepend apiSchemas = ["MaterialBindingAPI"]
+)
+{{
+    {SQUARE_FACES}
+    {normals}
+    uniform token subdivisionScheme = "none"
+    texCoord2f[] primvars:st = [(0, 0), (1, 0), (1, 1), (0, 1)] (
+        interpolation = "vertex"
+    )
+    rel material:binding = </M>
+}}
+
+def Material "M"
+{{
+    token outputs:surface.connect = </M/S.outputs:surface>
+    {}
+
+    def Shader "S"
+    {{
+        uniform token info:id = "UsdPreviewSurface"
+        {}
+        token outputs:surface
+    }}
+
+{texture}}}
+"#,
+            self.material, self.inputs
+        )
+    }
+}
+
+/// The faces of a ball, in place of [`SQUARE_FACES`].
+pub fn ball_faces() -> String {
+    let (rings, sides) = (24, 48);
+    let (mut points, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
+    for ring in 0..=rings {
+        let (sin, cos) = (std::f64::consts::PI * f64::from(ring) / f64::from(rings)).sin_cos();
+        for side in 0..sides {
+            let (x, z) = (std::f64::consts::TAU * f64::from(side) / f64::from(sides)).sin_cos();
+            points.push(format!("({}, {}, {})", sin * x, cos, sin * z));
+        }
+    }
+    for ring in 0..rings {
+        for side in 0..sides {
+            let next = (side + 1) % sides;
+            let (above, below) = (ring * sides, (ring + 1) * sides);
+            counts.push("4");
+            let face = [above + side, below + side, below + next, above + next];
+            indices.extend(face.map(|i| i.to_string()));
+        }
+    }
+    format!(
+        "int[] faceVertexCounts = [{}]\n    int[] faceVertexIndices = [{}]\n    point3f[] points = [{}]",
+        counts.join(", "),
+        indices.join(", "),
+        points.join(", ")
+    )
+}
+
+/// A translucent square at a depth.
+pub fn pane(name: &str, z: f64, color: &str) -> String {
+    format!(
+        r#"
+def Mesh "{name}"
+{{
+    int[] faceVertexCounts = [4]
+    int[] faceVertexIndices = [0, 1, 2, 3]
+    point3f[] points = [(-1, -1, {z}), (1, -1, {z}), (1, 1, {z}), (-1, 1, {z})]
+    uniform token subdivisionScheme = "none"
+    color3f[] primvars:displayColor = [{color}]
+    float[] primvars:displayOpacity = [0.6]
+}}
+"#
+    )
+}
+
+/// Two translucent squares as faces of one mesh, with the corners in an order.
+pub fn two_panes(order: &str) -> String {
+    format!(
+        r#"#usda 1.0
+
+def Mesh "Panes"
+{{
+    int[] faceVertexCounts = [4, 4]
+    int[] faceVertexIndices = [{order}]
+    point3f[] points = [(-1, -1, -0.5), (1, -1, -0.5), (1, 1, -0.5), (-1, 1, -0.5),
+        (-1, -1, 0.5), (1, -1, 0.5), (1, 1, 0.5), (-1, 1, 0.5)]
+    uniform token subdivisionScheme = "none"
+    color3f[] primvars:displayColor = [(0, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 1),
+        (1, 0, 0), (1, 0, 0), (1, 0, 0), (1, 0, 0)] (
+        interpolation = "vertex"
+    )
+    float[] primvars:displayOpacity = [0.6]
+}}
+"#
+    )
+}
+
+/// One red curve; its width is constant.
+pub fn curve(basis: &str, points: &str, count: usize, width: Option<f64>) -> String {
+    let kind = if basis == "linear" { "linear" } else { "cubic" };
+    let basis = if basis == "linear" { "bezier" } else { basis };
+    let widths = width.map_or_else(String::new, |width| {
+        format!("float[] widths = [{width}] (\n        interpolation = \"constant\"\n    )")
+    });
+    format!(
+        r#"#usda 1.0
+def BasisCurves "Curve"
+{{
+    uniform token type = "{kind}"
+    uniform token basis = "{basis}"
+    int[] curveVertexCounts = [{count}]
+    point3f[] points = [{points}]
+    {widths}
+    color3f[] primvars:displayColor = [(0.8, 0.05, 0.05)]
+}}
+"#
+    )
+}
+
+/// A camera at a height that looks along -Z, so far from the world's XY plane.
+pub fn before(height: f64, distance: f64) -> sinew_render::Camera {
+    let mut camera = sinew_render::Camera::new('Y');
+    let orbit = camera.orbit_mut(&sinew_render::Bounds::EMPTY);
+    (orbit.yaw, orbit.pitch) = (0.0, 0.0);
+    orbit.target = DVec3::new(0.0, height, 0.0);
+    orbit.distance = distance;
+    camera
+}

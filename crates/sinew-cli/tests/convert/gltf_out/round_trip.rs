@@ -143,9 +143,9 @@ const LOST: &[(&str, &str, &str)] = &[
     (
         ".vrm",
         "materials: VRMC_materials_mtoon",
-        "UsdPreviewSurface has no toon shading",
+        "outlines, rim light and matcaps are left out",
     ),
-    (".vrm", "materials: unlit", "unlit colours become emission"),
+    (".vrm", "materials: unlit", "MToon is lit, in two tones"),
     (
         ".vrm",
         "materials: nothing more",

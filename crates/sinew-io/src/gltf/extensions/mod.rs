@@ -1,7 +1,7 @@
 //! Extensions for characters: humanoid skeletons, expressions, and clips of human bones.
 //!
 //! Errors of EXT_skeleton_humanoid have their own codes, see [`humanoid`]. Those of VRM 0.x, VRM 1.0
-//! and VRM Animation have codes `vrm-*`. Spring bones, constraints, MToon and gaze control are
+//! and VRM Animation have codes `vrm-*`. Spring bones, constraints, gaze control are
 //! ignored, with a warning.
 
 pub mod humanoid;

@@ -298,6 +298,19 @@ impl MaterialWriter<'_> {
         if source.unlit {
             self.extension(out, "KHR_materials_unlit", json!({}));
         }
+        if let Some(toon) = &source.toon {
+            let mut mtoon = Map::new();
+            mtoon.insert("specVersion".into(), json!("1.0"));
+            let shade = toon.shade_color.to_array();
+            mtoon.insert("shadeColorFactor".into(), json!(shade));
+            mtoon.insert("shadingShiftFactor".into(), json!(toon.shift));
+            mtoon.insert("shadingToonyFactor".into(), json!(toon.toony));
+            if toon.shade_uses_image {
+                let image = source.base_color_texture.as_ref();
+                self.set_texture(&mut mtoon, "shadeMultiplyTexture", image);
+            }
+            self.extension(out, "VRMC_materials_mtoon", Value::Object(mtoon));
+        }
         if source.clearcoat > 0.0 {
             let mut coat = Map::new();
             let factor = self.unit("clearcoat", source.clearcoat);

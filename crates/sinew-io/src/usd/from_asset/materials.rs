@@ -9,6 +9,7 @@ use super::layer::{LayerBuilder, PrimId};
 use super::meshes::uv_name;
 use crate::error::Result;
 use sinew::error::Warning;
+use sinew::scene::Toon;
 use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
 
 /// The index of refraction of glTF and of UsdPreviewSurface where none is given.
@@ -16,6 +17,12 @@ const DEFAULT_IOR: f32 = 1.5;
 
 /// Difference of a colour's parts, relative to the largest, at which it counts as grey.
 const GREY: f32 = 1e-3;
+
+/// Attributes of a Material prim for the two tones of [`Toon`]. Other renderers ignore them.
+pub(in crate::usd) const SHADE_COLOR: &str = "sinew:toon:shadeColor";
+pub(in crate::usd) const SHADE_USES_IMAGE: &str = "sinew:toon:shadeUsesImage";
+pub(in crate::usd) const SHADE_SHIFT: &str = "sinew:toon:shift";
+pub(in crate::usd) const SHADE_TOONY: &str = "sinew:toon:toony";
 
 /// The network of one material while it is built.
 pub(super) struct Network<'a> {
@@ -66,7 +73,26 @@ pub(super) fn author_material(
     }
     let images = network.images;
     layer.attribute(surface, "outputs:surface", "token")?;
+    if let Some(toon) = &source.toon {
+        author_toon(layer, material, toon)?;
+    }
     Ok((material, images))
+}
+
+fn author_toon(layer: &mut LayerBuilder, material: PrimId, toon: &Toon) -> Result<()> {
+    for (name, type_name, value) in [
+        (
+            SHADE_COLOR,
+            "color3f",
+            Value::Vec3f(toon.shade_color.to_array()),
+        ),
+        (SHADE_USES_IMAGE, "bool", Value::Bool(toon.shade_uses_image)),
+        (SHADE_SHIFT, "float", Value::Float(toon.shift)),
+        (SHADE_TOONY, "float", Value::Float(toon.toony)),
+    ] {
+        layer.uniform(material, name, type_name, value)?;
+    }
+    Ok(())
 }
 
 pub(super) fn author_id(layer: &mut LayerBuilder, shader: PrimId, id: &str) -> Result<()> {
@@ -130,6 +156,13 @@ impl Network<'_> {
                 if source.alpha_mode != AlphaMode::Opaque {
                     let alpha = output_path(self.layer, texture, "a");
                     self.connect("opacity", "float", alpha)?;
+                }
+            }
+            None if self.misses_image(source.base_color_texture.as_ref()) => {
+                self.author_missing(&sampling, name)?;
+                if source.alpha_mode != AlphaMode::Opaque {
+                    let alpha = Value::Float(sampling.scale.w);
+                    self.input("opacity", "float", alpha)?;
                 }
             }
             None => {
@@ -438,6 +471,26 @@ impl Network<'_> {
         }
         self.images.push((path, texture.image));
         Ok(Some(shader))
+    }
+
+    /// Whether a material refers to an image that could not be read. The reader has warned of it.
+    fn misses_image(&self, texture: Option<&TextureRef>) -> bool {
+        let image = texture.map(|t| self.asset.images.get(t.image));
+        image.is_some_and(|image| image.is_none_or(|i| i.bytes.is_empty()))
+    }
+
+    /// A UsdUVTexture without a file: renderers take its fallback, which is the colour's factor.
+    fn author_missing(&mut self, sampling: &Sampling, input: &str) -> Result<()> {
+        let layer = &mut *self.layer;
+        let shader = layer.define(self.material, &[sampling.name], "Shader")?;
+        author_id(layer, shader, "UsdUVTexture")?;
+        let fallback = float4(sampling.scale);
+        layer
+            .attribute(shader, "inputs:fallback", "float4")?
+            .value(fallback);
+        layer.attribute(shader, "outputs:rgb", "float3")?;
+        let rgb = output_path(layer, shader, "rgb");
+        self.connect(input, "color3f", rgb)
     }
 
     /// What gives the texture's uvs: the reader of its set, or a transform behind that.

@@ -16,7 +16,7 @@ mod extras;
 mod instances;
 mod joints;
 mod layer;
-mod materials;
+pub(in crate::usd) mod materials;
 mod meshes;
 mod names;
 mod nodes;

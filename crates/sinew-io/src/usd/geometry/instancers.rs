@@ -104,9 +104,18 @@ pub(super) fn read<'a>(
                 prototypes.push(None);
                 continue;
             };
-            let (meshes, nested) = below(root)?;
+            let below = Below::read(root)?;
+            if let [first, ..] = below.others[..] {
+                let message = format!(
+                    "a {} of a prototype is not drawn, as only meshes are; {} such prims in all",
+                    first.type_name(),
+                    below.others.len()
+                );
+                let path = first.path();
+                warnings.push(Warning::new("not-drawn", path.as_str(), message));
+            }
             let mut instancers = Vec::new();
-            for inner in nested {
+            for inner in below.instancers {
                 let known = todo.iter().position(|p| *p == inner);
                 instancers.push(known.unwrap_or(todo.len()));
                 if known.is_none() {
@@ -115,7 +124,7 @@ pub(super) fn read<'a>(
             }
             prototypes.push(Some(Prototype {
                 root,
-                meshes,
+                meshes: below.meshes,
                 instancers,
             }));
         }
@@ -143,28 +152,40 @@ pub(super) fn read<'a>(
     Ok(out)
 }
 
-/// The drawn meshes at and below a prototype's root, and the instancers there.
-fn below(root: Prim<'_>) -> Result<(Vec<Prim<'_>>, Vec<Prim<'_>>), sinew_stage::Error> {
-    let (mut meshes, mut instancers) = (Vec::new(), Vec::new());
-    // A stack of its own: how deep a stage nests is up to its files.
-    let mut stack = vec![(root, Inherited::default())];
-    while let Some((prim, above)) = stack.pop() {
-        let purpose = above.below(&prim)?;
-        let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
-        if prim.is_a("PointInstancer") {
-            if seen {
-                instancers.push(prim);
+/// What of purpose `default` or `render` stands at and below a prototype's root.
+#[derive(Default)]
+struct Below<'a> {
+    meshes: Vec<Prim<'a>>,
+    instancers: Vec<Prim<'a>>,
+    /// Curves, points, spheres and other shapes, which are not drawn.
+    others: Vec<Prim<'a>>,
+}
+
+impl<'a> Below<'a> {
+    fn read(root: Prim<'a>) -> Result<Self, sinew_stage::Error> {
+        let mut out = Self::default();
+        // A stack of its own: how deep a stage nests is up to its files.
+        let mut stack = vec![(root, Inherited::default())];
+        while let Some((prim, above)) = stack.pop() {
+            let purpose = above.below(&prim)?;
+            let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
+            let is_instancer = prim.is_a("PointInstancer");
+            if seen && is_instancer {
+                out.instancers.push(prim);
+            } else if seen && prim.is_a("Mesh") {
+                out.meshes.push(prim);
+            } else if seen && prim.is_a("Gprim") {
+                out.others.push(prim);
             }
-            continue;
+            if is_instancer {
+                continue;
+            }
+            let start = stack.len();
+            stack.extend(prim.children(PROTOTYPES).map(|c| (c, purpose.clone())));
+            stack[start..].reverse();
         }
-        if seen && prim.is_a("Mesh") {
-            meshes.push(prim);
-        }
-        let start = stack.len();
-        stack.extend(prim.children(PROTOTYPES).map(|c| (c, purpose.clone())));
-        stack[start..].reverse();
+        Ok(out)
     }
-    Ok((meshes, instancers))
 }
 
 /// The metadata inactiveIds.

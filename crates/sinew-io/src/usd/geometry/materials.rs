@@ -8,9 +8,16 @@ use sinew_layer::{Path, Value};
 use sinew_stage::{Attribute, Prim, ResolvedAsset, Stage};
 
 use super::textures::TextureReader;
+use crate::usd::from_asset::materials::{SHADE_COLOR, SHADE_SHIFT, SHADE_TOONY, SHADE_USES_IMAGE};
 use crate::usd::read::values::{FromUsd, OneVec3, Token, read_uniform};
 use sinew::error::Warning;
-use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap};
+use sinew::scene::{ColorSource, Input, Material, TextureChannel, TextureUse, TextureWrap, Toon};
+
+/// What makes a normal from -1 to 1 of a texel from 0 to 1 (UsdPreviewSurface).
+const NORMAL_SCALE: Vec4 = Vec4::new(2.0, 2.0, 2.0, 1.0);
+
+/// Added to the scaled texel of a normal map.
+const NORMAL_BIAS: Vec4 = Vec4::new(-1.0, -1.0, -1.0, 0.0);
 
 /// Transforms of uvs one behind the other; networks may run in circles.
 const MOST_TRANSFORMS: usize = 8;
@@ -86,6 +93,7 @@ impl<'a> MaterialReader<'a> {
             surface,
             textures: &mut self.textures,
             warnings,
+            misses_image: false,
         };
         let color = |v: Vec4| v.truncate();
         let first = |v: Vec4| v.x;
@@ -97,11 +105,12 @@ impl<'a> MaterialReader<'a> {
         }
         let glow = out.emissive_color.value;
         out.emissive_color = inputs.read::<One, _>("emissiveColor", glow, color)?;
+        out.misses_image = inputs.misses_image;
         out.opacity = inputs.read::<f32, _>("opacity", out.opacity.value, first)?;
         out.roughness = inputs.read::<f32, _>("roughness", out.roughness.value, first)?;
         out.metallic = inputs.read::<f32, _>("metallic", out.metallic.value, first)?;
         out.occlusion = inputs.read::<f32, _>("occlusion", out.occlusion.value, first)?;
-        out.normal = inputs.read::<One, _>("normal", Vec3::Z, color)?.texture;
+        out.normal = inputs.normal_map()?;
         out.clearcoat = inputs.read::<f32, _>("clearcoat", out.clearcoat.value, first)?;
         let rough = out.clearcoat_roughness.value;
         out.clearcoat_roughness = inputs.read::<f32, _>("clearcoatRoughness", rough, first)?;
@@ -111,8 +120,27 @@ impl<'a> MaterialReader<'a> {
         let number = |name| value::<f32>(inputs.surface, name);
         out.opacity_threshold = number("opacityThreshold")?.unwrap_or(out.opacity_threshold);
         out.ior = number("ior")?.unwrap_or(out.ior);
+        out.toon = toon(prim)?;
         Ok(Some(out))
     }
+}
+
+/// The two tones of a Material prim, if it has them.
+fn toon(material: Prim<'_>) -> Result<Option<Toon>, sinew_stage::Error> {
+    let shade: Option<One> = read_uniform(&material.attribute(SHADE_COLOR))?;
+    let Some(shade_color) = shade.and_then(One::get) else {
+        return Ok(None);
+    };
+    let number = |name| -> Result<f32, sinew_stage::Error> {
+        let number: Option<f32> = read_uniform(&material.attribute(name))?;
+        Ok(number.and_then(f32::get).unwrap_or_default())
+    };
+    Ok(Some(Toon {
+        shade_color: shade_color.max(Vec3::ZERO),
+        shade_uses_image: read_uniform(&material.attribute(SHADE_USES_IMAGE))?.unwrap_or(false),
+        shift: number(SHADE_SHIFT)?.clamp(-1.0, 1.0),
+        toony: number(SHADE_TOONY)?.clamp(0.0, 1.0),
+    }))
 }
 
 /// A value of an input, as it is authored.
@@ -144,6 +172,8 @@ struct InputReader<'a, 's> {
     surface: Prim<'s>,
     textures: &'a mut TextureReader<'s>,
     warnings: &'a mut Vec<Warning>,
+    /// Whether an image of an input so far cannot be read.
+    misses_image: bool,
 }
 
 impl InputReader<'_, '_> {
@@ -168,10 +198,31 @@ impl InputReader<'_, '_> {
             return Ok(input);
         }
         let texture = self.texture(prim, &output)?;
+        self.misses_image |= texture.is_none();
         let texel = value::<Vec4>(prim, "fallback")?.filter(|v| v.is_finite());
         let channel = channel(&output);
         let value = texel.map_or(input.value, |t| of_texel(channel_of(t, channel)));
         Ok(Input { value, texture })
+    }
+
+    /// The normal map. Without an authored scale and bias its texels are taken as 2 and -1 make
+    /// them normals, with a warning: nearly every image stores normals from 0 to 1.
+    fn normal_map(&mut self) -> Result<Option<TextureUse>, sinew_stage::Error> {
+        let read = |v: Vec4| v.truncate();
+        let map = self.read::<One, _>("normal", Vec3::Z, read)?.texture;
+        let Some(mut map) = map else {
+            return Ok(None);
+        };
+        if map.scale == Vec4::ONE && map.bias == Vec4::ZERO {
+            map.scale = NORMAL_SCALE;
+            map.bias = NORMAL_BIAS;
+            let path = self.surface.path();
+            let message = "its normal map has neither scale nor bias: a scale of 2 and a bias of \
+                           -1 are used";
+            let warning = Warning::new("normal-map-range", path.as_str(), message);
+            self.warnings.push(warning.on("inputs:normal"));
+        }
+        Ok(Some(map))
     }
 
     fn reads_display_color(&self, name: &str) -> Result<bool, sinew_stage::Error> {
@@ -188,11 +239,14 @@ impl InputReader<'_, '_> {
         shader: Prim<'_>,
         output: &str,
     ) -> Result<Option<TextureUse>, sinew_stage::Error> {
+        let path = shader.path();
         let asset = asset(shader, "file")?;
         let Some(asset) = asset.filter(|asset| !asset.evaluated.is_empty()) else {
+            let message = "it names no picture, so that it is left out";
+            let warning = Warning::new("texture-left-out", path.as_str(), message);
+            self.warnings.push(warning.on("inputs:file"));
             return Ok(None);
         };
-        let path = shader.path();
         let texture = self.textures.texture(path.as_str(), &asset, self.warnings);
         let Some(texture) = texture else {
             return Ok(None);

@@ -19,17 +19,17 @@ use sinew::scene::{
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
 /// Where drawn prims stand: the prims, and the index of each path.
-type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<Path, usize>);
+pub(super) type Places<'a> = (&'a Arc<[PlacedPrim]>, &'a HashMap<Path, usize>);
 
 /// What meshes that share data are known by: their place in an instanced prototype, and the uvs that their materials read.
 type Definition = (Path, Vec<String>);
 
 /// What all meshes are read with.
 pub(super) struct MeshReader<'a> {
-    interpolation: Interpolation,
-    places: Places<'a>,
+    pub(super) interpolation: Interpolation,
+    pub(super) places: Places<'a>,
     /// The scene's bindings by path.
-    skins: HashMap<&'a str, (usize, &'a SkinBinding)>,
+    pub(super) skins: HashMap<&'a str, (usize, &'a SkinBinding)>,
     materials: MaterialReader<'a>,
     material_bindings: MaterialBindings,
     /// Whether to read all uv sets of a mesh, not only the one that is drawn.
@@ -39,8 +39,8 @@ pub(super) struct MeshReader<'a> {
     /// Subsets by the place in the prototype, or the path.
     subsets: HashMap<Path, Arc<Vec<SubsetFaces>>>,
     /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
-    colors: HashMap<Path, Option<Primvar<Vec3>>>,
-    opacities: HashMap<Path, Option<Primvar<f32>>>,
+    pub(super) colors: HashMap<Path, Option<Primvar<Vec3>>>,
+    pub(super) opacities: HashMap<Path, Option<Primvar<f32>>>,
 }
 
 impl<'a> MeshReader<'a> {
@@ -164,7 +164,7 @@ impl<'a> MeshReader<'a> {
         Ok(Ok(mesh))
     }
 
-    fn material(
+    pub(super) fn material(
         &mut self,
         prim: Prim<'_>,
         warnings: &mut Vec<Warning>,
@@ -275,6 +275,7 @@ impl<'a> MeshReader<'a> {
             material: None,
             double_sided: read_uniform(&prim.attribute("doubleSided"))?.unwrap_or(false),
             subdivided: scheme.is_none_or(|s| s.0 != "none"),
+            curves: None,
         }))
     }
 }
@@ -347,7 +348,7 @@ fn read_subsets(
 }
 
 /// Points over time, as many at every time as at the first.
-fn read_points(
+pub(super) fn read_points(
     prim: Prim<'_>,
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,

@@ -1,5 +1,6 @@
 //! A stage's [`Geometry`]: what a renderer draws.
 
+mod curves;
 mod instancers;
 mod materials;
 mod meshes;
@@ -52,7 +53,8 @@ impl UsdFile {
         let interpolation = Interpolation::Linear;
         let drawn = walk(stage, &mut out.warnings)?;
         let mut places = Places::new(interpolation);
-        for prim in drawn.meshes.iter().chain(&drawn.cameras) {
+        let placed = drawn.meshes.iter().chain(&drawn.curves);
+        for prim in placed.chain(&drawn.cameras) {
             places.add(*prim, &mut out.warnings)?;
         }
         let instancers =
@@ -88,6 +90,7 @@ impl UsdFile {
             all_uvs,
         );
         reader.read(&drawn.meshes, &mut out)?;
+        reader.read_curves(&drawn.curves, &mut out)?;
         for (mesh, chain) in &shown {
             let instances = chain.iter().map(|(instancer, number)| {
                 let (place, root) = &instance_places[*instancer][*number];

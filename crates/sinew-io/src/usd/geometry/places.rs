@@ -17,6 +17,7 @@ use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
 #[derive(Default)]
 pub(super) struct Drawn<'a> {
     pub meshes: Vec<Prim<'a>>,
+    pub curves: Vec<Prim<'a>>,
     pub cameras: Vec<Prim<'a>>,
     /// PointInstancers that are in no prototype of another one.
     pub instancers: Vec<Prim<'a>>,
@@ -26,9 +27,10 @@ pub(super) struct Drawn<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Mesh,
+    Curves,
     Camera,
     PointInstancer,
-    /// Drawn by others: curves, points, spheres.
+    /// Drawn by others: points, spheres, NURBS.
     OtherGprim,
     Other,
 }
@@ -52,6 +54,7 @@ pub(super) fn walk<'a>(
         match *kinds.entry(type_name).or_insert_with(|| kind_of(prim)) {
             Kind::Camera => out.cameras.push(prim),
             Kind::Mesh if seen => out.meshes.push(prim),
+            Kind::Curves if seen => out.curves.push(prim),
             Kind::PointInstancer => {
                 if seen {
                     out.instancers.push(prim);
@@ -67,7 +70,9 @@ pub(super) fn walk<'a>(
         purposes.insert(path, purpose);
     }
     for (type_name, (count, first)) in others {
-        let message = format!("a {type_name} is not drawn, as only meshes are; {count} in all");
+        let message = format!(
+            "a {type_name} is not drawn, as only meshes and BasisCurves are; {count} in all"
+        );
         warnings.push(Warning::new("not-drawn", first.as_str(), message));
     }
     Ok(out)
@@ -76,6 +81,8 @@ pub(super) fn walk<'a>(
 fn kind_of(prim: Prim<'_>) -> Kind {
     if prim.is_a("Mesh") {
         Kind::Mesh
+    } else if prim.is_a("BasisCurves") {
+        Kind::Curves
     } else if prim.is_a("Camera") {
         Kind::Camera
     } else if prim.is_a("PointInstancer") {

@@ -34,6 +34,11 @@ impl<'a> PrimvarReader<'a> {
         self.read(self.prim, "normals")
     }
 
+    /// Widths of curves.
+    pub fn widths(&mut self) -> Result<Option<Primvar<f32>>, sinew_stage::Error> {
+        self.read(self.prim, "widths")
+    }
+
     /// The first of these sets that there is, then `st`, then any.
     pub fn uvs(&mut self, names: &[String]) -> Result<Option<Primvar<Vec2>>, sinew_stage::Error> {
         let named = names.iter().map(String::as_str).chain(["st"]);
@@ -168,13 +173,15 @@ impl<'a> PrimvarReader<'a> {
     }
 }
 
-/// The interpolation of a primvar, or of `normals`, where `vertex` is the fallback.
+/// The interpolation of a primvar, or of `normals` and `widths`, where `vertex` is the fallback.
 fn interpolation_of(
     attribute: Attribute<'_, '_>,
 ) -> Result<Option<PrimvarInterpolation>, sinew_stage::Error> {
     Ok(match token_metadata(&attribute, "interpolation")? {
         Some(token) => PrimvarInterpolation::from_token(&token),
-        None if attribute.name() == "normals" => Some(PrimvarInterpolation::Vertex),
+        None if ["normals", "widths"].contains(&attribute.name()) => {
+            Some(PrimvarInterpolation::Vertex)
+        }
         None => Some(PrimvarInterpolation::Constant),
     })
 }

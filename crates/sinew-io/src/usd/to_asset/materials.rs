@@ -113,6 +113,7 @@ impl<'a> MaterialTable<'a> {
         let mut out = AssetMaterial {
             name: name_of(&source.path).to_owned(),
             ior: source.ior,
+            toon: source.toon,
             ..AssetMaterial::default()
         };
         let mut surface = Surface {

@@ -95,6 +95,12 @@ impl UsdFile {
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
         }
+        if let Some(first) = geometry.curves.first() {
+            let count = geometry.curves.len();
+            let message = format!("glTF has no curves: they are left out; {count} in all");
+            let warning = Warning::new("mesh-left-out", &first.path, message);
+            maker.warnings.push(warning);
+        }
         maker.add_cameras()?;
         maker.add_others()?;
         maker.warn_of_unwritten()?;

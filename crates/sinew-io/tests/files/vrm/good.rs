@@ -69,7 +69,7 @@ pub fn vrm_1_says_what_it_reads_past() {
             "nodes[3].extensions.VRMC_node_constraint".into(),
         ),
         (
-            "mtoon-ignored",
+            "mtoon-simplified",
             "materials[1].extensions.VRMC_materials_mtoon".into(),
         ),
     ];
@@ -211,7 +211,7 @@ pub fn vrm_0() {
             "look-at-ignored",
             format!("{at}.firstPerson.lookAtTypeName"),
         ),
-        ("mtoon-ignored", format!("{at}.materialProperties")),
+        ("mtoon-simplified", format!("{at}.materialProperties")),
     ];
     let found: Vec<_> = asset
         .warnings

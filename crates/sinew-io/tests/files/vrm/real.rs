@@ -41,7 +41,7 @@ pub fn real_characters(folder: &Path) {
     }
     let asset = real(folder, "smoke_spring.vrm");
     assert!(codes(&asset).contains(&"spring-bones-ignored"));
-    assert!(codes(&asset).contains(&"mtoon-ignored"));
+    assert!(codes(&asset).contains(&"mtoon-simplified"));
 }
 
 pub fn real_animations(folder: &Path) {

@@ -4,6 +4,7 @@
 
 mod animation;
 mod human_bones;
+mod toon;
 mod v0;
 mod v1;
 
@@ -47,6 +48,7 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
         animation::apply(&animation, asset)?;
     }
     warn(document, asset);
+    toon::apply(document, asset)?;
     listed(document, asset);
     named(asset);
     Ok(())
@@ -111,12 +113,6 @@ fn springs(at: &str, count: usize) -> Warning {
     Warning::new("spring-bones-ignored", at, message)
 }
 
-fn mtoon(at: &str, count: usize) -> Warning {
-    let message =
-        format!("MToon shading is ignored (count: {count}): the plain glTF material is used");
-    Warning::new("mtoon-ignored", at, message)
-}
-
 pub fn look_at(at: &str) -> Warning {
     let message = "gaze control (lookAt) is ignored: eyes move only by tracks of their bones";
     Warning::new("look-at-ignored", at, message)
@@ -160,11 +156,6 @@ pub fn warn(document: &Value, asset: &mut Asset) {
             format!("node constraints are ignored (count: {count}): nodes keep their own tracks"),
         ));
     }
-    let toon = having(document, "materials", "VRMC_materials_mtoon");
-    if let Some(first) = toon.first() {
-        let at = format!("materials[{first}].extensions.VRMC_materials_mtoon");
-        warnings.push(mtoon(&at, toon.len()));
-    }
 }
 
 /// Items of a list of the document that have an extension.
@@ -190,11 +181,5 @@ fn of_vrm_0(vrm: &Value, warnings: &mut Vec<Warning>) {
     let gaze = vrm.get("firstPerson").and_then(|f| f.get("lookAtTypeName"));
     if gaze.is_some() {
         warnings.push(look_at("extensions.VRM.firstPerson.lookAtTypeName"));
-    }
-    let is_mtoon = |m: &&Value| m.get("shader").is_some_and(|s| s == "VRM/MToon");
-    let toon = list(vrm, "materialProperties").iter().filter(is_mtoon);
-    let toon = toon.count();
-    if toon > 0 {
-        warnings.push(mtoon("extensions.VRM.materialProperties", toon));
     }
 }

@@ -1,0 +1,453 @@
+//! Clips as one file: GIF and animated PNG by crates, MP4 and WebM by ffmpeg.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::rc::Rc;
+use std::time::Duration;
+
+use image::codecs::gif::{GifEncoder, Repeat};
+use image::{Delay, Frame, RgbaImage};
+use sinew_io::output::Outputs;
+
+use crate::error::{Error, Result};
+
+/// Speed of the search for a GIF's colours, 1 to 30. 10 is what others take.
+const GIF_SPEED: i32 = 10;
+
+/// A format of clips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClipFormat {
+    Gif,
+    /// Animated PNG: all colours, and smooth transparency.
+    Apng,
+    /// By ffmpeg.
+    Mp4,
+    /// By ffmpeg.
+    WebM,
+}
+
+impl ClipFormat {
+    /// The format of a file's extension; `None` for files of one picture. A .png with a speed of its
+    /// own is an animated PNG.
+    pub fn of(file: &Path, has_speed: bool) -> Option<Self> {
+        match sinew_io::extension(file).as_str() {
+            "gif" => Some(Self::Gif),
+            "apng" => Some(Self::Apng),
+            "png" if has_speed => Some(Self::Apng),
+            "mp4" => Some(Self::Mp4),
+            "webm" => Some(Self::WebM),
+            _ => None,
+        }
+    }
+
+    /// Checks that the format can be written, before anything is drawn.
+    ///
+    /// # Errors
+    /// ffmpeg is needed and missing, or it lacks an encoder.
+    pub fn check(self, output: &Path, size: [u32; 2]) -> Result<()> {
+        match self {
+            Self::Gif if size.iter().any(|edge| *edge > u32::from(u16::MAX)) => Err(Error::write(
+                output,
+                "a GIF has at most 65535 pixels a side",
+            )),
+            Self::Gif | Self::Apng => Ok(()),
+            Self::Mp4 | Self::WebM => self.codec(output).map(|_| ()),
+        }
+    }
+
+    /// The best encoder that the installed ffmpeg has, and its options.
+    fn codec(self, output: &Path) -> Result<&'static [&'static str]> {
+        let known: &[(&str, &[&str])] = match self {
+            Self::WebM => &[
+                (
+                    "libvpx-vp9",
+                    &["-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0"],
+                ),
+                ("libvpx", &["-c:v", "libvpx", "-crf", "10", "-b:v", "4M"]),
+            ],
+            _ => &[
+                (
+                    "libx264",
+                    &["-c:v", "libx264", "-crf", "18", "-preset", "medium"],
+                ),
+                ("libopenh264", &["-c:v", "libopenh264", "-b:v", "8M"]),
+                ("mpeg4", &["-c:v", "mpeg4", "-q:v", "3"]),
+            ],
+        };
+        let listed = Command::new("ffmpeg")
+            .args(["-hide_banner", "-encoders"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        let listed = match listed {
+            Ok(output) if output.status.success() => output.stdout,
+            Ok(other) => {
+                let reason = format!("ffmpeg -encoders failed with {}", other.status);
+                return Err(Error::write(output, reason));
+            }
+            Err(e) => {
+                let reason = format!(
+                    "expected the program ffmpeg, which writes .mp4 and .webm, found none ({e}): install ffmpeg, or write .gif or .apng"
+                );
+                return Err(Error::write(output, reason));
+            }
+        };
+        let listed = String::from_utf8_lossy(&listed);
+        let has = |name: &str| listed.split_whitespace().any(|word| word == name);
+        let found = known.iter().find(|(name, _)| has(name));
+        found.map(|(_, options)| *options).ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            let reason = format!(
+                "expected an ffmpeg with one of the encoders {}, found none of them",
+                names.join(", ")
+            );
+            Error::write(output, reason)
+        })
+    }
+}
+
+/// A clip that is being written. It gets its name when it is complete.
+pub struct ClipFile {
+    output: PathBuf,
+    outputs: Outputs,
+    writer: Writer,
+}
+
+enum Writer {
+    Gif {
+        encoder: Box<GifEncoder<SharedSink>>,
+        sink: SharedSink,
+        delays: Delays,
+    },
+    Apng(Box<Apng>),
+    Ffmpeg(Ffmpeg),
+}
+
+impl ClipFile {
+    /// Begins a clip of `count` pictures of `size` pixels. Each is shown for `seconds`.
+    ///
+    /// # Errors
+    /// Those of [`ClipFormat::check`]; a folder that cannot be written to.
+    pub fn new(
+        output: &Path,
+        format: ClipFormat,
+        size: [u32; 2],
+        count: usize,
+        seconds: f64,
+    ) -> Result<Self> {
+        let mut outputs = Outputs::default();
+        let failed = |reason: String| Error::write(output, reason);
+        let writer = match format {
+            ClipFormat::Gif => {
+                let sink = SharedSink::new(outputs.create(output)?);
+                let mut encoder = GifEncoder::new_with_speed(sink.clone(), GIF_SPEED);
+                let repeat = encoder.set_repeat(Repeat::Infinite);
+                repeat.map_err(|e| failed(e.to_string()))?;
+                Writer::Gif {
+                    encoder: Box::new(encoder),
+                    sink,
+                    delays: Delays::new(seconds),
+                }
+            }
+            ClipFormat::Apng => {
+                let sink = BufWriter::new(outputs.create(output)?);
+                let apng = Apng::new(sink, size, count, seconds);
+                Writer::Apng(Box::new(apng.map_err(|e| failed(e.to_string()))?))
+            }
+            ClipFormat::Mp4 | ClipFormat::WebM => {
+                let codec = format.codec(output)?;
+                let file = outputs.begin(output)?;
+                let ffmpeg = Ffmpeg::new(outputs.temporary(file), format, codec, size, seconds);
+                Writer::Ffmpeg(ffmpeg.map_err(|e| failed(format!("cannot start ffmpeg: {e}")))?)
+            }
+        };
+        Ok(Self {
+            output: output.to_owned(),
+            outputs,
+            writer,
+        })
+    }
+
+    /// Appends a picture.
+    ///
+    /// # Errors
+    /// A full disk, or an ffmpeg that ended.
+    pub fn add(&mut self, picture: RgbaImage) -> Result<()> {
+        let added = match &mut self.writer {
+            Writer::Gif {
+                encoder, delays, ..
+            } => {
+                let frame = Frame::from_parts(picture, 0, 0, delays.next());
+                encoder.encode_frame(frame).map_err(|e| e.to_string())
+            }
+            Writer::Apng(apng) => apng.add(picture).map_err(|e| e.to_string()),
+            Writer::Ffmpeg(ffmpeg) => ffmpeg.add(&picture),
+        };
+        added.map_err(|reason| Error::write(&self.output, reason))
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// A full disk, or an ffmpeg that failed.
+    pub fn finish(self) -> Result<()> {
+        let finished = match self.writer {
+            // The encoder ends the file when it is dropped.
+            Writer::Gif {
+                encoder, mut sink, ..
+            } => {
+                drop(encoder);
+                sink.flush().map_err(|e| e.to_string())
+            }
+            Writer::Apng(apng) => apng.finish().map_err(|e| e.to_string()),
+            Writer::Ffmpeg(ffmpeg) => ffmpeg.finish(),
+        };
+        finished.map_err(|reason| Error::write(&self.output, reason))?;
+        Ok(self.outputs.finish()?)
+    }
+}
+
+/// A file that the encoder writes to and that can be flushed after the encoder has ended, because the
+/// encoder itself does not report a full disk at its end.
+#[derive(Clone)]
+struct SharedSink(Rc<RefCell<BufWriter<File>>>);
+
+impl SharedSink {
+    fn new(file: File) -> Self {
+        Self(Rc::new(RefCell::new(BufWriter::new(file))))
+    }
+}
+
+impl Write for SharedSink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
+/// Delays of GIF frames, which are whole hundredths of a second: their sum follows the clip's.
+struct Delays {
+    seconds: f64,
+    frames: f64,
+    told: f64,
+}
+
+impl Delays {
+    fn new(seconds: f64) -> Self {
+        Self {
+            seconds,
+            frames: 0.0,
+            told: 0.0,
+        }
+    }
+
+    fn next(&mut self) -> Delay {
+        self.frames += 1.0;
+        let end = (self.frames * self.seconds * 100.0).round();
+        // Browsers show a frame of less than two hundredths for ten.
+        let hundredths = (end - self.told).clamp(2.0, 65535.0);
+        self.told += hundredths;
+        Delay::from_saturating_duration(Duration::from_millis(hundredths as u64 * 10))
+    }
+}
+
+/// An animated PNG. Frames after the first have only what changed.
+struct Apng {
+    writer: png::Writer<BufWriter<File>>,
+    last: Option<RgbaImage>,
+}
+
+impl Apng {
+    fn new(
+        sink: BufWriter<File>,
+        [width, height]: [u32; 2],
+        count: usize,
+        seconds: f64,
+    ) -> Result<Self, png::EncodingError> {
+        let mut encoder = png::Encoder::new(sink, width, height);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::High);
+        encoder.set_animated(u32::try_from(count.max(1)).unwrap_or(u32::MAX), 0)?;
+        let milliseconds = (seconds * 1000.0).round().clamp(1.0, 65535.0);
+        encoder.set_frame_delay(milliseconds as u16, 1000)?;
+        Ok(Self {
+            writer: encoder.write_header()?,
+            last: None,
+        })
+    }
+
+    fn add(&mut self, picture: RgbaImage) -> Result<(), png::EncodingError> {
+        if let Some(last) = &self.last {
+            let [left, top, right, bottom] = changed(last, &picture);
+            let (width, height) = (right - left, bottom - top);
+            let mut part = image::imageops::crop_imm(&picture, left, top, width, height).to_image();
+            // Opaque pictures leave out, by transparency, every pixel that stays.
+            let opaque = picture.pixels().all(|p| p.0[3] == 255);
+            if opaque {
+                for (x, y, pixel) in part.enumerate_pixels_mut() {
+                    if last.get_pixel(left + x, top + y) == pixel {
+                        pixel.0 = [0; 4];
+                    }
+                }
+            }
+            self.writer.set_blend_op(match opaque {
+                true => png::BlendOp::Over,
+                false => png::BlendOp::Source,
+            })?;
+            self.writer.reset_frame_position()?;
+            self.writer.set_frame_dimension(width, height)?;
+            self.writer.set_frame_position(left, top)?;
+            self.writer.write_image_data(part.as_raw())?;
+        } else {
+            self.writer.write_image_data(picture.as_raw())?;
+        }
+        self.last = Some(picture);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), png::EncodingError> {
+        self.writer.finish()
+    }
+}
+
+/// Left, top, right and bottom of what differs between two pictures of one size; one pixel if
+/// nothing does.
+fn changed(a: &RgbaImage, b: &RgbaImage) -> [u32; 4] {
+    let mut out = [u32::MAX, u32::MAX, 0, 0];
+    for ((x, y, a), b) in a.enumerate_pixels().zip(b.pixels()) {
+        if a != b {
+            out[0] = out[0].min(x);
+            out[1] = out[1].min(y);
+            out[2] = out[2].max(x + 1);
+            out[3] = out[3].max(y + 1);
+        }
+    }
+    match out[0] {
+        u32::MAX => [0, 0, 1, 1],
+        _ => out,
+    }
+}
+
+/// A running ffmpeg that reads pictures from its input.
+struct Ffmpeg {
+    process: Child,
+    input: Option<ChildStdin>,
+    /// Reads what ffmpeg says, so that it never waits for a reader.
+    said: Option<std::thread::JoinHandle<String>>,
+}
+
+impl Ffmpeg {
+    fn new(
+        file: &Path,
+        format: ClipFormat,
+        codec: &[&str],
+        [width, height]: [u32; 2],
+        seconds: f64,
+    ) -> std::io::Result<Self> {
+        let mut process = Command::new("ffmpeg")
+            .args(["-hide_banner", "-loglevel", "error", "-y"])
+            .args(["-f", "rawvideo", "-pix_fmt", "rgba"])
+            .args(["-s", &format!("{width}x{height}")])
+            .args(["-r", &format!("{:.6}", 1.0 / seconds)])
+            .args(["-i", "-", "-an"])
+            .args(codec)
+            // Colours of video have half the pixels, so that sides must be even.
+            .args([
+                "-vf",
+                "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                "-pix_fmt",
+                "yuv420p",
+            ])
+            .args(match format {
+                ClipFormat::WebM => &["-f", "webm"][..],
+                _ => &["-movflags", "+faststart", "-f", "mp4"],
+            })
+            .arg(file)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let input = process.stdin.take();
+        let said = process.stderr.take().map(|mut stderr| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // What cannot be read is not reported; the exit status is.
+                let _ = stderr.read_to_end(&mut bytes);
+                String::from_utf8_lossy(&bytes).trim().to_owned()
+            })
+        });
+        Ok(Self {
+            process,
+            input,
+            said,
+        })
+    }
+
+    fn add(&mut self, picture: &RgbaImage) -> Result<(), String> {
+        let written = match &mut self.input {
+            Some(input) => input.write_all(picture.as_raw()),
+            None => Ok(()),
+        };
+        written.map_err(|e| match self.wait() {
+            Err(reason) => reason,
+            Ok(()) => format!("ffmpeg ended too early: {e}"),
+        })
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        self.wait()
+    }
+
+    /// Closes its input, and waits until it ends.
+    fn wait(&mut self) -> Result<(), String> {
+        self.input = None;
+        let status = self.process.wait().map_err(|e| e.to_string())?;
+        let said = self.said.take().and_then(|thread| thread.join().ok());
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!(
+                "ffmpeg failed with {status}: {}",
+                said.unwrap_or_default()
+            )),
+        }
+    }
+}
+
+impl Drop for Ffmpeg {
+    fn drop(&mut self) {
+        self.input = None;
+        // It has ended, or nobody wants its file any more.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_of_whole_hundredths_keep_the_clips_length() {
+        let mut delays = Delays::new(1.0 / 24.0);
+        let all: Vec<u32> = (0..24).map(|_| delays.next().numer_denom_ms().0).collect();
+        assert_eq!(all.iter().sum::<u32>(), 1000);
+        assert!(all.iter().all(|d| *d == 40 || *d == 50), "{all:?}");
+    }
+
+    #[test]
+    fn what_changed_is_the_smallest_box() {
+        let a = RgbaImage::new(5, 4);
+        let mut b = a.clone();
+        assert_eq!(changed(&a, &b), [0, 0, 1, 1]);
+        b.put_pixel(1, 2, image::Rgba([1; 4]));
+        b.put_pixel(3, 1, image::Rgba([1; 4]));
+        assert_eq!(changed(&a, &b), [1, 1, 4, 3]);
+    }
+}

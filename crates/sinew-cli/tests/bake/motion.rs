@@ -271,12 +271,9 @@ fn fewer_samples_stay_near() {
 /// Joint indices hold their values until the next ones, so points jump there.
 fn the_largest_error_has_the_jumps() {
     let bench = Bench::new();
-    let (once, later) = ("[0,1, 0,1, 0,1, 1,0]", "[1,0, 0,1, 0,1, 1,0]");
-    let jump = format!("jointIndices.timeSamples = {{ 1: {once}, 5: {later} }}");
-    let text = LIMB.replace(
-        &format!("jointIndices = {once} (elementSize"),
-        &format!("{jump} (elementSize"),
-    );
+    let once = "int[] primvars:skel:jointIndices = [0,1, 0,1, 0,1, 1,0]";
+    let twice = "int[] primvars:skel:jointIndices.timeSamples = { 1: [0,1, 0,1, 0,1, 1,0], 5: [1,0, 0,1, 0,1, 1,0] }";
+    let text = LIMB.replace(once, &format!("{twice}\n        {once}"));
     assert_ne!(text, LIMB);
     let input = bench.write("in.usda", text);
     let report = bake(&input, &bench.path("out.usda"), &["--max-error", "0.001"]);

@@ -177,8 +177,11 @@ struct Faces {
 impl Faces {
     fn of(stage: &sinew_stage::Stage, prim: &str) -> Self {
         let whole = |name: &str| -> Vec<usize> {
-            let value = usd::value(stage, prim, name, None).unwrap();
-            usd::numbers(&value).iter().map(|n| *n as usize).collect()
+            let Some(sinew_layer::Value::IntArray(numbers)) = usd::value(stage, prim, name, None)
+            else {
+                panic!("{prim}: no {name}");
+            };
+            numbers.iter().map(|n| *n as usize).collect()
         };
         let indices = whole("faceVertexIndices");
         let mut of_point: HashMap<usize, HashSet<usize>> = HashMap::new();

@@ -165,8 +165,8 @@ impl Args {
                 }
                 "--seconds" => {
                     let text = value()?;
-                    let seconds = text.parse().ok().filter(|s: &f64| s.is_finite());
-                    args.seconds = seconds.ok_or(format!("no number: {text}"))?;
+                    let seconds = text.parse().ok().filter(|s| (0.0..=86_400.0).contains(s));
+                    args.seconds = seconds.ok_or(format!("no number from 0 to 86400: {text}"))?;
                 }
                 "--size" => {
                     let text = value()?;

@@ -20,6 +20,7 @@ pub mod processor;
 pub mod python;
 pub mod rigs;
 pub mod scenery;
+pub mod sketch;
 pub mod tiny_gltf;
 pub mod trials;
 pub mod usd;

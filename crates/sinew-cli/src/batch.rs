@@ -255,7 +255,7 @@ impl Batch<'_> {
             }
             Err(error) if error.is_cancelled() => return Err(error),
             Err(error) => {
-                print_error(&error);
+                about(input, || print_error(&error));
                 let finding = Finding::error(&error);
                 (error.exit(), End::Failed { error: finding })
             }

@@ -21,7 +21,8 @@ use crate::report::{Sizes, Verbosity, count, print_findings, print_result, resul
 
 /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
 ///
-/// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from the joints' names.
+/// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from
+/// the joints' names.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

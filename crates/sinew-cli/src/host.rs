@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_stops_between_its_parts_and_leaves_nothing() {
+    fn long_commands_stop_between_their_parts_and_leave_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let [usda, png] = ["out.usda", "out.png"].map(|name| folder.path().join(name));
         let puppet = "../../examples/assets/puppet.glb";

@@ -93,10 +93,11 @@ pub fn print_error(error: &Error) {
 /// Prints a line such as `warning: MESSAGE` to stderr, as [plain] text, because messages quote
 /// files.
 pub fn print_message(kind: &str, message: impl Display) {
-    let message = message.to_string();
-    let message = SUBJECT.with_borrow(|file| match file {
-        Some(file) if !message.contains(file) => format!("{file}: {message}"),
-        _ => message.clone(),
+    let mut message = message.to_string();
+    SUBJECT.with_borrow(|file| {
+        if let Some(file) = file.as_ref().filter(|file| !message.contains(*file)) {
+            message = format!("{file}: {message}");
+        }
     });
     print_line(&format!("{kind}: {}", plain(&message)));
 }

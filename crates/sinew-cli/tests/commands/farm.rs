@@ -1,61 +1,9 @@
 //! What a farm relies on: exit codes, the list of failed prims, JSON of failures.
 
-use std::fmt::Write;
-
 use common::command::{Bench, bake, sinew, stderr, stdout};
+use common::sketch::{INDICES, JOINTS, SHAPE, TRIANGLE, WEIGHTS, character, influences};
 use common::usd;
 use serde_json::Value;
-
-pub const API: &str = r#"prepend apiSchemas = ["SkelBindingAPI"]"#;
-pub const IDENTITY: &str = "((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))";
-
-/// A SkelRoot with a Skeleton of two joints, an animation with two channels, and meshes.
-pub fn character(name: &str, joints: &str, weights: &str, meshes: &[(&str, &str)]) -> String {
-    let mut out = format!(
-        r#"def SkelRoot "{name}" ({API}) {{
-    rel skel:skeleton = </{name}/Skel>
-    def Skeleton "Skel" ({API}) {{
-        uniform token[] joints = {joints}
-        uniform matrix4d[] bindTransforms = [{IDENTITY}, {IDENTITY}]
-        uniform matrix4d[] restTransforms = [{IDENTITY}, {IDENTITY}]
-        rel skel:animationSource = </{name}/Anim>
-    }}
-    def SkelAnimation "Anim" {{
-        uniform token[] blendShapes = ["one", "two"]
-        float[] blendShapeWeights = {weights}
-    }}
-"#
-    );
-    for (mesh, properties) in meshes {
-        write!(
-            out,
-            r#"    def Mesh "{mesh}" ({API}) {{
-        point3f[] points = [(0, 0, 0), (1, 0, 0)]
-        {properties}
-    }}
-"#
-        )
-        .unwrap();
-    }
-    out + "}\n"
-}
-
-pub const JOINTS: &str = r#"["A", "A/B"]"#;
-pub const INDICES: &str = r#"int[] primvars:skel:jointIndices = [0, 1] (interpolation = "vertex")"#;
-const WEIGHTS: &str = r#"float[] primvars:skel:jointWeights = [1, 1] (interpolation = "vertex")"#;
-
-pub const TRIANGLE: &str = "int[] faceVertexCounts = [3]
-    int[] faceVertexIndices = [0, 1, 2]
-    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]";
-
-pub fn influences() -> String {
-    format!("{INDICES}\n        {WEIGHTS}")
-}
-
-/// A shape for the second channel.
-pub const SHAPE: &str = r#"uniform token[] skel:blendShapes = ["two"]
-        rel skel:blendShapeTargets = [<Shape>]
-        def BlendShape "Shape" { uniform vector3f[] offsets = [(0, 0, 1), (0, 0, 1)]; }"#;
 
 /// Bakes a stage with `--json`, with this exit code: the report, and what is on stderr.
 fn baked(bench: &Bench, text: &str, code: i32, more: &[&str]) -> (Value, String) {

@@ -72,6 +72,8 @@ fn results_fit_the_schema() {
         "bake hatchling.usda -o out.usdc --frames 1:2",
         "bake hatchling.usda -o clips.usdc --frames 1:4 --clip-frames 2",
         "bake hatchling.usda -o seq/####.obj --frames 1:2",
+        "bake hatchling.usda -o fewest.usdc --frames 1:4 --max-error=0.01",
+        "bake puppet.glb -o puppet.bones.exr",
         "convert puppet.glb -o puppet.usda",
         "convert hatchling.usda -o hatchling.glb --max-influences 2",
         "inspect hatchling.usda",

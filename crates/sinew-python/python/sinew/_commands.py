@@ -62,9 +62,9 @@ def _arguments(options: Mapping[str, Option]) -> List[str]:
             arguments.append(f"{flag}={os.fspath(value)}")
         elif isinstance(value, (int, float)):
             arguments.append(f"{flag}={_number(value)}")
-        elif isinstance(value, tuple) and all(isinstance(one, (int, float)) for one in value):
+        elif isinstance(value, tuple) and value and isinstance(value[0], (int, float)):
             # A range, such as shutter=(-0.25, 0.25).
-            arguments.append(f"{flag}={':'.join(map(_number, value))}")
+            arguments.append(f"{flag}={':'.join(_number(cast(float, one)) for one in value)}")
         else:
             several = cast(Sequence[Path], value)
             arguments.extend(f"{flag}={os.fspath(one)}" for one in several)
@@ -352,6 +352,8 @@ def _all(
     progress: Optional[Progress],
     options: Mapping[str, Option],
 ) -> BatchReport:
+    # The names of the options where a command has others than its function here.
+    options = {{"prims": "prim", "variants": "variant"}.get(k, k): v for k, v in options.items()}
     # The separator makes the output a folder, also where there is only one file.
     arguments = _arguments({"output": os.path.join(os.fspath(folder), ""), **options})
     report, _ = _call(command, _files(inputs), arguments, progress, of_files=True)

@@ -4,14 +4,38 @@ use std::path::Path;
 use std::process::Command;
 
 use common::command::{Bench, bake, sinew, stderr, stdout};
-use common::usd;
+use common::sketch::{API, IDENTITY, TRIANGLE};
+use common::trials::Trial;
+use common::{python, usd};
+use libtest_mimic::Failed;
 use serde_json::Value;
 
-use crate::farm::{API, IDENTITY, TRIANGLE};
+pub fn trials() -> Vec<Trial> {
+    let mut trials = common::trials::named([
+        (
+            "the_animation_source_can_be_chosen_everywhere",
+            the_animation_source_can_be_chosen_everywhere as fn(),
+            false,
+        ),
+        (
+            "the_animation_source_of_pictures_can_be_chosen",
+            the_animation_source_of_pictures_can_be_chosen,
+            common::gpu::ignored(),
+        ),
+    ]);
+    trials.push(python::trial(
+        "a_bake_needs_no_bindings",
+        a_bake_needs_no_bindings,
+    ));
+    trials.push(python::trial(
+        "convert_and_retarget_author_the_extents_of_skel_roots",
+        convert_and_retarget_author_the_extents_of_skel_roots,
+    ));
+    trials
+}
 
 /// Bindings without effect are taken away, and usd-core's validators agree.
-#[test]
-fn a_bake_needs_no_bindings() {
+fn a_bake_needs_no_bindings(python: &str) -> Result<(), Failed> {
     let bench = Bench::new();
     let input = common::repository().join("examples/assets/hatchling.usda");
     let bake = |name: &str, more: &[&str]| {
@@ -52,10 +76,6 @@ fn a_bake_needs_no_bindings() {
         "--keep-bindings",
     ]);
     assert_eq!(misused.status.code(), Some(2));
-    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
-        eprintln!("without SINEW_PYTHON usd-core's validators are not asked");
-        return;
-    };
     let script = "
 import sys
 from pxr import Usd, UsdValidation
@@ -72,11 +92,11 @@ for file in sys.argv[1:]:
         .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
+    Ok(())
 }
 
 /// The extent of a SkelRoot encloses what UsdSkel computes at every frame of the clip.
-#[test]
-fn convert_and_retarget_author_the_extents_of_skel_roots() {
+fn convert_and_retarget_author_the_extents_of_skel_roots(python: &str) -> Result<(), Failed> {
     let bench = Bench::new();
     let assets = common::repository().join("examples/assets");
     let asset = |name: &str| assets.join(name).to_str().unwrap().to_owned();
@@ -123,10 +143,6 @@ fn convert_and_retarget_author_the_extents_of_skel_roots() {
         assert_eq!(extent.len(), 2, "{name}");
         files.push(out);
     }
-    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
-        eprintln!("without SINEW_PYTHON usd-core is not asked");
-        return;
-    };
     let script = "
 import sys
 from pxr import Gf, Usd, UsdGeom, UsdSkel
@@ -153,6 +169,7 @@ for file in sys.argv[1:]:
         .unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output), "");
+    Ok(())
 }
 
 /// A Skeleton beside the SkelRoot's animation source, which only the schema's text finds.
@@ -187,7 +204,6 @@ def SkelRoot "R" ({API}) {{
     )
 }
 
-#[test]
 fn the_animation_source_can_be_chosen_everywhere() {
     let bench = Bench::new();
     let input = bench.write("in.usda", bound_by_the_mesh());
@@ -211,10 +227,13 @@ fn the_animation_source_can_be_chosen_everywhere() {
     assert!(!told(
         &[&["convert", input, "-o", &path("d.usda")][..], &binding].concat()
     ));
-    if std::env::var_os("SINEW_NO_GPU").is_some() {
-        eprintln!("SINEW_NO_GPU: nothing is drawn");
-        return;
-    }
+}
+
+fn the_animation_source_of_pictures_can_be_chosen() {
+    let bench = Bench::new();
+    let input = bench.write("in.usda", bound_by_the_mesh());
+    let input = input.to_str().unwrap();
+    let path = |name: &str| bench.path(name).to_str().unwrap().to_owned();
     // The triangle is at the left, or has left the picture of the first frame's camera. %d is a number.
     let picture = |name: &str, more: &[&str]| {
         let out = path(name);
@@ -239,6 +258,6 @@ fn the_animation_source_can_be_chosen_everywhere() {
     };
     let (first, last) = picture("still/%03d.png", &[]);
     assert_eq!(first, last);
-    let (first, last) = picture("moved/###.png", &binding);
+    let (first, last) = picture("moved/###.png", &["--anim-source", "binding"]);
     assert_ne!(first, last);
 }

@@ -4,12 +4,28 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::command::{Bench, bake, stderr};
+use common::sketch::{INDICES, JOINTS, SHAPE, character};
+use common::trials::Trial;
+use libtest_mimic::{Completion, Failed};
 use serde_json::Value;
 
-use crate::farm::{INDICES, JOINTS, SHAPE, character};
+pub fn trials() -> Vec<Trial> {
+    let mut trials = common::trials::named([
+        (
+            "full_and_closed_streams_are_no_panic",
+            full_and_closed_streams_are_no_panic as fn(),
+            false,
+        ),
+        ("estimates_are_near", estimates_are_near, false),
+    ]);
+    trials.push(Trial::ignorable(
+        "a_disk_that_is_too_small_is_told_before_and_while_writing",
+        a_disk_that_is_too_small_is_told_before_and_while_writing,
+    ));
+    trials
+}
 
 /// Runs with stdout and stderr on these files; the exit code, never a panic's.
-#[cfg(target_os = "linux")]
 fn into_streams(args: &[&str], out: &Path, err: &Path) -> Option<i32> {
     let open = |path: &Path| Stdio::from(std::fs::File::options().write(true).open(path).unwrap());
     let mut command = Command::new(common::command::executable());
@@ -17,8 +33,6 @@ fn into_streams(args: &[&str], out: &Path, err: &Path) -> Option<i32> {
     command.status().unwrap().code()
 }
 
-#[cfg(target_os = "linux")]
-#[test]
 fn full_and_closed_streams_are_no_panic() {
     let bench = Bench::new();
     let full = Path::new("/dev/full");
@@ -66,7 +80,7 @@ fn full_and_closed_streams_are_no_panic() {
         (vec!["bake"], 2),
         (vec!["bake", gone, "-o", &path("x.usda")], 1),
     ] {
-        if args[0] == "render" && std::env::var_os("SINEW_NO_GPU").is_some() {
+        if args[0] == "render" && common::gpu::ignored() {
             continue;
         }
         // What cannot be told is no reason to end otherwise; what cannot be printed is.
@@ -102,10 +116,8 @@ fn full_and_closed_streams_are_no_panic() {
 }
 
 /// A disk of this size in memory, which is unmounted at the end; `None` if this process may not mount.
-#[cfg(target_os = "linux")]
 struct SmallDisk(tempfile::TempDir);
 
-#[cfg(target_os = "linux")]
 impl SmallDisk {
     fn new(size: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
@@ -118,21 +130,16 @@ impl SmallDisk {
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(self.0.path()).status();
     }
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_disk_that_is_too_small_is_told_before_and_while_writing() {
+fn a_disk_that_is_too_small_is_told_before_and_while_writing() -> Result<Completion, Failed> {
     let Some(disk) = SmallDisk::new("size=3m") else {
-        eprintln!("this process may not mount a tmpfs, so no disk is full");
-        return;
+        return Ok(Completion::ignored_with("needs the right to mount a tmpfs"));
     };
-    let bench = Bench::new();
     let input = common::repository().join("examples/assets/hatchling.usda");
     for (name, more) in [
         ("o.usdc", &[][..]),
@@ -174,7 +181,13 @@ fn a_disk_that_is_too_small_is_told_before_and_while_writing() {
             }
         }
     }
-    // The estimate is of the right size.
+    Ok(Completion::Completed)
+}
+
+/// The estimate is of the right size.
+fn estimates_are_near() {
+    let bench = Bench::new();
+    let input = common::repository().join("examples/assets/hatchling.usda");
     for (name, least, most) in [
         ("a.usdc", 0.8, 1.2),
         ("a.usda", 0.8, 1.5),

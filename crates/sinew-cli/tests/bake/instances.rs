@@ -3,8 +3,23 @@
 use std::process::Command;
 
 use common::command::{Bench, stderr};
+use common::python;
+use common::sketch::{JOINTS, TRIANGLE, character, influences};
+use common::trials::Trial;
+use libtest_mimic::Failed;
 
-use crate::farm::{JOINTS, TRIANGLE, character, influences};
+pub fn trials() -> Vec<Trial> {
+    let mut trials = common::trials::named([(
+        "instances_of_skinned_prototypes_are_drawn",
+        instances_of_skinned_prototypes_are_drawn as fn(),
+        common::gpu::ignored(),
+    )]);
+    trials.push(python::trial(
+        "instances_stand_where_usd_core_places_them",
+        instances_stand_where_usd_core_places_them,
+    ));
+    trials
+}
 
 /// Two prototypes, one below the instancer and one elsewhere, orientations, scales, ids, and instances in a prototype.
 fn instancers() -> String {
@@ -86,8 +101,7 @@ def Xform "Lib"
     )
 }
 
-#[test]
-fn instances_stand_where_usd_core_places_them() {
+fn instances_stand_where_usd_core_places_them(python: &str) -> Result<(), Failed> {
     let bench = Bench::new();
     let input = bench.write("in.usda", instancers());
     let file = sinew_io::open(&input).unwrap();
@@ -113,10 +127,6 @@ fn instances_stand_where_usd_core_places_them() {
     };
     let count = |time| seen(time).len();
     assert_eq!([1.0, 6.5, 10.0].map(count), [5, 4, 4]);
-    let Some(python) = std::env::var_os("SINEW_PYTHON") else {
-        eprintln!("without SINEW_PYTHON usd-core is not asked");
-        return;
-    };
     let script = "
 import json, sys
 from pxr import Gf, Usd, UsdGeom
@@ -174,15 +184,11 @@ print(json.dumps(out))
             found.remove(at);
         }
     }
+    Ok(())
 }
 
 /// Skinned prototypes move with their instances.
-#[test]
 fn instances_of_skinned_prototypes_are_drawn() {
-    if std::env::var_os("SINEW_NO_GPU").is_some() {
-        eprintln!("SINEW_NO_GPU: nothing is drawn");
-        return;
-    }
     use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
     let bench = Bench::new();
     let body = format!(

@@ -565,16 +565,26 @@ fn all_fits(shot: &Shot, what: &str) -> Result<(), Failed> {
     ];
     // Over the picture or within lists that scroll.
     let within = ["message", "graph", "chosen joint", "joint list"];
-    let is_button = |name: &str| !panels.contains(&name) && !within.contains(&name);
-    // The settings scroll.
-    let scrolls = |a: &Area| places.get("settings panel").is_some_and(|p| p.overlaps(a));
+    // The settings scroll: these may be out of view.
+    let settings = [
+        "Camera",
+        "World",
+        "As before",
+        "Grey",
+        "Dark",
+        "White",
+        "Grid",
+        "Shadow",
+        "Off",
+        "Save without background",
+    ];
+    let scrolled = |name: &str, a: &Area| a.cut && settings.contains(&name);
     for (name, a) in &places {
         let inside = a.x >= -1.0
             && a.y >= -1.0
             && a.right() <= f64::from(width) + 1.0
             && a.bottom() <= f64::from(height) + 1.0;
-        let free = is_button(name) && scrolls(a);
-        check(free || inside && !a.cut, || {
+        check(scrolled(name, a) || inside && !a.cut, || {
             format!("{what}: {name} is cut: {a:?}")
         })?;
         for (other, b) in
@@ -584,7 +594,6 @@ fn all_fits(shot: &Shot, what: &str) -> Result<(), Failed> {
             let apart =
                 alike && !within.contains(&name.as_str()) && !within.contains(&other.as_str());
             let over_picture = ["Copy", "Close"];
-            let scrolled = |name: &str, a: &Area| a.cut && is_button(name) && scrolls(a);
             let free = over_picture.contains(&name.as_str())
                 || over_picture.contains(&other.as_str())
                 || scrolled(name, a)

@@ -175,6 +175,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-shapes", Warning, "", "blend shapes are not in a bone texture: the message says how far points are off", "bake vertex animation textures"),
     row("bones-weights", Warning, "", "weights do not add up to 1, or are below 0: in the mesh they are divided by their sum, and the message says how far points are off", "normalise the weights"),
     row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
+    row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
     // FBX
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-dual-quaternion", Warning, "", "the file uses dual quaternion skinning, which is converted to linear skinning", "set primvars:skel:skinningMethod to dualQuaternion in the converted file, if it matters"),

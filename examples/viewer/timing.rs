@@ -242,7 +242,8 @@ mod tests {
         assert!((10..=14).contains(&seen.len()), "{}", seen.len());
         let kept = timing.frames.len() as u64;
         assert!((500..=502).contains(&kept), "{kept}");
-        assert!(timing.figures().posing > Some(450.0));
+        // The median of the last 2 s, at most half a second ago.
+        assert!(timing.figures().posing > Some(440.0));
     }
 
     #[test]

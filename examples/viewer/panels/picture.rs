@@ -11,6 +11,8 @@ use crate::theme;
 
 /// Names beyond this number hide more than they tell.
 const MOST_NAMES: usize = 400;
+/// Points along the picture's edges that do not move the camera.
+const EDGE: f32 = 5.0;
 /// Points around a joint within which a click chooses it.
 const REACH: f32 = 12.0;
 
@@ -33,7 +35,10 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
         state.frame_wanted = false;
         state.frame_all();
     }
-    let response = ui.allocate_rect(all, Sense::click_and_drag());
+    ui.allocate_rect(all, Sense::hover());
+    // The edges belong to the panels that they can be dragged by.
+    let id = ui.scope_id().with("picture");
+    let response = ui.interact(all.shrink(EDGE), id, Sense::click_and_drag());
     state.dragging = response.dragged();
     state.view.places.note(ui, "picture", all);
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));

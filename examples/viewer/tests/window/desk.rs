@@ -242,11 +242,11 @@ fn scene(display: &Display) -> Result<(), Failed> {
     })?;
 
     // Lights of the camera show its side as bright from behind; those of the world stay in front.
-    viewer.steps(&["light 0 1 camera", "drag 480 0", "drag 480 0"])?;
+    viewer.steps(&["light 0 1 camera", "drag 290 0", "drag 290 0"])?;
     let with_camera = brightness(&viewer.shot("scene-light-camera")?, MIDDLE);
     viewer.steps(&["press World"])?;
     let in_world = brightness(&viewer.shot("scene-light-world")?, MIDDLE);
-    check((with_camera - in_world).abs() > 5.0, || {
+    check((with_camera - in_world).abs() > 3.0, || {
         format!("{with_camera} {in_world}")
     })
 }
@@ -471,15 +471,19 @@ fn times(display: &Display) -> Result<(), Failed> {
         || "the graph stays".into(),
     )?;
 
-    // Two looks within a tenth of a second see the same figure, most times.
-    let mut changes = 0;
+    let began = std::time::Instant::now();
+    let mut changes = 0_u32;
     let mut last = f64::NAN;
     for _ in 0..20 {
         let now = seconds(viewer.steps(&["wait 0.05", "state"])?, "pose_seconds");
-        changes += usize::from(now != last);
+        changes += u32::from(now != last);
         last = now;
     }
-    check(changes <= 12, || format!("{changes} changes in 20 looks"))?;
+    // They change twice a second at most.
+    let most = began.elapsed().as_secs_f64() / 0.5 + 2.0;
+    check(f64::from(changes) <= most, || {
+        format!("{changes} changes in 20 looks")
+    })?;
 
     viewer.steps(&["press Play"])?;
     let report = viewer.steps(&["wait 0.2", "state"])?;
@@ -580,8 +584,11 @@ fn all_fits(shot: &Shot, what: &str) -> Result<(), Failed> {
             let apart =
                 alike && !within.contains(&name.as_str()) && !within.contains(&other.as_str());
             let over_picture = ["Copy", "Close"];
-            let free =
-                over_picture.contains(&name.as_str()) || over_picture.contains(&other.as_str());
+            let scrolled = |name: &str, a: &Area| a.cut && is_button(name) && scrolls(a);
+            let free = over_picture.contains(&name.as_str())
+                || over_picture.contains(&other.as_str())
+                || scrolled(name, a)
+                || scrolled(other, b);
             check(!apart || free || !a.overlaps(b), || {
                 format!("{what}: {name} and {other} overlap: {a:?} {b:?}")
             })?;

@@ -24,7 +24,8 @@
 //!     let rotation = Sampled::new(None, keys.to_vec(), Interpolation::Linear);
 //!     let mut source = ClipSource::new(name, arm.topology().clone());
 //!     source.joints[joint] = JointCurves { rotation, ..Default::default() };
-//!     Ok::<_, sinew::Invalid>(Clip::new(name, PackedClip::pack(&source, &ClipOptions::default())?.0))
+//!     let (packed, _) = PackedClip::pack(&source, &ClipOptions::default())?;
+//!     Ok::<_, sinew::Invalid>(Clip::new(name, packed))
 //! };
 //! let clips = ClipSet::new(vec![turn("raise", 0, 1.0)?, turn("bend", 1, 1.5)?])?;
 //! assert!(clips.names().eq(["raise", "bend"]));
@@ -35,7 +36,9 @@
 //! pose.blend_masked(&bend.sample(0.5), 1.0, &JointMask::below(&arm, &["Elbow"])?)?;
 //! // And a little more of the raised shoulder on top.
 //! pose.add(&raise.sample(0.0), &raise.sample(1.0), 0.1)?;
-//! let turned = |joint: usize| glam::Quat::from_array(pose.joints[joint].rotation).to_axis_angle().1;
+//! let turned = |joint: usize| {
+//!     glam::Quat::from_array(pose.joints[joint].rotation).to_axis_angle().1
+//! };
 //! assert!((turned(0) - 0.6).abs() < 1e-2 && (turned(1) - 0.75).abs() < 1e-2);
 //! let pose = pose.to_pose(&arm)?; // for `PackedPose::pack`, or `Crowd::set_pose`
 //! # Ok::<(), sinew::Invalid>(())
@@ -87,17 +90,25 @@ impl Clip {
     /// are not finite.
     #[must_use]
     pub fn looped(&self, seconds: f64) -> f32 {
-        let duration = f64::from(self.duration());
-        if !(duration > 0.0 && seconds.is_finite()) {
+        if !(self.duration() > 0.0 && seconds.is_finite()) {
             return 0.0;
         }
-        let within = seconds.rem_euclid(duration) as f32;
-        // The remainder may round up to the length.
+        let (_, within) = self.split(seconds);
+        // It may round up to the length.
         if within < self.duration() {
             within
         } else {
             0.0
         }
+    }
+
+    /// The number of whole loops in so many seconds, and the time in the clip after them, from 0 to
+    /// the clip's length. The clip has to have a length.
+    fn split(&self, seconds: f64) -> (f64, f32) {
+        let duration = f64::from(self.duration());
+        let loops = (seconds / duration).floor();
+        let within = (seconds - loops * duration) as f32;
+        (loops, within.clamp(0.0, self.duration()))
     }
 
     /// The pose at a time in seconds. A time outside of the clip is clamped to its ends; for a loop
@@ -147,13 +158,12 @@ impl Clip {
             return Err(Invalid::new(&self.name, "times", "finite seconds", found));
         }
         let at = |seconds: f32| Vec3::from(self.packed.joint(joint, seconds).translation);
-        let duration = f64::from(self.duration());
-        if duration <= 0.0 {
+        if self.duration() <= 0.0 {
             return Ok(Vec3::ZERO);
         }
-        let turns = (to / duration).floor() - (from / duration).floor();
         let each = at(self.duration()) - at(0.0);
-        Ok(at(self.looped(to)) - at(self.looped(from)) + each * turns as f32)
+        let [(begun, from), (ended, to)] = [from, to].map(|seconds| self.split(seconds));
+        Ok(at(to) - at(from) + each * (ended - begun) as f32)
     }
 }
 
@@ -208,9 +218,9 @@ pub struct LocalPose {
 
 impl LocalPose {
     /// Blends another pose over this one: 0 keeps this pose, 1 takes the other one, and a weight
-    /// beyond is clamped. Translations, scales and weights are interpolated linearly; rotations too,
-    /// along the shorter arc, and are then normalised. A channel that only one pose has counts as 0
-    /// in the other.
+    /// beyond is clamped. Translations, scales and weights are interpolated linearly; rotations
+    /// too, along the shorter arc, and are then normalised. A channel that only one pose has counts
+    /// as 0 in the other.
     ///
     /// # Errors
     /// Another number of joints; then this pose is unchanged.
@@ -245,8 +255,11 @@ impl LocalPose {
     /// # Errors
     /// Another number of joints; then this pose is unchanged.
     pub fn add(&mut self, begin: &Self, end: &Self, weight: f32) -> Result<(), Invalid> {
-        let all = JointMask::all(self.joints.len());
-        self.add_masked(begin, end, weight, &all)
+        for count in [begin.joints.len(), end.joints.len()] {
+            self.check_joints(count)?;
+        }
+        self.add_by(begin, end, |_| weight, weight);
+        Ok(())
     }
 
     /// As [`LocalPose::add`], with the weight of each joint times that of the mask, and the weight
@@ -264,24 +277,13 @@ impl LocalPose {
         for count in [begin.joints.len(), end.joints.len(), mask.joints.len()] {
             self.check_joints(count)?;
         }
-        let pairs = begin.joints.iter().zip(&end.joints).zip(&mask.joints);
-        for (joint, ((begin, end), masked)) in self.joints.iter_mut().zip(pairs) {
-            let share = weight * masked;
-            if share != 0.0 {
-                *joint = added_joint(*joint, [*begin, *end], share);
-            }
-        }
-        let count = begin.weights.len().max(end.weights.len());
-        self.weights.resize(self.weights.len().max(count), 0.0);
-        let of = |pose: &Self, channel: usize| pose.weights.get(channel).copied().unwrap_or(0.0);
-        for (channel, to) in self.weights.iter_mut().enumerate() {
-            *to += (of(end, channel) - of(begin, channel)) * (weight * mask.shapes);
-        }
+        let of_joint = |joint: usize| weight * mask.joints[joint];
+        self.add_by(begin, end, of_joint, weight * mask.shapes);
         Ok(())
     }
 
-    /// Keeps a joint where it is in another pose along the axes that are not wanted: for a root, the
-    /// pose at the clip's beginning and [`glam::BVec3::FALSE`] play the clip in place.
+    /// Keeps a joint where it is in another pose along the axes that are not wanted: for a root,
+    /// the pose at the clip's beginning and [`glam::BVec3::FALSE`] play the clip in place.
     ///
     /// # Errors
     /// A joint that one of the poses lacks; then this pose is unchanged.
@@ -340,6 +342,22 @@ impl LocalPose {
         for (channel, to) in self.weights.iter_mut().enumerate() {
             let from = other.weights.get(channel).copied().unwrap_or(0.0);
             *to += (from - *to) * share;
+        }
+    }
+
+    fn add_by(&mut self, begin: &Self, end: &Self, of_joint: impl Fn(usize) -> f32, shapes: f32) {
+        let pairs = begin.joints.iter().zip(&end.joints);
+        for (index, (to, (begin, end))) in self.joints.iter_mut().zip(pairs).enumerate() {
+            let share = of_joint(index);
+            if share != 0.0 {
+                *to = added_joint(*to, [*begin, *end], share);
+            }
+        }
+        let count = begin.weights.len().max(end.weights.len());
+        self.weights.resize(self.weights.len().max(count), 0.0);
+        let of = |pose: &Self, channel: usize| pose.weights.get(channel).copied().unwrap_or(0.0);
+        for (channel, to) in self.weights.iter_mut().enumerate() {
+            *to += (of(end, channel) - of(begin, channel)) * shapes;
         }
     }
 }
@@ -486,12 +504,16 @@ mod tests {
             (0.75, 1.25, 1.0),
             (0.5, 3.5, 6.0),
             (0.25, -0.25, -1.0),
+            // A time that f32 rounds to the clip's end.
+            (0.9, 1.0f64.next_down(), 0.2),
+            (0.9, 2.0f64.next_down(), 2.2),
         ] {
             assert!((way(from, to) - expected).abs() < 1e-3, "{from} to {to}");
         }
         assert!(walk.root_motion(1, 0.0, 1.0).is_err());
         assert!(walk.root_motion(0, 0.0, f64::NAN).is_err());
         assert_eq!(walk.looped(f64::INFINITY), 0.0);
+        assert_eq!(walk.looped(1.0f64.next_down()), 0.0);
         assert!((walk.looped(-0.25) - 0.75).abs() < 1e-6);
         let mut pose = walk.sample(0.5);
         pose.in_place(0, &walk.sample(0.0), glam::BVec3::FALSE)

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::cases::{self, Spec};
 use common::gpu;
 use common::host::{Gpu, by_rig};
-use glam::{DMat4, DQuat, DVec3};
+use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 use libtest_mimic::{Arguments, Failed, Trial};
+use sinew::clip::{JointMask, LocalPose};
 use sinew::gpu::{Crowd, InstanceId};
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin};
 use sinew::skel::{Pose, Skeleton};
@@ -49,8 +50,9 @@ fn main() {
     args.test_threads = Some(1);
     let ignored = gpu::ignored();
     type Run = fn() -> Result<(), Failed>;
-    let trials: [(&str, Run); 4] = [
+    let trials: [(&str, Run); 5] = [
         ("the_count_counts", counts),
+        ("poses_of_clips", of_clips),
         ("poses_by_arrays", by_arrays),
         ("frames_of_few_and_many", few_and_many),
         ("rigs_posed_on_the_gpu", rigs),
@@ -112,6 +114,28 @@ fn none(what: &str, count: usize) -> Result<(), Failed> {
     match count {
         0 => Ok(()),
         count => Err(format!("{what}: {count} allocations").into()),
+    }
+}
+
+/// Poses that are blended and added on the CPU.
+fn of_clips() -> Result<(), Failed> {
+    let pose = |x: f32| LocalPose {
+        joints: vec![JointTransform::new(Vec3::X * x, Quat::IDENTITY, Vec3::ONE); 6],
+        weights: vec![x; 3],
+    };
+    let (mut to, [begin, end]) = (pose(1.0), [pose(0.0), pose(2.0)]);
+    let mask = JointMask::all(6);
+    let (count, result) = allocations(|| {
+        to.blend(&begin, 0.5)?;
+        to.add(&begin, &end, 0.25)?;
+        to.blend_masked(&begin, 0.5, &mask)?;
+        to.add_masked(&begin, &end, 0.25, &mask)
+    });
+    result?;
+    none("blending and adding", count)?;
+    match to == pose(1.0) {
+        true => Ok(()),
+        false => Err("other numbers".into()),
     }
 }
 

@@ -4,14 +4,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use sinew_render::Bounds;
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
 use winit::event::{ElementState, KeyEvent, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
+use winit::keyboard::ModifiersState;
 use winit::window::{Window, WindowId};
 
+use super::beside::Beside;
 use super::drawing::Drawing;
-use super::loader::{self, Ready, Request};
+use super::drops::{self, Before, Intent};
+use super::files::{self, Picked, Purpose};
+use super::loader::{self, Failed, Place, Ready, Request, Task};
+use super::messages::clean;
+use super::model::Model;
 use super::screen::{Painted, Screen};
 use super::script::{self, Script};
 use super::state::{State, Wish};
@@ -20,17 +27,17 @@ use super::{keys, panels, theme};
 
 /// What other threads tell the window.
 pub enum Wake {
-    Read(Request, Box<Result<Ready, String>>),
+    Read(Request, Box<Result<Ready, Failed>>),
     FileChanged,
     /// A line of a script on stdin.
     Line(String),
     NoMoreLines,
+    /// The answer of a dialog.
+    Picked(Purpose, Picked),
 }
 
 /// A file that is being written changes several times; it is read when it has been quiet for so long.
 const QUIET: Duration = Duration::from_millis(200);
-/// Frames further apart than this do not count as an animation.
-const PAUSE: f64 = 0.25;
 
 pub struct App {
     pub state: State,
@@ -40,8 +47,14 @@ pub struct App {
     egui: egui::Context,
     input: Option<egui_winit::State>,
     size: (u32, u32),
-    /// What was asked for last, and its clip.
-    wanted: Option<(PathBuf, Option<String>)>,
+    /// What was asked for last.
+    wanted: Option<Request>,
+    /// What was asked for last for the right side.
+    beside: Option<Request>,
+    /// Files that each side is made of.
+    watched: [Vec<PathBuf>; 2],
+    /// What was shown before the file that is being read was dropped.
+    before: Option<Before>,
     proxy: EventLoopProxy<Wake>,
     watch: Option<FileWatch>,
     changed: Option<Instant>,
@@ -52,11 +65,19 @@ pub struct App {
     /// Frames that were painted.
     pub frames: u64,
     last_frame: Option<Instant>,
+    /// Seconds from the frame before to this one, while the clip plays.
+    interval: Option<f64>,
+    /// Whether the clip played at the frame before.
+    played: bool,
     /// When a script that waits looks again; nothing is drawn before.
     pub next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
-    shift: bool,
+    modifiers: ModifiersState,
+    /// A dialog is open.
+    asking: bool,
+    /// Pixel that a step of the script is pressing.
+    pub pressing: Option<[f32; 2]>,
     lost_before: bool,
     /// Why the viewer cannot go on.
     pub failed: Option<String>,
@@ -89,6 +110,9 @@ impl App {
             input: None,
             size,
             wanted: None,
+            beside: None,
+            watched: Default::default(),
+            before: None,
             proxy,
             watch,
             changed: None,
@@ -96,27 +120,38 @@ impl App {
             loads: 0,
             frames: 0,
             last_frame: None,
+            interval: None,
+            played: false,
             next_step: None,
             repaint_at: None,
-            shift: false,
+            modifiers: ModifiersState::empty(),
+            asking: false,
+            pressing: None,
             lost_before: false,
             failed: None,
             quit: false,
         }
     }
 
-    /// Begins to read a file.
-    pub fn open(&mut self, path: PathBuf, clip: Option<String>) {
+    /// Begins to read a file, for one of both places.
+    pub fn load(&mut self, task: Task, place: Place) {
         self.requests += 1;
-        let shown = self.state.model.as_ref().map(|m| m.path.clone());
         let request = Request {
-            again: shown.is_some_and(|shown| loader::same_file(&shown, &path)),
             number: self.requests,
-            path: path.clone(),
-            clip,
+            task,
+            place,
         };
-        self.wanted = Some((path.clone(), request.clip.clone()));
-        self.state.loading = Some(path);
+        let path = Some(request.task.file().to_owned());
+        match place {
+            Place::Main => {
+                self.wanted = Some(request.clone());
+                self.state.loading = path;
+            }
+            Place::Beside => {
+                self.beside = Some(request.clone());
+                self.state.loading_beside = path;
+            }
+        }
         let proxy = self.proxy.clone();
         let started = loader::start(request, move |request, result| {
             // A window that was closed meanwhile wants no file.
@@ -124,48 +159,116 @@ impl App {
         });
         if let Err(e) = started {
             self.state.fail(e);
+            self.state.loading_beside = None;
         }
         self.redraw();
     }
 
     /// Reads what was asked for last again, be it shown or broken.
     fn reload(&mut self) {
-        if let Some((path, clip)) = self.wanted.clone() {
-            self.open(path, clip);
+        for request in [self.wanted.clone(), self.beside.clone()]
+            .into_iter()
+            .flatten()
+        {
+            self.load(request.task, request.place);
         }
     }
 
-    fn received(&mut self, request: Request, result: Result<Ready, String>) {
+    fn received(&mut self, request: Request, result: Result<Ready, Failed>) {
         self.loads += 1;
-        if request.number != self.requests {
+        let latest = match request.place {
+            Place::Main => self.wanted.as_ref(),
+            Place::Beside => self.beside.as_ref(),
+        };
+        if latest.is_none_or(|latest| latest.number != request.number) {
             return;
         }
         self.last_frame = None;
         let result = result.and_then(|ready| {
-            let files = ready.files.clone();
+            let (files, task) = (ready.files.clone(), ready.task.clone());
             let drawing = self.drawing.as_mut().ok_or("there is no device")?;
-            drawing.load(ready).map(|shown| (shown, files))
+            let (model, bounds) = drawing.load(ready, request.place)?;
+            Ok((model, bounds, files, task))
         });
+        let before = match request.place {
+            Place::Main => self.before.take(),
+            Place::Beside => None,
+        };
         match result {
-            Ok(((model, bounds), files)) => {
-                self.watch_files(&files);
-                self.state.bounds = bounds;
-                // Another clip of the file is not the file again, for the clock.
-                self.state.show(model, request.again);
-                self.set_title();
+            Ok((model, bounds, files, task)) => {
+                self.watch_files(request.place, files);
+                let request = Request { task, ..request };
+                match request.place {
+                    Place::Main => self.show(request, model, bounds, before),
+                    Place::Beside => self.show_beside(request, model, bounds),
+                }
             }
-            Err(message) => {
+            Err(failed) => {
                 // It is read again when it is mended.
-                self.watch_files(std::slice::from_ref(&request.path));
-                log::warn!("{message}");
-                self.state.fail(message);
+                let mut files = vec![request.task.file().to_owned()];
+                files.append(&mut self.watched[request.place as usize].clone());
+                self.watch_files(request.place, files);
+                log::warn!("{}", failed.message);
+                match request.place {
+                    Place::Main => self.state.fail(failed.message),
+                    Place::Beside => {
+                        self.state.error = Some(failed.message);
+                        self.state.loading_beside = None;
+                    }
+                }
+                self.state.offer = drops::after_failure(&request.task, failed.guess);
             }
         }
         self.redraw();
     }
 
-    fn watch_files(&mut self, files: &[PathBuf]) {
-        let result = self.watch.as_mut().map(|w| w.set_files(files));
+    fn show(&mut self, request: Request, model: Model, bounds: Bounds, before: Option<Before>) {
+        let shown = self.state.model.as_ref().map(|m| m.path.clone());
+        let again = shown.is_some_and(|shown| loader::same_file(&shown, &model.path));
+        // What was put beside another file before goes with it.
+        if !again
+            && self
+                .beside
+                .as_ref()
+                .is_some_and(|b| b.number < request.number)
+        {
+            self.alone();
+        }
+        let offer = before.and_then(|before| drops::after_opening(&before, &model, &request.task));
+        self.wanted = Some(request);
+        self.state.bounds = bounds;
+        // Another clip of the file is not the file again, for the clock.
+        self.state.show(model, again);
+        self.state.offer = offer;
+        self.set_title();
+    }
+
+    fn show_beside(&mut self, request: Request, model: Model, bounds: Bounds) {
+        self.beside = Some(request);
+        let mut other = Beside::new(model, bounds);
+        if let Some(beside) = &self.state.beside
+            && beside.model.path == other.model.path
+        {
+            other.together = beside.together;
+        }
+        self.state.set_beside(Some(other));
+        self.state.offer = None;
+    }
+
+    /// Shows the main character alone.
+    fn alone(&mut self) {
+        self.beside = None;
+        self.state.set_beside(None);
+        if let Some(drawing) = &mut self.drawing {
+            drawing.alone();
+        }
+        self.watch_files(Place::Beside, Vec::new());
+    }
+
+    fn watch_files(&mut self, place: Place, files: Vec<PathBuf>) {
+        self.watched[place as usize] = files;
+        let all: Vec<PathBuf> = self.watched.concat();
+        let result = self.watch.as_mut().map(|w| w.set_files(&all));
         if let Some(Err(e)) = result {
             log::warn!("{e}");
         }
@@ -200,6 +303,16 @@ impl App {
             return;
         }
         let named = keys::name(&event.logical_key);
+        if self.modifiers.control_key() || self.modifiers.super_key() {
+            if let Some(action) = named
+                .filter(|_| !event.repeat)
+                .and_then(|n| keys::command(&n))
+            {
+                self.state.act(action);
+                self.redraw();
+            }
+            return;
+        }
         let again = |action: Option<keys::Action>| {
             // Held keys move the camera and step; they do not flicker switches.
             action.is_some_and(|a| {
@@ -208,9 +321,9 @@ impl App {
             })
         };
         if let Some(name) = named
-            && (!event.repeat || again(keys::action(&name, self.shift)))
+            && (!event.repeat || again(keys::action(&name, self.modifiers.shift_key())))
         {
-            self.press(&name, self.shift);
+            self.press(&name, self.modifiers.shift_key());
         }
     }
 
@@ -219,6 +332,8 @@ impl App {
             match wish {
                 Wish::Reload => self.reload(),
                 Wish::Clip(number) => self.play_clip(number),
+                Wish::Load(task, place) => self.load(task, place),
+                Wish::Alone => self.alone(),
                 Wish::Camera(number) => {
                     let camera = self
                         .drawing
@@ -234,16 +349,66 @@ impl App {
                         }
                     }
                 }
+                Wish::AskFile => self.ask(Purpose::Open),
+                Wish::AskPicture => self.ask(Purpose::SavePicture),
                 Wish::Quit => self.quit = true,
             }
         }
     }
 
+    /// Shows the desktop's dialog for a file.
+    fn ask(&mut self, purpose: Purpose) {
+        let Some(screen) = self.screen.as_ref().filter(|_| !self.asking) else {
+            return;
+        };
+        let near = self.state.model.as_ref().map(|m| m.path.clone());
+        let proxy = self.proxy.clone();
+        let started = files::ask(purpose, &screen.window, near.as_deref(), move |picked| {
+            // A window that was closed meanwhile wants no file.
+            let _ = proxy.send_event(Wake::Picked(purpose, picked));
+        });
+        match started {
+            Ok(()) => self.asking = true,
+            Err(e) => self.state.fail(e),
+        }
+    }
+
+    /// Takes the answer of a dialog.
+    fn picked(&mut self, purpose: Purpose, picked: Picked) {
+        self.asking = false;
+        match picked {
+            Picked::Nothing => {}
+            Picked::NoDialog => self.state.view.notice = Some(files::without_dialog(purpose)),
+            Picked::File(path) if purpose == Purpose::Open => {
+                self.dropped(path, Intent::Open);
+            }
+            Picked::File(path) => {
+                if let Err(e) = self.save_picture(&files::with_png(path)) {
+                    self.state.fail(e);
+                }
+            }
+        }
+    }
+
+    /// Writes the picture without the panels.
+    pub fn save_picture(&mut self, path: &std::path::Path) -> Result<(), String> {
+        let drawing = self.drawing.as_mut().ok_or("there is no device")?;
+        let picture = drawing.picture(&self.state)?;
+        sinew_render::save_png(path, &picture).map_err(|e| e.to_string())?;
+        let (width, height) = picture.dimensions();
+        let saved = format!("Saved {} ({width} x {height} pixels)", path.display());
+        self.state.view.notice = Some(saved);
+        Ok(())
+    }
+
     fn play_clip(&mut self, number: usize) {
-        let model = self.state.model.as_ref();
-        let clip = model.and_then(|m| Some((m.path.clone(), m.clips.get(number)?.clone())));
-        if let Some((path, clip)) = clip {
-            self.open(path, Some(clip));
+        let task = self
+            .state
+            .model
+            .as_ref()
+            .and_then(|m| drops::clip_of(m, number));
+        if let Some(task) = task {
+            self.load(task, Place::Main);
         }
     }
 
@@ -296,15 +461,20 @@ impl App {
         if let Err(e) = drawing.pose(state) {
             state.fail(e);
         }
+        state.follow_root();
+        if !state.frame_wanted && drawing.has_left(state) {
+            state.refit = true;
+            state.reframed += 1;
+        }
         if state.refit {
             state.refit = false;
-            state.bounds = drawing.bounds();
+            state.set_bounds(drawing.bounds());
             state.frame_all();
         }
         let window = Arc::clone(&screen.window);
-        let id = screen.picture_id();
+        let ids = screen.picture_ids();
         let raw = input.take_egui_input(&window);
-        let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, id));
+        let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, ids));
         input.handle_platform_output_with_event_loop(
             &window,
             event_loop,
@@ -317,18 +487,22 @@ impl App {
         self.repaint_at = delay.and_then(|d| Instant::now().checked_add(d));
 
         let [_, _, width, height] = state.viewport;
-        let (view, _) = screen.picture(width, height);
+        let views = [0, 1].map(|which| match which {
+            1 if state.beside.is_none() => screen.picture(1, 1, 1).0,
+            which => screen.picture(which, width, height).0,
+        });
         let mut encoder = screen.device.create_command_encoder(&Default::default());
         let size = [width.max(1), height.max(1)];
-        if let Err(e) = drawing.draw(&mut encoder, &view, size, state) {
-            state.error = Some(e);
+        drawing.frame = (self.frames, self.interval);
+        if let Err(e) = drawing.draw(&mut encoder, [&views[0], &views[1]], size, state) {
+            state.error = Some(clean(&e));
         }
         let painted = screen.paint(&self.egui, output, encoder, capture)?;
         self.frames += 1;
-        drawing.measure(state);
+        drawing.measure(&screen.device, state);
         let faults = screen.take_faults();
         if let Some(e) = faults.error {
-            state.error.get_or_insert(e);
+            state.error.get_or_insert_with(|| clean(&e));
         }
         if let Some(lost) = faults.lost {
             self.recover(event_loop, &lost)?;
@@ -344,11 +518,11 @@ impl App {
         if let Some(seconds) = since {
             self.state.clock.advance(seconds);
         }
-        match since.filter(|s| playing && *s < PAUSE) {
-            Some(seconds) => self.state.stats.count_frame(seconds),
-            None if !playing => self.state.stats.frame = None,
-            None => {}
+        if let Some(beside) = &mut self.state.beside {
+            beside.tick(&self.state.clock, since.unwrap_or(0.0));
         }
+        self.interval = since.filter(|_| playing && self.played);
+        self.played = playing;
         self.last_frame = Some(now);
     }
 
@@ -390,6 +564,7 @@ impl ApplicationHandler<Wake> for App {
                 Err(e) => self.refuse(&line, &e),
             },
             Wake::NoMoreLines => self.script.ended = true,
+            Wake::Picked(purpose, picked) => self.picked(purpose, picked),
         }
         self.redraw();
     }
@@ -414,7 +589,7 @@ impl ApplicationHandler<Wake> for App {
                 screen.resize(size.width, size.height);
                 self.redraw();
             }
-            WindowEvent::ModifiersChanged(modifiers) => self.shift = modifiers.state().shift_key(),
+            WindowEvent::ModifiersChanged(modifiers) => self.modifiers = modifiers.state(),
             WindowEvent::KeyboardInput { event, .. } if !typing => self.key(&event),
             WindowEvent::HoveredFile(_) => {
                 self.state.hovering = true;
@@ -424,7 +599,7 @@ impl ApplicationHandler<Wake> for App {
                 self.state.hovering = false;
                 self.redraw();
             }
-            WindowEvent::DroppedFile(path) => self.dropped(path),
+            WindowEvent::DroppedFile(path) => self.dropped(path, Intent::of(self.modifiers)),
             WindowEvent::RedrawRequested => {
                 if let Err(e) = self.step_script(event_loop) {
                     self.end(event_loop, e);
@@ -465,9 +640,13 @@ impl ApplicationHandler<Wake> for App {
 }
 
 impl App {
-    fn dropped(&mut self, path: PathBuf) {
+    /// A file was dropped into the window.
+    pub fn dropped(&mut self, path: PathBuf, intent: Intent) {
         self.state.hovering = false;
-        self.open(path, None);
+        self.state.offer = None;
+        let (task, place) = drops::task(self.state.model.as_ref(), path, intent);
+        self.before = self.state.model.as_ref().map(Before::new);
+        self.load(task, place);
     }
 
     pub fn window_size(&self) -> [u32; 2] {

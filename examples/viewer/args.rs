@@ -6,12 +6,13 @@ use clap::Parser;
 
 use super::script::{self, LANGUAGE, Step};
 
-/// Opens characters in a window: USD, glTF, VRM, BVH and FBX.
 #[derive(Debug, Parser)]
-#[command(name = "viewer", version, max_term_width = 100, after_help = help())]
+#[command(name = "viewer", version, about = about(), max_term_width = 100, after_help = help())]
 pub struct Args {
-    /// The file to open; another one can be dropped into the window.
+    /// The file to open; others can be opened and dropped in the window.
     pub file: Option<PathBuf>,
+    /// A second file, shown beside the first one.
+    pub beside: Option<PathBuf>,
     /// Size of the window in pixels.
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = size)]
     pub size: (u32, u32),
@@ -31,10 +32,20 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   viewer hero.usda
+  viewer hero.usda walk.bvh
   viewer hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
   printf 'settle\\nkey j\\nshot joints.png\\n' | viewer hero.usda --script -
+  printf 'settle\\ntime 12\\nsave hero.png\\n' | viewer hero.usda --script -
 
 Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a screenshot), 2 wrong usage.";
+
+/// Names what this build reads.
+fn about() -> String {
+    format!(
+        "Opens characters in a window: {}.",
+        super::files::format_names()
+    )
+}
 
 fn help() -> String {
     format!("{EXAMPLES}\n\n{LANGUAGE}")

@@ -16,6 +16,7 @@ pub enum Action {
     Loop,
     FrameAll,
     FrameJoint,
+    Follow,
     OrbitLeft,
     OrbitRight,
     OrbitUp,
@@ -40,7 +41,10 @@ pub enum Action {
     Method,
     Backend,
     Difference,
+    Open,
+    Save,
     Reload,
+    Graph,
     Panels,
     Help,
     Close,
@@ -97,6 +101,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
         &[
             row(Action::FrameAll, "f", "frame all"),
             row(Action::FrameJoint, "c", "centre on the chosen joint"),
+            row(Action::Follow, "a", "along with the root, or not"),
             row(Action::OrbitLeft, "Left", "orbit"),
             row(Action::OrbitRight, "Right", "orbit"),
             row(Action::OrbitUp, "Up", "orbit"),
@@ -122,7 +127,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row(Action::Wireframe, "w", "wireframe"),
             row(Action::Normals, "v", "normals"),
             row(Action::Bounds, "b", "bounds"),
-            row(Action::Grid, "g", "ground grid"),
+            row(Action::Grid, "g", "ground"),
         ],
     ),
     (
@@ -136,7 +141,10 @@ pub const GROUPS: &[(&str, &[Row])] = &[
     (
         "Viewer",
         &[
+            row(Action::Open, "o", "open a file (Ctrl+o)"),
+            shifted(Action::Save, "s", "save the picture (Ctrl+s)"),
             row(Action::Reload, "r", "read the file again"),
+            row(Action::Graph, "i", "graph of frame times"),
             row(Action::Panels, "Tab", "show or hide the panels"),
             row(Action::Help, "?", "this list"),
             row(
@@ -156,7 +164,8 @@ pub const MOUSE: &[(&str, &str)] = &[
     ("wheel", "nearer or farther"),
     ("double click", "frame all"),
     ("click a joint", "choose it (key j)"),
-    ("drop a file", "open it"),
+    ("drop a file", "open it; a motion: retarget it"),
+    ("Shift + drop, Ctrl + drop", "beside, retarget its clip"),
 ];
 
 /// The key's name as the table has it.
@@ -189,9 +198,30 @@ pub fn action(key: &str, shift: bool) -> Option<Action> {
     Some(row.action)
 }
 
+/// What a key does while Ctrl or Command is held.
+pub fn command(key: &str) -> Option<Action> {
+    match key {
+        "o" => Some(Action::Open),
+        "s" => Some(Action::Save),
+        "r" => Some(Action::Reload),
+        "q" => Some(Action::Quit),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_with_ctrl_are_those_of_other_programs() {
+        assert_eq!(command("o"), Some(Action::Open));
+        assert_eq!(command("s"), Some(Action::Save));
+        // Copying a text does not move the camera.
+        assert_eq!(command("c"), None);
+        assert_eq!(action("s", true), Some(Action::Save));
+        assert_eq!(action("s", false), Some(Action::Surface));
+    }
 
     #[test]
     fn no_key_means_two_things() {

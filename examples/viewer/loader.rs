@@ -2,21 +2,69 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use sinew::scene::{PlacedSkeleton, ShapeChannel, SkinBinding};
-use sinew::skel::{AnimMapper, SkelAnimation, SkeletonInstance};
-use sinew_io::{ClipChoice, OpenOptions, open_with};
+use sinew_animate::humanoid::on_own_skeleton;
+use sinew_io::usd::UsdFile;
+use sinew_io::{ClipChoice, OpenOptions, read_asset};
 use sinew_render::Loaded;
+
+use super::clips::{self, ClipEntry};
+use super::follow::{self, Walk};
+use super::live::{self, Matched, Motion};
 
 /// What is to be read.
 #[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// A file, with the clip of this name; `None` for the one that the file begins with. `others`
+    /// are clips of other files that the list shows too.
+    Open {
+        file: PathBuf,
+        clip: Option<String>,
+        others: Vec<ClipEntry>,
+    },
+    /// A file that was dropped on a character: without meshes it is a motion for it.
+    Drop {
+        file: PathBuf,
+        onto: PathBuf,
+        others: Vec<ClipEntry>,
+    },
+    /// The clip of a file, on the character of another one.
+    Retarget {
+        motion: Motion,
+        onto: PathBuf,
+        others: Vec<ClipEntry>,
+    },
+}
+
+impl Task {
+    /// A file and the clip that it begins with.
+    pub fn open(file: PathBuf, clip: Option<String>) -> Self {
+        let others = Vec::new();
+        Self::Open { file, clip, others }
+    }
+
+    /// The file that it is about.
+    pub fn file(&self) -> &Path {
+        match self {
+            Self::Open { file, .. } | Self::Drop { file, .. } => file,
+            Self::Retarget { motion, .. } => &motion.file,
+        }
+    }
+}
+
+/// Where a file is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Main,
+    /// At the right, beside the main character.
+    Beside,
+}
+
+/// A task, and what becomes of it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    pub path: PathBuf,
-    /// Name of the clip to play, where not the one that the file begins with.
-    pub clip: Option<String>,
-    /// The same file as before.
-    pub again: bool,
+    pub task: Task,
+    pub place: Place,
     /// Counts requests, so that a slow one cannot replace a later one.
     pub number: u64,
 }
@@ -24,10 +72,33 @@ pub struct Request {
 /// A file that was read.
 pub struct Ready {
     pub loaded: Loaded,
+    /// The task, after it was found out what a dropped file is.
+    pub task: Task,
     /// The file, and the layers that it is composed of.
     pub files: Vec<PathBuf>,
-    pub clips: Vec<String>,
+    pub clips: Vec<ClipEntry>,
     pub clip: Option<usize>,
+    /// How a clip of another file was matched.
+    pub matched: Option<Matched>,
+    /// The root's way, if it walks away.
+    pub walk: Option<Walk>,
+}
+
+/// Why a file cannot be shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Failed {
+    pub message: String,
+    /// The motion whose joints could not be matched, although there is a guess.
+    pub guess: Option<Motion>,
+}
+
+impl<E: std::fmt::Display> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self {
+            message: error.to_string(),
+            guess: None,
+        }
+    }
 }
 
 /// Layers nest and parsers recurse.
@@ -36,15 +107,13 @@ const STACK: usize = 256 << 20;
 /// Reads on a new thread and calls `done` there.
 pub fn start(
     request: Request,
-    done: impl FnOnce(Request, Result<Ready, String>) + Send + 'static,
+    done: impl FnOnce(Request, Result<Ready, Failed>) + Send + 'static,
 ) -> Result<(), String> {
     let work = move || {
-        let result = catch_unwind(AssertUnwindSafe(|| read(&request)));
+        let result = catch_unwind(AssertUnwindSafe(|| read(&request.task)));
         let result = result.unwrap_or_else(|_| {
-            Err(format!(
-                "{}: reading it failed; this is a bug in sinew",
-                request.path.display()
-            ))
+            let file = request.task.file().display();
+            Err(format!("{file}: reading it failed; this is a bug in sinew").into())
         });
         done(request, result);
     };
@@ -57,93 +126,91 @@ pub fn start(
         .map_err(|e| format!("cannot start a thread: {e}"))
 }
 
-fn read(request: &Request) -> Result<Ready, String> {
-    let mut options = OpenOptions::default();
-    let open = |options: &OpenOptions| open_with(&request.path, options).map_err(|e| e.to_string());
-    let mut file = open(&options)?;
-    let is_usd = file.origin().is_none();
-    if let Some(clip) = request.clip.as_ref().filter(|_| !is_usd) {
-        options.clips = ClipChoice::Named(clip.clone());
-        file = open(&options)?;
-    }
-    let loaded = Loaded::of(&file, &options).map_err(|e| e.to_string())?;
-    let mut files = file.layer_files();
-    if !files.contains(&request.path) {
-        files.push(request.path.clone());
-    }
-    let mut ready = Ready {
-        clips: loaded.clips.iter().map(|c| c.name.clone()).collect(),
-        clip: loaded.clip,
-        files,
-        loaded,
+fn read(task: &Task) -> Result<Ready, Failed> {
+    let mut ready = match task {
+        Task::Open { file, clip, others } => opened(file, clip.as_deref(), others)?,
+        Task::Drop { file, onto, others } => {
+            // The list of a file that is opened has its own clips only.
+            let ready = opened(file, None, &[])?;
+            let moves = !ready.clips.is_empty() || !ready.loaded.scene.animations.is_empty();
+            match ready.loaded.geometry.meshes.is_empty() && moves {
+                true => {
+                    let motion = Motion::new(file.clone());
+                    live::retargeted(&motion, onto, others)?
+                }
+                false => ready,
+            }
+        }
+        Task::Retarget {
+            motion,
+            onto,
+            others,
+        } => live::retargeted(motion, onto, others)?,
     };
-    if is_usd {
-        let animations = file.animations().map_err(|e| e.to_string())?;
-        // A clip's name means the first SkelAnimation of it.
-        let asked = request.clip.as_deref();
-        let found = asked.and_then(|name| file.find_clip(name).ok()?.into_iter().next());
-        choose(
-            &mut ready,
-            animations,
-            found.as_ref().map(|c| c.path.as_str()),
-        );
-    }
+    ready.walk = follow::walk(&ready.loaded.scene);
     Ok(ready)
 }
 
-/// The SkelAnimations of a USD file, in place of the one that each Skeleton is bound to.
-fn choose(ready: &mut Ready, animations: Vec<SkelAnimation>, wanted: Option<&str>) {
-    // One that is bound anyway is no choice.
-    if animations.len() < 2
-        && ready
-            .loaded
-            .scene
-            .instances
-            .iter()
-            .any(|i| i.instance.animation().is_some())
-    {
-        return;
+/// Opens a file with a clip.
+fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready, Failed> {
+    let mut options = OpenOptions::default();
+    let Some(asset) = read_asset(path)? else {
+        let file = UsdFile::open(path)?;
+        let mut loaded = Loaded::of(&file, &options)?;
+        let animations = file.animations()?;
+        // A clip's name means the first SkelAnimation of it.
+        let found = clip.and_then(|name| file.find_clip(name).ok()?.into_iter().next());
+        let asked = match (&found, clip) {
+            (Some(found), _) => Some(found.path.as_str()),
+            (None, clip) => clip,
+        };
+        let (clips, clip) = clips::choose(&mut loaded, animations, asked);
+        return Ok(ready(&file, loaded, path, clips, clip, others));
+    };
+    let asset = on_own_skeleton(asset);
+    let clips = clips::of_asset(&asset, None);
+    let asked = clip.map(|clip| match clips::find(&clips, clip) {
+        Some(entry) => clips[entry].name.clone(),
+        None => clip.to_owned(),
+    });
+    let wanted = asked.or_else(|| Some(clips.first()?.name.clone()));
+    if let Some(name) = &wanted {
+        options.clips = ClipChoice::Named(name.clone());
     }
-    ready.clips = animations.iter().map(|a| a.path.clone()).collect();
-    ready.clip = wanted.and_then(|name| ready.clips.iter().position(|c| c == name));
-    let animations: Vec<Arc<SkelAnimation>> = animations.into_iter().map(Arc::new).collect();
-    if let Some(animation) = ready.clip.and_then(|i| animations.get(i)) {
-        play(&mut ready.loaded, animation);
-    }
+    let file = UsdFile::from_asset(&asset, &options)?;
+    let loaded = Loaded::of(&file, &options)?;
+    let playing = loaded.clip.map(|i| loaded.clips[i].name.as_str());
+    let shown = playing.or(wanted.as_deref());
+    let clip = shown.and_then(|name| clips::find(&clips, name));
+    Ok(ready(&file, loaded, path, clips, clip, others))
 }
 
-/// Has an animation drive every Skeleton whose joints or shapes it names.
-fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
-    let scene = &mut loaded.scene;
-    let tokens = |channels: &[ShapeChannel]| -> Vec<String> {
-        channels.iter().map(|s| s.token.clone()).collect()
-    };
-    let moves = |placed: &PlacedSkeleton| {
-        let joints = placed.instance.skeleton().joints();
-        !AnimMapper::new(&animation.joints, joints).reaches_nothing()
-    };
-    let driven = |placed: &PlacedSkeleton| {
-        let skeleton = Arc::clone(placed.instance.skeleton());
-        SkeletonInstance::new(skeleton, Some(Arc::clone(animation)))
-    };
-    for (number, placed) in scene.instances.iter_mut().enumerate() {
-        let of_it = |b: &&mut SkinBinding| b.instance == number && !b.shapes.is_empty();
-        let bindings: Vec<_> = scene.bindings.iter_mut().filter(of_it).collect();
-        let named = |channel: &ShapeChannel| animation.blend_shapes.contains(&channel.token);
-        if !moves(placed) && !bindings.iter().any(|b| b.shapes.iter().any(named)) {
-            continue;
-        }
-        placed.instance = driven(placed);
-        for binding in bindings {
-            let shapes = tokens(&binding.shapes);
-            binding.channel_mapper = Some(AnimMapper::new(&animation.blend_shapes, &shapes));
-        }
+fn ready(
+    file: &UsdFile,
+    loaded: Loaded,
+    path: &Path,
+    mut clips: Vec<ClipEntry>,
+    clip: Option<usize>,
+    others: &[ClipEntry],
+) -> Ready {
+    let mut files = file.layer_files();
+    if !files.iter().any(|f| f == path) {
+        files.push(path.to_owned());
     }
-    for placed in scene.unbound_skeletons.iter_mut().filter(|p| moves(p)) {
-        placed.instance = driven(placed);
+    clips.extend(others.iter().cloned());
+    Ready {
+        task: Task::Open {
+            file: path.to_owned(),
+            clip: clip.map(|i| clips[i].name.clone()),
+            others: others.to_vec(),
+        },
+        clips,
+        clip,
+        files,
+        loaded,
+        matched: None,
+        walk: None,
     }
-    // Where the stage has no range of its own, its animations say how long it plays.
-    scene.animations = vec![Arc::clone(animation)];
 }
 
 /// The same file, whatever way it is named.

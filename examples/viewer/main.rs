@@ -6,10 +6,19 @@
 
 mod app;
 mod args;
+mod beside;
+mod clips;
 mod clock;
 mod drawing;
+mod drops;
+mod files;
+mod follow;
+mod gpu_clock;
 mod keys;
+mod layout;
+mod live;
 mod loader;
+mod messages;
 mod model;
 mod moves;
 mod panels;
@@ -18,6 +27,7 @@ mod script;
 mod state;
 mod steps;
 mod theme;
+mod timing;
 mod watch;
 
 use std::io::BufRead;
@@ -27,15 +37,13 @@ use clap::Parser;
 use winit::event_loop::{EventLoop, EventLoopProxy};
 
 use app::{App, Wake};
+use loader::{Place, Task};
 use script::Script;
 
 fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
-    let default_filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error";
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default_filter))
-        .format_timestamp(None)
-        .init();
+    messages::install();
     let script = match script_of(&args) {
         Ok(script) => script,
         Err(e) => {
@@ -46,7 +54,7 @@ fn main() -> ExitCode {
     match run(&args, script) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {e}");
+            eprintln!("error: {}", messages::clean(&e));
             ExitCode::FAILURE
         }
     }
@@ -73,7 +81,10 @@ fn run(args: &args::Args, script: Script) -> Result<(), String> {
         read_stdin(event_loop.create_proxy())?;
     }
     if let Some(file) = &args.file {
-        app.open(file.clone(), args.clip.clone());
+        app.load(Task::open(file.clone(), args.clip.clone()), Place::Main);
+    }
+    if let Some(file) = &args.beside {
+        app.load(Task::open(file.clone(), None), Place::Beside);
     }
     event_loop.run_app(&mut app).map_err(|e| e.to_string())?;
     match (app.failed, app.script.failures) {

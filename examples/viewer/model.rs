@@ -2,7 +2,12 @@
 
 use std::path::PathBuf;
 
+use glam::DVec3;
 use sinew_render::{JointId, Stage, StageSkeleton};
+
+use super::clips::ClipEntry;
+use super::follow::Walk;
+use super::live::Matched;
 
 /// A joint as the list shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,9 +48,17 @@ pub struct Counts {
 pub struct Model {
     pub path: PathBuf,
     pub skeletons: Vec<SkeletonInfo>,
-    pub clips: Vec<String>,
+    /// The joint with the largest sum of weights, if meshes are skinned.
+    pub strongest: Option<JointId>,
+    pub clips: Vec<ClipEntry>,
     /// Which clip plays, of `clips`; `None` where the file has its own way.
     pub clip: Option<usize>,
+    /// How a clip of another file was matched.
+    pub matched: Option<Matched>,
+    /// The root's way, if it walks away.
+    pub walk: Option<Walk>,
+    /// The root at the first time.
+    pub origin: Option<DVec3>,
     /// Channels of blend shapes, each once.
     pub shapes: Vec<String>,
     pub cameras: Vec<String>,
@@ -67,6 +80,7 @@ impl Model {
         Self {
             path: scene.file.clone(),
             skeletons: stage.skeletons().iter().map(skeleton_info).collect(),
+            strongest: stage.strongest_joint(),
             shapes: stage.channels().into_keys().collect(),
             cameras: stage.cameras().iter().map(|c| c.path.clone()).collect(),
             counts: Counts {
@@ -93,6 +107,17 @@ impl Model {
     pub fn name(&self) -> String {
         let name = self.path.file_name();
         name.map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+    }
+
+    /// Whether there is a body for clips of other files.
+    pub fn is_character(&self) -> bool {
+        self.counts.meshes > 0 && self.skeletons.iter().any(|s| !s.joints.is_empty())
+    }
+
+    /// What plays, in words; empty if nothing moves.
+    pub fn playing(&self) -> &str {
+        let clip = self.clip.and_then(|i| self.clips.get(i));
+        clip.map_or("", |c| &c.label)
     }
 
     pub fn first_joint(&self) -> Option<JointId> {
@@ -169,9 +194,13 @@ fn depth_first(skeleton: &SkeletonInfo) -> Vec<usize> {
     order
 }
 
-/// Whether other joints hang below this one.
-pub fn has_children(skeleton: &SkeletonInfo, joint: usize) -> bool {
-    skeleton.joints.iter().any(|j| j.parent == Some(joint))
+/// For each joint whether others hang below it.
+pub fn branches(skeleton: &SkeletonInfo) -> Vec<bool> {
+    let mut out = vec![false; skeleton.joints.len()];
+    for parent in skeleton.joints.iter().filter_map(|j| j.parent) {
+        out[parent] = true;
+    }
+    out
 }
 
 #[cfg(test)]
@@ -205,7 +234,7 @@ mod tests {
         assert_eq!(rows(&skeleton, "", |j| j == 1), [0, 1, 2]);
         assert_eq!(rows(&skeleton, "", |j| j == 0), [0]);
         assert_eq!(skeleton.joints[3].depth, 2);
-        assert!(has_children(&skeleton, 1) && !has_children(&skeleton, 3));
+        assert_eq!(branches(&skeleton), [true, true, false, false]);
     }
 
     #[test]

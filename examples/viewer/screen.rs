@@ -40,7 +40,8 @@ pub struct Screen {
     surface: wgpu::Surface<'static>,
     config: wgpu::SurfaceConfiguration,
     painter: egui_wgpu::Renderer,
-    picture: Option<Picture>,
+    /// The main picture, and the one at the right of it.
+    pictures: [Option<Picture>; 2],
     faults: Arc<Mutex<Faults>>,
 }
 
@@ -64,11 +65,9 @@ impl Screen {
         let adapter = pollster::block_on(instance.request_adapter(&wanted)).map_err(|e| {
             format!("no graphics adapter can draw into this window (a software one is enough: mesa-vulkan-drivers): {e}")
         })?;
-        let timestamps =
-            wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("viewer"),
-            required_features: adapter.features() & timestamps,
+            required_features: adapter.features() & super::gpu_clock::FEATURES,
             required_limits: adapter.limits(),
             ..Default::default()
         };
@@ -101,7 +100,7 @@ impl Screen {
         Ok(Self {
             painter: egui_wgpu::Renderer::new(&device, config.format, options),
             adapter: adapter.get_info(),
-            picture: None,
+            pictures: [None, None],
             window,
             instance,
             surface,
@@ -136,11 +135,16 @@ impl Screen {
         }
     }
 
-    /// The picture's texture at this size, and what egui calls it. The id stays the same.
-    pub fn picture(&mut self, width: u32, height: u32) -> (wgpu::TextureView, egui::TextureId) {
+    /// The texture of a picture at this size, and what egui calls it. The id stays the same.
+    pub fn picture(
+        &mut self,
+        which: usize,
+        width: u32,
+        height: u32,
+    ) -> (wgpu::TextureView, egui::TextureId) {
         let most = self.device.limits().max_texture_dimension_2d;
         let (width, height) = (width.clamp(1, most), height.clamp(1, most));
-        if let Some(picture) = &self.picture
+        if let Some(picture) = &self.pictures[which]
             && (picture.texture.width(), picture.texture.height()) == (width, height)
         {
             return (picture.view.clone(), picture.id);
@@ -167,7 +171,7 @@ impl Screen {
             ..Default::default()
         });
         let nearest = wgpu::FilterMode::Nearest;
-        let id = match &self.picture {
+        let id = match &self.pictures[which] {
             Some(old) => {
                 let id = old.id;
                 self.painter.update_egui_texture_from_wgpu_texture(
@@ -182,7 +186,7 @@ impl Screen {
                 .painter
                 .register_native_texture(&self.device, &sampled, nearest),
         };
-        self.picture = Some(Picture {
+        self.pictures[which] = Some(Picture {
             texture,
             view: view.clone(),
             id,
@@ -190,12 +194,12 @@ impl Screen {
         (view, id)
     }
 
-    /// egui's id of the picture, before its size is known.
-    pub fn picture_id(&mut self) -> egui::TextureId {
-        match &self.picture {
+    /// egui's ids of the pictures, before their size is known.
+    pub fn picture_ids(&mut self) -> [egui::TextureId; 2] {
+        [0, 1].map(|which| match &self.pictures[which] {
             Some(picture) => picture.id,
-            None => self.picture(1, 1).1,
-        }
+            None => self.picture(which, 1, 1).1,
+        })
     }
 
     /// Submits what `encoder` holds, paints egui over it and shows the window, or reads it back too.

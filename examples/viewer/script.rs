@@ -6,20 +6,34 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use sinew::skel::SkinningMethod;
+use sinew_render::{Background, Light};
+
+use super::panels::scene::{self, Ground};
+
+use super::drops::Intent;
 
 /// One line of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// As if the file had been dropped into the window.
-    Drop(PathBuf),
+    Drop(PathBuf, Intent),
+    /// Takes a choice of what is offered, counted from 1.
+    Choose(usize),
+    /// Shows the main character alone.
+    Alone,
+    /// The character at the right is shown at the seconds of the main one, or at its own.
+    Together(bool),
+    Follow(bool),
     Key {
         name: String,
         shift: bool,
     },
-    /// Pixels that the pointer is dragged by from the picture's middle, with the left or the right button.
+    /// Pixels that the pointer is dragged by, with the left or the right button.
     Drag {
         by: [f32; 2],
         left: bool,
+        /// The pixel of the window where it begins, if not in the picture's middle.
+        from: Option<[f32; 2]>,
     },
     /// Pixels that the wheel turns over the picture's middle.
     Scroll(f32),
@@ -36,6 +50,13 @@ pub enum Step {
     Method(Option<SkinningMethod>),
     Camera(String),
     Size(u32, u32),
+    /// Presses a button or clicks on another part of the window, by its name.
+    Press(String),
+    Light(Light),
+    Background(Background),
+    Ground(Ground),
+    /// Writes the picture without the panels.
+    Save(PathBuf),
     /// Writes a picture of the window.
     Shot(PathBuf),
     /// Waits until nothing is being read.
@@ -54,9 +75,16 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 /// What there is to write in a script.
 pub const LANGUAGE: &str = "\
 Script actions, one a line; # begins a comment. Each is answered on stdout by a line of JSON:
-  drop FILE             open a file, as if it had been dropped into the window
+  drop FILE [open|retarget|beside]
+                        drop a file into the window: a motion is retargeted to the character that is
+                        shown, any other file opened, unless the last word says what to do with it
+  choose N              take the choice N of what is offered after a drop
+  alone                 close the character at the right
+  together on|off       show it at the seconds of the main character, or at its own
+  follow on|off         follow the root with the camera
   key NAME [shift]      press a key; ? in the window lists them, such as: key Space
-  drag X Y [left|right] drag the pointer by so many pixels from the picture's middle
+  drag X Y [left|right] [from X Y]
+                        drag the pointer by so many pixels, from the picture's middle or a pixel
   scroll N              turn the wheel by so many pixels over it
   click X Y             click on a pixel of the window
   time CODE             pause, and show a time code
@@ -66,6 +94,12 @@ Script actions, one a line; # begins a comment. Each is answered on stdout by a 
   camera NAME           look through a camera of the file
   method authored|linear|dual
   size W H              resize the window
+  press NAME            click on a part of the window; `places` of an answer names them
+  light TURN INTENSITY [camera|world]
+                        turn the lights by so many degrees; a brightness of 1 is the usual one
+  background NAME       grey, dark, white, or a colour such as #336699
+  ground grid|shadow|off
+  save FILE.png         write the picture without the panels
   shot FILE.png         write what the window shows
   settle                wait until the file is read
   loads N               wait until N files were read, those that failed too
@@ -92,15 +126,41 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
         words.get(i).and_then(|w| w.parse().ok()).ok_or_else(bad)
     };
     let step = match name {
-        "drop" | "open" => Step::Drop(text()?.into()),
+        "drop" | "open" => {
+            let (file, intent) = match rest.rsplit_once(char::is_whitespace) {
+                Some((file, word)) if Intent::parse(word).is_some() => (file.trim(), word),
+                _ => (rest, name),
+            };
+            let intent = Intent::parse(intent).unwrap_or(Intent::Auto);
+            let file = (!file.is_empty()).then_some(file).ok_or_else(bad)?;
+            Step::Drop(file.into(), intent)
+        }
+        "choose" => Step::Choose(whole(0)? as usize),
+        "alone" => Step::Alone,
+        "together" | "follow" => {
+            let on = match rest {
+                "on" => true,
+                "off" => false,
+                _ => return Err(bad()),
+            };
+            match name {
+                "follow" => Step::Follow(on),
+                _ => Step::Together(on),
+            }
+        }
         "key" => Step::Key {
             name: (*words.first().ok_or_else(bad)?).to_owned(),
             shift: words.get(1) == Some(&"shift"),
         },
-        "drag" => Step::Drag {
-            by: [number(0)? as f32, number(1)? as f32],
-            left: words.get(2) != Some(&"right"),
-        },
+        "drag" => {
+            let begin = words.iter().position(|w| *w == "from");
+            let point = |i: usize| Ok::<_, String>([number(i + 1)? as f32, number(i + 2)? as f32]);
+            Step::Drag {
+                by: [number(0)? as f32, number(1)? as f32],
+                left: words.get(2) != Some(&"right"),
+                from: begin.map(point).transpose()?,
+            }
+        }
         "scroll" => Step::Scroll(number(0)? as f32),
         "click" => Step::Click([number(0)? as f32, number(1)? as f32]),
         "time" => Step::Time(number(0)?),
@@ -121,6 +181,19 @@ pub fn parse(line: &str) -> Result<Option<Step>, String> {
             _ => return Err(bad()),
         }),
         "size" => Step::Size(whole(0)?, whole(1)?),
+        "press" => Step::Press(text()?),
+        "light" => Step::Light(Light {
+            turn: number(0)?.to_radians(),
+            intensity: number(1)?,
+            follows_camera: match words.get(2) {
+                None | Some(&"camera") => true,
+                Some(&"world") => false,
+                _ => return Err(bad()),
+            },
+        }),
+        "background" => Step::Background(scene::background_of(rest).ok_or_else(bad)?),
+        "ground" => Step::Ground(scene::ground_of(rest).ok_or_else(bad)?),
+        "save" => Step::Save(text()?.into()),
         "shot" => Step::Shot(text()?.into()),
         "settle" => Step::Settle,
         "loads" => Step::Loads(whole(0)?.into()),
@@ -191,9 +264,11 @@ mod tests {
 
     #[test]
     fn every_action_of_the_list_is_read() {
-        let examples = "drop a b.usda|key Left shift|drag 3 -4 right|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
-                        clip Walk|camera /Cam|method dual|size 640 480|shot x.png|settle|loads 2|wait 0.5|state|quit";
-        let mut listed = LANGUAGE.lines().skip(1);
+        let examples = "drop a b.usda|choose 1|alone|together off|follow on|key Left shift|drag 3 -4 right from 5 6|scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|\
+                        clip Walk|camera /Cam|method dual|size 640 480|\
+                        press Open|light 30 1.5 world|background #336699|ground shadow|save y.png|shot x.png|settle|loads 2|wait 0.5|state|quit";
+        let is_action = |l: &&str| l.starts_with("  ") && !l.starts_with("   ");
+        let mut listed = LANGUAGE.lines().filter(is_action);
         for example in examples.split('|') {
             let step = parse(example).unwrap().unwrap();
             let name = example.split(' ').next().unwrap();
@@ -214,6 +289,15 @@ mod tests {
             }
         );
         assert_eq!(parse(" # note").unwrap(), None);
+        for (line, file, intent) in [
+            ("drop my walk.bvh", "my walk.bvh", Intent::Auto),
+            ("drop my walk.bvh beside", "my walk.bvh", Intent::Beside),
+            ("drop retarget", "retarget", Intent::Auto),
+            ("open a.glb", "a.glb", Intent::Open),
+        ] {
+            let step = parse(line).unwrap();
+            assert_eq!(step, Some(Step::Drop(file.into(), intent)));
+        }
         for wrong in [
             "jump",
             "time",
@@ -221,7 +305,14 @@ mod tests {
             "size 3",
             "wait -1",
             "method cubic",
+            "follow",
+            "together maybe",
             "shot",
+            "light 3",
+            "light 3 1 moon",
+            "background puce",
+            "ground sky",
+            "press",
         ] {
             let e = parse(wrong).unwrap_err();
             assert!(e.contains(wrong), "{e}");

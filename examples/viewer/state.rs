@@ -3,56 +3,47 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
+use glam::DVec3;
 use sinew::skel::SkinningMethod;
 use sinew_render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
 
+use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
+use super::follow::{self, Follow};
 use super::keys::Action;
+use super::layout::View;
+use super::loader::{Place, Task};
+use super::messages::clean;
 use super::model::Model;
 use super::moves::{self, Move};
+use super::timing::Timing;
 
 /// What only the application can do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// Read the file again, with the clip that is chosen.
     Reload,
-    /// The file again, with another clip of it.
+    /// Another clip of the list.
     Clip(usize),
+    /// Another file, in this place.
+    Load(Task, Place),
+    /// The main character alone.
+    Alone,
     /// Look through a camera of the file.
     Camera(usize),
+    /// Ask for a file to open.
+    AskFile,
+    /// Ask where to save the picture.
+    AskPicture,
     Quit,
 }
 
-/// What the last frames took.
-#[derive(Clone, Debug, Default)]
-pub struct Stats {
-    /// Seconds from frame to frame, smoothed; `None` while the window rests.
-    pub frame: Option<f64>,
-    /// Seconds that skinning took.
-    pub skin: Option<f64>,
-    /// Where skinning seconds come from.
-    pub skin_source: &'static str,
-}
-
-impl Stats {
-    /// Counts a frame that followed the one before at once.
-    pub fn count_frame(&mut self, seconds: f64) {
-        self.frame = Some(smooth(self.frame, seconds));
-    }
-
-    pub fn count_skinning(&mut self, seconds: Option<f64>, source: &'static str) {
-        if self.skin_source != source {
-            self.skin = None;
-        }
-        self.skin_source = source;
-        if let Some(seconds) = seconds {
-            self.skin = Some(smooth(self.skin, seconds));
-        }
-    }
-}
-
-fn smooth(before: Option<f64>, now: f64) -> f64 {
-    before.map_or(now, |before| before * 0.9 + now * 0.1)
+/// What else can be done with a file that was dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    pub text: String,
+    /// What a button says, and what it does.
+    pub choices: Vec<(String, Wish)>,
 }
 
 pub struct State {
@@ -67,10 +58,22 @@ pub struct State {
     /// Weights that the animation has now, by channel.
     pub weights: BTreeMap<String, f32>,
     pub model: Option<Model>,
+    /// The character at the right.
+    pub beside: Option<Beside>,
+    /// How the camera follows the main character.
+    pub follow: Follow,
+    /// How often the camera went to find a model that had left the picture.
+    pub reframed: u64,
+    /// The pointer drags something in the picture.
+    pub dragging: bool,
+    /// Shown until one of the choices is taken, or something else happens.
+    pub offer: Option<Offer>,
     /// Shown until it is closed or a file opens.
     pub error: Option<String>,
     /// The file that is being read.
     pub loading: Option<PathBuf>,
+    /// The file for the right that is being read.
+    pub loading_beside: Option<PathBuf>,
     /// Joint names are written beside joints.
     pub names: bool,
     /// The chosen joint's weights are shown as colours.
@@ -85,11 +88,16 @@ pub struct State {
     pub shape_search: String,
     /// Joints whose children are not listed.
     pub folded: HashSet<JointId>,
-    pub stats: Stats,
+    /// What the last frames took.
+    pub stats: Timing,
+    /// The window itself.
+    pub view: View,
     /// The adapter's name, and whether it is a software one.
     pub adapter: (String, bool),
     /// Pixels of the picture: left, top, width, height.
     pub viewport: [u32; 4],
+    /// The same, of the picture at the right.
+    pub viewport_beside: [u32; 4],
     pub wishes: Vec<Wish>,
     /// Frame all as soon as the picture's size is known.
     pub frame_wanted: bool,
@@ -110,8 +118,14 @@ impl Default for State {
             joints: Vec::new(),
             weights: BTreeMap::new(),
             model: None,
+            beside: None,
+            follow: Follow::default(),
+            reframed: 0,
+            dragging: false,
+            offer: None,
             error: None,
             loading: None,
+            loading_beside: None,
             names: false,
             heat: false,
             compare: false,
@@ -121,9 +135,11 @@ impl Default for State {
             joint_search: String::new(),
             shape_search: String::new(),
             folded: HashSet::new(),
-            stats: Stats::default(),
+            stats: Timing::default(),
+            view: View::default(),
             adapter: Default::default(),
             viewport: [0; 4],
+            viewport_beside: [0; 4],
             wishes: Vec::new(),
             frame_wanted: false,
             refit: false,
@@ -136,8 +152,23 @@ impl State {
     /// Shows another file, or the same one read again, which leaves camera, time, joint and sliders as they were.
     pub fn show(&mut self, model: Model, again: bool) {
         let times = model.times;
+        let motion = |m: &Model| m.matched.as_ref().map(|m| m.motion.clone());
+        let is_new_motion =
+            motion(&model).is_some() && self.model.as_ref().and_then(motion) != motion(&model);
+        let keep_time = again && !is_new_motion;
         self.clock
-            .set_range(times.start, times.end, times.codes_per_second, again);
+            .set_range(times.start, times.end, times.codes_per_second, keep_time);
+        let on = self.follow.on;
+        self.follow = Follow::new(model.walk, model.origin);
+        if keep_time && self.model.as_ref().is_some_and(|m| m.walk == model.walk) {
+            self.follow.on = on;
+        }
+        if is_new_motion {
+            // It may walk elsewhere.
+            self.frame_wanted = true;
+            self.clock.playing = self.clock.moves();
+        }
+        self.offer = None;
         if !again {
             self.camera = Camera::new(model.up_axis);
             self.control.weights.clear();
@@ -163,13 +194,80 @@ impl State {
         self.difference = None;
         self.error = None;
         self.loading = None;
+        self.stats.clear();
+        let strongest = model.strongest;
+        let is_still = model.times.end <= model.times.start;
         self.model = Some(model);
+        if let Some(beside) = self.beside.take_if(|_| is_still) {
+            self.set_beside(Some(beside));
+        }
+        if self.heat && self.look.chosen.is_none() {
+            self.choose(strongest);
+        }
+    }
+
+    /// Shows a character at the right of the main one, or none. Where the main one rests, the time
+    /// line is that of the other one.
+    pub fn set_beside(&mut self, beside: Option<Beside>) {
+        let main = self.model.as_ref().map(|m| m.times);
+        let other = beside.as_ref().map(|b| b.model.times);
+        let is_still = main.is_none_or(|t| t.end <= t.start);
+        if let Some(times) = other.or(main).filter(|_| is_still) {
+            let rate = times.codes_per_second;
+            self.clock.set_range(times.start, times.end, rate, false);
+            self.clock.playing = self.clock.moves();
+        }
+        self.beside = beside;
+        self.loading_beside = None;
+        self.frame_wanted = true;
     }
 
     /// A file could not be read: what was shown stays, under the message.
     pub fn fail(&mut self, message: String) {
-        self.error = Some(message);
+        self.error = Some(clean(&message));
         self.loading = None;
+    }
+
+    /// The box is that of the time shown now.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        if let Some(model) = &self.model {
+            self.follow.begin(&self.joints, model.up_axis);
+        }
+    }
+
+    /// Carries the camera along with the root, at the time that is shown now.
+    pub fn follow_root(&mut self) {
+        let Some(model) = &self.model else { return };
+        let by = self.follow.step(&self.joints, model.up_axis);
+        follow::carry(&mut self.camera, by);
+        if let Some(beside) = &mut self.beside {
+            // Both cameras are one: the second character is followed if the first one is, or alone.
+            beside.follow.on =
+                beside.follow.walk.is_some() && self.follow.walk.is_none_or(|_| self.follow.on);
+            beside.follow.step(&beside.joints, beside.model.up_axis);
+        }
+    }
+
+    /// The camera of the picture at the right, and how its space lies in that of the main one.
+    pub fn beside_camera(&self) -> Option<(Camera, Between)> {
+        let (model, beside) = (self.model.as_ref()?, self.beside.as_ref()?);
+        let main = Standing {
+            bounds: &self.bounds,
+            walked: self.follow.walked(),
+            meters_per_unit: model.meters_per_unit,
+            up_axis: model.up_axis,
+        };
+        let other = Standing {
+            bounds: &beside.bounds,
+            walked: beside.follow.walked(),
+            meters_per_unit: beside.model.meters_per_unit,
+            up_axis: beside.model.up_axis,
+        };
+        let between = Between::new(main, other);
+        let around = &self.bounds;
+        let camera = between.camera(&self.camera, beside.model.up_axis, around);
+        Some((camera, between))
     }
 
     pub fn choose(&mut self, joint: Option<JointId>) {
@@ -193,14 +291,16 @@ impl State {
 
     /// Frames all that is shown.
     pub fn frame_all(&mut self) {
-        if self.bounds.is_empty() {
-            self.camera.frame(
-                &Bounds::of([glam::DVec3::splat(-1.0), glam::DVec3::ONE]),
-                self.aspect(),
-            );
-        } else {
-            self.camera.frame(&self.bounds, self.aspect());
+        let walked = |bounds: &Bounds, by| bounds.transformed(glam::DMat4::from_translation(by));
+        let mut bounds = walked(&self.bounds, self.follow.walked());
+        if let (Some((_, between)), Some(beside)) = (self.beside_camera(), &self.beside) {
+            let other = walked(&beside.bounds, beside.follow.walked());
+            bounds = bounds.union(between.bounds(&other));
         }
+        if bounds.is_empty() {
+            bounds = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
+        }
+        self.camera.frame(&bounds, self.aspect());
     }
 
     /// Puts the chosen joint in the middle of the picture.
@@ -231,6 +331,7 @@ impl State {
             Action::Reverse => self.clock.speed = -self.clock.speed,
             Action::Loop => flip(&mut self.clock.looping),
             Action::FrameAll => self.refit = true,
+            Action::Follow => self.toggle_follow(),
             Action::FrameJoint => self.frame_joint(),
             Action::Joints => flip(&mut self.look.joints),
             Action::Names => flip(&mut self.names),
@@ -252,6 +353,9 @@ impl State {
                 self.difference = None;
             }
             Action::Reload => self.wishes.push(Wish::Reload),
+            Action::Open => self.wishes.push(Wish::AskFile),
+            Action::Save if self.model.is_some() => self.wishes.push(Wish::AskPicture),
+            Action::Graph => flip(&mut self.view.graph),
             Action::Panels => flip(&mut self.panels),
             Action::Help => flip(&mut self.help),
             Action::Close => self.close(),
@@ -260,10 +364,15 @@ impl State {
         }
     }
 
-    /// With no joint chosen yet, the first one is.
+    fn toggle_follow(&mut self) {
+        self.follow.on = self.follow.walk.is_some() && !self.follow.on;
+    }
+
+    /// With no joint chosen yet, the one with the most weight is: a root often has none.
     fn toggle_heat(&mut self) {
         self.heat = !self.heat;
-        let any = self.model.as_ref().and_then(Model::first_joint);
+        let any = self.model.as_ref();
+        let any = any.and_then(|m| m.strongest.or_else(|| m.first_joint()));
         if self.heat && self.look.chosen.is_none() {
             self.look.chosen = any;
         }
@@ -274,10 +383,53 @@ impl State {
     fn close(&mut self) {
         if self.help {
             self.help = false;
-        } else if self.error.is_some() {
-            self.error = None;
+        } else if self.error.is_some() || self.view.notice.is_some() {
+            self.close_message();
+        } else if self.offer.is_some() {
+            self.offer = None;
         } else {
             self.choose(None);
+        }
+    }
+
+    /// Closes the message that is shown: the error, or else the notice.
+    pub fn close_message(&mut self) {
+        if self.error.take().is_none() {
+            self.view.notice = None;
+        }
+    }
+
+    /// What the window is doing, in a few words, and in a sentence.
+    pub fn activity(&self) -> (String, &'static str) {
+        const UNTIL: &str = "nothing is redrawn until something changes";
+        if self.loading.is_some() {
+            return (
+                "reading a file".into(),
+                "the window is redrawn while a file is read",
+            );
+        }
+        if self.model.is_none() {
+            return ("no file is open".into(), UNTIL);
+        }
+        if !self.clock.moves() {
+            return (
+                "nothing moves".into(),
+                "the file has one time only; nothing is redrawn until something changes",
+            );
+        }
+        match self.stats.figures().interval {
+            _ if !self.clock.playing => (
+                "paused".into(),
+                "paused: nothing is redrawn until something changes",
+            ),
+            Some(seconds) => {
+                let text = format!("{:.1} ms/frame", seconds * 1e3);
+                (
+                    text,
+                    "from one frame to the next, the median of the last 2 s",
+                )
+            }
+            None => ("playing".into(), "the first frames are not timed yet"),
         }
     }
 }
@@ -365,6 +517,35 @@ mod tests {
         assert_eq!(state.control.backend, DrawBackend::Cpu);
         state.act(Action::Quit);
         assert_eq!(state.wishes, [Wish::Quit]);
+    }
+
+    #[test]
+    fn weights_begin_at_the_joint_with_the_most_of_them() {
+        let mut state = State::default();
+        let mut strong = model(5, 48.0);
+        strong.strongest = Some(JOINT);
+        state.show(strong.clone(), false);
+        state.act(Action::Heat);
+        assert_eq!(state.control.heat, Some(JOINT));
+        // Another file while they are shown.
+        strong.strongest = Some(JointId { joint: 1, ..JOINT });
+        state.show(strong, false);
+        assert_eq!(state.control.heat, Some(JointId { joint: 1, ..JOINT }));
+    }
+
+    #[test]
+    fn the_window_tells_what_it_is_doing() {
+        let mut state = State::default();
+        assert_eq!(state.activity().0, "no file is open");
+        state.show(model(5, 48.0), false);
+        assert_eq!(state.activity().0, "playing");
+        state.clock.scrub(3.0);
+        assert_eq!(state.activity().0, "paused");
+        assert!(state.activity().1.contains("nothing is redrawn until"));
+        state.show(model(5, 0.0), false);
+        assert_eq!(state.activity().0, "nothing moves");
+        state.loading = Some("a.glb".into());
+        assert_eq!(state.activity().0, "reading a file");
     }
 
     #[test]

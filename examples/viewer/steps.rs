@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use glam::DVec3;
 use serde_json::{Value, json};
+use sinew_render::JointId;
 use winit::dpi::PhysicalPosition;
 use winit::event::{
     DeviceId, ElementState, MouseButton, MouseScrollDelta, TouchPhase, WindowEvent,
@@ -11,6 +13,9 @@ use winit::event::{
 use winit::event_loop::ActiveEventLoop;
 
 use super::app::App;
+use super::clips;
+use super::drops::Intent;
+use super::model::Model;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
 use super::state::Wish;
@@ -88,18 +93,53 @@ impl App {
     ) -> Result<Taken, String> {
         let later = |done: bool| if done { Taken::Done } else { Taken::Later };
         match step {
-            Step::Drop(path) => self.inject(event_loop, WindowEvent::DroppedFile(path.clone())),
-            Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
-                // One event for each frame, as egui wants to see them.
-                let [left, top, width, height] = self.state.viewport.map(f64::from);
-                let middle = [left + width * 0.5, top + height * 0.5];
-                let events = pointer_events(step, middle);
-                let due = frames.checked_sub(FRAMES).map(|n| n as usize);
-                if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
-                    self.inject(event_loop, event);
-                }
-                return Ok(later(due.is_some_and(|n| n >= events.len() + SMOOTH)));
+            Step::Drop(path, Intent::Auto) => {
+                self.inject(event_loop, WindowEvent::DroppedFile(path.clone()));
             }
+            Step::Drop(path, intent) => self.dropped(path.clone(), *intent),
+            Step::Choose(number) => {
+                let choices = self.state.offer.take().map_or_else(Vec::new, |o| o.choices);
+                let chosen = choices.into_iter().nth(number.wrapping_sub(1));
+                let (_, wish) = chosen.ok_or_else(|| format!("no choice {number} is offered"))?;
+                self.state.wishes.push(wish);
+            }
+            Step::Alone => self.state.wishes.push(Wish::Alone),
+            Step::Together(on) => match &mut self.state.beside {
+                Some(beside) => beside.together = *on,
+                None => return Err("no character is at the right".into()),
+            },
+            Step::Follow(on) => {
+                if *on && self.state.follow.walk.is_none() {
+                    return Err("the root does not walk away in this clip".into());
+                }
+                self.state.follow.on = *on;
+            }
+            Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
+                return Ok(later(self.point(event_loop, step, frames)));
+            }
+            // Where it is, is known when the window has been laid out.
+            Step::Press(_) if frames < FRAMES => return Ok(Taken::Later),
+            Step::Press(name) => {
+                let place = match self.pressing {
+                    Some(place) => place,
+                    None => {
+                        let place = self.state.view.places.find(name);
+                        let place = place
+                            .ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
+                        let middle = place.rect.center();
+                        *self.pressing.insert([middle.x, middle.y])
+                    }
+                };
+                let done = self.point(event_loop, &Step::Click(place), frames);
+                if done {
+                    self.pressing = None;
+                }
+                return Ok(later(done));
+            }
+            Step::Light(light) => self.state.look.light = *light,
+            Step::Background(background) => self.state.look.background = *background,
+            Step::Ground(ground) => ground.apply(&mut self.state),
+            Step::Save(path) => self.save_picture(path)?,
             Step::Key { name, shift } => {
                 if !self.press(name, *shift) {
                     return Err(format!("no key is called '{name}'"));
@@ -127,12 +167,16 @@ impl App {
                 self.state.control.weights.insert(name.clone(), *weight);
             }
             Step::Clip(name) => {
-                let wish = self.listed(name, "clip", Wish::Clip, |m| &m.clips)?;
-                self.state.wishes.push(wish);
+                let model = self.state.model.as_ref();
+                let clip = model.and_then(|m| clips::find(&m.clips, name));
+                let clip = clip.ok_or_else(|| format!("no clip is called '{name}'"))?;
+                self.state.wishes.push(Wish::Clip(clip));
             }
             Step::Camera(name) => {
-                let wish = self.listed(name, "camera", Wish::Camera, |m| &m.cameras)?;
-                self.state.wishes.push(wish);
+                let model = self.state.model.as_ref();
+                let camera = model.and_then(|m| m.cameras.iter().position(|c| c == name));
+                let camera = camera.ok_or_else(|| format!("no camera is called '{name}'"))?;
+                self.state.wishes.push(Wish::Camera(camera));
             }
             Step::Method(method) => self.state.control.method = *method,
             Step::Size(width, height) => {
@@ -143,7 +187,7 @@ impl App {
                 return Ok(Taken::Later);
             }
             Step::Shot(_) => return Ok(Taken::Later),
-            Step::Settle => return Ok(later(self.state.loading.is_none())),
+            Step::Settle => return Ok(later(self.is_settled())),
             Step::Loads(count) => return Ok(later(self.loads >= *count)),
             Step::Wait(time) => return Ok(later(waited >= *time)),
             Step::State => {}
@@ -152,22 +196,20 @@ impl App {
         Ok(Taken::Done)
     }
 
-    /// The wish for one of the model's names.
-    fn listed(
-        &self,
-        name: &str,
-        what: &str,
-        wish: fn(usize) -> Wish,
-        list: impl Fn(&super::model::Model) -> &Vec<String>,
-    ) -> Result<Wish, String> {
-        let found = self
-            .state
-            .model
-            .as_ref()
-            .and_then(|m| list(m).iter().position(|n| n == name));
-        found
-            .map(wish)
-            .ok_or_else(|| format!("no {what} is called '{name}'"))
+    /// Moves the pointer as a step says, one event for each frame, as egui wants to see them. True when all is done.
+    fn point(&mut self, event_loop: &ActiveEventLoop, step: &Step, frames: u32) -> bool {
+        let [left, top, width, height] = self.state.viewport.map(f64::from);
+        let middle = [left + width * 0.5, top + height * 0.5];
+        let events = pointer_events(step, middle);
+        let due = frames.checked_sub(FRAMES).map(|n| n as usize);
+        if let Some(event) = due.and_then(|n| events.get(n)).cloned() {
+            self.inject(event_loop, event);
+        }
+        due.is_some_and(|n| n >= events.len() + SMOOTH)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.state.loading.is_none() && self.state.loading_beside.is_none()
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.
@@ -193,7 +235,7 @@ impl App {
 
     fn answer(&self, line: &str, failed: Option<&str>) {
         if let Some(reason) = failed {
-            log::error!("{line}: {reason}");
+            log::error!("{}", super::messages::clean(&format!("{line}: {reason}")));
         }
         if !self.script.answers {
             return;
@@ -209,10 +251,31 @@ impl App {
     fn joint_at(&self) -> Option<[f64; 2]> {
         let state = &self.state;
         let id = state.look.chosen?;
-        let position = *state.joints.get(id.skeleton)?.get(id.joint)?;
-        let [left, top, width, height] = state.viewport;
-        let (pixel, _) = state.camera.project(position, [width, height])?;
+        self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?)
+    }
+
+    /// The pixel of the window that shows a position.
+    fn window_pixel(&self, position: DVec3) -> Option<[f64; 2]> {
+        let [left, top, width, height] = self.state.viewport;
+        let (pixel, _) = self.state.camera.project(position, [width, height])?;
         Some([pixel.x + f64::from(left), pixel.y + f64::from(top)])
+    }
+
+    /// What the picture at the right shows.
+    fn report_beside(&self) -> Option<Value> {
+        let beside = self.state.beside.as_ref()?;
+        let (camera, _) = self.state.beside_camera()?;
+        let m = camera.matrices(self.state.aspect());
+        let clip_from_world = m.clip_from_view * m.view_from_world;
+        Some(json!({
+            "file": beside.model.path,
+            "clip": beside.model.playing(),
+            "time": beside.clock.time,
+            "range": [beside.clock.start, beside.clock.end],
+            "together": beside.together,
+            "viewport": self.state.viewport_beside,
+            "clip_from_world": clip_from_world.to_cols_array(),
+        }))
     }
 
     /// What the window shows, for a script to judge.
@@ -223,7 +286,9 @@ impl App {
         let model = state.model.as_ref();
         let chosen = state.look.chosen.and_then(|id| model?.joint(id));
         let difference = state.difference.as_ref();
-        json!({
+        let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
+        let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
+        let mut report = json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
             "loading": state.loading,
@@ -242,8 +307,20 @@ impl App {
             "meters_per_unit": model.map(|m| m.meters_per_unit),
             "points": model.map(|m| m.counts.points),
             "triangles": model.map(|m| m.counts.triangles),
-            "clips": model.map(|m| &m.clips),
-            "clip": model.and_then(|m| m.clips.get(m.clip?)),
+            "clips": model.map(labels),
+            "clip": model.and_then(|m| Some(&m.clips.get(m.clip?)?.label)),
+            "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
+            "offer": state.offer.as_ref().map(|o| {
+                let choices: Vec<&String> = o.choices.iter().map(|(label, _)| label).collect();
+                json!({"text": o.text, "choices": choices})
+            }),
+            "beside": self.report_beside(),
+            "follow": {
+                "on": state.follow.on,
+                "joint": state.follow.walk.and_then(|w| Some(&model?.joint(w.joint)?.name)),
+                "root": state.follow.walk.and_then(|w| root(w.joint)),
+            },
+            "reframed": state.reframed,
             "shapes": model.map(|m| &m.shapes),
             "weights": state.weights,
             "joint": chosen.map(|j| &j.name),
@@ -255,8 +332,30 @@ impl App {
             "difference": difference.and_then(|d| d.as_ref().ok()),
             "help": state.help,
             "adapter": state.adapter.0,
-            "frame_seconds": state.stats.frame,
-            "skin_seconds": state.stats.skin,
+        });
+        if let (Value::Object(all), Value::Object(window)) = (&mut report, self.window_report()) {
+            all.extend(window);
+        }
+        report
+    }
+
+    /// The part of the report about the window itself.
+    fn window_report(&self) -> Value {
+        let state = &self.state;
+        let figures = state.stats.figures();
+        json!({
+            // The lines of the file that the error names.
+            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
+            "notice": state.view.notice,
+            "copied": state.view.copied,
+            "activity": state.activity().0,
+            "places": state.view.places.report(),
+            // Medians of the last seconds.
+            "frame_seconds": figures.interval,
+            "pose_seconds": figures.posing,
+            "skin_seconds": figures.skinning,
+            "draw_seconds": figures.drawing,
+            "timed": [state.stats.source.of_skinning(), state.stats.source.of_drawing()],
         })
     }
 }
@@ -279,7 +378,8 @@ fn pointer_events(step: &Step, middle: [f64; 2]) -> Vec<WindowEvent> {
     };
     let (down, up) = (ElementState::Pressed, ElementState::Released);
     match step {
-        Step::Drag { by, left } => {
+        Step::Drag { by, left, from } => {
+            let middle = from.map_or(middle, |at| at.map(f64::from));
             let part = |part: f64| {
                 to([
                     middle[0] + f64::from(by[0]) * part,

@@ -19,6 +19,12 @@ pub const GOOD: Color32 = Color32::from_rgb(126, 205, 140);
 
 pub fn apply(ctx: &egui::Context) {
     ctx.set_theme(Theme::Dark);
+    // The window's width decides: `layout::fit`.
+    ctx.options_mut(|options| {
+        options.zoom_with_keyboard = false;
+        // A software adapter may take a second for a frame: a click is a click all the same.
+        options.input_options.max_click_duration = 5.0;
+    });
     let mut visuals = egui::Visuals::dark();
     visuals.panel_fill = PANEL;
     visuals.window_fill = PANEL;

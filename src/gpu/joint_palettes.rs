@@ -83,9 +83,9 @@ pub struct JointPalettes {
 /// added one after the other take one copy.
 #[derive(Debug, Default)]
 struct RigCopies {
-    /// The crowd's [`Crowd::palettes_generation`] that they were made for; `None` if entries changed
-    /// since.
-    generation: Option<u64>,
+    /// The crowd's [`Crowd::number`] and [`Crowd::palettes_generation`] that they were made for;
+    /// `None` if entries changed since.
+    made_for: Option<(u64, u64)>,
     copies: Vec<RigCopy>,
     /// Those whose rigs no frame poses yet.
     missing: HashSet<PaletteId>,
@@ -222,7 +222,7 @@ impl JointPalettes {
             entry.rig = Some((rig, post));
             entry.posed = true;
         }
-        self.copies.generation = None;
+        self.copies.made_for = None;
         Ok(id)
     }
 
@@ -285,7 +285,7 @@ impl JointPalettes {
         self.free.free_range(entry.place);
         if let Some((_, post)) = entry.rig {
             self.free.free_range(post);
-            self.copies.generation = None;
+            self.copies.made_for = None;
         }
         Ok(())
     }
@@ -554,8 +554,8 @@ impl JointPalettes {
 impl RigCopies {
     /// Finds the copies for the plan of a crowd, unless they are found already.
     fn find(&mut self, entries: &SlotMap<PaletteId, Entry>, crowd: &Crowd) -> Result<(), GpuError> {
-        let generation = crowd.palettes_generation();
-        if self.generation == Some(generation) {
+        let made_for = Some((crowd.number(), crowd.palettes_generation()));
+        if self.made_for == made_for {
             return Ok(());
         }
         let mut copies: Vec<RigCopy> = Vec::new();
@@ -586,7 +586,7 @@ impl RigCopies {
             joins
         });
         *self = Self {
-            generation: Some(generation),
+            made_for,
             copies,
             missing,
         };

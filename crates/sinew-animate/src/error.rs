@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use sinew::error::Invalid;
 
+use crate::retarget::NoMatch;
+
 /// Shorthand for results with this crate's [`enum@Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -70,6 +72,9 @@ pub enum Error {
     /// The arms cannot be opened or closed by the given angle; the text says why.
     #[error("{0}")]
     ArmSpace(String),
+    /// The joints of two rigs cannot be matched.
+    #[error("{0}")]
+    NoMatch(Box<NoMatch>),
     /// No leg of a rig is paired whole: upper leg, lower leg and foot.
     #[error(
         "{rig}: feet cannot be locked, because upper leg, lower leg and foot of no side follow the source"

@@ -107,7 +107,7 @@ impl Baker {
         )?;
         match plan.sampling {
             Sampling::OwnTimes => {
-                let work = Work::new(scene, &chosen, plan)?;
+                let work = Work::new(scene, &chosen, plan, progress)?;
                 if plan.frames.is_none() {
                     check_size(scene, &work.plan, &work.schedule)?;
                 }
@@ -239,7 +239,7 @@ impl Baker {
         report: &mut BakeReport,
         progress: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(scene, chosen, &options.plan())?;
+        let work = Work::new(scene, chosen, &options.plan(), progress)?;
         if options.frames.is_none() {
             check_size(scene, &work.plan, &work.schedule)?;
         }
@@ -302,7 +302,7 @@ pub(super) fn end(
 
 /// Writes the stage that refers to the clips of a bake that ran in shards. The shards were baked by
 /// [`bake`](crate::bake) with the same input, output and options, all on the same backend. Nothing
-/// is deformed.
+/// is deformed, but with [`BakeOptions::max_error`] the sample times are searched again.
 ///
 /// # Errors
 /// - [`Error::MissingClips`] if clips are missing.

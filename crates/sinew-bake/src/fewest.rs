@@ -9,11 +9,14 @@
 //! fifteen sixteenths of the error.
 //!
 //! Each prim keeps times of the grid of its own. From one that is kept, the next is the farthest for
-//! which all times between are near enough, as far as [`LOOK_AHEAD`] times beyond the first that
-//! fails. That is greedy: no step can be longer, but another choice may need fewer samples. In
-//! tests it takes at most 4 % more than the fewest that are possible on the grid.
+//! which all times between are near enough. It is searched as in a sorted list: the times since the
+//! kept one are tested whenever their number has doubled, and after the first test that fails, the
+//! farthest is between the last two tests. That is greedy, and another choice may need fewer
+//! samples. In tests it takes at most 4 % more than the fewest that are possible on the grid.
 //!
-//! Memory is limited: a prim holds the points since its last kept time, at most [`WINDOW_BYTES`].
+//! Memory is limited: prims hold their points since the last kept time, at most [`WINDOW_BYTES`] of
+//! all prims of a Skeleton, and spans are refined one after another if many would need more than
+//! [`CHUNK_BYTES`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,17 +34,27 @@ use sinew::scene::{MotionCache, OutSpace, Scene};
 /// How often a span of the grid is halved.
 const MOST_HALVINGS: u32 = 5;
 
+/// The largest number of times of the grid in a span: four for each of its smallest parts.
+const POSES_OF_SPAN: usize = 4 << MOST_HALVINGS;
+
 /// The part of the error that the times of the grid get.
 const OF_GRID: f64 = 15.0 / 16.0;
 
-/// Times to try beyond the first that is too far.
+/// Number of times since the kept one at which the search tests first, and times to try beyond one
+/// that is too far.
 const LOOK_AHEAD: usize = 8;
 
-/// Bytes of points that one prim may hold.
-const WINDOW_BYTES: usize = 128 << 20;
+/// Bytes of points that the prims of a Skeleton may hold.
+const WINDOW_BYTES: usize = 256 << 20;
+
+/// Times that each prim may hold, however large it is.
+const LEAST_WINDOW: usize = 2 * LOOK_AHEAD;
 
 /// Bytes of points that are computed at once.
 const CHUNK_BYTES: usize = 128 << 20;
+
+/// Spans that are refined at once.
+const MOST_SPANS: usize = 64;
 
 /// The sample times of prims that move, and the errors that are left.
 #[derive(Debug, Default)]
@@ -54,18 +67,19 @@ pub(super) struct Fewest {
     pub warnings: Vec<Warning>,
 }
 
-/// Chooses the sample times of prims with a common Skeleton from their base times.
+/// Chooses the sample times of prims with a common Skeleton from their base times. `told` is called
+/// with the number of base times that are done since its last call.
 ///
 /// # Errors
-/// [`Error::TooManyFrames`] if too many times are needed. A prim that cannot be posed keeps all of
-/// its base times, so that the bake reports it.
+/// [`Error::TooManyFrames`] if too many times are needed, and errors of `told`. A prim that cannot
+/// be posed keeps all of its base times, so that the bake reports it.
 pub(super) fn choose(
-    scene: &Scene,
-    plan: &Plan,
+    (scene, plan): (&Scene, &Plan),
     prims: &[&PrimPlan],
     base: &[Time],
     error: f64,
     out: &mut Fewest,
+    told: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<()> {
     let codes: Vec<f64> = base.iter().filter_map(|t| t.code()).collect();
     let mut keep_all = |prim: &PrimPlan| {
@@ -84,67 +98,28 @@ pub(super) fn choose(
             Err(_) => keep_all(tracked.prim),
         }
     }
-    let bytes: usize = known.iter().map(|(_, p)| p.len() * 12).sum();
-    let spans = (CHUNK_BYTES / (bytes * 16).max(1)).clamp(1, 64);
-    let (tracked, mut before): (Vec<Tracked<'_>>, Vec<Arc<Vec<Vec3>>>) = known.into_iter().unzip();
+    let bytes: usize = known.iter().map(|(_, p)| size_of_val(&p[..])).sum();
+    let (tracked, points): (Vec<Tracked<'_>>, Vec<Arc<Vec<Vec3>>>) = known.into_iter().unzip();
+    let start = Posed {
+        time: *first,
+        points,
+    };
     let work = Work {
         scene,
         space: plan.space,
         tracked: &tracked,
         error,
+        spans: (CHUNK_BYTES / bytes.saturating_mul(POSES_OF_SPAN).max(1)).min(MOST_SPANS),
+        window: (WINDOW_BYTES / bytes.max(1)).max(LEAST_WINDOW),
     };
-    let mut segments: Vec<Segments> = before
-        .iter()
-        .map(|points| Segments::new(*first, points.clone(), error * OF_GRID))
-        .collect();
-    let mut broken = false;
-    let mut jumps: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
-    for chunk in codes.windows(2).collect::<Vec<_>>().chunks(spans) {
-        let ends: Vec<Result<Posed, Invalid>> =
-            chunk.par_iter().map(|span| work.pose(span[1])).collect();
-        let Ok(ends) = ends.into_iter().collect::<Result<Vec<Posed>, Invalid>>() else {
-            broken = true;
-            break;
-        };
-        let starts = std::iter::once(&before).chain(&ends);
-        let refined: Vec<Result<Vec<Refined>, Invalid>> = chunk
-            .par_iter()
-            .zip(starts.collect::<Vec<_>>().par_iter())
-            .zip(ends.par_iter())
-            .map(|((span, start), end)| {
-                let mut out = Vec::new();
-                work.refine((span[0], start), (span[1], end), 0, &mut out)?;
-                Ok(out)
-            })
-            .collect();
-        let Ok(refined) = refined.into_iter().collect::<Result<Vec<_>, Invalid>>() else {
-            broken = true;
-            break;
-        };
-        for sample in refined.iter().flatten() {
-            for (i, far) in &sample.jumps {
-                let jump = jumps.entry(*i).or_insert((sample.time, *far));
-                if *far > jump.1 {
-                    *jump = (sample.time, *far);
-                }
-            }
-        }
-        segments.par_iter_mut().enumerate().for_each(|(i, s)| {
-            for sample in refined.iter().flatten() {
-                s.push(sample.time, sample.points[i].clone());
-            }
-        });
-        if let Some(last) = ends.into_iter().next_back() {
-            before = last;
-        }
-    }
-    for (i, (segments, tracked)) in segments.into_iter().zip(&tracked).enumerate() {
-        if broken {
+    let found = work.search(start, &codes, told)?;
+    for (i, tracked) in tracked.iter().enumerate() {
+        let Some(found) = &found else {
             // The bake says at which times the prim fails.
             out.times.insert(tracked.prim.binding, base.to_vec());
             continue;
-        }
-        let (times, worst) = segments.finish();
+        };
+        let (times, worst) = &found.kept[i];
         if times.len() > MAX_SAMPLES {
             return Err(Error::TooManyFrames {
                 file: scene.file.clone(),
@@ -152,23 +127,28 @@ pub(super) fn choose(
                 range: None,
             });
         }
-        out.largest_error = out.largest_error.max(worst);
-        if let Some((time, far)) = jumps.get(&i) {
-            let message = format!(
-                "points jump near time {time}: between two samples there they are off by up to {far:.3e}"
-            );
+        out.largest_error = out.largest_error.max(*worst);
+        if let Some((time, far)) = found.jumps.get(&i) {
+            let message = match far.is_finite() {
+                true => {
+                    out.largest_error = out.largest_error.max(*far);
+                    format!(
+                        "points jump near time {time}: between two samples there they are off by up to {far:.3e}"
+                    )
+                }
+                false => format!(
+                    "the number of points changes near time {time}: between two samples there the points have no line to be near to"
+                ),
+            };
             let path = &scene.bindings[tracked.prim.binding].path;
             out.warnings
                 .push(Warning::new("max-error-jump", path, message));
         }
-        let times = times.into_iter().map(Time::At).collect();
+        let times = times.iter().copied().map(Time::At).collect();
         out.times.insert(tracked.prim.binding, times);
     }
     Ok(())
 }
-
-/// The points of every tracked prim at one time.
-type Posed = Vec<Arc<Vec<Vec3>>>;
 
 /// A prim with the points that its samples have to be near to.
 struct Tracked<'a> {
@@ -220,72 +200,178 @@ impl<'a> Tracked<'a> {
     }
 }
 
-/// What refining needs.
+/// The points of every tracked prim at one time.
+#[derive(Clone)]
+struct Posed {
+    time: f64,
+    points: Vec<Arc<Vec<Vec3>>>,
+}
+
+/// What the search needs.
 struct Work<'a> {
     scene: &'a Scene,
     space: OutSpace,
     tracked: &'a [Tracked<'a>],
     error: f64,
+    /// Spans to refine at once; 0 if even one is too large to be held.
+    spans: usize,
+    /// Times that each prim may hold.
+    window: usize,
 }
 
 /// A time of the grid.
 struct Refined {
-    time: f64,
-    points: Posed,
+    posed: Posed,
     /// Prims that are too far from a straight line in the span that ends here, which cannot be
     /// halved any more, with their distance.
     jumps: Vec<(usize, f64)>,
 }
 
+/// The result of a search, by index into the tracked prims.
+struct Found {
+    /// The kept times and the largest error on the grid.
+    kept: Vec<(Vec<f64>, f64)>,
+    /// The largest jump and its time.
+    jumps: BTreeMap<usize, (f64, f64)>,
+}
+
 impl Work<'_> {
+    /// Searches the times to keep. `None` if a prim cannot be posed at one of the times.
+    ///
+    /// # Errors
+    /// Those of `told`.
+    fn search(
+        &self,
+        start: Posed,
+        codes: &[f64],
+        told: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Option<Found>> {
+        let points = start.points.iter().cloned();
+        let segments =
+            points.map(|p| Segments::new(start.time, p, self.error * OF_GRID, self.window));
+        let mut segments: Vec<Segments> = segments.collect();
+        let mut jumps = BTreeMap::new();
+        let mut take = |samples: &[Refined]| take(samples, &mut segments, &mut jumps);
+        let mut before = start;
+        for times in codes.get(1..).unwrap_or_default().chunks(self.spans.max(1)) {
+            let refined = match (self.spans, times) {
+                (0, [end]) => self.refine_one(&before, *end, &mut take),
+                _ => self.refine_all(&before, times, &mut take),
+            };
+            match refined {
+                Ok(last) => before = last,
+                Err(_) => return Ok(None),
+            }
+            told(times.len())?;
+        }
+        let kept = segments.into_par_iter().map(Segments::finish).collect();
+        Ok(Some(Found { kept, jumps }))
+    }
+
+    /// Refines one span and takes its times as they come. Returns its end.
+    fn refine_one(
+        &self,
+        start: &Posed,
+        end: f64,
+        take: &mut dyn FnMut(&[Refined]),
+    ) -> Result<Posed, Invalid> {
+        let end = self.pose(end)?;
+        self.refine((start, &end), None, 0, &mut |four| take(&four))?;
+        Ok(end)
+    }
+
+    /// Refines spans that follow each other, all at once. Returns the end of the last.
+    fn refine_all(
+        &self,
+        start: &Posed,
+        ends: &[f64],
+        take: &mut dyn FnMut(&[Refined]),
+    ) -> Result<Posed, Invalid> {
+        let ends: Result<Vec<Posed>, Invalid> = ends.par_iter().map(|t| self.pose(*t)).collect();
+        let mut ends = ends?;
+        let starts: Vec<&Posed> = std::iter::once(start).chain(&ends).collect();
+        let refined: Result<Vec<Vec<Refined>>, Invalid> = starts
+            .par_iter()
+            .zip(&ends)
+            .map(|(start, end)| {
+                let mut out = Vec::new();
+                self.refine((start, end), None, 0, &mut |four| out.extend(four))?;
+                Ok(out)
+            })
+            .collect();
+        for samples in refined? {
+            take(&samples);
+        }
+        Ok(ends.pop().unwrap_or_else(|| start.clone()))
+    }
+
     fn pose(&self, time: f64) -> Result<Posed, Invalid> {
         let mut motion = MotionCache::new(self.scene, Time::At(time), self.space);
         let points = |t: &Tracked<'_>| t.points_in(self.scene, &mut motion);
-        self.tracked.iter().map(points).collect()
+        let points = self.tracked.iter().map(points).collect::<Result<_, _>>()?;
+        Ok(Posed { time, points })
     }
 
-    /// Adds the times of the grid after `a` up to `b`.
+    /// Passes on the times of the grid after `a` up to `b`, four at once. `middle` is the time
+    /// halfway, if its points are known.
     fn refine(
         &self,
-        a: (f64, &Posed),
-        b: (f64, &Posed),
+        (a, b): (&Posed, &Posed),
+        middle: Option<Posed>,
         depth: u32,
-        out: &mut Vec<Refined>,
+        out: &mut dyn FnMut([Refined; 4]),
     ) -> Result<(), Invalid> {
-        let at = |quarter: f64| a.0 + (b.0 - a.0) * quarter;
-        let quarters = [0.25, 0.5, 0.75].map(|q| (q, at(q)));
-        let mut inner = Vec::with_capacity(3);
-        for (_, time) in quarters {
-            inner.push(self.pose(time)?);
-        }
+        let pose = |quarter: f64| self.pose(a.time + (b.time - a.time) * quarter);
+        let middle = match middle {
+            Some(middle) => middle,
+            None => pose(0.5)?,
+        };
+        let (first, last) = rayon::join(|| pose(0.25), || pose(0.75));
+        let inner = [first?, middle, last?];
         let mut jumps = Vec::new();
         for i in 0..self.tracked.len() {
-            let off =
-                |((q, _), posed): (&(f64, f64), &Posed)| distance(&a.1[i], &b.1[i], *q, &posed[i]);
-            let far = quarters.iter().zip(&inner).map(off).fold(0.0, f64::max);
+            let off = |(q, posed): (f64, &Posed)| {
+                distance(&a.points[i], &b.points[i], q, &posed.points[i])
+            };
+            let far = [0.25, 0.5, 0.75].into_iter().zip(&inner).map(off);
+            let far = far.fold(0.0, f64::max);
             if far > self.error {
                 jumps.push((i, far));
             }
         }
+        let [first, middle, last] = inner;
         if !jumps.is_empty() && depth < MOST_HALVINGS {
-            let middle = (quarters[1].1, &inner[1]);
-            self.refine(a, middle, depth + 1, out)?;
-            return self.refine(middle, b, depth + 1, out);
+            self.refine((a, &middle), Some(first), depth + 1, out)?;
+            return self.refine((&middle, b), Some(last), depth + 1, out);
         }
-        for ((_, time), points) in quarters.into_iter().zip(inner) {
-            out.push(Refined {
-                time,
-                points,
-                jumps: Vec::new(),
-            });
-        }
-        out.push(Refined {
-            time: b.0,
-            points: b.1.clone(),
+        let inside = |posed: Posed| Refined {
+            posed,
+            jumps: Vec::new(),
+        };
+        let end = Refined {
+            posed: b.clone(),
             jumps,
-        });
+        };
+        out([inside(first), inside(middle), inside(last), end]);
         Ok(())
     }
+}
+
+/// Adds times of the grid to the segments of every prim, and their jumps to the largest ones.
+fn take(samples: &[Refined], segments: &mut [Segments], jumps: &mut BTreeMap<usize, (f64, f64)>) {
+    for sample in samples {
+        for (i, far) in &sample.jumps {
+            let jump = jumps.entry(*i).or_insert((sample.posed.time, *far));
+            if *far > jump.1 {
+                *jump = (sample.posed.time, *far);
+            }
+        }
+    }
+    segments.par_iter_mut().enumerate().for_each(|(i, s)| {
+        for Refined { posed, .. } in samples {
+            s.push(posed.time, posed.points[i].clone());
+        }
+    });
 }
 
 /// The largest distance of points from the straight lines between `a` and `b`. Infinite if their
@@ -305,25 +391,32 @@ fn distance(a: &[Vec3], b: &[Vec3], alpha: f64, points: &[Vec3]) -> f64 {
 /// The kept times of one prim while the grid goes by.
 struct Segments {
     error: f64,
+    /// Times that the window may hold.
+    most: usize,
     kept: Vec<f64>,
     anchor: (f64, Arc<Vec<Vec3>>),
     /// Times after the anchor.
     window: Vec<(f64, Arc<Vec<Vec3>>)>,
-    /// The last time of the window to which a straight line is near enough, and its distance.
-    reached: Option<(usize, f64)>,
+    /// The farthest time of the window that a test found near enough, and its distance. The first
+    /// one always is.
+    reached: (usize, f64),
+    /// Length of the window at which the next test is due.
+    next_test: usize,
     worst: f64,
     /// Whether nothing moved since the anchor.
     still: bool,
 }
 
 impl Segments {
-    fn new(time: f64, points: Arc<Vec<Vec3>>, error: f64) -> Self {
+    fn new(time: f64, points: Arc<Vec<Vec3>>, error: f64, most: usize) -> Self {
         Self {
             error,
+            most,
             kept: vec![time],
             anchor: (time, points),
             window: Vec::new(),
-            reached: None,
+            reached: (0, 0.0),
+            next_test: LEAST_WINDOW,
             worst: 0.0,
             still: true,
         }
@@ -336,17 +429,48 @@ impl Segments {
             self.window.clear();
         }
         self.window.push((time, points));
-        let last = self.window.len() - 1;
-        match self.error_to(last) {
-            far if far <= self.error => self.reached = Some((last, far)),
-            _ => {}
+        let is_full = self.window.len() >= self.most;
+        if !is_full && self.window.len() < self.next_test {
+            return;
         }
-        let reached = self.reached.map_or(0, |(i, _)| i);
-        let bytes = self.window.len() * self.anchor.1.len() * 12;
-        let is_full = bytes > WINDOW_BYTES && last > 0;
-        if last - reached >= LOOK_AHEAD || is_full {
+        let is_whole = self.search();
+        if is_full || !is_whole {
             self.keep();
+        } else {
+            self.next_test = 2 * self.window.len();
         }
+    }
+
+    /// Searches the farthest time of the window to which a straight line is near enough. Returns
+    /// whether that is its last one.
+    fn search(&mut self) -> bool {
+        let Some(last) = self.window.len().checked_sub(1) else {
+            return true;
+        };
+        if self.test(last) {
+            return true;
+        }
+        let mut too_far = last;
+        while too_far - self.reached.0 > 1 {
+            let middle = usize::midpoint(self.reached.0, too_far);
+            if !self.test(middle) {
+                too_far = middle;
+            }
+        }
+        // Lines to times farther on may be near again.
+        let beyond = too_far + 1..last.min(too_far + LOOK_AHEAD);
+        beyond.rev().any(|to| self.test(to));
+        false
+    }
+
+    /// Whether a straight line to a time of the window is near enough, which then is reached.
+    fn test(&mut self, to: usize) -> bool {
+        let far = self.error_to(to);
+        let is_near = far <= self.error;
+        if is_near {
+            self.reached = (to, far);
+        }
+        is_near
     }
 
     /// The largest error of the straight line to a time of the window; stops at one that is too
@@ -368,7 +492,7 @@ impl Segments {
 
     /// Keeps the time that is reached, and goes on from there.
     fn keep(&mut self) {
-        let (reached, far) = self.reached.take().unwrap_or((0, 0.0));
+        let (reached, far) = std::mem::take(&mut self.reached);
         let rest = self.window.split_off(reached + 1);
         let Some(kept) = self.window.pop() else {
             return;
@@ -377,6 +501,7 @@ impl Segments {
         self.kept.push(kept.0);
         self.anchor = kept;
         self.window.clear();
+        self.next_test = LEAST_WINDOW;
         self.still = true;
         for (time, points) in rest {
             self.push(time, points);
@@ -386,6 +511,7 @@ impl Segments {
     /// The kept times, with the last one, and the largest error.
     fn finish(mut self) -> (Vec<f64>, f64) {
         while !self.window.is_empty() {
+            self.search();
             self.keep();
         }
         (self.kept, self.worst)
@@ -398,7 +524,11 @@ mod tests {
 
     /// The kept times of one point that moves along a curve, by the greedy search.
     fn kept(way: &[Vec3], error: f64) -> (Vec<f64>, f64) {
-        let mut segments = Segments::new(0.0, Arc::new(vec![way[0]]), error);
+        kept_of_windows(way, error, usize::MAX)
+    }
+
+    fn kept_of_windows(way: &[Vec3], error: f64, most: usize) -> (Vec<f64>, f64) {
+        let mut segments = Segments::new(0.0, Arc::new(vec![way[0]]), error, most);
         for (t, p) in way.iter().enumerate().skip(1) {
             segments.push(t as f64, Arc::new(vec![*p]));
         }
@@ -460,5 +590,63 @@ mod tests {
         let mut starts = vec![Vec3::ZERO; 50];
         starts.extend((0..50).map(|i| Vec3::X * i as f32));
         assert_eq!(kept(&starts, 1e-4).0, [0.0, 50.0, 99.0]);
+    }
+
+    #[test]
+    fn spans_that_are_too_large_to_hold_give_the_same() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/assets");
+        let file = sinew_io::open(format!("{folder}/hatchling.usda")).unwrap();
+        let scene = file.scene(Default::default()).unwrap();
+        let chosen: Vec<usize> = (0..scene.bindings.len()).collect();
+        let plan = Plan::new(&scene, &chosen, &crate::BakePlan::own_times());
+        let tracked: Vec<Tracked<'_>> = plan.prims().map(|p| Tracked::new(&scene, p)).collect();
+        let mut work = Work {
+            scene: &scene,
+            space: plan.space,
+            tracked: &tracked,
+            error: 0.001,
+            spans: MOST_SPANS,
+            window: usize::MAX,
+        };
+        let codes = [1.0, 4.0, 6.0, 9.0];
+        let search = |work: &Work<'_>| {
+            let start = work.pose(codes[0]).unwrap();
+            let mut spans = Vec::new();
+            let mut told = |more: usize| {
+                spans.push(more);
+                Ok(())
+            };
+            let found = work.search(start, &codes, &mut told).unwrap().unwrap();
+            (found.kept, spans)
+        };
+        let at_once = search(&work);
+        work.spans = 0;
+        let one_by_one = search(&work);
+        assert_eq!((at_once.1, one_by_one.1), (vec![3], vec![1; 3]));
+        assert!(at_once.0.iter().any(|(times, _)| times.len() > 10));
+        assert_eq!(at_once.0, one_by_one.0);
+    }
+
+    #[test]
+    fn a_window_that_is_full_goes_on_behind_what_is_kept() {
+        let way: Vec<Vec3> = (0..500)
+            .map(|i| Vec3::new((i as f32 * 0.01).sin(), i as f32, 0.0))
+            .collect();
+        let (all, _) = kept(&way, 1e-3);
+        let (few, worst) = kept_of_windows(&way, 1e-3, 20);
+        assert!(worst <= 1e-3);
+        assert!(few.len() > all.len(), "{} of {}", few.len(), all.len());
+        assert!(few.windows(2).all(|w| w[1] - w[0] <= 20.0 && w[0] < w[1]));
+        assert_eq!((few[0], few[few.len() - 1]), (0.0, 499.0));
+    }
+
+    /// Tests of every time against all before it need 800 million distances.
+    #[test]
+    fn long_straight_ways_take_no_longer_than_their_length() {
+        let way: Vec<Vec3> = (0..40_000).map(|i| Vec3::X * i as f32).collect();
+        let began = std::time::Instant::now();
+        assert_eq!(kept(&way, 0.1).0, [0.0, 39_999.0]);
+        let seconds = began.elapsed().as_secs_f64();
+        assert!(seconds < 5.0, "{seconds} s");
     }
 }

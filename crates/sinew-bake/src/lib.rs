@@ -159,12 +159,12 @@ fn with_deep_stack<T: Send>(
     let (answer, answered) = channel();
     let stop = &AtomicBool::new(false);
     let ask = move |progress| {
-        // The work does not wait for the answer about a frame. Before the end it waits for all
+        // The work does not wait for the answer about a time. Before the end it waits for all
         // answers.
         let is_told = sender.send(progress).is_ok();
         let go_on = match progress {
             Progress::Writing => is_told && answered.recv() == Ok(()),
-            Progress::Deforming { .. } => is_told,
+            Progress::Choosing { .. } | Progress::Deforming { .. } => is_told,
         };
         match go_on && !stop.load(Ordering::Relaxed) {
             true => ControlFlow::Continue(()),

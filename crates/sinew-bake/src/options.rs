@@ -106,6 +106,14 @@ impl BakeOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
+    /// The fewest sample times within [`BakeOptions::max_error`] are being searched, before prims
+    /// are deformed.
+    Choosing {
+        /// Number of authored times and frames, of all Skeletons, that the search has passed.
+        done: usize,
+        /// Number of all of them.
+        total: usize,
+    },
     /// Prims are being deformed.
     Deforming {
         /// Number of (prim, time) pairs that are done.

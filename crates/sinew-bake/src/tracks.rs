@@ -8,7 +8,7 @@ use super::backend::Deformer;
 use super::diagnostics::Diagnostics;
 use super::error::{Error, Result};
 use super::fewest::{self, Fewest};
-use super::options::Watch;
+use super::options::{Progress, Watch};
 use super::plan::{BakePlan, Plan, PrimPlan, copies};
 use super::run::{Ran, own_times};
 use super::samples::{Came, Thinner};
@@ -16,6 +16,7 @@ use super::schedule::{FrameRange, MAX_SAMPLES, Schedule, Scheduled, authored_tim
 use super::shutter::Shutter;
 use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
 use super::space::vectors;
+use super::stream::tell;
 use super::{BakedArray, BakedPrim, BakedTransform, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
@@ -35,8 +36,13 @@ pub(super) struct Work {
 
 impl Work {
     /// # Errors
-    /// [`Error::TooManyFrames`] for more than a million samples.
-    pub fn new(scene: &Scene, chosen: &[usize], asked: &BakePlan) -> Result<Self> {
+    /// [`Error::TooManyFrames`] for more than a million samples, and [`Error::Cancelled`].
+    pub fn new(
+        scene: &Scene,
+        chosen: &[usize],
+        asked: &BakePlan,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self> {
         let plan = Plan::new(scene, chosen, asked);
         let mut times_of = times_of_skeletons(scene, &plan, asked.frames.as_ref())?;
         if let Some(shutter) = &asked.shutter {
@@ -44,9 +50,10 @@ impl Work {
         }
         let copies = copies(scene, &plan, &times_of);
         let fewest = match asked.max_error {
-            Some(error) => Some(fewest_times(
-                scene, &plan, asked, &times_of, &copies, error,
-            )?),
+            Some(error) => {
+                let bases = bases(scene, &plan, asked, &times_of, &copies)?;
+                Some(fewest_times(scene, &plan, &bases, error, watch)?)
+            }
             None => None,
         };
         let schedule = schedule(&plan, &copies, |b| match &fewest {
@@ -341,6 +348,9 @@ pub(super) fn times_of_skeletons(
 
 /// Replaces the times of skeletons by the samples of a shutter: at the frames that were asked for,
 /// or else those of the stage, or the authored times if the stage has no frames.
+///
+/// # Errors
+/// [`Error::TooManyFrames`] for more than a million samples, or frames of the stage.
 fn open_shutter(
     scene: &Scene,
     shutter: &Shutter,
@@ -352,42 +362,54 @@ fn open_shutter(
     let of_stage = line
         .range
         .map(|(first, last)| FrameRange { first, last, step });
-    let of_stage = of_stage.filter(|frames| asked.is_none() && frames.check(scene).is_ok());
+    let of_stage = of_stage.filter(|_| asked.is_none());
+    let of_stage = match of_stage.map(|frames| frames.check(scene)) {
+        None | Some(Ok(())) => of_stage,
+        Some(Err(Error::EmptyRange { .. })) => None,
+        Some(Err(e)) => return Err(e),
+    };
     for times in times_of.values_mut() {
         let codes: Vec<f64> = times.iter().filter_map(|t| t.code()).collect();
         if codes.is_empty() {
             continue;
         }
         let frames = of_stage.map_or(codes, |frames| frames.times());
+        let too_many = || Error::TooManyFrames {
+            file: scene.file.clone(),
+            most: MAX_SAMPLES,
+            range: asked.map(|frames| (frames.first, frames.last)),
+        };
+        // Frames whose shutters meet share a sample, but no request for that many is meant.
+        if frames.len().saturating_mul(shutter.samples) > 2 * MAX_SAMPLES {
+            return Err(too_many());
+        }
         let samples = shutter.times(&frames);
         if samples.len() > MAX_SAMPLES {
-            return Err(Error::TooManyFrames {
-                file: scene.file.clone(),
-                most: MAX_SAMPLES,
-                range: asked.map(|frames| (frames.first, frames.last)),
-            });
+            return Err(too_many());
         }
         *times = samples.into_iter().map(Time::At).collect();
     }
     Ok(())
 }
 
-/// The sample times of every prim that is no copy, so that linear interpolation stays near.
-fn fewest_times(
+/// The prims of a Skeleton that are no copies, with their base times.
+type Base<'p> = (Vec<&'p PrimPlan>, Vec<Time>);
+
+/// The times at which linear interpolation has to be measured, for each Skeleton.
+fn bases<'p>(
     scene: &Scene,
-    plan: &Plan,
+    plan: &'p Plan,
     asked: &BakePlan,
     times_of: &BTreeMap<usize, Vec<Time>>,
     copies: &BTreeMap<usize, Vec<usize>>,
-    error: f64,
-) -> Result<Fewest> {
+) -> Result<Vec<Base<'p>>> {
     let copied: HashSet<usize> = copies.values().flatten().copied().collect();
     let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
     for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
         let instance = scene.bindings[prim.binding].instance;
         of_instance.entry(instance).or_default().push(prim);
     }
-    let mut out = Fewest::default();
+    let mut out = Vec::with_capacity(of_instance.len());
     for (instance, prims) in of_instance {
         let mut base = times_of[&instance].clone();
         if let Some(FrameRange { first, last, .. }) = asked.frames {
@@ -398,7 +420,30 @@ fn fewest_times(
             base.sort_by(|a, b| a.code().unwrap_or(0.0).total_cmp(&b.code().unwrap_or(0.0)));
             base.dedup();
         }
-        fewest::choose(scene, plan, &prims, &base, error, &mut out)?;
+        out.push((prims, base));
+    }
+    Ok(out)
+}
+
+/// The sample times of every prim so that linear interpolation stays near.
+fn fewest_times(
+    scene: &Scene,
+    plan: &Plan,
+    bases: &[Base<'_>],
+    error: f64,
+    watch: &mut Watch<'_>,
+) -> Result<Fewest> {
+    let total = bases.iter().map(|(_, base)| base.len()).sum();
+    let mut done = 0;
+    tell(watch, Progress::Choosing { done, total })?;
+    let mut out = Fewest::default();
+    for (prims, base) in bases {
+        let before = done;
+        fewest::choose((scene, plan), prims, base, error, &mut out, &mut |more| {
+            done += more;
+            tell(watch, Progress::Choosing { done, total })
+        })?;
+        done = before + base.len();
     }
     Ok(out)
 }

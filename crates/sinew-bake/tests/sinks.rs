@@ -237,6 +237,33 @@ fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
 }
 
 #[test]
+fn the_search_for_few_samples_is_told_and_can_be_cancelled() {
+    let scene = scene(&hatchling());
+    let mut plan = BakePlan::own_times().with_prims([WING]);
+    plan.max_error = Some(0.01);
+    let mut told = Vec::new();
+    let mut stop = |now| {
+        told.push(now);
+        match now {
+            Progress::Choosing { done, .. } if done > 0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let result = Baker::cpu().bake(&scene, &plan, &mut Kept::default(), &mut stop);
+    assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
+    assert!(
+        matches!(
+            told[..],
+            [
+                Progress::Choosing { done: 0, total: a },
+                Progress::Choosing { done: 1.., total: b }
+            ] if a == b
+        ),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn one_device_of_the_hosts_bakes_many_scenes() {
     if common::gpu::ignored() {
         return;

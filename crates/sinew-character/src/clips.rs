@@ -163,8 +163,8 @@ impl Packer<'_> {
             .map_err(|e| e.in_file(&self.scene.file))
     }
 
-    /// The rest pose of a skeleton, as a clip without length. A skeleton without one takes the first
-    /// pose of the first clip that moves it.
+    /// The rest pose of a skeleton, as a clip without length. A skeleton without one takes the
+    /// first pose of the first clip that moves it.
     ///
     /// # Errors
     /// A skeleton with neither.

@@ -60,8 +60,8 @@ impl<'a> Draw<'a> {
         Some((used, self.image(used)?))
     }
 
-    /// Whether the base colour is that of the vertices ([`Draw::colors`]): the mesh has no material,
-    /// or one that reads displayColor.
+    /// Whether the base colour is that of the vertices ([`Draw::colors`]): the mesh has no
+    /// material, or one that reads displayColor.
     #[must_use]
     pub fn is_colored(&self) -> bool {
         let displayed = |m: &Material| m.color_source == ColorSource::DisplayColor;

@@ -29,7 +29,11 @@ pub enum Error {
         left_out: Vec<Invalid>,
     },
     /// No mesh has a blend shape of this name.
-    #[error("{}: no blend shape is named '{asked}'; there are {}", file.display(), known_names(known))]
+    #[error(
+        "{}: no blend shape is named '{asked}'; there are {}",
+        file.display(),
+        known_names(known)
+    )]
     NoSuchShape {
         /// The file.
         file: PathBuf,

@@ -4,7 +4,8 @@
 //! use sinew::gpu::Skinner;
 //! use sinew_character::Character;
 //!
-//! # let Ok(gpu) = sinew::gpu::GpuDevice::new(&sinew::gpu::AdapterChoice::Any) else { return Ok(()) };
+//! # use sinew::gpu::{AdapterChoice, GpuDevice};
+//! # let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else { return Ok(()) };
 //! # let (device, queue) = (gpu.device(), gpu.queue());
 //! // Once: your renderer has opened the device, with `sinew::gpu::needed_limits()`.
 //! let skinner = Skinner::new(device, queue, &Default::default())?;
@@ -27,13 +28,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `hero.crossfade("Walk", 0.2)?` fades to another clip; [`Character::blend`], [`Character::add`] and
-//! [`Character::set_root_motion`] are what else the GPU plays. What it does not play, such as masks
-//! of joints, is blended with [`sinew::clip`] and set by [`Character::set_pose`].
+//! `hero.crossfade("Walk", 0.2)?` fades to another clip; [`Character::blend`], [`Character::add`]
+//! and [`Character::set_root_motion`] are what else the GPU plays. What it does not play, such as
+//! masks of joints, is blended with [`sinew::clip`] and set by [`Character::set_pose`].
 //!
-//! The crate depends on `sinew`, which skins and plays, and on `sinew-io`, which reads files. It has
-//! no renderer: materials are those of UsdPreviewSurface as plain data, and images are encoded, for
-//! the texture loader of your engine.
+//! The crate depends on `sinew`, which skins and plays, and on `sinew-io`, which reads files. It
+//! has no renderer: materials are those of UsdPreviewSurface as plain data, and images are encoded,
+//! for the texture loader of your engine.
 
 mod arrays;
 mod character;

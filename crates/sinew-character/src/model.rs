@@ -80,7 +80,8 @@ pub(crate) struct ModelMesh {
 /// The transform that takes the skinned points of a mesh to the world.
 #[derive(Debug)]
 pub(crate) struct MeshTransform {
-    /// The skeleton's prim, for points in skeleton space; `None` for points in the mesh's own space.
+    /// The skeleton's prim, for points in skeleton space; `None` for points in the mesh's own
+    /// space.
     skeleton: Option<usize>,
     mesh: DrawnMesh,
     /// The transform at the first time of the file.
@@ -381,7 +382,8 @@ impl Reader<'_> {
         let bound = self.scene.bound(index);
         let binding = bound.binding();
         if binding.rest_is_animated() || binding.geom_bind.is_animated() {
-            let message = "rest points, normals or influences change over time: a character keeps those of the first time";
+            let message = "rest points, normals or influences change over time: \
+                           a character keeps those of the first time";
             self.warnings
                 .push(Warning::new("character-rest-still", &binding.path, message));
         }
@@ -433,8 +435,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Gives a skin the normals that its mesh is drawn with, one per face corner, unless it has some
-    /// that blend shapes change.
+    /// Gives a skin the normals that its mesh is drawn with, one per face corner, unless it has
+    /// some that blend shapes change.
     fn with_normals(&self, skin: Skin, mesh: &DrawnMesh) -> Result<Skin, Invalid> {
         let authored = mesh.normals.as_ref().and_then(|p| p.first());
         let Some(normals) = authored.filter(|_| skin.normals().is_none()) else {

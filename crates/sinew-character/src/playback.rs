@@ -1,4 +1,5 @@
-//! What a character is asked to play, and how far its clips have come, as the host needs to know it.
+//! What a character is asked to play, and how far its clips have come, as the host needs to know
+//! it.
 
 use glam::{BVec3, DMat4, DVec3};
 
@@ -47,7 +48,8 @@ impl PlayClip {
         Self { at, ..self }
     }
 
-    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests.
+    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a
+    /// speed so low that the clip would have begun more than 16,384 seconds ago.
     pub fn speed(self, speed: f32) -> Self {
         Self { speed, ..self }
     }
@@ -72,7 +74,7 @@ pub(crate) struct Part {
     pub at: f32,
     pub speed: f32,
     pub loops: bool,
-    /// Whether it goes on from where it is, if it is played already.
+    /// Whether it goes on from where it is, if it is played already in the same role.
     pub goes_on: bool,
 }
 
@@ -87,12 +89,14 @@ impl Part {
 }
 
 /// All that a character is asked to play.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub main: Part,
     pub blend: Option<(Part, f32)>,
     pub add: Option<(Part, f32)>,
-    pub fade: f32,
+    /// Seconds of a fade of its own. `None` takes part in the fade that runs, and begins at once if
+    /// none does.
+    pub fade: Option<f32>,
     pub root_motion: BVec3,
 }
 
@@ -102,12 +106,17 @@ impl Request {
             main: Part::REST,
             blend: None,
             add: None,
-            fade: 0.0,
+            fade: Some(0.0),
             root_motion: BVec3::TRUE,
         }
     }
 
-    /// The same, to be asked for again without a fade: nothing begins anew.
+    /// Whether it has a fade of its own.
+    pub fn fades(&self) -> bool {
+        self.fade.is_some_and(|fade| fade > 0.0)
+    }
+
+    /// The same, to be asked for again: nothing begins anew, and a fade that runs goes on.
     pub fn going_on(&self) -> Self {
         let on = |part: Part| Part {
             goes_on: true,
@@ -117,7 +126,7 @@ impl Request {
             main: on(self.main),
             blend: self.blend.map(|(part, weight)| (on(part), weight)),
             add: self.add.map(|(part, weight)| (on(part), weight)),
-            fade: 0.0,
+            fade: None,
             ..*self
         }
     }
@@ -139,18 +148,32 @@ impl Layer {
         self.at + (clock - self.since) * self.speed
     }
 
-    fn next(part: &Part, before: &[Self], clock: f64) -> Self {
-        let same = before.iter().find(|layer| layer.clip == part.clip);
-        let at = match same.filter(|_| part.goes_on) {
-            Some(same) => same.seconds(clock),
-            None => f64::from(part.at),
-        };
+    /// The time in the clip.
+    fn time(&self, model: &Model, clock: f64) -> f32 {
+        let seconds = self.seconds(clock);
+        match self.clip.and_then(|c| model.clips[c].on().first()) {
+            None => 0.0,
+            Some(clip) if self.loops => clip.looped(seconds),
+            Some(clip) => (seconds as f32).clamp(0.0, clip.duration()),
+        }
+    }
+
+    fn new(part: &Part, clock: f64) -> Self {
         Self {
             clip: part.clip,
             since: clock,
-            at,
+            at: f64::from(part.at),
             speed: f64::from(part.speed),
             loops: part.loops,
+        }
+    }
+
+    /// The time from which on the clip is played further, which may lie before its start or after
+    /// its end if it does not loop.
+    fn goes_on_at(&self, model: &Model, clock: f64) -> f32 {
+        match self.loops {
+            true => self.time(model, clock),
+            false => self.seconds(clock) as f32,
         }
     }
 
@@ -178,12 +201,9 @@ impl Layer {
     /// The time code at which prims stand that are no joints.
     fn code(&self, model: &Model, clock: f64) -> Option<f64> {
         let clip = &model.clips[self.clip?];
-        let seconds = match (clip.is_bound(), clip.on().first()) {
-            (false, _) => return None,
-            (true, Some(on)) if self.loops => f64::from(on.looped(self.seconds(clock))),
-            (true, _) => self.seconds(clock).clamp(0.0, f64::from(clip.duration())),
-        };
-        Some(clip.start() + seconds * model.codes_per_second)
+        let seconds = f64::from(self.time(model, clock));
+        let code = || clip.start() + seconds * model.codes_per_second;
+        clip.is_bound().then(code)
     }
 }
 
@@ -192,12 +212,18 @@ impl Layer {
 struct Layers {
     main: Layer,
     second: Option<(Layer, f64)>,
+    additive: Option<Layer>,
 }
 
 impl Layers {
-    fn all(&self) -> Vec<Layer> {
-        let second = self.second.iter().map(|(layer, _)| *layer);
-        std::iter::once(self.main).chain(second).collect()
+    fn new(request: &Request, clock: f64) -> Self {
+        let layer = |part: &Part| Layer::new(part, clock);
+        let second = request.blend.as_ref();
+        Self {
+            main: layer(&request.main),
+            second: second.map(|(part, weight)| (layer(part), f64::from(*weight))),
+            additive: request.add.as_ref().map(|(part, _)| layer(part)),
+        }
     }
 
     fn root_motion(&self, model: &Model, from: f64, to: f64) -> DVec3 {
@@ -220,30 +246,47 @@ pub(crate) struct Playback {
 
 impl Playback {
     pub fn rest() -> Self {
-        let main = Layer::next(&Part::REST, &[], 0.0);
         Self {
-            now: Layers { main, second: None },
+            now: Layers::new(&Request::rest(), 0.0),
             before: None,
             fade_start: 0.0,
             fade: 0.0,
         }
     }
 
-    pub fn ask(&mut self, request: &Request, clock: f64) {
-        let playing = self.now.all();
-        let next = Layers {
-            main: Layer::next(&request.main, &playing, clock),
-            second: request
-                .blend
-                .as_ref()
-                .map(|(part, weight)| (Layer::next(part, &playing, clock), f64::from(*weight))),
+    /// A request with the times of the clips that go on.
+    pub fn resumed(&self, request: &Request, model: &Model, clock: f64) -> Request {
+        let on = |part: Part, layer: Option<Layer>| match layer {
+            Some(layer) if part.goes_on && part.clip == layer.clip => Part {
+                at: layer.goes_on_at(model, clock),
+                ..part
+            },
+            _ => part,
         };
-        let old = std::mem::replace(&mut self.now, next);
-        if request.fade > 0.0 {
-            self.before = Some(old);
-            (self.fade_start, self.fade) = (clock, f64::from(request.fade));
-        } else if !request.main.goes_on {
-            self.before = None;
+        let second = self.now.second.map(|(layer, _)| layer);
+        let with = |(part, weight): (Part, f32), layer| (on(part, layer), weight);
+        Request {
+            main: on(request.main, Some(self.now.main)),
+            blend: request.blend.map(|blend| with(blend, second)),
+            add: request.add.map(|add| with(add, self.now.additive)),
+            ..*request
+        }
+    }
+
+    /// Seconds that are left of the fade that runs; 0 if none does.
+    pub fn fade_left(&self, clock: f64) -> f32 {
+        match self.fading(clock) {
+            Some(_) => (self.fade_start + self.fade - clock) as f32,
+            None => 0.0,
+        }
+    }
+
+    /// Begins a request that was [`Playback::resumed`].
+    pub fn ask(&mut self, request: &Request, clock: f64) {
+        let old = std::mem::replace(&mut self.now, Layers::new(request, clock));
+        if let Some(fade) = request.fade {
+            self.before = request.fades().then_some(old);
+            (self.fade_start, self.fade) = (clock, f64::from(fade));
         }
     }
 
@@ -264,8 +307,8 @@ impl Playback {
         }
     }
 
-    /// The transform of a mesh: that at the time of the file's own clip where it plays, and else the
-    /// first one.
+    /// The transform of a mesh: that at the time of the file's own clip where it plays, and else
+    /// the first one.
     pub fn transform(&self, model: &Model, mesh: usize, clock: f64) -> DMat4 {
         let out = &model.meshes[mesh].out;
         let Some(scene) = model.moving.as_ref().filter(|_| out.is_moving) else {

@@ -9,6 +9,8 @@ use crate::model::Model;
 /// What all copies of a character share in a crowd.
 #[derive(Debug, Default)]
 pub(crate) struct Uploaded {
+    /// Number of the crowd.
+    crowd: u64,
     /// Number of copies in the crowd.
     users: usize,
     skins: Vec<SkinId>,
@@ -42,40 +44,63 @@ impl Uploaded {
         Ok(())
     }
 
+    /// Removes everything, also after an error, and returns the first error.
     fn remove(self, crowd: &mut Crowd) -> Result<(), GpuError> {
+        let mut out = Ok(());
         for skin in self.skins {
-            crowd.remove_skin(skin)?;
+            out = out.and(crowd.remove_skin(skin));
         }
         for clip in self.clips.into_iter().flatten().chain(self.rest) {
-            crowd.remove_clip(clip)?;
+            out = out.and(crowd.remove_clip(clip));
         }
-        Ok(())
+        out
     }
+}
+
+/// Compares the number of a character's crowd with that of another one.
+fn check(model: &Model, number: u64, crowd: &Crowd) -> Result<(), GpuError> {
+    if number == crowd.number() {
+        return Ok(());
+    }
+    let file = model.file.display();
+    let text = format!("{file}: expected the crowd of the character, found another one");
+    Err(GpuError::Mismatch(text))
 }
 
 /// One copy of a character in a crowd.
 #[derive(Debug, Default)]
 pub(crate) struct Resident {
+    /// Number of the crowd.
+    crowd: u64,
     pub rigs: Vec<RigId>,
     pub instances: Vec<InstanceId>,
 }
 
 impl Resident {
-    /// Adds a copy to a crowd, in the rest pose, and what copies share if it is the first one. After
-    /// an error the crowd has nothing of it.
+    /// Adds a copy to a crowd, in the rest pose, and what copies share if it is the first one.
+    /// After an error the crowd has nothing of it.
     pub fn join(model: &Model, crowd: &mut Crowd, previous: bool) -> Result<Self, GpuError> {
         let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
-        if shared.is_none() {
-            let mut uploaded = Uploaded::default();
-            if let Err(error) = uploaded.fill(model, crowd) {
-                // The first error counts.
-                let _ = uploaded.remove(crowd);
-                return Err(error);
+        let uploaded = match &mut *shared {
+            Some(uploaded) => uploaded,
+            none => {
+                let mut uploaded = Uploaded {
+                    crowd: crowd.number(),
+                    ..Uploaded::default()
+                };
+                if let Err(error) = uploaded.fill(model, crowd) {
+                    // The first error counts.
+                    let _ = uploaded.remove(crowd);
+                    return Err(error);
+                }
+                none.insert(uploaded)
             }
-            *shared = Some(uploaded);
-        }
-        let uploaded = shared.get_or_insert_default();
-        let mut out = Self::default();
+        };
+        check(model, uploaded.crowd, crowd)?;
+        let mut out = Self {
+            crowd: crowd.number(),
+            ..Self::default()
+        };
         if let Err(error) = out.fill(model, uploaded, crowd, previous) {
             let _ = out.leave(crowd);
             if uploaded.users == 0
@@ -120,28 +145,38 @@ impl Resident {
         Ok(())
     }
 
+    /// Whether it is in this crowd.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] if it is in another one.
+    pub fn check(&self, model: &Model, crowd: &Crowd) -> Result<(), GpuError> {
+        check(model, self.crowd, crowd)
+    }
+
+    /// Removes instances and rigs, also after an error, and returns the first error.
     fn leave(&mut self, crowd: &mut Crowd) -> Result<(), GpuError> {
+        let mut out = Ok(());
         for instance in self.instances.drain(..) {
-            crowd.remove_instance(instance)?;
+            out = out.and(crowd.remove_instance(instance));
         }
         for rig in self.rigs.drain(..) {
-            crowd.remove_rig(rig)?;
+            out = out.and(crowd.remove_rig(rig));
         }
-        Ok(())
+        out
     }
 
     /// Removes a copy, and with the last one what copies share.
     pub fn remove(mut self, model: &Model, crowd: &mut Crowd) -> Result<(), GpuError> {
-        self.leave(crowd)?;
+        let mut out = self.leave(crowd);
         let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(uploaded) = shared.as_mut() {
             uploaded.users -= 1;
             if uploaded.users == 0
                 && let Some(uploaded) = shared.take()
             {
-                uploaded.remove(crowd)?;
+                out = out.and(uploaded.remove(crowd));
             }
         }
-        Ok(())
+        out
     }
 }

@@ -125,7 +125,7 @@ pub const CODES: &[Code] = &[
     row("faces-change", Info, "", "the faces or the number of points of a mesh change over time: its first faces are drawn", "author one mesh for each set of faces"),
     row("primvar-count", Warning, "", "normals, uvs or colours do not fit the faces: the mesh is drawn without them", "author as many values as the interpolation asks for"),
     row("subset-faces", Warning, "indices", "a subset has faces that the mesh does not have, or that another subset has too", "author each face of the mesh in one subset"),
-    row("uv-sets", Info, "", "materials of one mesh read several sets of uvs: the mesh is drawn with one of them", "use one set of uvs"),
+    row("uv-sets", Info, "", "materials of one mesh read several sets of uvs: textures at one of them are drawn", "use one set of uvs"),
     row("material-unsupported", Info, "", "a material, or an input of it, is not made of UsdPreviewSurface's shaders: the displayColor, or the input's own value, is drawn", "add a UsdPreviewSurface"),
     row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): its colour is drawn as a checker", "check the path and the size of the image"),
     row("normal-map-range", Warning, "inputs:normal", "a normal map has neither scale nor bias, so its texels are no normals from -1 to 1: a scale of 2 and a bias of -1 are used", "author scale (2, 2, 2, 1) and bias (-1, -1, -1, 0) on the UsdUVTexture"),

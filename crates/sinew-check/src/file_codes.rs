@@ -113,6 +113,7 @@ pub const FILE_CODES: &[Code] = &[
     row("humanoid-unmoved", Warning, "", "a clip of human bones moves none of the bones of a humanoid skeleton", "map the bones that the clip moves"),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `auto` or `rest`"),
+    row("retarget-skeleton", Warning, "", "a file has several skeletons: the one whose joints match best is retargeted", "name the skeleton in `sinew retarget`"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
     row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),
@@ -174,6 +175,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-shapes", Warning, "", "blend shapes are not in a bone texture: the message says how far points are off", "bake vertex animation textures"),
     row("bones-weights", Warning, "", "weights do not add up to 1, or are below 0: in the mesh they are divided by their sum, and the message says how far points are off", "normalise the weights"),
     row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
+    row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
     // FBX
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-dual-quaternion", Warning, "", "the file uses dual quaternion skinning, which is converted to linear skinning", "set primvars:skel:skinningMethod to dualQuaternion in the converted file, if it matters"),

@@ -382,6 +382,9 @@ fn bake_one(
     };
     let result = make(input, output, &options, &mut |now| {
         match now {
+            sinew_bake::Progress::Choosing { done, total } => {
+                progress.done("choosing samples", "times", done, total);
+            }
             sinew_bake::Progress::Deforming { done, total } => {
                 progress.done("deforming", "samples", done, total);
             }
@@ -570,7 +573,7 @@ fn counts(report: &BakeReport) -> String {
     format!("{prims}, {}, {times}", count(report.points, "point"))
 }
 
-/// The end of a prim that failed, as text; empty if none did.
+/// How many prims failed, as text; `None` if none did.
 fn failed_prims(report: &BakeReport) -> Option<String> {
     let n = report.failed.len();
     (n > 0).then(|| format!("{} failed", count(n, "prim")))

@@ -6,7 +6,6 @@ mod animate;
 mod bake;
 mod batch;
 mod check;
-mod clip_joints;
 mod completions;
 mod convert;
 mod describe;

@@ -24,26 +24,30 @@
 //! | [`usd`] | stages, opened, edited and written; bakes as one file, as a layer or as value clips |
 //! | [`gltf`] | glTF 2.0, VRM 0.x and 1.0, VRM Animation, read as an [`Asset`](sinew_animate::asset::Asset); edits of glTF files |
 //! | [`bvh`], [`fbx`] | motion capture and Autodesk files, read as an `Asset`; FBX needs the feature `fbx` |
+//! | [`retarget`] | the clip of one file on the character of another one |
 //! | [`output`] | files that appear under their name only when they are whole |
 //!
 //! What goes wrong is an [`enum@Error`], whose kinds can be matched. What is merely doubtful is a
 //! [`Warning`](sinew::error::Warning) with a stable code.
 
 pub mod bvh;
+mod clip_joints;
 mod error;
 pub mod fbx;
 mod files;
 pub mod gltf;
 mod open;
 pub mod output;
+pub mod retarget;
 mod rigs;
 pub mod usd;
 mod vertices;
 
+pub use clip_joints::renamed;
 pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;
 pub use files::{extension, is_same_file, read_text};
-pub use open::{open, open_with, read_asset};
+pub use open::{FileFormat, open, open_with, read_asset, readable_formats};
 pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{clip_source, humanoid, packed_clip, placement, rig, shape_names, skeletons};
 pub use usd::{ClipChoice, OpenOptions};

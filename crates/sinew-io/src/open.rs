@@ -18,14 +18,42 @@ enum Reader {
     Fbx,
 }
 
+/// A file format, as dialogs and help list it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileFormat {
+    /// Name of the format, such as `glTF`.
+    pub name: &'static str,
+    /// The extensions of its files, in lower case and without a dot.
+    pub extensions: &'static [&'static str],
+}
+
+const fn format(name: &'static str, extensions: &'static [&'static str]) -> FileFormat {
+    FileFormat { name, extensions }
+}
+
+/// All formats, and the reader of each.
+const FORMATS: [(FileFormat, Reader); 5] = [
+    (format("USD", &["usd", "usda", "usdc", "usdz"]), Reader::Usd),
+    (format("glTF", &["gltf", "glb"]), Reader::Gltf),
+    (format("VRM", &["vrm", "vrma"]), Reader::Gltf),
+    (format("BVH", &["bvh"]), Reader::Bvh),
+    (format("FBX", &["fbx"]), Reader::Fbx),
+];
+
+/// The formats that [`open`] reads in this build: FBX only with the feature `fbx`.
+pub fn readable_formats() -> impl Iterator<Item = FileFormat> {
+    let in_build = |reader: Reader| reader != Reader::Fbx || cfg!(feature = "fbx");
+    let formats = FORMATS.into_iter().filter(move |(_, r)| in_build(*r));
+    formats.map(|(format, _)| format)
+}
+
 /// By the file's extension, or by its first bytes if the extension is unknown.
 fn reader(file: &Path) -> Reader {
-    match extension(file).as_str() {
-        "gltf" | "glb" | "vrm" | "vrma" => return Reader::Gltf,
-        "bvh" => return Reader::Bvh,
-        "fbx" => return Reader::Fbx,
-        "usd" | "usda" | "usdc" | "usdz" => return Reader::Usd,
-        _ => {}
+    let extension = extension(file);
+    let mut formats = FORMATS.iter();
+    if let Some((_, reader)) = formats.find(|(f, _)| f.extensions.contains(&extension.as_str())) {
+        return *reader;
     }
     // A file that cannot be read is reported by its reader.
     let head = read_at_most(file, 32).unwrap_or_default();
@@ -102,6 +130,20 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_offers_what_it_reads() {
+        let offered: Vec<_> = readable_formats().flat_map(|f| f.extensions).collect();
+        let folder = tempfile::tempdir().unwrap();
+        for extension in FORMATS.iter().flat_map(|(f, _)| f.extensions) {
+            let file = folder.path().join("file").with_extension(extension);
+            std::fs::write(&file, "").unwrap();
+            // Of an empty file every reader says what is wrong, and a missing one that it is missing.
+            let error = open(&file).unwrap_err().to_string();
+            let missing = error.contains("not in this build");
+            assert_eq!(offered.contains(&extension), !missing, "{error}");
+        }
+    }
 
     #[test]
     fn the_extension_decides_and_then_the_first_bytes() {

@@ -7,7 +7,7 @@ struct Frame {
     clip_from_local: mat4x4f,
     // w: 1 for a perspective camera.
     eye: vec4f,
-    // Opposite to the view direction.
+    // Opposite to the view direction; w: strength of the lines on the ground.
     back: vec4f,
     // w: height of the ground.
     up: vec4f,

@@ -37,7 +37,7 @@ fn fragment(in: Fragment) -> @location(0) vec4f {
     let fine = line(at / frame.ground_x.w, 1.0);
     let coarse = line(at / frame.ground_y.w, 1.4);
     let fade = 1.0 - smoothstep(0.15, 1.0, length(in.at) / frame.ground_center.w);
-    let lines = max(fine * 0.22, coarse * 0.5) * fade;
+    let lines = max(fine * 0.22, coarse * 0.5) * fade * frame.back.w;
     let half_width = frame.ground_phase.z;
     let in_shadow = in.at / (2.0 * half_width) + 0.5;
     let dark = textureSampleLevel(shadow, shadow_sampler, in_shadow, 0.0).r * frame.ground_phase.w;

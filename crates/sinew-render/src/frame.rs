@@ -1,9 +1,9 @@
 //! The uniforms of one picture.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{DMat4, DVec3, Mat4, Vec3, Vec4};
+use glam::{DMat4, DQuat, DVec3, Mat4, Vec3, Vec4};
 
-use super::{Background, Bounds, Camera, Look, Stage};
+use super::{Background, Bounds, Camera, Light, Look, Stage};
 use sinew::math;
 
 /// `Frame` of frame.wgsl.
@@ -136,7 +136,7 @@ impl Frame {
         let center = middle - up * (middle.dot(up) - floor);
         let phase = |axis: DVec3| center.dot(axis).rem_euclid(spacing.coarse) as f32;
         let half_shadow = extent * 0.75;
-        let (key, fill, rim) = lights(camera);
+        let (key, fill, rim) = lights(camera, look.light);
         let (top, bottom, vignette) = match look.background {
             Background::Gradient { top, bottom } => (linear(top), linear(bottom), 0.35),
             Background::Color(color) => (linear(color), linear(color), 0.0),
@@ -147,7 +147,7 @@ impl Frame {
         Self {
             clip_from_local: clip_from_local.as_mat4(),
             eye: local(stage, matrices.eye).extend(f32::from(u8::from(matrices.perspective))),
-            back: back.as_vec3().extend(0.0),
+            back: back.as_vec3().extend(f32::from(u8::from(look.grid_lines))),
             up: up.as_vec3().extend((floor - stage.origin.dot(up)) as f32),
             ground_x: right.as_vec3().extend(spacing.fine as f32),
             ground_y: front.as_vec3().extend(spacing.coarse as f32),
@@ -165,16 +165,35 @@ impl Frame {
             bottom: bottom.extend(0.0),
             viewport: Vec4::new(width as f32, height as f32, line, (extent * 0.02) as f32),
         }
+        .lit(look.light.intensity)
+    }
+
+    /// The same uniforms with lights that are brighter by this factor.
+    fn lit(mut self, intensity: f64) -> Self {
+        let factor = intensity.max(0.0) as f32;
+        for color in [
+            &mut self.key_color,
+            &mut self.fill_color,
+            &mut self.rim_color,
+            &mut self.sky,
+            &mut self.bounce,
+        ] {
+            *color = (color.truncate() * factor).extend(color.w);
+        }
+        self
     }
 }
 
-/// Directions towards the key light, the fill light and the rim light, in world space. They turn
-/// around the up axis with the camera, so that a character is lit the same from every side. Their
-/// height stays.
-pub(super) fn lights(camera: &Camera) -> (DVec3, DVec3, DVec3) {
+/// Directions towards the key light, the fill light and the rim light, in world space. If they
+/// follow the camera, they turn around the up axis with it; their height stays.
+pub(super) fn lights(camera: &Camera, light: Light) -> (DVec3, DVec3, DVec3) {
     let [_, up, front] = camera.axes();
     let back = back(camera);
-    let toward = (back - up * back.dot(up)).normalize_or(front);
+    let toward = match light.follows_camera {
+        true => (back - up * back.dot(up)).normalize_or(front),
+        false => front,
+    };
+    let toward = DQuat::from_axis_angle(up, light.turn) * toward;
     let right = up.cross(toward);
     let direction = |x: f64, y: f64, z: f64| (right * x + up * y + toward * z).normalize();
     (

@@ -51,6 +51,7 @@ mod stage;
 mod stage_info;
 mod stage_measures;
 mod stage_mesh;
+mod strongest;
 mod targets;
 
 pub use bounds::Bounds;
@@ -60,7 +61,7 @@ pub use focus::{Focus, heat_color};
 pub use joints::{StageJoint, StageSkeleton};
 pub use lens::{Fixed, Lens};
 pub use loaded::{Clip, Loaded};
-pub use look::{Background, Control, DrawBackend, JointId, Look};
+pub use look::{Background, Control, DrawBackend, JointId, Light, Look};
 pub use offscreen::{Offscreen, check_size};
 pub use renderer::Renderer;
 pub use save::save_png;

@@ -61,14 +61,42 @@ impl Background {
     };
 }
 
+/// The lights of a picture: a key, a fill and a rim light, and light from above and below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Light {
+    /// Whether the lights turn around the up axis with the camera, so that a character is lit the
+    /// same from every side. Otherwise they stand still in the world: as they are for a camera
+    /// that looks at the front.
+    pub follows_camera: bool,
+    /// Angle by which all lights are turned around the up axis, in radians.
+    pub turn: f64,
+    /// Factor of the brightness of all lights, in linear light. 1 is the brightness that materials
+    /// are shown in by default.
+    pub intensity: f64,
+}
+
+impl Default for Light {
+    fn default() -> Self {
+        Self {
+            follows_camera: true,
+            turn: 0.0,
+            intensity: 1.0,
+        }
+    }
+}
+
 /// The parts of a stage that are drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Background of the picture.
     pub background: Background,
+    /// Direction and brightness of the lights.
+    pub light: Light,
     /// Lines on the ground, and the character's shadow. For a character as large as a person the
     /// lines are a tenth of a metre apart.
     pub grid: bool,
+    /// The lines of `grid`. Without them, only the shadow is drawn on the ground.
+    pub grid_lines: bool,
     /// Faces.
     pub surface: bool,
     /// Edges of the authored faces.
@@ -87,7 +115,9 @@ impl Default for Look {
     fn default() -> Self {
         Self {
             background: Background::GREY,
+            light: Light::default(),
             grid: true,
+            grid_lines: true,
             surface: true,
             wireframe: false,
             normals: false,

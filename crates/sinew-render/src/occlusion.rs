@@ -10,7 +10,7 @@ use glam::{DMat4, DVec3, Mat4, Vec4};
 
 use super::buffers::{entry, filled};
 use super::pipelines::{DEPTH, Pipelines};
-use super::{Bounds, Camera, Stage, frame};
+use super::{Bounds, Camera, Light, Stage, frame};
 
 /// Number of the maps that are seen from all around; occlusion.wgsl has the same.
 pub(super) const SKY_MAPS: usize = 12;
@@ -48,14 +48,14 @@ pub(super) struct Lights(OcclusionUniform);
 
 impl Lights {
     /// Maps around a box in world space, with space for what moves out of it.
-    pub fn new(stage: &Stage, camera: &Camera, around: &Bounds) -> Self {
+    pub fn new(stage: &Stage, camera: &Camera, light: Light, around: &Bounds) -> Self {
         let reach = match around.is_empty() {
             true => 1.0,
             false => 0.75 * around.diagonal().max(1e-9),
         };
         let center = around.center() - stage.origin;
         let [right, up, front] = camera.axes();
-        let (key, ..) = frame::lights(camera);
+        let (key, ..) = frame::lights(camera, light);
         let sky = directions().map(|d| right * d.x + up * d.y + front * d.z);
         let seen_from = |from: DVec3| map_from_local(from, center, reach).as_mat4();
         Self(OcclusionUniform {

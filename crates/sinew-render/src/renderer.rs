@@ -143,7 +143,7 @@ impl Renderer {
     ) -> Picture<'a> {
         let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
         let uniforms = Frame::new(stage, camera, look, ground, size);
-        let lights = Lights::new(stage, camera, ground);
+        let lights = Lights::new(stage, camera, look.light, ground);
         let mut bytes = bytes_of(&uniforms).to_vec();
         let mut seen = Vec::new();
         for projection in lights.projections() {

@@ -1,65 +1,123 @@
-//! The bar at the top: which file, how fast, on what.
+//! The bar at the top: files, which one is shown, how fast, on what.
 
-use egui::{Align, Layout, RichText, Ui};
+use egui::{Align, Label, Layout as Flow, RichText, Ui};
 
-use super::{rate, thousands};
+use super::{button, rate, thousands};
+use crate::layout::{Layout, Tab};
 use crate::state::{State, Wish};
 use crate::theme;
 
-pub fn show(ui: &mut Ui, state: &mut State) {
+pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
+    if layout.is_wide() {
+        ui.horizontal(|ui| {
+            files(ui, state);
+            ui.add_space(4.0);
+            ui.with_layout(Flow::right_to_left(Align::Center), |ui| {
+                help(ui, state);
+                adapter(ui, state);
+                numbers(ui, state);
+                ui.with_layout(Flow::left_to_right(Align::Center), |ui| {
+                    name(ui, state);
+                    counts(ui, state);
+                });
+            });
+        });
+        return;
+    }
     ui.horizontal(|ui| {
-        match &state.model {
-            Some(model) => {
-                let name = RichText::new(model.name()).strong().color(theme::STRONG);
-                ui.label(name)
-                    .on_hover_text(model.path.display().to_string());
-                let counts = model.counts;
-                let joints: usize = model.skeletons.iter().map(|s| s.joints.len()).sum();
-                let text = if counts.meshes == 0 {
-                    format!("{} joints, no mesh", thousands(joints))
-                } else {
-                    format!(
-                        "{} points · {} triangles · {} {}",
-                        thousands(counts.points),
-                        thousands(counts.triangles),
-                        counts.meshes,
-                        if counts.meshes == 1 { "mesh" } else { "meshes" }
-                    )
-                };
-                let hint = format!(
-                    "{} points of {} meshes are skinned or blended at each frame",
-                    thousands(counts.deformed_points),
-                    counts.skinned_meshes
-                );
-                ui.label(RichText::new(text).color(theme::WEAK))
-                    .on_hover_text(hint);
-            }
-            None => {
-                ui.label(RichText::new("no file").color(theme::WEAK));
-            }
-        }
-        if let Some(path) = &state.loading {
-            ui.spinner();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            ui.label(RichText::new(format!("reading {name}")).color(theme::ACCENT));
-        }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if ui.button("?").on_hover_text("keys").clicked() {
-                state.help = !state.help;
-            }
-            let reload = ui.add_enabled(state.model.is_some(), egui::Button::new("Reload"));
-            if reload.on_hover_text("read the file again (r)").clicked() {
-                state.wishes.push(Wish::Reload);
-            }
-            adapter(ui, state);
+        ui.spacing_mut().item_spacing.x = 4.0;
+        files(ui, state);
+        ui.with_layout(Flow::right_to_left(Align::Center), |ui| {
+            help(ui, state);
+            tabs(ui, state);
+        });
+    });
+    ui.horizontal(|ui| {
+        ui.with_layout(Flow::right_to_left(Align::Center), |ui| {
             numbers(ui, state);
+            ui.with_layout(Flow::left_to_right(Align::Center), |ui| name(ui, state));
         });
     });
 }
 
+fn files(ui: &mut Ui, state: &mut State) {
+    if button(ui, state, "Open", "open a file (o)").clicked() {
+        state.wishes.push(Wish::AskFile);
+    }
+    let shown = state.model.is_some();
+    ui.add_enabled_ui(shown, |ui| {
+        let hint = "save the picture, without the panels (Shift+s)";
+        if button(ui, state, "Save", hint).clicked() {
+            state.wishes.push(Wish::AskPicture);
+        }
+        if button(ui, state, "Reload", "read the file again (r)").clicked() {
+            state.wishes.push(Wish::Reload);
+        }
+    });
+}
+
+fn help(ui: &mut Ui, state: &mut State) {
+    if button(ui, state, "?", "keys").clicked() {
+        state.help = !state.help;
+    }
+}
+
+/// The buttons of the panels in a narrow window, from right to left.
+fn tabs(ui: &mut Ui, state: &mut State) {
+    for (name, tab) in [("Joints", Tab::Joints), ("Settings", Tab::Settings)] {
+        let open = state.view.tab == Some(tab);
+        let response = ui.selectable_label(open, name);
+        state.view.places.note(ui, name, response.rect);
+        if response.clicked() {
+            state.view.tab = (!open).then_some(tab);
+        }
+    }
+}
+
+fn name(ui: &mut Ui, state: &State) {
+    if let Some(path) = &state.loading {
+        ui.spinner();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = RichText::new(format!("reading {name}")).color(theme::ACCENT);
+        ui.add(Label::new(text).truncate());
+        return;
+    }
+    let Some(model) = &state.model else {
+        return;
+    };
+    let text = RichText::new(model.name()).strong().color(theme::STRONG);
+    let label = ui.add(Label::new(text).truncate());
+    label.on_hover_text(format!("{}\n{}", model.path.display(), state.adapter.0));
+}
+
+fn counts(ui: &mut Ui, state: &State) {
+    let Some(model) = state.model.as_ref().filter(|_| state.loading.is_none()) else {
+        return;
+    };
+    let counts = model.counts;
+    let joints: usize = model.skeletons.iter().map(|s| s.joints.len()).sum();
+    let text = if counts.meshes == 0 {
+        format!("{} joints, no mesh", thousands(joints))
+    } else {
+        format!(
+            "{} points · {} triangles · {} {}",
+            thousands(counts.points),
+            thousands(counts.triangles),
+            counts.meshes,
+            if counts.meshes == 1 { "mesh" } else { "meshes" }
+        )
+    };
+    let hint = format!(
+        "{} points of {} meshes are skinned or blended at each frame",
+        thousands(counts.deformed_points),
+        counts.skinned_meshes
+    );
+    ui.add(Label::new(RichText::new(text).color(theme::WEAK)).truncate())
+        .on_hover_text(hint);
+}
+
 fn adapter(ui: &mut Ui, state: &State) {
     let (name, software) = &state.adapter;
-    let short: String = name.chars().take(28).collect();
     if *software {
         ui.label(RichText::new("software adapter").color(theme::WARNING))
             .on_hover_text(format!(
@@ -67,29 +125,38 @@ fn adapter(ui: &mut Ui, state: &State) {
                  Skinning on the CPU backend (p) is faster here."
             ));
     } else {
+        let short: String = name.chars().take(28).collect();
         ui.label(RichText::new(short).color(theme::WEAK))
             .on_hover_text(name);
     }
 }
 
-/// Frame time and points per second.
-fn numbers(ui: &mut Ui, state: &State) {
-    let stats = &state.stats;
-    let points = state.model.as_ref().map_or(0, |m| m.counts.deformed_points);
-    if let Some(skin) = stats.skin.filter(|s| *s > 0.0 && points > 0) {
+/// Points per second and frame time, from right to left.
+fn numbers(ui: &mut Ui, state: &mut State) {
+    let figures = state.stats.figures();
+    let beside = state.beside.as_ref().map(|b| &b.model);
+    let models = state.model.iter().chain(beside);
+    let points: usize = models.map(|m| m.counts.deformed_points).sum();
+    if let Some(skin) = figures.skinning.filter(|s| *s > 0.0 && points > 0) {
         let text = format!("{} points/s", rate(points as f64 / skin));
         ui.label(text).on_hover_text(format!(
-            "{} points skinned in {:.3} ms, {}",
+            "{} points skinned in {:.3} ms: {}, the median of the last 2 s",
             thousands(points),
             skin * 1e3,
-            stats.skin_source
+            state.stats.source.of_skinning()
         ));
         ui.label(RichText::new("·").color(theme::WEAK));
     }
-    let frame = match stats.frame {
-        Some(seconds) => format!("{:.1} ms/frame", seconds * 1e3),
-        None => "at rest".into(),
-    };
-    ui.label(frame)
-        .on_hover_text("from one frame to the next; nothing is drawn while nothing moves");
+    let (text, hint) = state.activity();
+    let label = Label::new(text)
+        .selectable(false)
+        .sense(egui::Sense::click());
+    let label = ui.add(label);
+    state.view.places.note(ui, "activity", label.rect);
+    if label
+        .on_hover_text(format!("{hint}; a click shows a graph (i)"))
+        .clicked()
+    {
+        state.view.graph = !state.view.graph;
+    }
 }

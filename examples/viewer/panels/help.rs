@@ -7,7 +7,9 @@ use crate::state::State;
 use crate::theme;
 
 pub fn show(ctx: &Context, state: &mut State) {
-    let room = ctx.content_rect().size() - Vec2::new(90.0, 130.0);
+    let window = ctx.content_rect().size();
+    let in_columns = window.x >= COLUMNS;
+    let room = window - Vec2::new(if in_columns { 90.0 } else { 44.0 }, 130.0);
     egui::Window::new("Keys")
         .open(&mut state.help)
         .anchor(Align2::CENTER_CENTER, Vec2::ZERO)
@@ -18,13 +20,18 @@ pub fn show(ctx: &Context, state: &mut State) {
             ScrollArea::both()
                 .max_width(room.x)
                 .max_height(room.y)
-                .show(ui, columns);
+                .show(ui, |ui| match in_columns {
+                    true => columns(ui),
+                    false => column(ui),
+                });
         });
 }
 
+/// Points across that a window needs for the columns.
+const COLUMNS: f32 = 860.0;
+
 fn columns(ui: &mut Ui) {
-    ui.spacing_mut().item_spacing.y = 3.0;
-    ui.spacing_mut().interact_size.y = 16.0;
+    dense(ui);
     ui.horizontal_top(|ui| {
         ui.vertical(|ui| groups(ui, &[0, 2]));
         ui.add_space(22.0);
@@ -35,6 +42,22 @@ fn columns(ui: &mut Ui) {
         ui.add_space(22.0);
         ui.vertical(|ui| groups(ui, &[3, 4]));
     });
+}
+
+/// All groups below each other.
+fn column(ui: &mut Ui) {
+    dense(ui);
+    ui.vertical(|ui| {
+        groups(ui, &[0, 1]);
+        mouse(ui);
+        ui.add_space(8.0);
+        groups(ui, &[2, 3, 4]);
+    });
+}
+
+fn dense(ui: &mut Ui) {
+    ui.spacing_mut().item_spacing.y = 3.0;
+    ui.spacing_mut().interact_size.y = 16.0;
 }
 
 fn groups(ui: &mut Ui, which: &[usize]) {

@@ -1,21 +1,22 @@
 //! The picture, the pointer over it, and what is written over it.
 
-use egui::{
-    Align2, Color32, CornerRadius, FontId, Frame, Margin, Pos2, Rect, RichText, Sense, Stroke, Ui,
-    Vec2,
-};
+use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 use sinew_render::JointId;
 
+use super::{offer, pair};
+use crate::files;
 use crate::moves::{self, Pointer};
 use crate::state::State;
 use crate::theme;
 
 /// Names beyond this number hide more than they tell.
 const MOST_NAMES: usize = 400;
+/// Points along the picture's edges that do not move the camera.
+const EDGE: f32 = 5.0;
 /// Points around a joint within which a click chooses it.
 const REACH: f32 = 12.0;
 
-pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
+pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let rect = ui.available_rect_before_wrap();
     let scale = ui.ctx().pixels_per_point();
     // Whole pixels, so that the picture is shown texel by texel.
@@ -27,14 +28,26 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         Pos2::new(left, top) / scale,
         Pos2::new(right, bottom) / scale,
     );
-    state.viewport = pixels.map(|n| n.max(0.0) as u32);
+    let [whole, beside] = pair::split(pixels.map(|n| n.max(0.0) as u32), state.beside.is_some());
+    (state.viewport, state.viewport_beside) = (whole, beside);
+    let (all, rect) = (rect, pair::rect(state.viewport, scale));
     if state.frame_wanted && !state.bounds.is_empty() {
         state.frame_wanted = false;
         state.frame_all();
     }
-    let response = ui.allocate_rect(rect, Sense::click_and_drag());
+    ui.allocate_rect(all, Sense::hover());
+    // The edges belong to the panels that they can be dragged by.
+    let id = ui.scope_id().with("picture");
+    let response = ui.interact(all.shrink(EDGE), id, Sense::click_and_drag());
+    state.dragging = response.dragged();
+    state.view.places.note(ui, "picture", all);
     let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
-    ui.painter().image(picture, rect, whole, Color32::WHITE);
+    ui.painter().image(pictures[0], rect, whole, Color32::WHITE);
+    if state.beside.is_some() {
+        let rect = pair::rect(state.viewport_beside, scale);
+        ui.painter().image(pictures[1], rect, whole, Color32::WHITE);
+        pair::names(ui, state, scale);
+    }
 
     // Asked before egui's input is locked: what is asked of a response locks it too.
     let (drag, over) = (response.drag_delta(), response.contains_pointer());
@@ -72,21 +85,7 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         empty(ui, rect);
     }
     if state.model.is_none() && state.loading.is_none() && state.error.is_none() {
-        let font = FontId::proportional(19.0);
-        let text = "drop a character here";
-        let color = Color32::from_gray(236);
-        ui.painter()
-            .text(rect.center(), Align2::CENTER_CENTER, text, font, color);
-        let font = FontId::proportional(12.5);
-        let below = rect.center() + Vec2::new(0.0, 26.0);
-        let text = "usd · usda · usdc · usdz · gltf · glb · vrm · vrma · bvh · fbx        ? lists the keys";
-        ui.painter().text(
-            below,
-            Align2::CENTER_CENTER,
-            text,
-            font,
-            Color32::from_gray(205),
-        );
+        invitation(ui, rect);
     }
     if state.hovering {
         let stroke = Stroke::new(3.0, theme::ACCENT);
@@ -94,8 +93,38 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: egui::TextureId) {
         ui.painter()
             .rect_stroke(rect, CornerRadius::same(4), stroke, inside);
     }
-    if state.error.is_some() {
-        error(ui, state, rect);
+    if state.view.graph {
+        super::graph::show(ui, state, all);
+    }
+    super::message::show(ui, state, all);
+    if state.offer.is_some() {
+        offer::show(ui, state, all);
+    }
+}
+
+/// What to do while nothing is shown, as wide as the picture is.
+fn invitation(ui: &Ui, rect: Rect) {
+    let line = |text: String, size: f32, grey: u8| {
+        let font = FontId::proportional(size);
+        let mut job = egui::text::LayoutJob::simple(
+            text,
+            font,
+            Color32::from_gray(grey),
+            rect.width() - 24.0,
+        );
+        job.halign = egui::Align::Center;
+        ui.painter().layout_job(job)
+    };
+    let mut y = rect.center().y - 30.0;
+    for galley in [
+        line("Drop a character here, or press Open".into(), 19.0, 236),
+        line(files::formats(), 12.5, 205),
+        line("? lists the keys".into(), 12.5, 205),
+    ] {
+        let height = galley.size().y;
+        ui.painter()
+            .galley(Pos2::new(rect.center().x, y), galley, Color32::WHITE);
+        y += height + 8.0;
     }
 }
 
@@ -219,38 +248,4 @@ fn legend(ui: &Ui, state: &State, rect: Rect) {
         color,
     );
     painter.text(bar.right_bottom(), Align2::RIGHT_TOP, "1", font, color);
-}
-
-/// The message of a file that could not be read, or of a device that failed.
-fn error(ui: &mut Ui, state: &mut State, rect: Rect) {
-    let Some(text) = state.error.clone() else {
-        return;
-    };
-    let width = (rect.width() - 48.0).clamp(160.0, 620.0);
-    let frame = Frame::new()
-        .fill(Color32::from_rgb(58, 27, 27))
-        .stroke(Stroke::new(1.0, theme::ERROR))
-        .corner_radius(8)
-        .inner_margin(Margin::same(12));
-    egui::Area::new(egui::Id::unique("viewer.error"))
-        .fixed_pos(Pos2::new(rect.center().x - width * 0.5, rect.top() + 18.0))
-        .show(ui.ctx(), |ui| {
-            frame.show(ui, |ui| {
-                ui.set_width(width - 24.0);
-                ui.horizontal(|ui| {
-                    let title = RichText::new("Could not be shown").strong();
-                    ui.label(title.color(theme::ERROR));
-                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                        if ui.small_button("close").on_hover_text("Escape").clicked() {
-                            state.error = None;
-                        }
-                    });
-                });
-                let text = RichText::new(text).monospace().size(11.5);
-                let label = egui::Label::new(text.color(theme::STRONG));
-                egui::ScrollArea::vertical()
-                    .max_height((rect.height() * 0.45).max(60.0))
-                    .show(ui, |ui| ui.add(label.wrap().selectable(true)));
-            });
-        });
 }

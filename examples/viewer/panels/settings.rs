@@ -1,11 +1,14 @@
-//! The panel at the right: what is drawn, how it is skinned, clip, shapes, joints, messages.
+//! The panel of settings: what is drawn, light, how it is skinned, clip, shapes, messages.
 
 use egui::{ComboBox, Grid, RichText, ScrollArea, Slider, Ui};
 use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 
-use super::{joints, section};
+use super::{matched, scene, section};
+use crate::clips;
+use crate::files;
 use crate::keys::Action;
+use crate::messages::clean;
 use crate::state::{State, Wish};
 use crate::theme;
 
@@ -14,29 +17,31 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         // Room for the scroll bar.
         ui.set_max_width(ui.available_width() - 10.0);
         section(ui, "Show", true, |ui| look(ui, state));
+        section(ui, "Light and background", true, |ui| {
+            scene::show(ui, state)
+        });
         section(ui, "Skinning", true, |ui| skinning(ui, state));
         let Some(model) = &state.model else {
             ui.add_space(8.0);
-            let text = "Drop a file into the window: usd, usda, usdc, usdz, glTF, GLB, VRM, VRMA, BVH, FBX.";
+            let text = format!(
+                "Open a file, or drop one into the window: {}.",
+                files::format_names()
+            );
             ui.label(RichText::new(text).color(theme::WEAK));
             return;
         };
-        let clips = !model.clips.is_empty() || !model.cameras.is_empty();
-        let (shapes, joint_count) = (
-            model.shapes.len(),
-            model.skeletons.iter().map(|s| s.joints.len()).sum::<usize>(),
-        );
+        let clips = !model.clips.is_empty() || !model.cameras.is_empty() || model.walk.is_some();
+        let shapes = model.shapes.len();
         let (errors, warnings) = (model.errors.len(), model.warnings.len());
         if clips {
             section(ui, "Clip and camera", true, |ui| clip(ui, state));
         }
+        if state.model.as_ref().is_some_and(|m| m.matched.is_some()) {
+            section(ui, "Match", true, |ui| matched::show(ui, state));
+        }
         if shapes > 0 {
             let title = format!("Blend shapes ({shapes})");
             section(ui, &title, true, |ui| sliders(ui, state));
-        }
-        if joint_count > 0 {
-            let title = format!("Joints ({joint_count})");
-            section(ui, &title, true, |ui| joints::show(ui, state));
         }
         section(ui, "Stage", false, |ui| stage(ui, state));
         if errors + warnings > 0 {
@@ -72,9 +77,10 @@ fn look(ui: &mut Ui, state: &mut State) {
             check(ui, state.look.normals, "Normals", "v", Action::Normals);
             ui.end_row();
             check(ui, state.look.bounds, "Bounds", "b", Action::Bounds);
-            check(ui, state.look.grid, "Ground grid", "g", Action::Grid);
+            check(ui, state.look.grid, "Ground", "g", Action::Grid);
             ui.end_row();
             check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
+            check(ui, state.view.graph, "Frame times", "i", Action::Graph);
             ui.end_row();
         });
     if let Some(action) = pressed {
@@ -145,14 +151,14 @@ fn clip(ui: &mut Ui, state: &mut State) {
     let mut wish = None;
     if !model.clips.is_empty() {
         let shown = model.clip.and_then(|i| model.clips.get(i));
-        let shown = shown.map_or("as the file says", |name| title(name));
+        let shown = shown.map_or(clips::AS_AUTHORED, |clip| title(&clip.label));
         ComboBox::from_id_salt("clip")
             .selected_text(shown)
             .width(ui.available_width() - 8.0)
             .show_ui(ui, |ui| {
-                for (i, name) in model.clips.iter().enumerate() {
+                for (i, clip) in model.clips.iter().enumerate() {
                     let chosen = model.clip == Some(i);
-                    if ui.selectable_label(chosen, title(name)).clicked() {
+                    if ui.selectable_label(chosen, title(&clip.label)).clicked() {
                         wish = Some(Wish::Clip(i));
                     }
                 }
@@ -171,6 +177,17 @@ fn clip(ui: &mut Ui, state: &mut State) {
             });
     }
     state.wishes.extend(wish);
+    if state.follow.walk.is_some() {
+        let mut on = state.follow.on;
+        let hint = "the camera goes where the root goes (a)";
+        if ui
+            .checkbox(&mut on, "Follow the root")
+            .on_hover_text(hint)
+            .clicked()
+        {
+            state.act(Action::Follow);
+        }
+    }
 }
 
 /// A clip's name, which glTF does not ask for.
@@ -275,7 +292,7 @@ fn messages(ui: &mut Ui, state: &State) {
         (&model.warnings, theme::WARNING),
     ] {
         for text in texts.iter().take(50) {
-            ui.label(RichText::new(text).small().color(color));
+            ui.label(RichText::new(clean(text)).small().color(color));
         }
     }
 }

@@ -5,53 +5,81 @@ use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec
 use super::icons::{self, Icon};
 use crate::clock::Clock;
 use crate::keys::Action;
+use crate::layout::Layout;
 use crate::state::State;
 use crate::theme;
 
-pub fn show(ui: &mut Ui, state: &mut State) {
+pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
+    if !layout.is_wide() {
+        rail(ui, state);
+    }
     ui.horizontal(|ui| {
-        let moves = state.clock.moves();
-        ui.add_enabled_ui(moves, |ui| {
-            let mut pressed = None;
-            let mut button = |ui: &mut Ui, icon: Icon, hint: &str, action: Action| {
-                if icons::button(ui, icon, hint).clicked() {
-                    pressed = Some(action);
-                }
-            };
-            ui.spacing_mut().item_spacing.x = 3.0;
-            let play = if state.clock.playing {
-                Icon::Pause
-            } else {
-                Icon::Play
-            };
-            button(ui, Icon::First, "to the first frame (Home)", Action::First);
-            button(ui, Icon::Back, "one frame back (,)", Action::StepBack);
-            button(ui, play, "play or pause (Space)", Action::PlayPause);
-            button(ui, Icon::On, "one frame on (.)", Action::StepOn);
-            button(ui, Icon::Last, "to the last frame (End)", Action::Last);
-            if let Some(action) = pressed {
-                state.act(action);
-            }
-        });
+        buttons(ui, state);
         ui.add_space(4.0);
-        numbers(ui, &mut state.clock);
+        numbers(ui, state, layout);
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            let speed = egui::DragValue::new(&mut state.clock.speed)
-                .speed(0.02)
-                .range(-10.0..=10.0)
-                .max_decimals(2)
-                .suffix(" ×");
-            ui.add(speed)
-                .on_hover_text("speed ([ and ]); below 0 plays backwards (\\)");
-            ui.toggle_value(&mut state.clock.looping, "Loop")
-                .on_hover_text("begin again at the end (l)");
-            ui.add_space(4.0);
-            rail(ui, &mut state.clock);
+            speed(ui, state);
+            if layout.is_wide() {
+                ui.add_space(4.0);
+                rail(ui, state);
+            }
         });
     });
 }
 
-fn numbers(ui: &mut Ui, clock: &mut Clock) {
+fn buttons(ui: &mut Ui, state: &mut State) {
+    let moves = state.clock.moves();
+    ui.add_enabled_ui(moves, |ui| {
+        let mut pressed = None;
+        ui.spacing_mut().item_spacing.x = 3.0;
+        let play = if state.clock.playing {
+            Icon::Pause
+        } else {
+            Icon::Play
+        };
+        for (icon, name, hint, action) in [
+            (
+                Icon::First,
+                "First",
+                "to the first frame (Home)",
+                Action::First,
+            ),
+            (Icon::Back, "Back", "one frame back (,)", Action::StepBack),
+            (play, "Play", "play or pause (Space)", Action::PlayPause),
+            (Icon::On, "On", "one frame on (.)", Action::StepOn),
+            (Icon::Last, "Last", "to the last frame (End)", Action::Last),
+        ] {
+            let button = icons::button(ui, icon, hint);
+            state.view.places.note(ui, name, button.rect);
+            if button.clicked() {
+                pressed = Some(action);
+            }
+        }
+        if let Some(action) = pressed {
+            state.act(action);
+        }
+    });
+}
+
+/// Speed and loop, from right to left.
+fn speed(ui: &mut Ui, state: &mut State) {
+    let speed = egui::DragValue::new(&mut state.clock.speed)
+        .speed(0.02)
+        .range(-10.0..=10.0)
+        .max_decimals(2)
+        .suffix(" ×");
+    let speed = ui
+        .add(speed)
+        .on_hover_text("speed ([ and ]); below 0 plays backwards (\\)");
+    let looping = ui
+        .toggle_value(&mut state.clock.looping, "Loop")
+        .on_hover_text("begin again at the end (l)");
+    state.view.places.note(ui, "speed", speed.rect);
+    state.view.places.note(ui, "Loop", looping.rect);
+}
+
+fn numbers(ui: &mut Ui, state: &mut State, layout: Layout) {
+    let clock = &mut state.clock;
     let mut time = clock.time;
     let value = egui::DragValue::new(&mut time)
         .speed(0.1)
@@ -62,13 +90,20 @@ fn numbers(ui: &mut Ui, clock: &mut Clock) {
     if edited.on_hover_text("time code").changed() {
         clock.scrub(time);
     }
-    let text = format!("{:5.2} / {:.2} s", clock.seconds(), clock.length_seconds());
-    ui.label(RichText::new(text).monospace().color(theme::WEAK))
+    let text = match layout {
+        Layout::Tall => format!("{:.2} s", clock.seconds()),
+        _ => format!("{:5.2} / {:.2} s", clock.seconds(), clock.length_seconds()),
+    };
+    let label = ui
+        .label(RichText::new(text).monospace().color(theme::WEAK))
         .on_hover_text(format!("{} time codes per second", clock.codes_per_second));
+    state.view.places.note(ui, "seconds", label.rect);
 }
 
 /// Time codes from left to right with a head to drag.
-fn rail(ui: &mut Ui, clock: &mut Clock) {
+fn rail(ui: &mut Ui, state: &mut State) {
+    let is_empty = state.model.is_none();
+    let clock = &mut state.clock;
     let size = Vec2::new(ui.available_width().max(40.0), 30.0);
     let sense = if clock.moves() {
         Sense::click_and_drag()
@@ -76,6 +111,7 @@ fn rail(ui: &mut Ui, clock: &mut Clock) {
         Sense::hover()
     };
     let (rect, response) = ui.allocate_exact_size(size, sense);
+    state.view.places.note(ui, "rail", rect);
     let line = Rect::from_min_max(
         Pos2::new(rect.left() + 8.0, rect.top()),
         Pos2::new(rect.right() - 8.0, rect.bottom()),
@@ -92,7 +128,10 @@ fn rail(ui: &mut Ui, clock: &mut Clock) {
     );
     painter.rect_filled(track, 2.0, Color32::from_gray(58));
     if !clock.moves() {
-        let text = "nothing moves in this file";
+        let text = match is_empty {
+            true => "no file is open",
+            false => "nothing moves in this file",
+        };
         let font = FontId::proportional(10.5);
         let below = Pos2::new(rect.center().x, rect.bottom() - 1.0);
         painter.text(below, Align2::CENTER_BOTTOM, text, font, theme::WEAK);

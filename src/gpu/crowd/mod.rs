@@ -1,7 +1,7 @@
 //! Many instances of many skins, in as few dispatches as the device allows.
 //!
-//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play; `results`
-//! has the outputs, readings and boxes; `visibility` has masks and update rates.
+//! `poses` has what sets poses, palettes and rigs; `playing` has clips and what rigs play;
+//! `results` has the outputs, readings and boxes; `visibility` has masks and update rates.
 
 mod playing;
 mod poses;
@@ -9,6 +9,7 @@ mod results;
 mod visibility;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::device::error::{GpuError, alive, guarded};
 use super::device::skinner::Skinner;
@@ -70,6 +71,7 @@ use crate::kernel::PackedSkin;
 /// it identifies was removed.
 #[derive(Debug)]
 pub struct Crowd {
+    number: u64,
     skinner: Skinner,
     stores: Stores,
     /// The plan of the last frame. The next frame uses it again if nothing has changed that the
@@ -101,7 +103,9 @@ impl Crowd {
     fn new(skinner: &Skinner, stores: Stores) -> Self {
         let names = || kernels().iter().map(|kernel| kernel.name).collect();
         let timing = || Timing::new(&skinner.device, names());
+        static CROWDS: AtomicU64 = AtomicU64::new(0);
         Self {
+            number: CROWDS.fetch_add(1, Ordering::Relaxed),
             stores,
             frame: None,
             tables: None,
@@ -112,6 +116,13 @@ impl Crowd {
             plans: 0,
             skinner: skinner.clone(),
         }
+    }
+
+    /// A number that no other crowd of this process has, also not one that [`Crowd::rebuild`]
+    /// made of this. Ids of two crowds may be equal; this tells the crowds apart.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Creates the same crowd on another skinner's device: after this crowd's device was lost, or

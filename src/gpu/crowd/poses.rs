@@ -21,7 +21,8 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, or if the pose does not fit the skin: another
     /// number of joints or channels, another method, or numbers that are not finite. For a rig also
-    /// if the skin has no influences, or if the skin has normals and the rig was packed without. After an error the instance keeps its last pose.
+    /// if the skin has no influences, or if the skin has normals and the rig was packed without.
+    /// After an error the instance keeps its last pose.
     pub fn set_pose<'a>(
         &mut self,
         instance: InstanceId,

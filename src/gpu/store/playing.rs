@@ -52,14 +52,15 @@ impl PlayedClip {
         }
     }
 
-    /// Starts at this time of the crowd's clock, in seconds, instead of the time of the call. It may
-    /// lie before or after.
+    /// Starts at this time of the crowd's clock, in seconds, instead of the time of the call. It
+    /// may lie before or after.
     pub fn since(self, clock: f64) -> Self {
         let since = Some(clock);
         Self { since, ..self }
     }
 
-    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests.
+    /// Plays this many times as fast. A negative speed plays backwards, and 0 rests. So does a
+    /// speed so low that the clip would have begun more than 16,384 seconds ago.
     pub fn speed(self, speed: f32) -> Self {
         Self { speed, ..self }
     }
@@ -87,8 +88,9 @@ impl From<ClipId> for PlayedClip {
 /// What a rig plays: a clip or a blend of two, and how it gets there.
 ///
 /// ```no_run
-/// # fn frame(crowd: &mut sinew::gpu::Crowd, rig: sinew::gpu::RigId, walk: sinew::gpu::ClipId,
-/// #     run: sinew::gpu::ClipId, breathe: sinew::gpu::ClipId, seconds: f64) -> Result<(), sinew::gpu::GpuError> {
+/// # use sinew::gpu::{ClipId, Crowd, GpuError, RigId};
+/// # fn frame(crowd: &mut Crowd, rig: RigId, [walk, run, breathe]: [ClipId; 3], seconds: f64)
+/// # -> Result<(), GpuError> {
 /// use sinew::gpu::{PlayedClip, Playing};
 ///
 /// // Between walking and running, while breathing. It gets there within a quarter of a second.
@@ -264,16 +266,22 @@ impl Layer {
         if let Some(same) = same.filter(|_| played.keeps_time) {
             (at, since) = (same.time(tick_of(clock)), clock);
         }
-        let start = match played.speed {
-            0.0 => at.to_bits(),
-            speed => tick_of(since - f64::from(at) / f64::from(speed)),
+        let duration = clip.packed.duration();
+        if played.loops && duration > 0.0 {
+            at = at.rem_euclid(duration);
+        }
+        let begun = f64::from(at) / f64::from(played.speed);
+        let rests = played.speed == 0.0 || begun.abs() > MOST_SECONDS;
+        let (start, speed) = match rests {
+            true => (at.to_bits(), 0.0),
+            false => (tick_of(since - begun), played.speed),
         };
         Some(Self {
             id: played.clip,
             first: clip.first,
-            duration: clip.packed.duration(),
+            duration,
             start,
-            speed: played.speed,
+            speed,
             loops: played.loops,
         })
     }
@@ -318,6 +326,10 @@ impl Layer {
         is_at_end && elapsed > 0.0
     }
 }
+
+/// A clip that would have begun longer ago rests, so that the ticks since then, of which there are
+/// 2^32, do not wrap around. The clock may go on by as much before the start is moved.
+const MOST_SECONDS: f64 = 16384.0;
 
 /// Starts further than this from the clock are moved: 17 minutes, where f32 still has steps of 61
 /// microseconds.

@@ -11,6 +11,7 @@
 mod camera;
 mod clip;
 mod clip_names;
+mod clip_pairs;
 mod material;
 mod mesh;
 mod node;
@@ -28,6 +29,7 @@ use sinew::error::{Invalid, Warning};
 pub use camera::{AssetCamera, AssetLight, CameraProjection, LightKind};
 pub use clip::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
 pub use clip_names::{FoundName, find_clip_name, unique_clip_name};
+pub use clip_pairs::{ClipKind, ClipMoves, clip_pairs};
 pub use material::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub use mesh::{Faces, Mesh, MorphTarget, Primitive};
 pub use node::{LocalTransform, Node, Trs};

@@ -38,6 +38,15 @@ pub(super) struct JointPair {
 }
 
 impl BoneMap {
+    /// The map as JSON, a pair in each line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let quote = |name: &str| serde_json::Value::from(name).to_string();
+        let line = |p: &BonePair| format!("  {}: {}", quote(&p.source), quote(&p.target));
+        let lines: Vec<String> = self.pairs.iter().map(line).collect();
+        format!("{{\n{}\n}}", lines.join(",\n"))
+    }
+
     /// Parses JSON text. Errors name `file`.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ mod clip;
 mod conventions;
 mod feet;
 mod humanoid;
+mod matching;
 mod recognise;
 mod reference;
 mod retargeter;
@@ -54,6 +55,9 @@ pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use feet::{LockedFeet, Sliding, lock_feet};
 pub use humanoid::{Humanoid, Unrecognised, UnsureBone};
+pub use matching::{
+    MOST_CANDIDATES, MatchChoice, MatchHow, MatchRow, MatchedBy, Matching, NoMatch, Unsure,
+};
 pub use recognise::anatomy::Conflict;
 pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
 pub use rig::{Rig, RigPlacement};

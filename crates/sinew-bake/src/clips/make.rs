@@ -158,7 +158,7 @@ impl<'a> ClipMaker<'a> {
             &mut |time, values| Ok(out.keep(time, values)?),
             &mut |now| match now {
                 Progress::Deforming { done, .. } => progress(done),
-                Progress::Writing => ControlFlow::Continue(()),
+                Progress::Choosing { .. } | Progress::Writing => ControlFlow::Continue(()),
             },
         )?;
         self.made.deform_time += baked.ran.deform_time;

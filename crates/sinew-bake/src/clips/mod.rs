@@ -89,7 +89,7 @@ impl ClipBake<'_> {
         report: &mut BakeReport,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan())?;
+        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let cuts = &prepared.cuts;
         let count = cuts.count();
@@ -191,7 +191,7 @@ impl ClipBake<'_> {
 
     /// Writes the stage after all clips exist.
     pub fn stitch(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan())?;
+        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
         let records = Records::new(self.file, self.output, self.options, count)?;

@@ -1,11 +1,11 @@
 //! The prims of frames, and the kind of their normals.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use glam::{DMat4, Vec3};
 
-use super::clip::Clip;
 use super::surface::{NormalsFrom, NormalsOf};
+use crate::options::BakeReport;
 use crate::plan::Plan;
 use crate::sink::PrimSample;
 use crate::stream::leave_prim_space;
@@ -77,18 +77,38 @@ pub(super) fn framed_prims(
     out
 }
 
-/// Removes meshes that are invisible at every frame, and those without faces.
+/// Adds the errors and warnings of the geometry of the chosen prims to the report.
+pub(super) fn tell_geometry(
+    scene: &Scene,
+    geometry: &Geometry,
+    chosen: &[usize],
+    report: &mut BakeReport,
+) {
+    let chosen: HashSet<&str> = chosen
+        .iter()
+        .map(|b| scene.bindings[*b].path.as_str())
+        .collect();
+    let errors = geometry.errors.iter();
+    let errors = errors.filter(|e| chosen.contains(e.prim.as_str()));
+    report.errors.extend(errors.cloned());
+    let warnings = geometry.warnings.iter();
+    // Prims that are not in the output are reported already.
+    let warnings = warnings.filter(|w| chosen.contains(w.path.as_str()) && w.code != "not-drawn");
+    report.warnings.extend(warnings.cloned());
+}
+
+/// Removes meshes that are invisible at every one of these times, and those without faces.
 pub(super) fn keep_drawn(
     geometry: &Geometry,
     prims: &mut Vec<FramedPrim>,
-    clip: &Clip,
+    times: &[Time],
     warnings: &mut Vec<Warning>,
 ) {
     prims.retain(|prim| {
         let Some(mesh) = prim.mesh.map(|m| &geometry.meshes[m]) else {
             return true;
         };
-        let reason = if !clip.times.iter().any(|t| mesh.visible(*t)) {
+        let reason = if !times.iter().any(|t| mesh.visible(*t)) {
             "the mesh is invisible at every frame: it is not in the output"
         } else if mesh.topology.corner_count() == 0 {
             "the mesh has no faces: it is not in the output"

@@ -9,7 +9,9 @@ use super::clip::Clip;
 use super::files::Files;
 use super::obj::ObjWriter;
 use super::pc2::Pc2Writer;
-use super::prims::{FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, plan};
+use super::prims::{
+    FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, plan, tell_geometry,
+};
 use super::surface::{Shape, mesh_of, surfaces, vat_part};
 use super::vat::VatWriter;
 use crate::backend::Deformer;
@@ -75,24 +77,13 @@ pub(crate) fn bake_frames(
     };
     let mut prims = framed_prims(scene, geometry.as_ref(), asked.chosen, &mut report.warnings);
     if let Some(geometry) = &geometry {
-        let is_chosen = |path: &String| {
-            asked
-                .chosen
-                .iter()
-                .any(|b| scene.bindings[*b].path == *path)
-        };
-        let errors = geometry.errors.iter().filter(|e| is_chosen(&e.prim));
-        report.errors.extend(errors.cloned());
-        let warnings = geometry.warnings.iter();
-        // Prims that are not in the output are reported already.
-        let warnings = warnings.filter(|w| is_chosen(&w.path) && w.code != "not-drawn");
-        report.warnings.extend(warnings.cloned());
+        tell_geometry(scene, geometry, asked.chosen, report);
     }
     let points = plan(space, &prims);
     let clip = Clip::new(scene, &points, options.frames.as_ref())?;
     let mut work_plan = points;
     if let Some(geometry) = &geometry {
-        keep_drawn(geometry, &mut prims, &clip, &mut report.warnings);
+        keep_drawn(geometry, &mut prims, &clip.times, &mut report.warnings);
         work_plan = plan(space, &prims);
     }
     if prims.is_empty() {

@@ -1,11 +1,25 @@
 //! Meshes for hosts with vertex buffers of their own.
 
+use common::trials::Trial;
 use glam::{Vec3, Vec4};
 use sinew::gpu::Crowd;
 use sinew_character::{Character, CharacterOptions};
 
 use crate::made::{HERO, folder};
-use crate::skinner;
+use crate::{named, skinner};
+
+pub fn trials() -> Vec<Trial> {
+    named([
+        (
+            "parts_of_a_mesh_have_the_results_of_the_whole",
+            parts_of_a_mesh_have_the_results_of_the_whole,
+        ),
+        (
+            "tangents_follow_the_texture_coordinates",
+            tangents_follow_the_texture_coordinates,
+        ),
+    ])
+}
 
 /// Points and normals of each mesh in the first frame.
 fn frame(hero: &mut Character, crowd: &mut Crowd) -> Vec<(Vec<Vec3>, Vec<Vec3>)> {
@@ -20,7 +34,7 @@ fn frame(hero: &mut Character, crowd: &mut Crowd) -> Vec<(Vec<Vec3>, Vec<Vec3>)>
 
 /// The body has no normals and is bent, so that the smooth normal of a point between two materials
 /// needs faces of both.
-pub fn parts_of_a_mesh_have_the_results_of_the_whole() {
+fn parts_of_a_mesh_have_the_results_of_the_whole() {
     let made = folder();
     let file = made.path().join(HERO);
     let text = std::fs::read_to_string(&file).unwrap();
@@ -76,7 +90,7 @@ pub fn parts_of_a_mesh_have_the_results_of_the_whole() {
 }
 
 /// In the body u grows with x and v with y, also where the faces are mirrored.
-pub fn tangents_follow_the_texture_coordinates() {
+fn tangents_follow_the_texture_coordinates() {
     let made = folder();
     let file = made.path().join(HERO);
     let text = std::fs::read_to_string(&file).unwrap();

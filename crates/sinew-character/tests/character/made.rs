@@ -15,8 +15,19 @@ impl Folder {
 
 /// A folder with the character and its texture.
 pub fn folder() -> Folder {
+    folder_of(TEXT)
+}
+
+/// The same with a second character in the file, which has a skeleton of its own.
+pub fn twins() -> Folder {
+    let (head, hero) = TEXT.split_at(TEXT.find("def SkelRoot").unwrap());
+    let twin = hero.replace("\"Hero\"", "\"Twin\"");
+    folder_of(&format!("{head}{hero}{}", twin.replace("/Hero/", "/Twin/")))
+}
+
+fn folder_of(text: &str) -> Folder {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join(HERO), TEXT).unwrap();
+    std::fs::write(folder.path().join(HERO), text).unwrap();
     let image = image::RgbaImage::from_fn(4, 4, |x, y| {
         image::Rgba([x as u8 * 60, y as u8 * 60, 128, 255])
     });

@@ -10,9 +10,8 @@ use sinew::scene::{PlacedSkeleton, TimeLine};
 use sinew::skel::SkelAnimation;
 use sinew::{Invalid, Warning};
 use sinew_io::usd::{SequencePart, SkeletonSequence, StageClip, UsdFile};
-use sinew_io::{ClipChoice, shape_names, skeletons};
+use sinew_io::{ClipChoice, renamed, shape_names, skeletons};
 
-use crate::clip_joints::renamed;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::extents;

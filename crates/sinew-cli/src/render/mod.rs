@@ -329,7 +329,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     messages.retain(|m| !of_failed(m));
     let outside = outside_clip(&stage, &shots);
     let outside = outside.filter(|_| args.time.is_some() || args.frames.is_some());
-    messages.extend(outside.as_ref().map(ToString::to_string));
+    messages.extend(outside.as_ref().map(of_no_prim));
     if !any_visible {
         messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }
@@ -384,8 +384,9 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
 fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path) -> Finding {
     let file = Some(file);
     let (scene, geometry) = (stage.scene(), stage.geometry());
-    let mut warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
+    let mut warnings = scene.warnings.iter().chain(&geometry.warnings);
     let warning = warnings.find(|w| w.to_string() == message);
+    let warning = warning.or(other.filter(|w| of_no_prim(w) == message));
     let mut errors = scene.errors.iter().chain(&geometry.errors);
     let error = errors.find(|e| e.to_string() == message);
     match (warning, error) {
@@ -393,6 +394,11 @@ fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path
         (None, Some(error)) => Finding::invalid(error, file),
         (None, None) => Finding::note(message, file),
     }
+}
+
+/// The text of a warning that no prim causes.
+fn of_no_prim(warning: &Warning) -> String {
+    format!("{} [{}]", warning.message, warning.code)
 }
 
 /// The name of numbered files; `None` for a single picture.

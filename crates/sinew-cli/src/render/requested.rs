@@ -106,7 +106,7 @@ pub fn look_of_arguments(args: &Args) -> Look {
         normals: args.normals,
         joints: args.joints,
         bounds: args.bounds,
-        chosen: None,
+        ..Look::default()
     }
 }
 

@@ -1,11 +1,8 @@
 //! `sinew retarget`.
 
-mod files;
-mod matching;
 mod report;
-mod selection;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
@@ -13,18 +10,15 @@ use crate::extents;
 use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
-use sinew::sampled::Time;
-use sinew::scene::{Scene, TimeLine};
-use sinew::skel::{SkelAnimation, SkeletonInstance};
-use sinew_animate::retarget::{
-    ClipSource, LockedFeet, RetargetOptions, RetargetPose, Retargeter, lock_feet, sample_times,
+use sinew_animate::Error as AnimateError;
+use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
+use sinew_io::retarget::{
+    Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
-use sinew_io::{humanoid, placement, rig, shape_names};
 
 use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_findings, print_result};
-use matching::Matching;
+use crate::report::{Sizes, Verbosity, print_findings, print_result};
 use report::Report;
 
 /// Move a clip from one character to another.
@@ -155,138 +149,70 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     options.no_scale = args.no_scale;
     options.root_bone = args.root_bone.clone();
     options.arm_space = args.arm_space;
-    let mut warnings = Vec::new();
+    let matches = match &args.map {
+        None => MatchChoice::Auto,
+        Some(map) if map == Path::new(GUESS) => MatchChoice::Guess,
+        Some(file) => {
+            let text = sinew_io::read_text(file)?;
+            MatchChoice::Map(BoneMap::from_json(&text, &file.display().to_string())?)
+        }
+    };
+    let request = Request {
+        matches,
+        options,
+        lock_feet: args.lock_feet,
+        read: args.anim.read(),
+    };
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.source.display()));
-    let clip_file = files::source(args)?;
+    let explained = |error: RetargetError| explained(error, args);
+    let source = Source::open(&SourceRequest {
+        file: args.source.clone(),
+        clip: args.clip.clone(),
+        model: args.source_model.clone(),
+        skeleton: args.source_skeleton.clone(),
+    });
+    let source = source.map_err(explained)?;
     host::go_on(Step::Part)?;
     progress.doing(&format!("reading {}", args.target.display()));
-    let mut character = files::target(args, &clip_file, &mut warnings)?;
+    let skeleton = args.target_skeleton.as_deref();
+    let mut target = Target::open(&args.target, skeleton, &source).map_err(explained)?;
     host::go_on(Step::Part)?;
-    let (source_file, target_file) = (&clip_file.file, &character.file);
-    target_file.check_output(&args.output)?;
-    source_file.check_output(&args.output)?;
-    let skeleton_file = clip_file.skeletons();
-    skeleton_file.check_output(&args.output)?;
-    let source_scene = skeleton_file.scene(args.anim.read())?;
-    let time_line = match &clip_file.model {
-        Some(_) => source_file.time_line(),
-        None => source_scene.time_line,
-    };
-    let target_scene = target_file.scene(args.anim.read())?;
-    let (placed, clip) = selection::source(args, &clip_file, &source_scene, &mut warnings)?;
-    let target = selection::target(args, &target_scene)?;
-    let source_rig = rig(&source_scene, placed)?;
-    let target_rig = rig(&target_scene, target)?;
-    let given = [
-        humanoid(skeleton_file, placed, &source_rig),
-        humanoid(target_file, target, &target_rig),
-    ];
-    // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
-    // pose of its format, whatever the bones look like.
-    let has_body = source_scene
-        .bindings
-        .iter()
-        .any(|b| source_scene.instances[b.instance].path == placed.path);
-    if args.pose == PoseArg::Auto && !has_body && given.iter().all(Option::is_some) {
-        options.pose = RetargetPose::Bind;
-    }
-    let maps = (args.map.as_deref(), args.write_map.as_deref());
-    let matching = Matching::find(&source_rig, &target_rig, given, maps.0, maps.1)?;
-    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
-
-    let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
-    // The transforms of another file are not the clip's.
-    let moves = match &clip_file.model {
-        Some(_) => Vec::new(),
-        None => scene_times(&source_scene, placed.prim),
-    };
-    let target_moves = scene_times(&target_scene, target.prim);
-    let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
-    let bounds = bounds(&keys);
-    let within = |t: &f64| bounds.is_some_and(|(first, last)| (first..=last).contains(t));
-    let inside = target_moves.iter().copied().filter(within);
-    let keys = keys.iter().copied().chain(inside);
-    let rate = &time_line;
-    let step = rate.time_codes_per_second / rate.frames_per_second;
-    let times = sample_times(keys, step);
-    let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
-    let target_world = |time: Time| placement(&target_scene, target, time).world_from_skel;
-    let source = ClipSource {
-        instance: &instance,
-        world_from_skel: (!moves.is_empty()).then_some(&world as _),
-        world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
-    };
-    host::go_on(Step::Part)?;
+    target.file.check_output(&args.output)?;
+    source.file.check_output(&args.output)?;
+    source.skeletons().check_output(&args.output)?;
     progress.doing("retargeting");
-    let channels = shape_names(&target_scene, target);
-    let mut retargeted = retargeter
-        .retarget_clip(&source, &target_rig, &times, &channels)
-        .map_err(|e| e.in_file(&args.source))?;
-    let feet = match args.lock_feet {
-        true => Some(lock_feet(
-            &mut retargeted,
-            &source,
-            (&source_rig, &target_rig),
-            &matching.map,
-            rate.time_codes_per_second,
-        )?),
-        false => None,
-    };
-
-    character.add_expressions(&target.path, &mut retargeted, rate.time_codes_per_second);
-    let weight_times = retargeted.blend_shape_weights.times();
-    let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
-    let time_line = TimeLine {
-        range: self::bounds(&all),
-        ..*rate
-    };
-    let origins = [source_file, target_file].map(|f| f.origin());
-    let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
-    warnings.extend(converted.cloned());
-    let moved = moved_joints(&instance, &times);
-    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
-    warnings.extend(retargeter.warnings().iter().cloned());
-    warnings.extend(feet.and_then(|feet| unlocked_feet(&feet, &source_rig, &target_rig)));
-    warnings.extend(missing_channels(&clip, &retargeted, &target_rig));
-    warnings.extend(rate_change(
-        &target_scene,
-        target.path.as_str(),
-        &time_line,
-        args,
-    ));
-    let report = Report::new(
-        &matching,
-        (&source_rig, &target_rig),
-        &clip,
-        &time_line,
-        &times,
-        &retargeter,
-        feet,
-    );
-    let target_path = target.path.clone();
-    drop(target_scene);
+    let moved = retarget(&source, &target, &request).map_err(explained)?;
+    let mut warnings: Vec<Warning> = moved.warnings.iter().cloned().map(advised).collect();
+    let in_layer = moved.rate_change.clone().filter(|_| !args.animation_only);
+    warnings.extend(in_layer);
     host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", args.output.display()));
-    let target_file = &mut character.file;
+    let Retargeted {
+        animation,
+        time_line,
+        skeleton,
+        matching,
+        ..
+    } = &moved;
+    let file = &mut target.file;
     if args.animation_only {
-        let written =
-            target_file.write_animation(&args.output, "Animation", &retargeted, &time_line)?;
-        warnings.extend(written);
+        warnings.extend(file.write_animation(&args.output, "Animation", animation, time_line)?);
     } else {
-        target_file.set_animation(&target_path, "Animation", &retargeted, &time_line)?;
-        let moved = target_file.scene(args.anim.read())?;
-        extents::author(target_file, &moved, Some(&target_path))?;
+        file.set_animation(skeleton, "Animation", animation, time_line)?;
+        let scene = file.scene(args.anim.read())?;
+        extents::author(file, &scene, Some(skeleton))?;
         host::go_on(Step::Part)?;
-        warnings.extend(target_file.write(&args.output)?);
+        warnings.extend(file.write(&args.output)?);
     }
     if let Some(file) = &args.write_map {
-        matching::write(&matching.map_to_edit(), file)?;
+        write_map(&matching.map_to_edit(), file)?;
     }
     let exit = args.partial.exit(!matching.unsure.is_empty());
     drop(progress);
     print_findings(&[], &warnings, verbosity);
     let sizes = Sizes::of(&args.target, &[&args.output]);
+    let report = Report::new(&moved);
     match (args.json, verbosity) {
         (true, _) => print_result(&report.json(&args.output, exit, &warnings, sizes)?)?,
         (false, Verbosity::Quiet) => {}
@@ -295,129 +221,85 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The first and the last time.
-fn bounds(times: &[f64]) -> Option<(f64, f64)> {
-    let first = times.iter().copied().min_by(f64::total_cmp)?;
-    Some((first, times.iter().copied().max_by(f64::total_cmp)?))
+/// The value of `--map` that asks for the best guess at rigs that are not recognised.
+const GUESS: &str = "guess";
+
+/// Writes a map to a file.
+fn write_map(map: &BoneMap, file: &Path) -> Result<()> {
+    std::fs::write(file, map.to_json() + "\n").map_err(|e| Error::write(file, e))
 }
 
-/// Times at which the world transform of a prim changes; empty if it never does.
-fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
-    let times = scene.transform_times(prim);
-    let mut distinct = times.clone();
-    distinct.sort_by(f64::total_cmp);
-    distinct.dedup();
-    match distinct.len() {
-        0 | 1 => Vec::new(),
-        _ => distinct,
-    }
-}
-
-/// For each joint of the source, whether it leaves its rest transform at one of the times.
-fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
-    const STILL: f64 = 1e-5;
-    let mut moved = vec![false; source.skeleton().joints().len()];
-    let Some(rest) = source.skeleton().rest() else {
-        // Without a rest pose either the clip animates all joints, or the skeleton has no pose.
-        return vec![true; moved.len()];
-    };
-    for time in times {
-        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
-            continue;
-        };
-        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
-            let size = rest.w_axis.truncate().length().max(1.0);
-            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+/// A warning with the options that help.
+fn advised(mut warning: Warning) -> Warning {
+    warning.message += match warning.code {
+        "retarget-incomplete" => {
+            "; write a map with --write-map FILE, edit it and give it with --map"
         }
-    }
-    moved
+        "retarget-guess" => " (--verbose lists them)",
+        _ => "",
+    };
+    warning
 }
 
-/// The warning that there was nothing to lock, or that a leg is too short for it.
-fn unlocked_feet(
-    feet: &LockedFeet,
-    source: &sinew_animate::retarget::Rig,
-    target: &sinew_animate::retarget::Rig,
-) -> Option<Warning> {
-    /// Metres.
-    const SHORT: f64 = 0.01;
-    if feet.contacts == 0 {
-        let message = "no foot stands still on the ground in this clip: no foot is locked";
-        return Some(Warning::new(
-            "retarget-no-contacts",
-            source.label(),
-            message,
-        ));
-    }
-    if feet.skipped > 0 {
-        let message = format!(
-            "the feet stand {} where they would have to be moved by more than a quarter of the leg: they are not locked there",
-            count(feet.skipped, "time")
-        );
-        return Some(Warning::new(
-            "retarget-feet-skipped",
-            target.label(),
-            message,
-        ));
-    }
-    (feet.out_of_reach > SHORT).then(|| {
-        let message = format!(
-            "a leg is up to {:.1} cm too short to keep its foot in place: the foot slides there",
-            feet.out_of_reach * 100.0
-        );
-        Warning::new("retarget-feet-reach", target.label(), message)
-    })
+/// An error with the options that help.
+fn explained(error: RetargetError, args: &Args) -> Error {
+    let text = error.to_string();
+    let advice = match error {
+        RetargetError::NoSkeleton { needs_model, .. } => match needs_model {
+            true => "; name a file that has it with --source-model FILE",
+            false => "",
+        },
+        RetargetError::SeveralSkeletons { file, side, paths } => {
+            let option = match side {
+                Side::Source => "--source-skeleton",
+                Side::Target => "--target-skeleton",
+            };
+            let (file, paths) = (file.display(), paths.join(", "));
+            return Error::Message(format!(
+                "{file}: the file has several skeletons; choose one with {option}: {paths}"
+            ));
+        }
+        RetargetError::NoBoundClip { was_asked, .. } => match was_asked {
+            true => "; choose it by its path with --clip",
+            false => "; choose one with --clip",
+        },
+        RetargetError::Io(error) => return (*error).into(),
+        RetargetError::Invalid(error) => return (*error).into(),
+        RetargetError::Animate(error) => return unmoved(*error, args),
+        _ => "",
+    };
+    Error::Message(text + advice)
 }
 
-/// The warning about channels of the clip that the target has no blend shapes for.
-fn missing_channels(
-    clip: &SkelAnimation,
-    retargeted: &SkelAnimation,
-    target: &sinew_animate::retarget::Rig,
-) -> Option<Warning> {
-    let kept = &retargeted.blend_shapes;
-    let lost: Vec<&str> = clip
-        .blend_shapes
-        .iter()
-        .filter(|c| !kept.contains(c))
-        .map(String::as_str)
-        .collect();
-    (!lost.is_empty()).then(|| {
-        let message = format!(
-            "left out the channels {}, because {} has no blend shapes of these names",
-            lost.join(", "),
-            target.label()
-        );
-        Warning::new("retarget-channels", &clip.path, message)
-    })
-}
-
-/// The warning that other animation in the target's layer changes its speed, because the layer gets
-/// the clip's time codes per second.
-fn rate_change(
-    scene: &Scene,
-    skeleton: &str,
-    time_line: &TimeLine,
-    args: &Args,
-) -> Option<Warning> {
-    let was = scene.time_line.time_codes_per_second;
-    let is = time_line.time_codes_per_second;
-    if was == is || args.animation_only {
-        return None;
+/// The error of rigs that cannot be matched, or of a clip that cannot be moved.
+fn unmoved(error: AnimateError, args: &Args) -> Error {
+    match error {
+        AnimateError::NoMatch(no_match) => {
+            Error::Message(unmatched(&no_match, args.write_map.as_deref()))
+        }
+        AnimateError::Invalid(mut invalid) if invalid.code == Some("retarget-anatomy") => {
+            invalid.expected +=
+                " (if they are right as they are, name the pairs with --map MAP.json)";
+            invalid.into()
+        }
+        error => error.into(),
     }
-    let others = scene.instances.iter().filter(|i| i.path != skeleton);
-    let others = others.filter_map(|i| i.instance.animation());
-    let animated = others.flat_map(|a| a.joint_times()).next().is_some()
-        || scene.prims.iter().any(|p| p.xform.times().len() > 1);
-    animated.then(|| {
-        let message = format!(
-            "time codes per second change from {was} to the clip's {is}, so all other animation in this layer changes its speed"
-        );
-        Warning::new("retarget-rate", scene.file.display().to_string(), message)
-    })
 }
 
-/// An error about a request that a file does not allow.
-fn refuse<T>(file: &std::path::Path, reason: &str) -> Result<T> {
-    Err(Error::Message(format!("{}: {reason}", file.display())))
+/// The text of rigs that cannot be matched. The best guess is in it, or is written to a file.
+fn unmatched(no_match: &NoMatch, file: Option<&Path>) -> String {
+    let NoMatch { reasons, guess, .. } = no_match;
+    let how = "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}.";
+    let guess = match (guess.pairs.is_empty(), file) {
+        (true, _) => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
+        (false, None) => format!(
+            "The best guess, to start from (--map guess takes it):\n{}",
+            guess.to_json()
+        ),
+        (false, Some(file)) => match write_map(guess, file) {
+            Ok(()) => format!("The best guess is in {}.", file.display()),
+            Err(error) => error.to_string(),
+        },
+    };
+    format!("{reasons}{how} {guess}")
 }

@@ -6,13 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 use sinew::Warning;
 use sinew::error::first_few;
-use sinew::scene::TimeLine;
-use sinew::skel::SkelAnimation;
 use sinew_animate::retarget::{
-    Bone, BoneMap, BonePair, Humanoid, LockedFeet, RetargetPose, Retargeter, Rig, Sliding,
+    Bone, BoneMap, LockedFeet, MOST_CANDIDATES, MatchRow, RetargetPose, Sliding, Unsure,
 };
+use sinew_io::retarget::Retargeted;
 
-use super::matching::{MOST_CANDIDATES, MatchedBy, Matching, Unsure, map_text, unmatched};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::finding::{self, Finding};
@@ -73,40 +71,36 @@ struct Row {
     target: Option<String>,
 }
 
-impl<'a> Report<'a> {
-    pub fn new(
-        matching: &'a Matching,
-        (source, target): (&Rig, &Rig),
-        clip: &SkelAnimation,
-        time_line: &TimeLine,
-        times: &[f64],
-        retargeter: &Retargeter,
-        feet: Option<LockedFeet>,
-    ) -> Self {
-        let names = |humanoid: &Option<Humanoid>| match (matching.by, humanoid) {
-            (MatchedBy::Map, _) => Some("from MAP.json".to_owned()),
-            (MatchedBy::Names, _) => Some("the same names on both sides".to_owned()),
-            (MatchedBy::Bones | MatchedBy::Guess, Some(h)) => Some(h.origin()),
-            (MatchedBy::Bones | MatchedBy::Guess, None) => None,
-        };
-        let pairs = &matching.map.pairs;
-        let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
-            let joints = unmatched(rig, pairs.iter().map(of));
-            joints.map(|j| rig.names()[j].clone()).collect()
-        };
+impl From<MatchRow> for Row {
+    fn from(row: MatchRow) -> Self {
         Self {
-            clip: clip.path.clone(),
+            bone: row.bone,
+            source: row.source,
+            target: row.target,
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    pub fn new(moved: &'a Retargeted) -> Self {
+        let (source, target) = (&moved.source, &moved.target);
+        let (matching, retargeter) = (&moved.matching, &moved.retargeter);
+        let time_line = &moved.time_line;
+        let [source_names, target_names] = matching.origins();
+        let [unmatched_source, unmatched_target] = matching.unmatched(source, target);
+        Self {
+            clip: moved.clip.clone(),
             source: source.label().to_owned(),
             target: target.label().to_owned(),
-            source_names: names(&matching.source),
-            target_names: names(&matching.target),
-            samples: times.len().max(1),
+            source_names,
+            target_names,
+            samples: moved.samples,
             first: time_line.range.map(|r| r.0),
             last: time_line.range.map(|r| r.1),
             time_codes_per_second: time_line.time_codes_per_second,
             frames_per_second: time_line.frames_per_second,
             root_scale: retargeter.root_scale(),
-            feet,
+            feet: moved.feet,
             reference_poses: retargeter.reference_poses().map(|pose| match pose {
                 RetargetPose::Rest => "rest",
                 _ => "bind",
@@ -120,12 +114,16 @@ impl<'a> Report<'a> {
                     degrees: limb.degrees,
                 })
                 .collect(),
-            bones: rows(matching, source, target),
+            bones: matching
+                .rows(source, target)
+                .into_iter()
+                .map(Row::from)
+                .collect(),
             map: matching.map.clone(),
             incomplete: &matching.unsure,
             map_to_edit: (!matching.unsure.is_empty()).then(|| matching.map_to_edit()),
-            unmatched_source: own(source, |p| &p.source),
-            unmatched_target: own(target, |p| &p.target),
+            unmatched_source,
+            unmatched_target,
         }
     }
 
@@ -268,7 +266,7 @@ impl<'a> Report<'a> {
         let _ = writeln!(
             out,
             "\n  a map to edit, for --map; what is not sure is at its end:\n{}",
-            map_text(map)
+            map.to_json()
         );
     }
 
@@ -281,45 +279,4 @@ impl<'a> Report<'a> {
             _ => String::new(),
         }
     }
-}
-
-/// A row for every pair, and for every bone whose joint has no partner; or for every pair alone, if
-/// the joints were not matched by bones.
-fn rows(matching: &Matching, source: &Rig, target: &Rig) -> Vec<Row> {
-    if matches!(matching.by, MatchedBy::Map | MatchedBy::Names) {
-        let pairs = matching.map.pairs.iter();
-        return pairs
-            .map(|p| Row {
-                bone: p.bone.map(Bone::name),
-                source: Some(p.source.clone()),
-                target: Some(p.target.clone()),
-            })
-            .collect();
-    }
-    let pairs = &matching.map.pairs;
-    let row = |p: &BonePair| Row {
-        bone: p.bone.map(Bone::name),
-        source: Some(p.source.clone()),
-        target: Some(p.target.clone()),
-    };
-    // The topmost bone of the trunk may follow another joint than the bone of the same name.
-    let free = |rig: &Rig, humanoid: &Option<Humanoid>, bone: Bone, of: fn(&BonePair) -> &str| {
-        let name = rig.unique_name(*humanoid.as_ref()?.joints().get(&bone)?);
-        let is_paired = pairs.iter().any(|p| of(p) == name);
-        (!is_paired).then(|| name.to_owned())
-    };
-    let all = Bone::ALL.iter().filter_map(|bone| {
-        if let Some(pair) = pairs.iter().find(|p| p.bone == Some(*bone)) {
-            return Some(row(pair));
-        }
-        let source = free(source, &matching.source, *bone, |p| &p.source);
-        let target = free(target, &matching.target, *bone, |p| &p.target);
-        (source.is_some() || target.is_some()).then(|| Row {
-            bone: Some(bone.name()),
-            source,
-            target,
-        })
-    });
-    let others = pairs.iter().filter(|p| p.bone.is_none()).map(row);
-    all.chain(others).collect()
 }

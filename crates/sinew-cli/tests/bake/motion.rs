@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::Value;
 use sinew::sampled::Time;
@@ -34,6 +35,16 @@ pub fn trials() -> Vec<Trial> {
             false,
         ),
         ("fewer_samples_stay_near", fewer_samples_stay_near, false),
+        (
+            "the_largest_error_has_the_jumps",
+            the_largest_error_has_the_jumps,
+            false,
+        ),
+        (
+            "too_many_samples_are_refused_at_once",
+            too_many_samples_are_refused_at_once,
+            false,
+        ),
         (
             "requests_that_make_no_sense_are_refused",
             requests_that_make_no_sense_are_refused,
@@ -255,6 +266,51 @@ fn fewer_samples_stay_near() {
     let times = usd::times(&baked, BODY, "points");
     assert_eq!((times[0], times[times.len() - 1]), (2.0, 4.0));
     assert_eq!(times, usd::times(&baked, BODY, "velocities"));
+}
+
+/// Joint indices hold their values until the next ones, so points jump there.
+fn the_largest_error_has_the_jumps() {
+    let bench = Bench::new();
+    let once = "int[] primvars:skel:jointIndices = [0,1, 0,1, 0,1, 1,0]";
+    let twice = "int[] primvars:skel:jointIndices.timeSamples = { 1: [0,1, 0,1, 0,1, 1,0], 5: [1,0, 0,1, 0,1, 1,0] }";
+    let text = LIMB.replace(once, &format!("{twice}\n        {once}"));
+    assert_ne!(text, LIMB);
+    let input = bench.write("in.usda", text);
+    let report = bake(&input, &bench.path("out.usda"), &["--max-error", "0.001"]);
+    let largest = report["largest_error"].as_f64().unwrap();
+    let warnings = report["warnings"].as_array().unwrap();
+    let mut jumps = warnings.iter().filter(|w| w["code"] == "max-error-jump");
+    let message = jumps.next().unwrap()["message"].as_str().unwrap();
+    let told = message.rsplit_once("by up to ").unwrap().1;
+    let told: f64 = told.parse().unwrap();
+    assert!(told > 0.1, "{message}");
+    assert!((largest / told - 1.0).abs() < 1e-3, "{largest}: {message}");
+}
+
+/// Before they were refused, all of them were made and sorted: 256 million times.
+fn too_many_samples_are_refused_at_once() {
+    let bench = Bench::new();
+    let input = bench.write("in.usda", LIMB);
+    let long = LIMB.replace("endTimeCode = 9", "endTimeCode = 1200000");
+    let long = bench.write("long.usda", long);
+    let shutter = ["--shutter", "-0.25:0.25", "--motion-samples", "256"];
+    let began = Instant::now();
+    for (input, more) in [
+        (&input, &["--frames", "1:3000:0.003"][..]),
+        // The stage's own frames.
+        (&long, &[]),
+    ] {
+        let options = [&shutter[..], more].concat();
+        let output = command(input, &bench.path("a.usdc"), &options);
+        let text = stderr(&output);
+        assert_ne!(output.status.code(), Some(0), "{more:?}");
+        assert!(
+            text.contains("more than 1000000 frames"),
+            "{more:?}: {text}"
+        );
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    assert!(seconds < 60.0, "{seconds} s");
 }
 
 fn requests_that_make_no_sense_are_refused() {

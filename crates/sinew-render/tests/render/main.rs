@@ -1,6 +1,7 @@
 //! Pictures, and the geometry that is drawn.
 
 mod geometry;
+mod lights;
 mod materials;
 mod pictures;
 mod scenes;
@@ -8,6 +9,7 @@ mod scenes;
 fn main() {
     common::trials::run([
         ("render", pictures::trials()),
+        ("lights", lights::trials()),
         ("materials", materials::trials()),
         ("real_geometry", geometry::trials()),
     ])

@@ -17,13 +17,14 @@ type Named = (&'static str, fn() -> Done);
 
 pub fn trials() -> Vec<Trial> {
     let ignored = gpu::ignored();
-    let trials: [Named; 11] = [
+    let trials: [Named; 12] = [
         ("white_surfaces_keep_their_form", white),
         ("a_missing_image_is_a_checker", missing),
         ("toon_shading_has_two_tones", toon),
         ("normal_maps_bend_normals", normal_maps),
         ("numbers_come_from_textures", numbers),
         ("emission_comes_from_a_texture", emission),
+        ("textures_at_other_uvs_are_left_out", other_uvs),
         ("opacity_comes_from_its_own_texture", opacity),
         ("blended_faces_are_sorted", sorted),
         ("curves_are_drawn", curves),
@@ -282,6 +283,53 @@ fn emission() -> Done {
         true => Ok(()),
         false => Err(format!("{r} {g} {b}, without it {before}").into()),
     }
+}
+
+/// A texture at the mesh's other uvs must not be drawn at the first ones.
+fn other_uvs() -> Done {
+    let mut colors = Vec::new();
+    for varname in ["", "st", "other"] {
+        let occlusion = match varname {
+            "" => "",
+            _ => "\n        float inputs:occlusion.connect = </M/U.outputs:r>",
+        };
+        let inputs = format!("color3f inputs:diffuseColor.connect = </M/T.outputs:rgb>{occlusion}");
+        let shaders = format!(
+            r#"def Shader "U"
+    {{
+        uniform token info:id = "UsdUVTexture"
+        asset inputs:file = @./o.png@
+        token inputs:sourceColorSpace = "raw"
+        float2 inputs:st.connect = </M/D.outputs:result>
+        float outputs:r
+    }}
+
+    def Shader "D"
+    {{
+        uniform token info:id = "UsdPrimvarReader_float2"
+        string inputs:varname = "{varname}"
+        float2 outputs:result
+    }}"#
+        );
+        let surface = scenes::Surface {
+            inputs: &inputs,
+            textures: "@./c.png@",
+            material: &shaders,
+            ..scenes::Surface::default()
+        };
+        let images = [
+            ("c.png", [200, 200, 200, 255]),
+            ("o.png", [60, 60, 60, 255]),
+        ];
+        let mut drawing = square_of(&surface, &images)?;
+        let warnings = drawing.stage.geometry().warnings.iter();
+        let told = warnings.filter(|w| w.code == "uv-sets").count();
+        assert_eq!(told, usize::from(varname == "other"), "{varname}");
+        colors.push(color_of(&mut drawing, 0.0)?);
+    }
+    near(colors[2], colors[0], "occlusion at other uvs")?;
+    assert_ne!(colors[1], colors[0], "occlusion changes nothing");
+    Ok(())
 }
 
 /// The colour's own alpha means nothing if opacity comes from elsewhere.

@@ -89,9 +89,20 @@ pub struct Viewer {
 
 impl Viewer {
     pub fn start(display: &Display, args: &[&str]) -> Result<Self, String> {
+        Self::start_with(display, "1000x660", &[], args)
+    }
+
+    /// Like [`Viewer::start`], in a window of this size and with these variables of the environment.
+    pub fn start_with(
+        display: &Display,
+        size: &str,
+        variables: &[(&str, &str)],
+        args: &[&str],
+    ) -> Result<Self, String> {
         let mut child = command(display)?
-            .args(["--size", "1000x660", "--script", "-"])
+            .args(["--size", size, "--script", "-"])
             .args(args)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,18 +1,24 @@
 //! The clips of a file that a bone texture holds.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use crate::error::{Error, Result};
+use crate::failed::{self, FailedPrim};
 use crate::formats::clip::Clip;
 use crate::formats::session::FramesToBake;
+use crate::options::BakeReport;
 use crate::plan::Plan;
 use sinew::error::Invalid;
+use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene, SkinPart};
+use sinew_animate::asset::Asset;
+use sinew_animate::humanoid::on_own_skeleton;
 use sinew_io::usd::{ReadOptions, StageClip, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions};
 
 /// The clips that are still to be baked.
 pub(super) struct ClipQueue {
+    source: Source,
     left: VecDeque<Wanted>,
 }
 
@@ -36,13 +42,18 @@ pub(super) struct BoneClip {
 /// Frames were asked for but there are several clips; the file cannot be opened again.
 pub(super) fn of_file(asked: FramesToBake<'_>) -> Result<ClipQueue> {
     let options = asked.options;
+    let source = match (&options.bones.clips[..], &options.open.clips) {
+        // It plays as it was opened.
+        ([], ClipChoice::Named(_)) => Source::default(),
+        _ => Source::of(asked)?,
+    };
     let left: VecDeque<Wanted> = match (&options.bones.clips[..], &options.open.clips) {
         ([], ClipChoice::Named(name)) => [Wanted {
             name: name.clone(),
             asked: None,
         }]
         .into(),
-        ([], _) => all(asked)?,
+        ([], _) => all(asked, &source)?,
         (names, _) => {
             let mut seen = HashSet::new();
             let names = names.iter().filter(|n| seen.insert(n.as_str()));
@@ -60,14 +71,14 @@ pub(super) fn of_file(asked: FramesToBake<'_>) -> Result<ClipQueue> {
         );
         return Err(Error::Options(text));
     }
-    Ok(ClipQueue { left })
+    Ok(ClipQueue { source, left })
 }
 
-fn all(asked: FramesToBake<'_>) -> Result<VecDeque<Wanted>> {
+fn all(asked: FramesToBake<'_>, source: &Source) -> Result<VecDeque<Wanted>> {
     let again;
     let file = match asked.file.is_made() {
         true => {
-            again = open(asked, ClipChoice::All)?;
+            again = source.open(asked, ClipChoice::All)?;
             &again
         }
         false => asked.file,
@@ -95,12 +106,12 @@ fn all(asked: FramesToBake<'_>) -> Result<VecDeque<Wanted>> {
         out.push_back(Wanted { name, asked: None });
     }
     let fits = file.clip_fits(&clips)?;
-    let mut known: HashMap<&str, ()> = HashMap::new();
+    let mut known: HashSet<&str> = HashSet::new();
     for (clip, fits) in clips.iter().zip(fits) {
         let moves = fits
             .iter()
             .any(|(path, _)| skeletons.contains(path.as_str()));
-        let is_new = !plays(clip) && moves && known.insert(&clip.name, ()).is_none();
+        let is_new = !plays(clip) && moves && known.insert(&clip.name);
         if is_new {
             out.push_back(Wanted {
                 name: clip.name.clone(),
@@ -115,12 +126,34 @@ fn all(asked: FramesToBake<'_>) -> Result<VecDeque<Wanted>> {
     Ok(out)
 }
 
-fn open(asked: FramesToBake<'_>, clips: ClipChoice) -> Result<UsdFile> {
-    let options = OpenOptions {
-        clips,
-        ..asked.options.open.clone()
-    };
-    Ok(sinew_io::open_with(asked.file.file(), &options)?)
+/// IN, to be opened with other clips.
+#[derive(Default)]
+struct Source {
+    /// What IN holds, if it is not USD, so that it is read once.
+    asset: Option<Asset>,
+}
+
+impl Source {
+    fn of(asked: FramesToBake<'_>) -> Result<Self> {
+        let asset = match asked.file.is_made() {
+            true => sinew_io::read_asset(asked.file.file())?,
+            false => None,
+        };
+        Ok(Self {
+            asset: asset.map(on_own_skeleton),
+        })
+    }
+
+    fn open(&self, asked: FramesToBake<'_>, clips: ClipChoice) -> Result<UsdFile> {
+        let options = OpenOptions {
+            clips,
+            ..asked.options.open.clone()
+        };
+        Ok(match &self.asset {
+            Some(asset) => UsdFile::from_asset(asset, &options)?,
+            None => UsdFile::open_with(asked.file.file(), &options)?,
+        })
+    }
 }
 
 impl ClipQueue {
@@ -129,27 +162,76 @@ impl ClipQueue {
     /// # Errors
     /// The file has no such clip, or cannot be opened again.
     pub fn next(&mut self, asked: FramesToBake<'_>) -> Result<Option<BoneClip>> {
-        let Some(wanted) = self.left.pop_front() else {
-            return Ok(None);
-        };
-        let opened = match wanted.asked {
+        let wanted = self.left.pop_front();
+        wanted.map(|wanted| self.play(asked, &wanted)).transpose()
+    }
+
+    /// The frames of all clips that are left.
+    ///
+    /// # Errors
+    /// Those of [`ClipQueue::next`] and [`BoneClip::frames`].
+    pub fn times(&self, asked: FramesToBake<'_>, bindings: &[usize]) -> Result<Vec<Time>> {
+        let mut out = Vec::new();
+        for wanted in &self.left {
+            out.extend(self.play(asked, wanted)?.frames(asked, bindings)?.times);
+        }
+        Ok(out)
+    }
+
+    fn play(&self, asked: FramesToBake<'_>, wanted: &Wanted) -> Result<BoneClip> {
+        let opened = match &wanted.asked {
             None => None,
             Some(name) => {
-                let file = open(asked, ClipChoice::Named(name))?;
+                let file = self.source.open(asked, ClipChoice::Named(name.clone()))?;
                 let scene = file.scene(ReadOptions {
                     anim_source: asked.options.anim_source,
                 })?;
                 Some((file, scene))
             }
         };
-        Ok(Some(BoneClip {
-            name: wanted.name,
+        Ok(BoneClip {
+            name: wanted.name.clone(),
             opened,
-        }))
+        })
     }
 }
 
 impl BoneClip {
+    /// Adds to the report what the scene of this clip has to say and the report does not have yet,
+    /// with the clip's name.
+    pub fn tell(&self, asked: FramesToBake<'_>, report: &mut BakeReport) {
+        let Some((_, scene)) = &self.opened else {
+            return;
+        };
+        let paths = asked.chosen.iter().map(|b| &asked.scene.bindings[*b].path);
+        let chosen: Vec<usize> = paths.filter_map(|p| binding_at(scene, p).ok()).collect();
+        let mut own = BakeReport::new(String::new());
+        own.errors.clone_from(&scene.errors);
+        own.warnings.clone_from(&scene.warnings);
+        failed::check_input(scene, &chosen, &mut own);
+        own.errors.retain(|e| !report.errors.contains(e));
+        own.warnings.retain(|w| !report.warnings.contains(w));
+        failed::complete(scene, &asked.options.prims, &chosen, &mut own);
+        let is_new = |f: &FailedPrim| {
+            let mut known = report.failed.iter();
+            !known.any(|k| k.path == f.path && k.code == f.code)
+        };
+        own.failed.retain(is_new);
+        let clip = &self.name;
+        for error in &mut own.errors {
+            error.found = format!("{} (clip {clip})", error.found);
+        }
+        for warning in &mut own.warnings {
+            warning.message = format!("clip {clip}: {}", warning.message);
+        }
+        for failed in &mut own.failed {
+            failed.reason = format!("clip {clip}: {}", failed.reason);
+        }
+        report.errors.append(&mut own.errors);
+        report.warnings.append(&mut own.warnings);
+        report.failed.append(&mut own.failed);
+    }
+
     /// The scene in which it plays: its own, or that of the file as it was opened.
     pub fn scene<'s>(&'s self, as_opened: &'s Scene) -> &'s Scene {
         self.opened.as_ref().map_or(as_opened, |(_, scene)| scene)
@@ -179,6 +261,10 @@ impl BoneClip {
 pub(super) fn binding_at(scene: &Scene, path: &str) -> Result<usize, Invalid> {
     let mut bindings = scene.bindings.iter();
     bindings.position(|b| b.path == path).ok_or_else(|| {
+        let mut unskinned = scene.unskinned.iter();
+        if let Some(known) = unskinned.find(|p| p.path == path) {
+            return known.error.clone();
+        }
         let e = Invalid::new(path, "skel:skeleton", "a Skeleton in every clip", "none");
         e.in_file(&scene.file)
     })

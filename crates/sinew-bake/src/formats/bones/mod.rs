@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::clip::Clip;
 use super::names::beside;
-use super::prims::{framed_prims, keep_drawn};
+use super::prims::{FramedPrim, framed_prims, keep_drawn, tell_geometry};
 use super::session::FramesToBake;
 use super::vat::{gltf_from_world, source_of};
 use super::vat_layout::MAX_SIDE;
@@ -199,13 +199,19 @@ pub(super) fn bake_bones(
     let mut geometry = asked.file.geometry(scene)?;
     leave_untouched(&mut geometry, report);
     let mut prims = framed_prims(scene, Some(&geometry), asked.chosen, &mut report.warnings);
+    tell_geometry(scene, &geometry, asked.chosen, report);
     let mut diagnostics = Diagnostics::default();
     let Some(mut clip) = clips.next(asked)? else {
         return Err(nothing_to_skin(scene, report));
     };
+    clip.tell(asked, report);
     let all: Vec<usize> = prims.iter().map(|p| p.binding).collect();
     let mut frames = clip.frames(asked, &all)?;
-    keep_drawn(&geometry, &mut prims, &frames, &mut report.warnings);
+    let mut times = frames.times.clone();
+    if prims.iter().any(|p| shows_later(&geometry, p, &times)) {
+        times.extend(clips.times(asked, &all)?);
+    }
+    keep_drawn(&geometry, &mut prims, &times, &mut report.warnings);
     let bindings: Vec<usize> = prims.iter().map(|p| p.binding).collect();
     // The meshes are those of the file as it was opened; the first clip says where they stand.
     let (bones, errors) = Bones::new(
@@ -225,6 +231,14 @@ pub(super) fn bake_bones(
             diagnostics.whole(*b, left.clone());
         }
     }
+    for b in &bindings {
+        let is_there = meshes.iter().any(|m| m.binding == *b);
+        if !is_there && !diagnostics.is_broken(*b) {
+            let message = "the mesh has no triangles: it is not in the output";
+            let warning = Warning::new("left-out", &scene.bindings[*b].path, message);
+            report.warnings.push(warning);
+        }
+    }
     let found = diagnostics.finish(scene, |b| meshes.iter().any(|m| m.binding == b));
     report.errors.extend(found.errors);
     report.warnings.extend(found.warnings);
@@ -242,14 +256,18 @@ pub(super) fn bake_bones(
         clips: Vec::new(),
         measure: Measure::new(scene, &meshes, options.bones.values, frames.times[0])?,
     };
+    let mut times = Vec::new();
     loop {
         work.add(&mut baked, &clip, &frames, watch)?;
+        times.append(&mut frames.times);
         let Some(next) = clips.next(asked)? else {
             break;
         };
         clip = next;
+        clip.tell(asked, report);
         frames = clip.frames(asked, &bindings)?;
     }
+    tell_hidden(&geometry, &meshes, &times, report);
     report.deform_time = began.elapsed();
     work.finish((baked, pose), &files, report, watch)
 }
@@ -265,6 +283,39 @@ fn leave_untouched(geometry: &mut Geometry, report: &mut BakeReport) {
             format!("no Skeleton moves it: it is not in the output; {count} such meshes in all");
         let warning = Warning::new("left-out", &first.path, message);
         report.warnings.push(warning);
+    }
+}
+
+/// Whether a mesh is invisible at all of these times, but not at all times.
+fn shows_later(geometry: &Geometry, prim: &FramedPrim, times: &[Time]) -> bool {
+    let Some(mesh) = prim.mesh.map(|m| &geometry.meshes[m]) else {
+        return false;
+    };
+    let authored = mesh.place.times().into_iter().map(Time::At);
+    !times.iter().any(|t| mesh.visible(*t)) && authored.into_iter().any(|t| mesh.visible(t))
+}
+
+/// Warns about meshes that are invisible at some of the frames.
+fn tell_hidden(
+    geometry: &Geometry,
+    meshes: &[PlacedMesh],
+    times: &[Time],
+    report: &mut BakeReport,
+) {
+    for placed in meshes {
+        let mut drawn = geometry.meshes.iter();
+        let Some(mesh) = drawn.find(|m| m.binding == Some(placed.binding)) else {
+            continue;
+        };
+        let hidden = times.iter().filter(|t| !mesh.visible(**t)).count();
+        if hidden > 0 {
+            let message = format!(
+                "the mesh is invisible at {hidden} of {} frames, but a bone texture has no visibility: it is drawn at all of them",
+                times.len()
+            );
+            let warning = Warning::new("bones-visibility", &mesh.path, message);
+            report.warnings.push(warning);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bone textures, read as a vertex shader reads them.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use glam::{DVec3, Quat, Vec3, Vec4};
@@ -85,6 +86,9 @@ fn number(json: &Value, key: &str) -> f64 {
 
 /// Compares every vertex of every frame of a clip with the points of the ordinary bake. Returns the largest distance in
 /// metres of meshes whose stated error is at most `most`, and the number of their vertices.
+///
+/// A vertex stands for the points that go its way. Every triangle has to lie in a face of such points, and every point of
+/// the faces needs a vertex, so meshes with swapped or missing vertices fail.
 fn check(bones: &Bones, input: &Path, clip: &Value, options: &[&str], most: f64) -> (f64, usize) {
     let bench = Bench::new();
     let out = bench.path("same.usdc");
@@ -114,7 +118,10 @@ fn check(bones: &Bones, input: &Path, clip: &Value, options: &[&str], most: f64)
                 points.iter().map(place).collect()
             })
             .collect();
+        let faces = Faces::of(&baked, prim);
+        let mut seen = HashSet::new();
         for primitive in &bones.mesh.meshes[mesh].primitives {
+            let mut stands_for: Vec<Vec<usize>> = Vec::new();
             for (v, place) in primitive.points.iter().enumerate() {
                 let row = v * primitive.influences..(v + 1) * primitive.influences;
                 let joints = primitive.joints[row.clone()].iter().copied();
@@ -124,24 +131,79 @@ fn check(bones: &Bones, input: &Path, clip: &Value, options: &[&str], most: f64)
                 let way: Vec<Vec3> = (0..frames)
                     .map(|f| bones.shade(first_frame + f, &influences, *place))
                     .collect();
-                // The point whose way it goes.
+                // The points whose way it goes.
+                let mut same = Vec::new();
                 let mut nearest = f32::INFINITY;
                 for point in 0..ways[0].len() {
                     let mut far = 0.0f32;
                     for (at, want) in way.iter().zip(&ways) {
                         far = far.max(at.distance(want[point]));
-                        if far >= nearest {
+                        if far > nearest && f64::from(far) > most {
                             break;
                         }
                     }
                     nearest = nearest.min(far);
+                    if f64::from(far) <= most {
+                        same.push(point);
+                    }
                 }
                 worst = worst.max(f64::from(nearest));
+                seen.extend(same.iter().copied());
+                stands_for.push(same);
                 vertices += 1;
             }
+            for triangle in primitive.faces.indices.chunks_exact(3) {
+                let corners = [0, 1, 2].map(|c| &stands_for[triangle[c] as usize][..]);
+                assert!(
+                    faces.has(corners),
+                    "{prim}: a triangle {corners:?} of no face"
+                );
+            }
         }
+        let mut needed = faces.of_point.keys();
+        assert!(
+            needed.all(|p| seen.contains(p)),
+            "{prim}: points without a vertex"
+        );
     }
     (worst, vertices)
+}
+
+/// The faces of a mesh, by point.
+struct Faces {
+    of_point: HashMap<usize, HashSet<usize>>,
+}
+
+impl Faces {
+    fn of(stage: &sinew_stage::Stage, prim: &str) -> Self {
+        let whole = |name: &str| -> Vec<usize> {
+            let Some(sinew_layer::Value::IntArray(numbers)) = usd::value(stage, prim, name, None)
+            else {
+                panic!("{prim}: no {name}");
+            };
+            numbers.iter().map(|n| *n as usize).collect()
+        };
+        let indices = whole("faceVertexIndices");
+        let mut of_point: HashMap<usize, HashSet<usize>> = HashMap::new();
+        let mut first = 0;
+        for (face, count) in whole("faceVertexCounts").into_iter().enumerate() {
+            for point in &indices[first..first + count] {
+                of_point.entry(*point).or_default().insert(face);
+            }
+            first += count;
+        }
+        Self { of_point }
+    }
+
+    /// Whether one face has a point of each of these corners.
+    fn has(&self, corners: [&[usize]; 3]) -> bool {
+        let faces = |corner: &[usize]| -> HashSet<usize> {
+            let of_points = corner.iter().filter_map(|p| self.of_point.get(p));
+            of_points.flatten().copied().collect()
+        };
+        let [a, b, c] = corners.map(faces);
+        a.iter().any(|f| b.contains(f) && c.contains(f))
+    }
 }
 
 fn bake(input: &Path, out: &Path, options: &[&str]) -> Bones {
@@ -299,6 +361,102 @@ pub fn many_frames_go_on_to_the_right() {
     assert_ne!(last, few.fetch(0, 1, 0));
 }
 
+/// What the texture lacks is told, and the exit code says so.
+pub fn what_is_left_out_is_told() {
+    let bench = Bench::new();
+    let out = bench.path("l.bones.exr");
+    let hat = "point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]";
+    let three = "int[] faceVertexIndices = [0, 1, 2]\n        point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]";
+    let broken = TWO_CLIPS.replace(three, &three.replace("[0, 1, 2]", "[0, 1, 9]"));
+    let holes = TWO_CLIPS.replace(hat, &format!("int[] holeIndices = [0]\n        {hat}"));
+    let wave =
+        "float3[] translations = [(0,0,1), (2,0,0)]\n        half3[] scales = [(1,1,1), (1,1,1)]";
+    let second = TWO_CLIPS.replace(wave, &wave.replace("[(1,1,1), (1,1,1)]", "[(1,1,1)]"));
+    for (name, text, code, parts, words) in [
+        (
+            "a broken mesh",
+            broken,
+            3,
+            1,
+            &["/Hero/Hat", "mesh-topology"][..],
+        ),
+        (
+            "no triangles",
+            holes,
+            0,
+            1,
+            &["/Hero/Hat", "left-out", "no triangles"],
+        ),
+        (
+            "a broken second clip",
+            second,
+            3,
+            2,
+            &["clip Wave", "animation-component", "/Hero/Body"],
+        ),
+    ] {
+        assert_ne!(text, TWO_CLIPS, "{name}");
+        let output = command(&bench.write("in.usda", text), &out, &[]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{name}: {told}");
+        for word in words {
+            assert!(told.contains(word), "{name}: '{told}' should say '{word}'");
+        }
+        let bones = Bones::read(&out);
+        assert_eq!(
+            bones.json["parts"].as_array().unwrap().len(),
+            parts,
+            "{name}"
+        );
+    }
+}
+
+/// A mesh that one of the clips shows is in the texture, and told to be drawn at all frames.
+pub fn meshes_that_any_clip_shows_are_there() {
+    let bench = Bench::new();
+    let out = bench.path("v.bones.exr");
+    let hat = "point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]";
+    for (visibility, parts, words) in [
+        (
+            ".timeSamples = { 1: \"invisible\", 8: \"inherited\" }",
+            2,
+            ["bones-visibility", "invisible at 5 of 8 frames"],
+        ),
+        (
+            ".timeSamples = { 1: \"inherited\", 12: \"invisible\" }",
+            2,
+            ["bones-visibility", "invisible at 2 of 8 frames"],
+        ),
+        (
+            ".timeSamples = { 0: \"inherited\", 1: \"invisible\", 20: \"inherited\" }",
+            1,
+            ["left-out", "invisible at every frame"],
+        ),
+        (
+            " = \"invisible\"",
+            1,
+            ["left-out", "invisible at every frame"],
+        ),
+    ] {
+        let text = TWO_CLIPS.replace(hat, &format!("token visibility{visibility}\n        {hat}"));
+        let output = command(&bench.write("in.usda", text), &out, &[]);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{visibility}: {told}");
+        for word in words {
+            assert!(
+                told.contains(word),
+                "{visibility}: '{told}' should say '{word}'"
+            );
+        }
+        let bones = Bones::read(&out);
+        assert_eq!(
+            bones.json["parts"].as_array().unwrap().len(),
+            parts,
+            "{visibility}"
+        );
+    }
+}
+
 pub fn requests_that_make_no_sense_are_refused() {
     let bench = Bench::new();
     let input = bench.write("in.usda", TWO_CLIPS);
@@ -360,7 +518,7 @@ pub fn requests_that_make_no_sense_are_refused() {
     assert_eq!(left, 1, "only the input is there");
 }
 
-/// Real files with several clips: sizes, and every vertex of the first clip.
+/// Real files with several clips: sizes, and every vertex of the last clip.
 pub fn real_files_come_out_as_in_usd() {
     let assets = std::env::var("SINEW_ASSETS").expect("ignored without");
     let bench = Bench::new();

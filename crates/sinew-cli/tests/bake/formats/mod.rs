@@ -61,6 +61,16 @@ pub fn trials() -> Vec<Trial> {
             false,
         ),
         (
+            "bones::what_is_left_out_is_told",
+            bones::what_is_left_out_is_told,
+            false,
+        ),
+        (
+            "bones::meshes_that_any_clip_shows_are_there",
+            bones::meshes_that_any_clip_shows_are_there,
+            false,
+        ),
+        (
             "bones::requests_that_make_no_sense_are_refused",
             bones::requests_that_make_no_sense_are_refused,
             false,

@@ -251,7 +251,8 @@ impl<'a> MeshReader<'a> {
         };
         if let (Some(uvs), Some(other), false) = (&uvs, uv_names.get(1), self.all_uvs) {
             let message = format!(
-                "its materials read more than one set of uvs: all textures are drawn at those of {}, not {other}",
+                "its materials read more than one set of uvs: textures at those of {} are drawn, \
+                 those at {other} are not",
                 uvs.name
             );
             warnings.push(Warning::new("uv-sets", prim.path().as_str(), message));

@@ -1,4 +1,4 @@
-//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/crate_writer.rs` has usd-core read its files.
+//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/crate_writer/values.rs` has usd-core read its files.
 
 use std::io::Cursor;
 

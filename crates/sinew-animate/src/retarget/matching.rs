@@ -1,18 +1,22 @@
-//! Matches the joints of the source with those of the target.
+//! Matches the joints of the source with those of the target, and says how.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::fmt;
 
 use serde::Serialize;
 use sinew::error::first_few;
 use sinew::{Invalid, Warning};
-use sinew_animate::retarget::{Bone, BoneMap, BonePair, Humanoid, Rig, Unrecognised};
 
+use super::{Bone, BoneMap, BonePair, Humanoid, Rig, Unrecognised};
 use crate::error::{Error, Result};
 
 /// Which joint of the target follows which joint of the source, and how they were matched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Matching {
+    /// The pairs.
     pub map: BoneMap,
+    /// How the joints were matched.
     pub by: MatchedBy,
     /// The human bones of the source, if they are known.
     pub source: Option<Humanoid>,
@@ -22,10 +26,22 @@ pub struct Matching {
     pub unsure: Vec<Unsure>,
 }
 
+/// How joints are to be matched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MatchChoice {
+    /// By the human bones, or else by the joints' names.
+    #[default]
+    Auto,
+    /// As `Auto`, and the best guess takes the place of bones that are not recognised.
+    Guess,
+    /// By these pairs.
+    Map(BoneMap),
+}
+
 /// How the joints were matched.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchedBy {
-    /// A MAP.json.
+    /// A map of the user's.
     Map,
     /// The human bones of both sides.
     Bones,
@@ -35,9 +51,65 @@ pub enum MatchedBy {
     Names,
 }
 
+/// How the joints of a [`MatchRow`] were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchHow {
+    /// By their names, by a humanoid map of the file, or by a map of the user's.
+    Named,
+    /// By a guess at the shape of a skeleton.
+    Guessed,
+    /// One side has no such joint.
+    Missing,
+}
+
+impl MatchHow {
+    /// `named`, `guessed` or `missing`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Guessed => "guessed",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// A bone and its joint on each side, or a pair of joints that are no human bone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchRow {
+    /// Name of the bone.
+    pub bone: Option<&'static str>,
+    /// The joint of the source.
+    pub source: Option<String>,
+    /// The joint of the target.
+    pub target: Option<String>,
+    /// How they were found.
+    pub how: MatchHow,
+}
+
+/// Two rigs whose joints cannot be matched. As text it says why, and gives the best guess.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoMatch {
+    /// For each rig in which no body is recognised, a line with the reason and its joints.
+    pub reasons: String,
+    /// The most likely pairs; empty if neither names nor shapes suggest one.
+    pub guess: BoneMap,
+}
+
+impl fmt::Display for NoMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reasons)?;
+        match self.guess.pairs.is_empty() {
+            true => f.write_str("Neither the names nor the shapes of the rigs suggest a pair."),
+            false => write!(f, "The best guess:\n{}", self.guess.to_json()),
+        }
+    }
+}
+
 /// A main bone that was found on one side only, although the other side may have it.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Unsure {
+    /// Name of the bone.
     pub bone: &'static str,
     /// The joint of the source; `None` if the bone was not found there.
     pub source: Option<String>,
@@ -50,26 +122,20 @@ pub struct Unsure {
     pair: Option<BonePair>,
 }
 
-/// The value of `--map` that asks for the best guess at rigs that are not recognised.
-pub const GUESS: &str = "guess";
-
 impl Matching {
-    /// Matches two rigs: by the file `map`, or else by the human bones, or else by the joints'
-    /// names. `given` are the humanoid maps of the files; if a file has none, its bones are
-    /// recognised. If `map` is [`GUESS`], the best guess takes the place of bones that are not
-    /// recognised.
+    /// Matches two rigs as `choice` says. `given` are the humanoid maps of the files; if a file has
+    /// none, its bones are recognised.
     ///
     /// # Errors
-    /// The map cannot be read, the joints cannot be matched, or the match contradicts the anatomy
-    /// of a body. If joints cannot be matched, the best guess is written to `write_map`.
+    /// [`Error::NoMatch`] if the joints cannot be matched; [`Error::Invalid`] if the match
+    /// contradicts the anatomy of a body.
     pub fn find(
         source: &Rig,
         target: &Rig,
         given: [Option<Humanoid>; 2],
-        map: Option<&Path>,
-        write_map: Option<&Path>,
+        choice: &MatchChoice,
     ) -> Result<Self> {
-        let guesses = map == Some(Path::new(GUESS));
+        let guesses = *choice == MatchChoice::Guess;
         let mut is_guess = false;
         let mut known = |given: Option<Humanoid>, rig: &Rig| match given {
             Some(given) => Ok(given),
@@ -85,10 +151,8 @@ impl Matching {
         let (s, t) = (known(s, source), known(t, target));
         let tagged =
             |map: BoneMap| map.with_bones((source, s.as_ref().ok()), (target, t.as_ref().ok()));
-        let (map, by) = if let Some(file) = map.filter(|_| !guesses) {
-            let text = sinew_io::read_text(file)?;
-            let map = BoneMap::from_json(&text, &file.display().to_string())?;
-            (tagged(map), MatchedBy::Map)
+        let (map, by) = if let MatchChoice::Map(map) = choice {
+            (tagged(map.clone()), MatchedBy::Map)
         } else {
             let with_top = |map: BoneMap| match (&s, &t) {
                 (Ok(s), Ok(t)) => map.with_top_of_trunk((source, s), (target, t)),
@@ -112,7 +176,7 @@ impl Matching {
                 (Some(bones), Some(names)) if contains(&names, &bones) => (names, MatchedBy::Names),
                 (Some(bones), _) => (bones, by),
                 (None, Some(names)) => (names, MatchedBy::Names),
-                (None, None) => return Err(no_match((source, &s), (target, &t), write_map)),
+                (None, None) => return Err(no_match((source, &s), (target, &t))),
             }
         };
         let (s, t) = (s.ok(), t.ok());
@@ -136,6 +200,7 @@ impl Matching {
     }
 
     /// The map with the most likely pairs of the bones that are not sure at its end.
+    #[must_use]
     pub fn map_to_edit(&self) -> BoneMap {
         let pairs = self.unsure.iter().filter_map(|u| u.pair.clone());
         let mut map = self.map.clone();
@@ -154,6 +219,71 @@ impl Matching {
             let is_trunk = pair.bone.is_some_and(|b| TRUNK.contains(&b));
             paired == joint || (is_trunk && source.chain(paired).any(|j| j == joint))
         })
+    }
+
+    /// A row for every pair, and for every bone whose joint has no partner; or for every pair alone, if
+    /// the joints were not matched by bones.
+    #[must_use]
+    pub fn rows(&self, source: &Rig, target: &Rig) -> Vec<MatchRow> {
+        let how = match self.by {
+            MatchedBy::Guess => MatchHow::Guessed,
+            MatchedBy::Map | MatchedBy::Bones | MatchedBy::Names => MatchHow::Named,
+        };
+        let pairs = &self.map.pairs;
+        let row = |p: &BonePair| MatchRow {
+            bone: p.bone.map(Bone::name),
+            source: Some(p.source.clone()),
+            target: Some(p.target.clone()),
+            how,
+        };
+        if matches!(self.by, MatchedBy::Map | MatchedBy::Names) {
+            return pairs.iter().map(row).collect();
+        }
+        // The topmost bone of the trunk may follow another joint than the bone of the same name.
+        let free =
+            |rig: &Rig, humanoid: &Option<Humanoid>, bone: Bone, of: fn(&BonePair) -> &str| {
+                let name = rig.unique_name(*humanoid.as_ref()?.joints().get(&bone)?);
+                let is_paired = pairs.iter().any(|p| of(p) == name);
+                (!is_paired).then(|| name.to_owned())
+            };
+        let all = Bone::ALL.iter().filter_map(|bone| {
+            if let Some(pair) = pairs.iter().find(|p| p.bone == Some(*bone)) {
+                return Some(row(pair));
+            }
+            let source = free(source, &self.source, *bone, |p| &p.source);
+            let target = free(target, &self.target, *bone, |p| &p.target);
+            (source.is_some() || target.is_some()).then(|| MatchRow {
+                bone: Some(bone.name()),
+                source,
+                target,
+                how: MatchHow::Missing,
+            })
+        });
+        let others = pairs.iter().filter(|p| p.bone.is_none()).map(row);
+        all.chain(others).collect()
+    }
+
+    /// The names of the joints of each side that are in no pair: those of the source that no joint
+    /// follows, and those of the target that stay at rest.
+    #[must_use]
+    pub fn unmatched(&self, source: &Rig, target: &Rig) -> [Vec<String>; 2] {
+        let own = |rig: &Rig, of: fn(&BonePair) -> &str| {
+            let joints = unmatched(rig, self.map.pairs.iter().map(of));
+            joints.map(|j| rig.names()[j].clone()).collect()
+        };
+        [own(source, |p| &p.source), own(target, |p| &p.target)]
+    }
+
+    /// How the bones of source and target were found, such as `the names of Mixamo`.
+    #[must_use]
+    pub fn origins(&self) -> [Option<String>; 2] {
+        let of = |humanoid: &Option<Humanoid>| match (self.by, humanoid) {
+            (MatchedBy::Map, _) => Some("a map of pairs".to_owned()),
+            (MatchedBy::Names, _) => Some("the same names on both sides".to_owned()),
+            (MatchedBy::Bones | MatchedBy::Guess, Some(h)) => Some(h.origin()),
+            (MatchedBy::Bones | MatchedBy::Guess, None) => None,
+        };
+        [of(&self.source), of(&self.target)]
     }
 
     /// Warnings about joints that the clip moves and that no joint of the target follows, about
@@ -203,7 +333,7 @@ impl Matching {
                 None => (source, target),
             };
             let message = format!(
-                "{} is not recognised, though {} has it: it may be {}; write a map with --write-map FILE, edit it and give it with --map",
+                "{} is not recognised, though {} has it: it may be {}",
                 unsure.bone,
                 other.label(),
                 first_few(&unsure.candidates, MOST_CANDIDATES)
@@ -214,7 +344,7 @@ impl Matching {
             out.push(Warning::new(
                 "retarget-guess",
                 target.label(),
-                "the joints were matched by a guess at the shape of a skeleton: check which follows which (--verbose lists them)",
+                "the joints were matched by a guess at the shape of a skeleton: check which follows which",
             ));
         }
         if !by_bones {
@@ -253,7 +383,7 @@ fn anatomy(rig: &Rig, humanoid: Option<&Humanoid>) -> Result<()> {
             format!("{}: {}", joints.join(", "), conflict.reason)
         })
         .collect();
-    let expected = "joints in the places of a human body (if they are right as they are, name the pairs with --map MAP.json)";
+    let expected = "joints in the places of a human body";
     let invalid = Invalid::new(rig.label(), "", expected, found.join("; "));
     Err(invalid.coded("retarget-anatomy").into())
 }
@@ -299,10 +429,7 @@ fn unsure((source, s): (&Rig, &Humanoid), (target, t): (&Rig, &Humanoid)) -> Vec
 }
 
 /// Indices of the joints of a rig that are in no pair.
-pub fn unmatched<'a>(
-    rig: &Rig,
-    paired: impl Iterator<Item = &'a str>,
-) -> impl Iterator<Item = usize> {
+fn unmatched<'a>(rig: &Rig, paired: impl Iterator<Item = &'a str>) -> impl Iterator<Item = usize> {
     let paired: HashSet<usize> = paired.filter_map(|n| rig.find(n).ok()).collect();
     (0..rig.len()).filter(move |j| !paired.contains(j))
 }
@@ -325,13 +452,13 @@ pub const MOST_CANDIDATES: usize = 6;
 
 type Side<'a> = (&'a Rig, &'a std::result::Result<Humanoid, Unrecognised>);
 
-/// The error for rigs that cannot be matched: for each unknown rig the reason and its joints, and a
-/// map to start from.
-fn no_match(source: Side<'_>, target: Side<'_>, write_map: Option<&Path>) -> Error {
-    let mut text = String::new();
+/// The error for rigs that cannot be matched: for each unknown rig the reason and its joints, and
+/// the best guess.
+fn no_match(source: Side<'_>, target: Side<'_>) -> Error {
+    let mut reasons = String::new();
     for (rig, found) in [source, target] {
         let Err(unknown) = found else { continue };
-        text += &format!(
+        reasons += &format!(
             "{}: {unknown}. The joints are {}.\n",
             rig.label(),
             first_few(rig.names(), MOST_NAMES)
@@ -343,33 +470,6 @@ fn no_match(source: Side<'_>, target: Side<'_>, write_map: Option<&Path>) -> Err
     };
     let bones = (guess(source), guess(target));
     let (source, target) = ((source.0, &bones.0), (target.0, &bones.1));
-    let map = BoneMap::between(source, target).with_top_of_trunk(source, target);
-    text += "Write the pairs of joints to a file and give it with --map: {\"source joint\": \"target joint\", ...}. ";
-    text += &match (map.pairs.is_empty(), write_map) {
-        (true, _) => "Neither the names nor the shapes of the rigs suggest a pair.".to_owned(),
-        (false, None) => {
-            format!(
-                "The best guess, to start from (--map guess takes it):\n{}",
-                map_text(&map)
-            )
-        }
-        (false, Some(file)) => match write(&map, file) {
-            Ok(()) => format!("The best guess is in {}.", file.display()),
-            Err(error) => error.to_string(),
-        },
-    };
-    Error::Message(text)
-}
-
-/// Writes a map to a file.
-pub fn write(map: &BoneMap, file: &Path) -> Result<()> {
-    std::fs::write(file, map_text(map) + "\n").map_err(|e| Error::write(file, e))
-}
-
-/// A map as JSON, a pair in each line.
-pub fn map_text(map: &BoneMap) -> String {
-    let quote = |name: &str| serde_json::Value::from(name).to_string();
-    let line = |p: &BonePair| format!("  {}: {}", quote(&p.source), quote(&p.target));
-    let lines: Vec<String> = map.pairs.iter().map(line).collect();
-    format!("{{\n{}\n}}", lines.join(",\n"))
+    let guess = BoneMap::between(source, target).with_top_of_trunk(source, target);
+    Error::NoMatch(Box::new(NoMatch { reasons, guess }))
 }

@@ -1,0 +1,147 @@
+//! What is drawn of a character, and what is refused.
+
+use std::sync::Arc;
+
+use common::tolerance;
+use common::trials::Trial;
+use glam::Vec3;
+use sinew::clip::LocalPose;
+use sinew_character::{Character, CharacterOptions, Error, PlayClip};
+
+use crate::made::{HERO, folder};
+use crate::{apart, asset, named, results, skinner};
+
+pub fn trials() -> Vec<Trial> {
+    named([
+        ("cover_every_mesh", cover_every_mesh),
+        (
+            "what_does_not_fit_is_an_error",
+            what_does_not_fit_is_an_error,
+        ),
+    ])
+}
+
+/// Every triangle of every mesh is in one draw, with the material of its face and its image.
+fn cover_every_mesh() {
+    let made = folder();
+    let skinner = skinner();
+    let mut crowd = skinner.crowd();
+    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    assert!(matches!(hero.draws(&crowd), Err(Error::NotInCrowd { .. })));
+    hero.update(&mut crowd, 0.0).unwrap();
+    crowd.submit().unwrap();
+    let draws = hero.draws(&crowd).unwrap();
+    let of = |mesh: &'static str| draws.iter().filter(move |d| d.mesh == mesh);
+    for (mesh, triangles) in [("/Hero/Body", 4), ("/Hero/Face", 2), ("/Hero/Hat", 2)] {
+        let mut next = 0;
+        for draw in of(mesh) {
+            assert_eq!(draw.range.start, next);
+            next = draw.range.end;
+            assert_eq!(draw.points.count, draw.vertex_count as usize);
+            assert_eq!(draw.normals.count, draw.vertex_count as usize);
+            assert_eq!((draw.points.stride, draw.normals.stride), (12, 12));
+            assert_eq!(draw.uvs.size(), u64::from(draw.vertex_count) * 8);
+            assert_eq!(draw.colors.size(), u64::from(draw.vertex_count) * 16);
+            assert_eq!(draw.indices.size(), triangles * 12);
+            assert!(draw.previous.is_none());
+        }
+        assert_eq!(u64::from(next), triangles * 3, "{mesh}");
+    }
+    assert!(hero.meshes().eq(["/Hero/Body", "/Hero/Face", "/Hero/Hat"]));
+    // The body has a material for two of its faces, with a texture, and another one.
+    let mut body: Vec<_> = of("/Hero/Body").collect();
+    body.sort_by_key(|draw| draw.material.map(|m| &m.path));
+    let names: Vec<&str> = body
+        .iter()
+        .map(|d| d.material.unwrap().path.as_str())
+        .collect();
+    assert_eq!(names, ["/Hero/Cloth", "/Hero/Plain"]);
+    let (used, texture) = body[0].base_color().unwrap();
+    assert_eq!(
+        (used.uv_primvar.as_str(), &texture.bytes[1..4]),
+        ("st", &b"PNG"[..])
+    );
+    assert!(body[1].base_color().is_none());
+    assert_eq!(
+        body[1].material.unwrap().diffuse_color.value,
+        Vec3::new(0.25, 0.5, 0.75)
+    );
+    assert!(of("/Hero/Hat").all(|d| d.material.is_none() && d.double_sided));
+    // Previous positions where they are wanted.
+    let mut options = CharacterOptions::default();
+    options.previous = true;
+    let mut hero = Character::load_with(&skinner, made.path().join(HERO), &options).unwrap();
+    hero.update(&mut crowd, 0.0).unwrap();
+    assert!(
+        hero.draws(&crowd)
+            .unwrap()
+            .iter()
+            .all(|d| d.previous.is_some())
+    );
+}
+
+fn what_does_not_fit_is_an_error() {
+    let made = folder();
+    let skinner = skinner();
+    let mut crowd = skinner.crowd();
+    let text = |error: Error| error.to_string();
+    let missing = made.path().join("none.usda");
+    assert!(text(Character::load(&skinner, &missing).unwrap_err()).contains("none.usda"));
+    let error = Character::load(&skinner, asset("walk.bvh")).unwrap_err();
+    assert!(matches!(error, Error::NoCharacter { .. }), "{error}");
+    let broken = made.path().join("broken.usda");
+    let whole = std::fs::read_to_string(made.path().join(HERO)).unwrap();
+    std::fs::write(
+        &broken,
+        whole.replace("[0, 0, 1, 1, 1, 1]", "[0, 7, 1, 1, 1, 1]"),
+    )
+    .unwrap();
+    let hero = Character::load(&skinner, &broken).unwrap();
+    let left_out = hero
+        .left_out()
+        .iter()
+        .find(|e| e.prim == "/Hero/Body")
+        .unwrap();
+    assert!(left_out.to_string().contains("broken.usda"), "{left_out}");
+    assert!(hero.meshes().all(|m| m != "/Hero/Body"));
+
+    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    assert!(
+        hero.warnings()
+            .iter()
+            .all(|w| w.code != "character-rest-still")
+    );
+    let error = text(hero.play("Fly").unwrap_err());
+    assert!(
+        error.contains("hero.usda") && error.contains("Walk, Run"),
+        "{error}"
+    );
+    assert!(hero.crossfade("Run", -1.0).is_err());
+    assert!(
+        hero.crossfade(PlayClip::new("Run").speed(f32::NAN), 0.0)
+            .is_err()
+    );
+    assert!(hero.blend("Run", 1.5, 0.0).is_err());
+    assert!(hero.add(Some("Run".into()), f32::NAN, 0.0).is_err());
+    assert!(hero.update(&mut crowd, f64::NAN).is_err());
+    assert!(hero.set_pose(1, LocalPose::default()).is_err());
+    assert!(hero.set_pose(0, LocalPose::default()).is_err());
+    assert_eq!(crowd.instance_count(), 0);
+    hero.update(&mut crowd, 0.0).unwrap();
+    let rest = hero.positions(None, 0.0).unwrap();
+    assert!(apart(&results(&hero, &mut crowd), &rest) <= tolerance::CHARACTERS_MIRRORED);
+    // Rest data that change over time.
+    let moving = whole.replace(
+        "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)",
+        "point3f[] points.timeSamples = { 0: [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)], 9: [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 1)] }\n        point3f[] other = [(0, 0, 0), (1, 0, 0), (0, 1, 0)",
+    );
+    assert_ne!(moving, whole);
+    std::fs::write(&broken, moving).unwrap();
+    let hero = Character::load(&skinner, &broken).unwrap();
+    assert!(
+        hero.warnings()
+            .iter()
+            .any(|w| w.code == "character-rest-still")
+    );
+    let _ = Arc::new(hero);
+}

@@ -1,0 +1,135 @@
+//! What the host sets: places, shapes and poses.
+
+use common::tolerance;
+use common::trials::Trial;
+use glam::{BVec3, DMat4, DVec3, Vec3};
+use sinew_character::{Character, Error, PlayClip};
+
+use crate::made::{HERO, folder, twins};
+use crate::{Stage, apart, named, results, skinner};
+
+pub fn trials() -> Vec<Trial> {
+    named([
+        (
+            "roots_stay_and_tell_their_way",
+            roots_stay_and_tell_their_way,
+        ),
+        (
+            "shapes_and_places_are_the_hosts",
+            shapes_and_places_are_the_hosts,
+        ),
+        ("stay_until_a_clip_is_played", stay_until_a_clip_is_played),
+        (
+            "of_one_skeleton_leave_the_other_alone",
+            of_one_skeleton_leave_the_other_alone,
+        ),
+    ])
+}
+
+fn roots_stay_and_tell_their_way() {
+    let made = folder();
+    let skinner = skinner();
+    let mut crowd = skinner.crowd();
+    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    hero.play("Run").unwrap();
+    hero.update(&mut crowd, 0.25).unwrap();
+    assert_eq!(hero.root_motion(), DVec3::ZERO, "the clip itself moves it");
+    let with_motion = results(&hero, &mut crowd);
+    hero.set_root_motion(BVec3::FALSE);
+    // Run goes 2 along x in its second, and over its end. Its skeleton stands turned to -z.
+    let mut way = DVec3::ZERO;
+    for _ in 0..8 {
+        hero.update(&mut crowd, 0.25).unwrap();
+        way += hero.root_motion();
+    }
+    let apart_of = |a: DVec3, b: DVec3| a.distance(b);
+    assert!(apart_of(way, DVec3::NEG_Z * 4.0) < 1e-2, "{way}");
+    let in_place = results(&hero, &mut crowd);
+    // The same moment of the clip, half a unit further back.
+    let shift = Vec3::Z * 0.5;
+    let moved: Vec<Vec3> = with_motion[0].iter().map(|p| *p + shift).collect();
+    assert!(apart(&in_place[..1], &[moved]) <= 1e-3);
+}
+
+fn shapes_and_places_are_the_hosts() {
+    let made = folder();
+    let skinner = skinner();
+    let mut crowd = skinner.crowd();
+    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    assert_eq!(hero.shapes(), ["Blink", "Smile"]);
+    assert_eq!(hero.skeletons()[0].channels, ["Smile"]);
+    hero.update(&mut crowd, 0.0).unwrap();
+    let before = results(&hero, &mut crowd);
+    hero.set_shape("Blink", 0.5).unwrap();
+    hero.set_place(DMat4::from_scale(DVec3::splat(2.0)))
+        .unwrap();
+    hero.update(&mut crowd, 0.0).unwrap();
+    let after = results(&hero, &mut crowd);
+    // The face's first point rises by half of the shape; its place has a height of 3.
+    assert_eq!(after[1][0], (before[1][0] + Vec3::Y * 0.5) * 2.0);
+    assert_eq!(after[2][0], before[2][0] * 2.0);
+    assert!(matches!(
+        hero.set_shape("Smile", 1.0),
+        Err(Error::PlayedShape { .. })
+    ));
+    let error = hero.set_shape("Frown", 1.0).unwrap_err().to_string();
+    assert!(error.contains("Blink, Smile"), "{error}");
+    assert!(hero.set_shape("Blink", f32::NAN).is_err());
+    for nowhere in [f64::NAN, 1e300] {
+        let nowhere = DMat4::from_scale(DVec3::splat(nowhere));
+        let error = hero.set_place(nowhere).unwrap_err().to_string();
+        assert!(error.contains("place: expected a matrix"), "{error}");
+    }
+    hero.update(&mut crowd, 0.0).unwrap();
+    assert_eq!(results(&hero, &mut crowd)[2][0], before[2][0] * 2.0);
+}
+
+fn stay_until_a_clip_is_played() {
+    let mut stage = Stage::new();
+    let (walk, run) = (stage.clip("Walk"), stage.clip("Run"));
+    let own = run.sample(0.7);
+    stage.hero.play("Walk").unwrap();
+    stage.hero.set_root_motion(BVec3::FALSE);
+    stage.hero.set_pose(0, own.clone()).unwrap();
+    let found = stage.frame(0.25);
+    stage.expect(&found, &own);
+    // What else is set does not end it, nor does a change of crowds.
+    let added = PlayClip::new("Run").at(0.25).speed(0.0);
+    stage.hero.add(Some(added), 0.5, 0.0).unwrap();
+    let found = stage.frame(0.0625);
+    stage.expect(&found, &own);
+    stage.hero.set_root_motion(BVec3::TRUE);
+    let found = stage.frame(0.0625);
+    stage.expect(&found, &own);
+    let mut crowd = stage.skinner.crowd();
+    stage.hero.remove(&mut stage.crowd).unwrap();
+    std::mem::swap(&mut stage.crowd, &mut crowd);
+    let found = stage.frame(0.125);
+    stage.expect(&found, &own);
+    // The clip plays below it, and is what a blend begins with.
+    stage.hero.add(None, 0.0, 0.0).unwrap();
+    stage.hero.blend("Run", 0.0, 0.0).unwrap();
+    let found = stage.frame(0.125);
+    stage.expect(&found, &walk.sample(0.25));
+}
+
+fn of_one_skeleton_leave_the_other_alone() {
+    let mut stage = Stage::of(twins());
+    assert_eq!(stage.hero.skeletons().len(), 2);
+    let clips: Vec<&str> = stage.hero.clips().iter().map(|c| c.name()).collect();
+    assert_eq!(clips, ["Walk", "Run"]);
+    let is_twin: Vec<bool> = stage.hero.meshes().map(|m| m.contains("Twin")).collect();
+    assert!(is_twin.contains(&true) && is_twin.contains(&false));
+    let twin = stage.hero.skeletons()[1].path.contains("Twin");
+    let run = stage.hero.clips()[1].on()[1].clone();
+    stage.hero.play("Walk").unwrap();
+    stage.hero.set_pose(1, run.sample(0.75)).unwrap();
+    let found = stage.frame(0.25);
+    let walks = stage.hero.positions(Some("Walk"), 0.25).unwrap();
+    let runs = stage.hero.positions(Some("Run"), 0.75).unwrap();
+    let expected = is_twin.iter().zip(walks).zip(runs);
+    let expected: Vec<Vec<Vec3>> = expected
+        .map(|((is_twin, walks), runs)| if *is_twin == twin { runs } else { walks })
+        .collect();
+    assert!(apart(&found, &expected) <= tolerance::CHARACTERS_MIRRORED);
+}

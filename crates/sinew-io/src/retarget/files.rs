@@ -1,0 +1,201 @@
+//! Opens the file with the clip and the file with the character, of any format.
+
+use std::path::{Path, PathBuf};
+
+use sinew::Warning;
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::skel::SkelAnimation;
+use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
+use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
+
+use super::{Error, Result, SourceRequest};
+use crate::usd::{UsdFile, find_asset_clip};
+use crate::{OpenOptions, read_asset, skeletons};
+
+/// The file with the clip.
+#[derive(Debug)]
+pub struct Source {
+    /// The file. One of another format than USD was converted with only the clip that was asked
+    /// for.
+    pub file: UsdFile,
+    /// The file with the skeleton that the clip was made for, if it is another one.
+    pub model: Option<UsdFile>,
+    /// What was asked for.
+    pub(super) request: SourceRequest,
+    /// Tracks of VRM expressions. The expressions of the same names of the target follow them.
+    expressions: AssetClip,
+}
+
+impl Source {
+    /// Opens the file with the clip, and the one with its skeleton.
+    ///
+    /// # Errors
+    /// A file cannot be read, or has no clip of the name that was asked for.
+    pub fn open(request: &SourceRequest) -> Result<Self> {
+        let model = request.model.as_ref();
+        let model = model.map(crate::open).transpose()?;
+        let Some(mut asset) = read_asset(&request.file)? else {
+            return Ok(Self {
+                file: UsdFile::open(&request.file)?,
+                model,
+                request: request.clone(),
+                expressions: AssetClip::default(),
+            });
+        };
+        let mut clip = match &request.clip {
+            Some(name) => find_asset_clip(&asset, name)?,
+            None if asset.clips.is_empty() => {
+                let file = request.file.clone();
+                return Err(Error::NoClip { file });
+            }
+            None => asset.clips.swap_remove(0),
+        };
+        let is_expression = |t: &Track| matches!(t.target, TrackTarget::Expression(_));
+        let expressions = AssetClip {
+            name: clip.name.clone(),
+            tracks: clip
+                .tracks
+                .iter()
+                .filter(|t| is_expression(t))
+                .cloned()
+                .collect(),
+            ..AssetClip::default()
+        };
+        if asset.meshes.is_empty() {
+            clip.tracks.retain(|t| !is_expression(t));
+        }
+        let on_bones = clip
+            .tracks
+            .iter()
+            .any(|t| matches!(t.target, TrackTarget::Bone(_)));
+        asset.clips = vec![clip];
+        if on_bones {
+            asset = applied(asset, request.skeleton.is_some())?;
+        }
+        Ok(Self {
+            file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+            model,
+            request: request.clone(),
+            expressions,
+        })
+    }
+
+    /// The file with the skeleton that the clip was made for.
+    #[must_use]
+    pub fn skeletons(&self) -> &UsdFile {
+        self.model.as_ref().unwrap_or(&self.file)
+    }
+}
+
+/// The file with the character, without its own clips.
+#[derive(Debug)]
+pub struct Target {
+    /// The file.
+    pub file: UsdFile,
+    /// Its name, as opened.
+    pub(super) path: PathBuf,
+    /// Path of the skeleton that was asked for.
+    pub(super) skeleton: Option<String>,
+    /// What the clip's expressions lost.
+    pub(super) warnings: Vec<Warning>,
+    /// For the Skeleton at a path: the blend shape channels that the clip's expressions move, and
+    /// the time codes per second of their samples.
+    expressions: Vec<(String, SkelAnimation, f64)>,
+}
+
+impl Target {
+    /// Opens the file with the character, whose expressions follow those of the source's clip.
+    /// `skeleton` is the path of its skeleton, if there are several.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn open(file: impl AsRef<Path>, skeleton: Option<&str>, source: &Source) -> Result<Self> {
+        let path = file.as_ref().to_owned();
+        let skeleton = skeleton.map(str::to_owned);
+        let mut warnings = Vec::new();
+        let Some(mut asset) = read_asset(&path)? else {
+            return Ok(Self {
+                file: UsdFile::open(&path)?,
+                path,
+                skeleton,
+                warnings,
+                expressions: Vec::new(),
+            });
+        };
+        let (known, missing): (Vec<Track>, Vec<Track>) =
+            source.expressions.tracks.iter().cloned().partition(|t| {
+                let TrackTarget::Expression(name) = &t.target else {
+                    return false;
+                };
+                asset.expressions.iter().any(|e| e.name == *name)
+            });
+        if !missing.is_empty() {
+            let names = missing.iter().map(|t| match &t.target {
+                TrackTarget::Expression(name) => name.as_str(),
+                _ => "",
+            });
+            let names: Vec<&str> = names.collect();
+            let message = format!("has no expressions named {}: left out", names.join(", "));
+            let file = path.display().to_string();
+            warnings.push(Warning::new("retarget-expressions", file, message));
+        }
+        let mut expressions = Vec::new();
+        if !known.is_empty() {
+            asset.clips = vec![AssetClip {
+                name: source.expressions.name.clone(),
+                tracks: known,
+                ..AssetClip::default()
+            }];
+            // Only the channels of this conversion are used.
+            let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+            let scene = converted.scene(Default::default())?;
+            for placed in skeletons(&scene) {
+                if let Some(clip) = placed.instance.animation() {
+                    let rate = scene.time_line.time_codes_per_second;
+                    expressions.push((placed.path.clone(), SkelAnimation::clone(clip), rate));
+                }
+            }
+        }
+        asset.clips.clear();
+        Ok(Self {
+            file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+            path,
+            skeleton,
+            warnings,
+            expressions,
+        })
+    }
+
+    /// Adds the channels that expressions move to a clip that has no channels. `rate` is the clip's
+    /// time codes per second.
+    pub(super) fn add_expressions(&self, skeleton: &str, clip: &mut SkelAnimation, rate: f64) {
+        let mut all = self.expressions.iter();
+        let Some((_, moved, own_rate)) = all.find(|(path, ..)| path == skeleton) else {
+            return;
+        };
+        if !clip.blend_shapes.is_empty() {
+            return;
+        }
+        let samples = moved.blend_shape_weights.authored();
+        let samples =
+            samples.filter_map(|(time, v)| Some((time.code()? * rate / own_rate, v.cloned())));
+        clip.blend_shapes.clone_from(&moved.blend_shapes);
+        clip.blend_shape_weights = Sampled::new(None, samples.collect(), Interpolation::Linear);
+    }
+}
+
+/// Applies a clip for any humanoid to the file's own model, or else to a model in the reference
+/// pose. Of several humanoid skeletons the first one moves, or `all`, of which one is chosen later.
+fn applied(asset: Asset, all: bool) -> Result<Asset> {
+    let model = match asset.humanoids.iter().any(|h| !h.bones.is_empty()) {
+        true => asset.clone(),
+        false => Asset {
+            file: asset.file.clone(),
+            ..reference_asset()
+        },
+    };
+    let only = (!all).then_some(0);
+    let options = ApplyOptions::default();
+    let applied = apply_to_all(&model, &asset, &asset.clips[0], &options, only)?;
+    Ok(applied.into_applied().into_asset(model))
+}

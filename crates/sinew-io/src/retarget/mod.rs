@@ -1,0 +1,327 @@
+//! Moves the clip of one file to the character of another one.
+//!
+//! What a program does with the result is its own: `sinew retarget` writes it, a viewer plays it.
+//!
+//! ```
+//! use sinew_io::retarget::{Request, Source, SourceRequest, Target, retarget};
+//!
+//! let walk = SourceRequest::new("../../examples/assets/walk.bvh");
+//! let source = Source::open(&walk)?;
+//! let mut target = Target::open("../../examples/assets/puppet.glb", None, &source)?;
+//! let moved = retarget(&source, &target, &Request::default())?;
+//! assert!(moved.matching.map.pairs.len() > 10);
+//! let (skeleton, clip, times) = (&moved.skeleton, &moved.animation, &moved.time_line);
+//! target.file.set_animation(skeleton, "Animation", clip, times)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod files;
+mod selection;
+
+use std::path::PathBuf;
+
+use sinew::Warning;
+use sinew::sampled::Time;
+use sinew::scene::{Scene, TimeLine};
+use sinew::skel::{SkelAnimation, SkeletonInstance};
+use sinew_animate::retarget::{
+    ClipSource, LockedFeet, MatchChoice, Matching, RetargetOptions, RetargetPose, Retargeter, Rig,
+    lock_feet, sample_times,
+};
+
+use crate::usd::ReadOptions;
+use crate::{humanoid, placement, rig, shape_names};
+pub use error::{Error, Result, Side};
+pub use files::{Source, Target};
+
+/// Which clip to take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceRequest {
+    /// The file with the clip.
+    pub file: PathBuf,
+    /// The clip by its name ([`crate::ClipChoice::Named`]); `None` for the first clip, or in a USD
+    /// file the one that moves the skeleton.
+    pub clip: Option<String>,
+    /// The file with the skeleton that the clip was made for, if it is another one.
+    pub model: Option<PathBuf>,
+    /// Path of the skeleton, if there are several.
+    pub skeleton: Option<String>,
+}
+
+impl SourceRequest {
+    /// The first clip of a file.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// How to retarget.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// How joints are matched.
+    pub matches: MatchChoice,
+    /// Options of the retargeter.
+    pub options: RetargetOptions,
+    /// Whether feet stay in place while those of the source stand.
+    pub lock_feet: bool,
+    /// How the scenes are read.
+    pub read: ReadOptions,
+}
+
+/// A clip that was moved to a character, and how.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Retargeted {
+    /// The clip for the target's skeleton. It animates all joints.
+    pub animation: SkelAnimation,
+    /// Time codes of the clip.
+    pub time_line: TimeLine,
+    /// Path of the clip in the source's stage.
+    pub clip: String,
+    /// Path of the target's skeleton.
+    pub skeleton: String,
+    /// Number of samples; 1 if the clip does not move.
+    pub samples: usize,
+    /// Which joint follows which.
+    pub matching: Matching,
+    /// The rig of the source.
+    pub source: Rig,
+    /// The rig of the target.
+    pub target: Rig,
+    /// How poses were moved.
+    pub retargeter: Retargeter,
+    /// What locking the feet did.
+    pub feet: Option<LockedFeet>,
+    /// What was dropped, guessed or changed.
+    pub warnings: Vec<Warning>,
+    /// The warning that all other animation in the target's layer changes its speed if the clip is
+    /// written into it.
+    pub rate_change: Option<Warning>,
+}
+
+/// Moves the clip of `source` to the character of `target`.
+///
+/// # Errors
+/// An [`enum@Error`]: no skeleton or no clip is what was asked for, or several are; the joints
+/// cannot be matched; values cannot be decoded.
+pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<Retargeted> {
+    let mut warnings = target.warnings.clone();
+    let mut options = request.options.clone();
+    let (source_file, target_file) = (&source.file, &target.file);
+    let source_scene = source.skeletons().scene(request.read)?;
+    let time_line = match &source.model {
+        Some(_) => source_file.time_line(),
+        None => source_scene.time_line,
+    };
+    let target_scene = target_file.scene(request.read)?;
+    let (placed, clip) = selection::source(source, &source_scene, &mut warnings)?;
+    let to = selection::target(target, &target_scene)?;
+    let source_rig = rig(&source_scene, placed)?;
+    let target_rig = rig(&target_scene, to)?;
+    let given = [
+        humanoid(source.skeletons(), placed, &source_rig),
+        humanoid(target_file, to, &target_rig),
+    ];
+    // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
+    // pose of its format, whatever the bones look like.
+    let has_body = source_scene
+        .bindings
+        .iter()
+        .any(|b| source_scene.instances[b.instance].path == placed.path);
+    if options.pose == RetargetPose::Auto && !has_body && given.iter().all(Option::is_some) {
+        options.pose = RetargetPose::Bind;
+    }
+    let matching = Matching::find(&source_rig, &target_rig, given, &request.matches)?;
+    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
+
+    let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
+    // The transforms of another file are not the clip's.
+    let moves = match &source.model {
+        Some(_) => Vec::new(),
+        None => scene_times(&source_scene, placed.prim),
+    };
+    let target_moves = scene_times(&target_scene, to.prim);
+    let keys: Vec<f64> = clip.joint_times().chain(moves.iter().copied()).collect();
+    let range = bounds(&keys);
+    let within = |t: &f64| range.is_some_and(|(first, last)| (first..=last).contains(t));
+    let inside = target_moves.iter().copied().filter(within);
+    let keys = keys.iter().copied().chain(inside);
+    let step = time_line.time_codes_per_second / time_line.frames_per_second;
+    let times = sample_times(keys, step);
+    let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
+    let target_world = |time: Time| placement(&target_scene, to, time).world_from_skel;
+    let from = ClipSource {
+        instance: &instance,
+        world_from_skel: (!moves.is_empty()).then_some(&world as _),
+        world_from_target: (!target_moves.is_empty()).then_some(&target_world as _),
+    };
+    let channels = shape_names(&target_scene, to);
+    let mut animation = retargeter
+        .retarget_clip(&from, &target_rig, &times, &channels)
+        .map_err(|e| e.in_file(&source.request.file))?;
+    let feet = match request.lock_feet {
+        true => Some(lock_feet(
+            &mut animation,
+            &from,
+            (&source_rig, &target_rig),
+            &matching.map,
+            time_line.time_codes_per_second,
+        )?),
+        false => None,
+    };
+
+    target.add_expressions(&to.path, &mut animation, time_line.time_codes_per_second);
+    let weight_times = animation.blend_shape_weights.times();
+    let all: Vec<f64> = times.iter().copied().chain(weight_times).collect();
+    let time_line = TimeLine {
+        range: bounds(&all),
+        ..time_line
+    };
+    let origins = [source_file, target_file].map(|f| f.origin());
+    let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
+    warnings.extend(converted.cloned());
+    let moved = moved_joints(&instance, &times);
+    warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
+    warnings.extend(retargeter.warnings().iter().cloned());
+    let unlocked = feet.as_ref();
+    warnings.extend(unlocked.and_then(|feet| unlocked_feet(feet, &source_rig, &target_rig)));
+    warnings.extend(missing_channels(&clip, &animation, &target_rig));
+    Ok(Retargeted {
+        rate_change: rate_change(&target_scene, &to.path, &time_line),
+        animation,
+        time_line,
+        clip: clip.path.clone(),
+        skeleton: to.path.clone(),
+        samples: times.len().max(1),
+        matching,
+        source: source_rig,
+        target: target_rig,
+        retargeter,
+        feet,
+        warnings,
+    })
+}
+
+/// The first and the last time.
+fn bounds(times: &[f64]) -> Option<(f64, f64)> {
+    let first = times.iter().copied().min_by(f64::total_cmp)?;
+    Some((first, times.iter().copied().max_by(f64::total_cmp)?))
+}
+
+/// Times at which the world transform of a prim changes; empty if it never does.
+fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
+    let times = scene.transform_times(prim);
+    let mut distinct = times.clone();
+    distinct.sort_by(f64::total_cmp);
+    distinct.dedup();
+    match distinct.len() {
+        0 | 1 => Vec::new(),
+        _ => distinct,
+    }
+}
+
+/// For each joint of the source, whether it leaves its rest transform at one of the times.
+fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
+    const STILL: f64 = 1e-5;
+    let mut moved = vec![false; source.skeleton().joints().len()];
+    let Some(rest) = source.skeleton().rest() else {
+        // Without a rest pose either the clip animates all joints, or the skeleton has no pose.
+        return vec![true; moved.len()];
+    };
+    for time in times {
+        let Ok(pose) = source.joint_local_transforms(Time::At(*time)) else {
+            continue;
+        };
+        for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
+            let size = rest.w_axis.truncate().length().max(1.0);
+            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+        }
+    }
+    moved
+}
+
+/// The warning that there was nothing to lock, or that a leg is too short for it.
+fn unlocked_feet(feet: &LockedFeet, source: &Rig, target: &Rig) -> Option<Warning> {
+    /// Metres.
+    const SHORT: f64 = 0.01;
+    if feet.contacts == 0 {
+        let message = "no foot stands still on the ground in this clip: no foot is locked";
+        return Some(Warning::new(
+            "retarget-no-contacts",
+            source.label(),
+            message,
+        ));
+    }
+    if feet.skipped > 0 {
+        let message = format!(
+            "the feet stand {} where they would have to be moved by more than a quarter of the leg: they are not locked there",
+            times(feet.skipped)
+        );
+        return Some(Warning::new(
+            "retarget-feet-skipped",
+            target.label(),
+            message,
+        ));
+    }
+    (feet.out_of_reach > SHORT).then(|| {
+        let message = format!(
+            "a leg is up to {:.1} cm too short to keep its foot in place: the foot slides there",
+            feet.out_of_reach * 100.0
+        );
+        Warning::new("retarget-feet-reach", target.label(), message)
+    })
+}
+
+/// The warning about channels of the clip that the target has no blend shapes for.
+fn missing_channels(
+    clip: &SkelAnimation,
+    retargeted: &SkelAnimation,
+    target: &Rig,
+) -> Option<Warning> {
+    let kept = &retargeted.blend_shapes;
+    let lost: Vec<&str> = clip
+        .blend_shapes
+        .iter()
+        .filter(|c| !kept.contains(c))
+        .map(String::as_str)
+        .collect();
+    (!lost.is_empty()).then(|| {
+        let message = format!(
+            "left out the channels {}, because {} has no blend shapes of these names",
+            lost.join(", "),
+            target.label()
+        );
+        Warning::new("retarget-channels", &clip.path, message)
+    })
+}
+
+/// The warning that other animation in the target's layer changes its speed, because the layer gets
+/// the clip's time codes per second.
+fn rate_change(scene: &Scene, skeleton: &str, time_line: &TimeLine) -> Option<Warning> {
+    let was = scene.time_line.time_codes_per_second;
+    let is = time_line.time_codes_per_second;
+    if was == is {
+        return None;
+    }
+    let others = scene.instances.iter().filter(|i| i.path != skeleton);
+    let others = others.filter_map(|i| i.instance.animation());
+    let animated = others.flat_map(|a| a.joint_times()).next().is_some()
+        || scene.prims.iter().any(|p| p.xform.times().len() > 1);
+    animated.then(|| {
+        let message = format!(
+            "time codes per second change from {was} to the clip's {is}, so all other animation in this layer changes its speed"
+        );
+        Warning::new("retarget-rate", scene.file.display().to_string(), message)
+    })
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "1 time".to_owned(),
+        n => format!("{n} times"),
+    }
+}

@@ -1,0 +1,318 @@
+//! Messages as people see them: without paths of the machine that built the viewer, and with the line of the file that
+//! they name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Folders in which Cargo keeps the source of dependencies, and how many folders below them belong to the machine.
+const SOURCES: [(&str, usize); 2] = [("/registry/src/", 1), ("/git/checkouts/", 2)];
+
+/// The text without the folders in which the source of dependencies lay when the viewer was built:
+/// `/home/me/.cargo/registry/src/index-1/wgpu-30.0.1/src/lib.rs` becomes `wgpu-30.0.1/src/lib.rs`. Paths of the Rust
+/// compiler's own source lose its hash.
+pub fn clean(text: &str) -> String {
+    let mut out = text.to_owned();
+    // The search is the same for both separators, and lengths stay.
+    let plain = |s: &str| s.replace('\\', "/");
+    for (folder, machine) in SOURCES {
+        while let Some(at) = plain(&out).find(folder) {
+            let begin = path_start(&out[..at]);
+            let below = at + folder.len();
+            let end = (0..machine).fold(below, |from, _| after_folder(&out, from));
+            out.replace_range(begin..end, "");
+        }
+    }
+    while let Some(at) = plain(&out).find("/rustc/") {
+        let end = after_folder(&out, at + "/rustc/".len());
+        out.replace_range(at..end, "");
+    }
+    out
+}
+
+/// Where the absolute path begins that this text ends with; folders may hold spaces.
+fn path_start(text: &str) -> usize {
+    let line = text.rfind('\n').map_or(0, |i| i + 1);
+    let bytes = text.as_bytes();
+    let opens = |i: usize| {
+        i == line
+            || matches!(
+                bytes[i - 1],
+                b' ' | b'"' | b'\'' | b'`' | b'(' | b'<' | b'\t'
+            )
+    };
+    let starts = |i: &usize| {
+        let root = bytes[*i] == b'/' && opens(*i);
+        let drive = bytes[*i].is_ascii_alphabetic()
+            && bytes.get(i + 1) == Some(&b':')
+            && matches!(bytes.get(i + 2), Some(b'/' | b'\\'))
+            && opens(*i);
+        root || drive
+    };
+    (line..bytes.len()).rev().find(starts).unwrap_or(text.len())
+}
+
+/// The index after the next separator, or the end.
+fn after_folder(text: &str, from: usize) -> usize {
+    let found = text[from..].find(['/', '\\']);
+    found.map_or(text.len(), |i| from + i + 1)
+}
+
+/// Lines of a text file around the one that a message names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excerpt {
+    pub file: PathBuf,
+    /// The line that the message names, counted from 1.
+    pub line: usize,
+    /// The lines, numbered and with a mark before the named one.
+    pub text: String,
+}
+
+/// Files larger than this are not searched for a line.
+const LARGEST: u64 = 64 << 20;
+/// Characters of a line that are shown.
+const WIDTH: usize = 90;
+/// Lines that are shown before the named one.
+const BEFORE: usize = 2;
+
+impl Excerpt {
+    /// The lines that a message such as `hero.usda: line 4, column 1: expected a number` names; `None` if it names none,
+    /// or the file is binary or gone.
+    pub fn of(message: &str) -> Option<Self> {
+        let mut from = 0;
+        while let Some(found) = message[from..].find("line ") {
+            let at = from + found;
+            from = at + "line ".len();
+            let Some(line) = number(&message[from..]).filter(|n| *n > 0) else {
+                continue;
+            };
+            if let Some(file) = file_before(&message[..at]) {
+                let column = column(&message[from..]);
+                let text = lines_around(&file, line, column)?;
+                return Some(Self { file, line, text });
+            }
+        }
+        None
+    }
+}
+
+fn number(text: &str) -> Option<usize> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text[..digits].parse().ok()
+}
+
+/// Of the text after `line `: `4, column 7` or `4 column 7`.
+fn column(text: &str) -> Option<usize> {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = rest
+        .trim_start_matches([',', ' '])
+        .strip_prefix("column ")?;
+    number(rest).filter(|n| *n > 0)
+}
+
+/// The file whose name ends this text.
+fn file_before(text: &str) -> Option<PathBuf> {
+    let text = text.trim_end_matches([' ', ':', ',']);
+    let starts = text.rmatch_indices(": ").map(|(i, _)| i + 2);
+    starts
+        .chain([0])
+        .map(|i| Path::new(&text[i..]))
+        .find(|p| p.is_file())
+        .map(Path::to_owned)
+}
+
+fn lines_around(file: &Path, line: usize, column: Option<usize>) -> Option<String> {
+    if std::fs::metadata(file).ok()?.len() > LARGEST {
+        return None;
+    }
+    let bytes = std::fs::read(file).ok()?;
+    if bytes.iter().take(4096).any(|b| *b == 0) {
+        return None;
+    }
+    let all: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
+    // Text that ends with a line break has nothing after it.
+    let count = all.len() - usize::from(all.last().is_some_and(|l| l.is_empty()));
+    let digits = (line + 1).to_string().len();
+    let mut out = Vec::new();
+    for number in line.saturating_sub(BEFORE).max(1)..=line + 1 {
+        let named = number == line;
+        let text = match all.get(number - 1).filter(|_| number <= count) {
+            Some(text) => String::from_utf8_lossy(text)
+                .trim_end()
+                .replace('\t', "    "),
+            None if named => "(the file ends here)".into(),
+            None => continue,
+        };
+        let place = column.unwrap_or(1) - 1;
+        let first = match place > WIDTH * 3 / 4 {
+            true => place - WIDTH / 2,
+            false => 0,
+        };
+        let shown: String = text.chars().skip(first).take(WIDTH).collect();
+        let mark = if named { '>' } else { ' ' };
+        out.push(
+            format!("{mark} {number:>digits$} | {shown}")
+                .trim_end()
+                .to_owned(),
+        );
+        if let Some(column) = column.filter(|_| named) {
+            let within = (column - 1).min(text.chars().count()).saturating_sub(first);
+            out.push(format!("  {:>digits$} | {}^", "", " ".repeat(within)));
+        }
+    }
+    Some(out.join("\n"))
+}
+
+/// Whether the desktop's file dialogs have reported a failure since [`take_dialog_failure`] was called last.
+static DIALOG_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a file dialog could not be shown since the last call. The crate of the dialogs gives the same answer when a
+/// person closes one; it only logs the difference.
+pub fn take_dialog_failure() -> bool {
+    DIALOG_FAILED.swap(false, Ordering::SeqCst)
+}
+
+/// Writes log records to stderr, cleaned.
+struct Log(env_logger::Logger);
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        self.0.enabled(metadata) || is_dialog_error(metadata)
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        // Zenity is the last way to show a dialog.
+        if is_dialog_error(record.metadata()) && record.args().to_string().contains("zenity") {
+            DIALOG_FAILED.store(true, Ordering::SeqCst);
+        }
+        if self.0.matches(record) {
+            self.0.log(record);
+        }
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
+
+fn is_dialog_error(metadata: &log::Metadata<'_>) -> bool {
+    metadata.level() == log::Level::Error && metadata.target().starts_with("rfd")
+}
+
+/// Has log records and panics written without paths of the machine that built the viewer.
+pub fn install() {
+    let filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error,rfd=off";
+    let logger =
+        env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(filter))
+            .format(|out, record| {
+                use std::io::Write;
+                let style = out.default_level_style(record.level());
+                let text = clean(&record.args().to_string());
+                let level = record.level();
+                writeln!(out, "[{style}{level}{style:#} {}] {text}", record.target())
+            })
+            .build();
+    let most = logger.filter().max(log::LevelFilter::Error);
+    if log::set_boxed_logger(Box::new(Log(logger))).is_ok() {
+        log::set_max_level(most);
+    }
+    let default = Mutex::new(std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |info| {
+        // Whoever asks for a backtrace wants the paths.
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|v| v != "0")
+            && let Ok(default) = default.lock()
+        {
+            return default(info);
+        }
+        let at = info
+            .location()
+            .map_or_else(String::new, |l| format!(" at {}:{}", l.file(), l.line()));
+        let text = info.payload_as_str().unwrap_or("no message");
+        eprintln!(
+            "{}",
+            clean(&format!("error: a bug of the viewer{at}: {text}"))
+        );
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_machine_that_built_it_are_left_out() {
+        for (given, shown) in [
+            (
+                "panicked at /root/.cargo/registry/src/index.crates.io-1949cf/wgpu-30.0.1/src/lib.rs:7:1",
+                "panicked at wgpu-30.0.1/src/lib.rs:7:1",
+            ),
+            (
+                r"at C:\Users\An Other\.cargo\registry\src\index-1\naga-30\src\a.rs and",
+                r"at naga-30\src\a.rs and",
+            ),
+            (
+                "(/home/a b/.cargo/git/checkouts/egui-12ab/9f3c/crates/egui/src/x.rs) `/rustc/59807/library/core/src/o.rs`",
+                "(crates/egui/src/x.rs) `library/core/src/o.rs`",
+            ),
+            (
+                "two:\n/x/registry/src/i/a-1/b.rs\n/x/registry/src/i/c-1/d.rs",
+                "two:\na-1/b.rs\nc-1/d.rs",
+            ),
+            (
+                "/home/me/hero.usda: line 3: broken",
+                "/home/me/hero.usda: line 3: broken",
+            ),
+        ] {
+            assert_eq!(clean(given), shown);
+        }
+    }
+
+    #[test]
+    fn the_line_that_a_message_names_is_shown_with_a_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a: b.usda");
+        std::fs::write(&file, "one\ntwo\n\tthree = [(0, x)]\nfour\n").unwrap();
+        let name = file.display();
+        let message =
+            format!("{name}: cannot open: {name}: line 3, column 12, in </M>: expected a number");
+        let excerpt = Excerpt::of(&message).unwrap();
+        assert_eq!((excerpt.file, excerpt.line), (file.clone(), 3));
+        let lines: Vec<&str> = excerpt.text.lines().collect();
+        assert_eq!(lines[2], "> 3 |     three = [(0, x)]");
+        assert_eq!((lines[0], lines[4]), ("  1 | one", "  4 | four"));
+        // A message about the end of the file, and other ways to write it.
+        let end = Excerpt::of(&format!("{name}: line 5.HIERARCHY: expected ROOT")).unwrap();
+        assert!(
+            end.text.contains("> 5 | (the file ends here)"),
+            "{}",
+            end.text
+        );
+        let json = Excerpt::of(&format!("{name}: line 2 column 3: expected JSON")).unwrap();
+        assert!(json.text.contains("\n    |   ^\n"), "{}", json.text);
+        // The mark of a long line is shown with what is around it.
+        std::fs::write(&file, format!("{}HERE", "x".repeat(5000))).unwrap();
+        let long = Excerpt::of(&format!("{name}: line 1, column 5001: x")).unwrap();
+        assert!(
+            long.text.contains("HERE") && long.text.len() < 300,
+            "{}",
+            long.text
+        );
+    }
+
+    #[test]
+    fn messages_without_a_line_of_a_text_file_have_no_excerpt() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("a.glb");
+        std::fs::write(&binary, b"glTF\0\0\n\n\n").unwrap();
+        for message in [
+            format!("{}: line 2: cut short", binary.display()),
+            "no/such/file.usda: line 2: broken".into(),
+            "a line of text".into(),
+            "hero.usda: the line 0".into(),
+        ] {
+            assert_eq!(Excerpt::of(&message), None, "{message}");
+        }
+    }
+}

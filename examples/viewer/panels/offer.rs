@@ -1,0 +1,38 @@
+//! What else can be done with a file that was dropped, below the picture.
+
+use egui::{Align2, Color32, Frame, Margin, Rect, RichText, Stroke, Ui, Vec2};
+
+use crate::state::State;
+use crate::theme;
+
+pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
+    let Some(offer) = state.offer.clone() else {
+        return;
+    };
+    let frame = Frame::new()
+        .fill(theme::PANEL)
+        .stroke(Stroke::new(1.0, theme::ACCENT))
+        .corner_radius(8)
+        .inner_margin(Margin::same(10));
+    let width = (rect.width() - 48.0).clamp(160.0, 560.0);
+    egui::Area::new(egui::Id::unique("viewer.offer"))
+        .pivot(Align2::CENTER_BOTTOM)
+        .fixed_pos(rect.center_bottom() - Vec2::new(0.0, 18.0))
+        .show(ui.ctx(), |ui| {
+            frame.show(ui, |ui| {
+                ui.set_max_width(width);
+                ui.horizontal_wrapped(|ui| {
+                    ui.label(RichText::new(&offer.text).color(Color32::from_gray(236)));
+                    for (label, wish) in &offer.choices {
+                        if ui.button(label).clicked() {
+                            state.offer = None;
+                            state.wishes.push(wish.clone());
+                        }
+                    }
+                    if ui.small_button("close").on_hover_text("Escape").clicked() {
+                        state.offer = None;
+                    }
+                });
+            });
+        });
+}

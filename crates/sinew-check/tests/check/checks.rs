@@ -314,6 +314,7 @@ const NOT_FINDINGS: &[&str] = &[
     "clip-joints",
     "clip-transforms",
     "clips-dropped",
+    "joints-by-name",
     "no-longer-skinned",
     "not-baked",
     "times-not-baked",

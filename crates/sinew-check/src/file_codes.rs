@@ -116,6 +116,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-skeleton", Warning, "", "a file has several skeletons: the one whose joints match best is retargeted", "name the skeleton in `sinew retarget`"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
+    row("gif-too-fast", Warning, "", "a GIF was to show more pictures a second than programs play: it plays slower", "leave --frames away, give it a step, or write an animated PNG"),
     row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),
     row("clip-resampled", Info, "", "a clip has too many different key times: it is sampled at whole time codes", "nothing"),
     row("expression-missing", Info, "", "a clip animates an expression that the file does not have", "apply the clip to a model with this expression"),

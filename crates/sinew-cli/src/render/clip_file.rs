@@ -231,6 +231,9 @@ impl Write for SharedSink {
     }
 }
 
+/// Seconds that a GIF shows a picture, at least: browsers show one of less time for a tenth.
+pub const SHORTEST_OF_GIF: f64 = 0.02;
+
 /// Delays of GIF frames, which are whole hundredths of a second: their sum follows the clip's.
 struct Delays {
     seconds: f64,
@@ -250,8 +253,7 @@ impl Delays {
     fn next(&mut self) -> Delay {
         self.frames += 1.0;
         let end = (self.frames * self.seconds * 100.0).round();
-        // Browsers show a frame of less than two hundredths for ten.
-        let hundredths = (end - self.told).clamp(2.0, 65535.0);
+        let hundredths = (end - self.told).clamp(100.0 * SHORTEST_OF_GIF, 65535.0);
         self.told += hundredths;
         Delay::from_saturating_duration(Duration::from_millis(hundredths as u64 * 10))
     }

@@ -33,7 +33,7 @@ use report::{PictureReport, Report, describe};
 use requested::{control, focus, joint_name, look, look_of_arguments};
 use saver::Saver;
 use sheet::Sheet;
-use shots::{Shot, outside_clip, seconds_each, shot_camera, shots, target};
+use shots::{Shot, outside_clip, seconds_each, shot_camera, shots, target, too_fast_for_gif};
 
 /// Draws a character: one picture, the frames of a clip, a turntable or a contact sheet, as PNG
 /// files or as one GIF, animated PNG or video. Needs a GPU or a software Vulkan driver, but no window and no display.
@@ -63,8 +63,9 @@ pub struct Args {
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
-    /// Pictures per second of a clip file. Without this: as fast as the file plays; a turntable has
-    /// 24. With this, a .png is an animated PNG.
+    /// Pictures per second of a clip file, which plays as fast as the file does, or with --frames
+    /// as these follow each other. Without this: every frame; a turntable has 24. With this, a .png
+    /// is an animated PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
@@ -231,9 +232,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let cameras = stage.cameras().to_vec();
     let framing = (&look, focus.as_ref());
     let shot_camera = shot_camera(args, &cameras, &mut stage, &shots, framing, aspect)?;
-    let mut clip = match args.clip_format().filter(|_| !host::is_set()) {
-        Some(format) => {
-            let seconds = seconds_each(args, &stage, &shots);
+    let clip_format = args.clip_format().filter(|_| !host::is_set());
+    let clip_seconds = clip_format.map(|_| seconds_each(args, &stage, &shots));
+    let mut clip = match clip_format.zip(clip_seconds) {
+        Some((format, seconds)) => {
             let count = shots.len();
             let clip = ClipFile::new(&args.output, format, size, count, seconds)?;
             Some(clip)
@@ -281,6 +283,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
                     file: file.display().to_string(),
                     times: shot.time.code().into_iter().collect(),
                     degrees: args.turntable.map(|_| shot.turn),
+                    seconds: None,
                 });
             }
             (None, None) => {
@@ -300,6 +303,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             file: args.output.display().to_string(),
             times: shots.iter().filter_map(|s| s.time.code()).collect(),
             degrees: None,
+            seconds: clip_seconds.map(|each| each * shots.len() as f64),
         });
     }
     let sheet = sheet.map(Sheet::finish).map(|mut sheet| {
@@ -317,6 +321,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             file: args.output.display().to_string(),
             times: shots.iter().filter_map(|s| s.time.code()).collect(),
             degrees: None,
+            seconds: None,
         });
     }
     drop(progress);
@@ -329,7 +334,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     messages.retain(|m| !of_failed(m));
     let outside = outside_clip(&stage, &shots);
     let outside = outside.filter(|_| args.time.is_some() || args.frames.is_some());
-    messages.extend(outside.as_ref().map(of_no_prim));
+    let too_fast = clip_seconds.and_then(|seconds| too_fast_for_gif(args, seconds));
+    let own: Vec<Warning> = outside.into_iter().chain(too_fast).collect();
+    messages.extend(own.iter().map(ToString::to_string));
     if !any_visible {
         messages.push("every mesh is invisible at the times that were drawn".to_owned());
     }
@@ -350,7 +357,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         failed,
         warnings: messages
             .iter()
-            .map(|text| as_finding(text, &stage, outside.as_ref(), &args.input))
+            .map(|text| as_finding(text, &stage, &own, &args.input))
             .collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
@@ -381,12 +388,11 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
 
 /// A message as a finding. Those that are the text of an error or a warning of the scene or its
 /// geometry have its code and place, and so has `other`.
-fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path) -> Finding {
+fn as_finding(message: &str, stage: &Stage, other: &[Warning], file: &Path) -> Finding {
     let file = Some(file);
     let (scene, geometry) = (stage.scene(), stage.geometry());
-    let mut warnings = scene.warnings.iter().chain(&geometry.warnings);
+    let mut warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
     let warning = warnings.find(|w| w.to_string() == message);
-    let warning = warning.or(other.filter(|w| of_no_prim(w) == message));
     let mut errors = scene.errors.iter().chain(&geometry.errors);
     let error = errors.find(|e| e.to_string() == message);
     match (warning, error) {
@@ -394,11 +400,6 @@ fn as_finding(message: &str, stage: &Stage, other: Option<&Warning>, file: &Path
         (None, Some(error)) => Finding::invalid(error, file),
         (None, None) => Finding::note(message, file),
     }
-}
-
-/// The text of a warning that no prim causes.
-fn of_no_prim(warning: &Warning) -> String {
-    format!("{} [{}]", warning.message, warning.code)
 }
 
 /// The name of numbered files; `None` for a single picture.

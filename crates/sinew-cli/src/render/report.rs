@@ -8,6 +8,8 @@ use sinew::gpu::AdapterReport;
 use crate::finding::Finding;
 use crate::report::count;
 
+use super::shots::number;
+
 /// The report, as JSON and as text.
 #[derive(Serialize)]
 pub struct Report {
@@ -37,6 +39,18 @@ pub struct PictureReport {
     /// Angle of a turntable's picture around the up axis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degrees: Option<f64>,
+    /// How long a clip file plays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+impl PictureReport {
+    /// What is in the file.
+    fn contents(&self) -> Option<String> {
+        let seconds = self.seconds?;
+        let frames = count(self.times.len(), "frame");
+        Some(format!("{frames} in {} s", number(seconds)))
+    }
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -51,10 +65,11 @@ pub fn describe(report: &Report) -> String {
         }
         [] => {}
     }
+    let clip = report.pictures.first().and_then(PictureReport::contents);
     let _ = writeln!(
         out,
         "  {}, {} x {} pixels",
-        count(report.pictures.len(), "picture"),
+        clip.unwrap_or_else(|| count(report.pictures.len(), "picture")),
         report.size[0],
         report.size[1]
     );

@@ -1,6 +1,7 @@
 //! What the arguments request of a stage: its pose, and the parts that are drawn.
 
 use crate::error::{Error, Result};
+use sinew::error::first_few;
 use sinew::skel::SkinningMethod;
 use sinew_render::{Control, DrawBackend, Focus, JointId, Look, Stage, StageJoint};
 
@@ -79,7 +80,6 @@ fn joint(args: &Args, stage: &Stage, name: &str) -> Result<JointId> {
         }
         known.extend(skeleton.joints.iter().map(|j| j.name.as_str()));
     }
-    known.truncate(8);
     Err(unknown(args, "joint", name, &known))
 }
 
@@ -88,7 +88,7 @@ fn unknown(args: &Args, kind: &str, name: &str, known: &[&str]) -> Error {
     let known = if known.is_empty() {
         "none".to_owned()
     } else {
-        known.join(", ")
+        first_few(known, 8)
     };
     Error::Message(format!(
         "{}: no {kind} '{name}'; there are {known}",

@@ -10,6 +10,7 @@ use sinew::sampled::Time;
 use sinew::scene::StageCamera;
 use sinew_render::{Bounds, Camera, Fixed, Focus, Look, Stage, View};
 
+use super::clip_file::{ClipFormat, SHORTEST_OF_GIF};
 use super::{Args, numbered};
 
 /// Largest number of times at which the bounding box of a clip is computed.
@@ -70,7 +71,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     if in_one_file {
         let times = match args.time {
             Some(time) => vec![Time::At(time)],
-            None => all_times(args, stage)?,
+            None => clip_times(args, stage)?,
         };
         let shot = |time| Shot {
             time,
@@ -107,19 +108,67 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     Ok(times.iter().enumerate().map(frame).collect())
 }
 
+/// The times of a clip file's pictures: those of `--frames`; or `--fps` of them a second; or all
+/// frames, in a GIF at most so many that it plays as fast as the file does.
+fn clip_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
+    let mut times = all_times(args, stage)?;
+    let Some((first, last)) = stage.time_range().filter(|_| args.frames.is_none()) else {
+        return Ok(times);
+    };
+    let codes_per_second = stage.scene().time_line.time_codes_per_second;
+    if let Some(fps) = args.fps {
+        let step = codes_per_second / fps;
+        let count = ((last - first) / step + 1e-6).floor();
+        if count >= MOST as f64 {
+            return Err(too_many());
+        }
+        return Ok((0..=count as usize)
+            .map(|i| Time::At(first + step * i as f64))
+            .collect());
+    }
+    let each = seconds_of_file(stage, times.iter().copied());
+    if let (Some(ClipFormat::Gif), Some(each)) = (args.clip_format(), each) {
+        let skipped = (SHORTEST_OF_GIF / each - 1e-6).ceil().max(1.0);
+        times = times.into_iter().step_by(skipped as usize).collect();
+    }
+    Ok(times)
+}
+
+/// Seconds between the first two times, as the file plays.
+fn seconds_of_file(stage: &Stage, mut times: impl Iterator<Item = Time>) -> Option<f64> {
+    let (first, second) = (times.next()?.code()?, times.next()?.code()?);
+    let seconds = (second - first) / stage.scene().time_line.time_codes_per_second;
+    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
+}
+
+/// A warning if a GIF is to show more pictures a second than programs play.
+pub fn too_fast_for_gif(args: &Args, seconds: f64) -> Option<Warning> {
+    let is_gif = args.clip_format() == Some(ClipFormat::Gif);
+    (is_gif && seconds < SHORTEST_OF_GIF * (1.0 - 1e-6)).then(|| {
+        let message = format!(
+            "{} pictures a second were asked for, and a GIF plays 50 at most: it takes {} times as long; \
+             choose fewer with a step in --frames, or .apng",
+            number(1.0 / seconds),
+            number(SHORTEST_OF_GIF / seconds)
+        );
+        Warning::new("gif-too-fast", "", message)
+    })
+}
+
+/// A number with at most two decimals.
+pub fn number(value: f64) -> String {
+    let rounded = (value * 100.0).round() / 100.0;
+    rounded.to_string()
+}
+
 /// Seconds that each picture of a clip file is shown: by `--fps`, or else as fast as the file plays.
 pub fn seconds_each(args: &Args, stage: &Stage, shots: &[Shot]) -> f64 {
-    let line = &stage.scene().time_line;
-    let codes = match shots {
-        _ if args.turntable.is_some() => None,
-        [first, second, ..] => second.time.code().zip(first.time.code()),
-        _ => None,
+    let of_file = match args.turntable {
+        Some(_) => None,
+        None => seconds_of_file(stage, shots.iter().map(|s| s.time)),
     };
-    let of_file = codes.map(|(second, first)| (second - first) / line.time_codes_per_second);
     let seconds = args.fps.map(|fps| 1.0 / fps).or(of_file);
-    seconds
-        .filter(|s| s.is_finite() && *s > 0.0)
-        .unwrap_or(1.0 / TURNTABLE_FPS)
+    seconds.unwrap_or(1.0 / TURNTABLE_FPS)
 }
 
 /// A warning if times that were asked for lie outside the clip, where the nearest pose is drawn.
@@ -149,13 +198,14 @@ fn single_time(args: &Args, stage: &Stage) -> Time {
     }
 }
 
+fn too_many() -> Error {
+    Error::Message(format!(
+        "more than {MOST} pictures; choose fewer with --frames"
+    ))
+}
+
 /// The frames that were asked for, or else all frames of the clip.
 fn all_times(args: &Args, stage: &Stage) -> Result<Vec<Time>> {
-    let too_many = || {
-        Error::Message(format!(
-            "more than {MOST} pictures; choose fewer with --frames"
-        ))
-    };
     let times = match (args.frames, stage.time_range()) {
         (Some(frames), _) => frames.times(),
         (None, None) => return Ok(vec![Time::Default]),

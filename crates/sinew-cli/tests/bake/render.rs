@@ -438,6 +438,42 @@ fn clips() -> Done {
             }
         }
     }
+    // Without --frames, --fps chooses the times, and a GIF of a fast clip leaves frames out: both play as long as the
+    // clip.
+    let fast = std::fs::read_to_string(HATCHLING)?.replace("PerSecond = 24", "PerSecond = 240");
+    let fast = bench.write("fast.usda", fast);
+    for (input, name, more, frames, seconds) in [
+        (HATCHLING, "slow.apng", &["--fps", "4"][..], 16, 4.0),
+        (
+            fast.to_str().ok_or("UTF-8")?,
+            "fast.gif",
+            &[],
+            20,
+            20.0 / 48.0,
+        ),
+    ] {
+        let more = [&size[..], &["--json"], more].concat();
+        let output = render(input, &bench.path(name), &more)?;
+        done(&output)?;
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output))?;
+        let drawn = &report["pictures"][0];
+        let times = drawn["times"].as_array().ok_or("times")?;
+        assert_eq!(times.len(), frames, "{name}");
+        let played = drawn["seconds"].as_f64().ok_or("seconds")?;
+        assert!((played - seconds).abs() < 1e-9, "{name}: {played}");
+        assert_eq!(report["warnings"], serde_json::json!([]), "{name}");
+    }
+    let more = [&size[..], &["--json", "--frames", "1:3"]].concat();
+    let output = render(
+        fast.to_str().ok_or("UTF-8")?,
+        &bench.path("told.gif"),
+        &more,
+    )?;
+    assert!(
+        stderr(&output).contains("[gif-too-fast]"),
+        "{}",
+        stderr(&output)
+    );
     // A turntable, at a speed of its own.
     let around = bench.path("around.gif");
     let more = ["--turntable", "3", "--fps", "5"];

@@ -113,6 +113,10 @@ fn results_fit_the_schema() {
         judge.run(0, "render puppet.glb -o puppet.png --size 64x64");
         judge.run(
             0,
+            "render puppet.glb -o puppet.gif --size 64x64 --frames 1:3",
+        );
+        judge.run(
+            0,
             "render puppet.glb -o turn/##.png --size 64x64 --turntable 2",
         );
     }

@@ -1,6 +1,6 @@
 //! Comparison with usd-core.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +16,8 @@ use common::files::files_of;
 use common::tolerance;
 
 const SCRIPT: &str = include_str!("as_usd_core.py");
+
+type Same = Result<(), Failed>;
 
 /// Every file of a folder, those of other formats as the stages that they become.
 pub fn compare_folder(python: &str, folder: &Path, least: usize) -> Result<(), Failed> {
@@ -54,7 +56,7 @@ pub fn compare(python: &str, files: &[PathBuf]) -> Result<(), Failed> {
         let mut ours = file.geometry(&scene)?;
         // commands::farm compares instances of PointInstancers.
         ours.meshes.retain(|m| m.instances.is_empty());
-        let (m, c) = stage_is_same(&path.display().to_string(), &ours, theirs);
+        let (m, c) = stage_is_same(&path.display().to_string(), &ours, theirs)?;
         meshes += m;
         cameras += c;
     }
@@ -74,7 +76,7 @@ pub fn notices(python: &str, path: &Path) -> Result<(), Failed> {
     let file = sinew_io::open(path)?;
     let mut ours = file.geometry(&file.scene(Default::default())?)?;
     ours.meshes.retain(|m| m.instances.is_empty());
-    stage_is_same("unchanged", &ours, theirs);
+    stage_is_same("unchanged", &ours, theirs)?;
     let other_uvs = |g: &mut Geometry| {
         let uvs = g.meshes[0].uvs.as_mut().unwrap();
         uvs.values = uvs.values.map(|v| v.iter().map(|uv| *uv + 1e-3).collect());
@@ -114,13 +116,13 @@ pub fn notices(python: &str, path: &Path) -> Result<(), Failed> {
     for (what, change) in changes {
         let mut changed = ours.clone();
         change(&mut changed);
-        let compared = catch_unwind(AssertUnwindSafe(|| stage_is_same(what, &changed, theirs)));
+        let compared = stage_is_same(what, &changed, theirs);
         assert!(compared.is_err(), "{what} is not noticed");
     }
     Ok(())
 }
 
-fn stage_is_same(file: &str, ours: &Geometry, theirs: &Value) -> (usize, usize) {
+fn stage_is_same(file: &str, ours: &Geometry, theirs: &Value) -> Result<(usize, usize), Failed> {
     let times: Vec<Time> = list(&theirs["times"])
         .iter()
         .map(|t| t.as_f64().map_or(Time::Default, Time::At))
@@ -132,68 +134,84 @@ fn stage_is_same(file: &str, ours: &Geometry, theirs: &Value) -> (usize, usize) 
     paths.sort_unstable();
     let mut expected: Vec<&str> = meshes.keys().map(String::as_str).collect();
     expected.sort_unstable();
-    assert_eq!(paths, expected, "{file}");
+    same(paths, expected, file)?;
     for mesh in &ours.meshes {
         let what = format!("{file}: {}", mesh.path);
-        mesh_is_same(&what, ours, mesh, &meshes[&mesh.path], &times);
+        mesh_is_same(&what, ours, mesh, &meshes[&mesh.path], &times)?;
     }
     let cameras = theirs["cameras"].as_object().unwrap();
-    assert_eq!(ours.cameras.len(), cameras.len(), "{file}");
+    same(ours.cameras.len(), cameras.len(), file)?;
     for camera in &ours.cameras {
         let what = format!("{file}: {}", camera.path);
-        camera_is_same(&what, camera, list(&cameras[&camera.path]), &times);
+        camera_is_same(&what, camera, list(&cameras[&camera.path]), &times)?;
     }
-    (ours.meshes.len(), cameras.len())
+    Ok((ours.meshes.len(), cameras.len()))
 }
 
-fn mesh_is_same(what: &str, all: &Geometry, ours: &DrawnMesh, theirs: &Value, times: &[Time]) {
+fn mesh_is_same(
+    what: &str,
+    all: &Geometry,
+    ours: &DrawnMesh,
+    theirs: &Value,
+    times: &[Time],
+) -> Same {
     let count = |name: &str| theirs[name].as_u64().unwrap() as usize;
-    assert_eq!(ours.point_count(), count("points"), "{what}");
-    assert_eq!(ours.topology.face_count(), count("faces"), "{what}");
-    assert_eq!(ours.topology.corner_count(), count("corners"), "{what}");
-    assert_eq!(ours.topology.holes().len(), count("holes"), "{what}");
+    same(ours.point_count(), count("points"), what)?;
+    same(ours.topology.face_count(), count("faces"), what)?;
+    same(ours.topology.corner_count(), count("corners"), what)?;
+    same(ours.topology.holes().len(), count("holes"), what)?;
     let is = |name: &str| theirs[name].as_bool().unwrap();
-    assert_eq!(ours.topology.is_left_handed(), is("leftHanded"), "{what}");
-    assert_eq!(ours.double_sided, is("doubleSided"), "{what}");
-    assert_eq!(ours.subdivided, is("subdivided"), "{what}");
+    same(ours.topology.is_left_handed(), is("leftHanded"), what)?;
+    same(ours.double_sided, is("doubleSided"), what)?;
+    same(ours.subdivided, is("subdivided"), what)?;
     for (i, time) in times.iter().enumerate() {
         let world = matrix(&theirs["worlds"][i]);
-        same_matrix(what, ours.world_from_prim(*time), world);
+        same_matrix(what, ours.world_from_prim(*time), world)?;
         let visible = theirs["visible"][i].as_bool().unwrap();
-        assert_eq!(ours.visible(*time), visible, "{what} at {time}");
+        same(ours.visible(*time), visible, &format!("{what} at {time}"))?;
     }
     if let Some(uvs) = &ours.uvs {
         let name = uvs.name.strip_prefix("primvars:").unwrap();
         same_values(what, ours, uvs, &theirs["uvs"][name], |v| {
             v.to_array().map(f64::from).iter().sum()
-        });
+        })?;
     } else {
         let sets = theirs["uvs"].as_object().unwrap();
-        assert!(sets.is_empty(), "{what}: {sets:?}");
+        check(sets.is_empty(), || format!("{what}: {sets:?}"))?;
     }
     match &ours.display_color {
         Some(colors) => same_values(what, ours, colors, &theirs["displayColor"], |v| {
             v.to_array().map(f64::from).iter().sum()
-        }),
-        None => assert!(theirs["displayColor"].is_null(), "{what}"),
+        })?,
+        None => check(theirs["displayColor"].is_null(), || what.to_owned())?,
     }
     let subsets = theirs["subsets"].as_object().unwrap();
-    assert_eq!(ours.subsets.len(), subsets.len(), "{what}");
+    same(ours.subsets.len(), subsets.len(), what)?;
     for subset in &ours.subsets {
         let faces = subsets[&subset.path].as_u64().unwrap() as usize;
-        assert_eq!(subset.faces.len(), faces, "{what}: {}", subset.path);
+        same(subset.faces.len(), faces, &subset.path)?;
     }
-    material_is_same(what, all, ours, &theirs["material"], is("isProxy"));
+    material_is_same(what, all, ours, &theirs["material"], is("isProxy"))
 }
 
-fn material_is_same(what: &str, all: &Geometry, ours: &DrawnMesh, theirs: &Value, is_proxy: bool) {
+fn material_is_same(
+    what: &str,
+    all: &Geometry,
+    ours: &DrawnMesh,
+    theirs: &Value,
+    is_proxy: bool,
+) -> Same {
     let known = theirs["known"].as_bool() == Some(true);
-    assert_eq!(ours.material.is_some(), known, "{what}: {theirs}");
+    same(ours.material.is_some(), known, what)?;
     let Some(material) = ours.material.map(|m| &all.materials[m]) else {
-        return;
+        return Ok(());
     };
     if !is_proxy {
-        assert_eq!(material.path, theirs["path"].as_str().unwrap(), "{what}");
+        same(
+            material.path.as_str(),
+            theirs["path"].as_str().unwrap(),
+            what,
+        )?;
     }
     same_input(
         what,
@@ -202,15 +220,16 @@ fn material_is_same(what: &str, all: &Geometry, ours: &DrawnMesh, theirs: &Value
         theirs,
         "diffuseColor",
         |v| v.to_array().map(f64::from).to_vec(),
-    );
+    )?;
     let numbers = [
         (&material.opacity, "opacity"),
         (&material.roughness, "roughness"),
         (&material.metallic, "metallic"),
     ];
     for (ours, name) in numbers {
-        same_input(what, all, ours, theirs, name, |v| vec![f64::from(*v)]);
+        same_input(what, all, ours, theirs, name, |v| vec![f64::from(*v)])?;
     }
+    Ok(())
 }
 
 fn same_input<T>(
@@ -220,15 +239,20 @@ fn same_input<T>(
     theirs: &Value,
     name: &str,
     parts: impl Fn(&T) -> Vec<f64>,
-) {
+) -> Same {
     let texture = ours.texture.as_ref();
     let bytes = texture.map(|t| all.textures[t.texture].bytes.len() as u64);
     let expected = theirs[format!("{name}Texture")].as_u64();
-    assert_eq!(bytes, expected, "{what}: bytes of {name}'s picture");
+    same(
+        bytes,
+        expected,
+        &format!("{what}: bytes of {name}'s picture"),
+    )?;
     if let Some(expected) = theirs[name].as_array() {
         let expected: Vec<f64> = expected.iter().map(|v| v.as_f64().unwrap()).collect();
-        assert_eq!(parts(&ours.value), expected, "{what}: {name}");
+        same(parts(&ours.value), expected, &format!("{what}: {name}"))?;
     }
+    Ok(())
 }
 
 /// The same number of flattened values, with the same sum.
@@ -238,7 +262,8 @@ fn same_values<T: Copy>(
     ours: &Primvar<T>,
     theirs: &Value,
     sum: impl Fn(T) -> f64,
-) {
+) -> Same {
+    let what = &format!("{what}: {}", ours.name);
     let slice = ours.first().unwrap();
     let values: Vec<T> = match slice.indices {
         Some(indices) => indices.iter().map(|i| slice.values[*i as usize]).collect(),
@@ -246,28 +271,21 @@ fn same_values<T: Copy>(
     };
     let per_mesh = ours.interpolation == PrimvarInterpolation::Constant;
     let needed = ours.interpolation.count(&mesh.topology, mesh.point_count());
-    assert!(per_mesh || values.len() == needed, "{what}: {}", ours.name);
-    assert_eq!(
-        Some(values.len() as u64),
-        theirs[0].as_u64(),
-        "{what}: {}",
-        ours.name
-    );
+    check(per_mesh || values.len() == needed, || what.clone())?;
+    same(Some(values.len() as u64), theirs[0].as_u64(), what)?;
     let total: f64 = values.iter().map(|v| sum(*v)).sum();
     let expected = theirs[1].as_f64().unwrap();
     let most = tolerance::SUMS_OF_VALUES * values.len() as f64;
-    assert!(
-        (total - expected).abs() <= most,
-        "{what}: {}: {total} is not {expected}",
-        ours.name
-    );
+    check((total - expected).abs() <= most, || {
+        format!("{what}: {total} is not {expected}")
+    })
 }
 
-fn camera_is_same(what: &str, ours: &StageCamera, theirs: &[Value], times: &[Time]) {
+fn camera_is_same(what: &str, ours: &StageCamera, theirs: &[Value], times: &[Time]) -> Same {
     for (time, theirs) in times.iter().zip(theirs) {
         let frustum = ours.frustum(*time);
         let perspective = theirs["perspective"].as_bool().unwrap();
-        assert_eq!(frustum.perspective, perspective, "{what}");
+        same(frustum.perspective, perspective, what)?;
         let [low, high] = frustum.window;
         let window = [low.x, low.y, high.x, high.y];
         let near_far = frustum.near_far.to_array();
@@ -278,29 +296,39 @@ fn camera_is_same(what: &str, ours: &StageCamera, theirs: &[Value], times: &[Tim
                 all && (a - b).abs() <= tolerance::FRUSTUMS * b.abs().max(1.0)
             })
         };
-        assert!(
-            close(&window, &theirs["window"]),
-            "{what} at {time}: {window:?}, {theirs}"
-        );
-        assert!(
-            close(&near_far, &theirs["nearFar"]),
-            "{what} at {time}: {near_far:?}, {theirs}"
-        );
-        same_matrix(
-            what,
-            ours.world_from_camera(*time),
-            matrix(&theirs["world"]),
-        );
+        check(close(&window, &theirs["window"]), || {
+            format!("{what} at {time}: {window:?}, {theirs}")
+        })?;
+        check(close(&near_far, &theirs["nearFar"]), || {
+            format!("{what} at {time}: {near_far:?}, {theirs}")
+        })?;
+        let world = ours.world_from_camera(*time);
+        same_matrix(what, world, matrix(&theirs["world"]))?;
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + Debug>(ours: T, theirs: T, what: &str) -> Same {
+    check(ours == theirs, || {
+        format!("{what}: {ours:?} is not {theirs:?}")
+    })
+}
+
+fn check(condition: bool, message: impl FnOnce() -> String) -> Same {
+    if condition {
+        Ok(())
+    } else {
+        Err(message().into())
     }
 }
 
-fn same_matrix(what: &str, ours: DMat4, theirs: DMat4) {
+fn same_matrix(what: &str, ours: DMat4, theirs: DMat4) -> Same {
     let size = theirs
         .to_cols_array()
         .iter()
         .fold(1.0f64, |s, v| s.max(v.abs()));
     let same = ours.abs_diff_eq(theirs, tolerance::TRANSFORMS * size);
-    assert!(same, "{what}: {ours} is not {theirs}");
+    check(same, || format!("{what}: {ours} is not {theirs}"))
 }
 
 fn matrix(json: &Value) -> DMat4 {

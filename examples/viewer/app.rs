@@ -340,7 +340,10 @@ impl App {
                         .as_ref()
                         .and_then(|d| d.camera(number, &self.state));
                     match camera {
-                        Some(camera) => self.state.camera = camera,
+                        Some(camera) => {
+                            self.state.camera = camera;
+                            self.state.framed_for = None;
+                        }
                         None => {
                             self.state.error = Some(
                                 "this camera sees nothing: its aperture or its place is no number"

@@ -103,6 +103,8 @@ pub struct State {
     pub frame_wanted: bool,
     /// Frame what is shown now: its box has to be found first.
     pub refit: bool,
+    /// The aspect for which everything was framed; `None` once the camera was moved since.
+    pub framed_for: Option<f64>,
     /// A file is held over the window.
     pub hovering: bool,
 }
@@ -143,6 +145,7 @@ impl Default for State {
             wishes: Vec::new(),
             frame_wanted: false,
             refit: false,
+            framed_for: None,
             hovering: false,
         }
     }
@@ -171,6 +174,7 @@ impl State {
         self.offer = None;
         if !again {
             self.camera = Camera::new(model.up_axis);
+            self.framed_for = None;
             self.control.weights.clear();
             self.choose(None);
             self.joint_search.clear();
@@ -281,6 +285,7 @@ impl State {
     }
 
     pub fn move_camera(&mut self, step: Move) {
+        self.framed_for = None;
         moves::apply(&mut self.camera, step, &self.bounds);
     }
 
@@ -301,6 +306,16 @@ impl State {
             bounds = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
         }
         self.camera.frame(&bounds, self.aspect());
+        self.framed_for = Some(self.aspect());
+    }
+
+    /// Frames all again if the picture has another shape than when everything was framed, and the
+    /// camera has not been moved since.
+    pub fn fit_shape(&mut self) {
+        let changed = |aspect: f64| (aspect / self.aspect() - 1.0).abs() > 1e-3;
+        if self.framed_for.is_some_and(changed) {
+            self.frame_all();
+        }
     }
 
     /// Puts the chosen joint in the middle of the picture.
@@ -310,6 +325,7 @@ impl State {
             joints.get(id.joint).copied()
         });
         if let Some(position) = position {
+            self.framed_for = None;
             self.camera.orbit_mut(&self.bounds).target = position;
         }
     }
@@ -561,6 +577,26 @@ mod tests {
         assert!(state.error.is_none() && state.look.chosen.is_some());
         state.act(Action::Close);
         assert_eq!(state.look.chosen, None);
+    }
+
+    #[test]
+    fn a_picture_of_another_shape_is_framed_again_until_the_camera_moves() {
+        let mut state = State {
+            bounds: Bounds::of([DVec3::splat(-1.0), DVec3::ONE]),
+            viewport: [0, 0, 800, 600],
+            ..State::default()
+        };
+        state.frame_all();
+        let wide = state.camera.world_from_camera();
+        state.viewport = [0, 0, 300, 600];
+        state.fit_shape();
+        let narrow = state.camera.world_from_camera();
+        assert!(narrow.w_axis.truncate().length() > 1.5 * wide.w_axis.truncate().length());
+        state.move_camera(Move::Zoom(2.0));
+        let moved = state.camera.world_from_camera();
+        state.viewport = [0, 0, 800, 600];
+        state.fit_shape();
+        assert_eq!(state.camera.world_from_camera(), moved);
     }
 
     #[test]

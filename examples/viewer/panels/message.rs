@@ -70,7 +70,9 @@ fn bubble(
         .stroke(Stroke::new(1.0, look.line))
         .corner_radius(8)
         .inner_margin(Margin::same(12));
-    let area = egui::Area::new(egui::Id::unique("viewer.message"))
+    // Areas remember the height of their last contents, so each message in each size is its own.
+    let id = egui::Id::unique("viewer.message").with((text, rect.size().round().to_string()));
+    let area = egui::Area::new(id)
         .fixed_pos(Pos2::new(rect.center().x - width * 0.5, rect.top() + 12.0))
         .constrain_to(rect);
     let shown = area.show(ui.ctx(), |ui| {

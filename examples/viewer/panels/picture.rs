@@ -35,6 +35,7 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
         state.frame_wanted = false;
         state.frame_all();
     }
+    state.fit_shape();
     ui.allocate_rect(all, Sense::hover());
     // The edges belong to the panels that they can be dragged by.
     let id = ui.scope_id().with("picture");

@@ -6,7 +6,7 @@ use bevy::render::RenderApp;
 use bevy::render::renderer::{RenderDevice, RenderQueue};
 use bevy_sinew::{PREVIOUS_POSITION, SinewCharacter};
 
-use crate::app::{app, camera, hatchling, load, read_buffer, slab};
+use crate::{app, camera, hatchling, load, read_buffer, slab};
 
 const SIZE: [u32; 2] = [256, 256];
 

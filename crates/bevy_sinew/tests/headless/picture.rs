@@ -15,7 +15,7 @@ use sinew::gpu::{AdapterChoice, GpuDevice, Skinner};
 use sinew::sampled::Time as SinewTime;
 use sinew_render::{Background, Camera as RenderCamera, Control, Look, Offscreen, Stage, View};
 
-use crate::app::{FRAME, app, camera, hatchling, load, picture};
+use crate::{FRAME, app, camera, hatchling, load, picture};
 
 const SIZE: [u32; 2] = [512, 512];
 

@@ -3,7 +3,7 @@
 use bevy::prelude::*;
 use bevy_sinew::{PREVIOUS_POSITION, SinewCharacter};
 
-use crate::app::{FRAME, app, hatchling, load, slab};
+use crate::{FRAME, app, hatchling, load, slab};
 
 /// Largest distance of a vertex from the CPU mirror's, in parts of the character's size: what
 /// docs/playing.md promises for clips that the GPU plays.

@@ -3,8 +3,7 @@
 use glam::DVec3;
 use sinew_animate::retarget::{Bone, Humanoid, Rig};
 
-use crate::conventions::{Joint, Made, joints};
-use crate::tables::tables;
+use crate::tables::{Joint, Made, joints, tables};
 
 fn mixamo() -> Vec<Joint> {
     joints(tables().next().unwrap())

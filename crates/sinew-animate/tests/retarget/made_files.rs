@@ -14,8 +14,7 @@ use sinew_animate::humanoid::bones_by_name;
 use sinew_animate::retarget::{Bone, Humanoid};
 use sinew_io::{open, rig, skeletons};
 
-use crate::conventions::{Joint, joints};
-use crate::tables::tables;
+use crate::tables::{Joint, joints, tables};
 
 /// The offset of a joint from its parent.
 fn offset(all: &[Joint], joint: usize) -> DVec3 {

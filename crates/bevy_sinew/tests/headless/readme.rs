@@ -1,6 +1,6 @@
 //! The example that the README shows has at most fifteen lines. Building the tests builds it.
 
-const EXAMPLE: &str = include_str!("../examples/character.rs");
+const EXAMPLE: &str = include_str!("../../examples/character.rs");
 
 #[test]
 fn a_character_takes_fifteen_lines() {
@@ -12,6 +12,6 @@ fn a_character_takes_fifteen_lines() {
 
 #[test]
 fn the_readme_shows_the_example() {
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../README.md");
     assert!(readme.contains(EXAMPLE.trim()));
 }

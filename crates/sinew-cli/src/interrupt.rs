@@ -13,11 +13,11 @@ static JSON: Mutex<Option<String>> = Mutex::new(None);
 
 /// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files,
 /// prints `json` to stdout and ends the process with all its threads. A second signal ends the
-/// process at once.
+/// process at once. Signals that the process was started to ignore stay ignored.
 pub fn handle(json: Option<String>) {
     *JSON.lock().unwrap_or_else(PoisonError::into_inner) = json;
     static ASKED: AtomicBool = AtomicBool::new(false);
-    let ignored = hangup_is_ignored();
+    let ignored = ignored_signals();
     let handled = ctrlc::set_handler(|| {
         if ASKED.swap(true, Ordering::SeqCst) {
             exit();
@@ -38,8 +38,7 @@ pub fn handle(json: Option<String>) {
         }
     });
     match handled {
-        Ok(()) if ignored => ignore_hangup(),
-        Ok(()) => {}
+        Ok(()) => ignore(ignored),
         // The signal still ends the process, and unfinished files have temporary names.
         Err(e) => {
             log::warn!("cannot handle Ctrl-C, which may now leave temporary files behind: {e}")
@@ -64,29 +63,34 @@ fn exit() -> ! {
     std::process::exit(Exit::Interrupted as i32)
 }
 
-/// Whether SIGHUP is ignored, as under `nohup`.
+/// The signals that are ignored, as SIGHUP is under `nohup`, and SIGINT in a job that a script runs in
+/// the background.
 #[cfg(unix)]
-fn hangup_is_ignored() -> bool {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: no new action is given, and the old one is read only where it was written.
-    unsafe {
-        libc::sigaction(libc::SIGHUP, std::ptr::null(), action.as_mut_ptr()) == 0
-            && action.assume_init().sa_sigaction == libc::SIG_IGN
-    }
+fn ignored_signals() -> Vec<libc::c_int> {
+    let is_ignored = |signal: &libc::c_int| {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: no new action is given, and the old one is read only where it was written.
+        unsafe {
+            libc::sigaction(*signal, std::ptr::null(), action.as_mut_ptr()) == 0
+                && action.assume_init().sa_sigaction == libc::SIG_IGN
+        }
+    };
+    let handled = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    handled.into_iter().filter(is_ignored).collect()
 }
 
 #[cfg(unix)]
-fn ignore_hangup() {
-    // SAFETY: ignoring a signal needs nothing of this process.
-    unsafe {
-        libc::signal(libc::SIGHUP, libc::SIG_IGN);
+fn ignore(signals: Vec<libc::c_int>) {
+    for signal in signals {
+        // SAFETY: ignoring a signal needs nothing of this process.
+        unsafe {
+            libc::signal(signal, libc::SIG_IGN);
+        }
     }
 }
 
 #[cfg(not(unix))]
-fn hangup_is_ignored() -> bool {
-    false
-}
+fn ignored_signals() {}
 
 #[cfg(not(unix))]
-fn ignore_hangup() {}
+fn ignore((): ()) {}

@@ -1,6 +1,7 @@
 """What all tests share: the files that are read, and a program to compare with."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 ASSETS = REPOSITORY / "examples" / "assets"
+
+# The tests send it, also where they were started to ignore it, as a script's background jobs are.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

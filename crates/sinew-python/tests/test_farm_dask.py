@@ -39,6 +39,22 @@ def wait_for(what, is_there):
     return found
 
 
+def worker_with(shard, workers):
+    """The worker that bakes a shard, and the processes below it."""
+
+    def bakes_it(task):
+        try:
+            return shard in task.cmdline()
+        except psutil.NoSuchProcess:
+            return False
+
+    for worker in workers:
+        below = psutil.Process(worker).children(recursive=True)
+        if any(map(bakes_it, below)):
+            return worker, below
+    raise AssertionError(f"no worker bakes shard {shard}")
+
+
 @pytest.fixture(scope="module")
 def client():
     cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
@@ -52,7 +68,7 @@ def test_a_lost_worker_loses_one_clip(client, tmp_path):
         (tmp_path / folder).mkdir()
     out = tmp_path / "many/shot.usdc"
     clip = [tmp_path / f"many/shot_clips/shot.{i:04}.usdc" for i in range(CLIPS + 1)]
-    process_of = client.run(os.getpid)
+    workers = client.run(os.getpid).values()
     result, calls = {}, []
 
     def work():
@@ -71,16 +87,10 @@ def test_a_lost_worker_loses_one_clip(client, tmp_path):
     thread = threading.Thread(target=work)
     thread.start()
 
-    def worker():
-        tasks = client.processing().items()
-        # With one thread a worker bakes the first task that it has; the others wait.
-        return next((address for address, keys in tasks if keys and str(keys[0]).endswith("shard-2")), None)
-
-    address = wait_for("worker with shard 2", worker)
     wait_for("first clip of shard 2", clip[LOST[0]].exists)
+    worker, tasks = worker_with(f"2/{SHARDS}", workers)
+    os.kill(worker, signal.SIGKILL)
     # The process of the task ends with its worker.
-    tasks = psutil.Process(process_of[address]).children(recursive=True)
-    os.kill(process_of[address], signal.SIGKILL)
     psutil.wait_procs(tasks, timeout=60)
     before = {i: clip[i].stat().st_mtime_ns for i in LOST if clip[i].exists()}
     thread.join()

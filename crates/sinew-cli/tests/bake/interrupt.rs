@@ -1,7 +1,7 @@
 //! Signals sent to commands at work.
 
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -34,8 +34,8 @@ pub fn trials() -> Vec<Trial> {
         ),
         ("a_second_one_at_once", a_second_one_at_once, false),
         (
-            "an_ignored_hangup_stays_ignored",
-            an_ignored_hangup_stays_ignored,
+            "ignored_signals_stay_ignored",
+            ignored_signals_stay_ignored,
             false,
         ),
     ];
@@ -67,8 +67,22 @@ fn has_temporary(folder: &Path) -> bool {
         .any(|f| f.extension().is_some_and(|e| e == "tmp"))
 }
 
+/// Lets signals do what is usual in the command, also where the tests were started to ignore them, as `nohup` does.
+fn with_usual_signals(command: &mut Command) -> &mut Command {
+    let usual = || {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: this needs nothing of the process.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: it only calls signal, which may be called after fork.
+    unsafe { command.pre_exec(usual) }
+}
+
 fn start(args: &[&str]) -> Child {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sinew"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
+    let mut child = with_usual_signals(&mut command)
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -237,22 +251,22 @@ fn a_second_one_at_once() {
 }
 
 /// As `nohup` starts it.
-fn an_ignored_hangup_stays_ignored() {
+fn ignored_signals_stay_ignored() {
     let bench = Bench::new();
     let input = common::repository().join("examples/assets/hatchling.usda");
     let out = bench.path("out.usdc");
     let command = format!(
-        "trap '' HUP; exec {} bake {} -o {} --backend cpu --frames 1:96 --quiet",
+        "trap '' HUP INT TERM; exec {} bake {} -o {} --backend cpu --frames 1:96 --quiet",
         env!("CARGO_BIN_EXE_sinew"),
         input.display(),
         out.display()
     );
     let child = Command::new("sh").args(["-c", &command]).spawn().unwrap();
-    for _ in 0..5 {
+    for name in ["-HUP", "-INT", "-TERM", "-HUP", "-INT", "-TERM"] {
         std::thread::sleep(Duration::from_millis(30));
         // It may be done by now.
         let _ = Command::new("kill")
-            .args(["-HUP", &child.id().to_string()])
+            .args([name, &child.id().to_string()])
             .stderr(Stdio::null())
             .status();
     }

@@ -87,6 +87,16 @@ impl Matched {
         [all - self.lacking().count(), all]
     }
 
+    /// The warnings about the match itself.
+    pub fn own_warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|w| is_own(w))
+    }
+
+    /// The warnings about the two files.
+    pub fn of_files(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|w| !is_own(w))
+    }
+
     /// Whether a warning only repeats what [`Matched::summary`] says calmly: the clip moves optional
     /// bones that the character lacks.
     pub fn is_told_calmly(&self, warning: &Warning) -> bool {
@@ -119,7 +129,10 @@ impl Matched {
             }
         }
         if all > 0 && others > 0 {
-            out.push((Tone::Calm, format!("{} {how} too", count(others, "other joint"))));
+            out.push((
+                Tone::Calm,
+                format!("{} {how} too", count(others, "other joint")),
+            ));
         }
         for (side, has) in [("clip", is_in_source as Has), ("character", is_in_target)] {
             let only = self.optional().filter(|r| has(r)).count();
@@ -170,6 +183,10 @@ pub enum Tone {
     Bad,
     /// Good to know.
     Calm,
+}
+
+fn is_own(warning: &Warning) -> bool {
+    warning.code.starts_with("retarget")
 }
 
 type Has = fn(&MatchRow) -> bool;
@@ -405,7 +422,10 @@ mod tests {
     }
 
     fn body() -> Vec<MatchRow> {
-        Bone::MAIN.iter().map(|b| row(b.name(), true, true)).collect()
+        Bone::MAIN
+            .iter()
+            .map(|b| row(b.name(), true, true))
+            .collect()
     }
 
     #[test]

@@ -15,6 +15,7 @@ use winit::event_loop::ActiveEventLoop;
 use super::app::App;
 use super::clips;
 use super::drops::Intent;
+use super::findings::Message;
 use super::model::Model;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
@@ -309,6 +310,12 @@ impl App {
             "triangles": model.map(|m| m.counts.triangles),
             "clips": model.map(labels),
             "clip": model.and_then(|m| Some(&m.clips.get(m.clip?)?.label)),
+            "messages": model.map(|m| {
+                let of = |m: &Message| {
+                    json!({"severity": m.severity.name(), "code": m.code, "text": m.text})
+                };
+                m.messages.list().iter().map(of).collect::<Vec<_>>()
+            }),
             "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
             "offer": state.offer.as_ref().map(|o| {
                 let choices: Vec<&String> = o.choices.iter().map(|(label, _)| label).collect();

@@ -1,9 +1,9 @@
 //! How a clip of another file was matched: which joint follows which.
 
 use egui::{Grid, RichText, ScrollArea, Ui};
-use sinew::Warning;
 use sinew_animate::retarget::{MatchHow, MatchRow};
 
+use crate::findings;
 use crate::live::{self, Matched, Tone};
 use crate::loader::{Place, Task};
 use crate::state::{State, Wish};
@@ -38,32 +38,17 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                 });
         }
     }
-    let others = matched.warnings.iter().filter(|w| !is_own(w));
-    let others: Vec<&Warning> = others.collect();
-    if !others.is_empty() {
-        egui::CollapsingHeader::new(format!("Of both files ({})", others.len()))
-            .id_salt("files")
-            .show(ui, |ui| others.into_iter().for_each(|w| warning(ui, w)));
-    }
-}
-
-/// Whether a warning is about the match itself, rather than about one of the files.
-fn is_own(warning: &Warning) -> bool {
-    warning.code.starts_with("retarget")
 }
 
 /// The warnings about the match that its summary does not say.
 fn warnings(ui: &mut Ui, matched: &Matched) {
-    let own = matched.warnings.iter().filter(|w| is_own(w));
+    let own = matched.own_warnings();
     for own in own.filter(|w| !matched.is_told_calmly(w)) {
-        warning(ui, own);
+        let text = format!("{} [{}]", own.message, own.code);
+        let color = theme::of_severity(findings::severity(own.code));
+        ui.label(RichText::new(text).small().color(color))
+            .on_hover_text(&own.path);
     }
-}
-
-fn warning(ui: &mut Ui, warning: &Warning) {
-    let text = format!("{} [{}]", warning.message, warning.code);
-    ui.label(RichText::new(text).small().color(theme::WARNING))
-        .on_hover_text(&warning.path);
 }
 
 fn summary(ui: &mut Ui, matched: &Matched) {
@@ -71,8 +56,10 @@ fn summary(ui: &mut Ui, matched: &Matched) {
     let file = file.to_string_lossy();
     ui.label(format!("The clip of {file}, retargeted"));
     // What the calm lines leave out.
-    let calm = matched.warnings.iter().filter(|w| matched.is_told_calmly(w));
-    let hint: Vec<String> = calm.map(|w| format!("{} [{}]", w.message, w.code)).collect();
+    let calm = matched.own_warnings().filter(|w| matched.is_told_calmly(w));
+    let hint: Vec<String> = calm
+        .map(|w| format!("{} [{}]", w.message, w.code))
+        .collect();
     for (tone, text) in matched.summary() {
         let text = RichText::new(text);
         match tone {

@@ -78,6 +78,8 @@ pub struct App {
     asking: bool,
     /// Pixel that a step of the script is pressing.
     pub pressing: Option<[f32; 2]>,
+    /// The clip of the step that is due has been asked for.
+    pub clip_asked: bool,
     lost_before: bool,
     /// Why the viewer cannot go on.
     pub failed: Option<String>,
@@ -127,6 +129,7 @@ impl App {
             modifiers: ModifiersState::empty(),
             asking: false,
             pressing: None,
+            clip_asked: false,
             lost_before: false,
             failed: None,
             quit: false,

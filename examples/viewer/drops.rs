@@ -227,6 +227,7 @@ mod tests {
     fn entry(name: &str, from: Option<&str>) -> ClipEntry {
         ClipEntry {
             label: name.into(),
+            title: name.into(),
             name: name.into(),
             from: from.map(PathBuf::from),
         }

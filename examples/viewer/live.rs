@@ -271,8 +271,10 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     let clip = played
         .and_then(|name| clips::find(&own, &name))
         .map(|i| others.len() + i);
+    let mut clips: Vec<ClipEntry> = others.iter().cloned().chain(own).collect();
+    clips::tell_apart(&mut clips);
     Ok(Ready {
-        clips: others.iter().cloned().chain(own).collect(),
+        clips,
         clip,
         matched: Some(Matched::new(motion.clone(), &moved)),
         task: Task::Retarget {

@@ -190,20 +190,27 @@ fn ready(
     loaded: Loaded,
     path: &Path,
     mut clips: Vec<ClipEntry>,
-    clip: Option<usize>,
+    mut clip: Option<usize>,
     others: &[ClipEntry],
 ) -> Ready {
     let mut files = file.layer_files();
     if !files.iter().any(|f| f == path) {
         files.push(path.to_owned());
     }
+    let task = Task::Open {
+        file: path.to_owned(),
+        clip: clip.map(|i| clips[i].name.clone()),
+        others: others.to_vec(),
+    };
+    if clips.is_empty() && !others.is_empty() {
+        // A way back from the clips of other files.
+        clips.push(ClipEntry::as_authored());
+        clip = Some(0);
+    }
     clips.extend(others.iter().cloned());
+    clips::tell_apart(&mut clips);
     Ready {
-        task: Task::Open {
-            file: path.to_owned(),
-            clip: clip.map(|i| clips[i].name.clone()),
-            others: others.to_vec(),
-        },
+        task,
         clips,
         clip,
         files,

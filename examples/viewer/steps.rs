@@ -48,7 +48,7 @@ impl App {
             };
             match taken {
                 Ok(Taken::Done) => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.answer(&line, None);
                     // What a step wishes for begins before the next step.
                     if !self.state.wishes.is_empty() || matches!(step, Step::Quit) {
@@ -56,14 +56,18 @@ impl App {
                     }
                 }
                 Ok(Taken::Later) if waited > PATIENCE => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.refuse(
                         &line,
                         &format!("nothing happened in {} s", PATIENCE.as_secs()),
                     );
                 }
                 Ok(Taken::Later) => {
-                    let rests = matches!(step, Step::Settle | Step::Loads(_) | Step::Wait(_));
+                    let rests = match step {
+                        Step::Settle | Step::Loads(_) | Step::Wait(_) => true,
+                        Step::Clip(_) => self.state.wishes.is_empty(),
+                        _ => false,
+                    };
                     if rests && !self.state.clock.playing {
                         self.next_step = Some(Instant::now() + LOOK_AGAIN);
                         return Ok(());
@@ -71,7 +75,7 @@ impl App {
                     break;
                 }
                 Err(e) => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.refuse(&line, &e);
                 }
             }
@@ -83,6 +87,13 @@ impl App {
         self.frame(event_loop, false)?;
         self.script.count_frame();
         Ok(())
+    }
+
+    /// Goes on to the next step; gives the line of the one that has ended.
+    fn end_step(&mut self) -> String {
+        self.pressing = None;
+        self.clip_asked = false;
+        self.script.done()
     }
 
     fn take(
@@ -132,9 +143,6 @@ impl App {
                     }
                 };
                 let done = self.point(event_loop, &Step::Click(place), frames);
-                if done {
-                    self.pressing = None;
-                }
                 return Ok(later(done));
             }
             Step::Light(light) => self.state.look.light = *light,
@@ -167,11 +175,16 @@ impl App {
                 }
                 self.state.control.weights.insert(name.clone(), *weight);
             }
+            // A file that was dropped may bring the clip.
+            Step::Clip(_) if !self.is_settled() => return Ok(Taken::Later),
+            Step::Clip(_) if self.clip_asked => {}
             Step::Clip(name) => {
                 let model = self.state.model.as_ref();
-                let clip = model.and_then(|m| clips::find(&m.clips, name));
-                let clip = clip.ok_or_else(|| format!("no clip is called '{name}'"))?;
+                let clips = model.map_or(&[][..], |m| &m.clips);
+                let clip = clips::find_meant(clips, name)?;
                 self.state.wishes.push(Wish::Clip(clip));
+                self.clip_asked = true;
+                return Ok(Taken::Later);
             }
             Step::Camera(name) => {
                 let model = self.state.model.as_ref();

@@ -9,6 +9,7 @@ use sinew_io::{ClipChoice, OpenOptions, read_asset};
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
+use super::files;
 use super::follow::{self, Walk};
 use super::live::{self, Matched, Motion};
 
@@ -96,7 +97,7 @@ impl<E: std::fmt::Display> From<E> for Failed {
     fn from(error: E) -> Self {
         Self {
             message: error.to_string(),
-            guess: None,
+            ..Self::default()
         }
     }
 }
@@ -127,7 +128,24 @@ pub fn start(
 }
 
 fn read(task: &Task) -> Result<Ready, Failed> {
-    let mut ready = match task {
+    let mut ready = of_task(task).map_err(|failed| explained(task, failed))?;
+    ready.walk = follow::walk(&ready.loaded.scene);
+    Ok(ready)
+}
+
+/// The failure, in a sentence if the file is of another kind.
+fn explained(task: &Task, mut failed: Failed) -> Failed {
+    let file = task.file();
+    if let Some(sentence) = files::not_readable(file)
+        && opened(file, None, &[]).is_err()
+    {
+        failed.message = sentence;
+    }
+    failed
+}
+
+fn of_task(task: &Task) -> Result<Ready, Failed> {
+    Ok(match task {
         Task::Open { file, clip, others } => opened(file, clip.as_deref(), others)?,
         Task::Drop { file, onto, others } => {
             // The list of a file that is opened has its own clips only.
@@ -146,9 +164,7 @@ fn read(task: &Task) -> Result<Ready, Failed> {
             onto,
             others,
         } => live::retargeted(motion, onto, others)?,
-    };
-    ready.walk = follow::walk(&ready.loaded.scene);
-    Ok(ready)
+    })
 }
 
 /// Opens a file with a clip.
@@ -223,4 +239,53 @@ fn ready(
 /// The same file, whatever way it is named.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use common::bvh_maker::mixamo;
+
+    use super::*;
+
+    const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
+
+    fn failure(task: &Task) -> Failed {
+        match read(task) {
+            Ok(_) => panic!("{task:?} was read"),
+            Err(failed) => failed,
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_told_in_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let task = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let onto = PUPPET.into();
+            let others = Vec::new();
+            Task::Drop { file, onto, others }
+        };
+        let mut odd = mixamo("", 5, 3);
+        for (i, part) in odd.parts.iter_mut().enumerate() {
+            part.name = format!("node{i}");
+        }
+        // The second one is known by its first bytes, so its ending is no fault.
+        for name in ["odd.bvh", "odd.txt"] {
+            let failed = failure(&task(name, &odd.text()));
+            assert!(failed.guess.is_some(), "{failed:?}");
+            assert!(failed.message.contains("no human body"), "{failed:?}");
+        }
+        let broken = failure(&task("broken.usda", "#usda 1.0\ndef {"));
+        assert!(broken.message.contains("line 2"));
+        let notes = failure(&task("notes.md", "# notes"));
+        let opened = failure(&Task::open(folder.path().join("notes.md"), None));
+        for failed in [notes, opened] {
+            assert!(
+                failed.message.contains("notes.md is no 3D file"),
+                "{failed:?}"
+            );
+            assert!(!failed.message.contains("#usda"), "{failed:?}");
+        }
+    }
 }

@@ -393,6 +393,7 @@ fn failed(error: &Error, motion: &Motion) -> Failed {
     Failed {
         message: error.to_string(),
         guess,
+        ..Failed::default()
     }
 }
 

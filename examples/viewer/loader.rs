@@ -91,6 +91,8 @@ pub struct Failed {
     pub message: String,
     /// The motion whose joints could not be matched, although there is a guess.
     pub guess: Option<Motion>,
+    /// The motion's file has something to show when it is opened by itself.
+    pub can_open: bool,
 }
 
 impl<E: std::fmt::Display> From<E> for Failed {
@@ -133,15 +135,27 @@ fn read(task: &Task) -> Result<Ready, Failed> {
     Ok(ready)
 }
 
-/// The failure, in a sentence if the file is of another kind.
+/// The failure, with what is known of the file by itself.
 fn explained(task: &Task, mut failed: Failed) -> Failed {
     let file = task.file();
-    if let Some(sentence) = files::not_readable(file)
-        && opened(file, None, &[]).is_err()
-    {
-        failed.message = sentence;
+    let sentence = files::not_readable(file);
+    if matches!(task, Task::Open { .. }) && sentence.is_none() {
+        return failed;
+    }
+    match (opened(file, None, &[]), sentence) {
+        (Ok(ready), _) => failed.can_open = shows_something(&ready.loaded),
+        (Err(_), Some(sentence)) => failed.message = sentence,
+        (Err(_), None) => {}
     }
     failed
+}
+
+/// Whether there is a mesh or a joint.
+fn shows_something(loaded: &Loaded) -> bool {
+    let scene = &loaded.scene;
+    let mut skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    !loaded.geometry.meshes.is_empty()
+        || skeletons.any(|s| !s.instance.skeleton().joints().is_empty())
 }
 
 fn of_task(task: &Task) -> Result<Ready, Failed> {
@@ -257,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_kind_is_told_in_a_sentence() {
+    fn a_failure_says_whether_the_file_can_be_opened_by_itself() {
         let folder = tempfile::tempdir().unwrap();
         let task = |name: &str, text: &str| {
             let file = folder.path().join(name);
@@ -273,12 +287,13 @@ mod tests {
         // The second one is known by its first bytes, so its ending is no fault.
         for name in ["odd.bvh", "odd.txt"] {
             let failed = failure(&task(name, &odd.text()));
-            assert!(failed.guess.is_some(), "{failed:?}");
+            assert!(failed.guess.is_some() && failed.can_open, "{failed:?}");
             assert!(failed.message.contains("no human body"), "{failed:?}");
         }
         let broken = failure(&task("broken.usda", "#usda 1.0\ndef {"));
-        assert!(broken.message.contains("line 2"));
+        assert!(!broken.can_open && broken.message.contains("line 2"));
         let notes = failure(&task("notes.md", "# notes"));
+        assert!(!notes.can_open);
         let opened = failure(&Task::open(folder.path().join("notes.md"), None));
         for failed in [notes, opened] {
             assert!(
@@ -287,5 +302,15 @@ mod tests {
             );
             assert!(!failed.message.contains("#usda"), "{failed:?}");
         }
+        // A SkelAnimation alone has no joints to show.
+        let clip = "#usda 1.0\ndef SkelAnimation \"A\"\n{\n}\n";
+        assert!(
+            !failure(&Task::Retarget {
+                motion: Motion::new(task("clip.usda", clip).file().to_owned()),
+                onto: PUPPET.into(),
+                others: Vec::new(),
+            })
+            .can_open
+        );
     }
 }

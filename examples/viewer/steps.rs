@@ -110,10 +110,10 @@ impl App {
             }
             Step::Drop(path, intent) => self.dropped(path.clone(), *intent),
             Step::Choose(number) => {
-                let choices = self.state.offer.take().map_or_else(Vec::new, |o| o.choices);
-                let chosen = choices.into_iter().nth(number.wrapping_sub(1));
-                let (_, wish) = chosen.ok_or_else(|| format!("no choice {number} is offered"))?;
-                self.state.wishes.push(wish);
+                let index = number.checked_sub(1);
+                if !index.is_some_and(|i| self.state.take_choice(i)) {
+                    return Err(format!("no choice {number} is offered"));
+                }
             }
             Step::Alone => self.state.wishes.push(Wish::Alone),
             Step::Together(on) => match &mut self.state.beside {

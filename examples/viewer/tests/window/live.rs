@@ -191,6 +191,30 @@ pub fn unmatched(display: &Display) -> Result<(), Failed> {
         shot.report["offer"]["choices"][0] == "Play it by the best guess",
         || shot.report.to_string(),
     )?;
+    // Opened in place of the puppet, it is not offered to be opened again.
+    let choices = |report: &Value| report["offer"]["choices"].clone();
+    viewer.steps(&[&format!("drop {} open", odd.display()), "settle"])?;
+    let guess = "Play its clip on puppet.glb by the best guess";
+    check(choices(&viewer.last)[0] == guess, || {
+        viewer.last.to_string()
+    })?;
+    let beside = "Show puppet.glb beside it";
+    check(choices(&viewer.last)[1] == beside, || {
+        viewer.last.to_string()
+    })?;
+    // Nothing can be read of this one; the other offer is gone with the drop.
+    let notes = folder.path().join("notes.md");
+    std::fs::write(&notes, "# notes")?;
+    let report = viewer.steps(&[&format!("drop {}", notes.display()), "settle"])?;
+    let told = report["error"].as_str().unwrap_or("");
+    check(
+        told.contains("notes.md is no 3D file") && told.contains(".usda") && told.ends_with('.'),
+        || told.to_owned(),
+    )?;
+    check(report["offer"].is_null(), || report.to_string())?;
+    viewer.shot("live-no-3d-file")?;
+    viewer.steps(&[&format!("drop {PUPPET} open"), "settle"])?;
+    viewer.steps(&[&format!("drop {}", odd.display()), "settle"])?;
     let report = viewer.steps(&["choose 1", "settle"])?.clone();
     check(
         report["error"].is_null() && report["offer"].is_null(),

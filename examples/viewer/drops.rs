@@ -429,10 +429,12 @@ mod tests {
         assert_eq!(labels(Some(&offer)), [play, "Show hero.usda beside it"]);
         let mut state = State {
             offer: Some(offer),
+            error: Some("it does not fit".into()),
             ..State::default()
         };
         assert!(!state.take_choice(7) && state.offer.is_some());
-        assert!(state.take_choice(0) && state.offer.is_none());
+        assert!(state.error.is_some());
+        assert!(state.take_choice(0) && state.offer.is_none() && state.error.is_none());
         assert_eq!(state.wishes, [Wish::Load(task.clone(), Place::Main)]);
         let shown = Shown {
             main: Some(&odd),

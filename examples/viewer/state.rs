@@ -289,6 +289,8 @@ impl State {
         let (_, wish) = offer.choices.remove(number);
         self.wishes.push(wish);
         self.untried = offer.choices;
+        // It told why there was a choice.
+        self.error = None;
         true
     }
 

@@ -14,7 +14,7 @@ use winit::window::{Window, WindowId};
 
 use super::beside::Beside;
 use super::drawing::Drawing;
-use super::drops::{self, Before, Intent};
+use super::drops::{self, Before, Intent, Shown, Unfit};
 use super::files::{self, Picked, Purpose};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::messages::clean;
@@ -55,6 +55,8 @@ pub struct App {
     watched: [Vec<PathBuf>; 2],
     /// What was shown before the file that is being read was dropped.
     before: Option<Before>,
+    /// Motions that do not fit a character, which are not offered again.
+    unfit: Unfit,
     proxy: EventLoopProxy<Wake>,
     watch: Option<FileWatch>,
     changed: Option<Instant>,
@@ -78,6 +80,8 @@ pub struct App {
     asking: bool,
     /// Pixel that a step of the script is pressing.
     pub pressing: Option<[f32; 2]>,
+    /// The clip of the step that is due has been asked for.
+    pub clip_asked: bool,
     lost_before: bool,
     /// Why the viewer cannot go on.
     pub failed: Option<String>,
@@ -113,6 +117,7 @@ impl App {
             beside: None,
             watched: Default::default(),
             before: None,
+            unfit: Unfit::default(),
             proxy,
             watch,
             changed: None,
@@ -127,6 +132,7 @@ impl App {
             modifiers: ModifiersState::empty(),
             asking: false,
             pressing: None,
+            clip_asked: false,
             lost_before: false,
             failed: None,
             quit: false,
@@ -166,6 +172,8 @@ impl App {
 
     /// Reads what was asked for last again, be it shown or broken.
     fn reload(&mut self) {
+        // They may fit by now.
+        self.unfit.clear();
         for request in [self.wanted.clone(), self.beside.clone()]
             .into_iter()
             .flatten()
@@ -194,6 +202,7 @@ impl App {
             Place::Main => self.before.take(),
             Place::Beside => None,
         };
+        let untried = std::mem::take(&mut self.state.untried);
         match result {
             Ok((model, bounds, files, task)) => {
                 self.watch_files(request.place, files);
@@ -209,14 +218,20 @@ impl App {
                 files.append(&mut self.watched[request.place as usize].clone());
                 self.watch_files(request.place, files);
                 log::warn!("{}", failed.message);
+                let message = failed.message.clone();
                 match request.place {
-                    Place::Main => self.state.fail(failed.message),
+                    Place::Main => self.state.fail(message),
                     Place::Beside => {
-                        self.state.error = Some(failed.message);
+                        self.state.error = Some(message);
                         self.state.loading_beside = None;
                     }
                 }
-                self.state.offer = drops::after_failure(&request.task, failed.guess);
+                self.unfit.note(&request.task, failed.guess.clone());
+                let shown = Shown {
+                    main: self.state.model.as_ref(),
+                    beside: self.state.beside.as_ref().map(|b| &b.model),
+                };
+                self.state.offer = drops::after_failure(&request.task, &failed, &shown, untried);
             }
         }
         self.redraw();
@@ -234,7 +249,8 @@ impl App {
         {
             self.alone();
         }
-        let offer = before.and_then(|before| drops::after_opening(&before, &model, &request.task));
+        let offer = before
+            .and_then(|before| drops::after_opening(&before, &model, &request.task, &self.unfit));
         self.wanted = Some(request);
         self.state.bounds = bounds;
         // Another clip of the file is not the file again, for the clock.
@@ -647,6 +663,7 @@ impl App {
     pub fn dropped(&mut self, path: PathBuf, intent: Intent) {
         self.state.hovering = false;
         self.state.offer = None;
+        self.state.untried.clear();
         let (task, place) = drops::task(self.state.model.as_ref(), path, intent);
         self.before = self.state.model.as_ref().map(Before::new);
         self.load(task, place);

@@ -1,18 +1,21 @@
 //! The clips that can be chosen, and USD's among them played.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sinew::error::first_few;
 use sinew::scene::{PlacedSkeleton, ShapeChannel, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, SkeletonInstance};
-use sinew_animate::asset::{Asset, ClipKind, ClipMoves, clip_pairs};
+use sinew_animate::asset::{Asset, ClipKind, ClipMoves, FoundName, clip_pairs, find_clip_name};
 use sinew_render::Loaded;
 
 /// A clip of the list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipEntry {
-    /// As the list shows it, such as `Walk + WalkShapes`.
+    /// As the list shows it, such as `walk.glb: Walk + WalkShapes`.
     pub label: String,
+    /// Its name as people see it, without its file, such as `Walk + WalkShapes`.
+    pub title: String,
     /// As the file is asked for it: names that `+` joins play at once.
     pub name: String,
     /// The file of a clip that is retargeted; `None` for the shown file's own.
@@ -34,17 +37,26 @@ impl ClipEntry {
 
     /// Clips that play at once.
     fn joined(names: &[&str], from: Option<&PathBuf>) -> Self {
-        let file = from.and_then(|f| f.file_name()).unwrap_or_default();
-        let file = file.to_string_lossy();
-        let label = match (names.join(" + "), from) {
-            (name, None) => name,
-            (name, Some(_)) if name.is_empty() => file.into_owned(),
-            (name, Some(_)) => format!("{file}: {name}"),
-        };
-        Self {
-            label,
+        let mut out = Self {
+            label: String::new(),
+            title: names.join(" + "),
             name: names.join("+"),
             from: from.cloned(),
+        };
+        out.label = out.label_in("");
+        out
+    }
+
+    /// The label, with a folder and a slash before the name of the file.
+    fn label_in(&self, folder: &str) -> String {
+        let title = &self.title;
+        let Some(from) = &self.from else {
+            return title.clone();
+        };
+        let file = from.file_name().unwrap_or_default().to_string_lossy();
+        match title.is_empty() {
+            true => format!("{folder}{file}"),
+            false => format!("{folder}{file}: {title}"),
         }
     }
 }
@@ -53,6 +65,79 @@ impl ClipEntry {
 pub fn find(clips: &[ClipEntry], asked: &str) -> Option<usize> {
     let by = |f: fn(&ClipEntry) -> &str| clips.iter().position(|c| f(c) == asked);
     by(|c| &c.label).or_else(|| by(|c| &c.name))
+}
+
+/// The clip that a person means: by its label, its name, the name of its file, or the last words of
+/// a label or a glob, as `--clip` of `sinew` finds them.
+///
+/// # Errors
+/// A sentence, if no clip or several clips fit.
+pub fn find_meant(clips: &[ClipEntry], asked: &str) -> Result<usize, String> {
+    let all = |fits: &dyn Fn(&ClipEntry) -> bool| -> Vec<usize> {
+        (0..clips.len()).filter(|i| fits(&clips[*i])).collect()
+    };
+    let file = |c: &ClipEntry| Some(c.from.as_ref()?.file_name()?.to_string_lossy().into_owned());
+    let labels: Vec<&str> = clips.iter().map(|c| c.label.as_str()).collect();
+    let names: Vec<&str> = clips.iter().map(|c| c.name.as_str()).collect();
+    let like = |texts: &[&str]| match find_clip_name(texts, asked) {
+        FoundName::None => Vec::new(),
+        FoundName::One(clip) => vec![clip],
+        FoundName::Several(clips) => clips,
+    };
+    let ways: [&dyn Fn() -> Vec<usize>; 5] = [
+        &|| all(&|c| c.label == asked),
+        &|| all(&|c| c.name == asked),
+        &|| all(&|c| file(c).is_some_and(|file| file == asked)),
+        &|| like(&names),
+        &|| like(&labels),
+    ];
+    let found = ways.iter().map(|way| way()).find(|f| !f.is_empty());
+    let found = found.unwrap_or_default();
+    let listed = |which: &[&str]| match which {
+        [] => "none".to_owned(),
+        some => first_few(some, MOST_NAMES),
+    };
+    match found[..] {
+        [one] => Ok(one),
+        [] => Err(format!(
+            "no clip is called '{asked}'; the clips are {}",
+            listed(&labels)
+        )),
+        _ => {
+            let several: Vec<&str> = found.iter().map(|i| labels[*i]).collect();
+            Err(format!("'{asked}' may be any of {}", listed(&several)))
+        }
+    }
+}
+
+/// Most clips that a message lists.
+const MOST_NAMES: usize = 12;
+
+/// Labels clips of different files that would have one label with the folders of their files too.
+pub fn tell_apart(clips: &mut [ClipEntry]) {
+    type Folder = fn(&Path) -> Option<String>;
+    let ways: [Folder; 2] = [
+        |file| {
+            Some(format!(
+                "{}/",
+                file.parent()?.file_name()?.to_string_lossy()
+            ))
+        },
+        |file| Some(format!("{}/", file.parent()?.display())),
+    ];
+    for clip in clips.iter_mut() {
+        clip.label = clip.label_in("");
+    }
+    for folder in ways {
+        let is_shared =
+            |a: &ClipEntry| clips.iter().any(|b| a.label == b.label && a.from != b.from);
+        let shared: Vec<bool> = clips.iter().map(is_shared).collect();
+        for (clip, _) in clips.iter_mut().zip(shared).filter(|(_, shared)| *shared) {
+            if let Some(folder) = clip.from.as_deref().and_then(folder) {
+                clip.label = clip.label_in(&folder);
+            }
+        }
+    }
 }
 
 /// The clips of a file, with those that belong together joined before the first of them.
@@ -211,5 +296,61 @@ mod tests {
         assert_eq!(find(&clips, "Walk"), Some(1));
         // Nameless clips of another file are called by its name.
         assert_eq!(listed(&[""], &[], Some(&file))[0].label, "moves.glb");
+    }
+
+    #[test]
+    fn a_clip_is_found_by_what_a_person_calls_it() {
+        let (walk, moves) = (PathBuf::from("a/walk.bvh"), PathBuf::from("b/moves.glb"));
+        let mut clips = listed(&["Wave", "/Hero/Idle"], &[], None);
+        clips.extend(listed(&["walk"], &[], Some(&walk)));
+        clips.extend(listed(&["Rig|Run", "Rig|Wave"], &[], Some(&moves)));
+        for (asked, label) in [
+            // The shown file's own.
+            ("Wave", "Wave"),
+            ("Idle", "/Hero/Idle"),
+            ("walk", "walk.bvh: walk"),
+            ("walk.bvh", "walk.bvh: walk"),
+            ("walk.bvh: walk", "walk.bvh: walk"),
+            ("Run", "moves.glb: Rig|Run"),
+            ("R?g|R*", "moves.glb: Rig|Run"),
+            ("*glb*Run", "moves.glb: Rig|Run"),
+            ("Rig|Wave", "moves.glb: Rig|Wave"),
+        ] {
+            let found = find_meant(&clips, asked).unwrap();
+            assert_eq!(clips[found].label, label, "{asked}");
+        }
+        for (asked, told) in [
+            (
+                "Jump",
+                "no clip is called 'Jump'; the clips are Wave, /Hero/Idle, walk.bvh: walk",
+            ),
+            (
+                "moves.glb",
+                "any of moves.glb: Rig|Run, moves.glb: Rig|Wave",
+            ),
+        ] {
+            let e = find_meant(&clips, asked).unwrap_err();
+            assert!(e.contains(told), "{e}");
+        }
+    }
+
+    #[test]
+    fn clips_of_files_of_one_name_are_told_apart() {
+        let of = |file: &str| listed(&["walk"], &[], Some(&PathBuf::from(file)));
+        let mut clips = [of("a/walk.bvh"), of("b/walk.bvh"), of("b/run.bvh")].concat();
+        tell_apart(&mut clips);
+        let labels: Vec<&str> = clips.iter().map(|c| c.label.as_str()).collect();
+        assert_eq!(
+            labels,
+            ["a/walk.bvh: walk", "b/walk.bvh: walk", "run.bvh: walk"]
+        );
+        assert_eq!(find_meant(&clips, "b/walk.bvh: walk"), Ok(1));
+        // They stay so when one of them is read again.
+        clips[0] = of("a/walk.bvh").remove(0);
+        tell_apart(&mut clips);
+        assert_eq!(clips[0].label, "a/walk.bvh: walk");
+        let mut clips = [of("x/a/walk.bvh"), of("y/a/walk.bvh")].concat();
+        tell_apart(&mut clips);
+        assert_eq!(clips[1].label, "y/a/walk.bvh: walk");
     }
 }

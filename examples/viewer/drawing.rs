@@ -81,6 +81,9 @@ impl Drawing {
         let mut model = Model::of_stage(&stage);
         (model.clips, model.clip) = (ready.clips, ready.clip);
         (model.matched, model.walk) = (ready.matched, ready.walk);
+        if let Some(matched) = &model.matched {
+            matched.of_files().for_each(|w| model.messages.add(w));
+        }
         let bounds = bounds(&mut stage, &mut model).map_err(|e| e.to_string())?;
         let posed = None;
         let shown = Some(Shown { stage, posed });

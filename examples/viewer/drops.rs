@@ -1,14 +1,15 @@
 //! What becomes of a dropped file, and what else can be done with it.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use winit::keyboard::ModifiersState;
 
 use super::clips;
 use super::live::Motion;
-use super::loader::{Place, Task};
+use super::loader::{Failed, Place, Task, same_file};
 use super::model::Model;
-use super::state::{Offer, Wish};
+use super::state::{Choice, Offer, Wish};
 
 /// What a file is dropped for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,30 +129,34 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
 }
 
 /// After a file was opened in place of another one: what else the drop may have meant.
-pub fn after_opening(before: &Before, now: &Model, task: &Task) -> Option<Offer> {
+pub fn after_opening(before: &Before, now: &Model, task: &Task, unfit: &Unfit) -> Option<Offer> {
     let Task::Open { file, .. } = task else {
         return None;
     };
     let old = &before.path;
-    if super::loader::same_file(old, file) {
+    if same_file(old, file) {
         return None;
     }
     let mut choices = Vec::new();
-    let retarget = |motion: &PathBuf, onto: &PathBuf| {
+    let mut retarget = |text: String, motion: &PathBuf, onto: &PathBuf| {
+        let (text, motion) = match unfit.of(motion, onto) {
+            None => (text, Motion::new(motion.clone())),
+            Some(Some(guess)) => (format!("{text} {BY_GUESS}"), guess.clone()),
+            // It failed already.
+            Some(None) => return,
+        };
         let task = Task::Retarget {
-            motion: Motion::new(motion.clone()),
+            motion,
             onto: onto.clone(),
             others: Vec::new(),
         };
-        Wish::Load(task, Place::Main)
+        choices.push((text, Wish::Load(task, Place::Main)));
     };
     if before.is_character && has_motion(now) {
-        let text = format!("Play its clip on {}", before.name);
-        choices.push((text, retarget(file, old)));
+        retarget(format!("Play its clip on {}", before.name), file, old);
     }
     if before.has_motion && now.is_character() {
-        let text = format!("Play the clip of {} on it", before.name);
-        choices.push((text, retarget(old, file)));
+        retarget(format!("Play the clip of {} on it", before.name), old, file);
     }
     let beside = Wish::Load(before.task.clone(), Place::Beside);
     choices.push((format!("Show {} beside it", before.name), beside));
@@ -161,47 +166,106 @@ pub fn after_opening(before: &Before, now: &Model, task: &Task) -> Option<Offer>
     })
 }
 
-/// After a file could not be shown: what can be tried.
-pub fn after_failure(task: &Task, guess: Option<Motion>) -> Option<Offer> {
-    let (file, onto, others) = match task {
-        Task::Drop { file, onto, others } => (file, onto, others),
-        Task::Retarget {
-            motion,
-            onto,
-            others,
-        } => (&motion.file, onto, others),
-        Task::Open { .. } => return None,
+/// The files that are shown.
+pub struct Shown<'a> {
+    pub main: Option<&'a Model>,
+    pub beside: Option<&'a Model>,
+}
+
+impl Shown<'_> {
+    fn is(model: Option<&Model>, file: &Path) -> bool {
+        model.is_some_and(|m| same_file(&m.path, file))
+    }
+}
+
+const BY_GUESS: &str = "by the best guess";
+
+fn name_of(file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// After a file could not be shown: what else can be tried. `untried` are the other choices of the
+/// offer that led here. Nothing is offered that is shown already or that was tried, so every choice
+/// leads on.
+pub fn after_failure(
+    task: &Task,
+    failed: &Failed,
+    shown: &Shown<'_>,
+    untried: Vec<Choice>,
+) -> Option<Offer> {
+    let name = name_of(task.file());
+    let (text, mut choices) = match task {
+        Task::Open { .. } => (format!("{name} could not be opened."), Vec::new()),
+        Task::Drop { onto, others, .. } | Task::Retarget { onto, others, .. } => {
+            let on = name_of(onto);
+            let guess = failed.guess.clone().map(|motion| {
+                let text = match Shown::is(shown.main, onto) {
+                    true => format!("Play it {BY_GUESS}"),
+                    false => format!("Play it on {on} {BY_GUESS}"),
+                };
+                let task = Task::Retarget {
+                    motion,
+                    onto: onto.clone(),
+                    others: others.clone(),
+                };
+                (text, Wish::Load(task, Place::Main))
+            });
+            let text = format!("{name} could not be played on {on}.");
+            (text, guess.into_iter().collect())
+        }
     };
-    let motion = guess?;
-    let task = Task::Retarget {
-        motion,
-        onto: onto.clone(),
-        others: others.clone(),
+    choices.extend(untried);
+    let open = |text: String, place| {
+        let task = Task::open(task.file().to_owned(), None);
+        (text, Wish::Load(task, place))
     };
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    Some(Offer {
-        text: format!("The joints of {name} could not be matched."),
-        choices: vec![
-            (
-                "Play it by the best guess".into(),
-                Wish::Load(task, Place::Main),
-            ),
-            (
-                "Open it".into(),
-                Wish::Load(Task::open(file.clone(), None), Place::Main),
-            ),
-            (
-                "Show it beside".into(),
-                Wish::Load(Task::open(file.clone(), None), Place::Beside),
-            ),
-        ],
-    })
+    if failed.can_open && !Shown::is(shown.main, task.file()) {
+        choices.push(open(format!("Open {name}"), Place::Main));
+        if shown.main.is_some() && !Shown::is(shown.beside, task.file()) {
+            choices.push(open(format!("Show {name} beside"), Place::Beside));
+        }
+    }
+    let mut seen: Vec<Wish> = Vec::new();
+    choices.retain(|(_, wish)| {
+        let is_new = !seen.contains(wish);
+        seen.push(wish.clone());
+        is_new
+    });
+    (!choices.is_empty()).then_some(Offer { text, choices })
+}
+
+/// Motions that could not be played on a character, with the best guess where there is one.
+#[derive(Debug, Default)]
+pub struct Unfit(HashMap<(PathBuf, PathBuf), Option<Motion>>);
+
+impl Unfit {
+    /// Notes a task that failed, if it was to play a motion on a character.
+    pub fn note(&mut self, task: &Task, guess: Option<Motion>) {
+        if let Task::Drop { file, onto, .. } = task {
+            self.0.insert((file.clone(), onto.clone()), guess);
+        } else if let Task::Retarget { motion, onto, .. } = task {
+            self.0.insert((motion.file.clone(), onto.clone()), guess);
+        }
+    }
+
+    /// All may fit again.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// `Some` if the motion of a file did not fit, with a guess that was not tried.
+    fn of(&self, motion: &Path, onto: &Path) -> Option<Option<&Motion>> {
+        let noted = self.0.get(&(motion.to_owned(), onto.to_owned()));
+        noted.map(Option::as_ref)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::clips::ClipEntry;
     use super::super::model::{Counts, Joint, SkeletonInfo};
+    use super::super::state::State;
     use super::*;
 
     fn model(file: &str, meshes: usize) -> Model {
@@ -227,6 +291,7 @@ mod tests {
     fn entry(name: &str, from: Option<&str>) -> ClipEntry {
         ClipEntry {
             label: name.into(),
+            title: name.into(),
             name: name.into(),
             from: from.map(PathBuf::from),
         }
@@ -275,7 +340,8 @@ mod tests {
         hero.times.end = 10.0;
         let opened = |model: &Model| Task::open(model.path.clone(), None);
         let labels = |before: &Model, now: &Model| -> Vec<String> {
-            let offer = after_opening(&Before::new(before), now, &opened(now));
+            let unfit = Unfit::default();
+            let offer = after_opening(&Before::new(before), now, &opened(now), &unfit);
             let choices = offer.map_or_else(Vec::new, |o| o.choices);
             choices.into_iter().map(|(label, _)| label).collect()
         };
@@ -290,5 +356,108 @@ mod tests {
         assert_eq!(labels(&hero, &other).len(), 3);
         // The same file again.
         assert!(labels(&hero, &hero).is_empty());
+    }
+
+    /// A motion that does not fit the hero.
+    fn unfit_motion() -> (Task, Failed) {
+        let file = PathBuf::from("odd.bvh");
+        let motion = Motion::new(file.clone());
+        let guess = Some(Motion {
+            guess: true,
+            ..motion.clone()
+        });
+        let task = Task::Retarget {
+            motion,
+            onto: "hero.usda".into(),
+            others: Vec::new(),
+        };
+        let failed = Failed {
+            guess,
+            can_open: true,
+            ..Failed::default()
+        };
+        (task, failed)
+    }
+
+    fn labels(offer: Option<&Offer>) -> Vec<&str> {
+        let choices = offer.into_iter().flat_map(|o| &o.choices);
+        choices.map(|(label, _)| label.as_str()).collect()
+    }
+
+    #[test]
+    fn what_is_offered_after_a_failure_leads_on() {
+        let (hero, odd) = (model("hero.usda", 2), model("odd.bvh", 0));
+        let (task, mut failed) = unfit_motion();
+        let of_hero = Shown {
+            main: Some(&hero),
+            beside: None,
+        };
+        let first = after_failure(&task, &failed, &of_hero, Vec::new());
+        let all = [
+            "Play it by the best guess",
+            "Open odd.bvh",
+            "Show odd.bvh beside",
+        ];
+        assert_eq!(labels(first.as_ref()), all);
+        // The guess failed too: it is not offered again, and the others are there once.
+        failed.guess = None;
+        let untried = first.map_or_else(Vec::new, |o| o.choices[1..].to_vec());
+        let second = after_failure(&task, &failed, &of_hero, untried);
+        assert_eq!(labels(second.as_ref()), all[1..]);
+        // It is at the right already.
+        let both = Shown {
+            main: Some(&hero),
+            beside: Some(&odd),
+        };
+        let offer = after_failure(&task, &failed, &both, Vec::new());
+        assert_eq!(labels(offer.as_ref()), ["Open odd.bvh"]);
+        // There is nothing to show in the file.
+        failed.can_open = false;
+        assert_eq!(after_failure(&task, &failed, &of_hero, Vec::new()), None);
+    }
+
+    #[test]
+    fn a_file_that_is_shown_is_not_offered_to_be_opened() {
+        let (mut hero, mut odd) = (model("hero.usda", 2), model("odd.bvh", 0));
+        (hero.times.end, odd.times.end) = (10.0, 10.0);
+        let (task, failed) = unfit_motion();
+        // It was opened in place of the hero, and then played on the hero.
+        let (before, opened) = (Before::new(&hero), Task::open("odd.bvh".into(), None));
+        let mut unfit = Unfit::default();
+        let offer = after_opening(&before, &odd, &opened, &unfit).unwrap();
+        let play = "Play its clip on hero.usda";
+        assert_eq!(labels(Some(&offer)), [play, "Show hero.usda beside it"]);
+        let mut state = State {
+            offer: Some(offer),
+            error: Some("it does not fit".into()),
+            ..State::default()
+        };
+        assert!(!state.take_choice(7) && state.offer.is_some());
+        assert!(state.error.is_some());
+        assert!(state.take_choice(0) && state.offer.is_none() && state.error.is_none());
+        assert_eq!(state.wishes, [Wish::Load(task.clone(), Place::Main)]);
+        let shown = Shown {
+            main: Some(&odd),
+            beside: None,
+        };
+        let offer = after_failure(&task, &failed, &shown, state.untried);
+        let on_hero = "Play it on hero.usda by the best guess";
+        assert_eq!(
+            labels(offer.as_ref()),
+            [on_hero, "Show hero.usda beside it"]
+        );
+        // Once more: what failed is not offered again.
+        unfit.note(&task, failed.guess);
+        let offer = after_opening(&before, &odd, &opened, &unfit);
+        assert_eq!(
+            labels(offer.as_ref())[0],
+            format!("{play} by the best guess")
+        );
+        unfit.note(&task, None);
+        let offer = after_opening(&before, &odd, &opened, &unfit);
+        assert_eq!(labels(offer.as_ref()), ["Show hero.usda beside it"]);
+        unfit.clear();
+        let offer = after_opening(&before, &odd, &opened, &unfit);
+        assert_eq!(labels(offer.as_ref())[0], play);
     }
 }

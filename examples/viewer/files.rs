@@ -40,6 +40,27 @@ pub fn format_names() -> String {
     format!("{} and {last}", names.join(", "))
 }
 
+/// What the window says of a file that could not be opened because it is no 3D file; `None` if its
+/// ending is one that this build reads, or it is no file.
+pub fn not_readable(file: &Path) -> Option<String> {
+    let ending = file.extension().map(|e| e.to_string_lossy().to_lowercase());
+    let mut known: Vec<&str> = readable_formats()
+        .flat_map(|f| f.extensions)
+        .copied()
+        .collect();
+    // A build without FBX says so.
+    known.extend(["fbx"].iter().filter(|_| ending.as_deref() == Some("fbx")));
+    if !file.is_file() || known.iter().any(|k| Some(*k) == ending.as_deref()) {
+        return None;
+    }
+    let last = known.pop().unwrap_or_default();
+    let name = file.display();
+    Some(format!(
+        "{name} is no 3D file that the viewer can open. It opens files that end in .{} or .{last}.",
+        known.join(", .")
+    ))
+}
+
 /// What can be done where no dialog can be shown.
 pub fn without_dialog(purpose: Purpose) -> String {
     let need = match cfg!(target_os = "linux") {
@@ -127,6 +148,29 @@ mod tests {
         assert_eq!(format_names().contains("FBX"), cfg!(feature = "fbx"));
         assert!(formats().starts_with("usd usda usdc usdz · gltf glb · vrm vrma · bvh"));
         assert!(format_names().starts_with("USD, glTF, VRM"));
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_told_in_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, "# notes").unwrap();
+            file
+        };
+        for name in ["notes.md", "notes"] {
+            let told = not_readable(&file(name)).unwrap();
+            assert!(told.contains(&format!("{name} is no 3D file")), "{told}");
+            assert!(
+                told.contains("end in .usd, .usda, .usdc, .usdz, .gltf"),
+                "{told}"
+            );
+            assert_eq!(told.contains(".fbx"), cfg!(feature = "fbx"));
+        }
+        // What is wrong in these, or with these, is the reader's to say.
+        assert_eq!(not_readable(&file("hero.USDA")), None);
+        assert_eq!(not_readable(&folder.path().join("gone.md")), None);
+        assert_eq!(not_readable(folder.path()), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sinew::Warning;
 use sinew_animate::humanoid::on_own_skeleton;
-use sinew_animate::retarget::{BoneMap, MatchChoice, MatchHow, MatchRow};
+use sinew_animate::retarget::{Bone, BoneMap, MatchChoice, MatchHow, MatchRow};
 use sinew_io::retarget::{
     Error, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
@@ -67,8 +67,89 @@ impl Matched {
         self.rows.iter().filter(|r| r.how == how).count()
     }
 
+    /// The rows of main bones that one side lacks.
+    pub fn lacking(&self) -> impl Iterator<Item = &MatchRow> {
+        self.missing().filter(|r| is_main(r))
+    }
+
+    /// The rows of optional bones that one side lacks: fingers, toes, eyes and the like.
+    pub fn optional(&self) -> impl Iterator<Item = &MatchRow> {
+        self.missing().filter(|r| !is_main(r))
+    }
+
+    fn missing(&self) -> impl Iterator<Item = &MatchRow> {
+        self.rows.iter().filter(|r| r.how == MatchHow::Missing)
+    }
+
+    /// How many main bones are matched, and how many either side has.
+    pub fn main(&self) -> [usize; 2] {
+        let all = self.rows.iter().filter(|r| is_main(r)).count();
+        [all - self.lacking().count(), all]
+    }
+
+    /// The warnings about the match itself.
+    pub fn own_warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|w| is_own(w))
+    }
+
+    /// The warnings about the two files.
+    pub fn of_files(&self) -> impl Iterator<Item = &Warning> {
+        self.warnings.iter().filter(|w| !is_own(w))
+    }
+
+    /// Whether a warning only repeats what [`Matched::summary`] says calmly: the clip moves optional
+    /// bones that the character lacks.
+    pub fn is_told_calmly(&self, warning: &Warning) -> bool {
+        let has_bones = self.rows.iter().any(is_main);
+        warning.code == "retarget-bone-missing" && has_bones && self.lacking().next().is_none()
+    }
+
+    /// How good the match is, in a few lines.
+    pub fn summary(&self) -> Vec<(Tone, String)> {
+        let is_guess = self.rows.iter().any(|r| r.how == MatchHow::Guessed);
+        let (good, how) = match is_guess {
+            true => (Tone::Doubtful, "guessed"),
+            false => (Tone::Good, "matched"),
+        };
+        let [matched, all] = self.main();
+        let others = self.rows.len() - all - self.optional().count();
+        let mut out = Vec::new();
+        match all {
+            0 => out.push((good, format!("{} {how}", count(others, "joint")))),
+            _ => {
+                let tone = if matched < all { Tone::Bad } else { good };
+                out.push((tone, format!("{matched} of {all} main bones {how}")));
+            }
+        }
+        for (side, has) in [("clip", is_in_source as Has), ("character", is_in_target)] {
+            let lacks = self.lacking().filter(|r| !has(r));
+            let names: Vec<&str> = lacks.filter_map(|r| r.bone).collect();
+            if !names.is_empty() {
+                out.push((Tone::Bad, format!("the {side} lacks {}", names.join(", "))));
+            }
+        }
+        if all > 0 && others > 0 {
+            out.push((
+                Tone::Calm,
+                format!("{} {how} too", count(others, "other joint")),
+            ));
+        }
+        for (side, has) in [("clip", is_in_source as Has), ("character", is_in_target)] {
+            let only = self.optional().filter(|r| has(r)).count();
+            if only > 0 {
+                let bones = count(only, "optional bone");
+                out.push((Tone::Calm, format!("{bones} of the {side} alone")));
+            }
+        }
+        out
+    }
+
     /// For scripts.
     pub fn json(&self) -> Value {
+        let names = |rows: Vec<&MatchRow>| -> Vec<&str> {
+            rows.into_iter().filter_map(|r| r.bone).collect()
+        };
+        let summary = self.summary().into_iter().map(|(_, text)| text);
         let row = |r: &MatchRow| {
             let how = r.how.name();
             json!({"bone": r.bone, "source": r.source, "target": r.target, "how": how})
@@ -78,6 +159,10 @@ impl Matched {
             "named": self.count(MatchHow::Named),
             "guessed": self.count(MatchHow::Guessed),
             "missing": self.count(MatchHow::Missing),
+            "main": self.main(),
+            "main_missing": names(self.lacking().collect()),
+            "optional_missing": names(self.optional().collect()),
+            "summary": summary.collect::<Vec<_>>(),
             "origins": self.origins,
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
             "unmatched_source": self.unmatched[0],
@@ -85,6 +170,46 @@ impl Matched {
             "root_scale": self.root_scale,
             "warnings": self.warnings,
         })
+    }
+}
+
+/// How a line of a summary is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    /// It may be wrong.
+    Doubtful,
+    /// Something that matters lacks.
+    Bad,
+    /// Good to know.
+    Calm,
+}
+
+fn is_own(warning: &Warning) -> bool {
+    warning.code.starts_with("retarget")
+}
+
+type Has = fn(&MatchRow) -> bool;
+
+fn is_in_source(row: &MatchRow) -> bool {
+    row.source.is_some()
+}
+
+fn is_in_target(row: &MatchRow) -> bool {
+    row.target.is_some()
+}
+
+/// Whether a row is of a bone that every humanoid has.
+pub fn is_main(row: &MatchRow) -> bool {
+    row.bone
+        .is_some_and(|name| Bone::MAIN.iter().any(|b| b.name() == name))
+}
+
+/// `1 joint`, `2 joints`.
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
     }
 }
 
@@ -146,8 +271,10 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     let clip = played
         .and_then(|name| clips::find(&own, &name))
         .map(|i| others.len() + i);
+    let mut clips: Vec<ClipEntry> = others.iter().cloned().chain(own).collect();
+    clips::tell_apart(&mut clips);
     Ok(Ready {
-        clips: others.iter().cloned().chain(own).collect(),
+        clips,
         clip,
         matched: Some(Matched::new(motion.clone(), &moved)),
         task: Task::Retarget {
@@ -266,5 +393,98 @@ fn failed(error: &Error, motion: &Motion) -> Failed {
     Failed {
         message: error.to_string(),
         guess,
+        ..Failed::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(bone: &'static str, source: bool, target: bool) -> MatchRow {
+        MatchRow {
+            bone: Some(bone),
+            source: source.then(|| bone.to_uppercase()),
+            target: target.then(|| bone.to_owned()),
+            how: match source && target {
+                true => MatchHow::Named,
+                false => MatchHow::Missing,
+            },
+        }
+    }
+
+    fn matched(rows: Vec<MatchRow>) -> Matched {
+        Matched {
+            motion: Motion::new("walk.bvh".into()),
+            rows,
+            origins: [None, None],
+            unmatched: [Vec::new(), Vec::new()],
+            root_scale: 1.0,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn body() -> Vec<MatchRow> {
+        Bone::MAIN
+            .iter()
+            .map(|b| row(b.name(), true, true))
+            .collect()
+    }
+
+    #[test]
+    fn a_match_without_fingers_is_a_success() {
+        let mut rows = body();
+        rows.push(row("neck", true, true));
+        rows.extend(["leftThumbProximal", "jaw"].map(|b| row(b, true, false)));
+        rows.push(row("leftEye", false, true));
+        let matched = matched(rows);
+        assert_eq!(matched.main(), [15, 15]);
+        let expected = [
+            (Tone::Good, "15 of 15 main bones matched"),
+            (Tone::Calm, "1 other joint matched too"),
+            (Tone::Calm, "2 optional bones of the clip alone"),
+            (Tone::Calm, "1 optional bone of the character alone"),
+        ];
+        assert_eq!(
+            matched.summary(),
+            expected.map(|(tone, text)| (tone, text.to_owned()))
+        );
+        let warning = |code| Warning::new(code, "", "no joint follows leftThumbProximal");
+        assert!(matched.is_told_calmly(&warning("retarget-bone-missing")));
+        assert!(!matched.is_told_calmly(&warning("retarget-guess")));
+    }
+
+    #[test]
+    fn a_main_bone_that_lacks_is_named() {
+        let mut rows = body();
+        let last = rows.len() - 1;
+        rows[last] = row("rightFoot", true, false);
+        rows.push(row("leftThumbProximal", true, false));
+        let matched = matched(rows);
+        assert_eq!(
+            matched.summary()[..2],
+            [
+                (Tone::Bad, "14 of 15 main bones matched".to_owned()),
+                (Tone::Bad, "the character lacks rightFoot".to_owned()),
+            ]
+        );
+        let warning = Warning::new("retarget-bone-missing", "", "no joint follows rightFoot");
+        assert!(!matched.is_told_calmly(&warning));
+    }
+
+    #[test]
+    fn a_guess_is_doubtful_and_rigs_of_the_same_names_have_no_main_bones() {
+        let mut guess = body();
+        for row in &mut guess {
+            row.how = MatchHow::Guessed;
+        }
+        let told = (Tone::Doubtful, "15 of 15 main bones guessed".to_owned());
+        assert_eq!(matched(guess).summary(), [told]);
+        let fox = MatchRow {
+            bone: None,
+            ..row("tail", true, true)
+        };
+        let told = (Tone::Good, "2 joints matched".to_owned());
+        assert_eq!(matched(vec![fox.clone(), fox]).summary(), [told]);
     }
 }

@@ -9,6 +9,7 @@ use sinew_io::{ClipChoice, OpenOptions, read_asset};
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
+use super::files;
 use super::follow::{self, Walk};
 use super::live::{self, Matched, Motion};
 
@@ -90,13 +91,15 @@ pub struct Failed {
     pub message: String,
     /// The motion whose joints could not be matched, although there is a guess.
     pub guess: Option<Motion>,
+    /// The motion's file has something to show when it is opened by itself.
+    pub can_open: bool,
 }
 
 impl<E: std::fmt::Display> From<E> for Failed {
     fn from(error: E) -> Self {
         Self {
             message: error.to_string(),
-            guess: None,
+            ..Self::default()
         }
     }
 }
@@ -127,7 +130,36 @@ pub fn start(
 }
 
 fn read(task: &Task) -> Result<Ready, Failed> {
-    let mut ready = match task {
+    let mut ready = of_task(task).map_err(|failed| explained(task, failed))?;
+    ready.walk = follow::walk(&ready.loaded.scene);
+    Ok(ready)
+}
+
+/// The failure, with what is known of the file by itself.
+fn explained(task: &Task, mut failed: Failed) -> Failed {
+    let file = task.file();
+    let sentence = files::not_readable(file);
+    if matches!(task, Task::Open { .. }) && sentence.is_none() {
+        return failed;
+    }
+    match (opened(file, None, &[]), sentence) {
+        (Ok(ready), _) => failed.can_open = shows_something(&ready.loaded),
+        (Err(_), Some(sentence)) => failed.message = sentence,
+        (Err(_), None) => {}
+    }
+    failed
+}
+
+/// Whether there is a mesh or a joint.
+fn shows_something(loaded: &Loaded) -> bool {
+    let scene = &loaded.scene;
+    let mut skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    !loaded.geometry.meshes.is_empty()
+        || skeletons.any(|s| !s.instance.skeleton().joints().is_empty())
+}
+
+fn of_task(task: &Task) -> Result<Ready, Failed> {
+    Ok(match task {
         Task::Open { file, clip, others } => opened(file, clip.as_deref(), others)?,
         Task::Drop { file, onto, others } => {
             // The list of a file that is opened has its own clips only.
@@ -146,9 +178,7 @@ fn read(task: &Task) -> Result<Ready, Failed> {
             onto,
             others,
         } => live::retargeted(motion, onto, others)?,
-    };
-    ready.walk = follow::walk(&ready.loaded.scene);
-    Ok(ready)
+    })
 }
 
 /// Opens a file with a clip.
@@ -190,20 +220,27 @@ fn ready(
     loaded: Loaded,
     path: &Path,
     mut clips: Vec<ClipEntry>,
-    clip: Option<usize>,
+    mut clip: Option<usize>,
     others: &[ClipEntry],
 ) -> Ready {
     let mut files = file.layer_files();
     if !files.iter().any(|f| f == path) {
         files.push(path.to_owned());
     }
+    let task = Task::Open {
+        file: path.to_owned(),
+        clip: clip.map(|i| clips[i].name.clone()),
+        others: others.to_vec(),
+    };
+    if clips.is_empty() && !others.is_empty() {
+        // A way back from the clips of other files.
+        clips.push(ClipEntry::as_authored());
+        clip = Some(0);
+    }
     clips.extend(others.iter().cloned());
+    clips::tell_apart(&mut clips);
     Ready {
-        task: Task::Open {
-            file: path.to_owned(),
-            clip: clip.map(|i| clips[i].name.clone()),
-            others: others.to_vec(),
-        },
+        task,
         clips,
         clip,
         files,
@@ -216,4 +253,64 @@ fn ready(
 /// The same file, whatever way it is named.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use common::bvh_maker::mixamo;
+
+    use super::*;
+
+    const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
+
+    fn failure(task: &Task) -> Failed {
+        match read(task) {
+            Ok(_) => panic!("{task:?} was read"),
+            Err(failed) => failed,
+        }
+    }
+
+    #[test]
+    fn a_failure_says_whether_the_file_can_be_opened_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let task = |name: &str, text: &str| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let onto = PUPPET.into();
+            let others = Vec::new();
+            Task::Drop { file, onto, others }
+        };
+        let mut odd = mixamo("", 5, 3);
+        for (i, part) in odd.parts.iter_mut().enumerate() {
+            part.name = format!("node{i}");
+        }
+        // The second one is known by its first bytes, so its ending is no fault.
+        for name in ["odd.bvh", "odd.txt"] {
+            let failed = failure(&task(name, &odd.text()));
+            assert!(failed.guess.is_some() && failed.can_open, "{failed:?}");
+            assert!(failed.message.contains("no human body"), "{failed:?}");
+        }
+        let broken = failure(&task("broken.usda", "#usda 1.0\ndef {"));
+        assert!(!broken.can_open && broken.message.contains("line 2"));
+        let notes = failure(&task("notes.md", "# notes"));
+        assert!(!notes.can_open);
+        let opened = failure(&Task::open(folder.path().join("notes.md"), None));
+        for failed in [notes, opened] {
+            assert!(
+                failed.message.contains("notes.md is no 3D file"),
+                "{failed:?}"
+            );
+            assert!(!failed.message.contains("#usda"), "{failed:?}");
+        }
+        // A SkelAnimation alone has no joints to show.
+        let clip = "#usda 1.0\ndef SkelAnimation \"A\"\n{\n}\n";
+        assert!(
+            !failure(&Task::Retarget {
+                motion: Motion::new(task("clip.usda", clip).file().to_owned()),
+                onto: PUPPET.into(),
+                others: Vec::new(),
+            })
+            .can_open
+        );
+    }
 }

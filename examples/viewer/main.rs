@@ -12,6 +12,7 @@ mod clock;
 mod drawing;
 mod drops;
 mod files;
+mod findings;
 mod follow;
 mod gpu_clock;
 mod keys;

@@ -6,6 +6,7 @@ use glam::DVec3;
 use sinew_render::{JointId, Stage, StageSkeleton};
 
 use super::clips::ClipEntry;
+use super::findings::Messages;
 use super::follow::Walk;
 use super::live::Matched;
 
@@ -63,9 +64,8 @@ pub struct Model {
     pub shapes: Vec<String>,
     pub cameras: Vec<String>,
     pub counts: Counts,
-    /// What is wrong or doubtful in the file; errors first.
-    pub errors: Vec<String>,
-    pub warnings: Vec<String>,
+    /// What is wrong or doubtful in the file.
+    pub messages: Messages,
     pub up_axis: char,
     pub meters_per_unit: f64,
     pub times: Times,
@@ -90,8 +90,7 @@ impl Model {
                 deformed_points: stage.deformed_points(),
                 triangles: meshes.iter().map(|m| m.triangles).sum(),
             },
-            errors: stage.messages().to_vec(),
-            warnings: scene.warnings.iter().map(ToString::to_string).collect(),
+            messages: Messages::of_stage(stage),
             up_axis: stage.up_axis(),
             meters_per_unit: stage.meters_per_unit(),
             times: Times {

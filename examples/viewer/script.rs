@@ -90,7 +90,8 @@ Script actions, one a line; # begins a comment. Each is answered on stdout by a 
   time CODE             pause, and show a time code
   joint NAME            choose a joint
   shape NAME WEIGHT     move the slider of a blend shape
-  clip NAME             play another clip of the file
+  clip NAME             play another clip of the list, once nothing is being read; NAME is its name,
+                        its file, or the last words of its name
   camera NAME           look through a camera of the file
   method authored|linear|dual
   size W H              resize the window

@@ -42,9 +42,11 @@ pub enum Wish {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
     pub text: String,
-    /// What a button says, and what it does.
-    pub choices: Vec<(String, Wish)>,
+    pub choices: Vec<Choice>,
 }
+
+/// What a button says, and what it does.
+pub type Choice = (String, Wish);
 
 pub struct State {
     pub clock: Clock,
@@ -68,6 +70,8 @@ pub struct State {
     pub dragging: bool,
     /// Shown until one of the choices is taken, or something else happens.
     pub offer: Option<Offer>,
+    /// The other choices of the offer of which one is being tried.
+    pub untried: Vec<Choice>,
     /// Shown until it is closed or a file opens.
     pub error: Option<String>,
     /// The file that is being read.
@@ -125,6 +129,7 @@ impl Default for State {
             reframed: 0,
             dragging: false,
             offer: None,
+            untried: Vec::new(),
             error: None,
             loading: None,
             loading_beside: None,
@@ -272,6 +277,21 @@ impl State {
         let around = &self.bounds;
         let camera = between.camera(&self.camera, beside.model.up_axis, around);
         Some((camera, between))
+    }
+
+    /// Takes a choice of what is offered, counted from 0; false if there is none. Should it fail, the
+    /// others are offered again.
+    pub fn take_choice(&mut self, number: usize) -> bool {
+        let offered = self.offer.as_ref().map_or(0, |o| o.choices.len());
+        let Some(mut offer) = self.offer.take_if(|_| number < offered) else {
+            return false;
+        };
+        let (_, wish) = offer.choices.remove(number);
+        self.wishes.push(wish);
+        self.untried = offer.choices;
+        // It told why there was a choice.
+        self.error = None;
+        true
     }
 
     pub fn choose(&mut self, joint: Option<JointId>) {

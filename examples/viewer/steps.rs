@@ -15,6 +15,7 @@ use winit::event_loop::ActiveEventLoop;
 use super::app::App;
 use super::clips;
 use super::drops::Intent;
+use super::findings::Message;
 use super::model::Model;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
@@ -47,7 +48,7 @@ impl App {
             };
             match taken {
                 Ok(Taken::Done) => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.answer(&line, None);
                     // What a step wishes for begins before the next step.
                     if !self.state.wishes.is_empty() || matches!(step, Step::Quit) {
@@ -55,14 +56,18 @@ impl App {
                     }
                 }
                 Ok(Taken::Later) if waited > PATIENCE => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.refuse(
                         &line,
                         &format!("nothing happened in {} s", PATIENCE.as_secs()),
                     );
                 }
                 Ok(Taken::Later) => {
-                    let rests = matches!(step, Step::Settle | Step::Loads(_) | Step::Wait(_));
+                    let rests = match step {
+                        Step::Settle | Step::Loads(_) | Step::Wait(_) => true,
+                        Step::Clip(_) => self.state.wishes.is_empty(),
+                        _ => false,
+                    };
                     if rests && !self.state.clock.playing {
                         self.next_step = Some(Instant::now() + LOOK_AGAIN);
                         return Ok(());
@@ -70,7 +75,7 @@ impl App {
                     break;
                 }
                 Err(e) => {
-                    let line = self.script.done();
+                    let line = self.end_step();
                     self.refuse(&line, &e);
                 }
             }
@@ -82,6 +87,13 @@ impl App {
         self.frame(event_loop, false)?;
         self.script.count_frame();
         Ok(())
+    }
+
+    /// Goes on to the next step; gives the line of the one that has ended.
+    fn end_step(&mut self) -> String {
+        self.pressing = None;
+        self.clip_asked = false;
+        self.script.done()
     }
 
     fn take(
@@ -98,10 +110,10 @@ impl App {
             }
             Step::Drop(path, intent) => self.dropped(path.clone(), *intent),
             Step::Choose(number) => {
-                let choices = self.state.offer.take().map_or_else(Vec::new, |o| o.choices);
-                let chosen = choices.into_iter().nth(number.wrapping_sub(1));
-                let (_, wish) = chosen.ok_or_else(|| format!("no choice {number} is offered"))?;
-                self.state.wishes.push(wish);
+                let index = number.checked_sub(1);
+                if !index.is_some_and(|i| self.state.take_choice(i)) {
+                    return Err(format!("no choice {number} is offered"));
+                }
             }
             Step::Alone => self.state.wishes.push(Wish::Alone),
             Step::Together(on) => match &mut self.state.beside {
@@ -131,9 +143,6 @@ impl App {
                     }
                 };
                 let done = self.point(event_loop, &Step::Click(place), frames);
-                if done {
-                    self.pressing = None;
-                }
                 return Ok(later(done));
             }
             Step::Light(light) => self.state.look.light = *light,
@@ -166,11 +175,16 @@ impl App {
                 }
                 self.state.control.weights.insert(name.clone(), *weight);
             }
+            // A file that was dropped may bring the clip.
+            Step::Clip(_) if !self.is_settled() => return Ok(Taken::Later),
+            Step::Clip(_) if self.clip_asked => {}
             Step::Clip(name) => {
                 let model = self.state.model.as_ref();
-                let clip = model.and_then(|m| clips::find(&m.clips, name));
-                let clip = clip.ok_or_else(|| format!("no clip is called '{name}'"))?;
+                let clips = model.map_or(&[][..], |m| &m.clips);
+                let clip = clips::find_meant(clips, name)?;
                 self.state.wishes.push(Wish::Clip(clip));
+                self.clip_asked = true;
+                return Ok(Taken::Later);
             }
             Step::Camera(name) => {
                 let model = self.state.model.as_ref();
@@ -309,6 +323,12 @@ impl App {
             "triangles": model.map(|m| m.counts.triangles),
             "clips": model.map(labels),
             "clip": model.and_then(|m| Some(&m.clips.get(m.clip?)?.label)),
+            "messages": model.map(|m| {
+                let of = |m: &Message| {
+                    json!({"severity": m.severity.name(), "code": m.code, "text": m.text})
+                };
+                m.messages.list().iter().map(of).collect::<Vec<_>>()
+            }),
             "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
             "offer": state.offer.as_ref().map(|o| {
                 let choices: Vec<&String> = o.choices.iter().map(|(label, _)| label).collect();

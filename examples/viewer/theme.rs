@@ -1,6 +1,7 @@
 //! Colours and spacing of the panels.
 
 use egui::{Color32, CornerRadius, FontId, Margin, Shadow, Stroke, TextStyle, Theme, Vec2};
+use sinew_check::Severity;
 
 pub const PANEL: Color32 = Color32::from_rgb(27, 29, 34);
 pub const BAR: Color32 = Color32::from_rgb(22, 24, 28);
@@ -16,6 +17,15 @@ const ACCENT_DARK: Color32 = Color32::from_rgb(122, 74, 30);
 pub const WARNING: Color32 = Color32::from_rgb(240, 196, 92);
 pub const ERROR: Color32 = Color32::from_rgb(255, 122, 108);
 pub const GOOD: Color32 = Color32::from_rgb(126, 205, 140);
+
+/// The colour of a message.
+pub fn of_severity(severity: Severity) -> Color32 {
+    match severity {
+        Severity::Error => ERROR,
+        Severity::Warning => WARNING,
+        Severity::Info => WEAK,
+    }
+}
 
 pub fn apply(ctx: &egui::Context) {
     ctx.set_theme(Theme::Dark);

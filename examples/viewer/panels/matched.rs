@@ -1,10 +1,10 @@
 //! How a clip of another file was matched: which joint follows which.
 
 use egui::{Grid, RichText, ScrollArea, Ui};
-use sinew::Warning;
-use sinew_animate::retarget::MatchHow;
+use sinew_animate::retarget::{MatchHow, MatchRow};
 
-use crate::live::Matched;
+use crate::findings;
+use crate::live::{self, Matched, Tone};
 use crate::loader::{Place, Task};
 use crate::state::{State, Wish};
 use crate::theme;
@@ -23,11 +23,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         let task = Task::open(motion.file.clone(), motion.clip.clone());
         state.wishes.push(Wish::Load(task, Place::Beside));
     }
-    let (own, others): (Vec<_>, Vec<_>) = matched
-        .warnings
-        .iter()
-        .partition(|w| w.code.starts_with("retarget"));
-    warnings(ui, &own);
+    warnings(ui, &matched);
     table(ui, &matched);
     for (what, joints) in [
         ("Not followed", &matched.unmatched[0]),
@@ -42,18 +38,16 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                 });
         }
     }
-    if !others.is_empty() {
-        egui::CollapsingHeader::new(format!("Of both files ({})", others.len()))
-            .id_salt("files")
-            .show(ui, |ui| warnings(ui, &others));
-    }
 }
 
-fn warnings(ui: &mut Ui, warnings: &[&Warning]) {
-    for warning in warnings {
-        let text = format!("{} [{}]", warning.message, warning.code);
-        ui.label(RichText::new(text).small().color(theme::WARNING))
-            .on_hover_text(&warning.path);
+/// The warnings about the match that its summary does not say.
+fn warnings(ui: &mut Ui, matched: &Matched) {
+    let own = matched.own_warnings();
+    for own in own.filter(|w| !matched.is_told_calmly(w)) {
+        let text = format!("{} [{}]", own.message, own.code);
+        let color = theme::of_severity(findings::severity(own.code));
+        ui.label(RichText::new(text).small().color(color))
+            .on_hover_text(&own.path);
     }
 }
 
@@ -61,15 +55,25 @@ fn summary(ui: &mut Ui, matched: &Matched) {
     let file = matched.motion.file.file_name().unwrap_or_default();
     let file = file.to_string_lossy();
     ui.label(format!("The clip of {file}, retargeted"));
-    ui.horizontal(|ui| {
-        for how in [MatchHow::Named, MatchHow::Guessed, MatchHow::Missing] {
-            let count = matched.count(how);
-            if count > 0 {
-                let text = format!("{count} {}", how.name());
-                ui.label(RichText::new(text).strong().color(color(how)));
+    // What the calm lines leave out.
+    let calm = matched.own_warnings().filter(|w| matched.is_told_calmly(w));
+    let hint: Vec<String> = calm
+        .map(|w| format!("{} [{}]", w.message, w.code))
+        .collect();
+    for (tone, text) in matched.summary() {
+        let text = RichText::new(text);
+        match tone {
+            Tone::Calm => {
+                let label = ui.label(text.small().color(theme::WEAK));
+                if !hint.is_empty() {
+                    label.on_hover_text(hint.join("\n"));
+                }
+            }
+            tone => {
+                ui.label(text.strong().color(color(tone)));
             }
         }
-    });
+    }
     let [source, target] = matched.origins.clone().map(Option::unwrap_or_default);
     let text = match source == target {
         true => format!("by {source}"),
@@ -80,15 +84,29 @@ fn summary(ui: &mut Ui, matched: &Matched) {
         .on_hover_text(scale);
 }
 
-fn color(how: MatchHow) -> egui::Color32 {
-    match how {
-        MatchHow::Named => theme::GOOD,
-        MatchHow::Guessed => theme::WARNING,
-        MatchHow::Missing => theme::ERROR,
+fn color(tone: Tone) -> egui::Color32 {
+    match tone {
+        Tone::Good => theme::GOOD,
+        Tone::Doubtful => theme::WARNING,
+        Tone::Bad => theme::ERROR,
+        Tone::Calm => theme::WEAK,
     }
 }
 
+/// How a row of the table is meant.
+fn tone(row: &MatchRow) -> Tone {
+    match row.how {
+        MatchHow::Named => Tone::Good,
+        MatchHow::Guessed => Tone::Doubtful,
+        MatchHow::Missing if live::is_main(row) => Tone::Bad,
+        MatchHow::Missing => Tone::Calm,
+    }
+}
+
+/// Lists main bones that lack first, then the pairs, then optional bones of one side.
 fn table(ui: &mut Ui, matched: &Matched) {
+    let pairs = matched.rows.iter().filter(|r| r.how != MatchHow::Missing);
+    let rows = matched.lacking().chain(pairs).chain(matched.optional());
     ScrollArea::both()
         .id_salt("match")
         .max_height(220.0)
@@ -102,22 +120,32 @@ fn table(ui: &mut Ui, matched: &Matched) {
                         ui.label(RichText::new(title).small().color(theme::WEAK));
                     }
                     ui.end_row();
-                    for row in &matched.rows {
+                    for row in rows {
+                        let tone = tone(row);
                         let cell = |name: &Option<String>| {
-                            let text = name.as_deref().unwrap_or("missing");
-                            let color = match name {
-                                Some(_) => theme::TEXT,
-                                None => color(MatchHow::Missing),
+                            let (text, color) = match (name.as_deref(), tone) {
+                                (Some(name), Tone::Calm) => (name, theme::WEAK),
+                                (Some(name), _) => (name, theme::TEXT),
+                                (None, Tone::Bad) => ("missing", theme::ERROR),
+                                (None, _) => ("none", theme::WEAK),
                             };
                             RichText::new(text).small().color(color)
                         };
                         ui.label(cell(&row.source));
                         ui.label(cell(&row.target));
                         let bone = RichText::new(row.bone.unwrap_or("-")).small();
-                        ui.label(bone.color(color(row.how)))
-                            .on_hover_text(row.how.name());
+                        ui.label(bone.color(color(tone))).on_hover_text(hint(row));
                         ui.end_row();
                     }
                 });
         });
+}
+
+/// How a row was found.
+fn hint(row: &MatchRow) -> &'static str {
+    match (row.how, live::is_main(row)) {
+        (MatchHow::Missing, true) => "a main bone that one side lacks",
+        (MatchHow::Missing, false) => "an optional bone of one side: the body moves without it",
+        (how, _) => how.name(),
+    }
 }

@@ -23,10 +23,9 @@ pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
                 ui.set_max_width(width);
                 ui.horizontal_wrapped(|ui| {
                     ui.label(RichText::new(&offer.text).color(Color32::from_gray(236)));
-                    for (label, wish) in &offer.choices {
+                    for (i, (label, _)) in offer.choices.iter().enumerate() {
                         if ui.button(label).clicked() {
-                            state.offer = None;
-                            state.wishes.push(wish.clone());
+                            state.take_choice(i);
                         }
                     }
                     if ui.small_button("close").on_hover_text("Escape").clicked() {

@@ -32,7 +32,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         };
         let clips = !model.clips.is_empty() || !model.cameras.is_empty() || model.walk.is_some();
         let shapes = model.shapes.len();
-        let (errors, warnings) = (model.errors.len(), model.warnings.len());
+        let (messages, errors) = (model.messages.list().len(), model.messages.has_errors());
         if clips {
             section(ui, "Clip and camera", true, |ui| clip(ui, state));
         }
@@ -44,9 +44,9 @@ pub fn show(ui: &mut Ui, state: &mut State) {
             section(ui, &title, true, |ui| sliders(ui, state));
         }
         section(ui, "Stage", false, |ui| stage(ui, state));
-        if errors + warnings > 0 {
-            let title = format!("Messages ({})", errors + warnings);
-            section(ui, &title, errors > 0, |ui| messages(ui, state));
+        if messages > 0 {
+            let title = format!("Messages ({messages})");
+            section(ui, &title, errors, |ui| tell(ui, state));
         }
     });
 }
@@ -285,14 +285,20 @@ fn stage(ui: &mut Ui, state: &State) {
         });
 }
 
-fn messages(ui: &mut Ui, state: &State) {
+/// Most messages that are listed.
+const MOST_MESSAGES: usize = 50;
+
+/// The messages about the file, the worst first.
+fn tell(ui: &mut Ui, state: &State) {
     let Some(model) = &state.model else { return };
-    for (texts, color) in [
-        (&model.errors, theme::ERROR),
-        (&model.warnings, theme::WARNING),
-    ] {
-        for text in texts.iter().take(50) {
-            ui.label(RichText::new(clean(text)).small().color(color));
-        }
+    let list = model.messages.list();
+    for message in list.iter().take(MOST_MESSAGES) {
+        let text = format!("{}: {}", message.severity.name(), clean(&message.text));
+        let color = theme::of_severity(message.severity);
+        ui.label(RichText::new(text).small().color(color));
+    }
+    if let Some(more) = list.len().checked_sub(MOST_MESSAGES).filter(|n| *n > 0) {
+        let text = format!("{more} more: `sinew check` lists all");
+        ui.label(RichText::new(text).small().color(theme::WEAK));
     }
 }

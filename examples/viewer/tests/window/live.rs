@@ -98,6 +98,14 @@ pub fn retargeted(display: &Display) -> Result<(), Failed> {
     check(rows(&report, "guessed").is_empty(), || {
         report["match"].to_string()
     })?;
+    // The puppet has no fingers, which is no failure.
+    let lacks = &report["match"];
+    check(
+        lacks["main"] == json!([15, 15])
+            && lacks["main_missing"] == json!([])
+            && lacks["summary"][0] == "15 of 15 main bones matched",
+        || lacks.to_string(),
+    )?;
     let missing = rows(&report, "missing");
     let thumb = ("mixamorig:LeftHandThumb1".to_owned(), String::new());
     check(missing.contains(&thumb), || format!("{missing:?}"))?;
@@ -121,24 +129,26 @@ pub fn retargeted(display: &Display) -> Result<(), Failed> {
         "the puppet rests".into()
     })?;
 
-    // The character's own clip and the dropped one stay in the list.
-    let report = viewer.steps(&["clip Wave", "settle"])?.clone();
+    // The character's own clip and the dropped one stay in the list; the answer names what plays.
+    let report = viewer.steps(&["clip Wave"])?.clone();
     let clips = json!(["Wave", clip]);
     check(
         report["clips"] == clips && report["clip"] == "Wave" && report["match"].is_null(),
         || report.to_string(),
     )?;
-    let report = viewer.steps(&[&format!("clip {clip}"), "settle"])?.clone();
+    let report = viewer.steps(&["clip walk.bvh"])?.clone();
     check(
         report["clip"] == *clip && rows(&report, "named") == named && report["clips"] == clips,
         || report.to_string(),
     )?;
 
-    // A clip alone, for this very character.
+    // A clip alone, for this very character. It is in the list as soon as it was read.
     let alone = folder.path().join("alone.usda");
-    let report = viewer.steps(&[&format!("drop {}", alone.display()), "settle"])?;
+    let report = viewer.steps(&[&format!("drop {}", alone.display()), "clip Animation"])?;
     check(
-        report["error"].is_null() && report["match"].is_object(),
+        report["error"].is_null()
+            && report["match"].is_object()
+            && report["clip"] == "alone.usda: /Animation",
         || report.to_string(),
     )?;
     shows(&mut viewer, &expected, 30.0, "live-clip-alone")?;
@@ -181,6 +191,30 @@ pub fn unmatched(display: &Display) -> Result<(), Failed> {
         shot.report["offer"]["choices"][0] == "Play it by the best guess",
         || shot.report.to_string(),
     )?;
+    // Opened in place of the puppet, it is not offered to be opened again.
+    let choices = |report: &Value| report["offer"]["choices"].clone();
+    viewer.steps(&[&format!("drop {} open", odd.display()), "settle"])?;
+    let guess = "Play its clip on puppet.glb by the best guess";
+    check(choices(&viewer.last)[0] == guess, || {
+        viewer.last.to_string()
+    })?;
+    let beside = "Show puppet.glb beside it";
+    check(choices(&viewer.last)[1] == beside, || {
+        viewer.last.to_string()
+    })?;
+    // Nothing can be read of this one; the other offer is gone with the drop.
+    let notes = folder.path().join("notes.md");
+    std::fs::write(&notes, "# notes")?;
+    let report = viewer.steps(&[&format!("drop {}", notes.display()), "settle"])?;
+    let told = report["error"].as_str().unwrap_or("");
+    check(
+        told.contains("notes.md is no 3D file") && told.contains(".usda") && told.ends_with('.'),
+        || told.to_owned(),
+    )?;
+    check(report["offer"].is_null(), || report.to_string())?;
+    viewer.shot("live-no-3d-file")?;
+    viewer.steps(&[&format!("drop {PUPPET} open"), "settle"])?;
+    viewer.steps(&[&format!("drop {}", odd.display()), "settle"])?;
     let report = viewer.steps(&["choose 1", "settle"])?.clone();
     check(
         report["error"].is_null() && report["offer"].is_null(),
@@ -324,6 +358,12 @@ fn blender(folder: &Path) -> PathBuf {
             ..Shape::default()
         }],
     );
+    // Readers have something to say about it, which both the scene and its pictures repeat.
+    let coat = json!({"clearcoatFactor": 0.5, "clearcoatNormalTexture": {"index": 0}});
+    gltf.use_extension("KHR_materials_clearcoat");
+    let extensions = json!({"KHR_materials_clearcoat": coat});
+    let material = gltf.push("materials", json!({"extensions": extensions}));
+    gltf.json["meshes"][mesh]["primitives"][0]["material"] = json!(material);
     let body = gltf.node(None, json!({"name": "Body", "mesh": mesh, "skin": skin}));
     let times = [0.0f32, 1.0];
     let turn = |angle: f64| DQuat::from_rotation_z(angle).to_array().map(|v| v as f32);
@@ -410,6 +450,18 @@ pub fn joined(display: &Display) -> Result<(), Failed> {
     check(
         report["clips"] == clips && report["clip"] == clips[0],
         || report.to_string(),
+    )?;
+    // Each message once, and as bad as `sinew check` says.
+    let checked = sinew_check::check_file(&glb, &sinew_check::CheckOptions::default())?;
+    let mut ignored = checked.of("gltf-material-ignored");
+    let (Some(finding), None) = (ignored.next(), ignored.next()) else {
+        return Err("one finding about the clear coat".into());
+    };
+    let messages = report["messages"].as_array().into_iter().flatten();
+    let found: Vec<&Value> = messages.filter(|m| m["code"] == finding.code).collect();
+    check(
+        found.len() == 1 && found[0]["severity"] == finding.severity.name(),
+        || report["messages"].to_string(),
     )?;
     let mut pictures = Vec::new();
     let alone = |clip: &str| format!("clip {clip}");

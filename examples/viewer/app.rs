@@ -1,6 +1,8 @@
 //! The window's events, and what becomes of them.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,8 @@ use super::{keys, panels, theme};
 /// What other threads tell the window.
 pub enum Wake {
     Read(Request, Box<Result<Ready, Failed>>),
-    FileChanged,
+    /// A file of this name was written.
+    FileChanged(OsString),
     /// A line of a script on stdin.
     Line(String),
     NoMoreLines,
@@ -47,10 +50,10 @@ pub struct App {
     egui: egui::Context,
     input: Option<egui_winit::State>,
     size: (u32, u32),
-    /// What was asked for last.
-    wanted: Option<Request>,
-    /// What was asked for last for the right side.
-    beside: Option<Request>,
+    /// What was asked for last, for each side.
+    wanted: [Option<Request>; 2],
+    /// What each side shows.
+    shown: [Option<Request>; 2],
     /// Files that each side is made of.
     watched: [Vec<PathBuf>; 2],
     /// What was shown before the file that is being read was dropped.
@@ -59,7 +62,7 @@ pub struct App {
     unfit: Unfit,
     proxy: EventLoopProxy<Wake>,
     watch: Option<FileWatch>,
-    changed: Option<Instant>,
+    changed: Option<(Instant, HashSet<OsString>)>,
     /// Number of the last request.
     requests: u64,
     /// Files that were read, or failed to be.
@@ -94,9 +97,9 @@ impl App {
         theme::apply(&egui);
         let mut state = State::default();
         let tell = proxy.clone();
-        let watch = FileWatch::new(move || {
+        let watch = FileWatch::new(move |name| {
             // A window that is gone needs no reload.
-            let _ = tell.send_event(Wake::FileChanged);
+            let _ = tell.send_event(Wake::FileChanged(name.to_owned()));
         });
         let watch = match watch {
             Ok(watch) => Some(watch),
@@ -113,8 +116,8 @@ impl App {
             egui,
             input: None,
             size,
-            wanted: None,
-            beside: None,
+            wanted: Default::default(),
+            shown: Default::default(),
             watched: Default::default(),
             before: None,
             unfit: Unfit::default(),
@@ -148,15 +151,10 @@ impl App {
             place,
         };
         let path = Some(request.task.file().to_owned());
+        self.wanted[place as usize] = Some(request.clone());
         match place {
-            Place::Main => {
-                self.wanted = Some(request.clone());
-                self.state.loading = path;
-            }
-            Place::Beside => {
-                self.beside = Some(request.clone());
-                self.state.loading_beside = path;
-            }
+            Place::Main => self.state.loading = path,
+            Place::Beside => self.state.loading_beside = path,
         }
         let proxy = self.proxy.clone();
         let started = loader::start(request, move |request, result| {
@@ -170,24 +168,41 @@ impl App {
         self.redraw();
     }
 
-    /// Reads what was asked for last again, be it shown or broken.
+    /// Reads what is shown again, or else what was asked for and is broken.
     fn reload(&mut self) {
+        self.read_again(|shown, wanted, _| shown.or(wanted));
+    }
+
+    /// Reads again what files of these names are part of: what could not be shown, or else what is shown.
+    fn reload_changed(&mut self, names: &HashSet<OsString>) {
+        let has = |file: &Path| file.file_name().is_some_and(|n| names.contains(n));
+        self.read_again(|shown, wanted, files| {
+            let number = |request: &Option<Request>| request.as_ref().map(|r| r.number);
+            let is_broken = number(&wanted) != number(&shown);
+            let broken = wanted.filter(|w| is_broken && has(w.task.file()));
+            broken.or_else(|| shown.filter(|_| files.iter().any(|f| has(f))))
+        });
+    }
+
+    /// Loads, for each side, what is chosen of what it shows, what was asked for last, and the files of what it shows.
+    fn read_again(
+        &mut self,
+        choose: impl Fn(Option<Request>, Option<Request>, &[PathBuf]) -> Option<Request>,
+    ) {
         // They may fit by now.
         self.unfit.clear();
-        for request in [self.wanted.clone(), self.beside.clone()]
-            .into_iter()
-            .flatten()
-        {
-            self.load(request.task, request.place);
+        for place in [Place::Main, Place::Beside] {
+            let at = place as usize;
+            let (shown, wanted) = (self.shown[at].clone(), self.wanted[at].clone());
+            if let Some(request) = choose(shown, wanted, &self.watched[at]) {
+                self.load(request.task, place);
+            }
         }
     }
 
     fn received(&mut self, request: Request, result: Result<Ready, Failed>) {
         self.loads += 1;
-        let latest = match request.place {
-            Place::Main => self.wanted.as_ref(),
-            Place::Beside => self.beside.as_ref(),
-        };
+        let latest = self.wanted[request.place as usize].as_ref();
         if latest.is_none_or(|latest| latest.number != request.number) {
             return;
         }
@@ -205,18 +220,17 @@ impl App {
         let untried = std::mem::take(&mut self.state.untried);
         match result {
             Ok((model, bounds, files, task)) => {
-                self.watch_files(request.place, files);
+                self.watched[request.place as usize] = files;
                 let request = Request { task, ..request };
                 match request.place {
                     Place::Main => self.show(request, model, bounds, before),
                     Place::Beside => self.show_beside(request, model, bounds),
                 }
+                self.follow();
             }
             Err(failed) => {
-                // It is read again when it is mended.
-                let mut files = vec![request.task.file().to_owned()];
-                files.append(&mut self.watched[request.place as usize].clone());
-                self.watch_files(request.place, files);
+                // It is read again when it is mended, and what is shown if that changes.
+                self.follow();
                 log::warn!("{}", failed.message);
                 let message = failed.message.clone();
                 match request.place {
@@ -242,8 +256,7 @@ impl App {
         let again = shown.is_some_and(|shown| loader::same_file(&shown, &model.path));
         // What was put beside another file before goes with it.
         if !again
-            && self
-                .beside
+            && self.wanted[Place::Beside as usize]
                 .as_ref()
                 .is_some_and(|b| b.number < request.number)
         {
@@ -251,7 +264,7 @@ impl App {
         }
         let offer = before
             .and_then(|before| drops::after_opening(&before, &model, &request.task, &self.unfit));
-        self.wanted = Some(request);
+        self.has_shown(request);
         self.state.bounds = bounds;
         // Another clip of the file is not the file again, for the clock.
         self.state.show(model, again);
@@ -260,7 +273,7 @@ impl App {
     }
 
     fn show_beside(&mut self, request: Request, model: Model, bounds: Bounds) {
-        self.beside = Some(request);
+        self.has_shown(request);
         let mut other = Beside::new(model, bounds);
         if let Some(beside) = &self.state.beside
             && beside.model.path == other.model.path
@@ -273,18 +286,28 @@ impl App {
 
     /// Shows the main character alone.
     fn alone(&mut self) {
-        self.beside = None;
+        let at = Place::Beside as usize;
+        (self.wanted[at], self.shown[at]) = (None, None);
+        self.watched[at].clear();
         self.state.set_beside(None);
         if let Some(drawing) = &mut self.drawing {
             drawing.alone();
         }
-        self.watch_files(Place::Beside, Vec::new());
+        self.follow();
     }
 
-    fn watch_files(&mut self, place: Place, files: Vec<PathBuf>) {
-        self.watched[place as usize] = files;
-        let all: Vec<PathBuf> = self.watched.concat();
-        let result = self.watch.as_mut().map(|w| w.set_files(&all));
+    fn has_shown(&mut self, request: Request) {
+        let at = request.place as usize;
+        self.wanted[at] = Some(request.clone());
+        self.shown[at] = Some(request);
+    }
+
+    /// Watches the files of what is shown, and those that were asked for and could not be shown.
+    fn follow(&mut self) {
+        let mut files = self.watched.concat();
+        let wanted = self.wanted.iter().flatten();
+        files.extend(wanted.map(|r| r.task.file().to_owned()));
+        let result = self.watch.as_mut().map(|w| w.set_files(&files));
         if let Some(Err(e)) = result {
             log::warn!("{e}");
         }
@@ -576,7 +599,11 @@ impl ApplicationHandler<Wake> for App {
     fn user_event(&mut self, _event_loop: &ActiveEventLoop, wake: Wake) {
         match wake {
             Wake::Read(request, result) => self.received(request, *result),
-            Wake::FileChanged => self.changed = Some(Instant::now()),
+            Wake::FileChanged(name) => {
+                let (since, names) = self.changed.get_or_insert((Instant::now(), HashSet::new()));
+                *since = Instant::now();
+                names.insert(name);
+            }
             Wake::Line(line) => match script::parse(&line) {
                 Ok(Some(step)) => self.script.push(&line, step),
                 Ok(None) => {}
@@ -634,9 +661,11 @@ impl ApplicationHandler<Wake> for App {
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
         let now = Instant::now();
-        if self.changed.is_some_and(|since| now - since >= QUIET) {
-            self.changed = None;
-            self.reload();
+        // What is being read now is not replaced by what it may replace.
+        let is_reading = self.state.loading.is_some() || self.state.loading_beside.is_some();
+        let is_quiet = |(since, _): &mut (Instant, _)| !is_reading && now - *since >= QUIET;
+        if let Some((_, names)) = self.changed.take_if(is_quiet) {
+            self.reload_changed(&names);
         }
         let script = !self.script.is_empty() || self.script.ended;
         if let Some(at) = self.next_step.filter(|at| script && *at > now) {
@@ -648,7 +677,8 @@ impl ApplicationHandler<Wake> for App {
             event_loop.set_control_flow(ControlFlow::Poll);
             return;
         }
-        let quiet_at = self.changed.map(|since| since + QUIET);
+        let quiet_at = self.changed.as_ref().filter(|_| !is_reading);
+        let quiet_at = quiet_at.map(|(since, _)| *since + QUIET);
         if self.repaint_at.is_some_and(|at| at <= now) {
             self.repaint_at = None;
             self.redraw();

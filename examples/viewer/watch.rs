@@ -1,7 +1,7 @@
 //! Tells when one of the files that are shown was written again.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -17,16 +17,16 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// `changed` is called, on another thread, at each change of one of the files.
-    pub fn new(changed: impl Fn() + Send + 'static) -> Result<Self, String> {
+    /// `changed` is called with the name of a file, on another thread, at each of its changes.
+    pub fn new(changed: impl Fn(&OsStr) + Send + 'static) -> Result<Self, String> {
         let names = Names::default();
         let wanted = Arc::clone(&names);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let Ok(event) = event else { return };
             let Ok(wanted) = wanted.lock() else { return };
-            let named = |p: &PathBuf| p.file_name().is_some_and(|name| wanted.contains(name));
-            if is_change(event.kind) && event.paths.iter().any(named) {
-                changed();
+            if is_change(event.kind) {
+                let names = event.paths.iter().filter_map(|p| p.file_name());
+                names.filter(|n| wanted.contains(*n)).for_each(&changed);
             }
         })
         .map_err(|e| format!("files cannot be watched: {e}"))?;
@@ -87,7 +87,7 @@ mod tests {
         let file = folder.path().join("hero.usda");
         std::fs::write(&file, "one").unwrap();
         let (sender, receiver) = channel();
-        let mut watch = FileWatch::new(move || {
+        let mut watch = FileWatch::new(move |_| {
             let _ = sender.send(());
         })
         .unwrap();

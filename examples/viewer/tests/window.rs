@@ -12,6 +12,7 @@ mod truth;
 #[path = "window/window.rs"]
 mod window;
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use common::{gpu, tolerance};
@@ -285,6 +286,31 @@ fn reload(display: &Display) -> Result<(), Failed> {
     check(back.difference(&before) < 50, || {
         "the picture is not as it was".into()
     })?;
+
+    // After a drop that failed, what is shown is still followed, and so is what was dropped.
+    let replace = |file: &Path, text: &str| {
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, file)
+    };
+    let bad = folder.path().join("bad.usda");
+    let drop = format!("drop {}", bad.display());
+    let shows = |report: &serde_json::Value, name: &str| {
+        let file = report["file"].as_str().unwrap_or_default();
+        check(file.ends_with(name), || report.to_string())
+    };
+    replace(&bad, "#usda 1.0\ndef {")?;
+    let report = viewer.steps(&[&drop, "settle"])?;
+    check(report["error"].is_string(), || report.to_string())?;
+    shows(report, "moved.usda")?;
+    replace(&file, &moved_hatchling("(0.3, 0.2, 0)"))?;
+    let report = viewer.steps(&["loads 6", "settle"])?;
+    check(report["error"].is_null(), || report.to_string())?;
+    shows(report, "moved.usda")?;
+    viewer.steps(&[&drop, "loads 7", "settle"])?;
+    replace(&bad, &moved_hatchling("(0, 0, 0)"))?;
+    let report = viewer.steps(&["loads 8", "settle"])?;
+    check(report["error"].is_null(), || report.to_string())?;
+    shows(report, "bad.usda")?;
     check(viewer.end()?.success(), || "the viewer failed".into())
 }
 

@@ -1,6 +1,7 @@
 //! A clip that was dropped on a character: retargeted as `sinew retarget` does, and how.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sinew::Warning;
@@ -276,7 +277,7 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     Ok(Ready {
         clips,
         clip,
-        matched: Some(Matched::new(motion.clone(), &moved)),
+        matched: Some(Arc::new(Matched::new(motion.clone(), &moved))),
         task: Task::Retarget {
             motion,
             onto: onto.to_owned(),

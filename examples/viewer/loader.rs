@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sinew_animate::humanoid::on_own_skeleton;
 use sinew_io::usd::UsdFile;
@@ -80,7 +81,7 @@ pub struct Ready {
     pub clips: Vec<ClipEntry>,
     pub clip: Option<usize>,
     /// How a clip of another file was matched.
-    pub matched: Option<Matched>,
+    pub matched: Option<Arc<Matched>>,
     /// The root's way, if it walks away.
     pub walk: Option<Walk>,
 }

@@ -1,6 +1,7 @@
 //! What the panels tell about the file that is shown.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use glam::DVec3;
 use sinew_render::{JointId, Stage, StageSkeleton};
@@ -55,7 +56,7 @@ pub struct Model {
     /// Which clip plays, of `clips`; `None` where the file has its own way.
     pub clip: Option<usize>,
     /// How a clip of another file was matched.
-    pub matched: Option<Matched>,
+    pub matched: Option<Arc<Matched>>,
     /// The root's way, if it walks away.
     pub walk: Option<Walk>,
     /// The root at the first time.

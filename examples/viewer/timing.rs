@@ -105,6 +105,8 @@ pub struct Timing {
     pub source: Source,
     figures: Figures,
     figured: Option<Instant>,
+    /// When the first frame of this source was.
+    first: Option<Instant>,
 }
 
 impl Timing {
@@ -120,9 +122,10 @@ impl Timing {
             self.frames.pop_front();
         }
         let due = self.figured.is_none_or(|at| newest - at >= STEADY);
-        // The first figures of the GPU come some frames late.
+        // The first figures of the GPU come some frames late; some never come.
+        let is_new = newest - *self.first.get_or_insert(newest) < STEADY;
         let unknown = self.figures.skinning.is_none() || self.figures.drawing.is_none();
-        if due || unknown {
+        if due || (is_new && unknown) {
             self.figured = Some(newest);
             self.figures = self.medians();
         }
@@ -144,6 +147,7 @@ impl Timing {
         self.frames.clear();
         self.figures = Figures::default();
         self.figured = None;
+        self.first = None;
     }
 
     /// Medians that change at most twice a second.
@@ -244,6 +248,29 @@ mod tests {
         assert!((500..=502).contains(&kept), "{kept}");
         // The median of the last 2 s, at most half a second ago.
         assert!(timing.figures().posing > Some(440.0));
+    }
+
+    #[test]
+    fn figures_that_never_come_do_not_hurry_the_others() {
+        let mut timing = Timing::default();
+        let start = Instant::now();
+        let mut seen = Vec::new();
+        for id in 0..600 {
+            let frame = FrameTime {
+                id,
+                at: start + Duration::from_millis(10 * id),
+                interval: None,
+                posing: Some(id as f64),
+                skinning: None,
+                drawing: None,
+            };
+            timing.count(frame, Source::default());
+            seen.push(timing.figures().posing);
+        }
+        // Those of the first half second come at once.
+        let mut later = seen.split_off(50);
+        later.dedup();
+        assert!((9..=13).contains(&later.len()), "{}", later.len());
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! What is drawn of a character, and what is refused.
 
-use std::sync::Arc;
-
 use common::tolerance;
 use common::trials::Trial;
 use glam::Vec3;
@@ -143,5 +141,4 @@ fn what_does_not_fit_is_an_error() {
             .iter()
             .any(|w| w.code == "character-rest-still")
     );
-    let _ = Arc::new(hero);
 }

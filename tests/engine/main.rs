@@ -7,6 +7,7 @@ mod processes;
 mod shaders;
 mod suite_peers;
 mod suite_workloads;
+mod times;
 
 #[path = "../../benches/suite/export.rs"]
 mod export;
@@ -30,6 +31,7 @@ fn main() {
         ("layers", layers::trials()),
         ("processes", processes::trials()),
         ("shaders", shaders::trials()),
+        ("times", times::trials()),
         ("peers", suite_peers::trials()),
         ("workloads", suite_workloads::trials()),
     ])

@@ -615,13 +615,18 @@ impl Crowd {
     }
 
     /// GPU times of the last frame. Submit that frame first; this call waits until it is done.
-    /// `None` without timestamps (see [`crate::gpu::SkinnerOptions`]) or before the first frame.
+    ///
+    /// `None` without timestamps (see [`crate::gpu::SkinnerOptions`]), before the first frame, and
+    /// if the timestamps cannot be true: a pass ends before it begins, or the frame took longer
+    /// than the time since it was encoded. Always `None` on software adapters, whose timestamps
+    /// do not measure compute passes (Mesa's lavapipe writes them when it next draws). Measure there
+    /// from submission until the device is done.
     ///
     /// # Errors
     /// A lost device.
     pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
         match &self.timing {
-            Some(timing) if timing.has_any() => timing.read(&self.skinner).map(Some),
+            Some(timing) if timing.has_any() => timing.read(&self.skinner),
             _ => Ok(None),
         }
     }

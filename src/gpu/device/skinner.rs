@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::error::{GpuError, alive, guarded};
 use super::limits::{self, WorkLimits};
 use super::pipelines::{PipelineVariant, Pipelines};
+use super::timing::measures_passes;
 use crate::kernel::{KERNELS, Kernel};
 
 /// How a [`Skinner`] uses its device.
@@ -23,7 +24,8 @@ pub struct SkinnerOptions {
     /// Lets every instance walk all blend entries of its skin in every frame, including those of
     /// shapes without weight. Results are the same to the bit. For measuring.
     pub never_active_lists: bool,
-    /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`.
+    /// Measure GPU times, on a device that was opened with `TIMESTAMP_QUERY`. No effect on a
+    /// software adapter: see [`crate::gpu::Crowd::last_gpu_time`].
     pub timestamps: bool,
     /// A cache for compiled shaders that outlives the process, on a device that was opened with
     /// `PIPELINE_CACHE` (Vulkan). The host creates it with `device.create_pipeline_cache` and saves
@@ -114,8 +116,7 @@ impl Skinner {
             device: device.clone(),
             queue: queue.clone(),
             limits,
-            timestamps: options.timestamps
-                && device.features().contains(wgpu::Features::TIMESTAMP_QUERY),
+            timestamps: options.timestamps && measures_passes(device),
             pipelines: Arc::new(pipelines),
             unused,
         })

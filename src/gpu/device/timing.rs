@@ -1,6 +1,6 @@
 //! GPU times, measured by timestamps.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::error::{GpuError, guarded};
 use super::mapping::map_and;
@@ -43,6 +43,46 @@ pub struct Timing {
     names: Vec<&'static str>,
     /// Which passes the last frame had.
     wrote: Vec<bool>,
+    /// When the last frame was encoded, which is before it began on the GPU.
+    encoded: Instant,
+}
+
+/// How much longer than by the CPU's clock a frame may take by the GPU's: the two clocks drift.
+const DRIFT: f64 = 1.01;
+
+/// Whether the timestamps of a device measure compute passes. Those of software adapters do not:
+/// Mesa's lavapipe writes them when it next draws, long after the pass, once anything was drawn on
+/// the device.
+pub fn measures_passes(device: &wgpu::Device) -> bool {
+    device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+        && device.adapter_info().device_type != wgpu::DeviceType::Cpu
+}
+
+/// The time of each pass, by its two timestamps in ticks of `period` nanoseconds; zero for a pass
+/// that the frame did not have. `None` if the timestamps cannot be true: one was not written, a pass
+/// ends before it begins (as after a reset of the counter), or the frame took longer than the
+/// `wall` time around it.
+fn pass_times(
+    stamps: &[u64],
+    wrote: &[bool],
+    period: f64,
+    wall: Duration,
+) -> Option<Vec<Duration>> {
+    let time = |ticks: u64| Duration::from_nanos((ticks as f64 * period) as u64);
+    let mut out = Vec::with_capacity(wrote.len());
+    let mut frame: Option<(u64, u64)> = None;
+    for (pair, wrote) in stamps.chunks_exact(2).zip(wrote) {
+        let &[begin, end] = pair else { continue };
+        if !wrote {
+            out.push(Duration::ZERO);
+            continue;
+        }
+        out.push(time(end.checked_sub(begin).filter(|_| begin > 0)?));
+        let (first, last) = frame.unwrap_or((begin, end));
+        frame = Some((first.min(begin), last.max(end)));
+    }
+    let (first, last) = frame.unwrap_or_default();
+    (time(last - first) <= wall.mul_f64(DRIFT)).then_some(out)
 }
 
 impl Timing {
@@ -66,6 +106,7 @@ impl Timing {
             resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
             readable: buffer(wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
             wrote: vec![false; names.len()],
+            encoded: Instant::now(),
             names,
         }
     }
@@ -91,7 +132,8 @@ impl Timing {
     }
 
     /// Records copies that make the timestamps readable.
-    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+    pub fn resolve(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.encoded = Instant::now();
         for (pass, _) in self.wrote.iter().enumerate().filter(|(_, wrote)| **wrote) {
             let first = pass as u32 * 2;
             // One pass at a time, because resolving a query that was never written is an error on
@@ -108,8 +150,8 @@ impl Timing {
         }
     }
 
-    /// Waits for the last frame and reads its times.
-    pub fn read(&self, skinner: &Skinner) -> Result<GpuTimes, GpuError> {
+    /// Waits for the last frame and reads its times; `None` if they cannot be true.
+    pub fn read(&self, skinner: &Skinner) -> Result<Option<GpuTimes>, GpuError> {
         let stamps: Vec<u64> = guarded(&skinner.device, || {
             map_and(
                 &skinner.device,
@@ -119,16 +161,35 @@ impl Timing {
             )
         })??;
         let period = f64::from(skinner.queue.get_timestamp_period());
-        let time = |pass: usize| {
-            if !self.wrote[pass] {
-                return Duration::ZERO;
-            }
-            let ticks = stamps[pass * 2 + 1].saturating_sub(stamps[pass * 2]);
-            Duration::from_nanos((ticks as f64 * period) as u64)
-        };
-        let passes = self.names.iter().enumerate();
-        Ok(GpuTimes {
-            passes: passes.map(|(pass, name)| (*name, time(pass))).collect(),
-        })
+        let times = pass_times(&stamps, &self.wrote, period, self.encoded.elapsed());
+        Ok(times.map(|times| GpuTimes {
+            passes: self.names.iter().copied().zip(times).collect(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_that_cannot_be_true_give_no_times() {
+        let wall = Duration::from_micros(1);
+        let times = |stamps: &[u64]| pass_times(stamps, &[true, false, true], 2.0, wall);
+        let [first, none, last] = [40, 0, 100].map(Duration::from_nanos);
+        // The stamps of the pass that the frame does not have are old ones.
+        let told = times(&[100, 120, 9, 3, 150, 200]);
+        assert_eq!(told, Some(vec![first, none, last]));
+        // Of the second pass: the end before the begin, no begin, and more than the wall time.
+        assert_eq!(times(&[100, 120, 0, 0, 200, 150]), None);
+        assert_eq!(times(&[100, 120, 0, 0, 0, 150]), None);
+        assert_eq!(times(&[100, 120, 0, 0, 150, 700]), None);
+        // Each pass is short enough, but they are too far apart.
+        assert_eq!(times(&[100, 120, 0, 0, 690, 700]), None);
+        assert!(times(&[100, 120, 0, 0, 590, 600]).is_some());
+        assert_eq!(
+            pass_times(&[0; 4], &[false; 2], 1.0, wall),
+            Some(vec![none; 2])
+        );
     }
 }

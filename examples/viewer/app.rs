@@ -75,7 +75,7 @@ pub struct App {
     repaint_at: Option<Instant>,
     modifiers: ModifiersState,
     /// A dialog is open.
-    asking: bool,
+    pub asking: bool,
     /// Pixel that a step of the script is pressing.
     pub pressing: Option<[f32; 2]>,
     lost_before: bool,
@@ -90,7 +90,7 @@ impl App {
         theme::apply(&egui);
         let mut state = State::default();
         let tell = proxy.clone();
-        let watch = FileWatch::new(move || {
+        let watch = FileWatch::new(move |_| {
             // A window that is gone needs no reload.
             let _ = tell.send_event(Wake::FileChanged);
         });

@@ -221,14 +221,9 @@ impl Viewer {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ticks, 100 a second, that the viewer's threads ran for so far.
-    pub fn processor_ticks(&self) -> Result<u64, String> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        let stat = stat.map_err(|e| e.to_string())?;
-        // Fields 14 and 15; the second, in parentheses, may hold spaces.
-        let (_, fields) = stat.rsplit_once(')').ok_or("no process")?;
-        let ticks = fields.split_whitespace().skip(11).take(2);
-        Ok(ticks.filter_map(|f| f.parse::<u64>().ok()).sum())
+    /// What the viewer's threads took of all processors so far.
+    pub fn processor_time(&self) -> Result<Duration, String> {
+        common::processor::so_far(self.child.id()).ok_or_else(|| "no process".into())
     }
 
     /// A picture of the window, kept under a name.

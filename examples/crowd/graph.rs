@@ -1,14 +1,16 @@
 //! The graph of what the last frames cost: three lanes of bars, each with its own scale, and a few words, all of
 //! rectangles.
 
+use std::collections::VecDeque;
+
 use glam::{Vec2, Vec4};
 use host::{DEPTH, Gpu, SAMPLES};
 use sinew::wgpu;
 
-use crate::times::{Cost, TimeOf};
+use crate::times::{Cost, KEPT, TimeOf};
 
 /// Frames in the graph.
-const FRAMES: usize = 120;
+const FRAMES: usize = KEPT;
 /// Most rectangles.
 const MOST: usize = 4096;
 /// Sizes in pixels of a picture of 720 rows.
@@ -72,12 +74,11 @@ impl Graph {
         }
     }
 
-    /// Lays out the graph of the last costs.
-    pub fn lay(&mut self, gpu: &Gpu, costs: &[Cost], people: usize, size: [u32; 2]) {
+    /// Lays out the graph of the last costs, which are those of at most [`FRAMES`] frames.
+    pub fn lay(&mut self, gpu: &Gpu, last: &VecDeque<Cost>, people: usize, size: [u32; 2]) {
         self.rectangles.clear();
         let [width, height] = size.map(|n| n as f32);
         let scale = (height / 720.0).max(0.5);
-        let last = &costs[costs.len().saturating_sub(FRAMES)..];
         let lanes: [(&str, Vec4, TimeOf); 3] = [
             (
                 "CPU PLAY AND RECORD",
@@ -101,7 +102,7 @@ impl Graph {
         };
         page.fill(corner, panel, Vec4::new(0.01, 0.015, 0.03, 0.72));
         let white = Vec4::new(0.92, 0.92, 0.92, 1.0);
-        let seen = last.last().map_or(0, |cost| cost.seen);
+        let seen = last.back().map_or(0, |cost| cost.seen);
         let at = corner + MARGIN;
         page.write(at, white, &format!("{seen} OF {people} SEEN"));
         for (n, (name, color, of)) in (0u8..).zip(lanes) {

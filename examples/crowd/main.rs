@@ -177,9 +177,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
     ) -> Result<()> {
         self.times.collect();
         if let Some(graph) = &mut self.graph {
-            // The first frame makes plans and pipelines.
-            let costs = self.times.costs.get(1..).unwrap_or_default();
-            graph.lay(gpu, costs, self.people.len(), target.size);
+            graph.lay(gpu, &self.times.last, self.people.len(), target.size);
         }
         let start = Instant::now();
         let (crowd, people) = (&mut self.crowd, &self.people[..]);

@@ -1,6 +1,7 @@
 //! What frames cost: the CPU's time by the clock, the GPU's by timestamps, and how many characters were seen. It never
 //! waits: numbers of a frame arrive a few frames later.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,6 +29,34 @@ pub struct Cost {
 /// A time among the costs of a frame, if it is known.
 pub type TimeOf = fn(&Cost) -> Option<Duration>;
 
+/// The costs of so many frames are kept, for the graph.
+pub const KEPT: usize = 120;
+
+/// The times of a frame that the report has.
+const KINDS: [(&str, TimeOf); 3] = [
+    ("CPU, playing and recording", |c| Some(c.cpu)),
+    ("GPU, culling to skinning", |c| c.compute),
+    ("GPU, drawing", |c| c.draw),
+];
+
+/// What all frames but the first one cost, which makes plans and pipelines.
+#[derive(Default)]
+struct Sums {
+    frames: u64,
+    /// Of [`KINDS`].
+    times: [Sum; 3],
+    seen: u64,
+    uploaded: u64,
+}
+
+/// The times of one kind that are known.
+#[derive(Default)]
+struct Sum {
+    count: u32,
+    sum: Duration,
+    worst: Duration,
+}
+
 /// Numbers of frames that may be on their way.
 const SLOTS: usize = 4;
 /// Timestamps of a frame: the beginning of the culling, and the beginning and the end of the drawing.
@@ -51,8 +80,11 @@ pub struct Times {
     period: f64,
     slots: Vec<Slot>,
     squads: usize,
-    /// The costs that have arrived, oldest first.
-    pub costs: Vec<Cost>,
+    /// Whether the costs of the first frame have arrived, which makes plans and pipelines and is left out.
+    is_warm: bool,
+    /// The costs of the last [`KEPT`] frames that have arrived, oldest first.
+    pub last: VecDeque<Cost>,
+    sums: Sums,
 }
 
 impl Times {
@@ -91,7 +123,9 @@ impl Times {
             period: f64::from(gpu.queue.get_timestamp_period()),
             slots: (0..SLOTS).map(|_| slot()).collect(),
             squads,
-            costs: Vec::new(),
+            is_warm: false,
+            last: VecDeque::new(),
+            sums: Sums::default(),
         }
     }
 
@@ -169,37 +203,45 @@ impl Times {
             }
             let counts = &words[COUNTS as usize / 4..];
             cost.seen = counts.iter().take(self.squads).sum();
-            self.costs.push(cost);
+            if std::mem::replace(&mut self.is_warm, true) {
+                self.sums.add(&cost);
+                self.last.push_back(cost);
+            }
         }
+        let old = self.last.len().saturating_sub(KEPT);
+        self.last.drain(..old);
     }
 
-    /// The costs of all frames but the first one, which makes plans and pipelines, as lines of text.
+    /// The costs of all frames but the first one, as lines of text.
     pub fn report(&self) -> String {
-        let costs = self.costs.get(1..).unwrap_or_default();
         let mut out = format!("{:32}{:>12}{:>12}\n", "", "mean", "worst");
-        let kinds: [(&str, TimeOf); 3] = [
-            ("CPU, playing and recording", |c| Some(c.cpu)),
-            ("GPU, culling to skinning", |c| c.compute),
-            ("GPU, drawing", |c| c.draw),
-        ];
-        for (name, of) in kinds {
-            let all: Vec<f64> = costs
-                .iter()
-                .filter_map(of)
-                .map(|d| d.as_secs_f64() * 1e3)
-                .collect();
-            let mean = all.iter().sum::<f64>() / all.len() as f64;
-            let worst = all.iter().copied().fold(0.0, f64::max);
-            out += &match all.is_empty() {
-                true => format!("{name:32}{:>12}{:>12}\n", "-", "-"),
-                false => format!("{name:32}{mean:>9.2} ms{worst:>9.2} ms\n"),
+        for ((name, _), time) in KINDS.iter().zip(&self.sums.times) {
+            let millis = |time: Duration| time.as_secs_f64() * 1e3;
+            out += &match time.count {
+                0 => format!("{name:32}{:>12}{:>12}\n", "-", "-"),
+                count => {
+                    let (mean, worst) = (millis(time.sum) / f64::from(count), millis(time.worst));
+                    format!("{name:32}{mean:>9.2} ms{worst:>9.2} ms\n")
+                }
             };
         }
-        let mean = |of: fn(&Cost) -> u64| match costs.len() {
-            0 => 0,
-            count => costs.iter().map(of).sum::<u64>() / count as u64,
-        };
-        let (seen, uploaded) = (mean(|c| c.seen.into()), mean(|c| c.uploaded));
+        let mean = |sum: u64| sum / self.sums.frames.max(1);
+        let (seen, uploaded) = (mean(self.sums.seen), mean(self.sums.uploaded));
         out + &format!("{seen} seen and {uploaded} bytes uploaded in a frame, on average")
+    }
+}
+
+impl Sums {
+    fn add(&mut self, cost: &Cost) {
+        self.frames += 1;
+        self.seen += u64::from(cost.seen);
+        self.uploaded += cost.uploaded;
+        for ((_, of), sum) in KINDS.iter().zip(&mut self.times) {
+            if let Some(time) = of(cost) {
+                sum.count += 1;
+                sum.sum += time;
+                sum.worst = sum.worst.max(time);
+            }
+        }
     }
 }

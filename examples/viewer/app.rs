@@ -80,7 +80,7 @@ pub struct App {
     repaint_at: Option<Instant>,
     modifiers: ModifiersState,
     /// A dialog is open.
-    asking: bool,
+    pub asking: bool,
     /// Pixel that a step of the script is pressing.
     pub pressing: Option<[f32; 2]>,
     /// The clip of the step that is due has been asked for.

@@ -59,7 +59,7 @@ pub enum Step {
     Save(PathBuf),
     /// Writes a picture of the window.
     Shot(PathBuf),
-    /// Waits until nothing is being read.
+    /// Waits until nothing is being read and no dialog is open.
     Settle,
     /// Waits until so many files were read, or failed to be, since the start.
     Loads(u64),
@@ -69,8 +69,8 @@ pub enum Step {
     Quit,
 }
 
-/// How long a step may wait.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+/// How long a step may wait: on two busy cores a software adapter takes seconds for a frame.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What there is to write in a script.
 pub const LANGUAGE: &str = "\
@@ -102,7 +102,7 @@ Script actions, one a line; # begins a comment. Each is answered on stdout by a 
   ground grid|shadow|off
   save FILE.png         write the picture without the panels
   shot FILE.png         write what the window shows
-  settle                wait until the file is read
+  settle                wait until the file is read and no dialog is open
   loads N               wait until N files were read, those that failed too
   wait SECONDS
   state                 only answer

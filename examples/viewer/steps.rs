@@ -223,7 +223,7 @@ impl App {
     }
 
     fn is_settled(&self) -> bool {
-        self.state.loading.is_none() && self.state.loading_beside.is_none()
+        self.state.loading.is_none() && self.state.loading_beside.is_none() && !self.asking
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.

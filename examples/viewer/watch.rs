@@ -17,7 +17,8 @@ pub struct FileWatch {
 }
 
 impl FileWatch {
-    /// `changed` is called with the name of a file, on another thread, at each of its changes.
+    /// `changed` is called with the name of a file, on another thread, at each of its changes. One change may be several
+    /// events, so several calls.
     pub fn new(changed: impl Fn(&OsStr) + Send + 'static) -> Result<Self, String> {
         let names = Names::default();
         let wanted = Arc::clone(&names);
@@ -78,42 +79,80 @@ fn is_change(kind: EventKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{Receiver, channel};
     use std::time::Duration;
+
+    /// A folder with files that are watched.
+    struct Bench {
+        folder: tempfile::TempDir,
+        told: Receiver<OsString>,
+        /// How many marks were written.
+        marks: usize,
+    }
+
+    impl Bench {
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn mark(&self) -> PathBuf {
+            self.path(&format!("mark{}", self.marks))
+        }
+
+        /// The names that were told since the last call. The folder's events come in order, so they are complete when a file
+        /// that is written now, and that is watched too, is told.
+        fn told(&mut self) -> HashSet<OsString> {
+            let mark = self.mark();
+            self.marks += 1;
+            std::fs::write(&mark, "").unwrap();
+            let mut told = HashSet::new();
+            loop {
+                // Against hangs.
+                let name = self.told.recv_timeout(Duration::from_secs(120));
+                let name = name.expect("the mark is told");
+                if Some(&*name) == mark.file_name() {
+                    return told;
+                }
+                if !name.as_encoded_bytes().starts_with(b"mark") {
+                    told.insert(name);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_file_written_or_replaced_is_told_and_its_neighbours_are_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("hero.usda");
-        std::fs::write(&file, "one").unwrap();
-        let (sender, receiver) = channel();
-        let mut watch = FileWatch::new(move |_| {
-            let _ = sender.send(());
+        let (sender, told) = channel();
+        let mut watch = FileWatch::new(move |name| {
+            let _ = sender.send(name.to_owned());
         })
         .unwrap();
-        watch.set_files(std::slice::from_ref(&file)).unwrap();
-        let told = || {
-            let told = receiver.recv_timeout(Duration::from_millis(1500)).is_ok();
-            // One change may be several events.
-            while receiver.recv_timeout(Duration::from_millis(200)).is_ok() {}
-            told
+        let mut bench = Bench {
+            folder: tempfile::tempdir().unwrap(),
+            told,
+            marks: 0,
         };
+        let (file, other) = (bench.path("hero.usda"), bench.path("other.usda"));
+        let hero = HashSet::from([OsString::from("hero.usda")]);
+        std::fs::write(&file, "one").unwrap();
+        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
         std::fs::write(&file, "two").unwrap();
-        assert!(told());
-        let other = folder.path().join("other.usda");
+        assert_eq!(bench.told(), hero);
+        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
         std::fs::write(&other, "three").unwrap();
-        assert!(!told());
+        assert_eq!(bench.told(), HashSet::new());
+        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
         std::fs::rename(&other, &file).unwrap();
-        assert!(told());
+        assert_eq!(bench.told(), hero);
         // By two names of its folder, and then by one of them.
-        std::fs::create_dir(folder.path().join("sub")).unwrap();
-        let again = folder.path().join("sub").join("..").join("hero.usda");
+        std::fs::create_dir(bench.path("sub")).unwrap();
+        let again = bench.path("sub").join("..").join("hero.usda");
         watch.set_files(&[file.clone(), again.clone()]).unwrap();
-        watch.set_files(&[again]).unwrap();
+        watch.set_files(&[again, bench.mark()]).unwrap();
         std::fs::write(&file, "five").unwrap();
-        assert!(told());
-        watch.set_files(&[]).unwrap();
+        assert_eq!(bench.told(), hero);
+        watch.set_files(&[bench.mark()]).unwrap();
         std::fs::write(&file, "four").unwrap();
-        assert!(!told());
+        assert_eq!(bench.told(), HashSet::new());
     }
 }

@@ -1,7 +1,7 @@
 //! Time of a processor, which other processes on a busy machine do not add to.
 
 use std::io::Read;
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 /// What work takes of one processor, its rayon threads included. Nothing where the system does not say (it says on Unix), so
@@ -30,6 +30,44 @@ fn of_thread() -> Duration {
 #[cfg(not(unix))]
 fn of_thread() -> Duration {
     Duration::ZERO
+}
+
+/// What the threads of a running process took of all processors so far, in steps of about 10 ms. `None` where the system does
+/// not say (it says on Linux), or if there is no such process.
+pub fn so_far(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // Fields 14 and 15; the second, in parentheses, may hold spaces.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks = ticks.filter_map(|f| f.parse::<u32>().ok()).sum::<u32>();
+    Some(ticks * Duration::from_secs(1) / ticks_per_second())
+}
+
+#[cfg(unix)]
+fn ticks_per_second() -> u32 {
+    // SAFETY: it only returns a number.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u32::try_from(ticks).ok().filter(|t| *t > 0).unwrap_or(100)
+}
+
+#[cfg(not(unix))]
+fn ticks_per_second() -> u32 {
+    100
+}
+
+/// Waits until a process took so much of all processors, or has ended. Where the system does not say what it took, this waits
+/// for so long.
+pub fn wait_until_spent(child: &mut Child, time: Duration) {
+    loop {
+        match so_far(child.id()) {
+            Some(spent) if spent >= time => return,
+            Some(_) if matches!(child.try_wait(), Ok(None)) => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Some(_) => return,
+            None => return std::thread::sleep(time),
+        }
+    }
 }
 
 /// Runs a command to its end: what it wrote, and what it took of all processors (nothing where the system does not say).

@@ -186,9 +186,11 @@ impl Batch<'_> {
             Some(folder) => outputs(&inputs.files, folder, extension)?,
             None => vec![None; inputs.files.len()],
         };
-        let new = self.output.filter(|folder| !folder.exists());
-        if let Some(folder) = new {
-            std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
+        let new = self.output.map_or_else(Vec::new, missing_folders);
+        if let Some(folder) = new.first() {
+            let made = std::fs::create_dir_all(folder);
+            made.inspect_err(|_| remove_new(&new))
+                .map_err(|e| Error::write(folder, e))?;
         }
         let mut report = Report {
             files: Vec::with_capacity(outputs.len()),
@@ -207,7 +209,7 @@ impl Batch<'_> {
                 Err(error) if finished == 0 && error.exit() == Exit::Usage => Err(error),
                 done => self.entry(input, output, done),
             };
-            let entry = entry.inspect_err(|_| remove_new(new))?;
+            let entry = entry.inspect_err(|_| remove_new(&new))?;
             *match entry.exit_code {
                 0 => &mut report.counts.done,
                 3 => &mut report.counts.partial,
@@ -217,7 +219,7 @@ impl Batch<'_> {
         }
         // The host has nothing left to stop.
         let _ = host::tell(Step::Files { done: total, total });
-        remove_new(new);
+        remove_new(&new);
         let Counts {
             done,
             partial,
@@ -279,9 +281,15 @@ impl Batch<'_> {
     }
 }
 
-/// Removes a folder that this command made, if nothing came into it.
-fn remove_new(folder: Option<&Path>) {
-    if let Some(folder) = folder {
+/// The folders that have to be made for this one, the innermost, which is this one, first.
+fn missing_folders(folder: &Path) -> Vec<&Path> {
+    let all = folder.ancestors().filter(|f| *f != Path::new(""));
+    all.take_while(|f| !f.exists()).collect()
+}
+
+/// Removes the folders that this command made, as far as nothing came into them.
+fn remove_new(folders: &[&Path]) {
+    for folder in folders {
         // Only an empty folder is removed.
         let _ = std::fs::remove_dir(folder);
     }

@@ -1,14 +1,14 @@
 //! Ctrl-C and other signals that end the process.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::exit::Exit;
 use crate::progress;
 use crate::report::{print_line, print_unasked};
 
 /// What goes to stdout if the command is interrupted: the object of --json. `None` without --json,
-/// and once the result is printed.
+/// and once the result is printed. It is locked while one of both is printed, so that the other is not.
 static JSON: Mutex<Option<String>> = Mutex::new(None);
 
 /// Installs a handler for Ctrl-C (SIGINT), SIGTERM and SIGHUP. It removes the half-written files,
@@ -27,9 +27,14 @@ pub fn handle(json: Option<String>) {
             let _held = sinew_io::discard_unfinished();
             progress::clear();
             print_line("interrupted");
-            let json = JSON.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(json) = json {
-                print_unasked(&json);
+            // Held until the process ends. Where the result is being printed nothing waits for its reader.
+            let json = match JSON.try_lock() {
+                Ok(json) => Some(json),
+                Err(TryLockError::Poisoned(json)) => Some(json.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(json) = json.as_ref().and_then(|json| json.as_ref()) {
+                print_unasked(json);
             }
             exit();
         };
@@ -46,9 +51,12 @@ pub fn handle(json: Option<String>) {
     }
 }
 
-/// From now on an interruption prints nothing to stdout, where the result goes.
-pub fn result_begins() {
-    *JSON.lock().unwrap_or_else(PoisonError::into_inner) = None;
+/// From now on an interruption prints nothing to stdout, where the result goes. Hold the value until the result is
+/// written.
+pub fn result_begins() -> MutexGuard<'static, Option<String>> {
+    let mut json = JSON.lock().unwrap_or_else(PoisonError::into_inner);
+    *json = None;
+    json
 }
 
 /// Ends the process without the exit handlers of libraries: a driver's handler would free memory

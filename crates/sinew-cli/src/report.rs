@@ -282,7 +282,7 @@ pub fn print_coloured(text: &str) -> Result<()> {
     if host::take_output(text) {
         return Ok(());
     }
-    interrupt::result_begins();
+    let _until_written = interrupt::result_begins();
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

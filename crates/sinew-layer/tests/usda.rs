@@ -2,12 +2,23 @@
 
 use std::path::Path as FilePath;
 use std::process::{Command, ExitCode};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
 use sinew_layer::usda;
 
 type Outcome = Result<(), String>;
+
+/// How long this thread has had a processor, which the tests beside it do not add to. Where the system does not say (Linux
+/// does), how long the tests run.
+fn processor_time() -> Duration {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let began = *BEGAN;
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|t| t.split_whitespace().next()?.parse().ok());
+    nanoseconds.map_or_else(|| began.elapsed(), Duration::from_nanos)
+}
 
 /// Without a Python with usd-core in `SINEW_PYTHON`, the comparison is listed as ignored.
 fn main() -> ExitCode {
@@ -83,7 +94,7 @@ fn mutated_texts_are_errors_or_layers() -> Outcome {
         "inf",
         "99999999999999999999",
     ];
-    let start = Instant::now();
+    let start = processor_time();
     let mut layers = 0;
     for _ in 0..6000 {
         let mut text = EVERYTHING.as_bytes().to_vec();
@@ -126,7 +137,7 @@ fn mutated_texts_are_errors_or_layers() -> Outcome {
             }
         }
     }
-    let spent = start.elapsed();
+    let spent = processor_time() - start;
     match spent < Duration::from_secs(120) && layers > 100 {
         true => Ok(()),
         false => Err(format!("{layers} layers in {spent:?}")),
@@ -209,9 +220,9 @@ fn deep_and_long_texts_take_linear_time() -> Outcome {
         ),
     ];
     for (name, text) in texts {
-        let start = Instant::now();
+        let start = processor_time();
         let _ = usda::parse(name, text.as_bytes());
-        let spent = start.elapsed();
+        let spent = processor_time() - start;
         if spent > Duration::from_secs(10) {
             return Err(format!("{name}: {spent:?}"));
         }

@@ -78,7 +78,7 @@ pub fn load(app: &mut App, entity: Entity) {
         if component.character().is_some() {
             return;
         }
-        assert!(start.elapsed() < Duration::from_secs(120), "not loaded");
+        assert!(start.elapsed() < Duration::from_secs(600), "not loaded");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

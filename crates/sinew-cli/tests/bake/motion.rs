@@ -2,16 +2,15 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::Value;
 use sinew::sampled::Time;
 use sinew::scene::OutSpace;
 
 use crate::formats::truth::{deformed, scene};
-use common::command::{Bench, bake as command, stderr};
+use common::command::{Bench, bake as command, executable, stderr};
 use common::trials::Trial;
-use common::{tolerance, usd};
+use common::{processor, tolerance, usd};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -294,14 +293,16 @@ fn too_many_samples_are_refused_at_once() {
     let long = LIMB.replace("endTimeCode = 9", "endTimeCode = 1200000");
     let long = bench.write("long.usda", long);
     let shutter = ["--shutter", "-0.25:0.25", "--motion-samples", "256"];
-    let began = Instant::now();
     for (input, more) in [
         (&input, &["--frames", "1:3000:0.003"][..]),
         // The stage's own frames.
         (&long, &[]),
     ] {
-        let options = [&shutter[..], more].concat();
-        let output = command(input, &bench.path("a.usdc"), &options);
+        let mut command = Command::new(executable());
+        command.arg("bake").arg(input);
+        command.arg("-o").arg(bench.path("a.usdc")).args(shutter);
+        let (output, took) = processor::of_command(command.args(more)).unwrap();
+        assert!(took.as_secs() < 30, "{more:?}: {took:?}");
         let text = stderr(&output);
         assert_ne!(output.status.code(), Some(0), "{more:?}");
         assert!(
@@ -309,8 +310,6 @@ fn too_many_samples_are_refused_at_once() {
             "{more:?}: {text}"
         );
     }
-    let seconds = began.elapsed().as_secs_f64();
-    assert!(seconds < 60.0, "{seconds} s");
 }
 
 fn requests_that_make_no_sense_are_refused() {

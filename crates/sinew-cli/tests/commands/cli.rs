@@ -679,7 +679,8 @@ fn outputs_that_cannot_be() {
 fn a_kill_leaves_the_old_file() {
     let bench = Bench::new();
     let out = bench.write("out.usda", "the old file");
-    for wait in [20, 150, 400, 800] {
+    // Milliseconds of a processor.
+    for wait in [10, 50, 150, 400] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sinew"))
             .args([
                 "bake",
@@ -694,7 +695,7 @@ fn a_kill_leaves_the_old_file() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(wait));
+        common::processor::wait_until_spent(&mut child, Duration::from_millis(wait));
         child.kill().unwrap();
         let status = child.wait().unwrap();
         assert!(!status.success(), "it was killed, not done: {status}");

@@ -1,6 +1,6 @@
 //! Files that are made to take a reader down: each is an error or a coded warning, soon and in little memory.
 //!
-//! The limits are 1 GiB of memory and, in a release build, 5 seconds.
+//! The limits are 1 GiB of memory and, in a release build, 5 seconds of two processors.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -10,10 +10,15 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::command::{Bench, executable, stderr, stdout};
+use common::processor;
 use serde_json::{Value, json};
 
-/// How long a command may take. A build without optimization is slower, and tests share the cores.
-const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 5 });
+/// What a command may take of all processors, which does not depend on the tests beside it. A build without optimization is
+/// slower.
+const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+
+/// A command that waits for something takes nothing of a processor: after this time it hangs.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A command, and what follows the file.
 type Arguments = (&'static str, &'static [&'static str]);
@@ -35,6 +40,8 @@ fn run(bench: &Bench, arguments: &[&str]) -> Output {
         .args(["-c", "ulimit -d 1048576; exec \"$0\" \"$@\""])
         .arg(executable())
         .args(arguments)
+        // Each thread has a stack: the memory does not depend on the number of processors.
+        .envs([("RAYON_NUM_THREADS", "4"), ("LP_NUM_THREADS", "4")])
         .current_dir(bench.folder.path())
         .stdin(Stdio::null())
         .stdout(output("stdout.txt"))
@@ -43,16 +50,19 @@ fn run(bench: &Bench, arguments: &[&str]) -> Output {
         .unwrap();
     let status = loop {
         match child.try_wait().unwrap() {
-            Some(status) => break Some(status),
-            None if start.elapsed() > LIMIT => break None,
+            Some(status) => break Ok(status),
+            None if start.elapsed() > PATIENCE => break Err("hangs".to_owned()),
+            None if processor::so_far(child.id()).is_some_and(|spent| spent > LIMIT) => {
+                break Err(format!("takes more than {LIMIT:?} of a processor"));
+            }
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    let Some(status) = status else {
+    let status = status.unwrap_or_else(|fault| {
         child.kill().unwrap();
         child.wait().unwrap();
-        panic!("{arguments:?} hangs");
-    };
+        panic!("{arguments:?} {fault}");
+    });
     let read = |name| fs::read(bench.path(name)).unwrap();
     Output {
         status,

@@ -279,10 +279,8 @@ fn huge(gpu: &Gpu) -> Result<(), Failure> {
         }
         Ok(())
     };
-    // Nothing is done for each of so many: 2^32 of anything would take longer.
-    let start = std::time::Instant::now();
+    // Nothing is done for each of so many: 2^64 of anything would never end.
     refused()?;
-    ensure(start.elapsed().as_secs() < 10, "it took its time")?;
     ensure(crowd.buffer_bytes() == bytes, "something was allocated")?;
     // A budget of the host's own.
     let budget = SkinnerOptions {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use image::RgbaImage;
 use serde_json::Value;
 
-/// A step may take so long on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A step may take so long on a busy machine. The viewer gives up before, and says why.
+const PATIENCE: Duration = Duration::from_secs(360);
 
 /// Where pictures are kept for people to look at.
 pub fn shots() -> PathBuf {
@@ -127,8 +127,18 @@ impl Viewer {
 
     /// Takes a step and gives its answer, whether it failed or not.
     pub fn try_step(&mut self, line: &str) -> Result<&Value, String> {
+        self.send(line)?;
+        self.answer(line)
+    }
+
+    /// Writes one line, or several at once.
+    fn send(&mut self, lines: &str) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("the viewer has ended")?;
-        writeln!(input, "{line}").map_err(|e| format!("{line}: {e}"))?;
+        let written = input.write_all(format!("{lines}\n").as_bytes());
+        written.map_err(|e| format!("{lines}: {e}"))
+    }
+
+    fn answer(&mut self, line: &str) -> Result<&Value, String> {
         let answer = self.answers.recv_timeout(PATIENCE);
         let answer =
             answer.map_err(|_| format!("{line}: no answer; ended: {:?}", self.child.try_wait()))?;
@@ -139,22 +149,81 @@ impl Viewer {
     /// Takes steps that have to succeed.
     pub fn steps(&mut self, lines: &[&str]) -> Result<&Value, String> {
         for line in lines {
-            let answer = self.try_step(line)?;
-            if answer["step"] != **line || !answer["failed"].is_null() {
-                return Err(format!("{line}: {answer}"));
-            }
+            self.send(line)?;
+            self.succeeded(line)?;
         }
         Ok(&self.last)
     }
 
-    /// Ticks, 100 a second, that the viewer's threads ran for so far.
-    pub fn processor_ticks(&self) -> Result<u64, String> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        let stat = stat.map_err(|e| e.to_string())?;
-        // Fields 14 and 15; the second, in parentheses, may hold spaces.
-        let (_, fields) = stat.rsplit_once(')').ok_or("no process")?;
-        let ticks = fields.split_whitespace().skip(11).take(2);
-        Ok(ticks.filter_map(|f| f.parse::<u64>().ok()).sum())
+    /// Like [`Viewer::steps`], but the viewer has all of them before it takes the first, so that no time passes in this
+    /// process between two of them.
+    pub fn steps_at_once(&mut self, lines: &[&str]) -> Result<&Value, String> {
+        self.send(&lines.join("\n"))?;
+        for line in lines {
+            self.succeeded(line)?;
+        }
+        Ok(&self.last)
+    }
+
+    fn succeeded(&mut self, line: &str) -> Result<(), String> {
+        let answer = self.answer(line)?;
+        if answer["step"] != line || !answer["failed"].is_null() {
+            return Err(format!("{line}: {answer}"));
+        }
+        Ok(())
+    }
+
+    /// Asks again until the window's report is as it has to become, however long that takes here.
+    pub fn until(&mut self, what: &str, is_so: impl Fn(&Value) -> bool) -> Result<Value, String> {
+        self.eventually(what, |viewer| {
+            let report = viewer.steps(&["settle"])?;
+            match is_so(report) {
+                true => Ok(report.clone()),
+                false => Err(report.to_string()),
+            }
+        })
+    }
+
+    /// Like [`Viewer::until`], for a picture.
+    pub fn shot_until(
+        &mut self,
+        name: &str,
+        is_so: impl Fn(&Shot) -> bool,
+    ) -> Result<Shot, String> {
+        self.eventually(name, |viewer| {
+            let shot = viewer.shot(name)?;
+            match is_so(&shot) {
+                true => Ok(shot),
+                false => Err(shot.report.to_string()),
+            }
+        })
+    }
+
+    /// Tries again until it succeeds; after [`PATIENCE`] the last failure counts.
+    pub fn eventually<T, E: std::fmt::Debug>(
+        &mut self,
+        what: &str,
+        mut attempt: impl FnMut(&mut Self) -> Result<T, E>,
+    ) -> Result<T, String> {
+        let began = Instant::now();
+        loop {
+            match attempt(self) {
+                Ok(done) => return Ok(done),
+                Err(e) if began.elapsed() > PATIENCE || self.has_ended() => {
+                    return Err(format!("{what}: {e:?}"));
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// What the viewer's threads took of all processors so far.
+    pub fn processor_time(&self) -> Result<Duration, String> {
+        common::processor::so_far(self.child.id()).ok_or_else(|| "no process".into())
     }
 
     /// A picture of the window, kept under a name.

@@ -34,14 +34,14 @@ fn finished(out: &Path) -> usize {
 /// Likewise twelve, of which a test needs several whole bakes.
 const SHORTER: [&str; 4] = ["--frames", "1:48:0.2", "--clip-frames", "20"];
 
+/// Against hangs, also on a machine whose processors and disk other work takes.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 /// Waits until so many clips are there and a moment more; whether the process was still at work then.
 fn kill_at(child: &mut Child, out: &Path, clips: usize, moment: Duration, signal: &str) -> bool {
     let start = Instant::now();
     while finished(out) < clips && child.try_wait().unwrap().is_none() {
-        assert!(
-            start.elapsed() < Duration::from_secs(120),
-            "it never came so far"
-        );
+        assert!(start.elapsed() < PATIENCE, "it never came so far");
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(moment);
@@ -72,7 +72,10 @@ pub fn after_kills() {
             let mut child = start(&example(), &out, &[&LONG, &["--resume"]]);
             let moment = Duration::from_micros(random.below(40_000) as u64);
             kills += usize::from(kill_at(&mut child, &out, clips, moment, "-KILL"));
-            assert!(!out.exists() || clips > 4, "the stage comes last");
+            assert!(
+                !out.exists() || finished(&out) == 12,
+                "the stage comes last"
+            );
         }
         let there = finished(&out);
         let clip = folder.join("hero_clips/hero.0001.usdc");
@@ -108,7 +111,9 @@ pub fn interrupt() {
     let out = bench.path("none.usdc");
     let mut child = start(&example(), &out, &[&LONG[..2], &["--clip-frames", "960"]]);
     let folder = bench.path("none_clips");
+    let start = Instant::now();
     while !folder.exists() && child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < PATIENCE, "it never began");
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(kill_at(&mut child, &out, 0, Duration::ZERO, "-TERM"));

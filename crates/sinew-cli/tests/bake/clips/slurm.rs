@@ -58,14 +58,14 @@ fn printed(command: &mut Command) -> String {
     good(command.output().unwrap())
 }
 
-/// Waits until something is there; it panics with the text after two minutes.
+/// Waits until something is there; it panics with the text after ten minutes.
 pub fn wait_for<T>(what: &str, mut is_there: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = is_there() {
             return found;
         }
-        assert!(start.elapsed() < Duration::from_secs(120), "no {what}");
+        assert!(start.elapsed() < Duration::from_secs(600), "no {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -125,7 +125,7 @@ impl Cluster {
                 return Ok(cluster);
             }
             let ended = |daemon: &mut Child| !matches!(daemon.try_wait(), Ok(None));
-            let is_late = start.elapsed() > Duration::from_secs(60);
+            let is_late = start.elapsed() > Duration::from_secs(300);
             if is_late || cluster.daemons.iter_mut().any(ended) {
                 return Err(cluster.logs());
             }

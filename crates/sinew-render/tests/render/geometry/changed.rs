@@ -86,7 +86,7 @@ pub fn nothing_panics() {
         });
         let (result, took) = processor::spent(|| catch_unwind(work));
         let result = result.unwrap_or_else(|_| panic!("seed {seed} panics"));
-        assert!(took < Duration::from_secs(5), "seed {seed}: {took:?}");
+        assert!(took < Duration::from_secs(15), "seed {seed}: {took:?}");
         if let Some((meshes, errors)) = result {
             read += 1;
             drawn += meshes;

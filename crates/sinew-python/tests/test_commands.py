@@ -78,8 +78,8 @@ def test_ctrl_c_from_outside_stops_a_bake_without_a_callback(big, tmp_path):
     out.mkdir()
     script = f"""
 import sinew, sys
-print("begins", flush=True)
 try:
+    print("begins", flush=True)
     while True:
         sinew.bake({big!r}, {str(out / 'out.usdc')!r})
 except KeyboardInterrupt:
@@ -87,11 +87,11 @@ except KeyboardInterrupt:
 """
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begins\n"
+    # Let a bake begin. It goes on for ever, unless the signal ends it.
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
-    start = time.monotonic()
-    assert child.communicate(timeout=60)[0] == "interrupted\n"
-    assert child.returncode == 0 and time.monotonic() - start < 30
+    assert child.communicate(timeout=300)[0] == "interrupted\n"
+    assert child.returncode == 0
     assert [f.name for f in out.iterdir()] in ([], ["out.usdc"])
 
 
@@ -101,12 +101,16 @@ def test_ctrl_c_stops_every_command_and_leaves_nothing(big, tmp_path, work):
     out = tmp_path / "out"
     out.mkdir()
     frames = {"frames": "1:400", "sheet": "20x20", "size": (1280, 720)}
+    # Each is a file of its own: what is named twice is checked once.
+    copies = [tmp_path / f"{i}.usda" for i in range(100)]
+    for copy in copies:
+        os.link(big, copy)
     run = {
         "convert": lambda: sinew.convert(big, out / "out.usda", flatten=True),
         "convert to glTF": lambda: sinew.convert(big, out / "out.glb"),
         "retarget": lambda: sinew.retarget(big, big, out / "out.usdc"),
         "render": lambda: sinew.render(big, **frames),
-        "check": lambda: sinew.check_all([big] * 100),
+        "check": lambda: sinew.check_all(copies),
     }[work]
     if work == "render":
         try:
@@ -115,9 +119,9 @@ def test_ctrl_c_stops_every_command_and_leaves_nothing(big, tmp_path, work):
             pytest.skip("needs a Vulkan driver")
     # The signal's own handler is Python's, so it raises KeyboardInterrupt on this thread.
     before = signal.signal(signal.SIGALRM, signal.getsignal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
     try:
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             run()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

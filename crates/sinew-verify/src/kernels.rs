@@ -319,12 +319,9 @@ fn mirror(spec: &Spec) -> Result<(), Failure> {
     let packed = PackedSkin::pack("/Case", &skin)?;
     for time in 0..3 {
         let pose = cases::pose_of(spec, &skin, time);
-        let want = reference::deform(&skin, &pose).expect("sizes that fit");
+        let want = reference::deform(&skin, &pose)?;
         let clear = Clear::new(&skin, &pose)?;
-        let (points, normals) = run_mirror(
-            &packed,
-            &PackedPose::pack(&packed, &pose).expect("sizes that fit"),
-        );
+        let (points, normals) = run_mirror(&packed, &PackedPose::pack(&packed, &pose)?);
         clear.points("points", &to_f64(&points), &want.points, tolerance::POINTS)?;
         if let Some(want) = want.normals {
             clear.normals(
@@ -344,8 +341,7 @@ struct Clear(HemisphereTies);
 
 impl Clear {
     fn new(skin: &Skin, pose: &Pose) -> Result<Self, Failure> {
-        let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE)
-            .expect("sizes that fit");
+        let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE)?;
         for ties in [&ties.points, &ties.normals] {
             let count = ties.iter().filter(|t| **t).count();
             if count > 2 && count as f64 > tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64 {
@@ -403,7 +399,7 @@ fn batch() -> Result<(), Failure> {
         .zip(&mut points)
         .map(|((skin, pose), points)| CpuJob::new(skin, pose, points))
         .collect();
-    skin_batch_on_cpu(&mut jobs).expect("sizes that fit");
+    skin_batch_on_cpu(&mut jobs)?;
     for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {
         if run_mirror(skin, pose).0 != *points {
             return Err("the batch differs from single runs".into());
@@ -417,15 +413,14 @@ fn chosen_points() -> Result<(), Failure> {
     for (name, spec) in specs() {
         let skin = cases::skin(&spec);
         let packed = PackedSkin::pack("/Case", &skin)?;
-        let pose =
-            PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5)).expect("sizes that fit");
+        let pose = PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5))?;
         let all = run_mirror(&packed, &pose).0;
         let count = packed.point_count() as u32;
         let few: Vec<u32> = [3, 0, 1, 1].into_iter().filter(|i| *i < count).collect();
         let many: Vec<u32> = (0..count).map(|i| i * 7919 % count.max(1)).collect();
         for indices in [&[][..], &few, &many] {
             let mut chosen = vec![SENTINEL; indices.len()];
-            points_on_cpu(&packed, &pose, indices, &mut chosen).expect("sizes that fit");
+            points_on_cpu(&packed, &pose, indices, &mut chosen)?;
             let equal = indices.iter().zip(&chosen).all(|(i, p)| {
                 p.to_array().map(f32::to_bits) == all[*i as usize].to_array().map(f32::to_bits)
             });
@@ -484,7 +479,7 @@ fn bits(results: &[Deformed]) -> Vec<u32> {
 }
 
 fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> Result<(), Failure> {
-    let want = reference::deform(skin, pose).expect("sizes that fit");
+    let want = reference::deform(skin, pose)?;
     let clear = Clear::new(skin, pose)?;
     clear.points(
         "points, reference",
@@ -492,10 +487,7 @@ fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> R
         &want.points,
         tolerance::POINTS,
     )?;
-    let (points, normals) = run_mirror(
-        packed,
-        &PackedPose::pack(packed, pose).expect("sizes that fit"),
-    );
+    let (points, normals) = run_mirror(packed, &PackedPose::pack(packed, pose)?);
     clear.points(
         "points, mirror",
         &to_f64(&got.points),
@@ -667,10 +659,7 @@ fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
     });
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     for (i, pose) in poses.iter().enumerate() {
-        crowd.set_pose(
-            instance,
-            &PackedPose::pack(&packed, pose).expect("sizes that fit"),
-        )?;
+        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
         crowd.encode(&mut encoder)?;
         let slices = crowd.points_on_gpu(instance)?;
         encoder.copy_buffer_to_buffer(
@@ -691,9 +680,7 @@ fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
         compare(
             "points",
             &got,
-            &reference::deform(&skin, pose)
-                .expect("sizes that fit")
-                .points,
+            &reference::deform(&skin, pose)?.points,
             tolerance::POINTS,
         )?;
     }
@@ -730,8 +717,7 @@ fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
             Some(Arc::clone(&palette)),
             pose.out_from_skel,
             Vec::new(),
-        )
-        .expect("sizes that fit");
+        )?;
         work.push((packed, vec![shared]));
     }
     let results = run_gpu(gpu, &SkinnerOptions::default(), &work)?;
@@ -751,7 +737,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
     let other = cases::skin(&Spec { joints: 7, ..spec });
     let other_packed = PackedSkin::pack("/Other", &other)?;
-    let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1)).expect("sizes that fit");
+    let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1))?;
     let skinner = gpu.skinner(&SkinnerOptions::default())?;
     let mut crowd = skinner.crowd();
     if !crowd.run()?.is_empty() {
@@ -816,10 +802,7 @@ fn reuse(gpu: &Gpu) -> Result<(), Failure> {
         let ids = crowd.instances();
         for (_, packed, poses) in &expected {
             for pose in poses {
-                crowd.set_pose(
-                    ids[number],
-                    &PackedPose::pack(packed, pose).expect("sizes that fit"),
-                )?;
+                crowd.set_pose(ids[number], &PackedPose::pack(packed, pose)?)?;
                 number += 1;
             }
         }
@@ -845,7 +828,7 @@ fn lost_device(gpu: &Gpu) -> Result<(), Failure> {
     let instance = crowd.add_instance(id)?;
     crowd.set_pose(
         instance,
-        &PackedPose::pack(&packed, &cases::pose(&skin, 1)).expect("sizes that fit"),
+        &PackedPose::pack(&packed, &cases::pose(&skin, 1))?,
     )?;
     crowd.run()?;
     gpu.device.destroy();

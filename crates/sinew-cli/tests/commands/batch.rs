@@ -122,6 +122,15 @@ fn wrong_arguments_end_it() {
     assert_eq!(code, Some(2), "{errors}");
     assert_eq!(errors.matches("error: ").count(), 1, "{errors}");
     assert!(text.is_empty() && !bench.path("out").exists(), "{text}");
+    // Of several folders that were made for it none stays; those that were there do.
+    std::fs::create_dir(bench.path("mine")).unwrap();
+    for (out, first) in [("a/b/c/", "a"), ("mine/b/c/", "mine/b")] {
+        let (code, _, errors) = run(&bench, &["bake", "in/", "-o", out, "--to", "xyz"]);
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(!bench.path(first).exists(), "{out}");
+    }
+    let (code, ..) = run(&bench, &["bake", "in/", "-o", "mine/", "--to", "xyz"]);
+    assert!(code == Some(2) && bench.path("mine").exists());
 }
 
 /// One line for each file on stdout, and lines on stderr that say which file they are about. --verbose has the whole

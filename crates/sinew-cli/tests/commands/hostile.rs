@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// What a command may take of all processors, which does not depend on the tests beside it. A build without optimization is
 /// slower.
-const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 });
+const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 240 } else { 10 });
 
 /// A command that waits for something takes nothing of a processor: after this time it hangs.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -87,8 +87,7 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
             _ => pose.palette(),
         };
         let weights = vec![if id.index() == 7 { 0.75 } else { 0.25 }; channels];
-        let pose = PackedPose::with_palette(&made.packed, palette.cloned(), moved, weights)
-            .expect("sizes that fit");
+        let pose = PackedPose::with_palette(&made.packed, palette.cloned(), moved, weights)?;
         crowd.set_pose(*id, &pose)?;
         if id.index() == 0 {
             expect("one moves", uploaded(&mut crowd)?, 96)?;
@@ -111,8 +110,7 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
         other.palette().cloned(),
         moved,
         vec![0.75; channels],
-    )
-    .expect("sizes that fit");
+    )?;
     agrees(&results[7], &made.on_cpu(&pose))
 }
 
@@ -160,8 +158,7 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
             Some(of(6)),
             cases::pose(&made.skin, 2).out_from_skel,
             Vec::new(),
-        )
-        .expect("sizes that fit");
+        )?;
         agrees(&crowd.read(&[*id])?[0], &made.on_cpu(&moved))?;
     }
     // Some go to another palette, there and back, or have their own.

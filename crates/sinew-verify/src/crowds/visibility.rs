@@ -58,10 +58,7 @@ impl Member {
         let seed = frame * 1000 + u64::from(self.id.index());
         let pose = cases::pose(&self.skin, seed);
         match self.rig {
-            None => crowd.set_pose(
-                self.id,
-                &PackedPose::pack(&self.packed, &pose).expect("sizes that fit"),
-            )?,
+            None => crowd.set_pose(self.id, &PackedPose::pack(&self.packed, &pose)?)?,
             Some(rig) => crowd.set_pose(
                 self.id,
                 by_rig(rig, &pose.out_from_skel, &pose.channel_weights),
@@ -433,10 +430,7 @@ fn staggered(gpu: &Gpu) -> Result<(), Failure> {
     let pose = |crowd: &mut Crowd, frame: u64| -> Result<(), Failure> {
         for id in &ids {
             let seed = frame * 100 + u64::from(id.index());
-            crowd.set_pose(
-                *id,
-                &PackedPose::pack(&packed, &cases::pose(&skin, seed)).expect("sizes that fit"),
-            )?;
+            crowd.set_pose(*id, &PackedPose::pack(&packed, &cases::pose(&skin, seed))?)?;
         }
         Ok(())
     };
@@ -528,10 +522,7 @@ fn held(gpu: &Gpu) -> Result<(), Failure> {
     for frame in 0..12u64 {
         for (id, skin, packed) in &all {
             let pose = cases::pose(skin, frame * 50 + u64::from(id.index()));
-            crowd.set_pose(
-                *id,
-                &PackedPose::pack(packed, &pose).expect("sizes that fit"),
-            )?;
+            crowd.set_pose(*id, &PackedPose::pack(packed, &pose)?)?;
         }
         if frame == 9 {
             crowd.reset_previous(all[0].0)?;

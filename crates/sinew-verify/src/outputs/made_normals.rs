@@ -139,12 +139,7 @@ impl Meshed {
         compare(
             "points",
             &to_f64(&got.points),
-            &spread(
-                &reference::deform(&self.skin, &self.pose)
-                    .expect("sizes that fit")
-                    .points,
-                places,
-            ),
+            &spread(&reference::deform(&self.skin, &self.pose)?.points, places),
             tolerance::POINTS,
         )?;
         // Of the points that the kernel made: what is compared is the normals' own arithmetic.
@@ -152,7 +147,7 @@ impl Meshed {
         for (place, p) in places.iter().zip(&got.points) {
             points[*place as usize] = p.as_dvec3();
         }
-        let want = reference::smooth_normals(&self.topology, &points).expect("sizes that fit");
+        let want = reference::smooth_normals(&self.topology, &points)?;
         let sizes = term_sizes(&self.topology, &points);
         let normals = got.normals.as_ref().ok_or("no normals")?;
         let unit = |n: &Vec3| *n == Vec3::ZERO || (n.length() - 1.0).abs() < tolerance::UNIT_LENGTH;
@@ -201,7 +196,7 @@ fn term_sizes(topology: &MeshTopology, points: &[DVec3]) -> Vec<(f64, f64)> {
 
 fn mirror() -> Result<(), Failure> {
     for mesh in all()? {
-        let pose = PackedPose::pack(&mesh.packed, &mesh.pose).expect("sizes that fit");
+        let pose = PackedPose::pack(&mesh.packed, &mesh.pose)?;
         mesh.agrees(&on_cpu(&mesh.packed, &pose))?;
     }
     Ok(())
@@ -212,10 +207,7 @@ fn run(gpu: &Gpu, options: &SkinnerOptions, all: &[Meshed]) -> Result<Vec<Deform
     for mesh in all {
         let id = crowd.add_skin(Arc::clone(&mesh.packed))?;
         let instance = crowd.add_instance(id)?;
-        crowd.set_pose(
-            instance,
-            &PackedPose::pack(&mesh.packed, &mesh.pose).expect("sizes that fit"),
-        )?;
+        crowd.set_pose(instance, &PackedPose::pack(&mesh.packed, &mesh.pose)?)?;
     }
     crowd.fill_outputs(7.0)?;
     let first = crowd.run()?;
@@ -505,10 +497,7 @@ fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     for (skin, _) in &all {
         let id = crowd.add_skin(Arc::clone(skin))?;
         let instance = crowd.add_instance(id)?;
-        crowd.set_pose(
-            instance,
-            &PackedPose::pack(skin, &pose).expect("sizes that fit"),
-        )?;
+        crowd.set_pose(instance, &PackedPose::pack(skin, &pose)?)?;
     }
     for (got, (_, normal)) in crowd.run()?.iter().zip(&all) {
         is_as_said(got, *normal)?;

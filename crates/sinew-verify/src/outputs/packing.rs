@@ -332,10 +332,7 @@ fn crowd_of(
             }
             let instance = crowd.add_instance_to(ids[number], target.clone())?;
             let pose = &poses(skin, time + 1)[time];
-            crowd.set_pose(
-                instance,
-                &PackedPose::pack(&packed[number], pose).expect("sizes that fit"),
-            )?;
+            crowd.set_pose(instance, &PackedPose::pack(&packed[number], pose)?)?;
         }
     }
     Ok(crowd.run()?)
@@ -417,10 +414,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
         let mut instances = Vec::new();
         for pose in &poses {
             let instance = crowd.add_instance(id)?;
-            crowd.set_pose(
-                instance,
-                &PackedPose::pack(&packed, pose).expect("sizes that fit"),
-            )?;
+            crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
             instances.push(instance);
         }
         let together = crowd.run()?;
@@ -440,10 +434,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
             let mut crowd = gpu.crowd()?;
             let id = crowd.add_skin(Arc::clone(&packed))?;
             let instance = crowd.add_instance(id)?;
-            crowd.set_pose(
-                instance,
-                &PackedPose::pack(&packed, pose).expect("sizes that fit"),
-            )?;
+            crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
             ensure(
                 bits(&crowd.run()?[0]) == bits(together),
                 "alone it is another",
@@ -488,7 +479,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
                 let faces = sinew::skel::MeshTopology::new("/P", &[3; 300], &faces, false, 1000)?;
                 packed = packed.with_smooth_normals(&faces)?;
             }
-            let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3)).expect("sizes that fit");
+            let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3))?;
             let id = crowd.add_skin(Arc::new(packed))?;
             let instance = crowd.add_instance_to(id, target.clone())?;
             crowd.set_pose(instance, &pose)?;
@@ -517,7 +508,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
 fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
     let skin = skin(4, JOINTS, true, 6);
     let packed = Arc::new(pack(&skin, Packing::Compact));
-    let pose = PackedPose::pack(&packed, &poses(&skin, 1)[0]).expect("sizes that fit");
+    let pose = PackedPose::pack(&packed, &poses(&skin, 1)[0])?;
     let words = packed.point_count() * 4 + 2;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let buffer = gpu.filled(words, usage, 0x5555_5555);
@@ -594,10 +585,7 @@ fn previous(gpu: &Gpu) -> Result<(), Failure> {
             let all = crowd.instances();
             for (number, instance) in all.iter().enumerate() {
                 let pose = &poses(&skin, frame + number + 1)[frame + number];
-                crowd.set_pose(
-                    *instance,
-                    &PackedPose::pack(&packed, pose).expect("sizes that fit"),
-                )?;
+                crowd.set_pose(*instance, &PackedPose::pack(&packed, pose)?)?;
             }
             let now = crowd.run()?;
             for (number, result) in now.iter().enumerate() {

@@ -37,9 +37,8 @@ impl Shown {
 
     /// Compares every kind of result with the f64 reference.
     pub fn agrees_with_reference(&self, got: &Deformed, pose: &Pose) -> Result<(), Failure> {
-        let want = reference::deform(&self.skin, pose).expect("sizes that fit");
-        let ties = reference::hemisphere_ties(&self.skin, pose, tolerance::HEMISPHERE_TIE)
-            .expect("sizes that fit");
+        let want = reference::deform(&self.skin, pose)?;
+        let ties = reference::hemisphere_ties(&self.skin, pose, tolerance::HEMISPHERE_TIE)?;
         let vertices = self.vertices();
         let points = vertices.points();
         self.same(
@@ -73,7 +72,7 @@ impl Shown {
                 .zip(rest)
                 .map(|(p, t)| (*p as usize, t.truncate().as_dvec3()))
                 .collect();
-            let want = reference::carry(&self.skin, pose, &vectors).expect("sizes that fit");
+            let want = reference::carry(&self.skin, pose, &vectors)?;
             let xyz: Vec<DVec3> = got.iter().map(|t| t.truncate().as_dvec3()).collect();
             let ties = pick(&ties.points, points);
             self.same("tangents", &xyz, &want, &ties, tolerance::TANGENTS)?;

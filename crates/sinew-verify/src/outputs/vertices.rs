@@ -189,7 +189,7 @@ fn refused() -> Result<(), Failure> {
     // Every vertex of a point has its place.
     let twice = plain.clone().with_vertices(new(vec![3, 3]))?;
     let pose = cases::pose(&cases::skin(&spec), 1);
-    let pose = sinew::kernel::PackedPose::pack(&twice, &pose).expect("sizes that fit");
+    let pose = sinew::kernel::PackedPose::pack(&twice, &pose)?;
     let (two, all) = (on_cpu(&twice, &pose), on_cpu(&plain, &pose));
     compare(
         "points",

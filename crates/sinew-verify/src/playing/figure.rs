@@ -264,9 +264,7 @@ impl Figure {
             .with_geom_bind(rigs::geom_bind(&self.spec))
             .with_weights(weights);
         let pose = pose.with_out_from_skel(out_from_skel());
-        Ok(reference::deform(&self.skins[skin].0, &pose)
-            .expect("sizes that fit")
-            .points)
+        Ok(reference::deform(&self.skins[skin].0, &pose)?.points)
     }
 
     /// Whether what the GPU made of a member agrees with the mirror, and with f64.

@@ -109,9 +109,8 @@ fn palettes(gpu: &Gpu) -> Result<(), Failure> {
                 }
                 let clip = if number == 5 { 1 } else { number % 4 };
                 let mirror = figure.mirror(&crowd, *rig, [Some(clip), None, None], None);
-                let want = palette_on_cpu(&figure.rig, &mirror.joints).expect("sizes that fit");
-                let attached =
-                    attachments_on_cpu(&figure.rig, &mirror.joints).expect("sizes that fit");
+                let want = palette_on_cpu(&figure.rig, &mirror.joints)?;
+                let attached = attachments_on_cpu(&figure.rig, &mirror.joints)?;
                 let found = read(gpu, &crowd, &figure, *rig)?;
                 agrees(&found, &want, &attached, figure.rig.levels())?;
             }

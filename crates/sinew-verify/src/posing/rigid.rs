@@ -134,7 +134,7 @@ pub fn mirror(spec: &Spec) -> Result<(), Failure> {
     let rig = rig(spec)?;
     for time in 0..3 {
         let joints = rigs::locals(spec, time);
-        let found = palette_on_cpu(&rig, &joints).expect("sizes that fit");
+        let found = palette_on_cpu(&rig, &joints)?;
         let (want, stretches) = truth(spec, &joints)?;
         let motions = found.rigid().map_or(&[][..], |rigid| rigid.motions());
         let parts = [found.points(), found.normals().unwrap_or_default(), motions];

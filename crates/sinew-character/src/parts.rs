@@ -301,3 +301,134 @@ fn of_vertices_only(render: &RenderMesh, vertices: &[u32]) -> RenderMesh {
         ..RenderMesh::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+    use sinew::mesh::RenderInputs;
+    use sinew::skel::{
+        BlendShapeDef, InbetweenDef, Pose, PrimvarInterpolation, PrimvarSlice, Skeleton,
+        SkinBuilder,
+    };
+
+    use super::*;
+
+    /// Squares in a row and in a column, whose points two blend shapes move.
+    fn points(side: usize) -> Vec<Vec3> {
+        let of = |i: usize| {
+            let (x, y) = (i % (side + 1), i / (side + 1));
+            Vec3::new(x as f32, y as f32, (x * x + 3 * y) as f32 * 0.1)
+        };
+        (0..(side + 1) * (side + 1)).map(of).collect()
+    }
+
+    fn builder(points: &[Vec3]) -> SkinBuilder {
+        let last = points.len() as u32 - 1;
+        let lift = |p: &Vec3| Vec3::Z * p.x;
+        SkinBuilder::new("Grid", points.to_vec())
+            .shape(BlendShapeDef {
+                name: "Dense".into(),
+                offsets: points.iter().map(lift).collect(),
+                ..Default::default()
+            })
+            .shape(BlendShapeDef {
+                name: "Sparse".into(),
+                // The first point twice: its offsets add up.
+                point_indices: Some(vec![0, last, 0]),
+                offsets: vec![Vec3::X, Vec3::Y, Vec3::Z],
+                inbetweens: vec![InbetweenDef {
+                    name: "Half".into(),
+                    weight: 0.5,
+                    offsets: vec![Vec3::Y, Vec3::X, Vec3::Y],
+                    ..Default::default()
+                }],
+                ..Default::default()
+            })
+    }
+
+    fn whole(skin: Skin, topology: MeshTopology, normals: Option<&[Vec3]>) -> MeshPart {
+        let corner = PrimvarInterpolation::FaceVarying;
+        let inputs = RenderInputs {
+            points: skin.points(),
+            normals: normals.map(|values| PrimvarSlice::new(corner, values)),
+            ..RenderInputs::default()
+        };
+        let render = RenderMesh::new("Grid", &topology, &inputs).unwrap();
+        let of_faces: Vec<Option<usize>> = (0..topology.face_count()).map(Some).collect();
+        let (indices, sections) = render.sections(&of_faces);
+        MeshPart {
+            render,
+            indices,
+            sections,
+            skin,
+            topology: Arc::new(topology),
+        }
+    }
+
+    /// Position and normal of each corner of the triangles.
+    fn results(part: &MeshPart) -> Vec<(Vec3, Vec3)> {
+        let mut skin = PackedSkin::pack("Grid", &part.skin).unwrap();
+        if skin.normals().is_none() {
+            skin = skin.with_smooth_normals(&part.topology).unwrap();
+        }
+        let vertices = skin.vertices_of(&part.render);
+        let skin = skin.with_vertices(vertices).unwrap();
+        let pose = PackedPose::pack(&skin, &Pose::of_shapes(vec![0.75, 0.5])).unwrap();
+        let mut points = vec![Vec3::ZERO; skin.output_count()];
+        let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
+        skin_on_cpu(&skin, &pose, &mut points, Some(&mut normals)).unwrap();
+        let of = |vertex: &u32| (points[*vertex as usize], normals[*vertex as usize]);
+        part.indices.iter().map(of).collect()
+    }
+
+    fn grid(side: usize) -> MeshTopology {
+        let row = side as i32 + 1;
+        let corners = (0..(side * side) as i32).flat_map(|face| {
+            let first = face / side as i32 * row + face % side as i32;
+            [first, first + 1, first + row + 1, first + row]
+        });
+        let corners: Vec<i32> = corners.collect();
+        let count = (side + 1) * (side + 1);
+        MeshTopology::new("Grid", &vec![4; side * side], &corners, false, count).unwrap()
+    }
+
+    #[test]
+    fn parts_have_the_points_around_them_and_the_results_of_the_whole() {
+        let (side, skeleton) = (12, Skeleton::from_parents("None", vec![], &[], vec![], None));
+        let (topology, skeleton) = (grid(side), skeleton.unwrap());
+        let rest = points(side);
+        let corners = topology.corner_points().to_vec();
+        let normals: Vec<Vec3> = (0..corners.len())
+            .map(|c| Vec3::new(c as f32, 1.0, 2.0).normalize())
+            .collect();
+        let smooth = builder(&rest).build(&skeleton).unwrap();
+        let own = builder(&rest).corner_normals(normals.clone(), corners);
+        let own = own.build(&skeleton).unwrap();
+        for (skin, normals, most) in [(smooth, None, 16), (own, Some(&normals[..]), 4)] {
+            let mesh = whole(skin, topology.clone(), normals);
+            let expected = results(&mesh);
+            let parts = mesh.cut("Grid").unwrap();
+            assert_eq!(parts.len(), side * side);
+            let mut found = Vec::new();
+            for part in &parts {
+                assert!(part.skin.points().len() <= most);
+                assert!(part.render.points.len() <= most);
+                found.extend(results(part));
+            }
+            assert!(found.iter().all(|(p, n)| p.is_finite() && n.length() > 0.5));
+            assert!(found == expected);
+        }
+    }
+
+    #[test]
+    fn parts_that_all_need_the_whole_mesh_are_refused() {
+        let (count, skeleton) = (1_500, Skeleton::from_parents("None", vec![], &[], vec![], None));
+        let skin = builder(&points(39)).build(&skeleton.unwrap()).unwrap();
+        let fan = (1..=count).flat_map(|i| [0, i, i + 1]);
+        let fan: Vec<i32> = fan.collect();
+        let counts = vec![3; count as usize];
+        let topology = MeshTopology::new("Grid", &counts, &fan, false, 1_600).unwrap();
+        let error = whole(skin, topology, None).cut("Grid").err().unwrap();
+        assert!(error.to_string().contains("points together"), "{error}");
+    }
+}

@@ -160,7 +160,8 @@ fn read(file: &Path, motion_vectors: bool, skinner: &Skinner) -> Result<Box<Read
     options.previous = motion_vectors;
     options.arrays = true;
     let character = Character::load_with(skinner, file, &options)?;
-    let looks = Looks::of(&character);
+    let largest = skinner.device().limits().max_texture_dimension_2d;
+    let looks = Looks::of(&character, largest);
     for warning in character.warnings() {
         warn!("{}: {warning}", file.display());
     }

@@ -2,6 +2,8 @@
 //! which may be a software one.
 
 mod leaving;
+mod look;
+mod materials;
 mod motion;
 mod picture;
 mod readme;

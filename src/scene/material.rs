@@ -91,6 +91,16 @@ impl Material {
         let of_numbers = numbers.into_iter().filter_map(|n| n.texture.as_ref());
         of_colors.chain(of_numbers).chain(&self.normal)
     }
+
+    /// The texture of one of its inputs, if that is read at the same uvs as the first texture of the
+    /// material. A mesh is drawn with one set of uvs ([`super::DrawnMesh::uvs`]), and readers warn of
+    /// others (`uv-sets`).
+    #[must_use]
+    pub fn at_main_uvs<'a>(&self, texture: &'a Option<TextureUse>) -> Option<&'a TextureUse> {
+        let main = self.textures().next()?;
+        let used = texture.as_ref();
+        used.filter(|used| used.uv_primvar == main.uv_primvar)
+    }
 }
 
 /// Where the diffuse colour of a material comes from.

@@ -7,26 +7,75 @@ use std::sync::Arc;
 use bevy::asset::RenderAssetUsages;
 use bevy::image::{Image, ImageAddressMode, ImageSampler, ImageSamplerDescriptor};
 use glam::Vec4;
-use image::{DynamicImage, ImageReader, Limits, RgbaImage};
+use image::{DynamicImage, ImageReader, Limits, RgbaImage, imageops};
 use sinew::scene::{Texture, TextureChannel, TextureUse, TextureWrap};
 use wgpu::{Extent3d, TextureDimension, TextureFormat};
 
 /// Largest width and height of an image that is decoded, in texels.
-const LARGEST: u32 = 16384;
+const LARGEST_DECODED: u32 = 16384;
 
 /// Largest memory for decoding one image, in bytes.
 const DECODING_BYTES: u64 = 1 << 30;
 
-/// The decoded images of a character, each decoded once.
-#[derive(Default)]
-pub(crate) struct Decoder {
+/// Largest memory of all decoded images of a file, and of all that are made of them, in bytes.
+const ALL_BYTES: u64 = 1 << 30;
+
+/// The images of a character: each is decoded once, and what materials bind is made once of them.
+pub(crate) struct Images {
     decoded: HashMap<usize, Option<Arc<Decoded>>>,
+    decoded_bytes: u64,
+    made: HashMap<ImageKey, Option<Made>>,
+    made_bytes: u64,
+    /// Largest width and height of a texture of the device.
+    largest: u32,
+    /// What materials bind.
+    pub all: Vec<Image>,
     /// Why images are not drawn.
     pub messages: Vec<String>,
 }
 
+/// An image that a material binds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    /// Index into [`Images::all`].
+    pub index: usize,
+    /// Whether the alpha of some texel is below 1.
+    pub is_translucent: bool,
+    /// What texels are to be multiplied with.
+    pub factor: f32,
+}
+
+/// Where Bevy's standard material binds an image.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Slot {
+    /// Base colour, and opacity if there is a second image.
+    BaseColor,
+    /// Opacity alone.
+    Opacity,
+    Emissive,
+    /// Roughness, and metalness if there is a second image.
+    RoughnessMetallic,
+    /// Metalness alone.
+    Metallic,
+    Occlusion,
+    Normals,
+}
+
+/// What an image depends on.
+#[derive(PartialEq, Eq, Hash)]
+struct ImageKey {
+    slot: Slot,
+    first: SourceKey,
+    second: Option<SourceKey>,
+}
+
+/// Texture, whether it is sRGB, wrap modes, channel, and the bits of scale and bias.
+type SourceKey = (usize, bool, [u8; 3], [u32; 8]);
+
 struct Decoded {
     texels: RgbaImage,
+    /// Width and height in the file.
+    original: [u32; 2],
     /// Whether `sourceColorSpace = auto` means sRGB.
     looks_srgb: bool,
 }
@@ -38,41 +87,138 @@ pub(crate) struct Source {
     is_srgb: bool,
 }
 
-impl Decoder {
+impl Images {
+    /// None yet, for a device whose textures have at most `largest` texels a side.
+    pub fn new(largest: u32) -> Self {
+        Self {
+            decoded: HashMap::new(),
+            decoded_bytes: 0,
+            made: HashMap::new(),
+            made_bytes: 0,
+            largest,
+            all: Vec::new(),
+            messages: Vec::new(),
+        }
+    }
+
     /// The image of an input; `None` if it has none, or if it cannot be decoded.
     pub fn source(&mut self, textures: &[Texture], used: Option<&TextureUse>) -> Option<Source> {
         let used = used?;
         let texture = textures.get(used.texture)?;
-        let messages = &mut self.messages;
-        let decoded = self.decoded.entry(used.texture).or_insert_with(|| {
-            // The reader has warned of images without bytes.
-            if texture.bytes.is_empty() {
-                return None;
-            }
-            match decode(&texture.bytes) {
-                Ok(decoded) => Some(Arc::new(decoded)),
-                Err(reason) => {
-                    messages.push(format!("{}: texture not drawn: {reason}", texture.asset));
-                    None
-                }
-            }
-        });
-        let decoded = Arc::clone(decoded.as_ref()?);
+        if !self.decoded.contains_key(&used.texture) {
+            let decoded = self.decoded(texture);
+            self.decoded.insert(used.texture, decoded.map(Arc::new));
+        }
+        let decoded = Arc::clone(self.decoded.get(&used.texture)?.as_ref()?);
         Some(Source {
             is_srgb: used.srgb.unwrap_or(decoded.looks_srgb),
             decoded,
             used: used.clone(),
         })
     }
+
+    fn decoded(&mut self, texture: &Texture) -> Option<Decoded> {
+        // The reader has warned of images without bytes.
+        if texture.bytes.is_empty() {
+            return None;
+        }
+        let decoded = match self.decoded_bytes > ALL_BYTES {
+            true => Err(too_much()),
+            false => decode(&texture.bytes, self.largest),
+        };
+        let decoded = decoded.and_then(|decoded| {
+            self.decoded_bytes += decoded.texels.len() as u64;
+            match self.decoded_bytes > ALL_BYTES {
+                true => Err(too_much()),
+                false => Ok(decoded),
+            }
+        });
+        match decoded {
+            Ok(decoded) => {
+                let drawn = [decoded.texels.width(), decoded.texels.height()];
+                if drawn != decoded.original {
+                    let [width, height] = decoded.original;
+                    self.messages.push(format!(
+                        "{}: drawn with {} x {} texels and not {width} x {height}: the device has \
+                         textures of at most {} a side",
+                        texture.asset, drawn[0], drawn[1], self.largest
+                    ));
+                }
+                Some(decoded)
+            }
+            Err(reason) => {
+                let asset = &texture.asset;
+                self.messages
+                    .push(format!("{asset}: texture not drawn: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// The image of a slot, made of one or two sources; `None` if all images take too much memory.
+    pub fn made(&mut self, slot: Slot, first: &Source, second: Option<&Source>) -> Option<Made> {
+        let key = ImageKey {
+            slot,
+            first: first.key(),
+            second: second.map(Source::key),
+        };
+        if let Some(known) = self.made.get(&key) {
+            return *known;
+        }
+        let [width, height] = first.with(second);
+        self.made_bytes += u64::from(width) * u64::from(height) * 4;
+        let made = match self.made_bytes > ALL_BYTES {
+            true => {
+                let reason = too_much();
+                self.messages
+                    .push(format!("an image of a material is not drawn: {reason}"));
+                None
+            }
+            false => {
+                let (image, is_translucent, factor) = make(slot, first, second);
+                self.all.push(image);
+                Some(Made {
+                    index: self.all.len() - 1,
+                    is_translucent,
+                    factor,
+                })
+            }
+        };
+        self.made.insert(key, made);
+        made
+    }
 }
 
-fn decode(bytes: &[u8]) -> Result<Decoded, String> {
+fn too_much() -> String {
+    format!("all images together take more than {ALL_BYTES} bytes")
+}
+
+/// An image, whether its alpha is translucent, and the factor of its texels.
+fn make(slot: Slot, first: &Source, second: Option<&Source>) -> (Image, bool, f32) {
+    let plain = |image| (image, false, 1.0);
+    let alpha = |(image, is_translucent)| (image, is_translucent, 1.0);
+    match slot {
+        Slot::BaseColor => alpha(base_color(first, second)),
+        Slot::Opacity => alpha(opacity_only(first)),
+        Slot::Emissive => {
+            let (image, factor) = emissive(first);
+            (image, false, factor)
+        }
+        Slot::RoughnessMetallic => plain(roughness_metallic(first, Some(first), second)),
+        Slot::Metallic => plain(roughness_metallic(first, None, Some(first))),
+        Slot::Occlusion => plain(occlusion(first)),
+        Slot::Normals => plain(normals(first)),
+    }
+}
+
+/// Decodes an image, and halves it until no side is longer than `largest`.
+fn decode(bytes: &[u8], largest: u32) -> Result<Decoded, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| e.to_string())?;
     let mut limits = Limits::default();
-    limits.max_image_width = Some(LARGEST);
-    limits.max_image_height = Some(LARGEST);
+    limits.max_image_width = Some(LARGEST_DECODED);
+    limits.max_image_height = Some(LARGEST_DECODED);
     limits.max_alloc = Some(DECODING_BYTES);
     reader.limits(limits);
     let decoded = reader.decode().map_err(|e| e.to_string())?;
@@ -80,15 +226,49 @@ fn decode(bytes: &[u8]) -> Result<Decoded, String> {
         decoded,
         DynamicImage::ImageRgb8(_) | DynamicImage::ImageRgba8(_)
     );
+    let mut texels = decoded.into_rgba8();
+    let original = [texels.width(), texels.height()];
+    while texels.width().max(texels.height()) > largest.max(1) {
+        let half = half_of(&texels);
+        texels = imageops::thumbnail(&texels, half[0], half[1]);
+    }
     Ok(Decoded {
-        texels: decoded.into_rgba8(),
+        texels,
+        original,
         looks_srgb,
     })
+}
+
+/// Half of the width and height.
+fn half_of(image: &RgbaImage) -> [u32; 2] {
+    [image.width(), image.height()].map(|side| (side / 2).max(1))
 }
 
 impl Source {
     pub fn used(&self) -> &TextureUse {
         &self.used
+    }
+
+    fn key(&self) -> SourceKey {
+        let used = &self.used;
+        let modes = [used.wrap_s as u8, used.wrap_t as u8, used.channel as u8];
+        let mut numbers = [0; 8];
+        let values = used.scale.to_array().into_iter();
+        for (to, value) in numbers.iter_mut().zip(values.chain(used.bias.to_array())) {
+            *to = value.to_bits();
+        }
+        (used.texture, self.is_srgb, modes, numbers)
+    }
+
+    /// The size of an image of this source and another one: that of the one with more texels.
+    fn with(&self, other: Option<&Self>) -> [u32; 2] {
+        let texels = |size: [u32; 2]| u64::from(size[0]) * u64::from(size[1]);
+        let own = self.size();
+        let other = other.map_or(own, Self::size);
+        match texels(other) > texels(own) {
+            true => other,
+            false => own,
+        }
     }
 
     fn size(&self) -> [u32; 2] {
@@ -160,9 +340,8 @@ impl Source {
 
 /// Base colour, and the opacity in its alpha, as sRGB. Without an image of the opacity it is 1. The
 /// flag says whether any texel is translucent.
-pub(crate) fn base_color(color: &Source, opacity: Option<&Source>) -> (Image, bool) {
-    let of = |s: &Source| s.size();
-    let size = largest(of(color), opacity.map(of));
+fn base_color(color: &Source, opacity: Option<&Source>) -> (Image, bool) {
+    let size = color.with(opacity);
     let is_plain = color.is_plain() && color.is_srgb && size == color.size();
     let texels = texels(size, |x, y| {
         let alpha = opacity.map_or(1.0, |o| o.number(x, y, size));
@@ -180,7 +359,7 @@ pub(crate) fn base_color(color: &Source, opacity: Option<&Source>) -> (Image, bo
 }
 
 /// White, with the opacity in its alpha.
-pub(crate) fn opacity_only(opacity: &Source) -> (Image, bool) {
+fn opacity_only(opacity: &Source) -> (Image, bool) {
     let size = opacity.size();
     let texels = texels(size, |x, y| {
         [255, 255, 255, byte(opacity.number(x, y, size))]
@@ -190,42 +369,49 @@ pub(crate) fn opacity_only(opacity: &Source) -> (Image, bool) {
     (image, is_translucent)
 }
 
-/// Light of the surface itself, as sRGB.
-pub(crate) fn emissive(source: &Source) -> Image {
+/// Light of the surface itself, as sRGB, in parts of the largest value if that is above 1. The number
+/// is that value, or 1.
+fn emissive(source: &Source) -> (Image, f32) {
     let size = source.size();
+    let brightest = |most: f32, [x, y]: [u32; 2]| {
+        let light = source.at(x, y, size).truncate().max_element();
+        if light.is_finite() { most.max(light) } else { most }
+    };
+    let factor = places(size).fold(1.0, brightest);
     let texels = texels(size, |x, y| {
-        let c = source.at(x, y, size);
+        let c = source.at(x, y, size) / factor;
         let [r, g, b] = [c.x, c.y, c.z].map(|c| byte(encoded(c)));
         [r, g, b, 255]
     });
-    source.image(size, TextureFormat::Rgba8UnormSrgb, texels)
+    let image = source.image(size, TextureFormat::Rgba8UnormSrgb, texels);
+    (image, factor)
 }
 
-/// Roughness in G and metalness in B; 1 for one without an image. `None` if both have none.
-pub(crate) fn roughness_metallic(
+/// Roughness in G and metalness in B; 1 for one without an image. `first` is one of both.
+fn roughness_metallic(
+    first: &Source,
     roughness: Option<&Source>,
     metallic: Option<&Source>,
-) -> Option<Image> {
-    let first = roughness.or(metallic)?;
-    let size = largest(first.size(), metallic.map(Source::size));
+) -> Image {
+    let size = first.with(metallic);
     let of = |source: Option<&Source>, x, y| {
         byte(source.map_or(1.0, |source| source.number(x, y, size)))
     };
     let texels = texels(size, |x, y| {
         [255, of(roughness, x, y), of(metallic, x, y), 255]
     });
-    Some(first.image(size, TextureFormat::Rgba8Unorm, texels))
+    first.image(size, TextureFormat::Rgba8Unorm, texels)
 }
 
 /// Occlusion in R.
-pub(crate) fn occlusion(source: &Source) -> Image {
+fn occlusion(source: &Source) -> Image {
     let size = source.size();
     let texels = texels(size, |x, y| [byte(source.number(x, y, size)), 0, 0, 255]);
     source.image(size, TextureFormat::Rgba8Unorm, texels)
 }
 
 /// A normal map with 0.5 for 0.
-pub(crate) fn normals(source: &Source) -> Image {
+fn normals(source: &Source) -> Image {
     let size = source.size();
     let texels = texels(size, |x, y| {
         let n = source.at(x, y, size);
@@ -235,17 +421,15 @@ pub(crate) fn normals(source: &Source) -> Image {
     source.image(size, TextureFormat::Rgba8Unorm, texels)
 }
 
-fn largest(a: [u32; 2], b: Option<[u32; 2]>) -> [u32; 2] {
-    let b = b.unwrap_or(a);
-    [a[0].max(b[0]), a[1].max(b[1])]
+/// The places of all texels, row by row.
+fn places([width, height]: [u32; 2]) -> impl Iterator<Item = [u32; 2]> {
+    (0..height).flat_map(move |y| (0..width).map(move |x| [x, y]))
 }
 
-fn texels([width, height]: [u32; 2], texel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(width as usize * height as usize * 4);
-    for y in 0..height {
-        for x in 0..width {
-            out.extend(texel(x, y));
-        }
+fn texels(size: [u32; 2], texel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(size[0] as usize * size[1] as usize * 4);
+    for [x, y] in places(size) {
+        out.extend(texel(x, y));
     }
     out
 }
@@ -276,6 +460,7 @@ mod tests {
         Source {
             decoded: Arc::new(Decoded {
                 texels: RgbaImage::from_pixel(2, 1, image::Rgba(texel)),
+                original: [2, 1],
                 looks_srgb: is_srgb,
             }),
             used: TextureUse {
@@ -301,13 +486,12 @@ mod tests {
     fn channels_go_where_bevy_reads_them() {
         let rough = source([10, 20, 30, 40], TextureChannel::R, false);
         let metal = source([10, 20, 30, 40], TextureChannel::A, false);
-        let both = roughness_metallic(Some(&rough), Some(&metal)).unwrap();
+        let both = make(Slot::RoughnessMetallic, &rough, Some(&metal)).0;
         assert_eq!(first(&both), [255, 10, 40, 255]);
         assert_eq!(
-            first(&roughness_metallic(None, Some(&metal)).unwrap()),
+            first(&make(Slot::Metallic, &metal, None).0),
             [255, 255, 40, 255]
         );
-        assert!(roughness_metallic(None, None).is_none());
         let green = source([10, 20, 30, 40], TextureChannel::G, false);
         assert_eq!(first(&occlusion(&green)), [20, 0, 0, 255]);
     }
@@ -350,15 +534,103 @@ mod tests {
             ..Texture::default()
         };
         let used = source([0; 4], TextureChannel::Rgb, true).used;
-        let mut decoder = Decoder::default();
+        let mut images = Images::new(16);
         for _ in 0..2 {
             assert!(
-                decoder
+                images
                     .source(std::slice::from_ref(&texture), Some(&used))
                     .is_none()
             );
         }
-        assert_eq!(decoder.messages.len(), 1);
-        assert!(decoder.messages[0].starts_with("skin.png: texture not drawn: "));
+        assert_eq!(images.messages.len(), 1);
+        assert!(images.messages[0].starts_with("skin.png: texture not drawn: "));
+    }
+
+    fn png(image: &RgbaImage) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn images_fit_the_device() {
+        let wide = RgbaImage::from_pixel(64, 4, image::Rgba([9, 8, 7, 255]));
+        let texture = Texture {
+            asset: "wide.png".into(),
+            bytes: png(&wide).into(),
+            ..Texture::default()
+        };
+        let used = source([0; 4], TextureChannel::Rgb, true).used;
+        let mut images = Images::new(16);
+        let fits = images.source(&[texture], Some(&used)).unwrap();
+        assert_eq!(fits.size(), [16, 1]);
+        assert_eq!(images.messages.len(), 1, "{:?}", images.messages);
+        let none = RgbaImage::new(LARGEST_DECODED + 1, 1);
+        assert!(decode(&png(&none), 16).is_err());
+    }
+
+    /// The sides of a colour and an opacity may differ: the result is as large as one of them.
+    #[test]
+    fn images_of_two_are_as_large_as_one_of_them() {
+        let of = |width, height| {
+            let mut out = source([0; 4], TextureChannel::A, false);
+            let texels = RgbaImage::new(width, height);
+            out.decoded = Arc::new(Decoded {
+                texels,
+                original: [width, height],
+                looks_srgb: false,
+            });
+            out
+        };
+        let (image, _) = base_color(&of(512, 1), Some(&of(1, 1024)));
+        assert_eq!((image.width(), image.height()), (1, 1024));
+    }
+
+    #[test]
+    fn all_images_together_have_a_limit() {
+        let texture = Texture {
+            asset: "one.png".into(),
+            bytes: png(&RgbaImage::new(2, 1)).into(),
+            ..Texture::default()
+        };
+        let used = source([0; 4], TextureChannel::Rgb, true).used;
+        let mut images = Images::new(16);
+        images.decoded_bytes = ALL_BYTES - 8;
+        let textures = [texture.clone(), texture];
+        let first = images.source(&textures, Some(&used)).unwrap();
+        let second = TextureUse { texture: 1, ..used };
+        assert!(images.source(&textures, Some(&second)).is_none());
+        assert_eq!(images.messages.len(), 1);
+        images.made_bytes = ALL_BYTES - 8;
+        assert!(images.made(Slot::BaseColor, &first, None).is_some());
+        assert!(images.made(Slot::Occlusion, &first, None).is_none());
+        assert_eq!((images.all.len(), images.messages.len()), (1, 2));
+    }
+
+    #[test]
+    fn images_of_the_same_use_are_made_once() {
+        let first = source([10, 20, 30, 40], TextureChannel::Rgb, true);
+        let mut images = Images::new(16);
+        let one = images.made(Slot::BaseColor, &first, None).unwrap();
+        let same = images.made(Slot::BaseColor, &first, None).unwrap();
+        assert_eq!((one.index, same.index, images.all.len()), (0, 0, 1));
+        let mut scaled = source([10, 20, 30, 40], TextureChannel::Rgb, true);
+        scaled.used.scale = Vec4::splat(0.5);
+        let other = images.made(Slot::BaseColor, &scaled, None).unwrap();
+        let emissive = images.made(Slot::Emissive, &first, None).unwrap();
+        assert_eq!((other.index, emissive.index), (1, 2));
+    }
+
+    #[test]
+    fn light_above_one_is_a_factor() {
+        let mut glow = source([255, 188, 0, 255], TextureChannel::Rgb, true);
+        let (image, factor) = emissive(&glow);
+        assert_eq!((first(&image), factor), (&[255, 188, 0, 255][..], 1.0));
+        glow.used.scale = Vec4::splat(10.0);
+        let (image, factor) = emissive(&glow);
+        assert_eq!((first(&image), factor), (&[255, 188, 0, 255][..], 10.0));
+        glow.used.scale = Vec4::splat(0.5);
+        let (image, factor) = emissive(&glow);
+        assert_eq!((first(&image), factor), (&[188, 137, 0, 255][..], 1.0));
     }
 }

@@ -31,7 +31,7 @@ mod material;
 mod motion;
 mod skin;
 
-use bevy::app::{App, Plugin, PreUpdate};
+use bevy::app::{App, Last, Plugin, PreUpdate};
 use bevy::asset::AssetPlugin;
 use bevy::asset::io::file::FileAssetReader;
 use bevy::ecs::schedule::IntoScheduleConfigs;
@@ -56,8 +56,9 @@ impl Plugin for SinewPlugin {
         let folder = assets.first().map_or("assets", |plugin| &plugin.file_path);
         let folder = FileAssetReader::get_base_path().join(folder);
         app.insert_resource(load::Files::new(folder))
-            .init_resource::<load::Removed>()
-            .add_systems(PreUpdate, (load::forget, load::load).chain());
+            .init_resource::<character::Released>()
+            .add_systems(PreUpdate, (load::forget, load::load).chain())
+            .add_systems(Last, character::despawn);
         motion::build(app);
         skin::build(app);
     }

@@ -9,7 +9,6 @@ use bevy::asset::{Assets, Handle, RenderAssetUsages};
 use bevy::camera::visibility::{NoFrustumCulling, Visibility};
 use bevy::ecs::entity::Entity;
 use bevy::ecs::hierarchy::ChildOf;
-use bevy::ecs::lifecycle::RemovedComponents;
 use bevy::ecs::name::Name;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Commands, Query, Res, ResMut};
@@ -22,7 +21,9 @@ use bevy::transform::components::Transform;
 use sinew::gpu::{GpuError, Skinner};
 use sinew_character::{Character, CharacterOptions, MeshArrays};
 
-use crate::character::{CharacterLoaded, Ready, SinewCharacter, State};
+use crate::character::{
+    CharacterLoaded, DrawnMesh, Held, Ready, Released, SinewCharacter, State,
+};
 use crate::material::{Look, Looks, Surface};
 use crate::motion::{MotionMaterial, PREVIOUS_POSITION};
 use crate::skin::OnDevice;
@@ -56,10 +57,6 @@ pub enum Error {
     },
 }
 
-/// Characters that are in the crowd still, though their components are gone.
-#[derive(Resource, Default)]
-pub(crate) struct Removed(pub Vec<Character>);
-
 /// The files of all characters.
 #[derive(Resource)]
 pub(crate) struct Files {
@@ -71,6 +68,8 @@ struct File {
     path: PathBuf,
     motion_vectors: bool,
     state: FileState,
+    /// Shared with the components of its characters.
+    users: Arc<()>,
 }
 
 enum FileState {
@@ -83,11 +82,15 @@ enum FileState {
 struct Read {
     character: Character,
     looks: Looks,
+    /// The vertices of each mesh at rest.
+    rest: Vec<Vec<glam::Vec3>>,
 }
 
 /// What characters of one file share.
 struct Template {
     character: Character,
+    /// The vertices of each mesh at rest: until the first frame of the crowd, and for the bounds.
+    rest: Vec<Vec<glam::Vec3>>,
     /// The material of each mesh.
     materials: Vec<Shared>,
 }
@@ -125,6 +128,7 @@ impl Files {
             path: character.file.clone(),
             motion_vectors: character.motion_vectors,
             state,
+            users: Arc::default(),
         });
         self.all.len() - 1
     }
@@ -156,7 +160,8 @@ fn read(file: &Path, motion_vectors: bool, skinner: &Skinner) -> Result<Box<Read
     options.previous = motion_vectors;
     options.arrays = true;
     let character = Character::load_with(skinner, file, &options)?;
-    let looks = Looks::of(&character);
+    let largest = skinner.device().limits().max_texture_dimension_2d;
+    let looks = Looks::of(&character, largest);
     for warning in character.warnings() {
         warn!("{}: {warning}", file.display());
     }
@@ -166,22 +171,17 @@ fn read(file: &Path, motion_vectors: bool, skinner: &Skinner) -> Result<Box<Read
     for message in &looks.messages {
         warn!("{}: {message}", file.display());
     }
-    Ok(Box::new(Read { character, looks }))
+    let rest = character.positions(None, 0.0)?;
+    Ok(Box::new(Read {
+        character,
+        looks,
+        rest,
+    }))
 }
 
 /// Forgets files of which no character is left.
-pub(crate) fn forget(
-    mut removed: RemovedComponents<'_, '_, SinewCharacter>,
-    characters: Query<'_, '_, &SinewCharacter>,
-    mut files: ResMut<'_, Files>,
-) {
-    if removed.read().count() == 0 {
-        return;
-    }
-    files.all.retain(|file| {
-        let mut all = characters.iter();
-        all.any(|c| c.file == file.path && c.motion_vectors == file.motion_vectors)
-    });
+pub(crate) fn forget(mut files: ResMut<'_, Files>) {
+    files.all.retain(|file| Arc::strong_count(&file.users) > 1);
 }
 
 /// The assets that a character adds to.
@@ -199,6 +199,7 @@ pub(crate) fn load(
     mut characters: Query<'_, '_, (Entity, &mut SinewCharacter)>,
     device: Option<Res<'_, OnDevice>>,
     mut files: ResMut<'_, Files>,
+    released: Res<'_, Released>,
     mut assets: DrawnAssets<'_>,
 ) {
     let Some(device) = device else {
@@ -210,15 +211,18 @@ pub(crate) fn load(
         }
         let index = files.of(&character, &device.0);
         let file = &mut files.all[index];
+        character.file_use = Some(Arc::clone(&file.users));
         file.advance(&mut assets);
         match &file.state {
             FileState::Loading(_) => {}
             FileState::Failed(error) => {
                 error!("{error}");
-                character.state = State::Failed(Arc::clone(error));
+                character.fail(Arc::clone(error));
             }
             FileState::Ready(template) => {
-                let ready = template.spawn(&mut commands, entity, &mut character, &mut assets);
+                let (held, entities) =
+                    template.spawn(&mut commands, entity, &mut character, &mut assets);
+                let ready = Ready::new(held, entities, released.clone());
                 character.state = State::Ready(Box::new(ready));
                 commands.trigger(CharacterLoaded { entity });
             }
@@ -253,7 +257,11 @@ impl File {
 
 impl Template {
     fn new(read: Read, motion_vectors: bool, assets: &mut DrawnAssets<'_>) -> Self {
-        let Read { character, looks } = read;
+        let Read {
+            character,
+            looks,
+            rest,
+        } = read;
         let images: Vec<Handle<Image>> = looks
             .images
             .into_iter()
@@ -276,6 +284,7 @@ impl Template {
         let materials = looks.of_meshes.iter().map(|s| made[*s].clone()).collect();
         Self {
             character,
+            rest,
             materials,
         }
     }
@@ -287,7 +296,7 @@ impl Template {
         parent: Entity,
         component: &mut SinewCharacter,
         assets: &mut DrawnAssets<'_>,
-    ) -> Ready {
+    ) -> (Held, Vec<Entity>) {
         let mut character = self.character.another();
         if let Some(clip) = component.first_clip.take()
             && let Err(error) = character.play(clip)
@@ -296,14 +305,10 @@ impl Template {
         }
         let place = upright(&character);
         let mut meshes = Vec::with_capacity(self.materials.len());
-        // Until the first frame of the crowd, and for the bounds.
-        let rest = character.positions(None, 0.0).unwrap_or_else(|error| {
-            warn!("{error}");
-            Vec::new()
-        });
+        let mut entities = Vec::with_capacity(self.materials.len());
         let paths: Vec<String> = character.meshes().map(str::to_owned).collect();
         for (index, arrays) in character.arrays().enumerate() {
-            let rest = rest.get(index).map_or(&[][..], Vec::as_slice);
+            let rest = self.rest.get(index).map_or(&[][..], Vec::as_slice);
             let look = Look::of(&character, arrays);
             let mesh = mesh(arrays, rest, look, component.motion_vectors);
             let mesh = assets.meshes.add(mesh);
@@ -320,13 +325,13 @@ impl Template {
                 Shared::Standard(m) => spawned.insert(bevy::pbr::MeshMaterial3d(m.clone())),
                 Shared::Motion(m) => spawned.insert(bevy::pbr::MeshMaterial3d(m.clone())),
             };
-            meshes.push(mesh);
+            entities.push(spawned.id());
+            meshes.push(DrawnMesh {
+                mesh,
+                vertex_count: arrays.uvs.len() as u32,
+            });
         }
-        Ready {
-            character,
-            meshes,
-            is_hidden: false,
-        }
+        (Held { character, meshes }, entities)
     }
 }
 

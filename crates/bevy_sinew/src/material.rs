@@ -9,10 +9,10 @@ use bevy::material::AlphaMode;
 use bevy::math::{Affine2, Mat2, Vec2};
 use bevy::pbr::StandardMaterial;
 use glam::{Mat3, Vec3};
-use sinew::scene::{ColorSource, Material, TextureUse};
+use sinew::scene::{ColorSource, Material};
 use sinew_character::{Character, MeshArrays};
 
-use crate::images::{self, Decoder};
+use crate::images::{Images, Made, Slot};
 
 /// What the look of a mesh depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,15 +20,19 @@ pub(crate) struct Look {
     material: Option<usize>,
     /// Whether the base colour is that of the vertices.
     pub is_colored: bool,
+    /// Whether some of those colours are translucent.
+    is_translucent: bool,
     double_sided: bool,
 }
 
 impl Look {
     pub fn of(character: &Character, arrays: &MeshArrays) -> Self {
         let material = arrays.material.and_then(|m| character.materials().get(m));
+        let is_colored = material.is_none_or(|m| m.color_source == ColorSource::DisplayColor);
         Self {
             material: arrays.material,
-            is_colored: material.is_none_or(|m| m.color_source == ColorSource::DisplayColor),
+            is_colored,
+            is_translucent: is_colored && arrays.colors.iter().any(|c| c.w < 1.0),
             double_sided: arrays.double_sided,
         }
     }
@@ -71,10 +75,11 @@ impl Surface {
 }
 
 impl Looks {
-    /// The materials of all meshes of a character that was loaded with arrays.
-    pub fn of(character: &Character) -> Self {
+    /// The materials of all meshes of a character that was loaded with arrays, for a device whose
+    /// textures have at most `largest` texels a side.
+    pub fn of(character: &Character, largest: u32) -> Self {
         let mut out = Self::default();
-        let mut decoder = Decoder::default();
+        let mut images = Images::new(largest);
         let mut known: HashMap<Look, usize> = HashMap::new();
         let mut of_materials: HashMap<usize, Surface> = HashMap::new();
         for arrays in character.arrays() {
@@ -84,7 +89,7 @@ impl Looks {
                     let material = character.materials().get(index)?;
                     let surface = of_materials.entry(index);
                     let surface =
-                        surface.or_insert_with(|| out.surface(character, material, &mut decoder));
+                        surface.or_insert_with(|| out.surface(character, material, &mut images));
                     Some(surface.clone())
                 });
                 let mut surface = made.unwrap_or_else(|| Surface {
@@ -98,10 +103,7 @@ impl Looks {
                     surface.material.double_sided = true;
                     surface.material.cull_mode = None;
                 }
-                if look.is_colored
-                    && surface.material.alpha_mode == AlphaMode::Opaque
-                    && arrays.colors.iter().any(|c| c.w < 1.0)
-                {
+                if look.is_translucent && surface.material.alpha_mode == AlphaMode::Opaque {
                     surface.material.alpha_mode = AlphaMode::Blend;
                 }
                 out.surfaces.push(surface);
@@ -109,7 +111,8 @@ impl Looks {
             });
             out.of_meshes.push(index);
         }
-        out.messages.append(&mut decoder.messages);
+        out.messages.append(&mut images.messages);
+        out.images = images.all;
         out
     }
 
@@ -117,39 +120,48 @@ impl Looks {
         &mut self,
         character: &Character,
         material: &Material,
-        decoder: &mut Decoder,
+        images: &mut Images,
     ) -> Surface {
         let textures = character.textures();
-        let mut source = |used: Option<&TextureUse>| decoder.source(textures, used);
-        let base = source(material.diffuse_color.texture.as_ref());
-        let opacity = source(material.opacity.texture.as_ref());
-        let emissive = source(material.emissive_color.texture.as_ref());
-        let roughness = source(material.roughness.texture.as_ref());
-        let metallic = source(material.metallic.texture.as_ref());
-        let occlusion = source(material.occlusion.texture.as_ref());
-        let normals = source(material.normal.as_ref());
+        let mut source = |texture| images.source(textures, material.at_main_uvs(texture));
+        let base = source(&material.diffuse_color.texture);
+        let opacity = source(&material.opacity.texture);
+        let emissive = source(&material.emissive_color.texture);
+        let roughness = source(&material.roughness.texture);
+        let metallic = source(&material.metallic.texture);
+        let occlusion = source(&material.occlusion.texture);
+        let normals = source(&material.normal);
 
         let is_colored = material.color_source == ColorSource::DisplayColor;
         let base_image = match (&base, &opacity) {
             (Some(base), opacity) if !is_colored => {
-                Some(images::base_color(base, opacity.as_ref()))
+                images.made(Slot::BaseColor, base, opacity.as_ref())
             }
-            (_, Some(opacity)) => Some(images::opacity_only(opacity)),
+            (_, Some(opacity)) => images.made(Slot::Opacity, opacity, None),
             _ => None,
         };
-        let roughness_metallic = images::roughness_metallic(roughness.as_ref(), metallic.as_ref());
-        let is_translucent = base_image
-            .as_ref()
-            .is_some_and(|(_, translucent)| *translucent);
+        let roughness_metallic = match (&roughness, &metallic) {
+            (Some(roughness), metallic) => {
+                images.made(Slot::RoughnessMetallic, roughness, metallic.as_ref())
+            }
+            (None, Some(metallic)) => images.made(Slot::Metallic, metallic, None),
+            (None, None) => None,
+        };
+        let mut made = |slot, source: &Option<_>| images.made(slot, source.as_ref()?, None);
+        let glow = made(Slot::Emissive, &emissive);
+        let occlusion_image = made(Slot::Occlusion, &occlusion);
+        let normal_image = made(Slot::Normals, &normals);
+        let is_translucent = base_image.is_some_and(|made| made.is_translucent);
+        let index = |made: Option<Made>| made.map(|made| made.index);
         let value = |has_image: bool, value: f32| if has_image { 1.0 } else { value };
         let alpha = value(opacity.is_some(), material.opacity.value);
         let color = match base.is_some() || is_colored {
             true => Vec3::ONE,
             false => material.diffuse_color.value,
         };
-        let light = match emissive.is_some() {
-            true => Vec3::ONE,
-            false => material.emissive_color.value,
+        let light = match glow {
+            Some(made) => Vec3::splat(made.factor),
+            None => material.emissive_color.value,
         };
         let all = [
             &base, &opacity, &emissive, &roughness, &metallic, &occlusion, &normals,
@@ -187,17 +199,12 @@ impl Looks {
                 uv_transform: from_upper_edge(transform),
                 ..StandardMaterial::default()
             },
-            base_color: base_image.map(|(image, _)| self.add(image)),
-            emissive: emissive.as_ref().map(|s| self.add(images::emissive(s))),
-            roughness_metallic: roughness_metallic.map(|image| self.add(image)),
-            occlusion: occlusion.as_ref().map(|s| self.add(images::occlusion(s))),
-            normals: normals.as_ref().map(|s| self.add(images::normals(s))),
+            base_color: index(base_image),
+            emissive: index(glow),
+            roughness_metallic: index(roughness_metallic),
+            occlusion: index(occlusion_image),
+            normals: index(normal_image),
         }
-    }
-
-    fn add(&mut self, image: Image) -> usize {
-        self.images.push(image);
-        self.images.len() - 1
     }
 }
 

@@ -22,8 +22,8 @@ use bevy::time::Time;
 use sinew::gpu::{Attribute, Crowd, GpuError, InstanceId, NormalFormat, OutputTarget, Skinner};
 use wgpu::BufferUsages;
 
-use crate::character::{Ready, SinewCharacter, State};
-use crate::load::{Error, Removed};
+use crate::character::{Held, Ready, Released, SinewCharacter, State};
+use crate::load::Error;
 use crate::motion::PREVIOUS_POSITION;
 
 /// The skinner on Bevy's device.
@@ -34,12 +34,18 @@ pub(crate) struct OnDevice(pub Skinner);
 #[derive(Resource)]
 struct Skinning {
     crowd: Crowd,
-    /// The mesh that the results of each instance go to.
-    wanted: Vec<(InstanceId, AssetId<Mesh>)>,
+    wanted: Vec<Wanted>,
     /// Where they go since a frame before.
     sent: HashMap<InstanceId, (wgpu::Buffer, u64)>,
     /// Whether the last frame failed: errors are logged once.
     has_failed: bool,
+}
+
+/// The mesh that the results of an instance go to.
+struct Wanted {
+    instance: InstanceId,
+    mesh: AssetId<Mesh>,
+    vertex_count: u32,
 }
 
 /// Adds the systems, and lets kernels write to the buffers of meshes.
@@ -92,14 +98,6 @@ fn advance(
         return;
     };
     let skinning = &mut *skinning;
-    for mut character in std::mem::take(&mut main.resource_mut::<Removed>().0) {
-        for instance in character.instances() {
-            skinning.sent.remove(instance);
-        }
-        if let Err(error) = character.remove(&mut skinning.crowd) {
-            error!("{error}");
-        }
-    }
     let dt = main
         .get_resource::<Time>()
         .map_or(0.0, Time::delta_secs_f64);
@@ -113,8 +111,11 @@ fn advance(
         };
         if let Err(error) = skinning.advance(ready, dt, !visibility.get()) {
             error!("{error}");
-            component.state = State::Failed(Arc::new(error));
+            component.fail(Arc::new(error));
         }
+    }
+    for held in main.resource::<Released>().take() {
+        skinning.remove(held);
     }
 }
 
@@ -140,17 +141,36 @@ fn skin(
 
 impl Skinning {
     fn advance(&mut self, ready: &mut Ready, dt: f64, is_hidden: bool) -> Result<(), Error> {
-        ready.character.update(&mut self.crowd, dt)?;
-        let instances = ready.character.instances();
-        if ready.is_hidden != is_hidden {
+        let was_hidden = ready.is_hidden;
+        let Some(held) = ready.held() else {
+            return Ok(());
+        };
+        held.character.update(&mut self.crowd, dt)?;
+        let instances = held.character.instances();
+        if was_hidden != is_hidden {
             for instance in instances {
                 self.crowd.set_hidden(*instance, is_hidden)?;
             }
-            ready.is_hidden = is_hidden;
         }
-        let meshes = ready.meshes.iter().map(|mesh| mesh.id());
-        self.wanted.extend(instances.iter().copied().zip(meshes));
+        let wanted = instances.iter().zip(&held.meshes);
+        self.wanted
+            .extend(wanted.map(|(instance, drawn)| Wanted {
+                instance: *instance,
+                mesh: drawn.mesh.id(),
+                vertex_count: drawn.vertex_count,
+            }));
+        ready.is_hidden = is_hidden;
         Ok(())
+    }
+
+    /// Takes a character out of the crowd, before Bevy gives the places of its meshes to others.
+    fn remove(&mut self, mut held: Held) {
+        for instance in held.character.instances() {
+            self.sent.remove(instance);
+        }
+        if let Err(error) = held.character.remove(&mut self.crowd) {
+            error!("{error}");
+        }
     }
 
     fn encode(
@@ -163,10 +183,16 @@ impl Skinning {
         if self.wanted.is_empty() {
             return Ok(());
         }
-        for (instance, mesh) in &self.wanted {
-            // A mesh that Bevy has not uploaded yet is not drawn either.
-            let (Some(slice), Some(mesh)) = (allocator.mesh_vertex_slice(mesh), meshes.get(*mesh))
-            else {
+        for wanted in &self.wanted {
+            let instance = &wanted.instance;
+            let slice = allocator.mesh_vertex_slice(&wanted.mesh);
+            let slice = slice.filter(|s| s.range.len() == wanted.vertex_count as usize);
+            let (Some(slice), Some(mesh)) = (slice, meshes.get(wanted.mesh)) else {
+                // Bevy has not uploaded it yet, or the app has removed or replaced the mesh, and its
+                // place may belong to another one.
+                if self.sent.remove(instance).is_some() {
+                    self.crowd.set_target(*instance, OutputTarget::default())?;
+                }
                 continue;
             };
             let stride = mesh.layout.0.layout().array_stride;

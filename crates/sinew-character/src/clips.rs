@@ -1,12 +1,14 @@
 //! The clips of a character: packed for each of its skeletons, so that one name plays on all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use sinew::Invalid;
 use sinew::clip::Clip;
+use sinew::kernel::JointTransform;
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, PackedClip};
+use sinew::sampled::Sampled;
 use sinew::scene::Scene;
 use sinew::skel::{SkelAnimation, Skeleton, SkeletonInstance};
 use sinew_io::usd::SceneClip;
@@ -65,22 +67,63 @@ pub struct CharacterSkeleton {
     pub channels: Vec<String>,
 }
 
+/// How a skeleton rests where no clip moves it.
+#[derive(Clone, Debug)]
+pub(crate) enum RestPose {
+    /// As its restTransforms say.
+    Own,
+    /// It has none, and takes the first pose of the first clip that moves all its joints.
+    OfClip(Vec<JointTransform>),
+}
+
+impl RestPose {
+    /// The rest pose of a skeleton by its index into [`Scene::instances`].
+    ///
+    /// # Errors
+    /// A skeleton without restTransforms that no clip moves as a whole, or whose restTransforms
+    /// cannot be used.
+    pub fn find(scene: &Scene, instance: usize, clips: &[SceneClip]) -> Result<Self, Invalid> {
+        let skeleton = scene.instances[instance].instance.skeleton();
+        let source = |animation| {
+            let instance = SkeletonInstance::new(Arc::clone(skeleton), animation);
+            let codes = scene.time_line.time_codes_per_second;
+            ClipSource::from_animation::<&str>(&instance, &[], codes)
+        };
+        let error = match source(None) {
+            Ok(_) => return Ok(Self::Own),
+            Err(error) => error.in_file(&scene.file),
+        };
+        let animations = clips.iter().filter_map(|clip| animation(clip, instance));
+        let mut sources = animations.filter_map(|animation| source(Some(animation)).ok());
+        let first = sources.next().ok_or(error)?;
+        let start = range_of(&first).map_or(0.0, |(start, _)| start);
+        let joint = |joint| {
+            let local = first.joint(joint, start);
+            let rotation = local.rotation.normalize().as_quat();
+            let (translation, scale) = (local.translation.as_vec3(), local.scale.as_vec3());
+            JointTransform::new(translation, rotation, scale)
+        };
+        Ok(Self::OfClip((0..first.rest.len()).map(joint).collect()))
+    }
+}
+
+/// The animation that a clip moves a skeleton with, by its index into [`Scene::instances`].
+fn animation(clip: &SceneClip, instance: usize) -> Option<Arc<SkelAnimation>> {
+    let mut parts = clip.parts.iter();
+    parts.find(|(i, _)| *i == instance).map(|(_, a)| a.clone())
+}
+
 /// The clips of a scene for some of its skeletons, by index into [`Scene::instances`].
 pub(crate) struct Packer<'a> {
     pub scene: &'a Scene,
     pub instances: &'a [usize],
+    /// By index into [`Scene::instances`].
+    pub rests: &'a HashMap<usize, Result<RestPose, Invalid>>,
     pub clips: &'a [SceneClip],
     pub options: ClipOptions,
 }
 
 impl Packer<'_> {
-    /// The animation that a clip moves a skeleton with.
-    fn animation(&self, clip: &SceneClip, skeleton: usize) -> Option<Arc<SkelAnimation>> {
-        let instance = self.instances[skeleton];
-        let mut parts = clip.parts.iter();
-        parts.find(|(i, _)| *i == instance).map(|(_, a)| a.clone())
-    }
-
     /// The skeletons, each with the channels that some clip has and some mesh reads.
     pub fn skeletons(&self) -> Vec<CharacterSkeleton> {
         let of = |skeleton: usize| {
@@ -93,7 +136,7 @@ impl Packer<'_> {
             let animations = self
                 .clips
                 .iter()
-                .filter_map(|c| self.animation(c, skeleton));
+                .filter_map(|c| animation(c, self.instances[skeleton]));
             let mut channels: Vec<String> =
                 animations.flat_map(|a| a.blend_shapes.clone()).collect();
             channels.retain(|token| read.contains(token.as_str()));
@@ -128,8 +171,8 @@ impl Packer<'_> {
         skeletons: &[CharacterSkeleton],
     ) -> Result<CharacterClip, Invalid> {
         let sources = (0..skeletons.len()).map(|i| {
-            let animation = self.animation(clip, i);
-            self.source(&skeletons[i], animation)
+            let animation = animation(clip, self.instances[i]);
+            self.source(i, &skeletons[i], animation)
         });
         let mut sources: Vec<ClipSource> = sources.collect::<Result<_, _>>()?;
         // All skeletons loop together.
@@ -154,35 +197,31 @@ impl Packer<'_> {
 
     fn source(
         &self,
+        index: usize,
         skeleton: &CharacterSkeleton,
         animation: Option<Arc<SkelAnimation>>,
     ) -> Result<ClipSource, Invalid> {
+        let rest = self.rests.get(&self.instances[index]);
+        if let (None, Some(Ok(RestPose::OfClip(joints)))) = (&animation, rest) {
+            let topology = skeleton.skeleton.topology().clone();
+            let mut source = ClipSource::new(&skeleton.path, topology);
+            source.rest.clone_from(joints);
+            source.weights = vec![Sampled::default(); skeleton.channels.len()];
+            source.range = (0.0, 0.0);
+            return Ok(source);
+        }
         let instance = SkeletonInstance::new(Arc::clone(&skeleton.skeleton), animation);
         let codes = self.scene.time_line.time_codes_per_second;
         ClipSource::from_animation(&instance, &skeleton.channels, codes)
             .map_err(|e| e.in_file(&self.scene.file))
     }
 
-    /// The rest pose of a skeleton, as a clip without length. A skeleton without one takes the
-    /// first pose of the first clip that moves it.
+    /// The rest pose of a skeleton, as a clip without length.
     ///
     /// # Errors
-    /// A skeleton with neither.
-    pub fn rest(
-        &self,
-        index: usize,
-        skeleton: &CharacterSkeleton,
-        clips: &[CharacterClip],
-    ) -> Result<PackedClip, Invalid> {
-        let rest = self.source(skeleton, None).and_then(|mut source| {
-            source.range = (0.0, 0.0);
-            Ok(PackedClip::pack(&source, &self.options)?.0)
-        });
-        let Some(first) = clips.first().filter(|_| rest.is_err()) else {
-            return rest.map_err(|e| e.in_file(&self.scene.file));
-        };
-        let mut source = ClipSource::new(&skeleton.path, skeleton.skeleton.topology().clone());
-        source.rest = first.on[index].sample(0.0).joints;
+    /// As [`RestPose::find`].
+    pub fn rest(&self, index: usize, skeleton: &CharacterSkeleton) -> Result<PackedClip, Invalid> {
+        let mut source = self.source(index, skeleton, None)?;
         source.range = (0.0, 0.0);
         let packed = PackedClip::pack(&source, &self.options);
         Ok(packed.map_err(|e| e.in_file(&self.scene.file))?.0)

@@ -42,6 +42,7 @@ mod clips;
 mod draw;
 mod error;
 mod model;
+mod parts;
 mod playback;
 mod resident;
 

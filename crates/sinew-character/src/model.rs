@@ -14,13 +14,14 @@ use sinew::sampled::{Sampled, Time};
 use sinew::scene::{DrawnMesh, Geometry, Material, Scene, SkinPart, Texture};
 use sinew::skel::{RestNormals, Skin, SkinningMethod};
 use sinew::{Invalid, Warning};
-use sinew_io::usd::UsdFile;
+use sinew_io::usd::{SceneClip, UsdFile};
 use wgpu::util::DeviceExt;
 
-use crate::arrays::{MeshArrays, MeshPart, by_material};
+use crate::arrays::MeshArrays;
 use crate::character::CharacterOptions;
-use crate::clips::{CharacterClip, CharacterSkeleton, Packer};
+use crate::clips::{CharacterClip, CharacterSkeleton, Packer, RestPose};
 use crate::error::{Error, Result};
+use crate::parts::MeshPart;
 use crate::resident::Uploaded;
 
 /// What copies of a character share.
@@ -61,7 +62,8 @@ pub(crate) struct ModelMesh {
     pub path: String,
     pub skin: Arc<PackedSkin>,
     pub rig: usize,
-    pub out: MeshTransform,
+    /// Shared by the parts of a mesh.
+    pub out: Arc<MeshTransform>,
     /// The name of each blend shape.
     pub shapes: Vec<String>,
     /// For each blend shape the channel of clips that drives it.
@@ -133,6 +135,7 @@ impl Model {
     pub fn read(skinner: &Skinner, file: &UsdFile, options: &CharacterOptions) -> Result<Self> {
         let scene = file.scene(Default::default())?;
         let geometry = file.geometry(&scene)?;
+        let clips = file.scene_clips(&scene)?;
         let mut reader = Reader {
             skinner,
             time: scene
@@ -141,6 +144,8 @@ impl Model {
                 .map_or(Time::Default, |(first, _)| Time::At(first)),
             scene: &scene,
             geometry: &geometry,
+            clips: &clips,
+            rests: HashMap::new(),
             instances: Vec::new(),
             rigs: Vec::new(),
             rig_index: HashMap::new(),
@@ -152,6 +157,7 @@ impl Model {
         let Reader {
             time,
             instances,
+            rests,
             rigs,
             mut warnings,
             mut left_out,
@@ -171,14 +177,15 @@ impl Model {
         let packer = Packer {
             scene: &scene,
             instances: &instances,
-            clips: &file.scene_clips(&scene)?,
+            rests: &rests,
+            clips: &clips,
             options,
         };
         let skeletons = packer.skeletons();
         let (clips, refused) = packer.pack(&skeletons);
         left_out.extend(refused);
         let rest = (skeletons.iter().enumerate())
-            .map(|(i, skeleton)| packer.rest(i, skeleton, &clips).map(Arc::new))
+            .map(|(i, skeleton)| packer.rest(i, skeleton).map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         let mut meshes = meshes;
         for mesh in &mut meshes {
@@ -225,6 +232,9 @@ struct Reader<'a> {
     skinner: &'a Skinner,
     scene: &'a Scene,
     geometry: &'a Geometry,
+    clips: &'a [SceneClip],
+    /// By index into [`Scene::instances`].
+    rests: HashMap<usize, Result<RestPose, Invalid>>,
     time: Time,
     /// Index into [`Scene::instances`] of each skeleton that is used.
     instances: Vec<usize>,
@@ -251,14 +261,19 @@ impl Reader<'_> {
     /// All meshes that can be drawn; none if no skeleton moves any of them.
     fn meshes(&mut self) -> Result<Vec<ModelMesh>> {
         let geometry = self.geometry;
-        let bound = |m: &DrawnMesh| self.binding(m).is_some();
+        let bound = geometry.meshes.iter().filter_map(|m| self.binding(m));
+        let mut instances: Vec<usize> = bound.map(|b| self.scene.bindings[b].instance).collect();
+        instances.dedup();
         // A mesh that nothing moves goes with the skeleton of one that something moves.
-        let Some(first) = geometry.meshes.iter().find(|m| bound(m)) else {
+        let mut instances = instances.into_iter();
+        let Some(first) = instances.next() else {
             return Ok(Vec::new());
         };
-        let instance = self
-            .binding(first)
-            .map_or(0, |b| self.scene.bindings[b].instance);
+        let mut has_rest = |instance: &usize| self.check_rest(*instance).is_ok();
+        let instance = match has_rest(&first) {
+            true => first,
+            false => instances.find(has_rest).unwrap_or(first),
+        };
         let mut out = Vec::with_capacity(geometry.meshes.len());
         for mesh in &geometry.meshes {
             if !mesh.visible(self.time) {
@@ -302,34 +317,39 @@ impl Reader<'_> {
             Some(binding) => self.deformed(mesh, binding)?,
             None => self.still(mesh, points.clone(), instance)?,
         };
-        let mut skin = PackedSkin::pack(&mesh.path, &deformed.skin)?;
-        if skin.normals().is_none() {
-            skin = skin.with_smooth_normals(&mesh.topology)?;
-        }
-        let rig = self.rig(deformed.instance, deformed.geom_bind, skin.method())?;
+        let rig = self.rig(deformed.instance, deformed.geom_bind, deformed.skin.method())?;
         let (indices, sections) = render.sections(&mesh.face_materials());
-        let parts = match self.keeps_arrays {
-            true => by_material(&render, &mesh.topology, &indices, &sections),
-            false => vec![MeshPart {
-                render,
-                indices,
-                sections,
-            }],
+        let whole = MeshPart {
+            render,
+            indices,
+            sections,
+            skin: deformed.skin,
+            topology: Arc::clone(&mesh.topology),
         };
+        let parts = match self.keeps_arrays {
+            true => whole.cut(&mesh.path)?,
+            false => vec![whole],
+        };
+        let out_of = MeshTransform::new(self.scene, mesh, deformed.skeleton_prim, self.time);
+        let out_of = Arc::new(out_of);
         let mut out = Vec::with_capacity(parts.len());
         for part in parts {
+            let mut skin = PackedSkin::pack(&mesh.path, &part.skin)?;
+            if skin.normals().is_none() {
+                skin = skin.with_smooth_normals(&part.topology)?;
+            }
             let mut vertices = skin.vertices_of(&part.render);
             let arrays = self.keeps_arrays.then(|| {
                 let material = part.sections.first().and_then(|(material, _)| *material);
                 let is_bumpy = material
                     .and_then(|m| self.geometry.materials.get(m))
-                    .is_some_and(|m| m.normal.is_some());
-                part.arrays(&points, is_bumpy, mesh.double_sided)
+                    .is_some_and(|m| m.at_main_uvs(&m.normal).is_some());
+                part.arrays(is_bumpy, mesh.double_sided)
             });
             if let Some(tangents) = arrays.as_ref().and_then(|a| a.tangents.clone()) {
                 vertices = vertices.with_tangents(tangents);
             }
-            let skin = Arc::new(skin.clone().with_vertices(vertices)?);
+            let skin = Arc::new(skin.with_vertices(vertices)?);
             let buffers = match self.upload(&part) {
                 Ok(buffers) => buffers,
                 Err(error) => return Ok(Err(error)),
@@ -339,7 +359,7 @@ impl Reader<'_> {
                 path: mesh.path.clone(),
                 skin,
                 rig,
-                out: MeshTransform::new(self.scene, mesh, deformed.skeleton_prim, self.time),
+                out: Arc::clone(&out_of),
                 shapes: deformed.shapes.clone(),
                 channels: Vec::new(),
                 indices,
@@ -457,6 +477,13 @@ impl Reader<'_> {
         skin.with_normals(&mesh.path, normals)
     }
 
+    /// Finds the rest pose of a skeleton once.
+    fn check_rest(&mut self, instance: usize) -> Result<(), Invalid> {
+        let rest = self.rests.entry(instance);
+        let rest = rest.or_insert_with(|| RestPose::find(self.scene, instance, self.clips));
+        rest.as_ref().map(|_| ()).map_err(Invalid::clone)
+    }
+
     fn rig(
         &mut self,
         instance: usize,
@@ -468,6 +495,7 @@ impl Reader<'_> {
         if let Some(index) = self.rig_index.get(&key) {
             return Ok(*index);
         }
+        self.check_rest(instance)?;
         let skeleton = self.scene.instances[instance].instance.skeleton();
         let packed = Arc::new(PackedRig::pack_for(method, skeleton, geom_bind, true)?);
         let known = self.instances.iter().position(|i| *i == instance);

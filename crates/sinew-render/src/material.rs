@@ -167,7 +167,7 @@ impl Textures<'_> {
     ) -> GpuMaterial {
         let colored = material.color_source == ColorSource::DisplayColor;
         let masked = material.opacity_threshold > 0.0;
-        let opacity = at_main_uvs(material, &material.opacity.texture);
+        let opacity = material.at_main_uvs(&material.opacity.texture);
         let is_translucent = match opacity.and_then(|u| Some((u, decoded(u, images)?))) {
             Some((used, image)) => is_translucent(used, image),
             None => material.opacity.value < 0.999,
@@ -243,7 +243,7 @@ impl Textures<'_> {
     /// reflections is none.
     fn slots(&mut self, material: &Material, images: &[Option<TextureImage>]) -> Vec<Bound> {
         let no_metal = material.specular_color.is_some();
-        let at_main = |texture| at_main_uvs(material, texture);
+        let at_main = |texture| material.at_main_uvs(texture);
         let metallic = at_main(&material.metallic.texture).filter(|_| !no_metal);
         let used = [
             (Slot::Base, at_main(&material.diffuse_color.texture)),
@@ -406,18 +406,6 @@ impl Textures<'_> {
             ..Default::default()
         })
     }
-}
-
-/// The texture of an input, if it is read at the same uvs as the first texture of its material. A
-/// mesh is drawn with one set of uvs, and the reader has warned of others (`uv-sets`).
-fn at_main_uvs<'a>(
-    material: &'a Material,
-    texture: &'a Option<TextureUse>,
-) -> Option<&'a TextureUse> {
-    let main = material.textures().next()?;
-    texture
-        .as_ref()
-        .filter(|used| used.uv_primvar == main.uv_primvar)
 }
 
 /// The image that an input uses, if it could be decoded.

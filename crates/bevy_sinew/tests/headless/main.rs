@@ -1,11 +1,15 @@
 //! Characters in Bevy apps without a window: an app, and readings of what it has on the device. The tests need an adapter,
 //! which may be a software one.
 
+mod leaving;
+mod look;
+mod materials;
 mod motion;
 mod picture;
 mod readme;
 mod slab;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -155,17 +159,23 @@ pub fn slab(
     let index = ids.iter().position(|id| *id == attribute.id).unwrap();
     let stride = layout.layout().array_stride;
     let offset = layout.layout().attributes[index].offset as usize;
-    let allocator = world.resource::<MeshAllocator>();
-    let slice = allocator.mesh_vertex_slice(&mesh.id()).unwrap();
-    let bytes = u64::from(slice.range.end - slice.range.start) * stride;
-    let from = u64::from(slice.range.start) * stride;
-    let bytes = read_buffer(app, slice.buffer, from, bytes);
+    let (buffer, range) = place(app, mesh);
+    let bytes = u64::from(range.end - range.start) * stride;
+    let from = u64::from(range.start) * stride;
+    let bytes = read_buffer(app, &buffer, from, bytes);
     let vertices = bytes.chunks_exact(stride as usize);
     let values = vertices.map(|v| {
         let values: [f32; 3] = bytemuck::pod_read_unaligned(&v[offset..offset + 12]);
         Vec3::from_array(values)
     });
     values.collect()
+}
+
+/// The vertices of Bevy's slab that a mesh has.
+pub fn place(app: &App, mesh: &Handle<Mesh>) -> (wgpu::Buffer, Range<u32>) {
+    let allocator = app.sub_app(RenderApp).world().resource::<MeshAllocator>();
+    let slice = allocator.mesh_vertex_slice(&mesh.id()).unwrap();
+    ((**slice.buffer).clone(), slice.range)
 }
 
 /// Some bytes of a buffer.

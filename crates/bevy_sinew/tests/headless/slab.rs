@@ -7,10 +7,10 @@ use crate::{FRAME, app, hatchling, load, slab};
 
 /// Largest distance of a vertex from the CPU mirror's, in parts of the character's size: what
 /// docs/playing.md promises for clips that the GPU plays.
-const TOLERANCE: f32 = 1e-4;
+pub const TOLERANCE: f32 = 1e-4;
 
 /// The meshes below a character, in order.
-fn meshes(app: &mut App, character: Entity) -> Vec<Handle<Mesh>> {
+pub fn meshes(app: &mut App, character: Entity) -> Vec<Handle<Mesh>> {
     let world = app.world_mut();
     let children = world.get::<Children>(character).unwrap().to_vec();
     let mesh = |entity: &Entity| world.get::<Mesh3d>(*entity).unwrap().0.clone();
@@ -18,7 +18,7 @@ fn meshes(app: &mut App, character: Entity) -> Vec<Handle<Mesh>> {
 }
 
 /// The vertices of each mesh at a time of the clip, by the CPU mirror.
-fn mirror(app: &App, character: Entity, seconds: f64) -> Vec<Vec<Vec3>> {
+pub fn mirror(app: &App, character: Entity, seconds: f64) -> Vec<Vec<Vec3>> {
     let component = app.world().get::<SinewCharacter>(character).unwrap();
     let positions = component
         .character()
@@ -30,7 +30,7 @@ fn mirror(app: &App, character: Entity, seconds: f64) -> Vec<Vec<Vec3>> {
 }
 
 /// Largest distance of vertices, in parts of the size of all.
-fn apart(found: &[Vec<Vec3>], expected: &[Vec<Vec3>]) -> f32 {
+pub fn apart(found: &[Vec<Vec3>], expected: &[Vec<Vec3>]) -> f32 {
     assert_eq!(found.len(), expected.len());
     let (mut low, mut high, mut worst) = (Vec3::MAX, Vec3::MIN, 0.0f32);
     for (found, expected) in found.iter().zip(expected) {

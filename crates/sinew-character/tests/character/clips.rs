@@ -13,13 +13,15 @@ use sinew::scene::{Geometry, OutSpace, Scene};
 use sinew_character::{Character, PlayClip};
 use sinew_io::{ClipChoice, OpenOptions};
 
-use crate::made::{HERO, folder};
+use crate::made::{HERO, folder, restless_twin};
 use crate::{Stage, apart, asset, named, results, skinner};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = named([
         ("play_as_the_file_says", play_as_the_file_says),
         ("slow_ones_show_their_time", slow_ones_show_their_time),
+        ("without_a_rest_pose_are_kept", without_a_rest_pose_are_kept),
+        ("without_a_skeleton_are_kept", without_a_skeleton_are_kept),
     ]);
     trials.push(fbx());
     trials
@@ -193,4 +195,41 @@ fn fbx() -> Trial {
     trial
         .with_kind(reason)
         .with_ignored_flag(common::gpu::ignored() || !is_read)
+}
+
+/// A second skeleton has no rest pose, and one of the clips does not move it: there it stands in the
+/// first pose of the other.
+fn without_a_rest_pose_are_kept() {
+    let mut stage = Stage::of(restless_twin(&["Walk"]));
+    let names: Vec<&str> = stage.hero.clips().iter().map(|c| c.name()).collect();
+    assert_eq!(names, ["Walk", "Run"], "{:?}", stage.hero.left_out());
+    let is_twin: Vec<bool> = stage.hero.meshes().map(|m| m.contains("Twin")).collect();
+    assert_eq!(is_twin.iter().filter(|twin| **twin).count(), 3);
+    stage.hero.play("Run").unwrap();
+    let found = stage.frame(0.5);
+    let of = |all: Vec<Vec<Vec3>>, twin: bool| -> Vec<Vec<Vec3>> {
+        let own = all.into_iter().zip(&is_twin);
+        own.filter(|(_, is)| **is == twin).map(|(m, _)| m).collect()
+    };
+    let runs = of(stage.hero.positions(Some("Run"), 0.5).unwrap(), false);
+    let stands = of(stage.hero.positions(Some("Walk"), 0.0).unwrap(), true);
+    assert!(apart(&of(found.clone(), false), &runs) <= tolerance::CHARACTERS_MIRRORED);
+    assert!(apart(&of(found, true), &stands) <= tolerance::CHARACTERS_MIRRORED);
+}
+
+/// No clip moves the second skeleton, which has no rest pose: its meshes alone are left out.
+fn without_a_skeleton_are_kept() {
+    let mut stage = Stage::of(restless_twin(&[]));
+    let names: Vec<&str> = stage.hero.clips().iter().map(|c| c.name()).collect();
+    assert_eq!(names, ["Walk", "Run"], "{:?}", stage.hero.left_out());
+    let meshes: Vec<&str> = stage.hero.meshes().collect();
+    // What nothing moves needs no skeleton.
+    assert_eq!(meshes, ["/Hero/Body", "/Hero/Face", "/Hero/Hat", "/Twin/Hat"]);
+    let left_out: Vec<String> = stage.hero.left_out().iter().map(|e| e.to_string()).collect();
+    let of_rest = left_out.iter().filter(|e| e.contains("restTransforms"));
+    assert_eq!(of_rest.count(), 1, "{left_out:?}");
+    stage.hero.play("Run").unwrap();
+    let found = stage.frame(0.5);
+    let expected = stage.hero.positions(Some("Run"), 0.5).unwrap();
+    assert!(apart(&found, &expected) <= tolerance::CHARACTERS_MIRRORED);
 }

@@ -25,6 +25,30 @@ pub fn twins() -> Folder {
     folder_of(&format!("{head}{hero}{}", twin.replace("/Hero/", "/Twin/")))
 }
 
+/// [`twins`] whose second skeleton has no restTransforms. Its clips are kept, or only those of some
+/// names.
+pub fn restless_twin(clips: &[&str]) -> Folder {
+    let made = twins();
+    let file = made.path().join(HERO);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (hero, twin) = text.split_at(text.find("def SkelRoot \"Twin\"").unwrap());
+    let start = twin.find("        uniform matrix4d[] restTransforms").unwrap();
+    let end = start + twin[start..].find('\n').unwrap() + 1;
+    let mut twin = format!("{}{}", &twin[..start], &twin[end..]);
+    if !clips.contains(&"Walk") {
+        twin = twin.replace("        rel skel:animationSource = </Twin/Walk>\n", "");
+    }
+    for clip in ["Walk", "Run"] {
+        if !clips.contains(&clip) {
+            let start = twin.find(&format!("    def SkelAnimation \"{clip}\"")).unwrap();
+            let end = start + twin[start..].find("\n    }\n").unwrap() + "\n    }\n".len();
+            twin.replace_range(start..end, "");
+        }
+    }
+    std::fs::write(&file, format!("{hero}{twin}")).unwrap();
+    made
+}
+
 fn folder_of(text: &str) -> Folder {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(HERO), text).unwrap();

@@ -300,7 +300,8 @@ fn a_crowd_is_culled_on_the_gpu() {
     // The graph is in its corner, and has bars of three colours.
     let (graph, _) = run(&["--count", "120"]);
     let (mut inside, mut bars) = (0, [0; 3]);
-    // Where the bars of a lane are: below its words, which have its colour too, and above the next lane's.
+    // Where the bars of a lane are: below its words, which have its colour too, and above the next lane's. A bar is a pixel
+    // wide and 7 to 17 pixels high.
     let lane = |y: u32| (0..3u32).find(|n| (192 + 25 * n..209 + 25 * n).contains(&y));
     for (x, y, pixel) in graph.enumerate_pixels() {
         let changed = pixel != culled.get_pixel(x, y);
@@ -318,7 +319,7 @@ fn a_crowd_is_culled_on_the_gpu() {
         }
     }
     assert!(
-        inside > 5000 && bars.iter().all(|n| *n > 20),
+        inside > 5000 && bars.iter().all(|n| *n > 4),
         "{inside}: {bars:?}"
     );
 }

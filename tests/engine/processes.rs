@@ -53,6 +53,9 @@ fn little_memory() -> Result<(), Failed> {
         .args(["-c", &script])
         .arg(std::env::current_exe()?)
         .env(KILOBYTES, "4000000")
+        // Each thread has a stack and perhaps a heap: the address space does not depend on the number of processors.
+        .envs([("RAYON_NUM_THREADS", "2"), ("LP_NUM_THREADS", "2")])
+        .env("MALLOC_ARENA_MAX", "4")
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);

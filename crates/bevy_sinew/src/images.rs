@@ -375,7 +375,11 @@ fn emissive(source: &Source) -> (Image, f32) {
     let size = source.size();
     let brightest = |most: f32, [x, y]: [u32; 2]| {
         let light = source.at(x, y, size).truncate().max_element();
-        if light.is_finite() { most.max(light) } else { most }
+        if light.is_finite() {
+            most.max(light)
+        } else {
+            most
+        }
     };
     let factor = places(size).fold(1.0, brightest);
     let texels = texels(size, |x, y| {

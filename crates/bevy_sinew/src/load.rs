@@ -21,9 +21,7 @@ use bevy::transform::components::Transform;
 use sinew::gpu::{GpuError, Skinner};
 use sinew_character::{Character, CharacterOptions, MeshArrays};
 
-use crate::character::{
-    CharacterLoaded, DrawnMesh, Held, Ready, Released, SinewCharacter, State,
-};
+use crate::character::{CharacterLoaded, DrawnMesh, Held, Ready, Released, SinewCharacter, State};
 use crate::material::{Look, Looks, Surface};
 use crate::motion::{MotionMaterial, PREVIOUS_POSITION};
 use crate::skin::OnDevice;

@@ -180,6 +180,12 @@ impl Looks {
                 material.path
             ));
         }
+        if material.toon.is_some() {
+            self.messages.push(format!(
+                "{}: its toon shading is not drawn: it is lit as other materials are",
+                material.path
+            ));
+        }
         let mirror = (material.ior - 1.0) / (material.ior + 1.0);
         Surface {
             material: StandardMaterial {

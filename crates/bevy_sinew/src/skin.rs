@@ -153,12 +153,11 @@ impl Skinning {
             }
         }
         let wanted = instances.iter().zip(&held.meshes);
-        self.wanted
-            .extend(wanted.map(|(instance, drawn)| Wanted {
-                instance: *instance,
-                mesh: drawn.mesh.id(),
-                vertex_count: drawn.vertex_count,
-            }));
+        self.wanted.extend(wanted.map(|(instance, drawn)| Wanted {
+            instance: *instance,
+            mesh: drawn.mesh.id(),
+            vertex_count: drawn.vertex_count,
+        }));
         ready.is_hidden = is_hidden;
         Ok(())
     }

@@ -317,7 +317,11 @@ impl Reader<'_> {
             Some(binding) => self.deformed(mesh, binding)?,
             None => self.still(mesh, points.clone(), instance)?,
         };
-        let rig = self.rig(deformed.instance, deformed.geom_bind, deformed.skin.method())?;
+        let rig = self.rig(
+            deformed.instance,
+            deformed.geom_bind,
+            deformed.skin.method(),
+        )?;
         let (indices, sections) = render.sections(&mesh.face_materials());
         let whole = MeshPart {
             render,

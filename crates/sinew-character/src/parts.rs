@@ -159,7 +159,7 @@ impl<'a> Whole<'a> {
         let skin = self.skin(&points.all, &vertices.all, &of_vertices)?;
         let mut render = of_vertices_only(&self.mesh.render, &vertices.all);
         if skin.normal_points().is_some() {
-            render.corners = (0..render.points.len() as u32).collect();
+            render.corners = (0..of_vertices.len() as u32).collect();
         }
         render.points = of_vertices;
         Ok(MeshPart {
@@ -173,12 +173,7 @@ impl<'a> Whole<'a> {
 
     /// The skin of some points. Normals of face corners become those of `vertices`, whose points are
     /// `of_vertices`.
-    fn skin(
-        &self,
-        points: &[u32],
-        vertices: &[u32],
-        of_vertices: &[u32],
-    ) -> Result<Skin, Invalid> {
+    fn skin(&self, points: &[u32], vertices: &[u32], of_vertices: &[u32]) -> Result<Skin, Invalid> {
         let skin = &self.mesh.skin;
         let corners = &self.mesh.render.corners;
         let normals = skin.normals().map(|all| match skin.normal_points() {
@@ -265,7 +260,16 @@ impl<'a> Whole<'a> {
         let count = points.len();
         let path = shape.path();
         let indices = Some(&indices[..]);
-        BlendShape::new(path, indices, offsets, normal_offsets, others, count, &mut said).map(Arc::new)
+        BlendShape::new(
+            path,
+            indices,
+            offsets,
+            normal_offsets,
+            others,
+            count,
+            &mut said,
+        )
+        .map(Arc::new)
     }
 }
 
@@ -340,7 +344,7 @@ mod tests {
                     name: "Half".into(),
                     weight: 0.5,
                     offsets: vec![Vec3::Y, Vec3::X, Vec3::Y],
-                    ..Default::default()
+                    normal_offsets: None,
                 }],
                 ..Default::default()
             })
@@ -394,7 +398,10 @@ mod tests {
 
     #[test]
     fn parts_have_the_points_around_them_and_the_results_of_the_whole() {
-        let (side, skeleton) = (12, Skeleton::from_parents("None", vec![], &[], vec![], None));
+        let (side, skeleton) = (
+            12,
+            Skeleton::from_parents("None", vec![], &[], vec![], None),
+        );
         let (topology, skeleton) = (grid(side), skeleton.unwrap());
         let rest = points(side);
         let corners = topology.corner_points().to_vec();
@@ -422,7 +429,10 @@ mod tests {
 
     #[test]
     fn parts_that_all_need_the_whole_mesh_are_refused() {
-        let (count, skeleton) = (1_500, Skeleton::from_parents("None", vec![], &[], vec![], None));
+        let (count, skeleton) = (
+            1_500,
+            Skeleton::from_parents("None", vec![], &[], vec![], None),
+        );
         let skin = builder(&points(39)).build(&skeleton.unwrap()).unwrap();
         let fan = (1..=count).flat_map(|i| [0, i, i + 1]);
         let fan: Vec<i32> = fan.collect();

@@ -228,7 +228,9 @@ fn hidden_characters_rest_and_come_back_at_the_time() {
         own.iter().map(of).collect()
     };
     app.update();
-    app.world_mut().entity_mut(hidden).insert(Visibility::Hidden);
+    app.world_mut()
+        .entity_mut(hidden)
+        .insert(Visibility::Hidden);
     app.update();
     let before = read(&app);
     for _ in 0..6 {

@@ -2,7 +2,7 @@
 //! which may be a software one.
 
 mod leaving;
-mod look;
+
 mod materials;
 mod motion;
 mod picture;

@@ -66,7 +66,11 @@ fn material(name: &str) -> String {
         }}{}{}{}
     }}"#,
         image("Base", "BaseReader", ""),
-        image("Glow", "GlowReader", "float4 inputs:scale = (10, 10, 10, 1)"),
+        image(
+            "Glow",
+            "GlowReader",
+            "float4 inputs:scale = (10, 10, 10, 1)"
+        ),
         image("Dark", "DarkReader", ""),
     )
 }

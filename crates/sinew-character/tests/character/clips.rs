@@ -224,8 +224,16 @@ fn without_a_skeleton_are_kept() {
     assert_eq!(names, ["Walk", "Run"], "{:?}", stage.hero.left_out());
     let meshes: Vec<&str> = stage.hero.meshes().collect();
     // What nothing moves needs no skeleton.
-    assert_eq!(meshes, ["/Hero/Body", "/Hero/Face", "/Hero/Hat", "/Twin/Hat"]);
-    let left_out: Vec<String> = stage.hero.left_out().iter().map(|e| e.to_string()).collect();
+    assert_eq!(
+        meshes,
+        ["/Hero/Body", "/Hero/Face", "/Hero/Hat", "/Twin/Hat"]
+    );
+    let left_out: Vec<String> = stage
+        .hero
+        .left_out()
+        .iter()
+        .map(|e| e.to_string())
+        .collect();
     let of_rest = left_out.iter().filter(|e| e.contains("restTransforms"));
     assert_eq!(of_rest.count(), 1, "{left_out:?}");
     stage.hero.play("Run").unwrap();

@@ -32,7 +32,9 @@ pub fn restless_twin(clips: &[&str]) -> Folder {
     let file = made.path().join(HERO);
     let text = std::fs::read_to_string(&file).unwrap();
     let (hero, twin) = text.split_at(text.find("def SkelRoot \"Twin\"").unwrap());
-    let start = twin.find("        uniform matrix4d[] restTransforms").unwrap();
+    let start = twin
+        .find("        uniform matrix4d[] restTransforms")
+        .unwrap();
     let end = start + twin[start..].find('\n').unwrap() + 1;
     let mut twin = format!("{}{}", &twin[..start], &twin[end..]);
     if !clips.contains(&"Walk") {
@@ -40,7 +42,9 @@ pub fn restless_twin(clips: &[&str]) -> Folder {
     }
     for clip in ["Walk", "Run"] {
         if !clips.contains(&clip) {
-            let start = twin.find(&format!("    def SkelAnimation \"{clip}\"")).unwrap();
+            let start = twin
+                .find(&format!("    def SkelAnimation \"{clip}\""))
+                .unwrap();
             let end = start + twin[start..].find("\n    }\n").unwrap() + "\n    }\n".len();
             twin.replace_range(start..end, "");
         }

@@ -389,6 +389,7 @@ fn usd_edits(
         hints,
         unbind,
         retype,
+        ..BakeEdits::default()
     }
 }
 

@@ -89,8 +89,9 @@ impl ClipBake<'_> {
         output::remove_leftovers(&names.folder, |name| {
             names.number(name).is_some_and(|n| n > count)
         })?;
-        self.file
-            .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
+        let file = self.file;
+        let warnings = file.write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
+        report.warnings.extend(warnings);
         report.files.push(self.output.to_owned());
         report.files.push(names.topology());
         report.files.push(names.manifest());

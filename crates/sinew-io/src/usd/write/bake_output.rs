@@ -96,7 +96,7 @@ impl BakeOutput<'_> {
     /// A stage that cannot be flattened, a file that cannot be written.
     pub fn finish(self, edits: BakeEdits) -> Result<Vec<Warning>> {
         let (layer, mut warnings) = match self.layer {
-            true => (self.file.overs(&self.output, edits)?, Vec::new()),
+            true => self.file.overs(&self.output, edits)?,
             false => self.file.flattened(&self.output, edits, &[], |_| ())?,
         };
         warnings.extend(self.finish_layer(layer)?);

@@ -9,6 +9,7 @@ use sinew_layer::{Layer, ListOp, SpecKind, Token, Value};
 use sinew_stage::flatten::{Home, Instancing, flatten};
 
 use super::edits::apply;
+use super::old_motion;
 use super::save;
 use super::unbind::Unbound;
 use crate::error::{Error, Result};
@@ -70,18 +71,33 @@ impl UsdFile {
     pub(crate) fn flattened(
         &self,
         out: &Path,
-        edits: BakeEdits,
+        mut edits: BakeEdits,
         apart: &[String],
         author: impl FnOnce(&mut Layer),
     ) -> Result<(Layer, Vec<Warning>)> {
+        let old = self.block_old_motion(&mut edits);
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened);
         let edits = instances.placed(edits);
         let unbound = Unbound::new(&edits);
-        self.flattened_as(out, &instances, |layer| {
+        let (layer, mut warnings) = self.flattened_as(out, &instances, |layer| {
             apply(layer, edits);
             unbound.remove(layer);
             author(layer);
-        })
+        })?;
+        warnings.extend(old);
+        Ok((layer, warnings))
+    }
+
+    /// Has the output no velocities and accelerations beside new points that they do not belong to.
+    fn block_old_motion(&self, edits: &mut BakeEdits) -> Vec<Warning> {
+        let (blocked, warnings) =
+            old_motion::find(&self.stage, &edits.prims, |prim, name| match name {
+                "points" => !prim.points.is_empty(),
+                "velocities" => !prim.velocities.is_empty(),
+                _ => false,
+            });
+        edits.blocked.extend(blocked);
+        warnings
     }
 
     /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.
@@ -142,9 +158,9 @@ impl UsdFile {
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
     pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
         self.check_layer(out)?;
-        let layer = self.overs(out, edits)?;
+        let (layer, warnings) = self.overs(out, edits)?;
         save::export(&layer, out)?;
-        Ok(Vec::new())
+        Ok(warnings)
     }
 
     /// Refuses a layer of overs over what no layer can sublayer.
@@ -162,10 +178,12 @@ impl UsdFile {
     }
 
     /// The edits alone, as [`UsdFile::write_layer`] has them.
-    pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<Layer> {
+    pub(crate) fn overs(&self, out: &Path, mut edits: BakeEdits) -> Result<(Layer, Vec<Warning>)> {
+        let old = self.block_old_motion(&mut edits);
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs);
         let edits = instances.placed(edits);
-        self.overs_as(out, &instances, |layer| apply(layer, edits))
+        let layer = self.overs_as(out, &instances, |layer| apply(layer, edits))?;
+        Ok((layer, old))
     }
 
     /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.

@@ -13,7 +13,7 @@ use sinew_layer::{Dictionary, Layer, Path as ScenePath, Token, Value};
 
 use super::save::Outputs;
 use super::unbind::Unbound;
-use super::{edits, save};
+use super::{edits, old_motion, save};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::write::bake_output::BakeOutput;
@@ -21,7 +21,7 @@ use crate::usd::write::clip_file::{ClipContents, ClipRecord};
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::{insert_sublayer, relative_to};
 use crate::usd::write::instances::{Instances, Sharing};
-use sinew::error::Invalid;
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
 
@@ -84,8 +84,13 @@ impl UsdFile {
         layout: &ClipLayout,
         stage: &ClipStage<'_>,
         contents: &ClipContents,
-        edits: BakeEdits,
-    ) -> Result<()> {
+        mut edits: BakeEdits,
+    ) -> Result<Vec<Warning>> {
+        let (blocked, warnings) = old_motion::find(&self.stage, &edits.prims, |prim, name| {
+            let place = layout.place(&prim.path);
+            place.is_ok_and(|place| contents.has_values(&format!("{place}.{name}")))
+        });
+        edits.blocked = blocked;
         let edits = layout.instances.placed(edits);
         let mut outputs = Outputs::default();
         let unbound = Unbound::new(&edits);
@@ -113,7 +118,8 @@ impl UsdFile {
         save::export_with(&manifest, stage.manifest, &mut outputs)?;
         save::export_with(&root, stage.out, &mut outputs)?;
         outputs.remove_leftovers()?;
-        outputs.finish()
+        outputs.finish()?;
+        Ok(warnings)
     }
 }
 
@@ -192,12 +198,12 @@ fn declare(layer: &mut Layer, contents: &ClipContents, edits: BakeEdits) {
     for prim in &edits.prims {
         if let Some(transform) = &prim.transform {
             let moves = format!("{}.{}", prim.path, edits::TRANSFORM);
-            let moves =
-                contents.sampled.contains_key(&moves) || contents.still.contains_key(&moves);
+            let moves = contents.has_values(&moves);
             edits::author_order(layer, &prim.path, transform.resets, moves);
         }
     }
     edits::retype(layer, &edits.retype);
+    old_motion::block(layer, &edits.blocked);
 }
 
 /// A layer over `topology` that says of the whole stage what that one does.

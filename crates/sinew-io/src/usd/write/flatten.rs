@@ -10,7 +10,7 @@ use sinew_stage::flatten::{Home, Instancing, flatten};
 
 use super::edits::apply;
 use super::old_motion;
-use super::save;
+use super::save::{self, Written};
 use super::unbind::Unbound;
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
@@ -49,7 +49,7 @@ impl UsdFile {
     ///
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
-    pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Written> {
         self.write_flattened_with(out, edits, &[], |_| ())
     }
 
@@ -61,10 +61,9 @@ impl UsdFile {
         edits: BakeEdits,
         apart: &[String],
         author: impl FnOnce(&mut Layer),
-    ) -> Result<Vec<Warning>> {
-        let (layer, mut warnings) = self.flattened(out, edits, apart, author)?;
-        warnings.extend(self.write_whole(layer, out)?);
-        Ok(warnings)
+    ) -> Result<Written> {
+        let (layer, warnings) = self.flattened(out, edits, apart, author)?;
+        Ok(self.write_whole(layer, out)?.after(warnings))
     }
 
     /// The composed stage with the edits as a layer that is to be written as `out`.
@@ -126,15 +125,15 @@ impl UsdFile {
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
-    pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Vec<Warning>> {
+    pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Written> {
         if has_extension(out, "usdz") {
-            return self.write_package(layer, None, out);
+            let warnings = self.write_package(layer, None, out)?;
+            return Ok(Written::file(out, warnings));
         }
         let mut outputs = save::Outputs::default();
         self.write_pictures(&mut layer, out, &mut outputs)?;
         save::export_with(&layer, out, &mut outputs)?;
-        outputs.finish()?;
-        Ok(Vec::new())
+        Written::finish(outputs, out)
     }
 
     /// Writes the pictures that are only in memory, and has the layer name them.
@@ -156,11 +155,11 @@ impl UsdFile {
     ///
     /// # Errors
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
-    pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Written> {
         self.check_layer(out)?;
         let (layer, warnings) = self.overs(out, edits)?;
         save::export(&layer, out)?;
-        Ok(warnings)
+        Ok(Written::file(out, warnings))
     }
 
     /// Refuses a layer of overs over what no layer can sublayer.

@@ -11,7 +11,7 @@ use sinew_layer::layer::field;
 use sinew_layer::value::AssetPath;
 use sinew_layer::{Dictionary, Layer, Path as ScenePath, Token, Value};
 
-use super::save::Outputs;
+use super::save::{Outputs, Written};
 use super::unbind::Unbound;
 use super::{edits, old_motion, save};
 use crate::error::Result;
@@ -21,7 +21,7 @@ use crate::usd::write::clip_file::{ClipContents, ClipRecord};
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::{insert_sublayer, relative_to};
 use crate::usd::write::instances::{Instances, Sharing};
-use sinew::error::{Invalid, Warning};
+use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
 
@@ -85,7 +85,7 @@ impl UsdFile {
         stage: &ClipStage<'_>,
         contents: &ClipContents,
         mut edits: BakeEdits,
-    ) -> Result<Vec<Warning>> {
+    ) -> Result<Written> {
         let (blocked, warnings) = old_motion::find(&self.stage, &edits.prims, |prim, name| {
             let place = layout.place(&prim.path);
             place.is_ok_and(|place| contents.has_values(&format!("{place}.{name}")))
@@ -118,8 +118,7 @@ impl UsdFile {
         save::export_with(&manifest, stage.manifest, &mut outputs)?;
         save::export_with(&root, stage.out, &mut outputs)?;
         outputs.remove_leftovers()?;
-        outputs.finish()?;
-        Ok(warnings)
+        Ok(Written::finish(outputs, stage.out)?.after(warnings))
     }
 }
 

@@ -212,7 +212,6 @@ impl Baker {
             file.check_output(output)?;
             clips.bake(&mut self.deformer, &mut report, progress)?;
         } else if format == Format::Usd {
-            report.files.push(output.to_owned());
             let asked = (file, scene, output);
             self.bake_usd(asked, &chosen, options, &mut report, progress)?;
         } else {
@@ -264,7 +263,9 @@ impl Baker {
         let edits = usd_edits(scene, baked.prims, options);
         tell(progress, Progress::Writing)?;
         let finished = out.finish(edits).map_err(Error::from);
-        report.warnings.extend(space.explain(finished)?);
+        let written = space.explain(finished)?;
+        report.files.extend(written.files);
+        report.warnings.extend(written.warnings);
         Ok(())
     }
 
@@ -389,6 +390,7 @@ fn usd_edits(
         hints,
         unbind,
         retype,
+        ..BakeEdits::default()
     }
 }
 

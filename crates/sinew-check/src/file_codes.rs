@@ -186,6 +186,7 @@ pub const FILE_CODES: &[Code] = &[
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // Baking
     row("max-error-jump", Warning, "", "points jump from one time to the next, so no samples are near enough there", "nothing, if the jump is meant"),
+    row("old-motion", Warning, "", "velocities or accelerations of the input belong to its points, not to the baked ones: the output has no value of them", "bake with --velocities, if the renderer needs velocities"),
     // Bone textures
     row("bones-method", Warning, "", "a prim is skinned by another method than the texture holds: the message says how far points are off", "choose the other with --bone-values"),
     row("bones-scale", Warning, "", "joints have scale or shear, which a texture of dual quaternions leaves out: the message says how far points are off", "use --bone-values matrix"),

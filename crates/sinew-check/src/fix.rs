@@ -66,6 +66,30 @@ pub struct FixReport {
     pub after: Option<Report>,
 }
 
+impl FixReport {
+    /// The findings that are gone. Of a finding about several points some may be in
+    /// [`FixReport::fixed`] and others in [`FixReport::not_fixed`]: it is not among them.
+    pub fn gone(&self) -> impl Iterator<Item = &FixEntry> {
+        self.fixed.iter().filter(|f| {
+            let is_same =
+                |n: &FixEntry| (n.code, &n.path, &n.property) == (f.code, &f.path, &f.property);
+            !self.not_fixed.iter().any(is_same)
+        })
+    }
+
+    /// How many errors are left: in the output or, if none was written, in the input without those
+    /// that would be fixed.
+    #[must_use]
+    pub fn remaining_errors(&self) -> usize {
+        let fixed = self.gone().filter(|f| f.severity == Severity::Error);
+        let fixed = fixed.count();
+        match &self.after {
+            Some(after) => after.counts.errors,
+            None => self.before.counts.errors.saturating_sub(fixed),
+        }
+    }
+}
+
 /// Fixes all findings that need no guess and writes the result to `out`: a copy of the root layer
 /// with added opinions or, if the input or the output is a `.usdz` package, the flattened stage.
 /// Without `out` it only reports what it would do.

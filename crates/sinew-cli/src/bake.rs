@@ -21,7 +21,7 @@ use crate::finding::{self, Finding};
 use crate::host;
 use crate::open::{AnimArgs, ComposeArgs};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_failed, print_findings, thousands};
+use crate::report::{Sizes, Verbosity, count, listed, print_failed, print_findings, thousands};
 
 /// Bake skinning and blend shapes into points and normals.
 ///
@@ -537,7 +537,7 @@ impl JsonReport {
             bones: report.bones.as_ref().map(JsonBones::from),
             backend: report.backend.clone(),
             estimated_bytes: report.estimated_bytes,
-            sizes: Sizes::of(input, &report.files),
+            sizes: Sizes::of("IN", input, &report.files),
             seconds: report.elapsed.as_secs_f64(),
             deform_seconds: report.deform_time.as_secs_f64(),
             deformed_points: report.deformed_points,
@@ -546,21 +546,6 @@ impl JsonReport {
             warnings: finding::of_warnings(&report.warnings, file),
         }
     }
-}
-
-/// The files, one per line; of a long list the first few and the last.
-fn listed(files: &[PathBuf]) -> String {
-    const SHOWN: usize = 4;
-    let mut out = String::new();
-    for file in files.iter().take(SHOWN) {
-        let _ = writeln!(out, "{}", file.display());
-    }
-    if let [.., last] = files
-        && files.len() > SHOWN
-    {
-        let _ = writeln!(out, "... {} ({} files)", last.display(), files.len());
-    }
-    out
 }
 
 /// The numbers of prims, points and samples.

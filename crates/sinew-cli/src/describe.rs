@@ -118,7 +118,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         sizes: args
             .output
             .as_ref()
-            .map(|out| Sizes::of(&args.model, &[out])),
+            .map(|out| Sizes::of("MODEL", &args.model, &[out])),
     };
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,

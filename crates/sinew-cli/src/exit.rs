@@ -5,7 +5,7 @@
 pub enum Exit {
     /// Everything that was asked for is done.
     Done = 0,
-    /// Nothing new is in OUT, or `check` found errors.
+    /// Nothing new is in OUT, or `check` found errors, or `fix` left some.
     Failed = 1,
     /// The arguments are wrong, or `check` cannot open a file.
     Usage = 2,
@@ -21,7 +21,7 @@ pub enum Exit {
 pub const TABLE: &str = "\
 Exit codes:
   0    done: everything that was asked for is in OUT
-  1    failed: OUT is as it was before; from check: a file has errors
+  1    failed: OUT is as it was before; from check and fix: a file has errors
   2    wrong usage; from check also: a file cannot be opened
   3    partial: OUT lacks a part, such as prims that failed; 0 with --allow-partial
   130  interrupted by Ctrl-C, SIGTERM or SIGHUP: OUT is as it was before";

@@ -67,6 +67,13 @@ Some fixes do not change the skinned result: sorting, int[] indices, and the rem
 that every reader skips. All other fixes may change it and are marked with *. For example, a point
 whose weights summed to 0.9 moves.
 
+Exit codes:
+  0  OUT has no errors
+  1  OUT is written, but errors are left that `fix` cannot fix; or OUT could not be written
+  3  OUT has no errors, but a finding that can be fixed elsewhere could not be fixed at its prim;
+     0 with --allow-partial
+With --dry-run they are those of the file that would be written.
+
 Examples:
   sinew fix hero.usda --dry-run
   sinew fix characters -o fixed/
@@ -132,20 +139,32 @@ fn fix_one(
         let text = format!("{}: {} [{}]", place(entry), entry.message, entry.code);
         print_message("not fixed", text);
     }
-    let sizes = out.map(|out| Sizes::of(input, &[out]));
+    let sizes = out.map(|out| Sizes::of("IN", input, &[out]));
+    let exit = match report.remaining_errors() {
+        0 => args.partial.exit(!report.not_fixed.is_empty()),
+        _ => Exit::Failed,
+    };
     Ok(Done {
-        exit: args.partial.exit(!report.not_fixed.is_empty()),
+        exit,
         text: summary(args, &report, sizes.as_ref()),
         brief: brief(args, &report, sizes.as_ref()),
         report: Report { fix: report, sizes },
     })
 }
 
-/// The numbers of findings.
+/// The numbers of findings: those that are fixed and the others add up to those of IN.
 fn counts(args: &Args, report: &FixReport) -> String {
-    let n = count(report.fixed.len(), "finding");
+    let all = &report.before.counts;
+    let all = all.errors + all.warnings + all.infos;
+    let fixed = report.gone().count();
+    let n = count(fixed, "finding");
     let done = if args.dry_run { "to fix" } else { "fixed" };
-    format!("{n} {done}, {} not fixed", report.not_fixed.len())
+    let left = all.saturating_sub(fixed);
+    let errors = match report.remaining_errors() {
+        0 => String::new(),
+        errors => format!("; {} left", count(errors, "error")),
+    };
+    format!("{n} {done}, {left} not fixed{errors}")
 }
 
 fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {

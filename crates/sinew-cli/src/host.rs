@@ -57,8 +57,9 @@ thread_local! {
 /// Runs one command line without printing. `args` begins with the name of the program; progress
 /// lines are off, as with `--quiet`, so add `--json` for a result.
 ///
-/// Unlike [`run`](crate::run) it installs no handlers of signals, `--threads` has no effect, since
-/// rayon's pool is the program's, and `render` writes no files: its pictures are in the outcome.
+/// Unlike [`run`](crate::run) it installs no handlers of signals, `--threads` makes a pool of threads
+/// for this command alone, since rayon's own pool is the program's, and `render` writes no files: its
+/// pictures are in the outcome.
 /// `watch` hears how far the command is, on the thread that runs it.
 ///
 /// # Errors
@@ -75,13 +76,23 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
         }
         Err(e) => return Err(Failure::usage(reason(&e))),
     };
-    let work = move || {
+    let threads = cli.threads;
+    let run = move || {
         let outcome = Outcome::default();
         HOST.set(Some(Host { watch, outcome }));
         let ended = cli.command.run(Verbosity::Quiet);
         let outcome = HOST.take().map(|host| host.outcome).unwrap_or_default();
         let exit = ended?.code();
         Ok(Outcome { exit, ..outcome })
+    };
+    let work = move || match threads {
+        None => run(),
+        Some(threads) => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.stack_size(STACK).build();
+            let pool = pool.map_err(|e| Failure::new(format!("--threads {threads}: {e}")))?;
+            pool.install(run)
+        }
     };
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
     let thread = thread.map_err(|e| Failure::new(format!("cannot start a thread: {e}")))?;
@@ -173,6 +184,20 @@ mod tests {
             "{failure}"
         );
         assert!(!failure.message.contains("Usage:"), "{failure}");
+    }
+
+    #[test]
+    fn a_command_has_as_many_threads_as_it_asks_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out.usdc");
+        for threads in ["1", "3"] {
+            let args = ["bake", HATCHLING, "--backend", "cpu", "--json", "-o"];
+            let more = [out.to_str().unwrap(), "--threads", threads];
+            let baked = called(&[&args[..], &more].concat()).unwrap();
+            let report: serde_json::Value = serde_json::from_str(&baked.output).unwrap();
+            let backend = report["backend"].as_str().unwrap();
+            assert!(backend.contains(&format!("{threads} thread")), "{backend}");
+        }
     }
 
     #[test]

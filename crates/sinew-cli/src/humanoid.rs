@@ -216,7 +216,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         hips_scale: done.hips_scale,
         errors: finding::of_invalid(&errors, Some(&args.model)),
         warnings: finding::of_warnings(&warnings, None),
-        sizes: Sizes::of(&args.model, &[output]),
+        sizes: Sizes::of("MODEL", &args.model, &[output]),
     };
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("humanoid", Exit::Done, &report)?)?,

@@ -6,9 +6,9 @@ use crate::finding::Finding;
 use crate::{host, interrupt};
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sinew::{Invalid, Warning};
@@ -121,7 +121,10 @@ pub fn print_failed(failed: &[Finding]) {
 /// The size of what a command wrote, beside that of its input.
 #[derive(Default, Serialize)]
 pub struct Sizes {
-    /// Bytes of IN, without the files that it refers to.
+    /// The input's name in the command's synopsis.
+    #[serde(skip)]
+    name: &'static str,
+    /// Bytes of the input, without the files that it refers to.
     input_bytes: u64,
     /// Bytes of the files that were written.
     output_bytes: u64,
@@ -133,10 +136,11 @@ impl Sizes {
         bytes_as_text(self.output_bytes)
     }
 
-    /// The sizes of files that are there now.
-    pub fn of<P: AsRef<Path>>(input: &Path, outputs: &[P]) -> Self {
+    /// The sizes of files that are there now. `name` is what the command's synopsis calls the input.
+    pub fn of<P: AsRef<Path>>(name: &'static str, input: &Path, outputs: &[P]) -> Self {
         let size = |file: &Path| file.metadata().map_or(0, |m| m.len());
         Self {
+            name,
             input_bytes: size(input),
             output_bytes: outputs.iter().map(|file| size(file.as_ref())).sum(),
         }
@@ -146,8 +150,23 @@ impl Sizes {
 impl Display for Sizes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [input, output] = [self.input_bytes, self.output_bytes].map(bytes_as_text);
-        write!(f, "{output} written, IN has {input}")
+        write!(f, "{output} written, {} has {input}", self.name)
     }
+}
+
+/// The files, one per line; of a long list the first few and the last.
+pub fn listed(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 4;
+    let mut out = String::new();
+    for file in files.iter().take(SHOWN) {
+        let _ = writeln!(out, "{}", file.display());
+    }
+    if let [.., last] = files
+        && files.len() > SHOWN
+    {
+        let _ = writeln!(out, "... {} ({} files)", last.display(), files.len());
+    }
+    out
 }
 
 /// The text with control characters escaped, except newlines and tabs. Text from a file then
@@ -306,6 +325,16 @@ mod tests {
         assert_eq!(super::thousands(0), "0");
         assert_eq!(super::thousands(999), "999");
         assert_eq!(super::thousands(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn sizes_name_the_input_as_the_command_does() {
+        let manifest = std::path::Path::new(env!("CARGO_MANIFEST_PATH"));
+        let sizes = super::Sizes::of("TARGET", manifest, &[manifest]);
+        let text = sizes.to_string();
+        assert!(text.contains(" written, TARGET has "), "{text}");
+        let json = serde_json::to_value(&sizes).unwrap();
+        assert_eq!(json.as_object().unwrap().len(), 2);
     }
 
     #[test]

@@ -49,22 +49,47 @@ pub fn readable_formats() -> impl Iterator<Item = FileFormat> {
 }
 
 /// By the file's extension, or by its first bytes if the extension is unknown.
-fn reader(file: &Path) -> Reader {
+///
+/// # Errors
+/// [`Error::Open`] if the file is there, and neither says what it is.
+fn reader(file: &Path) -> Result<Reader> {
     let extension = extension(file);
     let mut formats = FORMATS.iter();
     if let Some((_, reader)) = formats.find(|(f, _)| f.extensions.contains(&extension.as_str())) {
-        return *reader;
+        return Ok(*reader);
     }
     // A file that cannot be read is reported by its reader.
-    let head = read_at_most(file, 32).unwrap_or_default();
-    let starts: [(&[u8], Reader); 4] = [
+    let Ok(head) = read_at_most(file, 32) else {
+        return Ok(Reader::Usd);
+    };
+    let starts: [(&[u8], Reader); 8] = [
+        (b"#usda", Reader::Usd),
+        (b"#sdf", Reader::Usd),
+        (b"PXR-USDC", Reader::Usd),
+        (b"PK\x03\x04", Reader::Usd),
         (b"glTF", Reader::Gltf),
         (b"HIERARCHY", Reader::Bvh),
         (b"Kaydara FBX", Reader::Fbx),
         (b"; FBX", Reader::Fbx),
     ];
     let known = starts.iter().find(|(start, _)| head.starts_with(start));
-    known.map_or(Reader::Usd, |(_, reader)| *reader)
+    match known {
+        Some((_, reader)) => Ok(*reader),
+        None => Err(unknown(file, &extension)),
+    }
+}
+
+/// The error of a file of an unknown format.
+fn unknown(file: &Path, extension: &str) -> Error {
+    let extensions = readable_formats().flat_map(|f| f.extensions);
+    let extensions: Vec<String> = extensions.map(|e| format!(".{e}")).collect();
+    let found = match extension {
+        "" => "no extension".to_owned(),
+        extension => format!(".{extension}"),
+    };
+    let expected = extensions.join(", ");
+    let reason = format!("the format is not known: expected one of {expected}; found {found}");
+    Error::open(file, reason)
 }
 
 /// Opens a character or a clip of any format.
@@ -114,10 +139,11 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
 /// Reads a glTF, VRM, BVH or FBX file, and gives its clips unique names. `None` if the file is USD.
 ///
 /// # Errors
-/// [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken.
+/// [`Error::Open`] if the format is not known: neither the extension nor the first bytes are those
+/// of one in [`readable_formats`]. [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken.
 pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
     let file = file.as_ref();
-    let mut asset = match reader(file) {
+    let mut asset = match reader(file)? {
         Reader::Usd => return Ok(None),
         Reader::Gltf => gltf::read(file)?,
         Reader::Bvh => bvh::read(file)?,
@@ -147,6 +173,7 @@ mod tests {
 
     #[test]
     fn the_extension_decides_and_then_the_first_bytes() {
+        let reader = |file: &Path| super::reader(file).unwrap();
         assert_eq!(reader(Path::new("no/such/Hero.GLB")), Reader::Gltf);
         assert_eq!(reader(Path::new("no/such/hero")), Reader::Usd);
         let folder = tempfile::tempdir().unwrap();
@@ -156,10 +183,37 @@ mod tests {
             ("Kaydara FBX Binary  ", Reader::Fbx),
             ("; FBX 7.4.0 project file", Reader::Fbx),
             ("#usda 1.0", Reader::Usd),
+            ("PXR-USDC\0", Reader::Usd),
+            ("PK\u{3}\u{4}\n", Reader::Usd),
         ] {
             let file = folder.path().join("file.dat");
             std::fs::write(&file, text).unwrap();
             assert_eq!(reader(&file), expected, "{text}");
         }
+    }
+    #[test]
+    fn an_unknown_format_is_told_with_those_that_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes, found) in [
+            ("notes.md", &b"# Notes"[..], "found .md"),
+            ("a.png", b"\x89PNG", "found .png"),
+            ("LICENSE", b"Free", "found no extension"),
+            ("empty.txt", b"", "found .txt"),
+        ] {
+            let file = folder.path().join(name);
+            std::fs::write(&file, bytes).unwrap();
+            let error = open(&file).unwrap_err().to_string();
+            assert!(error.contains(name) && error.ends_with(found), "{error}");
+            for extension in readable_formats().flat_map(|f| f.extensions) {
+                assert!(error.contains(&format!(".{extension}")), "{error}");
+            }
+            assert!(!error.contains("#usda"), "{error}");
+        }
+        // A name that says what it is gets its reader's message.
+        let file = folder.path().join("notes.usd");
+        std::fs::write(&file, "# Notes").unwrap();
+        let error = open(&file).unwrap_err().to_string();
+        assert!(error.contains("expected '#usda 1.0'"), "{error}");
+        assert!(error.contains("found '# Notes'"), "{error}");
     }
 }

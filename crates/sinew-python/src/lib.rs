@@ -58,7 +58,8 @@ mod _sinew {
     /// Runs a command line without printing. Returns its exit code, its output, and pictures.
     ///
     /// `progress` is called with the numbers of samples of a bake that are done and that there are,
-    /// or of files if `of_files`.
+    /// and before that, with `max_error`, of times that the search for samples looks at; or of files
+    /// if `of_files`.
     #[pyfunction]
     #[pyo3(signature = (args, progress=None, of_files=false))]
     fn call<'py>(
@@ -70,7 +71,10 @@ mod _sinew {
         let stop = Stop::default();
         let (answer, answered) = channel();
         let asked = stop.clone();
-        let is_sample = |now| matches!(now, Step::Bake(Progress::Deforming { .. }));
+        let is_sample = |now| {
+            use Progress::{Choosing, Deforming};
+            matches!(now, Step::Bake(Choosing { .. } | Deforming { .. }))
+        };
         let work = move |sender: std::sync::mpsc::Sender<Step>| {
             let watch = move |now: Step| {
                 // A bake goes on while its samples are told. At every other step the command waits,
@@ -87,7 +91,9 @@ mod _sinew {
         };
         let tell = |py: Python<'_>, now: Step| {
             let counts = match now {
-                Step::Bake(Progress::Deforming { done, total }) if !of_files => Some((done, total)),
+                Step::Bake(
+                    Progress::Choosing { done, total } | Progress::Deforming { done, total },
+                ) if !of_files => Some((done, total)),
                 Step::Files { done, total } if of_files => Some((done, total)),
                 _ => None,
             };

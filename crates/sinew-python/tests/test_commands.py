@@ -56,6 +56,22 @@ def test_progress_is_told_and_may_stop_the_bake(hatchling, tmp_path):
     assert (tmp_path / "out.usdc").read_bytes() == before
 
 
+def test_the_search_for_samples_is_told(hatchling, tmp_path):
+    told = []
+    out = tmp_path / "out.usdc"
+    sinew.bake(hatchling, out, frames=(1, 8), max_error=0.01, progress=lambda *now: told.append(now))
+    begins = [at for at, (done, _) in enumerate(told) if done == 0]
+    assert len(begins) == 2, "the search, and then the bake"
+    search, bake = told[: begins[1]], told[begins[1] :]
+    for part in (search, bake):
+        assert part == sorted(part) and part[-1][0] == part[-1][1] > 0
+
+
+def test_a_command_has_the_threads_that_it_asks_for(hatchling, tmp_path):
+    report = sinew.bake(hatchling, tmp_path / "out.usdc", frames=1, backend="cpu", threads=1)
+    assert report["backend"] == "cpu (1 thread)"
+
+
 def test_ctrl_c_stops_a_bake_and_leaves_nothing(big, tmp_path):
     out = tmp_path / "out"
     out.mkdir()

@@ -89,11 +89,10 @@ impl ClipBake<'_> {
         output::remove_leftovers(&names.folder, |name| {
             names.number(name).is_some_and(|n| n > count)
         })?;
-        self.file
-            .write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
-        report.files.push(self.output.to_owned());
-        report.files.push(names.topology());
-        report.files.push(names.manifest());
+        let file = self.file;
+        let written = file.write_clip_stage(&prepared.layout, &stage, &contents, edits)?;
+        report.warnings.extend(written.warnings);
+        report.files.extend(written.files);
         for (_, name) in names.there()?.into_iter().filter(|(n, _)| *n > count) {
             let message = "the file is from an earlier bake, and the stage does not refer to it";
             let path = name.display().to_string();

@@ -136,7 +136,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         &time_line,
         &clips,
         (&moved.errors, &warnings),
-        Sizes::of(&args.character, &[&args.output]),
+        Sizes::of("CHARACTER", &args.character, &[&args.output]),
     );
     match (args.json, verbosity.is_quiet()) {
         (true, _) => print_result(&result_json("animate", Exit::Done, &report)?)?,

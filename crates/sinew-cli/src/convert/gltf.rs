@@ -1,7 +1,7 @@
 //! `sinew convert IN -o OUT.glb` and `.gltf`.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sinew_animate::asset::Asset;
@@ -16,12 +16,14 @@ use crate::error::Result;
 use crate::finding::{self, Finding};
 use crate::host::{self, Step};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, print_findings};
 
 /// The report of --json.
 #[derive(Serialize)]
 pub(super) struct Report {
     output: String,
+    /// All files that were written, OUT first.
+    files: Vec<PathBuf>,
     nodes: usize,
     /// Triangle meshes, and how many of them are skinned.
     meshes: usize,
@@ -104,12 +106,8 @@ pub(super) fn convert(
     warnings.extend(written.warnings);
     report.influences = written.influences;
     report.warnings = finding::of_warnings(&warnings, of);
-    // The data of a .gltf are in a file beside it.
-    let bin = output.with_extension("bin");
-    report.sizes = match sinew_io::extension(output).as_str() {
-        "gltf" => Sizes::of(input, &[output, &bin]),
-        _ => Sizes::of(input, &[output]),
-    };
+    report.sizes = Sizes::of("IN", input, &written.files);
+    report.files = written.files;
     drop(progress);
     print_findings(&[], &warnings, verbosity);
     print_failed(&report.failed);
@@ -130,6 +128,7 @@ pub(super) fn convert(
 fn report(output: &Path, asset: &Asset, failed: Vec<Finding>, errors: Vec<Finding>) -> Report {
     Report {
         output: output.display().to_string(),
+        files: Vec::new(),
         nodes: asset.nodes.len(),
         meshes: asset.meshes.len(),
         skinned: asset
@@ -167,7 +166,7 @@ fn report(output: &Path, asset: &Asset, failed: Vec<Finding>, errors: Vec<Findin
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
-    let mut out = format!("{}\n", report.output);
+    let mut out = listed(&report.files);
     let _ = writeln!(
         out,
         "  {}, {} ({} skinned), {}",

@@ -19,7 +19,7 @@ use crate::finding::{self, Finding};
 use crate::host::{self, Step};
 use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, or_unnamed, print_failed, print_findings};
+use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, print_findings};
 
 /// Convert files: glTF, VRM, BVH and FBX to UsdSkel, and anything to glTF.
 ///
@@ -89,6 +89,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Serialize)]
 struct Report {
     output: String,
+    /// All files that were written, OUT first.
+    files: Vec<PathBuf>,
     skeletons: Vec<SkeletonReport>,
     /// Paths of skinned prims.
     skinned: Vec<String>,
@@ -177,20 +179,28 @@ fn convert_one(
     file.check_output(output)?;
     host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
+    let written;
     if file.origin().is_some() {
         extents::author(&mut file, &scene, None)?;
         host::go_on(Step::Part)?;
-        warnings.extend(file.save_as(output)?);
+        written = file.save_as(output)?;
     } else if args.flatten {
-        warnings.extend(file.write_flattened(output, BakeEdits::default())?);
+        written = file.write_flattened(output, BakeEdits::default())?;
     } else {
         file.author_variants()?;
         file.author_chosen_clip()?;
-        warnings.extend(file.save_as(output)?);
+        written = file.save_as(output)?;
     }
+    warnings.extend(written.warnings);
     drop(progress);
     print_findings(&scene.errors, &warnings, verbosity);
-    let report = report((input, output), &scene, file.origin(), &warnings);
+    let report = report(
+        (input, output),
+        written.files,
+        &scene,
+        file.origin(),
+        &warnings,
+    );
     print_failed(&report.failed);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
@@ -213,6 +223,7 @@ fn with_advice(error: sinew_io::Error) -> Error {
 
 fn report(
     (input, output): (&Path, &Path),
+    files: Vec<PathBuf>,
     scene: &Scene,
     origin: Option<&Origin>,
     warnings: &[Warning],
@@ -241,7 +252,8 @@ fn report(
         failed: finding::of_unskinned(&scene.unskinned, file),
         errors: finding::of_invalid(&scene.errors, file),
         warnings: finding::of_warnings(warnings, file),
-        sizes: Sizes::of(input, &[output]),
+        sizes: Sizes::of("IN", input, &files),
+        files,
     }
 }
 
@@ -254,7 +266,7 @@ fn brief(report: &Report) -> String {
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
-    let mut out = format!("{}\n", report.output);
+    let mut out = listed(&report.files);
     for s in &report.skeletons {
         let _ = writeln!(out, "  {}: {}", s.prim, count(s.joints, "joint"));
     }

@@ -196,6 +196,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         ..
     } = &moved;
     let file = &mut target.file;
+    let mut files = vec![args.output.clone()];
     if args.animation_only {
         warnings.extend(file.write_animation(&args.output, "Animation", animation, time_line)?);
     } else {
@@ -203,7 +204,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         let scene = file.scene(args.anim.read())?;
         extents::author(file, &scene, Some(skeleton))?;
         host::go_on(Step::Part)?;
-        warnings.extend(file.write(&args.output)?);
+        let written = file.write(&args.output)?;
+        files = written.files;
+        warnings.extend(written.warnings);
     }
     if let Some(file) = &args.write_map {
         write_map(&matching.map_to_edit(), file)?;
@@ -211,7 +214,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let exit = args.partial.exit(!matching.unsure.is_empty());
     drop(progress);
     print_findings(&[], &warnings, verbosity);
-    let sizes = Sizes::of(&args.target, &[&args.output]);
+    let sizes = Sizes::of("TARGET", &args.target, &files);
     let report = Report::new(&moved);
     match (args.json, verbosity) {
         (true, _) => print_result(&report.json(&args.output, exit, &warnings, sizes)?)?,

@@ -50,6 +50,11 @@ pub fn trials() -> Vec<Trial> {
             false,
         ),
         (
+            "velocities_of_the_input_are_blocked",
+            velocities_of_the_input_are_blocked,
+            python,
+        ),
+        (
             "usd_core_finds_velocities_and_errors",
             usd_core_finds_velocities_and_errors,
             python,
@@ -224,6 +229,67 @@ fn clips_have_the_velocities_of_one_file() {
             let at = |stage| usd::vectors(stage, BODY, name, Some(time)).unwrap();
             assert_eq!(at(&one), at(&many), "{name} at {time}");
         }
+    }
+}
+
+/// What describes the motion of the input's points has no value beside baked ones, says usd-core; what is
+/// not about motion keeps its value, and so does a prim that is not baked.
+fn velocities_of_the_input_are_blocked() {
+    const OLD: &str = r#"vector3f[] velocities.timeSamples = { 1: [(9,0,0), (9,0,0), (9,0,0), (9,0,0)], 9: [(0,9,0), (9,0,0), (9,0,0), (9,0,0)] }
+        vector3f[] accelerations = [(9,0,0), (9,0,0), (9,0,0), (9,0,0)]
+        vector3f[] primvars:v = [(9,0,0), (9,0,0), (9,0,0), (9,0,0)] (interpolation = "vertex")
+        float primvars:accel = 3
+        point3f[] points ="#;
+    let bench = Bench::new();
+    let mut text = LIMB.replace("point3f[] points =", OLD);
+    text.push_str("def Mesh \"Prop\"\n{\n        ");
+    text.push_str(&OLD.replace(
+        "points =",
+        "points = [(0,0,0), (2,0,0), (3,1,0), (4,0.5,1)]\n}\n",
+    ));
+    let input = bench.write("in.usda", text);
+    let clips = ["--clip-frames", "4"];
+    let runs: [(&str, &[&str], &[&str]); 6] = [
+        ("a.usda", &[], &[]),
+        ("a.usdc", &["--velocities"], &["velocities"]),
+        ("a.usdz", &[], &[]),
+        ("layer.usda", &["--layer"], &[]),
+        ("clips.usda", &clips, &[]),
+        (
+            "moving.usdc",
+            &["--clip-frames", "4", "--velocities"],
+            &["velocities"],
+        ),
+    ];
+    let script = "
+import sys
+from pxr import Usd
+stage = Usd.Stage.Open(sys.argv[1])
+for path in ['/Hero/Body', '/Prop']:
+    prim = stage.GetPrimAtPath(path)
+    names = ['velocities', 'accelerations', 'primvars:v', 'primvars:accel']
+    print(*(n for n in names if prim.GetAttribute(n).Get(5) is not None))
+";
+    for (name, more, left) in runs {
+        let out = bench.path(name);
+        let report = bake(&input, &out, more);
+        let warnings = report["warnings"].as_array().unwrap();
+        let mut told = warnings.iter().filter(|w| w["code"] == "old-motion");
+        let warning = told.next().unwrap();
+        assert_eq!(warning["path"], BODY, "{name}");
+        let message = warning["message"].as_str().unwrap();
+        let all = ["velocities", "accelerations", "primvars:v"];
+        let blocked = all.iter().filter(|n| !left.contains(n));
+        let blocked: Vec<&str> = blocked.copied().collect();
+        assert!(message.contains(&blocked.join(", ")), "{name}: {message}");
+        assert!(told.next().is_none(), "{name}");
+        let python = std::env::var("SINEW_PYTHON").unwrap();
+        let mut command = Command::new(python);
+        let output = command.args(["-c", script]).arg(&out).output().unwrap();
+        let found = String::from_utf8(output.stdout).unwrap();
+        let body = [left, &["primvars:accel"]].concat().join(" ");
+        let prop = [&all[..], &["primvars:accel"]].concat().join(" ");
+        assert_eq!(found, format!("{body}\n{prop}\n"), "{name}");
     }
 }
 

@@ -181,6 +181,41 @@ fn fix() -> Outcome {
     Ok(())
 }
 
+/// A file with an error that needs a person: the exit code says so, and the counts add up.
+#[test]
+fn errors_that_fix_leaves_are_told_by_its_exit_code() -> Outcome {
+    let bench = Bench::new();
+    let good = changed(&BROKEN);
+    let broken = good.replace("rel skel:skeleton = ", "rel skel:skeleton = </Nowhere> # ");
+    assert_ne!(good, broken);
+    let input = bench.write("in.usda", broken);
+    let out = bench.path("out.usda");
+    let (i, o) = (input.to_str().ok_or("UTF-8")?, out.to_str().ok_or("UTF-8")?);
+    for args in [
+        &["fix", i, "-o", o, "--json"][..],
+        &["fix", i, "-o", o, "--allow-partial", "--json"],
+        &["fix", i, "--dry-run", "--json"],
+    ] {
+        let output = sinew(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        assert_eq!(json["exit_code"], 1);
+    }
+    assert!(out.exists());
+    assert_eq!(sinew(&["check", o]).status.code(), Some(1));
+    let output = sinew(&["fix", i, "-o", o]);
+    let says = text(&output.stdout);
+    let before = check_file(&input, &CheckOptions::default())?;
+    let after = check_file(&out, &CheckOptions::default())?;
+    let line = says.lines().find(|l| l.contains(" fixed, "));
+    let line = line.ok_or("no counts")?.replace(';', "");
+    let numbers = line.split_whitespace().filter_map(|w| w.parse().ok());
+    let numbers: Vec<usize> = numbers.collect();
+    assert_eq!(numbers[0] + numbers[1], before.findings.len(), "{line}");
+    assert_eq!(numbers[2], after.counts.errors, "{line}");
+    Ok(())
+}
+
 #[test]
 fn fix_only_and_dry_run() -> Outcome {
     let bench = Bench::new();

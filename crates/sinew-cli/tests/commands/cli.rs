@@ -765,6 +765,20 @@ fn textures_beside_a_conversion_leave_what_is_there() {
     }
     assert_eq!(convert("other.usda"), [first.clone(), second.clone()]);
     assert_eq!(std::fs::read_dir(at("other_textures")).unwrap().count(), 2);
+    // Every command names the textures among what it wrote, and counts their bytes.
+    for (command, out) in [("convert", "named.usda"), ("convert", "named.gltf")] {
+        let (input, out) = (at("model.gltf"), at(out));
+        let args = [input.to_str().unwrap(), "-o", out.to_str().unwrap()];
+        let output = sinew(&[&[command][..], &args, &["--json"]].concat());
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let files = report["files"].as_array().unwrap();
+        let files: Vec<&str> = files.iter().map(|f| f.as_str().unwrap()).collect();
+        assert_eq!(files[0], out.to_str().unwrap());
+        let pictures = files.iter().filter(|f| f.ends_with(".png"));
+        assert_eq!(pictures.count(), 2, "{files:?}");
+        let bytes = files.iter().map(|f| std::fs::metadata(f).unwrap().len());
+        assert_eq!(report["output_bytes"], bytes.sum::<u64>());
+    }
     // What is no USD has nothing to mend in place.
     let (input, out) = (at("model.gltf"), at("fixed.usda"));
     let output = sinew(&["fix", input.to_str().unwrap(), "-o", out.to_str().unwrap()]);

@@ -76,7 +76,8 @@ fn help_names_the_exit_codes() {
         let meaning = meaning
             .trim()
             .replace("--allow-partial", "`--allow-partial`");
-        let row = format!("| {code} | {} |", meaning.replace("check", "`check`"));
+        let meaning = meaning.replace("check", "`check`");
+        let row = format!("| {code} | {} |", meaning.replace(" fix:", " `fix`:"));
         assert!(page.contains(&row), "{row}");
     }
     for name in commands() {

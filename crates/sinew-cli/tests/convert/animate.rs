@@ -27,6 +27,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("the_report", the_report),
         Trial::test("wrong_requests_write_nothing", wrong_requests_write_nothing),
         python::trial("usd_core_plays_the_same", usd_core_plays_the_same),
+        python::trial("packages_are_played_as_they_are", packages),
         python::trial("published_clips_of_retarget", published_clips),
     ]
 }
@@ -747,6 +748,31 @@ fn judge(python: &str, out: &Path, parts: &[Part<'_>]) -> Result<(), Failed> {
         )?;
     }
     Ok(())
+}
+
+/// Clips in packages are referred to, as usd-core does; what cannot be is copied for its true reason.
+fn packages(python: &str) -> Result<(), Failed> {
+    let (walk, wave) = (walk(), wave());
+    let bench = stage(&[("a", &walk), ("b", &wave)]);
+    for name in ["a", "b"] {
+        let [from, to] = ["usda", "usdz"].map(|e| bench.path(&format!("{name}.{e}")));
+        let (from, to) = (from.to_str().unwrap(), to.to_str().unwrap());
+        let output = sinew(&["convert", from, "-o", to]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let (out, told) = animate(&bench, &["a.usdz#Walk", "b.usdz", "a.usdz@50"])?;
+    assert_eq!(told, "");
+    assert!(!bench.path("out_clips").exists());
+    let parts = [
+        part(1.0, &walk, 1.0, 1.0),
+        part(21.0, &wave, 0.0, 1.25),
+        part(50.0, &walk, 1.0, 1.0),
+    ];
+    judge(python, &out, &parts)?;
+    bench.write("c.usda", "#usda 1.0\n(subLayers = [@./b.usda@])\n");
+    let (out, told) = animate(&bench, &["a.usda", "c.usda"])?;
+    assert!(told.contains("its values come from others"), "{told}");
+    judge(python, &out, &parts[..2])
 }
 
 /// What `retarget --animation-only` publishes: one prim path and one order of joints, so nothing is

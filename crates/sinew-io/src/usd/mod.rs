@@ -29,6 +29,8 @@ pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
 pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use write::fixes::{Fix, PrimFix};
+pub use write::old_motion::BlockedAttribute;
+pub use write::save::Written;
 pub use write::sequence::{Assembled, SequencePart, SkeletonSequence};
 pub use write::value_clips::{ClipLayout, ClipStage, without_still};
 

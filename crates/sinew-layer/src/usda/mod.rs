@@ -41,6 +41,9 @@ const MAX_NESTING: usize = 1000;
 /// The longest text that is read. Layers of this size are crate files.
 const MOST_BYTES: u64 = 1 << 32;
 
+/// How much of the first line is looked at for the version.
+const LONGEST_HEADER: usize = 256;
+
 /// The newest version of the text format, after `1.`.
 const NEWEST_MINOR: u32 = 4;
 
@@ -62,12 +65,15 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
             reason: format!("it has more than {MOST_BYTES} bytes of text"),
         });
     }
+    // What is no text at all is told by its beginning.
+    let end = text.iter().position(|b| matches!(b, b'\n' | b'\r'));
+    let header = &text[..end.unwrap_or(text.len()).min(LONGEST_HEADER)];
+    check_header(name, &String::from_utf8_lossy(header))?;
     let text = std::str::from_utf8(text).map_err(|error| {
         let place = line_and_column(text, error.valid_up_to());
         malformed(place, "the text is not UTF-8".to_owned())
     })?;
     let header = text.split(['\n', '\r']).next().unwrap_or("");
-    check_header(name, header)?;
     let mut parser = Parser::new(name, text);
     parser.lexer.pos = header.len();
     match parser.layer() {
@@ -127,11 +133,12 @@ fn check_header(name: &str, header: &str) -> Result<()> {
         }),
         _ => {
             let found: String = header.chars().take(24).collect();
+            let found = found.escape_debug();
             Err(Error::Malformed {
                 file: name.to_owned(),
                 place: "line 1, column 1".to_owned(),
                 reason: format!(
-                    "expected '#usda 1.0' to '#usda 1.{NEWEST_MINOR}', found '{found}'"
+                    "expected '#usda 1.0' to '#usda 1.{NEWEST_MINOR}', or 'PXR-USDC' of a crate, found '{found}'"
                 ),
             })
         }

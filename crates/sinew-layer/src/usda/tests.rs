@@ -192,13 +192,17 @@ fn errors_name_line_column_and_spec() {
         ("#usda 1.5\n", "the newest supported one is 1.4"),
         (
             "#sdf 1.4.32\n",
-            "expected '#usda 1.0' to '#usda 1.4', found '#sdf 1.4.32'",
+            "expected '#usda 1.0' to '#usda 1.4', or 'PXR-USDC' of a crate, found '#sdf 1.4.32'",
         ),
         ("", "line 1, column 1"),
     ] {
         let message = message(text);
         assert!(message.contains(parts), "{message}\n{parts}");
     }
+    let picture = parse("test", b"\x89PNG\r\n\x1a\n\0\0")
+        .unwrap_err()
+        .to_string();
+    assert!(picture.ends_with("found '\u{fffd}PNG'"), "{picture}");
     let error = parse("test", b"#usda 1.0\n\xff").unwrap_err().to_string();
     assert!(
         error.contains("line 2, column 1: the text is not UTF-8"),

@@ -132,7 +132,8 @@ def bake(
         authored times, and the stage's frames between them.
     :param prims: bake only these prims, and those below them.
     :param progress: called with the numbers of samples that are done and that there are, on this
-        thread. If it raises, the bake stops and the exception comes out.
+        thread; with ``max_error`` first with those of the times that the search for samples
+        looks at. If it raises, the bake stops and the exception comes out.
     :param options: any other option of the command: ``clip_frames=100, resume=True`` is
         ``--clip-frames 100 --resume``.
     :returns: the object that the command prints with ``--json``. Prims that failed are in

@@ -122,13 +122,10 @@ fn rest_in_world_space_stands() -> Result<(), Failed> {
         (f64::from(i), pose)
     };
     let stage = Stage {
-        made: &made,
         up: 'Z',
         meters_per_unit: 0.01,
-        rate: 24.0,
         clips: vec![("Walk", (0..9).map(clip).collect())],
-        channels: &[],
-        shapes: &[],
+        ..Stage::of(&made)
     };
     pair.bench.write("maya.usda", stage.text());
     let path = |name: &str| {
@@ -251,13 +248,8 @@ fn pair(seed: u64) -> Pair {
     };
     bench.write("walk.usda", walk.text());
     let hero = Stage {
-        made: &target,
-        up: 'Y',
-        meters_per_unit: 1.0,
-        rate: 24.0,
-        clips: vec![],
-        channels: &[],
         shapes: &["Smile", "Frown"],
+        ..Stage::of(&target)
     };
     bench.write("hero.usda", hero.text());
     Pair {
@@ -276,16 +268,7 @@ impl Pair {
             ..Build::default()
         }
         .make();
-        let stage = Stage {
-            made: &made,
-            up: 'Y',
-            meters_per_unit: 1.0,
-            rate: 24.0,
-            clips: vec![],
-            channels: &[],
-            shapes: &[],
-        };
-        self.bench.write("hero.usda", stage.text())
+        self.bench.write("hero.usda", Stage::of(&made).text())
     }
 
     fn run(&self, out: &str, more: &[&str]) -> std::process::Output {

@@ -182,16 +182,7 @@ fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
         ..Build::default()
     }
     .make();
-    let stage = Stage {
-        made: &made,
-        up: 'Y',
-        meters_per_unit: 1.0,
-        rate: 24.0,
-        clips: vec![],
-        channels: &[],
-        shapes: &[],
-    };
-    pair.bench.write("hero.usda", stage.text());
+    pair.bench.write("hero.usda", Stage::of(&made).text());
     let output = pair.ran("out.usda", &[]);
     assert!(stderr(&output).contains("[retarget-bone-missing]"));
     Ok(())

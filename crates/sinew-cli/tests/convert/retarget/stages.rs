@@ -41,6 +41,21 @@ fn quoted(s: &impl AsRef<str>) -> String {
     format!("{:?}", s.as_ref())
 }
 
+impl<'a> Stage<'a> {
+    /// A character that stands along Y, in metres, with 24 time codes a second and no clips.
+    pub fn of(made: &'a Made) -> Self {
+        Self {
+            made,
+            up: 'Y',
+            meters_per_unit: 1.0,
+            rate: 24.0,
+            clips: vec![],
+            channels: &[],
+            shapes: &[],
+        }
+    }
+}
+
 impl Stage<'_> {
     pub fn text(&self) -> String {
         let rig = &self.made.rig;

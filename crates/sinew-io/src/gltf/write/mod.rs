@@ -16,7 +16,7 @@ mod nodes;
 mod save;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -45,6 +45,8 @@ pub struct GltfOptions {
 /// What was written.
 #[derive(Clone, Debug, Default)]
 pub struct GltfWritten {
+    /// The files: the output, then the buffer and the textures beside a `.gltf`.
+    pub files: Vec<PathBuf>,
     /// What glTF cannot hold, with those of the asset.
     pub warnings: Vec<Warning>,
     /// What [`GltfOptions::max_influences`] has cut; `None` if nothing was.
@@ -114,8 +116,12 @@ pub fn write_asset_into(
     let most = options.max_influences.map(usize::from);
     let influences = most.and_then(|most| influences::cut(&mut asset, most));
     let document = document(&asset, output, &mut warnings)?;
+    let before = outputs.names().count();
     save::save(document, output, binary, outputs)?;
+    let others = outputs.names().skip(before).filter(|name| *name != output);
+    let files = std::iter::once(output).chain(others).map(Path::to_owned);
     Ok(GltfWritten {
+        files: files.collect(),
         warnings,
         influences,
     })

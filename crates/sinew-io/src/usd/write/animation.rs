@@ -74,7 +74,7 @@ impl UsdFile {
         root.set("defaultPrim", Value::token(name));
         root.set("upAxis", up);
         root.set("metersPerUnit", unit);
-        self.write_whole(layer, out)
+        Ok(self.write_whole(layer, out)?.warnings)
     }
 
     fn try_set_animation(

@@ -8,12 +8,11 @@ use sinew_layer::Layer;
 use sinew_layer::usdc::CrateWriter;
 
 use super::save;
-use super::save::Outputs;
+use super::save::{Outputs, Written};
 use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
 use crate::usd::write::edits::{BakeEdits, BakedArray};
 use crate::usd::write::flatten::has_extension;
-use sinew::error::Warning;
 use sinew::sampled::Time;
 
 /// A bake that is being written: it takes arrays one by one, as they are deformed, and at the end
@@ -94,20 +93,20 @@ impl BakeOutput<'_> {
     ///
     /// # Errors
     /// A stage that cannot be flattened, a file that cannot be written.
-    pub fn finish(self, edits: BakeEdits) -> Result<Vec<Warning>> {
-        let (layer, mut warnings) = match self.layer {
-            true => (self.file.overs(&self.output, edits)?, Vec::new()),
+    pub fn finish(self, edits: BakeEdits) -> Result<Written> {
+        let (layer, warnings) = match self.layer {
+            true => self.file.overs(&self.output, edits)?,
             false => self.file.flattened(&self.output, edits, &[], |_| ())?,
         };
-        warnings.extend(self.finish_layer(layer)?);
-        Ok(warnings)
+        Ok(self.finish_layer(layer)?.after(warnings))
     }
 
     /// As [`BakeOutput::finish`], of a layer that is made already.
-    pub(crate) fn finish_layer(mut self, mut layer: Layer) -> Result<Vec<Warning>> {
+    pub(crate) fn finish_layer(mut self, mut layer: Layer) -> Result<Written> {
         let Some(mut arrays) = self.arrays.take() else {
             return match self.layer {
-                true => save::export(&layer, &self.output).map(|()| Vec::new()),
+                true => save::export(&layer, &self.output)
+                    .map(|()| Written::file(&self.output, Vec::new())),
                 false => self.file.write_whole(layer, &self.output),
             };
         };
@@ -120,8 +119,7 @@ impl BakeOutput<'_> {
         let written = arrays.layer(&layer).and_then(|()| arrays.finish());
         written.map_err(|e| self.failed(e))?;
         outputs.append_all(self.outputs);
-        outputs.finish()?;
-        Ok(Vec::new())
+        Written::finish(outputs, &self.output)
     }
 
     pub(crate) fn failed(&self, source: impl Into<Source>) -> Error {

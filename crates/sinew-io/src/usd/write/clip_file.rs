@@ -176,6 +176,11 @@ impl ClipContents {
             || begins(self.still.range(start.clone()..).next().map(|e| e.0))
     }
 
+    /// Whether some clip holds values of a property, given by its path in the output.
+    pub(crate) fn has_values(&self, property: &str) -> bool {
+        self.sampled.contains_key(property) || self.still.contains_key(property)
+    }
+
     /// Whether some clip lacks what another one has.
     pub(crate) fn has_gaps(&self) -> bool {
         self.sampled.values().any(|(_, n)| *n < self.clips)

@@ -3,6 +3,7 @@
 use sinew_layer::layer::field;
 use sinew_layer::{Layer, Path, TimeSamples, Token, Value};
 
+use super::old_motion::{self, BlockedAttribute};
 use crate::usd::read::values::matrix4d;
 use sinew::sampled::Time;
 use sinew::scene::NormalsProperty;
@@ -87,11 +88,15 @@ pub struct BakeEdits {
     /// SkelRoots at and below which SkelBindingAPI and its properties are removed, because nothing
     /// is skinned there any more. A layer over the input keeps them.
     pub unbind: Vec<String>,
+    /// Attributes that get no value. Those that describe the motion of replaced points are added
+    /// when the edits are written.
+    pub blocked: Vec<BlockedAttribute>,
 }
 
 /// Authors what a bake changes.
 pub(crate) fn apply(layer: &mut Layer, mut edits: BakeEdits) {
     retype(layer, &edits.retype);
+    old_motion::block(layer, &edits.blocked);
     for prim in &mut edits.prims {
         for (property, samples) in &prim.normals {
             if *property == NormalsProperty::Primvar && !samples.is_empty() {

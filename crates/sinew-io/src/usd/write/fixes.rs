@@ -6,13 +6,12 @@ use sinew_layer::value::Quat;
 use sinew_layer::{Layer, Path as PrimPath, Value};
 
 use super::edits::author;
-use super::save;
+use super::save::{self, Written};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::authored::AuthoredValue;
 use crate::usd::write::edits::BakeEdits;
 use crate::usd::write::flatten::has_extension;
-use sinew::error::Warning;
 use sinew::sampled::Time;
 
 /// One change that fixes a prim.
@@ -56,7 +55,7 @@ impl UsdFile {
     ///
     /// # Errors
     /// A prim in a native instance, unless flattened; a file that cannot be written.
-    pub fn write_fixed(&self, out: &Path, fixes: &[PrimFix]) -> Result<Vec<Warning>> {
+    pub fn write_fixed(&self, out: &Path, fixes: &[PrimFix]) -> Result<Written> {
         if self.fixes_are_flattened(out) {
             let fixed: Vec<String> = fixes.iter().map(|f| f.path.clone()).collect();
             return self.write_flattened_with(out, BakeEdits::default(), &fixed, |layer| {
@@ -67,7 +66,7 @@ impl UsdFile {
         let elsewhere = |path: &PrimPath| self.is_held_elsewhere(path);
         fixes.iter().for_each(|f| apply(&mut layer, f, &elsewhere));
         save::export(&layer, out)?;
-        Ok(Vec::new())
+        Ok(Written::file(out, Vec::new()))
     }
 
     /// Whether some opinion on the property is not the root layer's own, at this very path.

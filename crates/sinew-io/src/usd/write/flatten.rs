@@ -9,7 +9,8 @@ use sinew_layer::{Layer, ListOp, SpecKind, Token, Value};
 use sinew_stage::flatten::{Home, Instancing, flatten};
 
 use super::edits::apply;
-use super::save;
+use super::old_motion;
+use super::save::{self, Written};
 use super::unbind::Unbound;
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
@@ -48,7 +49,7 @@ impl UsdFile {
     ///
     /// # Errors
     /// A stage that cannot be flattened, or a file that cannot be written.
-    pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Written> {
         self.write_flattened_with(out, edits, &[], |_| ())
     }
 
@@ -60,28 +61,42 @@ impl UsdFile {
         edits: BakeEdits,
         apart: &[String],
         author: impl FnOnce(&mut Layer),
-    ) -> Result<Vec<Warning>> {
-        let (layer, mut warnings) = self.flattened(out, edits, apart, author)?;
-        warnings.extend(self.write_whole(layer, out)?);
-        Ok(warnings)
+    ) -> Result<Written> {
+        let (layer, warnings) = self.flattened(out, edits, apart, author)?;
+        Ok(self.write_whole(layer, out)?.after(warnings))
     }
 
     /// The composed stage with the edits as a layer that is to be written as `out`.
     pub(crate) fn flattened(
         &self,
         out: &Path,
-        edits: BakeEdits,
+        mut edits: BakeEdits,
         apart: &[String],
         author: impl FnOnce(&mut Layer),
     ) -> Result<(Layer, Vec<Warning>)> {
+        let old = self.block_old_motion(&mut edits);
         let instances = Instances::read(&self.stage, &edits, apart, Sharing::Flattened);
         let edits = instances.placed(edits);
         let unbound = Unbound::new(&edits);
-        self.flattened_as(out, &instances, |layer| {
+        let (layer, mut warnings) = self.flattened_as(out, &instances, |layer| {
             apply(layer, edits);
             unbound.remove(layer);
             author(layer);
-        })
+        })?;
+        warnings.extend(old);
+        Ok((layer, warnings))
+    }
+
+    /// Has the output no velocities and accelerations beside new points that they do not belong to.
+    fn block_old_motion(&self, edits: &mut BakeEdits) -> Vec<Warning> {
+        let (blocked, warnings) =
+            old_motion::find(&self.stage, &edits.prims, |prim, name| match name {
+                "points" => !prim.points.is_empty(),
+                "velocities" => !prim.velocities.is_empty(),
+                _ => false,
+            });
+        edits.blocked.extend(blocked);
+        warnings
     }
 
     /// The composed stage as one layer, its instances shared as said, with what `author` adds to it.
@@ -110,15 +125,15 @@ impl UsdFile {
 
     /// Writes a layer that stands for itself, packed with its assets for .usdz; beside others the pictures that are
     /// only in memory are written too.
-    pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Vec<Warning>> {
+    pub(crate) fn write_whole(&self, mut layer: Layer, out: &Path) -> Result<Written> {
         if has_extension(out, "usdz") {
-            return self.write_package(layer, None, out);
+            let warnings = self.write_package(layer, None, out)?;
+            return Ok(Written::file(out, warnings));
         }
         let mut outputs = save::Outputs::default();
         self.write_pictures(&mut layer, out, &mut outputs)?;
         save::export_with(&layer, out, &mut outputs)?;
-        outputs.finish()?;
-        Ok(Vec::new())
+        Written::finish(outputs, out)
     }
 
     /// Writes the pictures that are only in memory, and has the layer name them.
@@ -140,11 +155,11 @@ impl UsdFile {
     ///
     /// # Errors
     /// A file that cannot be written; an input that is no USD, which no layer can sublayer.
-    pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Vec<Warning>> {
+    pub fn write_layer(&self, out: &Path, edits: BakeEdits) -> Result<Written> {
         self.check_layer(out)?;
-        let layer = self.overs(out, edits)?;
+        let (layer, warnings) = self.overs(out, edits)?;
         save::export(&layer, out)?;
-        Ok(Vec::new())
+        Ok(Written::file(out, warnings))
     }
 
     /// Refuses a layer of overs over what no layer can sublayer.
@@ -162,10 +177,12 @@ impl UsdFile {
     }
 
     /// The edits alone, as [`UsdFile::write_layer`] has them.
-    pub(crate) fn overs(&self, out: &Path, edits: BakeEdits) -> Result<Layer> {
+    pub(crate) fn overs(&self, out: &Path, mut edits: BakeEdits) -> Result<(Layer, Vec<Warning>)> {
+        let old = self.block_old_motion(&mut edits);
         let instances = Instances::read(&self.stage, &edits, &[], Sharing::Overs);
         let edits = instances.placed(edits);
-        self.overs_as(out, &instances, |layer| apply(layer, edits))
+        let layer = self.overs_as(out, &instances, |layer| apply(layer, edits))?;
+        Ok((layer, old))
     }
 
     /// A layer over the input that is to be written as `out`, its instances shared as said, with what `author` adds to it.

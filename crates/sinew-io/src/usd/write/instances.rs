@@ -286,6 +286,15 @@ impl Instances {
             }
         }
         let mut seen = HashSet::new();
+        let mut blocked = Vec::new();
+        for mut attribute in edits.blocked {
+            let place = place(&attribute.prim);
+            if seen.insert((place.clone(), attribute.name.clone())) {
+                attribute.prim = place.as_str().to_owned();
+                blocked.push(attribute);
+            }
+        }
+        let mut seen = HashSet::new();
         let mut hints = Vec::new();
         for mut hint in edits.hints {
             let place = place(&hint.path);
@@ -299,6 +308,7 @@ impl Instances {
             hints,
             retype,
             unbind,
+            blocked,
         }
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod extents;
 pub(crate) mod fixes;
 pub(crate) mod flatten;
 pub(crate) mod instances;
+pub(crate) mod old_motion;
 pub(crate) mod package;
 pub(crate) mod save;
 pub(crate) mod sequence;

@@ -1,6 +1,6 @@
 //! Layers as files: the edited root layer under another name, and packages (.usdz) of a layer and its textures.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sinew_layer::{Layer, assets, usda, usdc};
 use sinew_stage::resolver::Resolver;
@@ -12,6 +12,42 @@ pub(crate) use crate::output::{Outputs, replace};
 use crate::usd::file::UsdFile;
 use sinew::error::Warning;
 
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The files: the output, then what it names and what was only in memory, such as the textures
+    /// of a glTF file.
+    pub files: Vec<PathBuf>,
+    pub warnings: Vec<Warning>,
+}
+
+impl Written {
+    /// One file.
+    pub(crate) fn file(output: &Path, warnings: Vec<Warning>) -> Self {
+        Self {
+            files: vec![output.to_owned()],
+            warnings,
+        }
+    }
+
+    /// Finishes `outputs`, of which `output` is one.
+    pub(crate) fn finish(outputs: Outputs, output: &Path) -> Result<Self> {
+        let mut written = Self::file(output, Vec::new());
+        let others = outputs.names().filter(|name| *name != output);
+        written.files.extend(others.map(Path::to_owned));
+        outputs.finish()?;
+        Ok(written)
+    }
+
+    /// Puts these warnings before its own.
+    pub(crate) fn after(mut self, mut warnings: Vec<Warning>) -> Self {
+        warnings.append(&mut self.warnings);
+        self.warnings = warnings;
+        self
+    }
+}
+
 impl UsdFile {
     /// Writes the root layer, as edited, to another file, in the format of its extension. It stays a layer: its references,
     /// sublayers and variants are not flattened. In another folder the paths to them are written anew, relative to it; a
@@ -22,7 +58,7 @@ impl UsdFile {
     ///
     /// # Errors
     /// A file that is read from; a file that cannot be written.
-    pub fn save_as(&self, out: impl AsRef<Path>) -> Result<Vec<Warning>> {
+    pub fn save_as(&self, out: impl AsRef<Path>) -> Result<Written> {
         let out = out.as_ref();
         self.check_output(out)?;
         if self.made.is_some() {
@@ -30,10 +66,12 @@ impl UsdFile {
         }
         if has_extension(out, "usdz") {
             let root = Layer::clone(self.stage.root_layer());
-            return self.write_package(root, Some(self.stage.root_identifier()), out);
+            let anchor = Some(self.stage.root_identifier());
+            let warnings = self.write_package(root, anchor, out)?;
+            return Ok(Written::file(out, warnings));
         }
         export(&self.root_layer_copy(out)?, out)?;
-        Ok(Vec::new())
+        Ok(Written::file(out, Vec::new()))
     }
 
     /// Writes the whole file, as edited, in the format of the extension. If the file or the output
@@ -41,7 +79,7 @@ impl UsdFile {
     ///
     /// # Errors
     /// An output that is one of the files that are read; a file that cannot be written.
-    pub fn write(&self, out: impl AsRef<Path>) -> Result<Vec<Warning>> {
+    pub fn write(&self, out: impl AsRef<Path>) -> Result<Written> {
         let out = out.as_ref();
         if self.made.is_none() && self.fixes_are_flattened(out) {
             self.check_output(out)?;

@@ -18,7 +18,7 @@ use sinew_layer::{Dictionary, Layer, ListOp, Path as ScenePath, Token, Value};
 use sinew_stage::Source;
 
 use super::animation::{author_animation, author_times};
-use super::flatten::{has_extension, relative_to};
+use super::flatten::relative_to;
 use super::save;
 use crate::error::{Error, Result};
 use crate::usd::clips::{as_prim_name, bind_animation};
@@ -563,7 +563,7 @@ impl Form {
             let animation = &part.animation;
             let is_all = animation.joints.len() == joints.len()
                 && animation.blend_shapes.len() == shapes.len();
-            let prim = published_at(part).filter(|_| is_all)?;
+            let prim = published_at(part).ok().filter(|_| is_all)?;
             Some(Self {
                 joints: animation.joints.clone(),
                 shapes: animation.blend_shapes.clone(),
@@ -585,16 +585,15 @@ impl Form {
     fn misfit(&self, part: &SequencePart<'_>, varies: &Varies) -> Option<&'static str> {
         let animation = &part.animation;
         match published_at(part) {
-            _ if !part.is_published => Some(part.why_unpublished()),
-            None => Some("value clips are read from one layer, and its values come from several"),
-            Some(_) if animation.joints != self.joints || animation.blend_shapes != self.shapes => {
+            Err(why) => Some(why),
+            Ok(_) if animation.joints != self.joints || animation.blend_shapes != self.shapes => {
                 Some("value clips in a sequence need the same joints and blend shapes in one order")
             }
-            Some(prim) if prim != self.prim => Some("value clips in a sequence need one prim path"),
-            Some(_) if varies.lacks_samples(animation) => {
+            Ok(prim) if prim != self.prim => Some("value clips in a sequence need one prim path"),
+            Ok(_) if varies.lacks_samples(animation) => {
                 Some("value clips have samples alone, and it has a value without time")
             }
-            Some(_) => None,
+            Ok(_) => None,
         }
     }
 
@@ -669,22 +668,32 @@ fn picked<T: Clone>(
 }
 
 /// The prim of a clip, if all that is said of it is said by the layer that its file's name opens.
-fn published_at(part: &SequencePart<'_>) -> Option<ScenePath> {
-    if !part.is_published || has_extension(part.file.file(), "usdz") {
-        return None;
+fn published_at(part: &SequencePart<'_>) -> std::result::Result<ScenePath, &'static str> {
+    if !part.is_published {
+        return Err(part.why_unpublished());
     }
-    let path = ScenePath::parse(&part.animation.path).ok()?;
-    let prim = part.file.stage.prim(&path)?;
-    let mut opinions = prim.opinions();
-    let (first, second) = (opinions.next()?, opinions.next());
-    let root = part.file.stage.root_layer();
-    let is_own = second.is_none() && Arc::ptr_eq(&first.layer.layer, root) && *first.path == path;
-    let sources = ["translations", "rotations", "scales", "blendShapeWeights"];
-    let is_plain = |name: &&str| {
-        let source = prim.attribute(name).source(Some(0.0));
-        !matches!(source, Source::Clips | Source::Spline)
+    let path = ScenePath::parse(&part.animation.path).unwrap_or_default();
+    let Some(prim) = part.file.stage.prim(&path) else {
+        return Err("its prim is not in the file");
     };
-    (is_own && sources.iter().all(is_plain)).then_some(path)
+    let mut opinions = prim.opinions();
+    let root = part.file.stage.root_layer();
+    let is_own = match (opinions.next(), opinions.next()) {
+        (Some(only), None) => Arc::ptr_eq(&only.layer.layer, root) && *only.path == path,
+        _ => false,
+    };
+    if !is_own {
+        return Err("value clips are read from one layer, and its values come from others");
+    }
+    let sources = ["translations", "rotations", "scales", "blendShapeWeights"];
+    let sources = sources.map(|name| prim.attribute(name).source(Some(0.0)));
+    if sources.contains(&Source::Clips) {
+        return Err("it is made of value clips itself, and these have samples alone");
+    }
+    if sources.contains(&Source::Spline) {
+        return Err("value clips have samples alone, and it has splines");
+    }
+    Ok(path)
 }
 
 /// Which components of the clips of a sequence vary: over time, or from clip to clip.

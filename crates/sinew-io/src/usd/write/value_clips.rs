@@ -11,9 +11,9 @@ use sinew_layer::layer::field;
 use sinew_layer::value::AssetPath;
 use sinew_layer::{Dictionary, Layer, Path as ScenePath, Token, Value};
 
-use super::save::Outputs;
+use super::save::{Outputs, Written};
 use super::unbind::Unbound;
-use super::{edits, save};
+use super::{edits, old_motion, save};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::write::bake_output::BakeOutput;
@@ -84,8 +84,13 @@ impl UsdFile {
         layout: &ClipLayout,
         stage: &ClipStage<'_>,
         contents: &ClipContents,
-        edits: BakeEdits,
-    ) -> Result<()> {
+        mut edits: BakeEdits,
+    ) -> Result<Written> {
+        let (blocked, warnings) = old_motion::find(&self.stage, &edits.prims, |prim, name| {
+            let place = layout.place(&prim.path);
+            place.is_ok_and(|place| contents.has_values(&format!("{place}.{name}")))
+        });
+        edits.blocked = blocked;
         let edits = layout.instances.placed(edits);
         let mut outputs = Outputs::default();
         let unbound = Unbound::new(&edits);
@@ -113,7 +118,7 @@ impl UsdFile {
         save::export_with(&manifest, stage.manifest, &mut outputs)?;
         save::export_with(&root, stage.out, &mut outputs)?;
         outputs.remove_leftovers()?;
-        outputs.finish()
+        Ok(Written::finish(outputs, stage.out)?.after(warnings))
     }
 }
 
@@ -192,12 +197,12 @@ fn declare(layer: &mut Layer, contents: &ClipContents, edits: BakeEdits) {
     for prim in &edits.prims {
         if let Some(transform) = &prim.transform {
             let moves = format!("{}.{}", prim.path, edits::TRANSFORM);
-            let moves =
-                contents.sampled.contains_key(&moves) || contents.still.contains_key(&moves);
+            let moves = contents.has_values(&moves);
             edits::author_order(layer, &prim.path, transform.resets, moves);
         }
     }
     edits::retype(layer, &edits.retype);
+    old_motion::block(layer, &edits.blocked);
 }
 
 /// A layer over `topology` that says of the whole stage what that one does.

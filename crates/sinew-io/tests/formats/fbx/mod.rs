@@ -15,11 +15,3 @@ fn without_the_feature_the_error_says_how_to_get_it() {
         assert!(error.contains(word), "'{error}' should say '{word}'");
     }
 }
-
-/// Stands for the tests of `character`, so that they are seen to be left out.
-#[cfg(not(feature = "fbx"))]
-#[test]
-#[ignore = "FBX is read with `--features fbx` only, which needs a C compiler"]
-fn character() {
-    panic!("build with --features fbx");
-}

@@ -166,7 +166,8 @@ impl Images {
             return *known;
         }
         let [width, height] = first.with(second);
-        self.made_bytes += u64::from(width) * u64::from(height) * 4;
+        // Levels of half the size take a third more.
+        self.made_bytes += u64::from(width) * u64::from(height) * 4 * 4 / 3;
         let made = match self.made_bytes > ALL_BYTES {
             true => {
                 let reason = too_much();
@@ -237,6 +238,26 @@ fn decode(bytes: &[u8], largest: u32) -> Result<Decoded, String> {
         original,
         looks_srgb,
     })
+}
+
+/// Adds levels of half the size, down to one texel, so that images do not flicker from afar.
+fn add_mip_levels(image: &mut Image) {
+    let Some(texels) = image.data.take() else {
+        return;
+    };
+    let Some(mut level) = RgbaImage::from_raw(image.width(), image.height(), texels) else {
+        return;
+    };
+    let mut all = level.as_raw().clone();
+    let mut count = 1;
+    while level.width().max(level.height()) > 1 {
+        let half = half_of(&level);
+        level = imageops::thumbnail(&level, half[0], half[1]);
+        all.extend_from_slice(level.as_raw());
+        count += 1;
+    }
+    image.data = Some(all);
+    image.texture_descriptor.mip_level_count = count;
 }
 
 /// Half of the width and height.
@@ -321,6 +342,7 @@ impl Source {
             format,
             RenderAssetUsages::RENDER_WORLD,
         );
+        add_mip_levels(&mut image);
         let mode = |wrap: TextureWrap| match wrap {
             TextureWrap::Repeat => ImageAddressMode::Repeat,
             TextureWrap::Mirror => ImageAddressMode::MirrorRepeat,
@@ -605,7 +627,7 @@ mod tests {
         let second = TextureUse { texture: 1, ..used };
         assert!(images.source(&textures, Some(&second)).is_none());
         assert_eq!(images.messages.len(), 1);
-        images.made_bytes = ALL_BYTES - 8;
+        images.made_bytes = ALL_BYTES - 10;
         assert!(images.made(Slot::BaseColor, &first, None).is_some());
         assert!(images.made(Slot::Occlusion, &first, None).is_none());
         assert_eq!((images.all.len(), images.messages.len()), (1, 2));
@@ -623,6 +645,21 @@ mod tests {
         let other = images.made(Slot::BaseColor, &scaled, None).unwrap();
         let emissive = images.made(Slot::Emissive, &first, None).unwrap();
         assert_eq!((other.index, emissive.index), (1, 2));
+    }
+
+    #[test]
+    fn levels_halve_down_to_one_texel() {
+        let mut large = source([0; 4], TextureChannel::Rgb, true);
+        large.decoded = Arc::new(Decoded {
+            texels: RgbaImage::from_pixel(5, 3, image::Rgba([200, 100, 0, 255])),
+            original: [5, 3],
+            looks_srgb: true,
+        });
+        let (image, _) = base_color(&large, None);
+        assert_eq!(image.texture_descriptor.mip_level_count, 3);
+        let data = image.data.unwrap();
+        assert_eq!(data.len(), (5 * 3 + 2 + 1) * 4);
+        assert!(data.chunks_exact(4).all(|texel| texel == [200, 100, 0, 255]));
     }
 
     #[test]

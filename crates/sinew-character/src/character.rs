@@ -35,7 +35,8 @@ pub struct CharacterOptions {
     pub previous: bool,
     /// Whether the host has vertex buffers of its own, as game engines do: a mesh with several
     /// materials becomes several meshes of the same path, one for each material, and
-    /// [`Character::arrays`] has what does not change of them.
+    /// [`Character::arrays`] has what does not change of them. A mesh of so many materials that its
+    /// parts would have more than 32 times its vertices is left out.
     pub arrays: bool,
 }
 
@@ -54,6 +55,8 @@ pub struct CharacterOptions {
 /// # Limits
 /// - Linear blend and dual quaternion skinning. Rest data that change over time stay as they are at
 ///   the first time (warning `character-rest-still`).
+/// - A skeleton without restTransforms rests in the first pose of the first clip that moves all its
+///   joints. Its meshes are left out if there is none.
 /// - Meshes that nothing moves are carried along with the others, so that all draws are alike.
 ///   Transforms of prims that are no joints move with the clip that the file itself plays, and
 ///   stand still in the others, as the reader's warnings say.

@@ -659,7 +659,10 @@ mod tests {
         assert_eq!(image.texture_descriptor.mip_level_count, 3);
         let data = image.data.unwrap();
         assert_eq!(data.len(), (5 * 3 + 2 + 1) * 4);
-        assert!(data.chunks_exact(4).all(|texel| texel == [200, 100, 0, 255]));
+        assert!(
+            data.chunks_exact(4)
+                .all(|texel| texel == [200, 100, 0, 255])
+        );
     }
 
     #[test]

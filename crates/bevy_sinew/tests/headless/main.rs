@@ -2,7 +2,6 @@
 //! which may be a software one.
 
 mod leaving;
-
 mod materials;
 mod motion;
 mod picture;

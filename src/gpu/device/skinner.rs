@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::error::{GpuError, alive, guarded};
 use super::limits::{self, WorkLimits};
 use super::pipelines::{PipelineVariant, Pipelines};
-use super::timing::measures_passes;
 use crate::kernel::{KERNELS, Kernel};
 
 /// How a [`Skinner`] uses its device.
@@ -168,4 +167,12 @@ impl Skinner {
         let found = all.find(|pipelines| pipelines.kernel.name == kernel.name);
         found.expect("every kernel has its pipelines")
     }
+}
+
+/// Whether the timestamps of a device measure compute passes. Those of software adapters do not:
+/// Mesa's lavapipe writes them when it next draws, long after the pass, once anything was drawn on
+/// the device.
+fn measures_passes(device: &wgpu::Device) -> bool {
+    device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+        && device.adapter_info().device_type != wgpu::DeviceType::Cpu
 }

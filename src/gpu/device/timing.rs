@@ -50,14 +50,6 @@ pub struct Timing {
 /// How much longer than by the CPU's clock a frame may take by the GPU's: the two clocks drift.
 const DRIFT: f64 = 1.01;
 
-/// Whether the timestamps of a device measure compute passes. Those of software adapters do not:
-/// Mesa's lavapipe writes them when it next draws, long after the pass, once anything was drawn on
-/// the device.
-pub fn measures_passes(device: &wgpu::Device) -> bool {
-    device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
-        && device.adapter_info().device_type != wgpu::DeviceType::Cpu
-}
-
 /// The time of each pass, by its two timestamps in ticks of `period` nanoseconds; zero for a pass
 /// that the frame did not have. `None` if the timestamps cannot be true: one was not written, a pass
 /// ends before it begins (as after a reset of the counter), or the frame took longer than the

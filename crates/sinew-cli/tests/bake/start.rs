@@ -105,9 +105,9 @@ fn sinew() -> Command {
 }
 
 /// The goal is 50 ms for a release build on a machine that does nothing else. What it takes of all processors does not depend
-/// on the tests beside it, but they build without optimisation.
+/// on the tests beside it, but they build without optimisation, and processors differ.
 fn quick() -> Result<(), Failed> {
-    const MOST: Duration = Duration::from_millis(5 * 50);
+    const MOST: Duration = Duration::from_millis(10 * 50);
     let bench = Bench::new();
     let file = megabyte(&bench)?;
     let mut best = Duration::MAX;

@@ -443,7 +443,9 @@ fn fewest_times(
             done += more;
             tell(watch, Progress::Choosing { done, total })
         })?;
+        // The last steps pass several times at once.
         done = before + base.len();
+        tell(watch, Progress::Choosing { done, total })?;
     }
     Ok(out)
 }

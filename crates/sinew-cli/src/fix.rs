@@ -142,7 +142,15 @@ fn fix_one(
     let sizes = out.map(|out| Sizes::of("IN", input, &[out]));
     let exit = match report.remaining_errors() {
         0 => args.partial.exit(!report.not_fixed.is_empty()),
-        _ => Exit::Failed,
+        errors => {
+            let file = out.filter(|_| !args.dry_run).unwrap_or(input).display();
+            let text = format!(
+                "{} left: `sinew check {file}` says which",
+                count(errors, "error")
+            );
+            print_message("not fixed", text);
+            Exit::Failed
+        }
     };
     Ok(Done {
         exit,

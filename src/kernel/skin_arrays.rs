@@ -5,6 +5,8 @@
 //! [`PackedSkin`](super::PackedSkin) of the same arrays. Pack a skin where one mesh is skinned many
 //! times.
 
+use std::sync::{Mutex, PoisonError};
+
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
@@ -13,6 +15,7 @@ use super::dual_quaternion::{move_points, turn_normals};
 use super::influences::{Records, record_words};
 use super::linear_blend::{Columns, Joint, columns, normalize, skin_normals, skin_points};
 use super::palette::OwnIndices;
+use super::parallel::each;
 use super::skin_on_cpu::check_length;
 use crate::error::Invalid;
 
@@ -214,7 +217,7 @@ impl ArrayInfluences<'_> {
         Err(Invalid::new(name, "joint_indices", expected, found))
     }
 
-    /// Skins all values, chunk by chunk, in parallel.
+    /// Skins all values, chunk by chunk, in parallel. Of several errors it is the one of the first chunk.
     fn each_chunk(
         &self,
         name: &str,
@@ -228,29 +231,42 @@ impl ArrayInfluences<'_> {
         if constant {
             self.encode(name, joints, (0, 1), &mut shared)?;
         }
-        let most = CHUNK * record_words(self.count);
-        let buffer = || Vec::with_capacity(if constant { 0 } else { most });
-        let chunks = out.par_chunks_mut(CHUNK).zip(rest.par_chunks(CHUNK));
-        chunks
-            .enumerate()
-            .try_for_each_init(buffer, |buffer, (i, (out, rest))| {
-                if !constant {
-                    self.encode(name, joints, (i * CHUNK, rest.len()), buffer)?;
+        let words = record_words(self.count);
+        let first_error: Mutex<Option<(usize, Invalid)>> = Mutex::new(None);
+        let chunks = out.chunks_mut(CHUNK).zip(rest.chunks(CHUNK)).enumerate();
+        each(chunks, |(i, (out, rest))| {
+            let mut own = Vec::new();
+            let encoded = match constant {
+                true => Ok(()),
+                false => {
+                    own.reserve_exact(words * rest.len());
+                    self.encode(name, joints, (i * CHUNK, rest.len()), &mut own)
                 }
-                let words = if constant { &shared } else { &*buffer };
-                let count = self.count;
-                skin(
-                    Records {
-                        words,
-                        count,
-                        constant,
-                        order: &[],
-                    },
-                    rest,
-                    out,
-                );
-                Ok(())
-            })
+            };
+            if let Err(error) = encoded {
+                let mut first = first_error.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(chunk, _)| i < *chunk) {
+                    *first = Some((i, error));
+                }
+                return;
+            }
+            let words = if constant { &shared } else { &own };
+            let count = self.count;
+            skin(
+                Records {
+                    words,
+                    count,
+                    constant,
+                    order: &[],
+                },
+                rest,
+                out,
+            );
+        });
+        let first = first_error
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        first.map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 

@@ -224,25 +224,31 @@ mod tests {
         );
     }
 
-    #[test]
-    fn figures_stay_for_half_a_second_and_follow_a_change() {
+    /// Six seconds of frames. The figure of posing after each, which is the number of the frame of the median; `known` is
+    /// what skinning and drawing take.
+    fn six_seconds(known: Option<f64>, source: Source) -> (Timing, Vec<Option<f64>>) {
         let mut timing = Timing::default();
         let start = Instant::now();
-        let mut seen = Vec::new();
-        for id in 0..600 {
+        let seen = (0..600).map(|id| {
             let frame = FrameTime {
                 id,
                 at: start + Duration::from_millis(10 * id),
                 interval: None,
                 posing: Some(id as f64),
-                skinning: Some(1.0),
-                drawing: Some(1.0),
+                skinning: known,
+                drawing: known,
             };
-            timing.count(frame, GPU);
-            seen.push(timing.figures().posing);
-        }
+            timing.count(frame, source);
+            timing.figures().posing
+        });
+        let seen = seen.collect();
+        (timing, seen)
+    }
+
+    #[test]
+    fn figures_stay_for_half_a_second_and_follow_a_change() {
+        let (timing, mut seen) = six_seconds(Some(1.0), GPU);
         seen.dedup();
-        // Six seconds.
         assert!((10..=14).contains(&seen.len()), "{}", seen.len());
         let kept = timing.frames.len() as u64;
         assert!((500..=502).contains(&kept), "{kept}");
@@ -252,21 +258,7 @@ mod tests {
 
     #[test]
     fn figures_that_never_come_do_not_hurry_the_others() {
-        let mut timing = Timing::default();
-        let start = Instant::now();
-        let mut seen = Vec::new();
-        for id in 0..600 {
-            let frame = FrameTime {
-                id,
-                at: start + Duration::from_millis(10 * id),
-                interval: None,
-                posing: Some(id as f64),
-                skinning: None,
-                drawing: None,
-            };
-            timing.count(frame, Source::default());
-            seen.push(timing.figures().posing);
-        }
+        let (_, mut seen) = six_seconds(None, Source::default());
         // Those of the first half second come at once.
         let mut later = seen.split_off(50);
         later.dedup();

@@ -92,14 +92,14 @@ mod tests {
         if rayon::current_num_threads() == 1 {
             return;
         }
-        // All but the first wait for another thread.
+        // All but the first wait for another thread, and against hangs not for ever.
+        let patience = Instant::now() + Duration::from_secs(60);
         let is_first = std::sync::atomic::AtomicBool::new(true);
         each(0..8, |item| {
             note(item);
             if is_first.swap(false, Ordering::Relaxed) {
                 return std::thread::sleep(Duration::from_millis(1));
             }
-            let patience = Instant::now() + Duration::from_secs(120);
             while elsewhere.load(Ordering::Relaxed) == 0 && Instant::now() < patience {
                 std::thread::yield_now();
             }

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use common::python;
 use common::trials::Trial;
@@ -48,16 +48,24 @@ fn main() {
         .filter(|name| name.starts_with("test_") && name.ends_with(".py"))
         .collect();
     files.sort();
+    // The folder is removed with the last trial.
+    let shared = Arc::new(Package::default());
     let tests = files.into_iter().map(|file| {
         let name = file.trim_end_matches(".py").to_owned();
-        python::ignorable(&name, move |python| pytest(python, &file))
+        let shared = Arc::clone(&shared);
+        python::ignorable(&name, move |python| pytest(python, &shared, &file))
     });
     let examples = EXAMPLES.into_iter().map(|(file, module, args)| {
         let name = file.trim_end_matches(".py");
-        python::ignorable(name, move |python| example(python, file, module, args))
+        let shared = Arc::clone(&shared);
+        python::ignorable(name, move |python| {
+            example(python, &shared, file, module, args)
+        })
     });
     let (tests, examples): (Vec<Trial>, Vec<Trial>) = (tests.collect(), examples.collect());
-    let timings = vec![python::ignorable("python_points", timings)];
+    let timings = vec![python::ignorable("python_points", move |python| {
+        timings(python, &shared)
+    })];
     common::trials::run([
         ("pytest", tests),
         ("examples", examples),
@@ -96,11 +104,23 @@ fn checked(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The folder that the wheel is installed in. The wheel is built once, in the dev profile, into the
-/// target folder that this test was built in.
-fn installed(python: &str) -> Result<&'static Path, Failed> {
-    static SITE: OnceLock<Result<(TempDir, PathBuf), String>> = OnceLock::new();
-    let build = || {
+/// The package in a folder of its own. The wheel is built once, in the dev profile, into the target
+/// folder that this test was built in.
+#[derive(Default)]
+struct Package {
+    folder: OnceLock<Result<TempDir, String>>,
+}
+
+impl Package {
+    /// The folder to import from.
+    fn site(&self, python: &str) -> Result<PathBuf, Failed> {
+        match self.folder.get_or_init(|| Self::install(python)) {
+            Ok(folder) => Ok(folder.path().join("site")),
+            Err(e) => Err(e.clone().into()),
+        }
+    }
+
+    fn install(python: &str) -> Result<TempDir, String> {
         let folder = TempDir::new().map_err(|e| e.to_string())?;
         let (wheels, site) = (folder.path().join("wheels"), folder.path().join("site"));
         let test = std::env::current_exe().map_err(|e| e.to_string())?;
@@ -118,11 +138,7 @@ fn installed(python: &str) -> Result<&'static Path, Failed> {
         pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]);
         pip.arg("--target").arg(&site).arg(wheel);
         checked(&mut pip)?;
-        Ok((folder, site))
-    };
-    match SITE.get_or_init(build) {
-        Ok((_, site)) => Ok(site),
-        Err(e) => Err(e.clone().into()),
+        Ok(folder)
     }
 }
 
@@ -140,12 +156,12 @@ fn with_package(python: &str, site: &Path) -> Command {
     command
 }
 
-fn pytest(python: &str, file: &str) -> Result<Completion, Failed> {
+fn pytest(python: &str, shared: &Package, file: &str) -> Result<Completion, Failed> {
     if let Some(missing) = missing(python, MODULES) {
         return Ok(Completion::ignored_with(missing));
     }
-    let site = installed(python)?;
-    let mut run = with_package(python, site);
+    let site = shared.site(python)?;
+    let mut run = with_package(python, &site);
     run.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
     let ended = run.arg(package().join("tests").join(file)).output()?;
     let text = String::from_utf8_lossy(&ended.stdout);
@@ -166,12 +182,12 @@ fn pytest(python: &str, file: &str) -> Result<Completion, Failed> {
 }
 
 /// The timings run, on little. They compare the package's points with usd-core's.
-fn timings(python: &str) -> Result<Completion, Failed> {
+fn timings(python: &str, shared: &Package) -> Result<Completion, Failed> {
     if let Some(missing) = missing(python, MODULES) {
         return Ok(Completion::ignored_with(missing));
     }
-    let site = installed(python)?;
-    let mut run = with_package(python, site);
+    let site = shared.site(python)?;
+    let mut run = with_package(python, &site);
     run.args(["benches/python_points.py", "2000", "3", "--rows"]);
     let told = checked(run.args(["--runs", "1"]))?;
     let is_row = |line: &&str| line.contains("\"load\": \"python\"");
@@ -181,7 +197,13 @@ fn timings(python: &str) -> Result<Completion, Failed> {
     }
 }
 
-fn example(python: &str, file: &str, module: &str, args: &[&str]) -> Result<Completion, Failed> {
+fn example(
+    python: &str,
+    shared: &Package,
+    file: &str,
+    module: &str,
+    args: &[&str],
+) -> Result<Completion, Failed> {
     let blender = std::env::var("SINEW_BPY").ok().filter(|_| module == "bpy");
     let runs = blender.as_deref().unwrap_or(python);
     for (python, imports) in [(python, MODULES), (runs, &format!("import {module}"))] {
@@ -189,11 +211,11 @@ fn example(python: &str, file: &str, module: &str, args: &[&str]) -> Result<Comp
             return Ok(Completion::ignored_with(missing));
         }
     }
-    let site = installed(python)?;
+    let site = shared.site(python)?;
     let scratch = TempDir::new()?;
     let here = scratch.path().to_string_lossy();
     let args: Vec<String> = args.iter().map(|a| a.replace("{}", &here)).collect();
-    let mut run = with_package(runs, site);
+    let mut run = with_package(runs, &site);
     run.env("MPLCONFIGDIR", scratch.path());
     run.arg(format!("examples/python/{file}")).args(&args);
     checked(&mut run)?;

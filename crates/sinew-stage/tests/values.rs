@@ -55,7 +55,10 @@ fn main() {
         }
         false => tests.push(trial("files of real tools", python, Ok(files))),
     }
-    libtest_mimic::run(&arguments, tests).exit();
+    let ended = libtest_mimic::run(&arguments, tests);
+    // What `exit` would leave behind.
+    drop(folder);
+    ended.exit();
 }
 
 type Files = Result<Vec<PathBuf>, String>;

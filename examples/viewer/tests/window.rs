@@ -66,7 +66,10 @@ fn main() {
         };
         Trial::test(name, trial).with_ignored_flag(ignored)
     });
-    libtest_mimic::run(&args, trials.collect()).exit();
+    let ended = libtest_mimic::run(&args, trials.collect());
+    // `exit` would leave its server running.
+    drop(shared);
+    ended.exit();
 }
 
 fn check(condition: bool, message: impl FnOnce() -> String) -> Result<(), Failed> {

@@ -235,15 +235,9 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         matches,
         ..Request::default()
     };
-    let ask = Ask {
-        source: request,
-        onto,
-        skeleton: None,
-        options: &options,
-    };
-    let done = ask.answer().map_err(|e| failed(&e, motion))?;
-    let (source, mut target, moved) = (done.source, done.target, done.moved);
-    let file = &mut target.file;
+    let done = Files::retargeted(request, onto, &options);
+    let (mut files, moved) = done.map_err(|e| failed(&e, motion))?;
+    let file = &mut files.target.file;
     file.set_animation(
         &moved.skeleton,
         "Animation",
@@ -251,9 +245,9 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         &moved.time_line,
     )?;
     let loaded = Loaded::of(file, &OpenOptions::default())?;
-    let mut files = file.layer_files();
-    files.extend([onto.to_owned(), motion.file.clone()]);
-    let played = match source.file.origin() {
+    let mut read = file.layer_files();
+    read.extend([onto.to_owned(), motion.file.clone()]);
+    let played = match files.source.file.origin() {
         Some(origin) => asked.or_else(|| Some(origin.clips.first()?.0.clone())),
         None => Some(moved.clip.clone()),
     };
@@ -283,91 +277,111 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
             onto: onto.to_owned(),
             others,
         },
-        files,
+        files: read,
         loaded,
         walk: None,
     })
 }
 
-/// A clip, and the character that it is for.
-#[derive(Clone)]
-struct Ask<'a> {
-    source: SourceRequest,
-    onto: &'a Path,
-    /// Path of the character's skeleton.
-    skeleton: Option<String>,
-    options: &'a Request,
-}
-
-struct Answer {
-    source: Source,
-    target: Target,
-    moved: Retargeted,
-}
-
 /// The largest number of skeletons of a file that are tried.
 const MOST_SKELETONS: usize = 8;
 
-impl Ask<'_> {
-    /// Retargets the clip. What `sinew retarget` asks its user for is found out: the skeleton of a
-    /// clip that has none is the character's, and of several skeletons the one counts whose joints
-    /// match best.
-    fn answer(&self) -> Result<Answer, Error> {
-        match self.try_once() {
-            Err(Error::NoSkeleton {
-                needs_model: true, ..
-            }) => {
-                let mut ask = self.clone();
-                ask.source.model = Some(self.onto.to_owned());
-                ask.answer()
-            }
-            Err(Error::SeveralSkeletons { file, side, paths }) => {
-                let tried = paths.iter().take(MOST_SKELETONS).map(|path| {
-                    let mut ask = self.clone();
-                    match side {
-                        Side::Source => ask.source.skeleton = Some(path.clone()),
-                        Side::Target => ask.skeleton = Some(path.clone()),
-                    }
-                    (path, ask.answer())
-                });
-                let pairs = |answer: &Answer| answer.moved.matching.map.pairs.len();
-                let mut best: Option<(&String, Answer)> = None;
-                let mut error = None;
-                for (path, answer) in tried {
-                    match answer {
-                        Ok(a) if best.as_ref().is_none_or(|(_, b)| pairs(&a) > pairs(b)) => {
-                            best = Some((path, a));
-                        }
-                        Ok(_) => {}
-                        Err(e) => error = error.or(Some(e)),
-                    }
-                }
-                let Some((path, mut answer)) = best else {
-                    return Err(error.unwrap_or(Error::SeveralSkeletons { file, side, paths }));
-                };
-                let message = format!(
-                    "the file has {} skeletons: the one whose joints match best was taken",
-                    paths.len()
-                );
-                let at = format!("{} <{path}>", file.display());
-                let warning = Warning::new("retarget-skeleton", at, message);
-                answer.moved.warnings.push(warning);
-                Ok(answer)
-            }
+/// The file of a clip, and that of the character that it is for.
+struct Files {
+    source: Source,
+    target: Target,
+}
+
+impl Files {
+    fn open(source: &SourceRequest, onto: &Path) -> Result<Self, Error> {
+        let source = Source::open(source)?;
+        let target = Target::open(onto, None, &source)?;
+        Ok(Self { source, target })
+    }
+
+    /// Retargets a clip. What `sinew retarget` asks its user for is found out: the skeleton of a clip
+    /// that has none is the character's, and of several skeletons the one counts whose joints match
+    /// best.
+    fn retargeted(
+        mut request: SourceRequest,
+        onto: &Path,
+        options: &Request,
+    ) -> Result<(Self, Retargeted), Error> {
+        let mut files = Self::open(&request, onto)?;
+        let mut moved = files.with_the_best_target(options);
+        if let Err(Error::NoSkeleton {
+            needs_model: true, ..
+        }) = &moved
+        {
+            request.model = Some(onto.to_owned());
+            files = Self::open(&request, onto)?;
+            moved = files.with_the_best_target(options);
+        }
+        if let Err(Error::SeveralSkeletons {
+            file,
+            side: Side::Source,
+            paths,
+        }) = moved
+        {
+            // A clip of human bones is applied to all skeletons of its file if one is asked for.
+            request.skeleton = paths.first().cloned();
+            files = Self::open(&request, onto)?;
+            moved = best(&file, Side::Source, paths, |path| {
+                files.source.choose_skeleton(path);
+                files.with_the_best_target(options)
+            });
+        }
+        Ok((files, moved?))
+    }
+
+    fn with_the_best_target(&mut self, options: &Request) -> Result<Retargeted, Error> {
+        self.target.choose_skeleton(None);
+        match retarget(&self.source, &self.target, options) {
+            Err(Error::SeveralSkeletons {
+                file,
+                side: Side::Target,
+                paths,
+            }) => best(&file, Side::Target, paths, |path| {
+                self.target.choose_skeleton(Some(path));
+                retarget(&self.source, &self.target, options)
+            }),
             result => result,
         }
     }
+}
 
-    fn try_once(&self) -> Result<Answer, Error> {
-        let source = Source::open(&self.source)?;
-        let target = Target::open(self.onto, self.skeleton.as_deref(), &source)?;
-        let moved = retarget(&source, &target, self.options)?;
-        Ok(Answer {
-            source,
-            target,
-            moved,
-        })
+/// The skeleton of a file whose joints match best, with a warning.
+fn best(
+    file: &Path,
+    side: Side,
+    paths: Vec<String>,
+    mut tried: impl FnMut(&str) -> Result<Retargeted, Error>,
+) -> Result<Retargeted, Error> {
+    let pairs = |moved: &Retargeted| moved.matching.map.pairs.len();
+    let mut best: Option<(&String, Retargeted)> = None;
+    let mut error = None;
+    for path in paths.iter().take(MOST_SKELETONS) {
+        match tried(path) {
+            Ok(m) if best.as_ref().is_none_or(|(_, b)| pairs(&m) > pairs(b)) => {
+                best = Some((path, m));
+            }
+            Ok(_) => {}
+            Err(e) => error = error.or(Some(e)),
+        }
     }
+    let Some((path, mut moved)) = best else {
+        let file = file.to_owned();
+        return Err(error.unwrap_or(Error::SeveralSkeletons { file, side, paths }));
+    };
+    let message = format!(
+        "the file has {} skeletons: the one whose joints match best was taken",
+        paths.len()
+    );
+    let at = format!("{} <{path}>", file.display());
+    moved
+        .warnings
+        .push(Warning::new("retarget-skeleton", at, message));
+    Ok(moved)
 }
 
 /// The clips of a motion's file.

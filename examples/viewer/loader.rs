@@ -233,9 +233,9 @@ fn ready(
         clip: clip.map(|i| clips[i].name.clone()),
         others: others.to_vec(),
     };
-    if clips.is_empty() && !others.is_empty() {
-        // A way back from the clips of other files.
-        clips.push(ClipEntry::as_authored());
+    if clip.is_none() && !(clips.is_empty() && others.is_empty()) {
+        // A way back from the clips of the list.
+        clips.insert(0, ClipEntry::as_authored());
         clip = Some(0);
     }
     clips.extend(others.iter().cloned());

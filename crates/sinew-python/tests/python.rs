@@ -163,6 +163,9 @@ fn pytest(python: &str, shared: &Package, file: &str) -> Result<Completion, Fail
     let site = shared.site(python)?;
     let mut run = with_package(python, &site);
     run.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]);
+    // By itself pytest keeps the folders of its last three runs.
+    let scratch = TempDir::new()?;
+    run.arg("--basetemp").arg(scratch.path().join("pytest"));
     let ended = run.arg(package().join("tests").join(file)).output()?;
     let text = String::from_utf8_lossy(&ended.stdout);
     let last = text.trim_end().lines().last().unwrap_or_default();

@@ -53,7 +53,7 @@ pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
-pub use feet::{LockedFeet, Sliding, lock_feet};
+pub use feet::{LockedFeet, Sliding, SunkFeet, lock_feet, sunk_feet};
 pub use humanoid::{Humanoid, Unrecognised, UnsureBone};
 pub use matching::{
     MOST_CANDIDATES, MatchChoice, MatchHow, MatchRow, MatchedBy, Matching, NoMatch, Unsure,

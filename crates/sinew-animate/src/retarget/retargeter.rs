@@ -135,6 +135,8 @@ pub struct Retargeter {
     root_scale: f64,
     in_place: bool,
     trunk: Option<Trunk>,
+    /// common_from_joint of source and target in their reference poses, in which both stand.
+    standing: [Vec<DMat4>; 2],
     poses: [RetargetPose; 2],
     aligned: Vec<AlignedLimb>,
     warnings: Vec<Warning>,
@@ -252,6 +254,7 @@ impl Retargeter {
             root_scale,
             in_place: options.in_place,
             trunk,
+            standing: [from.joints().to_vec(), to.joints().to_vec()],
             poses,
             aligned: alignment.limbs,
             warnings,
@@ -280,6 +283,11 @@ impl Retargeter {
     pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
         let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
         self.warnings.extend(warning);
+    }
+
+    /// Where the joints of source and target are while they stand, in metres with Y up.
+    pub(super) fn standing(&self) -> [&[DMat4]; 2] {
+        self.standing.each_ref().map(Vec::as_slice)
     }
 
     /// The poses of source and target that rotations are measured from: [`RetargetPose::Bind`] or

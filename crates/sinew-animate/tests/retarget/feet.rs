@@ -7,7 +7,7 @@ use sinew::math::Trs;
 use sinew::sampled::{Half3, Interpolation, Sampled, Time};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew_animate::retarget::{
-    BoneMap, ClipSource, LockedFeet, RetargetOptions, Retargeter, lock_feet,
+    BoneMap, ClipSource, LockedFeet, RetargetOptions, Retargeter, lock_feet, sunk_feet,
 };
 
 use super::poses::{humanoid, retargeter};
@@ -70,6 +70,16 @@ fn target(thigh: f64, shin: f64) -> Made {
 
 /// A clip retargeted, as it is and with its feet locked.
 fn both(source: &Made, clip: SkelAnimation, target: &Made) -> (Vec<SkelAnimation>, LockedFeet) {
+    let (clips, report, _) = both_with_depths(source, clip, target);
+    (clips, report)
+}
+
+/// The same, with how far feet get below the ground in the two clips, in metres.
+fn both_with_depths(
+    source: &Made,
+    clip: SkelAnimation,
+    target: &Made,
+) -> (Vec<SkelAnimation>, LockedFeet, [f64; 2]) {
     let mut moves = retargeter(source, target, &RetargetOptions::default());
     let instance = SkeletonInstance::new(Arc::new(source.skeleton.clone()), Some(Arc::new(clip)));
     let source_clip = ClipSource {
@@ -84,8 +94,14 @@ fn both(source: &Made, clip: SkelAnimation, target: &Made) -> (Vec<SkelAnimation
     let map = BoneMap::between((&source.rig, &s), (&target.rig, &t));
     let mut locked = free.clone();
     let rigs = (&source.rig, &target.rig);
-    let report = lock_feet(&mut locked, &source_clip, rigs, &map, RATE).expect("locked feet");
-    (vec![free, locked], report)
+    let report =
+        lock_feet(&mut locked, &moves, &source_clip, rigs, &map, RATE).expect("locked feet");
+    let clips = [free, locked];
+    let depths = clips.each_ref().map(|clip| {
+        let sunk = sunk_feet(clip, &moves, &source_clip, rigs, &map).expect("depths");
+        sunk.depth
+    });
+    (clips.into(), report, depths)
 }
 
 /// World positions of joints, frame by frame.
@@ -101,9 +117,11 @@ fn places(made: &Made, clip: &SkelAnimation, keys: &[&str]) -> Vec<Vec<DVec3>> {
     times().iter().map(frame).collect()
 }
 
-/// The farthest that the ball of a foot gets from where it touched the ground, in metres.
-fn slides(made: &Made, clip: &SkelAnimation) -> f64 {
-    let mut worst = 0.0_f64;
+/// The farthest that the ball of a foot gets from where it touched the ground, and from its height
+/// at rest, in metres.
+fn slides(made: &Made, clip: &SkelAnimation) -> [f64; 2] {
+    let mut worst = [0.0_f64; 2];
+    let rest = made.world(made.rig.rest());
     for left in [true, false] {
         let [.., toes] = walk::side(left);
         let places = places(made, clip, &[toes]);
@@ -118,7 +136,8 @@ fn slides(made: &Made, clip: &SkelAnimation) -> f64 {
             }
             let first = *touched.get_or_insert(place[0]);
             let off = place[0] - first;
-            worst = worst.max(off.x.hypot(off.z));
+            let height = place[0].y - made.position(&rest, toes).y;
+            worst = [worst[0].max(off.x.hypot(off.z)), worst[1].max(height.abs())];
         }
     }
     worst
@@ -146,14 +165,22 @@ fn feet_stand_on_legs_of_any_proportions() {
     let legs = [(0.7, 0.7), (1.3, 1.3), (1.3, 0.7), (0.75, 1.25)];
     for (hips, (thigh, shin)) in HIPS.into_iter().flat_map(|h| legs.map(|legs| (h, legs))) {
         let made = clip(&source, |t| walk::pose(&source, hips, t));
-        assert!(slides(&source, &made) < 1e-6, "the source's feet stand");
+        let of_source = slides(&source, &made);
+        assert!(
+            of_source.iter().all(|s| *s < 1e-6),
+            "the source's feet stand"
+        );
         let target = target(thigh, shin);
         let (clips, report) = both(&source, made, &target);
         let [free, locked] = [0, 1].map(|i| slides(&target, &clips[i]));
-        assert!(free > 0.01, "{thigh} {shin}: unlocked by {free}");
+        assert!(free[0] > 0.01, "{thigh} {shin}: unlocked by {free:?}");
         assert!(
-            locked < tolerance::LOCKED_FOOT,
-            "{thigh} {shin}: locked by {locked}"
+            free[1] > 0.005,
+            "{thigh} {shin}: off the ground by {free:?}"
+        );
+        assert!(
+            locked.iter().all(|off| *off < tolerance::LOCKED_FOOT),
+            "{thigh} {shin}: locked by {locked:?}"
         );
         assert!(report.contacts >= 10, "{report:?}");
         assert!(report.before.mean > 0.01, "{report:?}");
@@ -180,6 +207,40 @@ fn feet_stand_on_legs_of_any_proportions() {
             assert!(straightest > 3.0, "a knee of {straightest} degrees");
         }
     }
+}
+
+/// Legs that bend less, in proportion, as the hips go down. Between contacts too no foot is below the
+/// ground.
+#[test]
+fn feet_that_sink_are_told_and_lifted() {
+    let source = Build::default().make();
+    for (thigh, shin) in [(0.5, 0.5), (1.25, 0.75)] {
+        let target = target(thigh, shin);
+        let made = clip(&source, |t| walk::pose(&source, HIPS[0], t));
+        let (clips, _, [free, locked]) = both_with_depths(&source, made, &target);
+        let own = [0, 1].map(|i| deepest(&target, &clips[i]));
+        for (told, own) in [free, locked].into_iter().zip(own) {
+            assert!((told - own).abs() < 1e-6, "{told} told, {own} measured");
+        }
+        assert!(free > 0.01, "{thigh} {shin}: {free}");
+        assert!(locked < 1e-6, "{thigh} {shin}: {locked}");
+    }
+    // A clip on its own character.
+    let made = clip(&source, |t| walk::pose(&source, HIPS[0], t));
+    let (_, _, depths) = both_with_depths(&source, made, &source);
+    assert!(depths.iter().all(|d| *d < 1e-6), "{depths:?}");
+}
+
+/// How far a ball or an ankle with a flat foot gets below its height at rest.
+fn deepest(made: &Made, clip: &SkelAnimation) -> f64 {
+    let rest = made.world(made.rig.rest());
+    let toes = [true, false].map(|left| walk::side(left)[3]);
+    let places = places(made, clip, &toes);
+    let depths = places.iter().flat_map(|frame| {
+        let pairs = frame.iter().zip(toes);
+        pairs.map(|(place, key)| made.position(&rest, key).y - place.y)
+    });
+    depths.fold(0.0, f64::max)
 }
 
 /// The directions of feet and of everything that is no leg are those of the unlocked clip.
@@ -266,12 +327,12 @@ fn legs_that_follow_nothing_are_an_error() {
     let map = BoneMap::from_json(map, "map.json").expect("a map");
     let options = RetargetOptions::default();
     let moves = Retargeter::new(&source.rig, &target.rig, &map, &options);
+    let mut moves = moves.expect("a retargeter");
     let mut moved = moves
-        .expect("a retargeter")
         .retarget_clip(&source_clip, &target.rig, &times(), &[])
         .expect("a clip");
     let rigs = (&source.rig, &target.rig);
-    let error = lock_feet(&mut moved, &source_clip, rigs, &map, RATE).unwrap_err();
+    let error = lock_feet(&mut moved, &moves, &source_clip, rigs, &map, RATE).unwrap_err();
     assert!(
         error.to_string().contains("feet cannot be locked"),
         "{error}"

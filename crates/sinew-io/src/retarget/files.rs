@@ -80,6 +80,11 @@ impl Source {
         })
     }
 
+    /// Takes another skeleton than the one that was asked for when the file was opened, by its path.
+    pub fn choose_skeleton(&mut self, path: &str) {
+        self.request.skeleton = Some(path.to_owned());
+    }
+
     /// The file with the skeleton that the clip was made for.
     #[must_use]
     pub fn skeletons(&self) -> &UsdFile {
@@ -104,6 +109,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// Takes another skeleton than the one that was asked for when the file was opened, by its path;
+    /// `None` for the only one of the file.
+    pub fn choose_skeleton(&mut self, path: Option<&str>) {
+        self.skeleton = path.map(str::to_owned);
+    }
+
     /// Opens the file with the character, whose expressions follow those of the source's clip.
     /// `skeleton` is the path of its skeleton, if there are several.
     ///

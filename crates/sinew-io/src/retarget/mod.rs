@@ -27,7 +27,7 @@ use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
 use sinew_animate::retarget::{
     ClipSource, LockedFeet, MatchChoice, Matching, RetargetOptions, RetargetPose, Retargeter, Rig,
-    lock_feet, sample_times,
+    SunkFeet, lock_feet, sample_times, sunk_feet,
 };
 
 use crate::usd::ReadOptions;
@@ -166,6 +166,7 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let feet = match request.lock_feet {
         true => Some(lock_feet(
             &mut animation,
+            &retargeter,
             &from,
             (&source_rig, &target_rig),
             &matching.map,
@@ -173,6 +174,8 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
         )?),
         false => None,
     };
+    let rigs = (&source_rig, &target_rig);
+    let sunk = sunk_feet(&animation, &retargeter, &from, rigs, &matching.map)?;
 
     target.add_expressions(&to.path, &mut animation, time_line.time_codes_per_second);
     let weight_times = animation.blend_shape_weights.times();
@@ -189,6 +192,7 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     warnings.extend(retargeter.warnings().iter().cloned());
     let unlocked = feet.as_ref();
     warnings.extend(unlocked.and_then(|feet| unlocked_feet(feet, &source_rig, &target_rig)));
+    warnings.extend(sunk_below_ground(sunk, &source_rig, &target_rig));
     warnings.extend(missing_channels(&clip, &animation, &target_rig));
     Ok(Retargeted {
         rate_change: rate_change(&target_scene, &to.path, &time_line),
@@ -273,6 +277,20 @@ fn unlocked_feet(feet: &LockedFeet, source: &Rig, target: &Rig) -> Option<Warnin
             feet.out_of_reach * 100.0
         );
         Warning::new("retarget-feet-reach", target.label(), message)
+    })
+}
+
+/// The warning that feet get below the ground.
+fn sunk_below_ground(sunk: SunkFeet, source: &Rig, target: &Rig) -> Option<Warning> {
+    /// A share of the hips' height: 2 cm for a grown-up.
+    const DEEP: f64 = 0.021;
+    (sunk.depth > DEEP * sunk.hip_height).then(|| {
+        let message = format!(
+            "the feet get up to {:.1} cm below where they stand, because the legs have other proportions than those of {}",
+            sunk.depth * 100.0,
+            source.label()
+        );
+        Warning::new("retarget-feet-sink", target.label(), message)
     })
 }
 

@@ -89,6 +89,12 @@ impl Search<'_> {
     }
 }
 
+/// The largest height of a standing point above the lowest place of the clip, in metres.
+pub fn low(tracks: &Tracks) -> f64 {
+    let hips = tracks.legs.iter().map(|l| l.foot.hip_height);
+    HEIGHT * hips.fold(0.0, f64::max) / HIPS
+}
+
 /// Joins contacts that a moment parts; of those that cannot be joined the longer one stays.
 fn joined(
     contacts: &[Contact],

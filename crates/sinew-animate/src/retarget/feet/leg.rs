@@ -2,6 +2,7 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
+use super::tracks::Point;
 use crate::retarget::{Bone, Rig};
 use sinew::math::{self, Trs};
 
@@ -43,6 +44,12 @@ impl Leg {
             let toes = leg.toes.filter(|toes| below(*toes, leg.foot));
             is_chain.then_some(Self { toes, ..leg })
         })
+    }
+
+    /// The points that stand on the ground: without toes only the heel.
+    pub fn points(&self) -> impl Iterator<Item = Point> + use<> {
+        let count = 1 + usize::from(self.toes.is_some());
+        Point::ALL.into_iter().take(count)
     }
 
     /// The positions of hip, knee and ankle.

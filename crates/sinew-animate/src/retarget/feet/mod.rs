@@ -2,19 +2,19 @@
 //!
 //! Retargeting keeps directions, so the feet of a character with other proportions slide. The
 //! contacts with the ground are found on the source: a heel or a ball that is low and still. During
-//! a contact the target's foot rolls about that point, which stays in one place. Before and after
-//! it the correction fades. The hips are lowered where a leg would be stretched, and the knees
-//! follow.
+//! a contact the target's foot rolls about that point, which stays in one place and as high above
+//! the ground as the source's, in proportion. Before and after it the correction fades. The hips are
+//! lowered where a leg would be stretched, and the knees follow.
 
 mod contacts;
 mod leg;
 mod stances;
 mod tracks;
 
-use glam::{DVec3, Quat, Vec3};
+use glam::{DMat4, DVec3, Quat, Vec3};
 use serde::Serialize;
 
-use super::{Bone, BoneMap, ClipSource, Rig};
+use super::{Bone, BoneMap, ClipSource, Retargeter, Rig};
 use crate::error::{Error, Result};
 use contacts::belt;
 use leg::{Leg, Pose};
@@ -22,7 +22,7 @@ use sinew::error::Invalid;
 use sinew::math::Trs;
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::skel::SkelAnimation;
-use stances::locked;
+use stances::{Ground, locked};
 use tracks::{Steps, Tracks, metres_from_skel};
 
 /// Seconds around a moment over which the lowering of the hips is smoothed, before and after.
@@ -60,11 +60,11 @@ pub struct LockedFeet {
     pub out_of_reach: f64,
 }
 
-/// Keeps the feet of a retargeted clip in place while the source's feet stand.
+/// Keeps the feet of a retargeted clip in place, and on the ground, while the source's feet stand.
 ///
-/// `animation` is what [`Retargeter::retarget_clip`](super::Retargeter::retarget_clip) made from
-/// `source` for `target`, with the same `map`. Rotations of the legs change, and the translation of
-/// the hips. Nothing changes if no foot of the source stands. The root must not be in place.
+/// `animation` is what `retargeter` made in [`Retargeter::retarget_clip`] from `source` for
+/// `target`, with the same `map`. Rotations of the legs change, and the translation of the hips.
+/// Nothing changes if no foot of the source stands. The root must not be in place.
 ///
 /// # Errors
 /// - [`Error::NoLegs`] if the map does not pair upper leg, lower leg and foot of a side.
@@ -72,24 +72,28 @@ pub struct LockedFeet {
 ///   not have a translation and a rotation for each joint of `target`.
 pub fn lock_feet(
     animation: &mut SkelAnimation,
+    retargeter: &Retargeter,
     source: &ClipSource<'_>,
     (source_rig, target): (&Rig, &Rig),
     map: &BoneMap,
     time_codes_per_second: f64,
 ) -> Result<LockedFeet> {
-    let legs = paired_legs(source_rig, target, map)?;
+    let legs = paired_legs(source_rig, target, map);
+    if legs.is_empty() {
+        return Err(Error::NoLegs {
+            rig: target.label().to_owned(),
+        });
+    }
     let times: Vec<f64> = animation.rotations.times().collect();
     let seconds: Vec<f64> = times.iter().map(|t| t / time_codes_per_second).collect();
+    let [source_stands, target_stands] = retargeter.standing();
     let clip = Clip {
         animation,
         source,
         target,
     };
-    let mut tracks = Tracks::new(target, legs.iter().map(|l| l.target), &seconds);
-    for time in &times {
-        tracks.push(&clip.pose(*time)?);
-    }
-    let mut from = source_tracks(source, source_rig, &legs, &times, &seconds)?;
+    let mut tracks = clip.tracks(&legs, target_stands, &times, &seconds)?;
+    let mut from = source_tracks(source, (source_rig, source_stands), &legs, &times, &seconds)?;
     if from.is_loop() && tracks.is_loop() {
         (from, tracks) = (from.repeated(), tracks.repeated());
     }
@@ -105,9 +109,10 @@ pub fn lock_feet(
     tracks.carry(-belt);
     report.belt = belt.length();
     report.before = steps.sliding(&tracks);
+    let ground = Ground::new(&from, retargeter.root_scale());
     let mut ways = Vec::with_capacity(legs.len());
     for leg in 0..legs.len() {
-        let (way, skipped) = locked(&tracks, &steps, leg);
+        let (way, skipped) = locked(&tracks, &ground, &steps, leg);
         report.skipped += skipped;
         ways.push(way);
     }
@@ -122,7 +127,8 @@ pub fn lock_feet(
     };
 
     let mut changed = Changed::default();
-    let mut after = Tracks::new(target, legs.iter().map(|l| l.target), &seconds);
+    let target_legs = legs.iter().map(|l| l.target);
+    let mut after = Tracks::new(target, target_legs, target_stands, &seconds);
     for (i, time) in times.iter().enumerate() {
         let sample = tracks.clip.0 + i;
         let mut pose = clip.pose(*time)?;
@@ -154,6 +160,53 @@ pub fn lock_feet(
     Ok(report)
 }
 
+/// How far feet get below the ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SunkFeet {
+    /// In metres: the most by which a heel or a ball of a foot is lower than while the character
+    /// stands.
+    pub depth: f64,
+    /// The height of the hip joints above the ground, in metres.
+    pub hip_height: f64,
+}
+
+/// How far feet get below the ground in a retargeted clip, without as far as the source's feet do, in
+/// proportion. Zeros if the map pairs no legs. The arguments are those of [`lock_feet`], whose clip
+/// this may be too.
+///
+/// # Errors
+/// [`Error::Invalid`] as in [`lock_feet`].
+pub fn sunk_feet(
+    animation: &SkelAnimation,
+    retargeter: &Retargeter,
+    source: &ClipSource<'_>,
+    (source_rig, target): (&Rig, &Rig),
+    map: &BoneMap,
+) -> Result<SunkFeet> {
+    let legs = paired_legs(source_rig, target, map);
+    let times: Vec<f64> = animation.rotations.times().collect();
+    let [source_stands, target_stands] = retargeter.standing();
+    let clip = Clip {
+        animation,
+        source,
+        target,
+    };
+    let to = clip.tracks(&legs, target_stands, &times, &times)?;
+    let from = source_tracks(source, (source_rig, source_stands), &legs, &times, &times)?;
+    let scale = retargeter.root_scale();
+    let mut sunk = SunkFeet::default();
+    for (leg, track) in to.legs.iter().enumerate() {
+        sunk.hip_height = sunk.hip_height.max(track.foot.hip_height);
+        for point in track.foot.leg.points() {
+            for sample in 0..times.len() {
+                let own = scale * from.above(leg, point, sample).min(0.0);
+                sunk.depth = sunk.depth.max(own - to.above(leg, point, sample));
+            }
+        }
+    }
+    Ok(sunk)
+}
+
 /// A leg on both sides.
 struct PairedLeg {
     source: Leg,
@@ -170,11 +223,11 @@ fn joint_of(
     rig.find(side(pair)).ok()
 }
 
-fn paired_legs(source: &Rig, target: &Rig, map: &BoneMap) -> Result<Vec<PairedLeg>> {
+fn paired_legs(source: &Rig, target: &Rig, map: &BoneMap) -> Vec<PairedLeg> {
     let from = Leg::of(source, |bone| joint_of(source, map, bone, |p| &p.source));
     let to = Leg::of(target, |bone| joint_of(target, map, bone, |p| &p.target));
     let pairs = from.into_iter().zip(to);
-    let legs: Vec<PairedLeg> = pairs
+    pairs
         .filter_map(|(source, target)| {
             let (mut source, mut target) = (source?, target?);
             // A ball of the foot that one side lacks is no point of contact.
@@ -183,13 +236,7 @@ fn paired_legs(source: &Rig, target: &Rig, map: &BoneMap) -> Result<Vec<PairedLe
             }
             Some(PairedLeg { source, target })
         })
-        .collect();
-    if legs.is_empty() {
-        return Err(Error::NoLegs {
-            rig: target.label().to_owned(),
-        });
-    }
-    Ok(legs)
+        .collect()
 }
 
 /// A retargeted clip.
@@ -200,6 +247,21 @@ struct Clip<'a> {
 }
 
 impl Clip<'_> {
+    fn tracks(
+        &self,
+        legs: &[PairedLeg],
+        standing: &[DMat4],
+        times: &[f64],
+        seconds: &[f64],
+    ) -> Result<Tracks> {
+        let legs = legs.iter().map(|l| l.target);
+        let mut tracks = Tracks::new(self.target, legs, standing, seconds);
+        for time in times {
+            tracks.push(&self.pose(*time)?);
+        }
+        Ok(tracks)
+    }
+
     /// The pose of the target at a time.
     fn pose(&self, time: f64) -> Result<Pose> {
         let (at, count) = (Time::At(time), self.target.len());
@@ -230,12 +292,13 @@ impl Clip<'_> {
 
 fn source_tracks(
     source: &ClipSource<'_>,
-    rig: &Rig,
+    (rig, standing): (&Rig, &[DMat4]),
     legs: &[PairedLeg],
     times: &[f64],
     seconds: &[f64],
 ) -> Result<Tracks> {
-    let mut tracks = Tracks::new(rig, legs.iter().map(|l| l.source), seconds);
+    let legs = legs.iter().map(|l| l.source);
+    let mut tracks = Tracks::new(rig, legs, standing, seconds);
     for time in times {
         let time = Time::At(*time);
         let local = source.instance.joint_local_transforms(time)?;

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::contacts::Contact;
+use super::contacts::{Contact, low};
 use super::tracks::{Places, Point, Steps, Tracks};
 
 /// Seconds in which a correction fades, if the next contact is far.
@@ -17,9 +17,15 @@ const FARTHEST: f64 = 0.25;
 /// The fastest change of a correction that a swing begins with, in leg lengths per second.
 const STEEPEST: f64 = 0.4;
 
-/// The ankle of a leg at every sample, so that the points of contact stay in place; and how often
-/// the foot stands where it cannot be kept in place.
-pub fn locked(tracks: &Tracks, steps: &Steps, leg: usize) -> (Vec<DVec3>, usize) {
+/// The ankle of a leg at every sample, so that the points of contact stay in place, as high as those
+/// of the source are in proportion, and no point of the foot below the ground; and how often the foot
+/// stands where it cannot be kept in place.
+pub fn locked(
+    tracks: &Tracks,
+    ground: &Ground<'_>,
+    steps: &Steps,
+    leg: usize,
+) -> (Vec<DVec3>, usize) {
     let places = &tracks.legs[leg].places;
     let length = places[0].length();
     let mut skipped = 0;
@@ -36,9 +42,10 @@ pub fn locked(tracks: &Tracks, steps: &Steps, leg: usize) -> (Vec<DVec3>, usize)
         let own = places[first..=last].iter().map(|p| p.ankle);
         let differences = rolled.iter().zip(own).map(|(r, a)| *r - a);
         let mean = differences.clone().sum::<DVec3>() / rolled.len() as f64;
-        // The height stays: a foot that rises and falls does not slide.
+        let too_low = |point, sample| ground.too_low(tracks, (leg, point), sample);
         let by: Vec<DVec3> = differences
-            .map(|d| (d - mean) * DVec3::new(1.0, 0.0, 1.0))
+            .zip(first..)
+            .map(|(d, sample)| (d - mean).with_y(raised(&stance, sample, too_low)))
             .collect();
         if by.iter().any(|d| d.length() > FARTHEST * length) {
             skipped += 1;
@@ -48,8 +55,71 @@ pub fn locked(tracks: &Tracks, steps: &Steps, leg: usize) -> (Vec<DVec3>, usize)
         corrections.stances.push((first, last));
     }
     corrections.fade();
+    if !corrections.stances.is_empty() {
+        for (sample, by) in corrections.of.iter_mut().enumerate() {
+            by.y = by.y.max(ground.depth(tracks, leg, sample));
+        }
+    }
     let corrected = places.iter().zip(&corrections.of);
     (corrected.map(|(p, by)| p.ankle + *by).collect(), skipped)
+}
+
+/// The ground that a clip moves on, as the source stands on it.
+pub struct Ground<'a> {
+    source: &'a Tracks,
+    /// Of heights on the target.
+    scale: f64,
+    /// The ground of the source, above the one of its standing pose: 0, or the lowest place of a foot
+    /// in a clip that goes down from there.
+    level: f64,
+}
+
+impl<'a> Ground<'a> {
+    pub fn new(source: &'a Tracks, scale: f64) -> Self {
+        let legs = source.legs.iter().enumerate();
+        let heights = legs.flat_map(|(leg, track)| {
+            let points = track.foot.leg.points();
+            points.flat_map(move |p| (0..track.places.len()).map(move |i| source.above(leg, p, i)))
+        });
+        let lowest = heights.fold(0.0, f64::min);
+        let level = if lowest < -low(source) { lowest } else { 0.0 };
+        Self {
+            source,
+            scale,
+            level,
+        }
+    }
+
+    /// How far a point of the target is below where the source's is, in proportion. A source whose feet
+    /// sink a little stands on the ground.
+    fn too_low(&self, target: &Tracks, (leg, point): (usize, Point), sample: usize) -> f64 {
+        let own = self.source.above(leg, point, sample).max(self.level);
+        self.scale * own - target.above(leg, point, sample)
+    }
+
+    /// How far a foot of the target is below the ground; negative above it.
+    fn depth(&self, target: &Tracks, leg: usize, sample: usize) -> f64 {
+        let points = target.legs[leg].foot.leg.points();
+        let depths = points.map(|point| self.scale * self.level - target.above(leg, point, sample));
+        depths.fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// By how much the ankle is raised during a stance: as much as the point of contact is too low,
+/// with an even change from one point to the next.
+fn raised(
+    stance: &[(Point, Contact)],
+    sample: usize,
+    too_low: impl Fn(Point, usize) -> f64,
+) -> f64 {
+    let mut by = too_low(stance[0].0, sample);
+    for pair in stance.windows(2) {
+        let [(_, before), (point, next)] = [pair[0], pair[1]];
+        let (from, to) = (before.last.min(next.first), before.last.max(next.first));
+        let share = (sample as f64 - from as f64) / (to - from).max(1) as f64;
+        by += (too_low(point, sample) - by) * share.clamp(0.0, 1.0);
+    }
+    by
 }
 
 /// The ankle during a stance, up to a constant: the foot rolls about one point after the other.

@@ -8,7 +8,7 @@ use super::{LockedFeet, Sliding};
 use crate::retarget::{Rig, RigPlacement};
 
 /// How far a leg may be stretched, as a share of its length, if the clip does not stretch it more.
-const STRETCHED: f64 = 0.985;
+const STRETCHED: f64 = 0.975;
 /// The share of a leg's length by which the last place of a joint of a loop may differ from the
 /// first one.
 const SAME: f64 = 0.005;
@@ -143,6 +143,8 @@ pub fn metres_from_skel(placement: &RigPlacement, world_from_skel: DMat4) -> DMa
 /// A leg over time.
 pub struct Track {
     pub foot: Foot,
+    /// Where the leg is while the character stands.
+    standing: Places,
     pub places: Vec<Places>,
     /// The sum of the knee's axes in the axes of the thigh, each times the sine of its bend.
     bends: DVec3,
@@ -158,11 +160,21 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    pub fn new(rig: &Rig, legs: impl Iterator<Item = Leg>, seconds: &[f64]) -> Self {
-        let track = |leg| Track {
-            foot: Foot::new(rig, leg),
-            places: Vec::with_capacity(seconds.len()),
-            bends: DVec3::ZERO,
+    /// The legs of a rig that stands as in `standing`, metres_from_joint.
+    pub fn new(
+        rig: &Rig,
+        legs: impl Iterator<Item = Leg>,
+        standing: &[DMat4],
+        seconds: &[f64],
+    ) -> Self {
+        let track = |leg| {
+            let foot = Foot::new(rig, leg);
+            Track {
+                standing: foot.places(standing),
+                foot,
+                places: Vec::with_capacity(seconds.len()),
+                bends: DVec3::ZERO,
+            }
         };
         Self {
             legs: legs.map(track).collect(),
@@ -237,6 +249,12 @@ impl Tracks {
             (Point::Ball, None) => Vec::new(),
             _ => track.places.iter().map(|p| p.point(point)).collect(),
         }
+    }
+
+    /// How much higher a point of a leg is than while the character stands.
+    pub fn above(&self, leg: usize, point: Point, sample: usize) -> f64 {
+        let track = &self.legs[leg];
+        track.places[sample].point(point).y - track.standing.point(point).y
     }
 
     /// The axis of a knee in the axes of the thigh: the mean of the clip.

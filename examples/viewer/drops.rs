@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use winit::keyboard::ModifiersState;
 
-use super::clips;
 use super::live::Motion;
 use super::loader::{Failed, Place, Task, same_file};
 use super::model::Model;
@@ -103,13 +102,12 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
 /// The task that plays a clip of the list.
 pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
     let clip = model.clips.get(number)?;
-    let name = Some(clip.name.clone()).filter(|n| n != clips::AS_AUTHORED);
     Some(match &clip.from {
         None => {
             let others = model.clips.iter().filter(|c| c.from.is_some());
             Task::Open {
                 file: model.path.clone(),
-                clip: name,
+                clip: Some(clip.name.clone()),
                 others: others.cloned().collect(),
             }
         }
@@ -118,7 +116,7 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
             Task::Retarget {
                 motion: Motion {
                     file: file.clone(),
-                    clip: name,
+                    clip: Some(clip.name.clone()),
                     guess: last.is_some_and(|m| m.guess && m.file == *file),
                 },
                 onto: model.path.clone(),

@@ -299,9 +299,9 @@ impl Files {
         Ok(Self { source, target })
     }
 
-    /// Retargets a clip. What `sinew retarget` asks its user for is found out: the skeleton of a clip
-    /// that has none is the character's, and of several skeletons the one counts whose joints match
-    /// best.
+    /// Retargets a clip. What `sinew retarget` asks its user for is found out: the skeleton of a
+    /// clip that has none is the character's, and of several skeletons the one counts whose joints
+    /// match best.
     fn retargeted(
         mut request: SourceRequest,
         onto: &Path,

@@ -195,11 +195,17 @@ fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready
             (Some(found), _) => Some(found.path.as_str()),
             (None, clip) => clip,
         };
-        let (clips, clip) = clips::choose(&mut loaded, animations, asked);
+        let (mut clips, mut clip) = clips::choose(&mut loaded, animations, asked);
+        if !clips.is_empty() {
+            // Each Skeleton may be bound to one of its own.
+            clips.insert(0, ClipEntry::as_authored());
+            clip = Some(clip.map_or(0, |i| i + 1));
+        }
         return Ok(ready(&file, loaded, path, clips, clip, others));
     };
     let asset = on_own_skeleton(asset);
     let clips = clips::of_asset(&asset, None);
+    let clip = clip.filter(|name| *name != clips::AS_AUTHORED);
     let asked = clip.map(|clip| match clips::find(&clips, clip) {
         Some(entry) => clips[entry].name.clone(),
         None => clip.to_owned(),
@@ -233,9 +239,9 @@ fn ready(
         clip: clip.map(|i| clips[i].name.clone()),
         others: others.to_vec(),
     };
-    if clip.is_none() && !(clips.is_empty() && others.is_empty()) {
-        // A way back from the clips of the list.
-        clips.insert(0, ClipEntry::as_authored());
+    if clips.is_empty() && !others.is_empty() {
+        // A way back from the clips of other files.
+        clips.push(ClipEntry::as_authored());
         clip = Some(0);
     }
     clips.extend(others.iter().cloned());

@@ -122,7 +122,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-expressions", Warning, "", "a clip moves expressions that the target does not have: they are left out", "nothing, or add the expressions to the target"),
     row("retarget-facing", Warning, "", "the reference poses face different ways: the motion is turned about the vertical", "nothing"),
     row("retarget-feet-reach", Warning, "", "a leg is too short to keep its foot in place: the foot slides there", "nothing, or retarget without locking the feet"),
-    row("retarget-feet-sink", Warning, "", "feet get below the ground, because the legs have other proportions than the source's", "lock the feet"),
+    row("retarget-feet-sink", Warning, "", "feet get below the ground, where those of the clip do not, as on legs of other proportions", "lock the feet"),
     row("retarget-feet-skipped", Warning, "", "a foot would have to be moved far to stay in place: it is not locked there", "nothing"),
     row("retarget-guess", Warning, "", "the joints are matched by a guess at the shape of a skeleton", "look at which joint follows which, and name the joints in a map"),
     row("retarget-incomplete", Warning, "", "a main bone is recognised on one side only", "name its joint in a map"),

@@ -506,7 +506,7 @@ fn clips_and_shapes(display: &Display) -> Result<(), Failed> {
     check(
         viewer.last["clips"]
             .as_array()
-            .is_some_and(|c| c.len() == 2),
+            .is_some_and(|c| c.len() == 3 && c[0] == "as the file says"),
         || viewer.last.to_string(),
     )?;
     let bound = viewer.shot("clip-bound")?;
@@ -517,6 +517,17 @@ fn clips_and_shapes(display: &Display) -> Result<(), Failed> {
     })?;
     check(other.difference(&bound) > 1000, || {
         "the other clip looks the same".into()
+    })?;
+    // The bound one by its name, and the way back. Only the name in the list differs.
+    viewer.steps(&["clip /Hatchling/Rig/Dance", "settle", "time 12"])?;
+    let named = viewer.shot("clip-named")?;
+    viewer.steps(&["clip as the file says", "settle", "time 12"])?;
+    let back = viewer.shot("clip-back")?;
+    check(back.report["clip"] == "as the file says", || {
+        back.report.to_string()
+    })?;
+    check(back.difference(&named) < 1000, || {
+        "the way back leads elsewhere".into()
     })?;
     check(viewer.try_step("clip /None")?["failed"].is_string(), || {
         "a clip that is not there".into()

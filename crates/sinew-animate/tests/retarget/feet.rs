@@ -231,7 +231,28 @@ fn feet_that_sink_are_told_and_lifted() {
     assert!(depths.iter().all(|d| *d < 1e-6), "{depths:?}");
 }
 
-/// How far a ball or an ankle with a flat foot gets below its height at rest.
+/// A clip whose feet are in the ground, on its own character: the hips are raised, and the legs stay
+/// as they are.
+#[test]
+fn feet_in_the_ground_are_lifted_by_the_hips() {
+    let source = Build::default().make();
+    let made = clip(&source, |t| {
+        let mut pose = walk::pose(&source, HIPS[0], t);
+        pose[source.at["hips"]].translation.y -= 0.03;
+        pose
+    });
+    let (clips, report) = both(&source, made, &source);
+    assert!((deepest(&source, &clips[0]) - 0.03).abs() < 1e-6);
+    assert!(deepest(&source, &clips[1]) < 1e-6);
+    assert_eq!((report.skipped, report.lowered), (0, 0.0));
+    for left in [true, false] {
+        let [free, locked] = [0, 1].map(|i| bends(&source, &clips[i], left));
+        let off = free.iter().zip(&locked).map(|(a, b)| (a - b).abs());
+        assert!(off.fold(0.0, f64::max) < 0.01);
+    }
+}
+
+/// How far a ball gets below its height at rest, in metres.
 fn deepest(made: &Made, clip: &SkelAnimation) -> f64 {
     let rest = made.world(made.rig.rest());
     let toes = [true, false].map(|left| walk::side(left)[3]);

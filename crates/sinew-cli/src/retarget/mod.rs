@@ -86,8 +86,8 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
-    /// Keep feet in place while those of CLIP stand: the legs are bent and the hips lowered so that
-    /// the feet of a character with other proportions do not slide.
+    /// Keep feet in place and on the ground while those of CLIP stand: the legs are bent and the hips
+    /// moved up or down so that the feet of a character with other proportions do not slide or sink.
     #[arg(long, conflicts_with = "in_place")]
     lock_feet: bool,
     /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.

@@ -80,7 +80,8 @@ impl Source {
         })
     }
 
-    /// Takes another skeleton than the one that was asked for when the file was opened, by its path.
+    /// Takes another skeleton than the one that was asked for when the file was opened; `path` is
+    /// its path.
     pub fn choose_skeleton(&mut self, path: &str) {
         self.request.skeleton = Some(path.to_owned());
     }
@@ -109,8 +110,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Takes another skeleton than the one that was asked for when the file was opened, by its path;
-    /// `None` for the only one of the file.
+    /// Takes another skeleton than the one that was asked for when the file was opened; `path` is
+    /// its path, or `None` for the only one of the file.
     pub fn choose_skeleton(&mut self, path: Option<&str>) {
         self.skeleton = path.map(str::to_owned);
     }

@@ -192,7 +192,7 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     warnings.extend(retargeter.warnings().iter().cloned());
     let unlocked = feet.as_ref();
     warnings.extend(unlocked.and_then(|feet| unlocked_feet(feet, &source_rig, &target_rig)));
-    warnings.extend(sunk_below_ground(sunk, &source_rig, &target_rig));
+    warnings.extend(sunk_below_ground(sunk, &target_rig, request));
     warnings.extend(missing_channels(&clip, &animation, &target_rig));
     Ok(Retargeted {
         rate_change: rate_change(&target_scene, &to.path, &time_line),
@@ -281,14 +281,19 @@ fn unlocked_feet(feet: &LockedFeet, source: &Rig, target: &Rig) -> Option<Warnin
 }
 
 /// The warning that feet get below the ground.
-fn sunk_below_ground(sunk: SunkFeet, source: &Rig, target: &Rig) -> Option<Warning> {
+fn sunk_below_ground(sunk: SunkFeet, target: &Rig, request: &Request) -> Option<Warning> {
     /// A share of the hips' height: 2 cm for a grown-up.
-    const DEEP: f64 = 0.021;
-    (sunk.depth > DEEP * sunk.hip_height).then(|| {
+    const DEEP: f64 = 0.02;
+    /// Metres.
+    const SEEN: f64 = 0.001;
+    (sunk.depth > SEEN.max(DEEP * sunk.hip_height)).then(|| {
+        let advice = match request.lock_feet || request.options.in_place {
+            true => "",
+            false => ": locked feet stand on it",
+        };
         let message = format!(
-            "the feet get up to {:.1} cm below where they stand, because the legs have other proportions than those of {}",
+            "the feet get up to {:.1} cm below the ground, and those of the clip do not{advice}",
             sunk.depth * 100.0,
-            source.label()
         );
         Warning::new("retarget-feet-sink", target.label(), message)
     })

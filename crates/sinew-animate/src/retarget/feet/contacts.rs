@@ -90,9 +90,8 @@ impl Search<'_> {
 }
 
 /// The largest height of a standing point above the lowest place of the clip, in metres.
-pub fn low(tracks: &Tracks) -> f64 {
-    let hips = tracks.legs.iter().map(|l| l.foot.hip_height);
-    HEIGHT * hips.fold(0.0, f64::max) / HIPS
+pub fn contact_height(tracks: &Tracks) -> f64 {
+    HEIGHT * tracks.hip_height() / HIPS
 }
 
 /// Joins contacts that a moment parts; of those that cannot be joined the longer one stays.
@@ -126,8 +125,7 @@ fn joined(
 /// The velocity of the ground in metres per second, for a clip that walks on the spot: the one that
 /// most low points have, within a little.
 pub fn belt(tracks: &Tracks) -> Option<DVec3> {
-    let hips = tracks.legs.iter().map(|l| l.foot.hip_height);
-    let size = hips.fold(0.0, f64::max) / HIPS;
+    let size = tracks.hip_height() / HIPS;
     let mut velocities = Vec::new();
     for point in Point::ALL {
         let highest = floor(tracks, point) + 0.5 * HEIGHT * size;

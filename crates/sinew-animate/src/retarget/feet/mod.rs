@@ -1,10 +1,11 @@
 //! Keeps feet in place while they stand.
 //!
-//! Retargeting keeps directions, so the feet of a character with other proportions slide. The
-//! contacts with the ground are found on the source: a heel or a ball that is low and still. During
-//! a contact the target's foot rolls about that point, which stays in one place and as high above
-//! the ground as the source's, in proportion. Before and after it the correction fades. The hips are
-//! lowered where a leg would be stretched, and the knees follow.
+//! Retargeting keeps directions, so the feet of a character with other proportions slide and sink.
+//! The contacts with the ground are found on the source: a heel or a ball that is low and still.
+//! During a contact the target's foot rolls about that point, which stays in one place and as high
+//! above the ground as the source's, in proportion. Before and after it the correction fades. The
+//! hips are raised or lowered as a whole so that feet stand on the ground on average, and lowered
+//! where a leg would be stretched; the knees follow.
 
 mod contacts;
 mod leg;
@@ -84,8 +85,9 @@ pub fn lock_feet(
             rig: target.label().to_owned(),
         });
     }
-    let times: Vec<f64> = animation.rotations.times().collect();
-    let seconds: Vec<f64> = times.iter().map(|t| t / time_codes_per_second).collect();
+    let codes: Vec<f64> = animation.rotations.times().collect();
+    let seconds: Vec<f64> = codes.iter().map(|t| t / time_codes_per_second).collect();
+    let times: Vec<Time> = codes.iter().map(|t| Time::At(*t)).collect();
     let [source_stands, target_stands] = retargeter.standing();
     let clip = Clip {
         animation,
@@ -109,18 +111,23 @@ pub fn lock_feet(
     tracks.carry(-belt);
     report.belt = belt.length();
     report.before = steps.sliding(&tracks);
-    let ground = Ground::new(&from, retargeter.root_scale());
+    let hips = joint_of(target, map, Bone::Hips, |p| &p.target);
+    let hips = hips.filter(|hips| {
+        let is_below = |l: &PairedLeg| target.chain(l.target.upper).skip(1).any(|j| j == *hips);
+        legs.iter().all(is_below)
+    });
+    let ground = Ground::new(&from, retargeter.root_scale(), &steps);
+    let raised = match hips {
+        Some(_) => ground.too_low_in_contacts(&tracks, &steps),
+        None => 0.0,
+    };
+    tracks.raise(raised);
     let mut ways = Vec::with_capacity(legs.len());
     for leg in 0..legs.len() {
         let (way, skipped) = locked(&tracks, &ground, &steps, leg);
         report.skipped += skipped;
         ways.push(way);
     }
-    let hips = joint_of(target, map, Bone::Hips, |p| &p.target);
-    let hips = hips.filter(|hips| {
-        let is_below = |l: &PairedLeg| target.chain(l.target.upper).skip(1).any(|j| j == *hips);
-        legs.iter().all(is_below)
-    });
     let lowered = match hips {
         Some(_) => lowering(&tracks, &ways),
         None => vec![0.0; tracks.seconds.len()],
@@ -128,13 +135,14 @@ pub fn lock_feet(
 
     let mut changed = Changed::default();
     let target_legs = legs.iter().map(|l| l.target);
-    let mut after = Tracks::new(target, target_legs, target_stands, &seconds);
+    let mut after = Tracks::new(target_legs, target_stands, &seconds);
     for (i, time) in times.iter().enumerate() {
         let sample = tracks.clip.0 + i;
         let mut pose = clip.pose(*time)?;
-        if let Some(hips) = hips.filter(|_| lowered[sample] > 0.0) {
-            pose.shift(target, hips, DVec3::NEG_Y * lowered[sample]);
-            report.lowered = report.lowered.max(lowered[sample]);
+        if let Some(hips) = hips {
+            let up = raised - lowered[sample];
+            pose.shift(target, hips, DVec3::Y * up);
+            report.lowered = report.lowered.max(-up);
         }
         for (leg, way) in ways.iter().enumerate() {
             let track = &tracks.legs[leg];
@@ -149,7 +157,7 @@ pub fn lock_feet(
             track.foot.leg.reach(target, &mut pose, reached, hinge);
         }
         after.push(&pose);
-        changed.push(animation, *time, &pose, hips, &legs);
+        changed.push(animation, codes[i], &pose, hips, &legs);
     }
     if tracks.clip.0 > 0 {
         after = after.repeated();
@@ -160,17 +168,17 @@ pub fn lock_feet(
     Ok(report)
 }
 
-/// How far feet get below the ground.
+/// How much deeper below the ground feet get than the source's do, in proportion.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SunkFeet {
-    /// In metres: the most by which a heel or a ball of a foot is lower than while the character
+    /// In metres, of the deepest heel or ball of a foot: how much lower than while the character
     /// stands.
     pub depth: f64,
     /// The height of the hip joints above the ground, in metres.
     pub hip_height: f64,
 }
 
-/// How far feet get below the ground in a retargeted clip, without as far as the source's feet do, in
+/// How much deeper below the ground feet get in a retargeted clip than the source's do, in
 /// proportion. Zeros if the map pairs no legs. The arguments are those of [`lock_feet`], whose clip
 /// this may be too.
 ///
@@ -183,18 +191,25 @@ pub fn sunk_feet(
     (source_rig, target): (&Rig, &Rig),
     map: &BoneMap,
 ) -> Result<SunkFeet> {
+    let mut sunk = SunkFeet::default();
     let legs = paired_legs(source_rig, target, map);
-    let times: Vec<f64> = animation.rotations.times().collect();
+    if legs.is_empty() {
+        return Ok(sunk);
+    }
+    let mut times: Vec<Time> = animation.rotations.times().map(Time::At).collect();
+    if times.is_empty() {
+        times.push(Time::Default);
+    }
     let [source_stands, target_stands] = retargeter.standing();
     let clip = Clip {
         animation,
         source,
         target,
     };
-    let to = clip.tracks(&legs, target_stands, &times, &times)?;
-    let from = source_tracks(source, (source_rig, source_stands), &legs, &times, &times)?;
+    // Only heights count here, so the samples need no seconds.
+    let to = clip.tracks(&legs, target_stands, &times, &[])?;
+    let from = source_tracks(source, (source_rig, source_stands), &legs, &times, &[])?;
     let scale = retargeter.root_scale();
-    let mut sunk = SunkFeet::default();
     for (leg, track) in to.legs.iter().enumerate() {
         sunk.hip_height = sunk.hip_height.max(track.foot.hip_height);
         for point in track.foot.leg.points() {
@@ -251,11 +266,11 @@ impl Clip<'_> {
         &self,
         legs: &[PairedLeg],
         standing: &[DMat4],
-        times: &[f64],
+        times: &[Time],
         seconds: &[f64],
     ) -> Result<Tracks> {
         let legs = legs.iter().map(|l| l.target);
-        let mut tracks = Tracks::new(self.target, legs, standing, seconds);
+        let mut tracks = Tracks::new(legs, standing, seconds);
         for time in times {
             tracks.push(&self.pose(*time)?);
         }
@@ -263,8 +278,8 @@ impl Clip<'_> {
     }
 
     /// The pose of the target at a time.
-    fn pose(&self, time: f64) -> Result<Pose> {
-        let (at, count) = (Time::At(time), self.target.len());
+    fn pose(&self, at: Time) -> Result<Pose> {
+        let count = self.target.len();
         let animation = self.animation;
         let wrong = || {
             let expected = format!("a translation, rotation and scale for each of {count} joints");
@@ -294,16 +309,15 @@ fn source_tracks(
     source: &ClipSource<'_>,
     (rig, standing): (&Rig, &[DMat4]),
     legs: &[PairedLeg],
-    times: &[f64],
+    times: &[Time],
     seconds: &[f64],
 ) -> Result<Tracks> {
     let legs = legs.iter().map(|l| l.source);
-    let mut tracks = Tracks::new(rig, legs, standing, seconds);
+    let mut tracks = Tracks::new(legs, standing, seconds);
     for time in times {
-        let time = Time::At(*time);
-        let local = source.instance.joint_local_transforms(time)?;
+        let local = source.instance.joint_local_transforms(*time)?;
         let world = match source.world_from_skel {
-            Some(world) => world(time),
+            Some(world) => world(*time),
             None => rig.placement().world_from_skel,
         };
         let metres = metres_from_skel(rig.placement(), world);

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::contacts::{Contact, low};
+use super::contacts::{Contact, contact_height};
 use super::tracks::{Places, Point, Steps, Tracks};
 
 /// Seconds in which a correction fades, if the next contact is far.
@@ -14,11 +14,13 @@ const PAUSE: f64 = 0.1;
 /// How far a foot is moved at most, as a share of the leg's length. If more is needed, the two rigs
 /// are too different.
 const FARTHEST: f64 = 0.25;
+/// Seconds in which the height of a foot changes from one point of contact to the next, at least.
+const SHORTEST_CHANGE: f64 = 0.05;
 /// The fastest change of a correction that a swing begins with, in leg lengths per second.
 const STEEPEST: f64 = 0.4;
 
-/// The ankle of a leg at every sample, so that the points of contact stay in place, as high as those
-/// of the source are in proportion, and no point of the foot below the ground; and how often the foot
+/// The ankle of a leg at every sample, so that the points of contact stay in place, as high as the
+/// source's are in proportion, and no point of the foot is below the ground; and how often the foot
 /// stands where it cannot be kept in place.
 pub fn locked(
     tracks: &Tracks,
@@ -28,6 +30,7 @@ pub fn locked(
 ) -> (Vec<DVec3>, usize) {
     let places = &tracks.legs[leg].places;
     let length = places[0].length();
+    let farthest = FARTHEST * length;
     let mut skipped = 0;
     let mut corrections = Corrections {
         seconds: &tracks.seconds,
@@ -43,11 +46,12 @@ pub fn locked(
         let differences = rolled.iter().zip(own).map(|(r, a)| *r - a);
         let mean = differences.clone().sum::<DVec3>() / rolled.len() as f64;
         let too_low = |point, sample| ground.too_low(tracks, (leg, point), sample);
+        let raised = |sample| raised(&stance, &tracks.seconds, sample, too_low);
         let by: Vec<DVec3> = differences
             .zip(first..)
-            .map(|(d, sample)| (d - mean).with_y(raised(&stance, sample, too_low)))
+            .map(|(d, sample)| (d - mean).with_y(raised(sample).clamp(-farthest, farthest)))
             .collect();
-        if by.iter().any(|d| d.length() > FARTHEST * length) {
+        if by.iter().any(|d| d.x.hypot(d.z) > farthest) {
             skipped += 1;
             continue;
         }
@@ -55,10 +59,8 @@ pub fn locked(
         corrections.stances.push((first, last));
     }
     corrections.fade();
-    if !corrections.stances.is_empty() {
-        for (sample, by) in corrections.of.iter_mut().enumerate() {
-            by.y = by.y.max(ground.depth(tracks, leg, sample));
-        }
+    for (sample, by) in corrections.of.iter_mut().enumerate() {
+        by.y = by.y.max(ground.depth(tracks, leg, sample).min(farthest));
     }
     let corrected = places.iter().zip(&corrections.of);
     (corrected.map(|(p, by)| p.ankle + *by).collect(), skipped)
@@ -67,56 +69,81 @@ pub fn locked(
 /// The ground that a clip moves on, as the source stands on it.
 pub struct Ground<'a> {
     source: &'a Tracks,
-    /// Of heights on the target.
+    /// From heights on the source to heights on the target.
     scale: f64,
-    /// The ground of the source, above the one of its standing pose: 0, or the lowest place of a foot
-    /// in a clip that goes down from there.
+    /// How much higher the source stands in the clip than in its standing pose, in metres.
     level: f64,
+    /// Feet of the source that are lower by less than this, in metres, sink into the ground; others
+    /// are on lower ground.
+    sinks: f64,
 }
 
 impl<'a> Ground<'a> {
-    pub fn new(source: &'a Tracks, scale: f64) -> Self {
-        let legs = source.legs.iter().enumerate();
-        let heights = legs.flat_map(|(leg, track)| {
-            let points = track.foot.leg.points();
-            points.flat_map(move |p| (0..track.places.len()).map(move |i| source.above(leg, p, i)))
-        });
-        let lowest = heights.fold(0.0, f64::min);
-        let level = if lowest < -low(source) { lowest } else { 0.0 };
+    pub fn new(source: &'a Tracks, scale: f64, steps: &Steps) -> Self {
+        let sinks = contact_height(source);
+        let height = median(steps, source, |leg, point, i| source.above(leg, point, i));
         Self {
             source,
             scale,
-            level,
+            level: if height.abs() < sinks { height } else { 0.0 },
+            sinks,
         }
     }
 
-    /// How far a point of the target is below where the source's is, in proportion. A source whose feet
-    /// sink a little stands on the ground.
+    /// How much too low the target is as a whole: the median of all contacts.
+    pub fn too_low_in_contacts(&self, target: &Tracks, steps: &Steps) -> f64 {
+        median(steps, target, |leg, point, i| {
+            self.too_low(target, (leg, point), i)
+        })
+    }
+
+    /// How much higher than in the standing pose a point of the target should be.
+    fn wanted(&self, leg: usize, point: Point, sample: usize) -> f64 {
+        let own = self.source.above(leg, point, sample) - self.level;
+        // From one rule to the other without a jump.
+        let between = 2.0 * (own + self.sinks);
+        self.scale * own.max(between.min(0.0))
+    }
+
+    /// How far a point of the target is too low.
     fn too_low(&self, target: &Tracks, (leg, point): (usize, Point), sample: usize) -> f64 {
-        let own = self.source.above(leg, point, sample).max(self.level);
-        self.scale * own - target.above(leg, point, sample)
+        self.wanted(leg, point, sample) - target.above(leg, point, sample)
     }
 
     /// How far a foot of the target is below the ground; negative above it.
     fn depth(&self, target: &Tracks, leg: usize, sample: usize) -> f64 {
         let points = target.legs[leg].foot.leg.points();
-        let depths = points.map(|point| self.scale * self.level - target.above(leg, point, sample));
+        let depths = points.map(|point| {
+            self.wanted(leg, point, sample).min(0.0) - target.above(leg, point, sample)
+        });
         depths.fold(f64::NEG_INFINITY, f64::max)
     }
+}
+
+/// The median of a value over the samples of all contacts; 0 without contacts.
+fn median(steps: &Steps, tracks: &Tracks, value: impl Fn(usize, Point, usize) -> f64) -> f64 {
+    let mut values = Vec::new();
+    for (leg, point, contact) in steps.of_clip(tracks) {
+        values.extend((contact.first..=contact.last).map(|i| value(leg, point, i)));
+    }
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 /// By how much the ankle is raised during a stance: as much as the point of contact is too low,
 /// with an even change from one point to the next.
 fn raised(
     stance: &[(Point, Contact)],
+    seconds: &[f64],
     sample: usize,
     too_low: impl Fn(Point, usize) -> f64,
 ) -> f64 {
     let mut by = too_low(stance[0].0, sample);
     for pair in stance.windows(2) {
         let [(_, before), (point, next)] = [pair[0], pair[1]];
-        let (from, to) = (before.last.min(next.first), before.last.max(next.first));
-        let share = (sample as f64 - from as f64) / (to - from).max(1) as f64;
+        let ends = [before.last.min(next.first), before.last.max(next.first)];
+        let [from, to] = ends.map(|i| seconds[i]);
+        let share = (seconds[sample] - from) / (to - from).max(SHORTEST_CHANGE);
         by += (too_low(point, sample) - by) * share.clamp(0.0, 1.0);
     }
     by

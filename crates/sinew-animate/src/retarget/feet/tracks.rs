@@ -5,7 +5,7 @@ use glam::{DMat4, DQuat, DVec3};
 use super::contacts::{Contact, contacts, travel};
 use super::leg::{Leg, Pose, at, turn};
 use super::{LockedFeet, Sliding};
-use crate::retarget::{Rig, RigPlacement};
+use crate::retarget::RigPlacement;
 
 /// How far a leg may be stretched, as a share of its length, if the clip does not stretch it more.
 const STRETCHED: f64 = 0.975;
@@ -18,7 +18,7 @@ const LONGEST_LOOP: usize = 20_000;
 /// The points of a foot that stand on the ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// Below the ankle, on the ground in the bind pose.
+    /// Below the ankle, on the ground in the standing pose.
     Heel,
     /// Where the toes begin.
     Ball,
@@ -88,7 +88,7 @@ impl Places {
     }
 }
 
-/// A leg with what the bind pose says of it, in metres.
+/// A leg with what the standing pose says of it, in metres.
 pub struct Foot {
     pub leg: Leg,
     /// Height of the hip joint above the ground.
@@ -100,9 +100,9 @@ pub struct Foot {
 }
 
 impl Foot {
-    pub fn new(rig: &Rig, leg: Leg) -> Self {
-        let metres = metres_from_skel(rig.placement(), rig.placement().world_from_skel);
-        let bound = |joint: usize| metres * rig.bind_skel()[joint];
+    /// `standing` is metres_from_joint.
+    pub fn new(leg: Leg, standing: &[DMat4]) -> Self {
+        let bound = |joint: usize| standing[joint];
         let (foot, toes) = (bound(leg.foot), leg.toes.map(bound));
         // The ground is the origin of the world, or else at the toes.
         let [hip, ankle] = [bound(leg.upper), foot].map(|m| at(&m).y);
@@ -160,15 +160,10 @@ pub struct Tracks {
 }
 
 impl Tracks {
-    /// The legs of a rig that stands as in `standing`, metres_from_joint.
-    pub fn new(
-        rig: &Rig,
-        legs: impl Iterator<Item = Leg>,
-        standing: &[DMat4],
-        seconds: &[f64],
-    ) -> Self {
+    /// Legs of a rig that stands as in `standing`, metres_from_joint.
+    pub fn new(legs: impl Iterator<Item = Leg>, standing: &[DMat4], seconds: &[f64]) -> Self {
         let track = |leg| {
-            let foot = Foot::new(rig, leg);
+            let foot = Foot::new(leg, standing);
             Track {
                 standing: foot.places(standing),
                 foot,
@@ -251,6 +246,21 @@ impl Tracks {
         }
     }
 
+    /// The height of the hip joints above the ground, in metres.
+    pub fn hip_height(&self) -> f64 {
+        let heights = self.legs.iter().map(|l| l.foot.hip_height);
+        heights.fold(0.0, f64::max)
+    }
+
+    /// Moves everything up.
+    pub fn raise(&mut self, by: f64) {
+        for leg in &mut self.legs {
+            for places in &mut leg.places {
+                *places = places.moved(DVec3::Y * by);
+            }
+        }
+    }
+
     /// How much higher a point of a leg is than while the character stands.
     pub fn above(&self, leg: usize, point: Point, sample: usize) -> f64 {
         let track = &self.legs[leg];
@@ -273,8 +283,7 @@ pub struct Steps(pub Vec<[Vec<Contact>; 2]>);
 impl Steps {
     /// Finds the contacts of the source. Positions are those of `tracks`.
     pub fn find(tracks: &Tracks) -> Self {
-        let height = tracks.legs.iter().map(|l| l.foot.hip_height);
-        let height = height.fold(0.0, f64::max);
+        let height = tracks.hip_height();
         let floors = Point::ALL.map(|point| floor(tracks, point));
         let of = |leg: usize| {
             [0, 1].map(|p| {

@@ -252,6 +252,27 @@ fn feet_in_the_ground_are_lifted_by_the_hips() {
     }
 }
 
+/// A sample that is no number says nothing of the others.
+#[test]
+fn a_sample_that_is_no_number_stops_nothing() {
+    let source = Build::default().make();
+    for broken in [0, FRAMES / 2] {
+        let made = clip(&source, |t| {
+            let mut pose = walk::pose(&source, HIPS[0], t);
+            if (t * RATE).round() as usize == broken {
+                pose[source.at["hips"]].translation.y = f64::NAN;
+            }
+            pose
+        });
+        let target = target(1.3, 1.3);
+        let (clips, report) = both(&source, made, &target);
+        assert!(report.contacts > 5, "{report:?}");
+        let toes = [true, false].map(|left| walk::side(left)[3]);
+        let places = places(&target, &clips[1], &toes);
+        assert!(places.iter().flatten().all(|p| p.is_finite()));
+    }
+}
+
 /// How far a ball gets below its height at rest, in metres.
 fn deepest(made: &Made, clip: &SkelAnimation) -> f64 {
     let rest = made.world(made.rig.rest());

@@ -30,7 +30,8 @@ pub fn locked(
 ) -> (Vec<DVec3>, usize) {
     let places = &tracks.legs[leg].places;
     let length = places[0].length();
-    let farthest = FARTHEST * length;
+    // 0 for a leg without a place.
+    let farthest = (FARTHEST * length).max(0.0);
     let mut skipped = 0;
     let mut corrections = Corrections {
         seconds: &tracks.seconds,
@@ -90,11 +91,13 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// How much too low the target is as a whole: the median of all contacts.
+    /// How much too low the target is as a whole: the median of all contacts, within what a foot is
+    /// moved at most.
     pub fn too_low_in_contacts(&self, target: &Tracks, steps: &Steps) -> f64 {
-        median(steps, target, |leg, point, i| {
-            self.too_low(target, (leg, point), i)
-        })
+        let lengths = target.legs.iter().map(|l| l.places[0].length());
+        let farthest = FARTHEST * lengths.fold(0.0, f64::max);
+        let too_low = |leg, point, i| self.too_low(target, (leg, point), i);
+        median(steps, target, too_low).clamp(-farthest, farthest)
     }
 
     /// How much higher than in the standing pose a point of the target should be.
@@ -124,7 +127,8 @@ impl<'a> Ground<'a> {
 fn median(steps: &Steps, tracks: &Tracks, value: impl Fn(usize, Point, usize) -> f64) -> f64 {
     let mut values = Vec::new();
     for (leg, point, contact) in steps.of_clip(tracks) {
-        values.extend((contact.first..=contact.last).map(|i| value(leg, point, i)));
+        let of = (contact.first..=contact.last).map(|i| value(leg, point, i));
+        values.extend(of.filter(|v| v.is_finite()));
     }
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or_default()

@@ -289,7 +289,7 @@ fn sunk_below_ground(sunk: SunkFeet, target: &Rig, request: &Request) -> Option<
     (sunk.depth > SEEN.max(DEEP * sunk.hip_height)).then(|| {
         let advice = match request.lock_feet || request.options.in_place {
             true => "",
-            false => ": locked feet stand on it",
+            false => ": lock the feet to keep them on it",
         };
         let message = format!(
             "the feet get up to {:.1} cm below the ground, and those of the clip do not{advice}",

@@ -12,7 +12,7 @@ mod leg;
 mod stances;
 mod tracks;
 
-use glam::{DMat4, DVec3, Quat, Vec3};
+use glam::{DVec3, Quat, Vec3};
 use serde::Serialize;
 
 use super::{Bone, BoneMap, ClipSource, Retargeter, Rig};
@@ -88,14 +88,13 @@ pub fn lock_feet(
     let codes: Vec<f64> = animation.rotations.times().collect();
     let seconds: Vec<f64> = codes.iter().map(|t| t / time_codes_per_second).collect();
     let times: Vec<Time> = codes.iter().map(|t| Time::At(*t)).collect();
-    let [source_stands, target_stands] = retargeter.standing();
     let clip = Clip {
         animation,
         source,
         target,
     };
-    let mut tracks = clip.tracks(&legs, target_stands, &times, &seconds)?;
-    let mut from = source_tracks(source, (source_rig, source_stands), &legs, &times, &seconds)?;
+    let samples = (&times[..], &seconds[..]);
+    let (mut from, mut tracks) = clip.tracks(retargeter, source_rig, &legs, samples)?;
     if from.is_loop() && tracks.is_loop() {
         (from, tracks) = (from.repeated(), tracks.repeated());
     }
@@ -134,8 +133,8 @@ pub fn lock_feet(
     };
 
     let mut changed = Changed::default();
-    let target_legs = legs.iter().map(|l| l.target);
-    let mut after = Tracks::new(target_legs, target_stands, &seconds);
+    let [_, standing] = retargeter.standing();
+    let mut after = Tracks::new(legs.iter().map(|l| l.target), standing, &seconds);
     for (i, time) in times.iter().enumerate() {
         let sample = tracks.clip.0 + i;
         let mut pose = clip.pose(*time)?;
@@ -200,15 +199,12 @@ pub fn sunk_feet(
     if times.is_empty() {
         times.push(Time::Default);
     }
-    let [source_stands, target_stands] = retargeter.standing();
     let clip = Clip {
         animation,
         source,
         target,
     };
-    // Only heights count here, so the samples need no seconds.
-    let to = clip.tracks(&legs, target_stands, &times, &[])?;
-    let from = source_tracks(source, (source_rig, source_stands), &legs, &times, &[])?;
+    let (from, to) = clip.tracks(retargeter, source_rig, &legs, (&times[..], &[]))?;
     let scale = retargeter.root_scale();
     for (leg, track) in to.legs.iter().enumerate() {
         sunk.hip_height = sunk.hip_height.max(track.foot.hip_height);
@@ -262,21 +258,6 @@ struct Clip<'a> {
 }
 
 impl Clip<'_> {
-    fn tracks(
-        &self,
-        legs: &[PairedLeg],
-        standing: &[DMat4],
-        times: &[Time],
-        seconds: &[f64],
-    ) -> Result<Tracks> {
-        let legs = legs.iter().map(|l| l.target);
-        let mut tracks = Tracks::new(legs, standing, seconds);
-        for time in times {
-            tracks.push(&self.pose(*time)?);
-        }
-        Ok(tracks)
-    }
-
     /// The pose of the target at a time.
     fn pose(&self, at: Time) -> Result<Pose> {
         let count = self.target.len();
@@ -303,27 +284,36 @@ impl Clip<'_> {
         let metres = metres_from_skel(self.target.placement(), world);
         Ok(Pose::new(self.target, local.collect(), metres))
     }
-}
 
-fn source_tracks(
-    source: &ClipSource<'_>,
-    (rig, standing): (&Rig, &[DMat4]),
-    legs: &[PairedLeg],
-    times: &[Time],
-    seconds: &[f64],
-) -> Result<Tracks> {
-    let legs = legs.iter().map(|l| l.source);
-    let mut tracks = Tracks::new(legs, standing, seconds);
-    for time in times {
-        let local = source.instance.joint_local_transforms(*time)?;
-        let world = match source.world_from_skel {
-            Some(world) => world(*time),
+    /// The pose of the source at a time.
+    fn source_pose(&self, rig: &Rig, at: Time) -> Result<Pose> {
+        let local = self.source.instance.joint_local_transforms(at)?;
+        let world = match self.source.world_from_skel {
+            Some(world) => world(at),
             None => rig.placement().world_from_skel,
         };
         let metres = metres_from_skel(rig.placement(), world);
-        tracks.push(&Pose::from_matrices(rig, &local, metres));
+        Ok(Pose::from_matrices(rig, &local, metres))
     }
-    Ok(tracks)
+
+    /// The legs of source and target at these times, which are also given in seconds. Where only
+    /// heights count, the seconds may be left out.
+    fn tracks(
+        &self,
+        retargeter: &Retargeter,
+        source_rig: &Rig,
+        legs: &[PairedLeg],
+        (times, seconds): (&[Time], &[f64]),
+    ) -> Result<(Tracks, Tracks)> {
+        let [source_stands, target_stands] = retargeter.standing();
+        let mut from = Tracks::new(legs.iter().map(|l| l.source), source_stands, seconds);
+        let mut to = Tracks::new(legs.iter().map(|l| l.target), target_stands, seconds);
+        for time in times {
+            from.push(&self.source_pose(source_rig, *time)?);
+            to.push(&self.pose(*time)?);
+        }
+        Ok((from, to))
+    }
 }
 
 /// The contacts of the source, and whether they are contacts with ground that moves evenly, as that

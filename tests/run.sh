@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs every test: makes sure of a Vulkan driver first, since the kernels are tested on one.
+# Runs the tests that prove what sinew promises: skinning equals the reference and usd-core on the CPU and the GPU, files
+# in and out, the manners of the command. Makes sure of a Vulkan driver first, since the kernels are tested on one.
 #
-#   tests/run.sh [--quick] [arguments of cargo test]
+#   tests/run.sh [--all] [arguments of cargo test]
 #
-# --quick               what to run while working: without Python, real files and windows, and without the tests that take
-#                       longest (fuzzed bakes, clips, interruptions); GPU tests run on whatever driver there is
+# --all                 every test of the workspace: also the viewer in a window, the examples, Python, C, farms, SwiftShader,
+#                       the tests that take longest, and ten times as many random stages
 # SINEW_NO_GPU=1        leave out the GPU tests (they show as ignored)
 # SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core (tests/fetch_assets.sh
 #                       fetches the public ones)
@@ -17,16 +18,20 @@
 #                       takes it from Debian's chromium-common, and where it cannot, its test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
+# MESA_SHADER_CACHE_DIR=FOLDER  where Mesa keeps compiled shaders; without it target/mesa
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=
-if [ "${1:-}" = --quick ]; then
-    quick=1
+all=
+if [ "${1:-}" = --all ]; then
+    all=1
     shift
-    unset SINEW_ASSETS SINEW_PYTHON SINEW_NODE SINEW_SWIFTSHADER
-    export SINEW_NO_DISPLAY=1
+    export SINEW_ALL=1
 fi
+target="${CARGO_TARGET_DIR:-target}"
+# Most of a test on a software GPU is the compiling of its shaders, which Mesa keeps.
+mkdir -p "$target/mesa"
+export MESA_SHADER_CACHE_DIR="${MESA_SHADER_CACHE_DIR:-$(cd "$target/mesa" && pwd)}"
 
 have_vulkan() {
     # A loader, and at least one driver's manifest.
@@ -68,7 +73,7 @@ have_display() {
     done
 }
 
-if [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && ! have_display; then
+if [ -n "$all" ] && [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && ! have_display; then
     packages=(xvfb libx11-6 libx11-xcb1 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0)
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing a display in memory (${packages[*]})" >&2
@@ -81,8 +86,8 @@ if [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(uname)" = Linux ] && 
 fi
 
 # SwiftShader, a second implementation of Vulkan that runs on the CPU.
-if [ -z "$quick${SINEW_SWIFTSHADER:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; then
-    swiftshader="${CARGO_TARGET_DIR:-target}/swiftshader"
+if [ -n "$all" ] && [ -z "${SINEW_SWIFTSHADER:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; then
+    swiftshader="$target/swiftshader"
     manifest="$swiftshader/usr/lib/chromium/vk_swiftshader_icd.json"
     if [ ! -e "$manifest" ] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
         echo "fetching SwiftShader (chromium-common) into $swiftshader" >&2
@@ -101,13 +106,13 @@ if [ -z "$quick${SINEW_SWIFTSHADER:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; then
 fi
 
 # What runs shards of a bake beside each other.
-if [ -z "$quick" ] && ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if [ -n "$all" ] && ! command -v parallel >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing GNU parallel (parallel)" >&2
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq parallel >/dev/null; } || true
 fi
 
 # Slurm, of which a test starts a cluster of one node. No service of the system is used.
-if [ -z "$quick" ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] &&
+if [ -n "$all" ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null && [ "$(uname)" = Linux ] && [ "$(id -u)" = 0 ] &&
     command -v apt-get >/dev/null; then
     packages=(munge slurmctld slurmd slurm-client)
     echo "installing Slurm (${packages[*]})" >&2
@@ -116,8 +121,8 @@ if [ -z "$quick" ] && ! PATH="$PATH:/usr/sbin" command -v slurmctld >/dev/null &
 fi
 
 # Pixar's usd-core, for the differential test and the real files.
-if [ -z "$quick${SINEW_PYTHON:-}" ]; then
-    venv="${CARGO_TARGET_DIR:-target}/venv"
+if [ -z "${SINEW_PYTHON:-}" ]; then
+    venv="$target/venv"
     has_usd() { "$venv/bin/python" -c 'import numpy; from pxr import Usd; assert Usd.GetVersion() == (0, 26, 11)' 2>/dev/null; }
     if ! has_usd; then
         echo "installing usd-core 26.11 into $venv" >&2
@@ -127,6 +132,13 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
     if has_usd; then
         SINEW_PYTHON="$(cd "$venv/bin" && pwd)/python"
         export SINEW_PYTHON
+    elif [ -n "${SINEW_ASSETS:-}" ]; then
+        echo "SINEW_ASSETS: real files are compared with usd-core 26.11, which could not be installed" >&2
+        exit 1
+    else
+        echo "without usd-core 26.11 the differential test is left out (it shows as ignored)" >&2
+    fi
+    if [ -n "$all" ] && [ -n "${SINEW_PYTHON:-}" ]; then
         # What builds and tests the Python package; without it its tests show as ignored.
         wanted=crates/sinew-python/tests/requirements.txt
         cmp -s "$wanted" "$venv/package-requirements.txt" || { echo "installing $wanted into $venv" >&2 && "$venv/bin/pip" \
@@ -136,17 +148,12 @@ if [ -z "$quick${SINEW_PYTHON:-}" ]; then
         has_farms() { "$SINEW_PYTHON" -c 'import distributed, kubernetes_validate, outline' 2>/dev/null; }
         has_farms || { echo "installing tests/farm/requirements.txt into $venv" >&2 && "$venv/bin/pip" install --quiet \
             --disable-pip-version-check --retries 1 --timeout 20 --requirement tests/farm/requirements.txt; } || true
-    elif [ -n "${SINEW_ASSETS:-}" ]; then
-        echo "SINEW_ASSETS: real files are compared with usd-core 26.11, which could not be installed" >&2
-        exit 1
-    else
-        echo "without usd-core 26.11 the differential test is left out (it shows as ignored)" >&2
     fi
 fi
 
 # The validator of Khronos and three.js, for the glTF files that the command writes.
-if [ -z "$quick${SINEW_NODE:-}" ]; then
-    node="${CARGO_TARGET_DIR:-target}/node"
+if [ -z "${SINEW_NODE:-}" ]; then
+    node="$target/node"
     has_packages() { cmp -s tests/node/package-lock.json "$node/package-lock.json" && [ -e "$node/installed" ]; }
     if ! has_packages && command -v node >/dev/null && command -v npm >/dev/null; then
         echo "installing the packages of tests/node/package.json into $node" >&2
@@ -172,20 +179,20 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
     "$SINEW_PYTHON" tests/crates/make_types.py --check
 fi
 
-# Every package, unless the arguments choose some.
-packages=(--workspace)
-for argument in "$@"; do
-    case "$argument" in -p* | --package*) packages=() ;; esac
-done
-# The engine, layers and stages, the readers, the rules, the checks, the command and the goldens; not a second time with WebGPU's default limits, nor
-# a crate that is built anew for its test.
-skipped=()
-if [ -n "$quick" ] && [ "${#packages[@]}" -gt 0 ]; then
-    packages=(-p sinew -p sinew-layer -p sinew-stage -p sinew-io -p sinew-animate -p sinew-check -p sinew-bake -p sinew-render -p sinew-cli
-        --lib --bins --test engine --test allocations --test formats --test retarget --test check --test rules
-        --test against_usd_core --test commands)
-    case " $* " in *" -- "*) ;; *) skipped=(-- --skip default_limits:: --skip a_renderer_takes_the_model) ;; esac
+# The long ones: the kernels once more with WebGPU's default limits, files that are made to exhaust a reader, bakes that
+# are killed again and again, and a crate that is built for its test.
+long=(default_limits:: hostile:: resume::after_kills no_files::)
+packages=() skipped=()
+if [ -n "$all" ]; then
+    packages=(--workspace)
+    # Unless the arguments choose packages.
+    for argument in "$@"; do
+        case "$argument" in -p* | --package*) packages=() ;; esac
+    done
+else
+    case " $* " in *" -- "*) ;; *) skipped=(--) ;; esac
+    for name in "${long[@]}"; do skipped+=(--skip "$name"); done
+    echo "left out (tests/run.sh --all runs them): ${long[*]}" >&2
 fi
 
-exec cargo test ${packages[@]+"${packages[@]}"} --locked "$@" \
-    ${skipped[@]+"${skipped[@]}"}
+exec cargo test --locked ${packages[@]+"${packages[@]}"} "$@" ${skipped[@]+"${skipped[@]}"}

@@ -33,3 +33,8 @@ pub use sinew_verify::{cases, compare, host, rng, tolerance};
 pub fn repository() -> &'static std::path::Path {
     std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
+
+/// Whether every test is asked for (`tests/run.sh --all`), or the usual ones.
+pub fn all() -> bool {
+    std::env::var_os("SINEW_ALL").is_some()
+}

@@ -295,15 +295,11 @@ fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {
 /// World positions against the vertices that Blender computed, frame by frame.
 fn blender(file: &Path, truth: &Path) -> Result<(), Failed> {
     let scene = UsdFile::open(file)?.scene(ReadOptions::default())?;
-    let mut npz = npyz::npz::NpzArchive::open(truth)?;
-    let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
     let mut compared = 0;
-    for name in names {
+    for (name, flat) in common::python::arrays(truth)? {
         let Some((mesh, frame)) = name.split_once('@') else {
             continue;
         };
-        let array = npz.by_name(&name)?.ok_or("listed")?;
-        let flat: Vec<f64> = array.into_vec()?;
         let want: Vec<DVec3> = flat.chunks_exact(3).map(DVec3::from_slice).collect();
         let bound = scene
             .bound_skins()

@@ -1,42 +1,54 @@
 //! What --json prints fits docs/schema/sinew.schema.json: every command, its options that add keys, and every kind of failure.
 
 use common::command::{Bench, sinew, stderr, stdout};
-use jsonschema::Validator;
+use common::trials::Trial;
+use common::worker::Workers;
 use serde_json::{Value, json};
 
-/// The schema, and a folder with the example characters.
+pub fn trials() -> Vec<Trial> {
+    let tests: [(_, fn()); 6] = [
+        ("results_fit_the_schema", results_fit_the_schema),
+        ("failures_fit_the_schema", failures_fit_the_schema),
+        ("what_does_not_fit_is_noticed", what_does_not_fit_is_noticed),
+        (
+            "a_finding_has_the_same_keys_everywhere",
+            a_finding_has_the_same_keys_everywhere,
+        ),
+        ("inspect_counts_as_check_does", inspect_counts_as_check_does),
+        ("sizes_are_those_of_the_files", sizes_are_those_of_the_files),
+    ];
+    let trial = |(name, run): (&str, fn())| {
+        common::node::trial(name, move || {
+            run();
+            Ok(())
+        })
+    };
+    tests.map(trial).into()
+}
+
+/// A folder with the example characters, and the schema's validator.
 struct Judge {
-    validator: Validator,
     bench: Bench,
 }
 
 impl Judge {
     fn new() -> Self {
-        let file = common::repository().join("docs/schema/sinew.schema.json");
-        let schema: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-        jsonschema::meta::validate(&schema).unwrap();
         let bench = Bench::new();
         let assets = common::repository().join("examples/assets");
         for name in ["hatchling.usda", "puppet.glb", "bow.glb", "walk.bvh"] {
             std::fs::copy(assets.join(name), bench.path(name)).unwrap();
         }
         bench.write("bad.usda", "no layer");
-        Self {
-            validator: jsonschema::validator_for(&schema).unwrap(),
-            bench,
-        }
+        Self { bench }
     }
 
     fn fits(&self, value: &Value) -> Result<(), String> {
-        let errors = self.validator.iter_errors(value);
-        let texts: Vec<String> = errors
-            .map(|e| {
-                format!("{}: {e}", e.instance_path())
-                    .chars()
-                    .take(400)
-                    .collect()
-            })
-            .collect();
+        static AJV: Workers = Workers::new("tests/node/schema.mjs");
+        let schema = common::repository().join("docs/schema/sinew.schema.json");
+        let request = json!({ "schema": schema, "value": value });
+        let answer = AJV.ask("node", self.bench.folder.path(), &request)?;
+        let errors = answer["errors"].as_array().ok_or("errors")?;
+        let texts: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
         match texts.is_empty() {
             true => Ok(()),
             false => Err(texts.join("\n")),
@@ -65,7 +77,6 @@ impl Judge {
     }
 }
 
-#[test]
 fn results_fit_the_schema() {
     let judge = Judge::new();
     for line in [
@@ -122,7 +133,6 @@ fn results_fit_the_schema() {
     }
 }
 
-#[test]
 fn failures_fit_the_schema() {
     let judge = Judge::new();
     for (code, line) in [
@@ -185,7 +195,6 @@ fn failures_fit_the_schema() {
 }
 
 /// The schema is strict: it notices a key that it does not describe, one that is missing, and one of another type.
-#[test]
 fn what_does_not_fit_is_noticed() {
     let judge = Judge::new();
     let good = judge.run(0, "bake hatchling.usda -o out.usdc --frames 1");
@@ -209,7 +218,6 @@ fn what_does_not_fit_is_noticed() {
 }
 
 /// One finding object everywhere: the same keys in `failed`, `warnings`, `findings` and `error`.
-#[test]
 fn a_finding_has_the_same_keys_everywhere() {
     let judge = Judge::new();
     let keys = |value: &Value| {
@@ -244,7 +252,6 @@ fn a_finding_has_the_same_keys_everywhere() {
 }
 
 /// `inspect` and `check` count alike.
-#[test]
 fn inspect_counts_as_check_does() {
     let judge = Judge::new();
     let text = std::fs::read_to_string(judge.bench.path("hatchling.usda")).unwrap();
@@ -263,7 +270,6 @@ fn inspect_counts_as_check_does() {
 }
 
 /// The sizes are those of the files.
-#[test]
 fn sizes_are_those_of_the_files() {
     let judge = Judge::new();
     let size = |name: &str| judge.bench.path(name).metadata().unwrap().len();

@@ -10,6 +10,7 @@ mod instances;
 // Signals are sent by the kill of Linux.
 #[cfg(target_os = "linux")]
 mod interrupt;
+mod json;
 mod motion;
 mod render;
 mod start;
@@ -28,6 +29,7 @@ fn main() {
         ("full_disks", full_disks),
         ("instances", instances::trials()),
         ("interrupt", interrupt),
+        ("json", json::trials()),
         ("motion", motion::trials()),
         ("render", render::trials()),
         ("start", start::trials()),

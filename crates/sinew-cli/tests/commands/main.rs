@@ -10,7 +10,6 @@ mod fbx;
 mod hints;
 mod hostile;
 mod humanoid;
-mod json;
 mod manners;
 mod no_files;
 mod stages;

@@ -23,8 +23,9 @@ use serde_json::{Value, json};
 use sinew_bake::{Backend, BakeOptions, Error, bake};
 use total::Total;
 
-const CPU_SEEDS: Range<u64> = 0..500;
-const GPU_SEEDS: Range<u64> = 0..50;
+/// All, and the usual ones.
+const CPU_SEEDS: [Range<u64>; 2] = [0..500, 0..50];
+const GPU_SEEDS: [Range<u64>; 2] = [0..50, 0..5];
 
 /// The script that makes stages, bakes them with usd-core and compares.
 const SCRIPT: &str = "crates/sinew-bake/tests/against_usd_core/differential/worker.py";
@@ -51,9 +52,16 @@ pub fn trials() -> Vec<Trial> {
             .with_kind(kind)
             .with_ignored_flag(skip || !kind.is_empty())
     };
-    let cpu = asked.clone().unwrap_or(CPU_SEEDS);
-    let on_gpu = asked.clone().unwrap_or(GPU_SEEDS);
-    let least = if asked.is_none() { COVERAGE } else { &[] };
+    let usual = |[all, usual]: [Range<u64>; 2]| match common::all() {
+        true => all,
+        false => usual,
+    };
+    let cpu = asked.clone().unwrap_or(usual(CPU_SEEDS));
+    let on_gpu = asked.clone().unwrap_or(usual(GPU_SEEDS));
+    let least = match asked {
+        None if common::all() => COVERAGE,
+        _ => &[],
+    };
     let mut trials = vec![
         trial(
             format!("cpu::seeds_{}..{}", cpu.start, cpu.end),

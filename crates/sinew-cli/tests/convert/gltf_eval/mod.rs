@@ -60,12 +60,12 @@ pub fn trials() -> Vec<Trial> {
     };
     let absent = |file: &str| missing(assets.as_deref(), file);
     trials.push(Trial::test("seeds::coverage", seeds::coverage));
-    let range = seeds::asked(seeds::DIRECT);
+    let range = seeds::asked(seeds::DIRECT, 0..40);
     trials.push(Trial::test(
         format!("seeds::direct::{range:?}"),
         move || seeds::direct(range),
     ));
-    let range = seeds::asked(seeds::CONVERTED);
+    let range = seeds::asked(seeds::CONVERTED, 0..8);
     let name = format!("seeds::converted::{range:?}");
     trials.push(python::trial(&name, move |python| {
         seeds::converted(python, range)

@@ -16,10 +16,10 @@ pub const DIRECT: Range<u64> = 0..400;
 
 pub const CONVERTED: Range<u64> = 0..80;
 
-/// The seeds that `SINEW_GLTF_SEEDS` asks for, as 7 or 7..90; else the usual ones.
-pub fn asked(usual: Range<u64>) -> Range<u64> {
+/// The seeds that `SINEW_GLTF_SEEDS` asks for, as 7 or 7..90; else all with `tests/run.sh --all`, or the usual ones.
+pub fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("SINEW_GLTF_SEEDS") else {
-        return usual;
+        return if common::all() { all } else { usual };
     };
     let (first, end) = text.split_once("..").unwrap_or((&text, ""));
     let number = |t: &str| t.parse::<u64>().ok();

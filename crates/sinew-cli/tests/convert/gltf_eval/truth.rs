@@ -190,14 +190,11 @@ fn y_up(v: DVec3) -> DVec3 {
 
 /// Seconds, mesh and points of each frame that a file of Blender's vertices holds.
 pub fn frames(npz: &Path) -> Result<Vec<(f64, String, Vec<DVec3>)>, Failed> {
-    let mut npz = npyz::npz::NpzArchive::open(npz)?;
-    let names: Vec<String> = npz.array_names().map(str::to_owned).collect();
     let mut out = Vec::new();
-    for name in names {
+    for (name, flat) in common::python::arrays(npz)? {
         let Some((mesh, frame)) = name.split_once('@') else {
             continue;
         };
-        let flat: Vec<f64> = npz.by_name(&name)?.ok_or("listed")?.into_vec()?;
         let points = flat.chunks_exact(3).map(|v| y_up(DVec3::from_slice(v)));
         let seconds = frame.parse::<f64>()? / FRAMES_PER_SECOND;
         out.push((seconds, mesh.to_owned(), points.collect()));

@@ -1,9 +1,7 @@
 //! Values over time: finds the two samples around a time and interpolates between them, as usd-core
 //! does.
 //!
-//! Source: UsdStage value resolution and pxr/usd/usd/interpolators.h, checked against usd-core
-//! 26.11. Values are rounded in the same steps as in usd-core: scales in half precision have three
-//! digits, so another order of operations would show in skinned points.
+//! Source: UsdStage value resolution, checked against usd-core 26.11. The numbers are `sinew_lerp`'s.
 
 mod jet;
 
@@ -11,6 +9,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3};
 use half::f16;
+use sinew_lerp::{Lerp as _, Slerp as _};
 
 pub use jet::{Components, JUMP, Jet};
 
@@ -69,147 +68,38 @@ fn lerp_array<T>(a: &[T], b: &[T], f: impl Fn(&T, &T) -> T) -> Option<Vec<T>> {
     (a.len() == b.len()).then(|| a.iter().zip(b).map(|(a, b)| f(a, b)).collect())
 }
 
-fn lerp_f32(a: f32, b: f32, alpha: f64) -> f32 {
-    ((1.0 - alpha) * f64::from(a) + alpha * f64::from(b)) as f32
+/// Types that are interpolated by themselves and in arrays.
+macro_rules! lerps {
+    ($($value:ty: $lerp:expr;)*) => {$(
+        impl Lerp for $value {
+            fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+                let lerp: fn(&Self, &Self, f64) -> Self = $lerp;
+                Some(lerp(a, b, alpha))
+            }
+        }
+        impl Lerp for Vec<$value> {
+            fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+                let lerp: fn(&$value, &$value, f64) -> $value = $lerp;
+                lerp_array(a, b, |a, b| lerp(a, b, alpha))
+            }
+        }
+    )*};
 }
 
-/// GfVec3f: multiplies each term in f64, rounds it, and adds in f32.
-fn lerp_vec3(a: Vec3, b: Vec3, alpha: f64) -> Vec3 {
-    let part = |x: f32, s: f64| (f64::from(x) * s) as f32;
-    let term = |a: f32, b: f32| part(a, 1.0 - alpha) + part(b, alpha);
-    Vec3::new(term(a.x, b.x), term(a.y, b.y), term(a.z, b.z))
+lerps! {
+    f64: |a, b, alpha| a.lerp(b, alpha);
+    f32: |a, b, alpha| a.lerp(b, alpha);
+    f16: |a, b, alpha| a.lerp(b, alpha);
+    Half3: |a, b, alpha| a.lerp(b, alpha);
+    Vec2: |a, b, alpha| a.to_array().lerp(&b.to_array(), alpha).into();
+    Vec3: |a, b, alpha| a.to_array().lerp(&b.to_array(), alpha).into();
+    DVec3: |a, b, alpha| a.to_array().lerp(&b.to_array(), alpha).into();
+    DMat4: |a, b, alpha| *a * (1.0 - alpha) + *b * alpha;
+    [f16; 4]: |a, b, alpha| a.slerp(b, alpha);
+    Quat: |a, b, alpha| Quat::from_array(a.to_array().slerp(&b.to_array(), alpha));
+    DQuat: |a, b, alpha| DQuat::from_array(a.to_array().slerp(&b.to_array(), alpha));
 }
 
-fn lerp_vec2(a: Vec2, b: Vec2, alpha: f64) -> Vec2 {
-    lerp_vec3(a.extend(0.0), b.extend(0.0), alpha).truncate()
-}
-
-/// GfVec3h: multiplies and adds in half precision, and rounds each step.
-fn lerp_half3(a: &Half3, b: &Half3, alpha: f64) -> Half3 {
-    let part = |x: f16, s: f64| f16::from_f32(x.to_f32() * s as f32);
-    std::array::from_fn(|i| {
-        let sum = part(a[i], 1.0 - alpha).to_f32() + part(b[i], alpha).to_f32();
-        f16::from_f32(sum)
-    })
-}
-
-/// The factors of GfSlerp. It goes the short way round, does not normalise, and is linear for
-/// quaternions that are nearly parallel. `round` rounds the angle and its sine to the precision of
-/// the quaternion.
-fn slerp_factors(cos_theta: f64, alpha: f64, round: impl Fn(f64) -> f64) -> (f64, f64) {
-    let (cos_theta, sign) = if cos_theta < 0.0 {
-        (-cos_theta, -1.0)
-    } else {
-        (cos_theta, 1.0)
-    };
-    let (s0, s1) = if 1.0 - cos_theta > 0.000_01 {
-        let theta = round(cos_theta.acos());
-        let sin_theta = round(theta.sin());
-        (
-            ((1.0 - alpha) * theta).sin() / sin_theta,
-            (alpha * theta).sin() / sin_theta,
-        )
-    } else {
-        (1.0 - alpha, alpha)
-    };
-    (s0, s1 * sign)
-}
-
-fn slerp_quat(a: Quat, b: Quat, alpha: f64) -> Quat {
-    let cos_theta = f64::from(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w);
-    let (s0, s1) = slerp_factors(cos_theta, alpha, |x| f64::from(x as f32));
-    let (s0, s1) = (s0 as f32, s1 as f32);
-    Quat::from_xyzw(
-        s0 * a.x + s1 * b.x,
-        s0 * a.y + s1 * b.y,
-        s0 * a.z + s1 * b.z,
-        s0 * a.w + s1 * b.w,
-    )
-}
-
-fn lerp_matrix(a: &DMat4, b: &DMat4, alpha: f64) -> DMat4 {
-    *a * (1.0 - alpha) + *b * alpha
-}
-
-impl Lerp for Vec<f32> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| lerp_f32(*a, *b, alpha))
-    }
-}
-impl Lerp for f32 {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        Some(lerp_f32(*a, *b, alpha))
-    }
-}
-impl Lerp for Vec2 {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        Some(lerp_vec2(*a, *b, alpha))
-    }
-}
-impl Lerp for Vec<Vec2> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| lerp_vec2(*a, *b, alpha))
-    }
-}
-impl Lerp for Vec<Vec3> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| lerp_vec3(*a, *b, alpha))
-    }
-}
-impl Lerp for Vec<Half3> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| lerp_half3(a, b, alpha))
-    }
-}
-impl Lerp for Vec<f16> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| {
-            f16::from_f64((1.0 - alpha) * f64::from(*a) + alpha * f64::from(*b))
-        })
-    }
-}
-/// Half quaternions as `[x, y, z, w]`; only xformOp:orient in half precision has them. Every step
-/// rounds where GfSlerp rounds: the dot product of the imaginary parts, the angle, its sine, the
-/// factors and each term.
-impl Lerp for Vec<[f16; 4]> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        let half = |x: f32| f16::from_f32(x).to_f32();
-        lerp_array(a, b, |a, b| {
-            let (p, q) = (a.map(f16::to_f32), b.map(f16::to_f32));
-            let cos_theta = half(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) + p[3] * q[3];
-            let (s0, s1) = slerp_factors(cos_theta.into(), alpha, |x| half(x as f32).into());
-            let (s0, s1) = (half(s0 as f32), half(s1 as f32));
-            std::array::from_fn(|i| f16::from_f32(half(s0 * p[i]) + half(s1 * q[i])))
-        })
-    }
-}
-
-impl Lerp for Vec<Quat> {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        lerp_array(a, b, |a, b| slerp_quat(*a, *b, alpha))
-    }
-}
-impl Lerp for DMat4 {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        Some(lerp_matrix(a, b, alpha))
-    }
-}
-impl Lerp for DVec3 {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        Some(*a * (1.0 - alpha) + *b * alpha)
-    }
-}
-impl Lerp for f64 {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        Some(a * (1.0 - alpha) + b * alpha)
-    }
-}
-impl Lerp for DQuat {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        let (s0, s1) = slerp_factors(a.dot(*b), alpha, |x| x);
-        Some(*a * s0 + *b * s1)
-    }
-}
 impl Lerp for Vec<i32> {
     // usd-core never interpolates integers.
     fn lerp(_: &Self, _: &Self, _: f64) -> Option<Self> {
@@ -455,39 +345,6 @@ mod tests {
         assert_eq!(at(&held, 9.9), Some(0.0));
     }
 
-    /// The values that usd-core 26.11 interpolates between two samples of a quath attribute, to the
-    /// bit.
-    #[test]
-    fn half_quaternions_round_as_pixars() {
-        type Case = ([f64; 4], [f64; 4], f64, [f64; 4]);
-        #[rustfmt::skip]
-        let cases: [Case; 6] = [
-            ([-0.4541015625, -0.4423828125, 0.2578125, 0.72900390625],
-             [0.107177734375, -0.01001739501953125, 0.00531768798828125, 0.994140625], 0.5,
-             [-0.18896484375, -0.24658203125, 0.1434326171875, 0.9384765625]),
-            ([0.39404296875, 0.53515625, -0.263427734375, 0.69921875],
-             [-0.48974609375, 0.83837890625, 0.2364501953125, 0.04119873046875], 0.5,
-             [-0.061279296875, 0.87841796875, -0.0172119140625, 0.4736328125]),
-            ([-0.4228515625, 0.275390625, 0.53173828125, 0.68017578125],
-             [0.08074951171875, -0.1370849609375, -0.0665283203125, 0.98486328125], 0.5,
-             [-0.1934814453125, 0.0782470703125, 0.26318359375, 0.94140625]),
-            ([0.99462890625, 0.0110931396484375, 0.08624267578125, 0.055206298828125],
-             [0.62744140625, 0.53515625, -0.552734375, 0.1207275390625], 0.85,
-             [0.73046875, 0.47705078125, -0.4755859375, 0.1168212890625]),
-            ([-0.457275390625, 0.450927734375, -0.50146484375, 0.57958984375],
-             [-0.9228515625, -0.3701171875, 0.08251953125, 0.06768798828125], 0.7,
-             [-0.94091796875, -0.1253662109375, -0.13134765625, 0.285888671875]),
-            ([0.09393310546875, 0.1610107421875, 0.258056640625, 0.94775390625],
-             [-0.10650634765625, -0.4755859375, -0.01010894775390625, 0.873046875], 0.3,
-             [0.0341796875, -0.03717041015625, 0.1861572265625, 0.98095703125]),
-        ];
-        for (a, b, alpha, want) in cases {
-            let one = |q: [f64; 4]| vec![q.map(f16::from_f64)];
-            let got = Vec::<[f16; 4]>::lerp(&one(a), &one(b), alpha).unwrap();
-            assert_eq!(got[0].map(f64::from), want);
-        }
-    }
-
     #[test]
     fn blocked_samples() {
         let s = Sampled::new(
@@ -527,22 +384,5 @@ mod tests {
             Interpolation::Linear,
         );
         assert_eq!(*s.at(Time::At(0.5)).unwrap(), vec![1.0]);
-    }
-
-    #[test]
-    fn half3_rounds_each_step() {
-        let h = |x: f32| [f16::from_f32(x); 3];
-        let got = lerp_half3(&h(0.1), &h(3.3), 0.3)[0];
-        let part = |x: f32, s: f32| f16::from_f32(f16::from_f32(x).to_f32() * s);
-        let want = f16::from_f32(part(0.1, 0.7).to_f32() + part(3.3, 0.3).to_f32());
-        assert_eq!(got, want);
-    }
-
-    #[test]
-    fn slerp_takes_the_short_way() {
-        let a = Quat::from_rotation_z(0.2);
-        let b = -Quat::from_rotation_z(1.0);
-        let q = slerp_quat(a, b, 0.5);
-        assert!(q.abs_diff_eq(Quat::from_rotation_z(0.6), 1e-6), "{q}");
     }
 }

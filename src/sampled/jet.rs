@@ -14,7 +14,9 @@
 use glam::{DMat4, DQuat, DVec3, Quat, Vec3};
 use half::f16;
 
-use super::{Half3, Interpolation, Lerp, Sampled, Time, slerp_factors};
+use sinew_lerp::Slerp;
+
+use super::{Half3, Interpolation, Lerp, Sampled, Time};
 
 /// Samples that are less than this number of time codes apart are a jump.
 pub const JUMP: f64 = 1e-3;
@@ -160,20 +162,18 @@ impl<T: Lerp + Components> Sampled<T> {
             }
             return Some(out);
         }
-        for (a, b) in a.chunks_exact(4).zip(b.chunks_exact(4)) {
+        for (a, b) in a.as_chunks::<4>().0.iter().zip(b.as_chunks().0) {
+            out.value.extend(a.slerp(b, alpha));
             let cos: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-            let (s0, s1) = slerp_factors(cos, alpha, |x| x);
             let (d0, d1) = slerp_rates(cos, alpha);
-            for (a, b) in a.iter().zip(b) {
-                out.value.push(a * s0 + b * s1);
-                out.rate.push((a * d0 + b * d1) / length);
-            }
+            let rates = a.iter().zip(b).map(|(a, b)| (a * d0 + b * d1) / length);
+            out.rate.extend(rates);
         }
         Some(out)
     }
 }
 
-/// The derivatives of [`slerp_factors`] by `alpha`.
+/// The derivatives by `alpha` of the factors of both rotations in [`Slerp`].
 fn slerp_rates(cos_theta: f64, alpha: f64) -> (f64, f64) {
     let sign = if cos_theta < 0.0 { -1.0 } else { 1.0 };
     let cos_theta = cos_theta * sign;

@@ -1,12 +1,10 @@
-//! Values between two samples, to the bit as usd-core has them.
-//!
-//! Scales in half precision have three digits, so another order of the same operations would show.
+//! Values between two samples.
 
 use std::sync::Arc;
 
-use half::f16;
-use sinew_layer::value::{Array, Duration, LayerOffset, Quat, TimeCode};
+use sinew_layer::value::{Array, Duration, LayerOffset, TimeCode};
 use sinew_layer::{TimeSamples, Value};
+use sinew_lerp::Lerp;
 
 use crate::error::Result;
 
@@ -151,136 +149,4 @@ fn array<T: Lerp + Clone>(a: &Array<T>, b: &Array<T>, alpha: f64) -> Option<Arra
         return Some(a.clone());
     }
     Some(a.iter().zip(b).map(|(a, b)| a.lerp(b, alpha)).collect())
-}
-
-/// A value that has others between itself and another of its type.
-trait Lerp {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self;
-}
-
-impl Lerp for f64 {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        (1.0 - alpha) * self + alpha * to
-    }
-}
-
-impl Lerp for TimeCode {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        Self(self.0.lerp(&to.0, alpha))
-    }
-}
-
-impl Lerp for Duration {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        Self(self.0.lerp(&to.0, alpha))
-    }
-}
-
-/// One number is computed in double precision and rounded once.
-impl Lerp for f32 {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        f64::from(*self).lerp(&f64::from(*to), alpha) as f32
-    }
-}
-
-impl Lerp for f16 {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        // Half precision is only made from single precision.
-        f16::from_f32(f64::from(*self).lerp(&f64::from(*to), alpha) as f32)
-    }
-}
-
-/// Vectors and matrices of doubles.
-impl<const N: usize> Lerp for [f64; N] {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        std::array::from_fn(|i| self[i] * (1.0 - alpha) + to[i] * alpha)
-    }
-}
-
-/// Vectors round each term, then the sum.
-impl<const N: usize> Lerp for [f32; N] {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        let term = |x: f32, s: f64| (f64::from(x) * s) as f32;
-        std::array::from_fn(|i| term(self[i], 1.0 - alpha) + term(to[i], alpha))
-    }
-}
-
-impl<const N: usize> Lerp for [f16; N] {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        let term = |x: f16, s: f64| f16::from_f32(x.to_f32() * s as f32).to_f32();
-        std::array::from_fn(|i| f16::from_f32(term(self[i], 1.0 - alpha) + term(to[i], alpha)))
-    }
-}
-
-impl<T: Lerp> Lerp for Box<T> {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        Self::new((**self).lerp(to, alpha))
-    }
-}
-
-/// The factors of USD's spherical interpolation. It goes the short way round, does not normalize, and is linear for
-/// rotations that are nearly the same. `acos` and `sine` have the precision of the quaternion.
-fn slerp_factors(
-    cos_theta: f64,
-    alpha: f64,
-    acos: impl Fn(f64) -> f64,
-    sine: impl Fn(f64) -> f64,
-) -> (f64, f64) {
-    let (cos_theta, sign) = match cos_theta < 0.0 {
-        true => (-cos_theta, -1.0),
-        false => (cos_theta, 1.0),
-    };
-    if 1.0 - cos_theta > 0.000_01 {
-        let theta = acos(cos_theta);
-        let sine = sine(theta);
-        let factor = |part: f64| (part * theta).sin() / sine;
-        (factor(1.0 - alpha), factor(alpha) * sign)
-    } else {
-        (1.0 - alpha, alpha * sign)
-    }
-}
-
-impl Lerp for Quat<f64> {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        let (p, q) = (self.0, to.0);
-        let cos_theta = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
-        let (s0, s1) = slerp_factors(cos_theta, alpha, f64::acos, f64::sin);
-        Self(std::array::from_fn(|i| s0 * p[i] + s1 * q[i]))
-    }
-}
-
-impl Lerp for Quat<f32> {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        let (p, q) = (self.0, to.0);
-        let cos_theta = f64::from(p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]);
-        let (s0, s1) = slerp_factors(
-            cos_theta,
-            alpha,
-            |x| (x as f32).acos().into(),
-            |x| (x as f32).sin().into(),
-        );
-        let (s0, s1) = (s0 as f32, s1 as f32);
-        Self(std::array::from_fn(|i| s0 * p[i] + s1 * q[i]))
-    }
-}
-
-/// Every step rounds where USD's does: the dot product of the imaginary parts, the angle, its sine, the factors and each
-/// term.
-impl Lerp for Quat<f16> {
-    fn lerp(&self, to: &Self, alpha: f64) -> Self {
-        let half = |x: f32| f16::from_f32(x).to_f32();
-        let round = |x: f64| f64::from(half(x as f32));
-        let (p, q) = (self.0.map(f16::to_f32), to.0.map(f16::to_f32));
-        let cos_theta = half(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]) + p[3] * q[3];
-        let (s0, s1) = slerp_factors(
-            cos_theta.into(),
-            alpha,
-            |x| round(x.acos()),
-            |x| round(x.sin()),
-        );
-        let (s0, s1) = (half(s0 as f32), half(s1 as f32));
-        Self(std::array::from_fn(|i| {
-            f16::from_f32(half(s0 * p[i]) + half(s1 * q[i]))
-        }))
-    }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use half::f16;
+use sinew_lerp::{Lerp, Slerp};
 use smol_str::SmolStr;
 
 pub use array::Array;
@@ -41,10 +42,22 @@ pub struct PathExpression(pub SmolStr);
 #[repr(transparent)]
 pub struct TimeCode(pub f64);
 
+impl Lerp for TimeCode {
+    fn lerp(&self, to: &Self, alpha: f64) -> Self {
+        Self(self.0.lerp(&to.0, alpha))
+    }
+}
+
 /// A length of time. Layer offsets scale it and do not move it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct Duration(pub f64);
+
+impl Lerp for Duration {
+    fn lerp(&self, to: &Self, alpha: f64) -> Self {
+        Self(self.0.lerp(&to.0, alpha))
+    }
+}
 
 /// Three or four columns of numbers, one row after the other, as USD has them: vectors are rows.
 pub type Matrix4d = [f64; 16];
@@ -56,6 +69,16 @@ pub type Quatf = Quat<f32>;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(transparent)]
 pub struct Quat<T>(pub [T; 4]);
+
+/// The interpolation of a rotation is spherical.
+impl<T> Lerp for Quat<T>
+where
+    [T; 4]: Slerp,
+{
+    fn lerp(&self, to: &Self, alpha: f64) -> Self {
+        Self(self.0.slerp(&to.0, alpha))
+    }
+}
 
 // SAFETY: an array of plain data without padding, in a transparent struct.
 unsafe impl<T: bytemuck::Zeroable> bytemuck::Zeroable for Quat<T> {}

@@ -26,9 +26,6 @@ use crate::material::{Look, Looks, Surface};
 use crate::motion::{MotionMaterial, PREVIOUS_POSITION};
 use crate::skin::OnDevice;
 
-/// Bytes of stack of a thread that loads a file: readers recurse once per level of nested prims.
-const STACK: usize = 256 << 20;
-
 /// Why a character cannot be loaded or played.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -141,7 +138,6 @@ fn begin(
     let named = file.clone();
     thread::Builder::new()
         .name("sinew load".into())
-        .stack_size(STACK)
         .spawn(move || {
             // Nobody waits any more if the app has ended.
             let _ = sender.send(read(&file, motion_vectors, &skinner));

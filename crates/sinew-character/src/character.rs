@@ -92,8 +92,7 @@ impl Character {
     /// uploads its index buffers, texture coordinates and colours.
     ///
     /// What is merely wrong with single meshes, materials or clips is in [`Character::left_out`]
-    /// and [`Character::warnings`]. The recursion is as deep as prims nest, so use a thread with a
-    /// stack of some megabytes for unknown files.
+    /// and [`Character::warnings`].
     ///
     /// # Errors
     /// [`Error::Io`] if the file cannot be read; [`Error::NoCharacter`] if no skeleton moves any

@@ -14,9 +14,6 @@ use crate::logging;
 /// How often signals are looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Bytes of stack. Layers nest and parsers recurse.
-const STACK: usize = 256 << 20;
-
 /// Tells work to stop, from any thread.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
@@ -52,7 +49,7 @@ pub fn run<T: Send, M: Send>(
     let receiver = Mutex::new(receiver);
     let mut raised = None;
     let done = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
+        let thread = std::thread::Builder::new();
         let thread = thread.spawn_scoped(scope, move || work(sender))?;
         loop {
             let message = py.detach(|| next(&receiver));

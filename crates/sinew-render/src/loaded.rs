@@ -51,8 +51,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads a file of any format that sinew opens. The recursion is as deep as layers nest, so use
-    /// a thread with a stack of some megabytes for unknown files.
+    /// Reads a file of any format that sinew opens.
     ///
     /// # Errors
     /// Those of [`io::open_with`] and [`UsdFile::scene`]. A broken prim is no error;

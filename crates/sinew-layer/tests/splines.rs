@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use libtest_mimic::{Arguments, Failed, Trial};
 use sinew_layer::value::{LayerOffset, Spline, SplineType, Tangent};
 
 /// What may differ, relative to the value and to the numbers that it is computed from.
@@ -131,31 +132,42 @@ fn close(a: &Spline, b: &Spline) -> bool {
 }
 
 /// 60 splines that `make_splines.py 60 1` wrote with usd-core 26.11.
-#[test]
-fn splines_have_the_values_of_usd_core() {
+fn splines_have_the_values_of_usd_core() -> Result<(), Failed> {
     let (splines, values) = check(include_str!("splines.txt"));
-    assert!(splines >= 40 && values > 1000, "{splines} {values}");
+    match splines >= 40 && values > 1000 {
+        true => Ok(()),
+        false => Err(format!("{splines} splines, {values} values").into()),
+    }
 }
 
-/// Thousands of other splines, if `SINEW_PYTHON` names a Python with usd-core.
-#[test]
-fn many_splines_have_the_values_of_usd_core() {
-    let Ok(python) = std::env::var("SINEW_PYTHON") else {
-        eprintln!("skipped many_splines_have_the_values_of_usd_core: SINEW_PYTHON is not set");
-        return;
-    };
+/// Thousands of other splines.
+fn many_splines_have_the_values_of_usd_core(python: &str) -> Result<(), Failed> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/make_splines.py");
     let seed = std::env::var("SINEW_SEED").unwrap_or_else(|_| "2".to_owned());
-    let out = Command::new(python)
-        .arg(script)
-        .args(["3000", &seed])
-        .output()
-        .unwrap();
-    assert!(
-        out.status.success(),
-        "{}",
-        String::from_utf8_lossy(&out.stderr)
-    );
-    let (splines, _) = check(str::from_utf8(&out.stdout).unwrap());
-    assert_eq!(splines, 3000);
+    let mut command = Command::new(python);
+    let out = command.arg(script).args(["3000", &seed]).output()?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).into());
+    }
+    let (splines, _) = check(str::from_utf8(&out.stdout)?);
+    match splines {
+        3000 => Ok(()),
+        _ => Err(format!("{splines} splines").into()),
+    }
+}
+
+fn main() {
+    let python = std::env::var("SINEW_PYTHON").ok();
+    let (kind, is_ignored) = match python {
+        Some(_) => ("", false),
+        None => ("needs SINEW_PYTHON", true),
+    };
+    let made = Trial::test("splines_have_the_values_of_usd_core", || {
+        splines_have_the_values_of_usd_core()
+    });
+    let many = Trial::test("many_splines_have_the_values_of_usd_core", move || {
+        many_splines_have_the_values_of_usd_core(&python.unwrap_or_default())
+    });
+    let many = many.with_kind(kind).with_ignored_flag(is_ignored);
+    libtest_mimic::run(&Arguments::from_args(), vec![made, many]).exit();
 }

@@ -11,6 +11,7 @@
 //! only one. examples/host has what any wgpu renderer has: the device (opened with
 //! `sinew::gpu::needed_limits()`), the window, the camera, and a pipeline that draws with a texture.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use glam::Mat4;
@@ -24,6 +25,13 @@ const EACH: f64 = 4.0;
 
 /// Seconds of a fade.
 const FADE: f32 = 0.5;
+
+#[derive(Clone, clap::Args)]
+struct Options {
+    /// What it draws
+    #[arg(default_value = "examples/assets/hatchling.usda")]
+    file: PathBuf,
+}
 
 struct Renderer {
     hero: Character,
@@ -59,26 +67,15 @@ impl Renderer {
 }
 
 impl host::Program for Renderer {
-    const USAGE: &'static str = "renderer [FILE]";
-    const HELP: &'static str = "\
-Draws a character of a USD, glTF or VRM file, and fades from clip to clip.
+    const NAME: &'static str = "renderer";
+    const ABOUT: &'static str =
+        "Draws a character of a USD, glTF or VRM file, and fades from clip to clip.";
+    const EXAMPLE: &'static str = "renderer hero.glb --out hero.png --seconds 1.5";
+    type Options = Options;
 
-example: renderer hero.glb --out hero.png --seconds 1.5
-";
-    type Options = String;
-
-    fn options(words: Vec<String>) -> std::result::Result<String, String> {
-        match &words[..] {
-            [] => Ok("examples/assets/hatchling.usda".into()),
-            [option, ..] if option.starts_with('-') => Err(format!("no option {option}")),
-            [file] => Ok(file.clone()),
-            _ => Err("more than one file".into()),
-        }
-    }
-
-    fn new(gpu: &Gpu, file: String) -> Result<Self> {
+    fn new(gpu: &Gpu, options: Options) -> Result<Self> {
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
-        let mut hero = Character::load(&skinner, file)?;
+        let mut hero = Character::load(&skinner, options.file)?;
         let first = hero.clips().first().map(|clip| clip.name().to_owned());
         if let Some(first) = &first {
             hero.play(first.as_str())?;

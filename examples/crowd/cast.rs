@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3, Vec4};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves};
-use sinew::kernel::{
-    JointTransform, PackedClip, PackedPose, PackedRig, PackedSkin, palette_on_cpu, skin_on_cpu,
-};
+use sinew::kernel::{PackedClip, PackedRig, PackedSkin};
 use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, PlacedSkeleton, Scene};
@@ -16,7 +14,6 @@ use sinew_animate::retarget::{self, BoneMap, Humanoid, RetargetOptions, Retarget
 use sinew_io::gltf;
 use sinew_io::usd::UsdFile;
 
-use crate::moves;
 use host::Result;
 
 /// The clips that every model has, in the order of [`Model::clips`].
@@ -49,6 +46,19 @@ const PAINT_SECOND: f32 = 2.0;
 /// Its own colour is tinted by the first one.
 const PAINT_TINT: f32 = 3.0;
 
+/// How far the hatchling walks in a second of its clip, in units of its skeleton.
+const HATCHLING_PACE: f32 = 1.15;
+
+/// Where a file's character is.
+struct Body {
+    /// Heights of its feet and of its head, in skeleton space.
+    low: f64,
+    high: f64,
+    /// Radius of a sphere around the middle between the two that it stays in, in all its clips and in blends of them, as
+    /// a share of its height.
+    radius: f32,
+}
+
 /// A model, one metre tall, with its feet on the ground and its face to +Z.
 pub struct Model {
     pub name: &'static str,
@@ -65,54 +75,53 @@ pub struct Model {
 }
 
 impl Model {
-    /// The hatchling with its own dance. Its walk and its wave are made in `moves`.
+    /// The hatchling with its own dance. Another file has its walk and its wave.
     pub fn hatchling(folder: &str) -> Result<Self> {
-        let file = sinew_io::open(format!("{folder}/hatchling.usda"))?;
+        let file = sinew_io::open(format!("{folder}/assets/hatchling.usda"))?;
         let scene = file.scene(Default::default())?;
-        let skeleton = scene.instances.first().ok_or("no skeleton")?;
-        let channels = sinew_io::shape_names(&scene, skeleton);
-        let still = SkeletonInstance::new(Arc::clone(skeleton.instance.skeleton()), None);
-        let still = ClipSource::from_animation(&still, &channels, 1.0)?;
-        let codes = scene.time_line.time_codes_per_second;
+        let moves = sinew_io::open(format!("{folder}/crowd/hatchling_moves.usda"))?;
+        let moves = moves.scene(Default::default())?;
+        let [walk, wave] = sinew_io::skeletons(&moves)[..] else {
+            return Err("hatchling_moves.usda has no walk and no wave".into());
+        };
         let sources = [
-            moves::hatchling_walk(&still, &skeleton.instance, &channels)?,
-            moves::hatchling_wave(&still, &skeleton.instance, &channels)?,
-            ClipSource::from_animation(&skeleton.instance, &channels, codes)?,
+            clip(&scene, walk.instance.animation(), &moves)?,
+            clip(&scene, wave.instance.animation(), &moves)?,
+            clip(&scene, scene.instances[0].instance.animation(), &scene)?,
         ];
         let paint = |_: Vec3, own: Vec3| own.extend(PAINT_TINT);
-        let model = Self::new("hatchling", &file, &scene, sources, &paint)?;
-        // In its own clip it walks on the spot.
-        let pace = moves::HATCHLING_PACE * model.model_from_skel.x_axis.length() as f32;
+        let body = Body {
+            low: -0.0141,
+            high: 2.2284,
+            radius: 0.815,
+        };
+        let model = Self::new("hatchling", &file, &scene, sources, &paint, body)?;
+        // In its clip it walks on the spot.
+        let pace = HATCHLING_PACE * model.model_from_skel.x_axis.length() as f32;
         Ok(Self { pace, ..model })
     }
 
     /// The puppet with its own wave, a bow that was made for human bones, and motion capture of another skeleton.
     pub fn puppet(folder: &str) -> Result<Self> {
-        let path = format!("{folder}/puppet.glb");
+        let path = format!("{folder}/assets/puppet.glb");
         let file = sinew_io::open(&path)?;
         let scene = file.scene(Default::default())?;
         let skeleton = scene.instances.first().ok_or("no skeleton")?;
-        let channels = sinew_io::shape_names(&scene, skeleton);
-        let clip = |animation: Option<Arc<SkelAnimation>>, from: &Scene| {
-            let own = Arc::clone(skeleton.instance.skeleton());
-            let codes = from.time_line.time_codes_per_second;
-            ClipSource::from_animation(&SkeletonInstance::new(own, animation), &channels, codes)
-        };
 
         // Another skeleton, with other joints, axes and units: retargeted.
-        let walk = sinew_io::open(format!("{folder}/walk.bvh"))?.scene(Default::default())?;
+        let walk = sinew_io::open(format!("{folder}/assets/walk.bvh"))?.scene(Default::default())?;
         let walking = retargeted(&walk, &scene, skeleton)?;
 
         // EXT_skeleton_humanoid: a clip for any model that says which of its nodes are which bones.
         let asset = gltf::read(path.as_ref())?;
-        let bow = gltf::read(format!("{folder}/bow.glb").as_ref())?;
+        let bow = gltf::read(format!("{folder}/assets/bow.glb").as_ref())?;
         let bows = bow.clips.first().ok_or("bow.glb has no clip")?;
         let bowing = humanoid::apply(&asset, &bow, bows, &Default::default())?.into_asset(asset);
         let bowing = UsdFile::from_asset(&bowing, &Default::default())?.scene(Default::default())?;
 
-        let walk = clip(Some(Arc::new(walking)), &walk)?;
-        let wave = clip(skeleton.instance.animation().cloned(), &scene)?;
-        let mut bow = clip(bowing.instances[0].instance.animation().cloned(), &bowing)?;
+        let walk = clip(&scene, Some(&Arc::new(walking)), &walk)?;
+        let wave = clip(&scene, skeleton.instance.animation(), &scene)?;
+        let mut bow = clip(&scene, bowing.instances[0].instance.animation(), &bowing)?;
         // The bow says nothing of the arms. They hang as where they pass the body in the walk.
         let joints = skeleton.instance.skeleton().joints();
         for (joint, path) in joints.iter().enumerate() {
@@ -129,7 +138,12 @@ impl Model {
             0.98..1.49 if at.x.abs() < 0.5 => own.extend(PAINT_FIRST),
             _ => own.extend(PAINT_NONE),
         };
-        let model = Self::new("puppet", &file, &scene, sources, &paint)?;
+        let body = Body {
+            low: -0.0035,
+            high: 1.829,
+            radius: 0.703,
+        };
+        let model = Self::new("puppet", &file, &scene, sources, &paint, body)?;
         // The capture goes forward. A rig plays it without that, and its character moves instead.
         let clip = &model.clips[Move::Walk as usize];
         let at = |seconds| Vec3::from_array(clip.joint(0, seconds).translation);
@@ -144,7 +158,10 @@ impl Model {
         scene: &Scene,
         sources: [ClipSource; 3],
         paint: &dyn Fn(Vec3, Vec3) -> Vec4,
+        body: Body,
     ) -> Result<Self> {
+        let scale = DVec3::splat(1.0 / (body.high - body.low));
+        let lift = DMat4::from_translation(DVec3::new(0.0, -body.low, 0.0));
         let geometry = file.geometry(scene)?;
         let skeleton = &scene.instances[0];
         let channels = sinew_io::shape_names(scene, skeleton);
@@ -161,9 +178,9 @@ impl Model {
             parts: Vec::new(),
             rigs: Vec::new(),
             clips: clips.collect::<std::result::Result<_, _>>()?,
-            model_from_skel: DMat4::IDENTITY,
-            middle: 0.0,
-            radius: 0.0,
+            model_from_skel: DMat4::from_scale(scale) * lift,
+            middle: 0.5,
+            radius: body.radius,
             pace: 1.0,
         };
         let mut binds: Vec<DMat4> = Vec::new();
@@ -184,61 +201,7 @@ impl Model {
             let part = Part::new(scene, &geometry, mesh, binding, rig, &channels, paint)?;
             model.parts.push(part);
         }
-        model.stand_up()?;
         Ok(model)
-    }
-
-    /// Makes it a metre tall, puts its feet on the ground, and finds a sphere that it stays in.
-    fn stand_up(&mut self) -> Result<()> {
-        let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-        for point in self.points(Move::Wave, 0.0)? {
-            (low, high) = (low.min(point.y), high.max(point.y));
-        }
-        let scale = DMat4::from_scale(DVec3::splat(f64::from(1.0 / (high - low).max(1e-6))));
-        let lift = DMat4::from_translation(DVec3::new(0.0, f64::from(-low), 0.0));
-        self.model_from_skel = scale * lift;
-        self.middle = 0.5;
-        let mut square: f32 = 0.0;
-        for moves in [Move::Walk, Move::Wave, Move::Perform] {
-            let duration = self.clips[moves as usize].duration();
-            for step in 0..8 {
-                for point in self.points(moves, duration * step as f32 / 8.0)? {
-                    let point = self.model_from_skel.as_mat4().transform_point3(point);
-                    square = square.max(point.distance_squared(Vec3::Y * self.middle));
-                }
-            }
-        }
-        // Between the steps, and in blends of clips, it reaches a little further.
-        self.radius = square.sqrt() * 1.1;
-        Ok(())
-    }
-
-    /// The points of all parts in skeleton space, as the GPU poses and skins them.
-    fn points(&self, moves: Move, seconds: f32) -> Result<Vec<Vec3>> {
-        let clip = &self.clips[moves as usize];
-        let mut joints: Vec<JointTransform> = (0..clip.joint_count())
-            .map(|joint| clip.joint(joint, seconds))
-            .collect();
-        for (joint, local) in joints.iter_mut().enumerate() {
-            if self.rigs[0].is_root(joint) {
-                let begin = clip.joint(joint, 0.0).translation;
-                (local.translation[0], local.translation[2]) = (begin[0], begin[2]);
-            }
-        }
-        let palettes = self.rigs.iter().map(|rig| palette_on_cpu(rig, &joints));
-        let palettes: Vec<_> = palettes
-            .map(|p| p.map(Arc::new))
-            .collect::<std::result::Result<_, _>>()?;
-        let mut all = Vec::new();
-        for part in &self.parts {
-            let palette = Some(Arc::clone(&palettes[part.rig]));
-            let weights = vec![0.0; part.skin.channel_count()];
-            let pose = PackedPose::with_palette(&part.skin, palette, DMat4::IDENTITY, weights)?;
-            let mut points = vec![Vec3::ZERO; part.skin.output_count()];
-            skin_on_cpu(&part.skin, &pose, &mut points, None)?;
-            all.append(&mut points);
-        }
-        Ok(all)
     }
 }
 
@@ -294,6 +257,16 @@ impl Part {
             triangles: drawn.triangles,
         })
     }
+}
+
+/// An animation of one scene, as a clip for the skeleton of another.
+fn clip(to: &Scene, animation: Option<&Arc<SkelAnimation>>, from: &Scene) -> Result<ClipSource> {
+    let skeleton = to.instances.first().ok_or("no skeleton")?;
+    let channels = sinew_io::shape_names(to, skeleton);
+    let own = Arc::clone(skeleton.instance.skeleton());
+    let instance = SkeletonInstance::new(own, animation.cloned());
+    let codes = from.time_line.time_codes_per_second;
+    Ok(ClipSource::from_animation(&instance, &channels, codes)?)
 }
 
 /// The first clip of one scene, for the skeleton of another.

@@ -60,61 +60,31 @@ impl Culling {
         frame: &wgpu::Buffer,
         culls: bool,
     ) -> Result<Self> {
-        let device = &gpu.device;
         let text = concat!(include_str!("scene.wgsl"), include_str!("cull.wgsl"));
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("crowd.cull"),
-            source: wgpu::ShaderSource::Wgsl(text.into()),
-        });
+        let module = host::shader(gpu, text);
+        let uniform = wgpu::BufferBindingType::Uniform;
+        let read = wgpu::BufferBindingType::Storage { read_only: true };
+        let write = wgpu::BufferBindingType::Storage { read_only: false };
         // Both bind the same.
-        let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty,
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        };
-        let storage = |read_only| wgpu::BufferBindingType::Storage { read_only };
-        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("crowd.cull"),
-            entries: &[
-                entry(0, wgpu::BufferBindingType::Uniform),
-                entry(1, wgpu::BufferBindingType::Uniform),
-                entry(2, storage(true)),
-                entry(3, storage(true)),
-                entry(4, storage(false)),
-                entry(5, storage(false)),
-                entry(6, storage(false)),
-                entry(7, storage(false)),
-            ],
-        });
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("crowd.cull"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
+        let kinds = [uniform, uniform, read, read, write, write, write, write];
+        let layout = host::layout(gpu, wgpu::ShaderStages::COMPUTE, &kinds);
+        let pipeline_layout = host::pipeline_layout(gpu, &[&layout]);
         let pipeline = |entry| {
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(entry),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some(entry),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &[("SHOW_ALL", f64::from(u8::from(!culls)))],
-                    ..Default::default()
-                },
-                cache: None,
-            })
+            gpu.device
+                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: Some(entry),
+                    layout: Some(&pipeline_layout),
+                    module: &module,
+                    entry_point: Some(entry),
+                    compilation_options: wgpu::PipelineCompilationOptions {
+                        constants: &[("SHOW_ALL", f64::from(u8::from(!culls)))],
+                        ..Default::default()
+                    },
+                    cache: None,
+                })
         };
-        let mask = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("crowd.mask"),
-            size: u64::from(crowd.index_count().max(1)) * 4,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
+        let bytes = u64::from(crowd.index_count().max(1)) * 4;
+        let mask = host::buffer(gpu, bytes, wgpu::BufferUsages::STORAGE);
         let squads = squads.iter().map(|squad| {
             let buffers = [
                 frame,
@@ -126,19 +96,7 @@ impl Culling {
                 &squad.draws,
                 &squad.places,
             ];
-            let entries: Vec<_> = (0..)
-                .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                    binding,
-                    resource: buffer.as_entire_binding(),
-                })
-                .collect();
-            let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("crowd.cull"),
-                layout: &layout,
-                entries: &entries,
-            });
-            (group, squad.count)
+            (host::group(gpu, &layout, &buffers), squad.count)
         });
         let squads = squads.collect();
         if culls {

@@ -16,7 +16,7 @@ struct Varying {
 }
 
 @vertex
-fn vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) number: u32) -> Varying {
+fn graph_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) number: u32) -> Varying {
     let rectangle = rectangles[number];
     let at = rectangle.corner + rectangle.size * vec2<f32>(f32(vertex & 1u), f32(vertex >> 1u));
     let clip = at / picture.xy * vec2<f32>(2.0, -2.0) + vec2<f32>(-1.0, 1.0);
@@ -24,6 +24,6 @@ fn vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) number: u
 }
 
 @fragment
-fn fragment(in: Varying) -> @location(0) vec4<f32> {
+fn graph_fragment(in: Varying) -> @location(0) vec4<f32> {
     return in.color;
 }

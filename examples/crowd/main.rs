@@ -10,7 +10,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `cast.rs`, `moves.rs` | models from files, and their clips: authored, retargeted, made by functions |
+//! | `cast.rs` | models from files, and their clips: their own, of another file, retargeted, of human bones |
 //! | `places.rs` | where everyone is |
 //! | `squads.rs` | skins, rigs and instances in a `Crowd`, with results in the host's own buffers |
 //! | `acts.rs` | what everyone plays: `Crowd::set_playing` and `set_clock` |
@@ -22,7 +22,6 @@ mod acts;
 mod cast;
 mod culling;
 mod graph;
-mod moves;
 mod places;
 mod scenery;
 mod squads;
@@ -47,12 +46,17 @@ use times::{Cost, Times};
 /// Metres from the middle that the camera shows at first, at most.
 const VIEW: f32 = 11.0;
 
-/// What the words of the command say.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 struct Options {
-    count: Option<usize>,
-    culls: bool,
-    has_graph: bool,
+    /// Number of characters [default: 4000, or 200 on a software adapter]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    count: Option<u32>,
+    /// Compute and draw everyone, seen or not
+    #[arg(long)]
+    no_cull: bool,
+    /// Leave out the graph of what frames cost
+    #[arg(long)]
+    no_graph: bool,
 }
 
 struct Square {
@@ -72,58 +76,25 @@ struct Square {
 }
 
 impl host::Program for Square {
-    const USAGE: &'static str = "crowd [--count N] [--no-cull] [--no-graph]";
-    const HELP: &'static str = "\
+    const NAME: &'static str = "crowd";
+    const ABOUT: &'static str = "\
 A crowd of hatchlings and puppets, which play clips on the GPU and are culled there.
-Drag to look around, scroll to come closer, Escape to leave.
-
-example: crowd --count 500 --frames 100 --out crowd.png
-
-  --count N      number of characters (default 4000, or 200 on a software adapter)
-  --no-cull      compute and draw everyone, seen or not
-  --no-graph     without the graph of what frames cost";
+Drag to look around, scroll to come closer, Escape to leave.";
+    const EXAMPLE: &'static str = "crowd --count 500 --frames 100 --out crowd.png";
     const SIZE: [u32; 2] = [1280, 720];
     type Options = Options;
 
-    fn options(words: Vec<String>) -> std::result::Result<Options, String> {
-        let mut options = Options {
-            count: None,
-            culls: true,
-            has_graph: true,
-        };
-        let mut words = words.into_iter();
-        while let Some(word) = words.next() {
-            match word.as_str() {
-                "--count" => {
-                    let text = words.next().ok_or("--count wants a value")?;
-                    let count = text.parse().ok().filter(|n| (1..=1_000_000).contains(n));
-                    options.count = Some(count.ok_or(format!("no number of characters: {text}"))?);
-                }
-                "--no-cull" => options.culls = false,
-                "--no-graph" => options.has_graph = false,
-                _ => return Err(format!("no option {word}")),
-            }
-        }
-        Ok(options)
-    }
-
     fn new(gpu: &Gpu, options: Options) -> Result<Self> {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
+        let folder = env!("CARGO_MANIFEST_DIR");
         let models = vec![Model::hatchling(folder)?, Model::puppet(folder)?];
-        let count = options
-            .count
-            .unwrap_or(if gpu.is_software { 200 } else { 4000 });
-        let (people, radius) = places::people(count);
+        let usual = if gpu.is_software { 200 } else { 4000 };
+        let (people, radius) = places::people(options.count.unwrap_or(usual) as usize);
         let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
         let mut crowd = skinner.crowd();
         let (squads, rigs) = squads::gather(gpu, &mut crowd, &models, &people)?;
-        let frame = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("crowd.frame"),
-            size: size_of::<Frame>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let culling = Culling::new(gpu, &mut crowd, &squads, &frame, options.culls)?;
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let frame = host::buffer(gpu, size_of::<Frame>() as u64, usage);
+        let culling = Culling::new(gpu, &mut crowd, &squads, &frame, !options.no_cull)?;
         let near = (radius * 0.45).min(VIEW);
         let near = Vec3::new(near, 0.0, near);
         let framing = Framing {
@@ -149,7 +120,7 @@ example: crowd --count 500 --frames 100 --out crowd.png
         );
         Ok(Self {
             scenery: Scenery::new(gpu, &squads, &frame),
-            graph: options.has_graph.then(|| Graph::new(gpu)),
+            graph: (!options.no_graph).then(|| Graph::new(gpu)),
             times: Times::new(gpu, squads.len()),
             acts: None,
             people,

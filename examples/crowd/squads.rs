@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use glam::Vec4;
-use host::{Gpu, Result, upload};
+use host::{Gpu, Result, buffer, upload};
 use sinew::gpu::{Attribute, Crowd, InstanceId, InstancePose, OutputTarget, RigId};
 use sinew::wgpu;
 
@@ -117,22 +117,14 @@ impl Meshes {
         rigs: &[&[RigId]],
     ) -> Result<Squad> {
         use wgpu::BufferUsages as Usages;
-        let room = |label, bytes, usage| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: bytes,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
         let count = placed.len();
         let mut parts = Vec::new();
         for (n, part) in model.parts.iter().enumerate() {
             let vertices = part.skin.output_count();
             let bytes = VECTOR * vertices as u64 * count as u64;
             parts.push(SquadPart {
-                points: room("crowd.points", bytes, Usages::STORAGE),
-                normals: room("crowd.normals", bytes, Usages::STORAGE),
+                points: buffer(gpu, bytes, Usages::STORAGE),
+                normals: buffer(gpu, bytes, Usages::STORAGE),
                 vertex_count: upload(gpu, Usages::UNIFORM, &[vertices as u32, 0, 0, 0]),
                 indices: self.indices[n].clone(),
                 colors: self.colors[n].clone(),
@@ -141,8 +133,8 @@ impl Meshes {
         let mut instances: Vec<InstanceId> = Vec::new();
         for (character, rigs) in rigs.iter().enumerate() {
             for (n, part) in model.parts.iter().enumerate() {
-                let own = |buffer: &wgpu::Buffer| Attribute::In {
-                    buffer: buffer.clone(),
+                let own = |results: &wgpu::Buffer| Attribute::In {
+                    buffer: results.clone(),
                     offset: VECTOR * (character * part.skin.output_count()) as u64,
                     stride: VECTOR,
                 };
@@ -183,8 +175,8 @@ impl Meshes {
             ),
             characters: upload(gpu, Usages::STORAGE, placed),
             instances: upload(gpu, Usages::STORAGE, &indices),
-            seen: room("crowd.seen", 4 * count as u64, Usages::STORAGE),
-            places: room("crowd.places", 16 * count as u64, Usages::STORAGE),
+            seen: buffer(gpu, 4 * count as u64, Usages::STORAGE),
+            places: buffer(gpu, 16 * count as u64, Usages::STORAGE),
             draws: upload(gpu, drawn, &draws),
             parts,
         })

@@ -3,6 +3,7 @@
 
 mod camera;
 mod picture;
+mod pipelines;
 mod textured;
 mod window;
 
@@ -10,11 +11,13 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args as _, FromArgMatches as _};
 use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use textured::{Textured, upload};
+pub use pipelines::{Look, buffer, group, layout, pipeline_layout, shader, upload};
+pub use textured::Textured;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -49,17 +52,15 @@ impl Gpu {
 
 /// A program that draws frames, in a window or into a picture.
 pub trait Program: Sized + 'static {
-    /// How it is called, without the options of every program.
-    const USAGE: &'static str;
-    /// More text of `--help`: its own options and an example.
-    const HELP: &'static str;
+    const NAME: &'static str;
+    /// What `--help` says of it.
+    const ABOUT: &'static str;
+    /// A command that works.
+    const EXAMPLE: &'static str;
     /// Width and height of what it draws, if `--size` does not say.
     const SIZE: [u32; 2] = [960, 720];
-    /// What its own words say.
-    type Options: Clone;
-
-    /// Reads the words of the command that the host does not know.
-    fn options(words: Vec<String>) -> std::result::Result<Self::Options, String>;
+    /// Its own options.
+    type Options: clap::Args + Clone;
 
     /// Loads what the options name.
     fn new(gpu: &Gpu, options: Self::Options) -> Result<Self>;
@@ -86,23 +87,17 @@ pub trait Program: Sized + 'static {
 
 /// Runs a program in a window, or for one picture if there is no display or `--out` asks for one.
 pub fn run<P: Program>() -> ExitCode {
-    let usage = format!("usage: {} {OPTIONS}", P::USAGE);
-    if std::env::args().any(|a| a == "--help" || a == "-h") {
-        let [width, height] = P::SIZE;
-        println!("{usage}\n\n{}\n{OPTIONS_HELP} {width}x{height}", P::HELP);
-        return ExitCode::SUCCESS;
-    }
-    let read = |words| {
-        let (args, own) = Args::parse(words, P::SIZE)?;
-        Ok::<_, String>((args, P::options(own)?))
+    let command = Args::augment_args(P::Options::augment_args(clap::Command::new(P::NAME)))
+        .about(P::ABOUT)
+        .after_help(format!("example: {}", P::EXAMPLE));
+    let words = command.get_matches();
+    let read = || {
+        Ok((
+            Args::from_arg_matches(&words)?,
+            P::Options::from_arg_matches(&words)?,
+        ))
     };
-    let (args, options) = match read(std::env::args().skip(1)) {
-        Ok(read) => read,
-        Err(reason) => {
-            eprintln!("{reason}\n{usage}");
-            return ExitCode::from(2);
-        }
-    };
+    let (args, options) = read().unwrap_or_else(|e: clap::Error| e.exit());
     let done = match &args.out {
         Some(out) => picture::draw::<P>(&args, options, out),
         None => match window::show::<P>(&args, options.clone()) {
@@ -124,63 +119,45 @@ pub fn run<P: Program>() -> ExitCode {
     }
 }
 
-const OPTIONS: &str = "[--out OUT.png [--frames N]] [--seconds S] [--size WxH]";
-const OPTIONS_HELP: &str = "\
-  --out OUT.png  no window: draw a picture
-  --frames N     draw so many frames, 30 to a second, and keep the last one (default 1)
-  --seconds S    the time of the first of them (default 0.5)
-  --size WxH     width and height in pixels; default";
-
 /// Frames of a picture per second.
 const FRAMES_PER_SECOND: f64 = 30.0;
 
+/// The options of every program.
+#[derive(clap::Args)]
 struct Args {
+    /// No window: draw a picture
+    #[arg(long, value_name = "OUT.png")]
     out: Option<PathBuf>,
+    /// Draw so many frames, 30 to a second, and keep the last one
+    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     frames: u32,
+    /// The time of the first of them
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = seconds)]
     seconds: f64,
-    size: [u32; 2],
+    /// Width and height in pixels [default: 1280x720 for crowd, 960x720 for renderer]
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<[u32; 2]>,
 }
 
 impl Args {
-    /// Reads the host's words, and returns the others too.
-    fn parse(
-        mut words: impl Iterator<Item = String>,
-        size: [u32; 2],
-    ) -> std::result::Result<(Self, Vec<String>), String> {
-        let mut args = Self {
-            out: None,
-            frames: 1,
-            seconds: 0.5,
-            size,
-        };
-        let mut others = Vec::new();
-        while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or(format!("{word} wants a value"));
-            match word.as_str() {
-                "--out" => args.out = Some(value()?.into()),
-                "--frames" => {
-                    let text = value()?;
-                    let frames = text.parse().ok().filter(|n| *n > 0);
-                    args.frames = frames.ok_or(format!("no number of frames: {text}"))?;
-                }
-                "--seconds" => {
-                    let text = value()?;
-                    let seconds = text.parse().ok().filter(|s| (0.0..=86_400.0).contains(s));
-                    args.seconds = seconds.ok_or(format!("no number from 0 to 86400: {text}"))?;
-                }
-                "--size" => {
-                    let text = value()?;
-                    let size = text.split_once('x').and_then(|(w, h)| {
-                        let size: [u32; 2] = [w.parse().ok()?, h.parse().ok()?];
-                        Some(size).filter(|s| s.iter().all(|n| (1..=8192).contains(n)))
-                    });
-                    args.size = size.ok_or(format!("no size such as 960x720: {text}"))?;
-                }
-                _ => others.push(word),
-            }
-        }
-        Ok((args, others))
+    /// Width and height of what is drawn.
+    fn size<P: Program>(&self) -> [u32; 2] {
+        self.size.unwrap_or(P::SIZE)
     }
+}
+
+fn seconds(text: &str) -> std::result::Result<f64, String> {
+    let seconds = text.parse().ok().filter(|s| (0.0..=86_400.0).contains(s));
+    seconds.ok_or("no number from 0 to 86400".into())
+}
+
+fn size(text: &str) -> std::result::Result<[u32; 2], String> {
+    let size = text.split_once('x').and_then(|(w, h)| {
+        let size: [u32; 2] = [w.parse().ok()?, h.parse().ok()?];
+        Some(size).filter(|s| s.iter().all(|n| (1..=8192).contains(n)))
+    });
+    size.ok_or("no size such as 960x720".into())
 }
 
 /// Opens a device on an adapter that can draw on `surface`, with what Sinew needs and no more.

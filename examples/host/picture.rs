@@ -5,6 +5,7 @@ use std::path::Path;
 use sinew::wgpu;
 
 use super::camera::Orbit;
+use super::pipelines::buffer;
 use super::{Args, FRAMES_PER_SECOND, Gpu, Program, Result, Target, open_device};
 
 pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<()> {
@@ -13,7 +14,8 @@ pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<
     let format = wgpu::TextureFormat::Rgba8UnormSrgb;
     let gpu = Gpu::new(&adapter, device, queue, format);
     let mut program = P::new(&gpu, options)?;
-    let [width, height] = args.size;
+    let pixels = args.size::<P>();
+    let [width, height] = pixels;
     let size = wgpu::Extent3d {
         width,
         height,
@@ -29,11 +31,11 @@ pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<
         usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
         view_formats: &[],
     });
-    let target = Target::new(&gpu, texture.create_view(&Default::default()), args.size);
+    let target = Target::new(&gpu, texture.create_view(&Default::default()), pixels);
     let framing = program.framing();
-    let mut orbit = Orbit::new(&framing, args.size);
+    let mut orbit = Orbit::new(&framing, pixels);
     for frame in 0..args.frames {
-        let camera = orbit.clip_from_world(&framing, args.size);
+        let camera = orbit.clip_from_world(&framing, pixels);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let seconds = args.seconds + f64::from(frame) / FRAMES_PER_SECOND;
         program.frame(&gpu, seconds, camera, &mut encoder, &target)?;
@@ -47,12 +49,8 @@ pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<
 
     // The picture is read back, since a file is wanted; what was skinned is not.
     let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
-    let readable = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("picture"),
-        size: u64::from(row) * u64::from(height),
-        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-        mapped_at_creation: false,
-    });
+    let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
+    let readable = buffer(&gpu, u64::from(row) * u64::from(height), usage);
     let to = wgpu::TexelCopyBufferInfo {
         buffer: &readable,
         layout: wgpu::TexelCopyBufferLayout {
@@ -75,11 +73,9 @@ pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<
     mapped.recv()??;
     let bytes = readable.slice(..).get_mapped_range()?;
     let rows = bytes.chunks_exact(row as usize);
-    let pixels = rows
-        .flat_map(|r| &r[..width as usize * 4])
-        .copied()
-        .collect();
-    let picture = image::RgbaImage::from_raw(width, height, pixels).ok_or("too few pixels")?;
+    let rows = rows.flat_map(|r| &r[..width as usize * 4]);
+    let picture = image::RgbaImage::from_raw(width, height, rows.copied().collect())
+        .ok_or("too few pixels")?;
     picture.save(out)?;
     println!("{}", out.display());
     Ok(())

@@ -8,7 +8,8 @@ use sinew::scene::{ColorSource, Material, Texture, TextureChannel, TextureUse, T
 use sinew::wgpu;
 use wgpu::util::DeviceExt;
 
-use super::{DEPTH, Gpu, Result, SAMPLES};
+use super::pipelines::{Look, buffer, group, shader, upload};
+use super::{Gpu, Result};
 
 /// The pipeline, with its camera. Vertices come from four buffers without gaps: points, normals,
 /// texture coordinates and colours, in 3, 3, 2 and 4 floats.
@@ -36,20 +37,9 @@ struct Uniform {
 impl Textured {
     pub fn new(gpu: &Gpu) -> Self {
         let pipeline = pipeline(gpu);
-        let camera = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("camera"),
-            size: size_of::<Mat4>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let camera_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("camera"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: camera.as_entire_binding(),
-            }],
-        });
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let camera = buffer(gpu, size_of::<Mat4>() as u64, usage);
+        let camera_group = group(gpu, &pipeline.get_bind_group_layout(0), &[&camera]);
         Self {
             pipeline,
             camera,
@@ -164,20 +154,6 @@ impl Textured {
     }
 }
 
-/// A buffer that does not change.
-pub fn upload<T: bytemuck::NoUninit>(
-    gpu: &Gpu,
-    usage: wgpu::BufferUsages,
-    values: &[T],
-) -> wgpu::Buffer {
-    gpu.device
-        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-            label: Some("renderer"),
-            contents: bytemuck::cast_slice(values),
-            usage,
-        })
-}
-
 /// Uploads an image with its mip levels.
 fn upload_image(gpu: &Gpu, image: image::RgbaImage, srgb: bool) -> wgpu::Texture {
     let (width, height) = image.dimensions();
@@ -213,12 +189,6 @@ fn upload_image(gpu: &Gpu, image: image::RgbaImage, srgb: bool) -> wgpu::Texture
 }
 
 fn pipeline(gpu: &Gpu) -> wgpu::RenderPipeline {
-    let module = gpu
-        .device
-        .create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("textured"),
-            source: wgpu::ShaderSource::Wgsl(SHADER.into()),
-        });
     use wgpu::VertexFormat::{Float32x2, Float32x3, Float32x4};
     let formats = [Float32x3, Float32x3, Float32x2, Float32x4];
     let attributes: [_; 4] = std::array::from_fn(|i| {
@@ -235,83 +205,9 @@ fn pipeline(gpu: &Gpu) -> wgpu::RenderPipeline {
             attributes,
         })
     });
-    gpu.device
-        .create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: Some("textured"),
-            layout: None,
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: Some("vertex"),
-                compilation_options: Default::default(),
-                buffers: &buffers,
-            },
-            primitive: Default::default(),
-            depth_stencil: Some(wgpu::DepthStencilState {
-                format: DEPTH,
-                depth_write_enabled: Some(true),
-                depth_compare: Some(wgpu::CompareFunction::Less),
-                stencil: Default::default(),
-                bias: Default::default(),
-            }),
-            multisample: wgpu::MultisampleState {
-                count: SAMPLES,
-                ..Default::default()
-            },
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: Some("fragment"),
-                compilation_options: Default::default(),
-                targets: &[Some(gpu.format.into())],
-            }),
-            multiview_mask: None,
-            cache: None,
-        })
+    let look = Look {
+        buffers: &buffers,
+        ..Look::new("textured")
+    };
+    look.pipeline(gpu, &shader(gpu, include_str!("textured.wgsl")), None)
 }
-
-const SHADER: &str = "
-struct Material {
-    color: vec4<f32>,
-    emissive: vec4<f32>,
-    uv_u: vec4<f32>,
-    uv_v: vec4<f32>,
-    alpha: vec4<f32>,
-}
-
-@group(0) @binding(0) var<uniform> clip_from_world: mat4x4<f32>;
-@group(1) @binding(0) var<uniform> material: Material;
-@group(1) @binding(1) var base_color: texture_2d<f32>;
-@group(1) @binding(2) var base_sampler: sampler;
-
-struct Varying {
-    @builtin(position) clip: vec4<f32>,
-    @location(0) normal: vec3<f32>,
-    @location(1) uv: vec2<f32>,
-    @location(2) color: vec4<f32>,
-}
-
-@vertex
-fn vertex(
-    @location(0) point: vec3<f32>,
-    @location(1) normal: vec3<f32>,
-    @location(2) uv: vec2<f32>,
-    @location(3) color: vec4<f32>,
-) -> Varying {
-    let st = vec2(dot(material.uv_u.xyz, vec3(uv, 1.0)), dot(material.uv_v.xyz, vec3(uv, 1.0)));
-    // In USD v = 0 is the lower edge of an image.
-    return Varying(clip_from_world * vec4(point, 1.0), normal, vec2(st.x, 1.0 - st.y), color);
-}
-
-@fragment
-fn fragment(in: Varying, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
-    let texel = textureSample(base_color, base_sampler, in.uv);
-    let vertex_color = mix(vec4(1.0), in.color, material.alpha.z);
-    let albedo = texel * material.color * vertex_color;
-    if material.alpha.y > 0.0 && albedo.a < material.alpha.x {
-        discard;
-    }
-    let n = normalize(select(-in.normal, in.normal, front));
-    let sun = max(dot(n, normalize(vec3(0.5, 0.8, 0.6))), 0.0);
-    let sky = 0.5 + 0.5 * n.y;
-    return vec4(albedo.rgb * (0.25 * sky + 0.1 + 0.85 * sun) + material.emissive.rgb, 1.0);
-}
-";

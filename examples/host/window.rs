@@ -59,9 +59,9 @@ struct Shown<P> {
 
 impl<P: Program> Shown<P> {
     fn new(event_loop: &ActiveEventLoop, args: &Args, options: P::Options) -> Result<Self> {
-        let [width, height] = args.size;
+        let [width, height] = args.size::<P>();
         let attributes = Window::default_attributes()
-            .with_title(P::USAGE)
+            .with_title(P::NAME)
             .with_inner_size(PhysicalSize::new(width, height));
         let window = Arc::new(event_loop.create_window(attributes)?);
         let display = Box::new(event_loop.owned_display_handle());

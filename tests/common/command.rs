@@ -26,7 +26,9 @@ impl Bench {
         self.folder.path().join(name)
     }
 
+    /// Writes a file, and makes the folders above it.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), bytes).unwrap();
         self.path(name)
     }

@@ -1,7 +1,7 @@
 //! `sinew check` and `sinew fix`: their texts, JSON and exit codes.
 
-use common::broken::{BASE, BROKEN, cases, changed};
 use common::command::{Bench, sinew};
+use common::stages::stages;
 use libtest_mimic::Failed;
 use sinew_check::{CheckOptions, all_codes, check_file};
 
@@ -15,14 +15,12 @@ fn text(bytes: &[u8]) -> String {
 fn two_files() -> (tempfile::TempDir, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str, case: &str| {
-        let cases = cases();
-        let case = cases.iter().find(|c| c.name == case).expect("a case");
         let file = folder.path().join(name);
-        std::fs::write(&file, case.text()).expect("written");
+        std::fs::write(&file, stages().case(case).text()).expect("written");
         file.to_str().expect("UTF-8").to_owned()
     };
-    let error = place("error.usda", "parents_after_children");
-    let warning = place("warning.usda", "weights_sum_to_more_than_one");
+    let error = place("error.usda", "parents after children");
+    let warning = place("warning.usda", "weights sum to more than one");
     (folder, error, warning)
 }
 
@@ -99,7 +97,7 @@ fn check_json() -> Outcome {
 fn check_exit_codes() -> Outcome {
     let (folder, error, warning) = two_files();
     let good = folder.path().join("good.usda");
-    std::fs::write(&good, BASE)?;
+    std::fs::write(&good, stages().base("character"))?;
     let good = good.to_str().ok_or("UTF-8")?;
     let gone = folder.path().join("gone.usda");
     let gone = gone.to_str().ok_or("UTF-8")?;
@@ -149,7 +147,7 @@ fn check_codes() -> Outcome {
 #[test]
 fn fix() -> Outcome {
     let bench = Bench::new();
-    let input = bench.write("in.usda", changed(&BROKEN));
+    let input = bench.write("in.usda", stages().case("three ways at once").text());
     let out = bench.path("out.usda");
     let (i, o) = (input.to_str().ok_or("UTF-8")?, out.to_str().ok_or("UTF-8")?);
     let output = sinew(&["fix", i, "-o", o]);
@@ -185,7 +183,7 @@ fn fix() -> Outcome {
 #[test]
 fn errors_that_fix_leaves_are_told_by_its_exit_code() -> Outcome {
     let bench = Bench::new();
-    let good = changed(&BROKEN);
+    let good = stages().case("three ways at once").text().to_owned();
     let broken = good.replace("rel skel:skeleton = ", "rel skel:skeleton = </Nowhere> # ");
     assert_ne!(good, broken);
     let input = bench.write("in.usda", broken);
@@ -219,7 +217,7 @@ fn errors_that_fix_leaves_are_told_by_its_exit_code() -> Outcome {
 #[test]
 fn fix_only_and_dry_run() -> Outcome {
     let bench = Bench::new();
-    let input = bench.write("in.usda", changed(&BROKEN));
+    let input = bench.write("in.usda", stages().case("three ways at once").text());
     let out = bench.path("out.usda");
     let (i, o) = (input.to_str().ok_or("UTF-8")?, out.to_str().ok_or("UTF-8")?);
     let output = sinew(&["fix", i, "--dry-run", "-o", o]);

@@ -2,28 +2,11 @@
 
 use std::process::Command;
 
-use common::command::{Bench, sinew, stderr, stdout};
+use common::command::{Bench, commands, sinew, stderr, stdout};
 
 fn asset(name: &str) -> String {
     let folder = common::repository().join("examples/assets");
     folder.join(name).to_str().unwrap().to_owned()
-}
-
-/// Names of all commands, out of the help.
-fn commands() -> Vec<String> {
-    let help = stdout(&sinew(&["--help"]));
-    let listed = help.split("Commands:\n").nth(1).unwrap();
-    let lines = listed.lines().take_while(|l| !l.is_empty());
-    let names: Vec<String> = lines
-        // Descriptions go on further to the right.
-        .filter(|l| l.starts_with("  ") && !l.starts_with("   "))
-        .map(|l| l.split_whitespace().next().unwrap().to_owned())
-        .filter(|name| name != "help")
-        .collect();
-    for known in ["bake", "convert", "check", "completions"] {
-        assert!(names.iter().any(|n| n == known), "{names:?}");
-    }
-    names
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //! line is
 //!
 //! - `$ sinew ...`: runs the command; `$ bake ...` is `sinew bake in.usda -o out.usda --backend cpu`
-//!   with more arguments. Variables may come before. `ASSETS/` and `GOLDENS/` are the repository's;
-//! - `? CODE`: its exit code, if that is not 0; with 1 or 2 it wrote nothing under the name `out`;
+//!   with more arguments. Variables may come before. `ASSETS/`, `GOLDENS/` and `CRATES/` are the
+//!   repository's; `copy FILE NAME` copies a file of `tests/crates`;
+//! - `? CODE`: its exit code, if that is not 0; with 1 or 2 there is no `out.usda`;
 //! - `! WORD, WORD`: what it says; `!! TEXT`: what it does not say; `silent`: it says nothing;
 //! - `json POINTER = VALUE`: a value of its report;
 //! - `points FILE PRIM.ATTRIBUTE [@ TIME] = VECTORS`, `times FILE PRIM.ATTRIBUTE = TIMES`,
@@ -44,6 +45,12 @@ fn faults(case: &Case) -> Vec<String> {
     for (i, (key, text)) in case.lines.iter().enumerate() {
         let found = match key.as_str() {
             "#" | "?" => continue,
+            "copy" => {
+                let (from, to) = text.split_once(' ').unwrap();
+                let from = common::repository().join("tests/crates").join(from);
+                std::fs::copy(from, bench.path(to)).unwrap();
+                continue;
+            }
             "$" => {
                 let output = run(&bench, text);
                 let next = case.lines.get(i + 1).filter(|(key, _)| key == "?");
@@ -51,7 +58,9 @@ fn faults(case: &Case) -> Vec<String> {
                 let said = stderr(&output) + &stdout(&output);
                 let found = output.status.code();
                 let is_right = found == Some(code) && !said.contains("panicked");
-                let is_written = matches!(code, 1 | 2) && bench.path("out.usda").exists();
+                // `fix` writes what it could fix.
+                let is_refused = matches!(code, 1 | 2) && !text.starts_with("sinew fix");
+                let is_written = is_refused && bench.path("out.usda").exists();
                 last = Some(output);
                 match is_right && !is_written {
                     true => continue,
@@ -77,6 +86,7 @@ fn run(bench: &Bench, line: &str) -> Output {
     let place = |folder: &str| format!("{}/{folder}/", repository.display());
     let line = line.replace("ASSETS/", &place("examples/assets"));
     let line = line.replace("GOLDENS/", &place("tests/goldens"));
+    let line = line.replace("CRATES/", &place("tests/crates"));
     let mut words = line.split(' ').peekable();
     let mut command = Command::new(executable());
     command.current_dir(bench.folder.path());

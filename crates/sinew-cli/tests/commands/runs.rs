@@ -19,20 +19,18 @@ use common::command::{Bench, executable, stderr, stdout};
 use common::stages::{Case, Table};
 use common::usd;
 use glam::DVec3;
+use rayon::prelude::*;
 use serde_json::Value;
 
 #[test]
 fn runs() {
     let table = Table::read("runs.txt");
     assert!(table.cases.len() > 50);
-    let mut wrong = Vec::new();
-    for case in &table.cases {
-        wrong.extend(
-            faults(case)
-                .into_iter()
-                .map(|fault| format!("{}: {fault}", case.name)),
-        );
-    }
+    let faults = |case: &Case| {
+        let of_case = |fault| format!("{}: {fault}", case.name);
+        faults(case).into_iter().map(of_case).collect::<Vec<_>>()
+    };
+    let wrong: Vec<String> = table.cases.par_iter().flat_map(faults).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

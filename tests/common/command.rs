@@ -26,7 +26,9 @@ impl Bench {
         self.folder.path().join(name)
     }
 
+    /// Writes a file, and makes the folders above it.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), bytes).unwrap();
         self.path(name)
     }
@@ -67,6 +69,19 @@ pub fn stderr(output: &Output) -> String {
 
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Names of all commands, out of the help.
+pub fn commands() -> Vec<String> {
+    let help = stdout(&sinew(&["--help"]));
+    let listed = help.split("Commands:\n").nth(1).unwrap();
+    let lines = listed.lines().take_while(|l| !l.is_empty());
+    // Descriptions go on further to the right.
+    let names = lines.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
+    let names = names.map(|l| l.split_whitespace().next().unwrap().to_owned());
+    let names: Vec<String> = names.filter(|name| name != "help").collect();
+    assert!(names.len() >= 10, "{names:?}");
+    names
 }
 
 /// Fails with exit code 1, without a panic, naming all the words; nothing is written.

@@ -1,7 +1,6 @@
 //! What several test binaries share.
 
 pub mod bodies;
-pub mod broken;
 pub mod bvh_maker;
 pub mod character;
 pub mod command;
@@ -21,6 +20,7 @@ pub mod python;
 pub mod rigs;
 pub mod scenery;
 pub mod sketch;
+pub mod stages;
 pub mod tiny_gltf;
 pub mod trials;
 pub mod usd;

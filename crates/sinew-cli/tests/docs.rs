@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::command::{Bench, executable, sinew, stderr, stdout};
+use common::command::{Bench, commands, executable, sinew, stderr, stdout};
 
 /// Lines of shell blocks that are not run here, by how they begin, and why.
 const NOT_RUN: [(&str, &str); 10] = [
@@ -212,11 +212,8 @@ fn commands_run() {
                 .iter()
                 .filter_map(|c| c.split(' ').next().map(str::to_owned)),
         );
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let lines: Vec<&str> = lines
-            .into_iter()
-            .filter(|l| call(l).is_some() && !draws(l))
-            .collect();
+        let lines = lines.iter().map(String::as_str);
+        let lines: Vec<&str> = lines.filter(|l| call(l).is_some() && !draws(l)).collect();
         run(&page, &lines);
     }
     // Every command has an example.
@@ -233,11 +230,8 @@ fn commands_that_draw_run() {
     let mut drawn = 0;
     for page in pages() {
         let lines = page.commands();
-        let lines: Vec<&str> = lines
-            .iter()
-            .map(String::as_str)
-            .filter(|l| draws(l))
-            .collect();
+        let lines = lines.iter().map(String::as_str);
+        let lines: Vec<&str> = lines.filter(|l| draws(l)).collect();
         drawn += lines.len();
         run(&page, &lines);
     }
@@ -276,19 +270,6 @@ fn pictures_are_those_of_the_commands() {
             "{name}: {share} of the pixels differ; draw it again by: {line}"
         );
     }
-}
-
-/// Names of all commands, out of the help.
-fn commands() -> Vec<String> {
-    let help = stdout(&sinew(&["--help"]));
-    let listed = help.split("Commands:\n").nth(1).unwrap();
-    let lines = listed.lines().take_while(|l| !l.is_empty());
-    // Descriptions go on further to the right.
-    let names = lines.filter(|l| l.starts_with("  ") && !l.starts_with("   "));
-    let names = names.map(|l| l.split_whitespace().next().unwrap().to_owned());
-    let names: Vec<String> = names.filter(|name| name != "help").collect();
-    assert!(names.len() >= 10, "{names:?}");
-    names
 }
 
 #[test]

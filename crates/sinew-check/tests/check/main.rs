@@ -2,9 +2,14 @@
 
 mod checks;
 mod fixes;
+mod table;
 
 fn main() {
-    common::trials::run([("check", checks::trials()), ("check_fix", fixes::trials())])
+    common::trials::run([
+        ("check", checks::trials()),
+        ("check_fix", fixes::trials()),
+        ("stages", table::trials()),
+    ])
 }
 
 fn text(bytes: &[u8]) -> String {

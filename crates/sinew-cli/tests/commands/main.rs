@@ -1,16 +1,22 @@
 //! The command as people and scripts meet it.
 
-mod batch;
-mod check;
 mod check_files;
 mod cli;
 mod example_asset;
-mod farm;
 mod fbx;
 mod hints;
 mod hostile;
 mod humanoid;
 mod manners;
 mod no_files;
-mod stages;
+mod runs;
 mod types;
+
+/// Whole conversations: tests/cmd has what the command says, word for word.
+#[test]
+fn what_is_said() {
+    let cases = trycmd::TestCases::new();
+    let command = std::path::Path::new(env!("CARGO_BIN_EXE_sinew"));
+    cases.register_bin("sinew", command);
+    cases.case("tests/cmd/*.trycmd");
+}

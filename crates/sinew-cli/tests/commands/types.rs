@@ -1,8 +1,9 @@
-//! Value types and crate versions of real files, read as usd-core 26.11 reads them.
+//! Value types of real files, read as usd-core 26.11 reads them. Versions of crates are rows of
+//! tests/data/runs.txt.
 
 use std::path::{Path, PathBuf};
 
-use common::command::{Bench, bake, refused, sinew, stderr, stdout};
+use common::command::{Bench, bake, sinew, stderr};
 use common::compare::compare_within;
 use common::{tolerance, usd};
 use glam::DVec3;
@@ -87,56 +88,6 @@ fn other_precisions_are_no_value_as_in_usd_core() {
     hold(false, 13);
 }
 
-#[test]
-fn crate_versions() {
-    let bench = Bench::new();
-    let usual = &goldens()[0];
-    for minor in 4..=13 {
-        let out = bench.path("out.usda");
-        let output = bake(&folder().join(format!("v0.{minor}.0.usdc")), &out, &[]);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "0.{minor}.0: {}",
-            stderr(&output)
-        );
-        usual.holds(&out, &format!("crate 0.{minor}.0"));
-        std::fs::remove_file(&out).unwrap();
-    }
-    // Those that usd-core 26.11 refuses as well, and one that is not there yet.
-    bench.write("v0.17.0.usdc", crate_of_version(17));
-    for (folder, version) in [
-        (folder(), "0.2.0"),
-        (folder(), "0.3.0"),
-        (bench.path(""), "0.17.0"),
-    ] {
-        let out = bench.path("out.usda");
-        let name = format!("v{version}.usdc");
-        let told = [
-            &*name,
-            &format!("crate version {version}"),
-            "0.4.0 to 0.16.0",
-        ];
-        refused(&bake(&folder.join(&name), &out, &[]), &out, &told);
-    }
-}
-
-/// A crate with samples that says that it is of this version.
-fn crate_of_version(minor: u8) -> Vec<u8> {
-    let bench = Bench::new();
-    let base = std::fs::read_to_string(folder().join("base.usda")).unwrap();
-    let weights = "blendShapeWeights = [1]";
-    assert!(base.contains(weights));
-    let samples = "blendShapeWeights.timeSamples = { 1: [1], 2: [0] }";
-    let text = bench.write("in.usda", base.replace(weights, samples));
-    let out = bench.path("out.usdc");
-    run("convert", &text, &["-o", name(&out)]);
-    let mut bytes = std::fs::read(out).unwrap();
-    assert!(bytes.starts_with(b"PXR-USDC\0"));
-    bytes[9] = minor;
-    bytes
-}
-
 fn name(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -145,89 +96,6 @@ fn name(path: &Path) -> &str {
 fn run(command: &str, input: &Path, more: &[&str]) {
     let output = sinew(&[&[command, name(input)], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-}
-
-/// The file itself is refused. As in usd-core a layer or a clip that cannot be read is left out, which every command says.
-#[test]
-fn every_command_tells_of_a_crate_of_another_version() {
-    let bench = Bench::new();
-    let old = bench.write("old.usdc", crate_of_version(3));
-    let whole = "( subLayers = [@./old.usdc@] )";
-    let other = |arc: &str| format!("def SkelRoot \"R\" ({arc}) {{\n}}\n");
-    let clips = "def SkelAnimation \"Anim\" (clips = { dictionary default = {
-        asset[] assetPaths = [@./old.usdc@]
-        string primPath = \"/R/Anim\"
-        double2[] active = [(0, 0)]
-        double2[] times = [(0, 0), (1, 1)]
-        asset manifestAssetPath = @./manifest.usda@
-    } })\n";
-    let base = std::fs::read_to_string(folder().join("base.usda")).unwrap();
-    bench.write("manifest.usda", &base);
-    let animation = "def SkelAnimation \"Anim\"\n";
-    assert!(base.contains(animation));
-    let clips = base.replace(animation, clips);
-    let clips = clips.replace("blendShapeWeights = [1]", "blendShapeWeights");
-    for (input, text) in [
-        ("old.usdc", None),
-        ("sublayer.usda", Some(format!("#usda 1.0\n{whole}\n"))),
-        (
-            "reference.usda",
-            Some(format!(
-                "#usda 1.0\n{}",
-                other("references = @./old.usdc@</R>")
-            )),
-        ),
-        (
-            "payload.usda",
-            Some(format!(
-                "#usda 1.0\n{}",
-                other("payload = @./old.usdc@</R>")
-            )),
-        ),
-        ("clips.usda", Some(clips)),
-    ] {
-        let input = match text {
-            Some(text) => bench.write(input, text),
-            None => old.clone(),
-        };
-        let input = name(&input);
-        let out = bench.path("out.usda");
-        let told = ["old.usdc", "crate version 0.3.0"];
-        for args in [
-            &["bake", input, "-o", name(&out), "--backend", "cpu"][..],
-            &[
-                "bake",
-                input,
-                "-o",
-                name(&out),
-                "--backend",
-                "cpu",
-                "--layer",
-            ],
-            &["convert", input, "-o", name(&out)],
-            &["fix", input, "-o", name(&out)],
-            &["inspect", input],
-            &["retarget", input, input, "-o", name(&out)],
-        ] {
-            let output = sinew(args);
-            if input == name(&old) {
-                refused(&output, &out, &told);
-            }
-            let said = stderr(&output) + &stdout(&output);
-            // Retargeting ends earlier: what is left has no skeleton.
-            for word in told.iter().filter(|_| args[0] != "retarget") {
-                assert!(said.contains(*word), "{args:?}: {said}");
-            }
-            // The next command writes the same file.
-            std::fs::remove_file(&out).ok();
-        }
-        let output = sinew(&["check", input]);
-        let report = stdout(&output) + &stderr(&output);
-        assert_ne!(output.status.code(), Some(0), "{input}: {report}");
-        for word in ["error", "crate version 0.3.0", "old.usdc"] {
-            assert!(report.contains(word), "{input}: {report}");
-        }
-    }
 }
 
 /// A stage with more on its root prim.
@@ -316,35 +184,4 @@ fn splines_are_kept_in_every_format() {
         float inputs:intensity = 3\n}\n}\n";
     let over = bench.write("over.usda", over);
     is_kept(&bench, &over, ("/R/Lamp", "inputs:intensity"));
-}
-
-#[test]
-fn splines_move_as_their_values_do() {
-    let op = |value: &str| {
-        format!(
-            "uniform token[] xformOpOrder = [\"xformOp:translateX\"]\ndouble xformOp:translateX{value}\n"
-        )
-    };
-    let base = std::fs::read_to_string(folder().join("base.usda")).unwrap();
-    let world = |place: &str, value: &str| {
-        let bench = Bench::new();
-        let input = bench.write(
-            "in.usda",
-            base.replace(place, &format!("{}{place}", op(value))),
-        );
-        let out = bench.path("out.usda");
-        let output = bake(&input, &out, &["--space", "world", "--frames", "1:2"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let stage = usd::open(&out);
-        usd::vectors(&stage, "/R/Body", "points", Some(1.0)).unwrap()
-    };
-    // A root's, a Skeleton's and a mesh's own.
-    for place in [
-        "    rel skel:skeleton = </R/Skel>\n",
-        "        rel skel:animationSource = </R/Anim>\n",
-        "        point3f[] points",
-    ] {
-        assert!(base.contains(place));
-        assert_eq!(world(place, SPLINE), world(place, " = 5"), "{place}");
-    }
 }

@@ -1,0 +1,179 @@
+//! `tests/data/runs.txt`: stages, commands that run in their folder, and what becomes of them. A
+//! line is
+//!
+//! - `$ sinew ...`: runs the command; `$ bake ...` is `sinew bake in.usda -o out.usda --backend cpu`
+//!   with more arguments. Variables may come before. `ASSETS/`, `GOLDENS/` and `CRATES/` are the
+//!   repository's; `copy FILE NAME` copies a file of `tests/crates`;
+//! - `? CODE`: its exit code, if that is not 0; with 1 or 2 there is no `out.usda`;
+//! - `! WORD, WORD`: what it says; `!! TEXT`: what it does not say; `silent`: it says nothing;
+//! - `json POINTER = VALUE`: a value of its report;
+//! - `points FILE PRIM.ATTRIBUTE [@ TIME] = VECTORS`, `times FILE PRIM.ATTRIBUTE = TIMES`,
+//!   `type FILE PRIM = TYPE`, `instance FILE PRIM = true`, `prototypes FILE = COUNT`: what the
+//!   written stage holds, `same FILE FILE PRIM.ATTRIBUTE @ TIME`: what two of them hold alike;
+//! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`: what it wrote.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use common::command::{Bench, executable, stderr, stdout};
+use common::stages::{Case, Table};
+use common::usd;
+use glam::DVec3;
+use rayon::prelude::*;
+use serde_json::Value;
+
+#[test]
+fn runs() {
+    let table = Table::read("runs.txt");
+    assert!(table.cases.len() > 50);
+    let faults = |case: &Case| {
+        let of_case = |fault| format!("{}: {fault}", case.name);
+        faults(case).into_iter().map(of_case).collect::<Vec<_>>()
+    };
+    let wrong: Vec<String> = table.cases.par_iter().flat_map(faults).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The lines of a case that do not hold.
+fn faults(case: &Case) -> Vec<String> {
+    let bench = Bench::new();
+    case.write(bench.folder.path());
+    let mut faults = Vec::new();
+    let mut last = None;
+    for (i, (key, text)) in case.lines.iter().enumerate() {
+        let found = match key.as_str() {
+            "#" | "?" => continue,
+            "copy" => {
+                let (from, to) = text.split_once(' ').unwrap();
+                let from = common::repository().join("tests/crates").join(from);
+                std::fs::copy(from, bench.path(to)).unwrap();
+                continue;
+            }
+            "$" => {
+                let output = run(&bench, text);
+                let next = case.lines.get(i + 1).filter(|(key, _)| key == "?");
+                let code: i32 = next.map_or(0, |(_, code)| code.parse().unwrap());
+                let said = stderr(&output) + &stdout(&output);
+                let found = output.status.code();
+                let is_right = found == Some(code) && !said.contains("panicked");
+                // `fix` writes what it could fix.
+                let is_refused = matches!(code, 1 | 2) && !text.starts_with("sinew fix");
+                let is_written = is_refused && bench.path("out.usda").exists();
+                last = Some(output);
+                match is_right && !is_written {
+                    true => continue,
+                    false => format!("{found:?}, out.usda {is_written}: {said}"),
+                }
+            }
+            _ => match holds(&bench, last.as_ref(), key, text) {
+                None => continue,
+                Some(found) => found,
+            },
+        };
+        faults.push(format!("{key} {text}\n  found {found}"));
+    }
+    let left = std::fs::read_dir(bench.folder.path()).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    faults.extend(left.filter(|name| name.ends_with(".tmp")));
+    faults
+}
+
+fn run(bench: &Bench, line: &str) -> Output {
+    let _ = std::fs::remove_file(bench.path("out.usda"));
+    let repository = common::repository().canonicalize().unwrap();
+    let place = |folder: &str| format!("{}/{folder}/", repository.display());
+    let line = line.replace("ASSETS/", &place("examples/assets"));
+    let line = line.replace("GOLDENS/", &place("tests/goldens"));
+    let line = line.replace("CRATES/", &place("tests/crates"));
+    let mut words = line.split(' ').peekable();
+    let mut command = Command::new(executable());
+    command.current_dir(bench.folder.path());
+    while let Some((name, value)) = words.peek().and_then(|w| w.split_once('=')) {
+        command.env(name, value);
+        words.next();
+    }
+    match words.next() {
+        Some("bake") => command.args(["bake", "in.usda", "-o", "out.usda", "--backend", "cpu"]),
+        program => {
+            assert_eq!(program, Some("sinew"), "{line}");
+            &mut command
+        }
+    };
+    command.args(words).output().unwrap()
+}
+
+/// What is found in place of what a line says; `None` where it holds.
+fn holds(bench: &Bench, output: Option<&Output>, key: &str, text: &str) -> Option<String> {
+    let output = output.unwrap();
+    let said = || stderr(output) + &stdout(output);
+    let (place, value) = text.rsplit_once(" =").unwrap_or((text, ""));
+    let value = value.trim_start();
+    let unless = |is_so: bool, found: String| (!is_so).then_some(found);
+    let equals = |found: String| unless(found == value, found);
+    // FILE and what follows.
+    let (name, rest) = place.split_once(' ').unwrap_or((place, ""));
+    let file = |name: &str| bench.path(name);
+    let read = || {
+        let bytes = std::fs::read(file(text.split(' ').next().unwrap())).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let after = text.split_once(' ').map_or("", |(_, after)| after);
+    match key {
+        "!" => unless(text.split(", ").all(|word| said().contains(word)), said()),
+        "!!" => unless(!said().contains(text), said()),
+        "silent" => unless(said().is_empty(), said()),
+        "json" => {
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let found = report.pointer(place).cloned().unwrap_or_default();
+            unless(
+                serde_json::from_str::<Value>(value).unwrap() == found,
+                found.to_string(),
+            )
+        }
+        "points" => equals(vectors(file(name), rest)),
+        "same" => {
+            let (second, place) = rest.split_once(' ').unwrap();
+            let (first, second) = (vectors(file(name), place), vectors(file(second), place));
+            unless(
+                first == second && first != "none",
+                format!("{first} and {second}"),
+            )
+        }
+        "times" => {
+            let (prim, attribute) = rest.split_once('.').unwrap();
+            let times = usd::times(&usd::open(&file(name)), prim, attribute);
+            let times: Vec<String> = times.iter().map(f64::to_string).collect();
+            equals(times.join(" "))
+        }
+        "type" => equals(usd::type_name(&usd::open(&file(name)), rest)),
+        "instance" => equals(
+            usd::prim(&usd::open(&file(name)), rest)
+                .is_instance()
+                .to_string(),
+        ),
+        "prototypes" => equals(usd::open(&file(place)).prototypes().count().to_string()),
+        "has" => unless(read().contains(after), read()),
+        "lacks" => unless(!read().contains(after), read()),
+        "count" => {
+            let (count, wanted) = after.split_once(' ').unwrap();
+            let found = read().matches(wanted).count().to_string();
+            unless(found == count, found)
+        }
+        "gone" => unless(!file(text).exists(), "it is there".to_owned()),
+        key => panic!("{key} {text}"),
+    }
+}
+
+/// The vectors of `PRIM.ATTRIBUTE` or `PRIM.ATTRIBUTE @ TIME`, to 6 digits.
+fn vectors(file: PathBuf, place: &str) -> String {
+    let (place, time) = place.split_once(" @ ").unwrap_or((place, ""));
+    let (prim, attribute) = place.split_once('.').unwrap();
+    let stage = usd::open(&file);
+    let Some(values) = usd::vectors(&stage, prim, attribute, time.parse().ok()) else {
+        return "none".to_owned();
+    };
+    let number = |n: f64| (n * 1e6).round() / 1e6 + 0.0;
+    let vector = |v: DVec3| format!("({}, {}, {})", number(v.x), number(v.y), number(v.z));
+    let values: Vec<String> = values.into_iter().map(vector).collect();
+    values.join(" ")
+}

@@ -116,7 +116,7 @@ pub fn bake_until(
     watch: &mut Watch<'_>,
 ) -> Result<BakeReport> {
     let start = Instant::now();
-    baker::check_output(output, Format::of(output)?, options)?;
+    let out = (output, baker::check_output(output, options)?);
     let mut report = with_deep_stack(watch, |progress| {
         // Loading drivers takes time, so it happens while the file is read.
         let (read, baker) = std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ pub fn bake_until(
         });
         let (file, scene) = read?;
         let mut baker = baker.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        baker.bake_opened(&file, &scene, output, options, progress)
+        baker.bake_into(&file, &scene, out, options, progress)
     })?;
     report.elapsed = start.elapsed();
     Ok(report)

@@ -17,7 +17,7 @@ use super::sink::FrameSink;
 use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::{Work, bake_schedule, check_size};
-use super::{clips, failed, hints, samples, with_deep_stack};
+use super::{clips, failed, hints, samples};
 use sinew::error::Warning;
 use sinew::scene::{Scene, SkinPart};
 use sinew::wgpu;
@@ -155,8 +155,7 @@ impl Baker {
     }
 
     /// Bakes a file into a file like [`bake`](crate::bake), but on this backend:
-    /// [`BakeOptions::backend`] is ignored. Reading and writing run on a thread with a large stack,
-    /// too.
+    /// [`BakeOptions::backend`] is ignored.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -169,18 +168,13 @@ impl Baker {
     ) -> Result<BakeReport> {
         let start = Instant::now();
         let out = (output, check_output(output, options)?);
-        let mut report = with_deep_stack(progress, |progress| {
-            let (file, scene) = read(input, options)?;
-            self.bake_into(&file, &scene, out, options, progress)
-        })?;
+        let (file, scene) = read(input, options)?;
+        let mut report = self.bake_into(&file, &scene, out, options, progress)?;
         report.elapsed = start.elapsed();
         Ok(report)
     }
 
     /// Bakes an open file, with a scene that was read from it, into a file.
-    ///
-    /// Runs on the caller's stack. Writing recurses once for each level of nested prims (1,000 at
-    /// most): if files may be nested deeply, give that thread 256 MiB.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -364,21 +358,18 @@ pub fn stitch_until(
             "clip_frames is not set: stitching needs the same value that the clips were baked with";
         return Err(Error::Options(text.into()));
     }
-    let mut report = with_deep_stack(watch, |progress| {
-        let (file, scene) = read(input, options)?;
-        file.check_output(output)?;
-        let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
-        let clips = clips::ClipBake {
-            file: &file,
-            scene: &scene,
-            output,
-            options,
-            chosen: &chosen,
-        };
-        clips.stitch(&mut report, progress)?;
-        failed::complete(&scene, &options.prims, &chosen, &mut report);
-        Ok(report)
-    })?;
+    let (file, scene) = read(input, options)?;
+    file.check_output(output)?;
+    let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
+    let clips = clips::ClipBake {
+        file: &file,
+        scene: &scene,
+        output,
+        options,
+        chosen: &chosen,
+    };
+    clips.stitch(&mut report, watch)?;
+    failed::complete(&scene, &options.prims, &chosen, &mut report);
     report.elapsed = start.elapsed();
     Ok(report)
 }

@@ -182,7 +182,7 @@ pub fn one_prim_has_the_cache_of_the_name() {
     let input = bench.write("in.usda", BOXES);
     let out = bench.path("c.pc2");
     let report = run(&input, &out, "frames 1:2:0.25 prim /Hero/Box");
-    assert_eq!(report.files, [out.clone()]);
+    assert_eq!(report.files, std::slice::from_ref(&out));
     let cache = pc2(&out);
     let samples = cache.samples.len();
     assert_eq!((cache.first, cache.step, samples), (1.0, 0.25, 5));

@@ -17,7 +17,7 @@ use super::sink::FrameSink;
 use super::space::{self, Space};
 use super::stream::tell;
 use super::tracks::{Work, bake_schedule, check_size};
-use super::{clips, failed, hints, samples, with_deep_stack};
+use super::{clips, failed, hints, samples};
 use sinew::error::Warning;
 use sinew::scene::{Scene, SkinPart};
 use sinew::wgpu;
@@ -95,9 +95,8 @@ impl Baker {
         progress: &mut Watch<'_>,
     ) -> Result<BakeReport> {
         let start = Instant::now();
-        let mut report = self.begin(scene);
-        let chosen = choose(scene, &plan.prims, &mut report)?;
-        failed::check_input(scene, &chosen, &mut report);
+        self.deformer.reset();
+        let (mut report, chosen) = begin(scene, &plan.prims, self.backend())?;
         let mut diagnostics = Diagnostics::default();
         check_motion(
             plan.shutter.as_ref(),
@@ -156,8 +155,7 @@ impl Baker {
     }
 
     /// Bakes a file into a file like [`bake`](crate::bake), but on this backend:
-    /// [`BakeOptions::backend`] is ignored. Reading and writing run on a thread with a large stack,
-    /// too.
+    /// [`BakeOptions::backend`] is ignored.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -169,19 +167,14 @@ impl Baker {
         progress: &mut Watch<'_>,
     ) -> Result<BakeReport> {
         let start = Instant::now();
-        check_output(output, Format::of(output)?, options)?;
-        let mut report = with_deep_stack(progress, |progress| {
-            let (file, scene) = read(input, options)?;
-            self.bake_opened(&file, &scene, output, options, progress)
-        })?;
+        let out = (output, check_output(output, options)?);
+        let (file, scene) = read(input, options)?;
+        let mut report = self.bake_into(&file, &scene, out, options, progress)?;
         report.elapsed = start.elapsed();
         Ok(report)
     }
 
     /// Bakes an open file, with a scene that was read from it, into a file.
-    ///
-    /// Runs on the caller's stack. Writing recurses once for each level of nested prims (1,000 at
-    /// most): if files may be nested deeply, give that thread 256 MiB.
     ///
     /// # Errors
     /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
@@ -194,13 +187,23 @@ impl Baker {
         progress: &mut Watch<'_>,
     ) -> Result<BakeReport> {
         let start = Instant::now();
-        let format = Format::of(output)?;
-        check_output(output, format, options)?;
-        let mut report = self.begin(scene);
-        let chosen = choose(scene, &options.prims, &mut report)?;
-        failed::check_input(scene, &chosen, &mut report);
-        let left = no_longer_skinned(scene, &options.prims, &chosen);
-        report.warnings.extend(left);
+        let out = (output, check_output(output, options)?);
+        let mut report = self.bake_into(file, scene, out, options, progress)?;
+        report.elapsed = start.elapsed();
+        Ok(report)
+    }
+
+    /// Bakes an open file into an output that was checked.
+    pub(super) fn bake_into(
+        &mut self,
+        file: &UsdFile,
+        scene: &Scene,
+        (output, format): (&Path, Format),
+        options: &BakeOptions,
+        progress: &mut Watch<'_>,
+    ) -> Result<BakeReport> {
+        self.deformer.reset();
+        let (mut report, chosen) = begin_file(scene, &options.prims, self.backend())?;
         if options.clip_frames.is_some() {
             let clips = clips::ClipBake {
                 file,
@@ -226,7 +229,6 @@ impl Baker {
             formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
         }
         failed::complete(scene, &options.prims, &chosen, &mut report);
-        report.elapsed = start.elapsed();
         Ok(report)
     }
 
@@ -268,14 +270,31 @@ impl Baker {
         report.warnings.extend(written.warnings);
         Ok(())
     }
+}
 
-    fn begin(&mut self, scene: &Scene) -> BakeReport {
-        self.deformer.reset();
-        let mut report = BakeReport::new(self.backend());
-        report.errors.clone_from(&scene.errors);
-        report.warnings.clone_from(&scene.warnings);
-        report
-    }
+/// The report of a bake at its beginning, and the bindings to bake.
+///
+/// # Errors
+/// Those of [`choose`].
+fn begin(scene: &Scene, prims: &[String], backend: String) -> Result<(BakeReport, Vec<usize>)> {
+    let mut report = BakeReport::new(backend);
+    report.errors.clone_from(&scene.errors);
+    report.warnings.clone_from(&scene.warnings);
+    let chosen = choose(scene, prims, &mut report)?;
+    failed::check_input(scene, &chosen, &mut report);
+    Ok((report, chosen))
+}
+
+/// Does the same for a bake into a file, where other prims may lose their skinning.
+fn begin_file(
+    scene: &Scene,
+    prims: &[String],
+    backend: String,
+) -> Result<(BakeReport, Vec<usize>)> {
+    let (mut report, chosen) = begin(scene, prims, backend)?;
+    let left = no_longer_skinned(scene, prims, &chosen);
+    report.warnings.extend(left);
+    Ok((report, chosen))
 }
 
 /// Adds the errors and warnings of a run to the report. `copies` are the prims that share the
@@ -333,33 +352,24 @@ pub fn stitch_until(
     watch: &mut Watch<'_>,
 ) -> Result<BakeReport> {
     let start = Instant::now();
-    check_output(output, Format::of(output)?, options)?;
+    check_output(output, options)?;
     if options.clip_frames.is_none() {
         let text =
             "clip_frames is not set: stitching needs the same value that the clips were baked with";
         return Err(Error::Options(text.into()));
     }
-    let mut report = with_deep_stack(watch, |progress| {
-        let (file, scene) = read(input, options)?;
-        file.check_output(output)?;
-        let mut report = BakeReport::new(String::new());
-        report.errors.clone_from(&scene.errors);
-        report.warnings.clone_from(&scene.warnings);
-        let chosen = choose(&scene, &options.prims, &mut report)?;
-        failed::check_input(&scene, &chosen, &mut report);
-        let left = no_longer_skinned(&scene, &options.prims, &chosen);
-        report.warnings.extend(left);
-        let clips = clips::ClipBake {
-            file: &file,
-            scene: &scene,
-            output,
-            options,
-            chosen: &chosen,
-        };
-        clips.stitch(&mut report, progress)?;
-        failed::complete(&scene, &options.prims, &chosen, &mut report);
-        Ok(report)
-    })?;
+    let (file, scene) = read(input, options)?;
+    file.check_output(output)?;
+    let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
+    let clips = clips::ClipBake {
+        file: &file,
+        scene: &scene,
+        output,
+        options,
+        chosen: &chosen,
+    };
+    clips.stitch(&mut report, watch)?;
+    failed::complete(&scene, &options.prims, &chosen, &mut report);
     report.elapsed = start.elapsed();
     Ok(report)
 }
@@ -407,7 +417,12 @@ pub(super) fn retyped<'a>(
     skel_roots_to_retype(scene, &roots.collect())
 }
 
-pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions) -> Result<()> {
+/// The format of an output that can be written with these options.
+///
+/// # Errors
+/// [`Error::Options`] or [`Error::Output`].
+pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Format> {
+    let format = Format::of(output)?;
     let fail = |reason: &str| Err(Error::output(output, reason));
     let misfit = |reason: &str| {
         let text = format!("{}: cannot write: {reason}", output.display());
@@ -416,11 +431,7 @@ pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions)
     if options.layer && format != Format::Usd {
         return misfit("expected .usda or .usdc for a layer");
     }
-    if options.layer
-        && output
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("usdz"))
-    {
+    if options.layer && sinew_io::extension(output) == "usdz" {
         return misfit("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
     check_motion(
@@ -443,7 +454,7 @@ pub(super) fn check_output(output: &Path, format: Format, options: &BakeOptions)
     if output.is_dir() {
         return fail("it is a folder");
     }
-    Ok(())
+    Ok(format)
 }
 
 /// Fails if samples for motion blur do not fit each other, or an output without sample

@@ -143,9 +143,6 @@ pub enum Error {
     /// A [`FrameSink`](crate::FrameSink) failed with an error of its own.
     #[error(transparent)]
     Sink(crate::SinkError),
-    /// A thread could not be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[source] std::io::Error),
     /// The callback stopped the bake.
     #[error("cancelled")]
     Cancelled,

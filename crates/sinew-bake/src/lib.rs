@@ -28,8 +28,6 @@ mod tracks;
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 use std::time::Instant;
 
 pub use backend::Backend;
@@ -84,10 +82,6 @@ pub use space::bytes_as_text;
 /// This function opens a [`Baker`] and drops it afterwards. Use [`Baker`] itself for many files, an
 /// open scene, the caller's device or cancellation.
 ///
-/// Readers and writers recurse once for each level of nested prims (1,000 at most), so the work runs
-/// on a thread with 256 MiB of stack. `progress` is called on the caller's thread. If the caller is a
-/// thread of rayon, the work runs on it, and it needs that stack itself.
-///
 /// # Errors
 /// - [`Error::Io`] if the input cannot be read, or if the output is a file of the input or cannot
 ///   be written.
@@ -116,18 +110,16 @@ pub fn bake_until(
     watch: &mut Watch<'_>,
 ) -> Result<BakeReport> {
     let start = Instant::now();
-    baker::check_output(output, Format::of(output)?, options)?;
-    let mut report = with_deep_stack(watch, |progress| {
-        // Loading drivers takes time, so it happens while the file is read.
-        let (read, baker) = std::thread::scope(|scope| {
-            let baker = scope.spawn(|| Baker::new(&options.backend));
-            let read = baker::read(input, options);
-            (read, baker.join())
-        });
-        let (file, scene) = read?;
-        let mut baker = baker.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        baker.bake_opened(&file, &scene, output, options, progress)
-    })?;
+    let out = (output, baker::check_output(output, options)?);
+    // Loading drivers takes time, so it happens while the file is read.
+    let (read, baker) = std::thread::scope(|scope| {
+        let baker = scope.spawn(|| Baker::new(&options.backend));
+        let read = baker::read(input, options);
+        (read, baker.join())
+    });
+    let (file, scene) = read?;
+    let mut baker = baker.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+    let mut report = baker.bake_into(&file, &scene, out, options, watch)?;
     report.elapsed = start.elapsed();
     Ok(report)
 }
@@ -138,57 +130,4 @@ fn always(progress: &mut dyn FnMut(Progress)) -> impl FnMut(Progress) -> Control
         progress(now);
         ControlFlow::Continue(())
     }
-}
-
-/// Stack size in bytes. Readers and writers recurse once for each level of nested prims.
-const STACK: usize = 256 << 20;
-
-/// Runs `work` on a thread with a large stack, and calls `watch` on this thread.
-///
-/// # Errors
-/// Errors of `work`, and [`Error::Thread`] if the thread cannot be started.
-fn with_deep_stack<T: Send>(
-    watch: &mut Watch<'_>,
-    work: impl FnOnce(&mut Watch<'_>) -> Result<T> + Send,
-) -> Result<T> {
-    // The work needs every thread of the pool, so none of them may wait for it.
-    if rayon::current_thread_index().is_some() {
-        return work(watch);
-    }
-    let (sender, receiver) = channel();
-    let (answer, answered) = channel();
-    let stop = &AtomicBool::new(false);
-    let ask = move |progress| {
-        // The work does not wait for the answer about a time. Before the end it waits for all
-        // answers.
-        let is_told = sender.send(progress).is_ok();
-        let go_on = match progress {
-            Progress::Writing => is_told && answered.recv() == Ok(()),
-            Progress::Choosing { .. } | Progress::Deforming { .. } => is_told,
-        };
-        match go_on && !stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    };
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let working = thread.spawn_scoped(scope, move || {
-            let mut ask = ask;
-            work(&mut ask)
-        });
-        let working = working.map_err(Error::Thread)?;
-        for progress in receiver {
-            if watch(progress).is_break() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            if progress == Progress::Writing {
-                // There is no receiver if the work has panicked.
-                let _ = answer.send(());
-            }
-        }
-        working
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }

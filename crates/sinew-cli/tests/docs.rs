@@ -17,7 +17,7 @@ const NOT_RUN: [(&str, &str); 10] = [
         "tests/examples.rs and the viewer's tests run these programs",
     ),
     ("cargo test ", "runs the tests"),
-    ("examples/farm/", "tests/bake/clips runs it"),
+    ("examples/farm/", "tests/bake/schedulers.rs runs it"),
     (
         "jq ",
         "may be missing; the test takes the map out of the report itself",

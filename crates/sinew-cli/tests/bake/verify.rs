@@ -11,27 +11,17 @@ use libtest_mimic::Failed;
 /// Names SwiftShader's manifest (tests/run.sh fetches it).
 const SWIFTSHADER: &str = "SINEW_SWIFTSHADER";
 
-pub fn trials() -> Vec<Trial> {
+/// The manifest of SwiftShader, or why its trial is left out.
+pub fn swiftshader_trial() -> Trial {
     let manifest = std::env::var(SWIFTSHADER).ok().filter(|m| !m.is_empty());
-    let reason = if manifest.is_none() {
-        "needs SINEW_SWIFTSHADER"
-    } else {
-        ""
+    let (reason, is_missing) = match &manifest {
+        Some(_) => ("", false),
+        None => ("needs SINEW_SWIFTSHADER", true),
     };
-    let is_missing = manifest.is_none();
-    let impossible = !cfg!(target_os = "linux");
-    vec![
-        Trial::test("without_an_adapter_it_fails", without_an_adapter)
-            .with_kind(if impossible { "needs Linux" } else { "" })
-            .with_ignored_flag(impossible),
-        Trial::test("options_belong_to_it", options),
-        Trial::test("this_adapter_has_errors_and_rates", here).with_ignored_flag(gpu::ignored()),
-        Trial::test("swiftshader_is_right", move || {
-            swiftshader(&manifest.ok_or("unnamed")?)
-        })
+    let run = move || swiftshader(&manifest.ok_or("unnamed")?);
+    Trial::test("swiftshader_is_right", run)
         .with_kind(reason)
-        .with_ignored_flag(is_missing),
-    ]
+        .with_ignored_flag(is_missing)
 }
 
 fn run(drivers: &str, arguments: &[&str]) -> Result<Output, Failed> {
@@ -53,7 +43,7 @@ fn expect(holds: bool, output: &Output) -> Result<(), Failed> {
     }
 }
 
-fn without_an_adapter() -> Result<(), Failed> {
+pub fn without_an_adapter() -> Result<(), Failed> {
     let output = run("/nonexistent", &["--verify"])?;
     let said = stderr(&output);
     expect(
@@ -66,21 +56,6 @@ fn without_an_adapter() -> Result<(), Failed> {
         output.status.code() == Some(1) && failure["error"].to_string().contains("driver"),
         &output,
     )
-}
-
-/// They mean nothing without it.
-fn options() -> Result<(), Failed> {
-    let alone: [&[&str]; 4] = [
-        &["--adapter", "x"],
-        &["--report", "x.json"],
-        &["--check", "skin"],
-        &["--verify", "--check", "no such check"],
-    ];
-    for arguments in alone {
-        let output = run("/nonexistent", arguments)?;
-        expect(output.status.code() == Some(2), &output)?;
-    }
-    Ok(())
 }
 
 fn swiftshader(manifest: &str) -> Result<(), Failed> {
@@ -136,7 +111,7 @@ fn swiftshader(manifest: &str) -> Result<(), Failed> {
 }
 
 /// One kernel on whatever adapter there is, with its rates.
-fn here() -> Result<(), Failed> {
+pub fn here() -> Result<(), Failed> {
     let name = gpu::device()?.report().name.clone();
     let arguments = [
         "--verify",

@@ -54,7 +54,7 @@ pub fn influence_sets(document: &Document) -> usize {
 
 /// three.js shows every primitive of a clip as the evaluator does.
 pub fn in_three(file: &Path, play: Play<'_>, moments: &[Moment]) -> Result<(), Failed> {
-    let got = judges::three(file, play.document, play.clip, moments)?;
+    let got = judges::three(file, play.clip, &seconds(moments))?;
     // three.js also shows what KHR_node_visibility hides.
     for want in play.shown(moments) {
         let mut same = got.iter().filter(|s| s.place == want.place);

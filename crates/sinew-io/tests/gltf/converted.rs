@@ -11,7 +11,7 @@ use sinew_io::{ClipChoice, OpenOptions, open_with};
 
 use crate::eval::Document;
 use crate::eval::clip::Channel;
-use crate::judges::{Look, see, valid_usd};
+use crate::judges::{Look, facts, see, valid_usd};
 use crate::play::{Moment, Play, code, codes, text};
 use crate::shown::{Allowed, Shown, pair};
 use common::tolerance;
@@ -42,11 +42,11 @@ pub fn one(python: &str, play: Play<'_>, file: &Path, out: &Path) -> Result<(), 
 /// A stage shows what the evaluator plays; and its bake, and what both sides' checks say of it.
 pub fn same_as(python: &str, play: Play<'_>, out: &Path) -> Result<(), Failed> {
     let moments = play.moments();
-    let stage = see(python, Look::Read, out, &[0.0])?.stage;
+    let stage = facts(python, out)?;
     let rate = stage["time_codes_per_second"].as_f64().ok_or("a rate")?;
     layer(play, &stage, rate)?;
     let times = codes(&moments, rate);
-    let got = see(python, Look::Bake(None), out, &times)?.prims;
+    let got = see(python, Look::Bake(None), out, &times)?;
     same_picture(play, &moments, &got)?;
     our_bake(python, out, &moments, &times, &got, play.least_size(&got))?;
     clean(python, out)
@@ -118,7 +118,7 @@ fn our_bake(
     if !bakes_something(converted, &out)? {
         return Ok(());
     }
-    let ours = see(python, Look::Read, &out, times)?.prims;
+    let ours = see(python, Look::Read, &out, times)?;
     assert_eq!(ours.len(), theirs.len());
     let allowed = Allowed {
         points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
@@ -177,7 +177,7 @@ pub fn bakes(python: &str, file: &Path) -> Result<(), Failed> {
     let scene = sinew_io::open(file)?.scene(Default::default())?;
     let moments = play.moments();
     let times = codes(&moments, scene.time_line.time_codes_per_second);
-    let got = see(python, Look::Read, &out, &times)?.prims;
+    let got = see(python, Look::Read, &out, &times)?;
     let want = play.shown(&moments);
     let allowed = Allowed {
         points: (tolerance::GLTF_AT_KEYS, tolerance::GLTF_BETWEEN_KEYS),
@@ -217,7 +217,7 @@ pub fn all_clips(python: &str, file: &Path) -> Result<(), Failed> {
     let same_with = |play: Play<'_>, animation: Option<&str>| {
         let keys = play.keys();
         let seen = see(python, Look::Bake(animation), &out, &codes(&keys, rate))?;
-        same_picture(play, &keys, &seen.prims)
+        same_picture(play, &keys, &seen)
             .map_err(|e| Failed::from(format!("{}: {}", play.name(), text(&e))))
     };
     // As it is, the file shows its first clip.

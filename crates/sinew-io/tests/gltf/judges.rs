@@ -8,8 +8,6 @@ use libtest_mimic::Failed;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::eval::Document;
-use crate::play::{Moment, seconds};
 use crate::shown::Shown;
 use common::worker::Workers;
 
@@ -18,31 +16,65 @@ fn ask(workers: &Workers, program: &str, request: &Value) -> Result<Value, Faile
     Ok(workers.ask(program, &folder, request)?)
 }
 
-/// Asks for numbers too, which a script writes into a file of f64: the answer, and the numbers as vectors.
-fn ask_with_numbers(
+/// A mesh as a script tells of it. Each script fills in what it knows.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    #[serde(alias = "path")]
+    name: String,
+    node: usize,
+    primitive: usize,
+    /// How many points and normals it has.
+    points: usize,
+    normals: usize,
+    corners: Vec<i64>,
+    counts: Vec<usize>,
+    left_handed: bool,
+    sampled: Vec<f64>,
+}
+
+/// Asks for the meshes of a file at some times. The script writes their points and normals into a file of f64.
+fn meshes(
     workers: &Workers,
     program: &str,
     mut request: Value,
-) -> Result<(Value, std::vec::IntoIter<DVec3>), Failed> {
+    times: &[f64],
+) -> Result<Vec<Shown>, Failed> {
     let folder = tempfile::tempdir()?;
     let out = folder.path().join("numbers");
-    request["out"] = json!(out);
+    (request["out"], request["times"]) = (json!(out), json!(times));
     let answer = ask(workers, program, &request)?;
-    let bytes = std::fs::read(&out)?;
-    let numbers: Vec<f64> = bytemuck::pod_collect_to_vec(&bytes);
-    let vectors: Vec<DVec3> = numbers.chunks_exact(3).map(DVec3::from_slice).collect();
-    Ok((answer, vectors.into_iter()))
+    let told = answer.get("prims").unwrap_or(&answer["meshes"]);
+    let told = Vec::<Told>::deserialize(told)?;
+    let numbers: Vec<f64> = bytemuck::pod_collect_to_vec(&std::fs::read(&out)?);
+    let mut vectors = numbers.chunks_exact(3).map(DVec3::from_slice);
+    let mut take = |count: usize| -> Vec<DVec3> { vectors.by_ref().take(count).collect() };
+    let sizes: Vec<[usize; 2]> = told.iter().map(|t| [t.points, t.normals]).collect();
+    let shown = told.into_iter().map(|told| Shown {
+        name: told.name,
+        place: (told.node, told.primitive),
+        sampled: told.sampled,
+        // Without those that no point can be.
+        corners: told
+            .corners
+            .into_iter()
+            .filter_map(|c| c.try_into().ok())
+            .collect(),
+        counts: told.counts,
+        left_handed: told.left_handed,
+        ..Shown::default()
+    });
+    let mut shown: Vec<Shown> = shown.collect();
+    for _ in times {
+        for (shown, [points, normals]) in shown.iter_mut().zip(&sizes) {
+            shown.points.push(take(*points));
+            shown.normals.push(take(*normals));
+        }
+    }
+    Ok(shown)
 }
 
 static USD_CORE: Workers = Workers::new("crates/sinew-io/tests/gltf/usd_core.py");
-
-/// What usd-core shows of a file.
-pub struct Seen {
-    /// Meshes in metres with y up, at each time asked for.
-    pub prims: Vec<Shown>,
-    /// Rate, range, units and the like.
-    pub stage: Value,
-}
 
 /// How usd-core looks at a file.
 #[derive(Clone, Copy)]
@@ -55,54 +87,14 @@ pub enum Look<'a> {
     Read,
 }
 
-/// The meshes of a file at time codes.
-pub fn see(python: &str, look: Look<'_>, file: &Path, times: &[f64]) -> Result<Seen, Failed> {
-    #[derive(Deserialize)]
-    struct Told {
-        path: String,
-        points: usize,
-        normals: usize,
-        corners: Vec<i64>,
-        counts: Vec<usize>,
-        left_handed: bool,
-        sampled: Vec<f64>,
-    }
+/// The meshes of a file at time codes, in metres with y up.
+pub fn see(python: &str, look: Look<'_>, file: &Path, times: &[f64]) -> Result<Vec<Shown>, Failed> {
     let request = match look {
         Look::Bake(animation) => json!({ "bake": file, "animation": animation }),
         Look::BakePoints => json!({ "bake": file, "normals": false }),
         Look::Read => json!({ "read": file }),
     };
-    let mut request = request;
-    request["times"] = json!(times);
-    let (mut answer, mut vectors) = ask_with_numbers(&USD_CORE, python, request)?;
-    let told: Vec<Told> = serde_json::from_value(answer["prims"].take())?;
-    let sizes: Vec<[usize; 2]> = told.iter().map(|t| [t.points, t.normals]).collect();
-    let mut prims: Vec<Shown> = told
-        .into_iter()
-        .map(|told| Shown {
-            name: told.path,
-            sampled: told.sampled,
-            // Without those that no point can be.
-            corners: told
-                .corners
-                .into_iter()
-                .filter_map(|c| usize::try_from(c).ok())
-                .collect(),
-            counts: told.counts,
-            left_handed: told.left_handed,
-            ..Shown::default()
-        })
-        .collect();
-    for _ in times {
-        for (prim, [points, normals]) in prims.iter_mut().zip(&sizes) {
-            prim.points.push(vectors.by_ref().take(*points).collect());
-            prim.normals.push(vectors.by_ref().take(*normals).collect());
-        }
-    }
-    Ok(Seen {
-        prims,
-        stage: answer["stage"].take(),
-    })
+    meshes(&USD_CORE, python, request, times)
 }
 
 /// Rate, range, units, times of samples and the like.
@@ -138,38 +130,10 @@ pub fn valid_gltf(file: &Path, allowed: &[&str]) -> Result<(), Failed> {
 }
 
 /// What three.js shows of a clip: every primitive, without normals.
-pub fn three(
-    file: &Path,
-    document: &Document,
-    clip: Option<usize>,
-    moments: &[Moment],
-) -> Result<Vec<Shown>, Failed> {
-    #[derive(Deserialize)]
-    struct Told {
-        node: usize,
-        primitive: usize,
-        points: usize,
-    }
+pub fn three(file: &Path, clip: Option<usize>, seconds: &[f64]) -> Result<Vec<Shown>, Failed> {
     static WORKERS: Workers = Workers::new("tests/node/evaluate.mjs");
-    let request = json!({ "file": file, "clip": clip, "times": seconds(moments) });
-    let (mut answer, mut vectors) = ask_with_numbers(&WORKERS, "node", request)?;
-    let told: Vec<Told> = serde_json::from_value(answer["meshes"].take())?;
-    let mut out: Vec<Shown> = told
-        .iter()
-        .map(|mesh| Shown {
-            name: document.nodes[mesh.node].name.clone(),
-            place: (mesh.node, mesh.primitive),
-            ..Shown::default()
-        })
-        .collect();
-    for _ in moments {
-        for (shown, mesh) in out.iter_mut().zip(&told) {
-            shown
-                .points
-                .push(vectors.by_ref().take(mesh.points).collect());
-        }
-    }
-    Ok(out)
+    let request = json!({ "file": file, "clip": clip });
+    meshes(&WORKERS, "node", request, seconds)
 }
 
 /// What Blender shows of a clip: one entry for each mesh object, without triangles.
@@ -179,28 +143,7 @@ pub fn blender(
     clip: Option<&str>,
     seconds: &[f64],
 ) -> Result<Vec<Shown>, Failed> {
-    #[derive(Deserialize)]
-    struct Told {
-        name: String,
-        points: usize,
-    }
     static WORKERS: Workers = Workers::new("tests/node/blender.py");
-    let request = json!({ "file": file, "clip": clip, "times": seconds });
-    let (mut answer, mut vectors) = ask_with_numbers(&WORKERS, python, request)?;
-    let told: Vec<Told> = serde_json::from_value(answer["meshes"].take())?;
-    let mut out: Vec<Shown> = told
-        .iter()
-        .map(|mesh| Shown {
-            name: mesh.name.clone(),
-            ..Shown::default()
-        })
-        .collect();
-    for _ in seconds {
-        for (shown, mesh) in out.iter_mut().zip(&told) {
-            shown
-                .points
-                .push(vectors.by_ref().take(mesh.points).collect());
-        }
-    }
-    Ok(out)
+    let request = json!({ "file": file, "clip": clip });
+    meshes(&WORKERS, python, request, seconds)
 }

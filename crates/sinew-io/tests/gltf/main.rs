@@ -177,14 +177,13 @@ fn real_files(real: &Real) -> Vec<Trial> {
         let missing = missing(real.0.as_deref(), &format!("blender/{file}"));
         trials.push(ignored(trial, missing));
     };
-    for file in truth::FILES {
-        let folder = folder.clone();
-        of_blender(file.0, Box::new(move || truth::same(&folder, file)));
+    for (name, stage, allowed) in truth::FILES {
+        let [file, stage] = [name, stage].map(|f| folder.join(f));
+        of_blender(name, Box::new(move || truth::same(&file, &stage, allowed)));
     }
-    for (stage, truth, metres) in stages::BLENDER {
-        let [file, truth] = [stage, truth].map(|f| folder.join(f));
-        let run = move || stages::blender_truth(&file, &truth, metres);
-        of_blender(stage, Box::new(run));
+    for (name, metres) in truth::STAGES {
+        let stage = folder.join(name);
+        of_blender(name, Box::new(move || truth::as_glb(&stage, metres)));
     }
     for model in &direct::MODELS {
         let assets = real.path("");

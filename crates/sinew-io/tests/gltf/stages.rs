@@ -14,7 +14,6 @@ use crate::judges::{Look, facts, see, valid_gltf};
 use crate::matching::{Match, exceeds, match_points, pair_meshes};
 use crate::play::{Moment, Play, code, text};
 use crate::shown::{Shown, by_node, shown};
-use crate::truth::Truth;
 use common::compare::{compare_within, size};
 use common::{files, node, repository, tolerance};
 
@@ -141,7 +140,7 @@ fn judged(
         let here = keys.iter().find(|k| (k.0 - codes[moment]).abs() < 1e-6);
         here.is_some_and(|k| k.1) || keys.is_empty()
     };
-    let mut baked = see(python, Look::BakePoints, stage, &codes)?.prims;
+    let mut baked = see(python, Look::BakePoints, stage, &codes)?;
     baked.retain(|p| is_drawn(p) && !written.unskinned.contains(&p.name));
     baked.retain(|p| written.left_out.iter().all(|l| l.prim != p.name));
     let clips: Vec<_> = clip.into_iter().collect();
@@ -237,58 +236,6 @@ fn every_clip_in_three(file: &Path) -> Result<(), Failed> {
         let moments: Vec<Moment> = some(&keys).into_iter().map(key).collect();
         in_three(file, play, &moments).map_err(|e| format!("in three.js: {}", text(&e)).into())
     })
-}
-
-/// Stages that Blender exported, the vertices that Blender computed for them, and how far off they are in metres: where bones scale, the
-/// exporter wrote halves.
-pub const BLENDER: [(&str, &str, f64); 4] = [
-    (
-        "rig_noscale.usda",
-        "rig_noscale.truth.npz",
-        tolerance::BLENDER_METRES,
-    ),
-    (
-        "rig_noscale.usdc",
-        "rig_noscale.truth.npz",
-        tolerance::BLENDER_METRES,
-    ),
-    (
-        "rig_identity.usdz",
-        "rig_identity.truth.npz",
-        tolerance::BLENDER_HALF_SCALES_METRES,
-    ),
-    (
-        "rig_dense.usdc",
-        "rig_dense.truth.npz",
-        tolerance::BLENDER_HALF_SCALES_METRES,
-    ),
-];
-
-/// A stage that Blender exported, as .glb, against the vertices that Blender computed.
-pub fn blender_truth(stage: &Path, truth: &Path, metres: f64) -> Result<(), Failed> {
-    let folder = tempfile::tempdir()?;
-    let written = to_gltf(stage, folder.path().join("out.glb"), &How::default())?;
-    let document = Document::open(&written.file);
-    let truth = Truth::read(truth)?;
-    let clips: Vec<_> = document.clips.iter().take(1).collect();
-    let nodes = by_node(shown(&document, &clips, &truth.seconds));
-    let meshes = truth.meshes.into_iter().map(|(name, points)| Shown {
-        name,
-        corners: (0..points[0].len()).collect(),
-        points,
-        ..Shown::default()
-    });
-    let meshes: Vec<Shown> = meshes.collect();
-    for (mesh, node) in pair_meshes(&meshes, &nodes, false)?.pairs {
-        let found = match_points(mesh, node, |_| true)?;
-        let (vertex, moment) = found.worst;
-        let off = found.error * size(&mesh.points[moment]);
-        if exceeds(off, metres) {
-            let at = format!("vertex {vertex}, frame {moment}");
-            return Err(format!("{}: off by {off:.2e} m at {at}", node.name).into());
-        }
-    }
-    Ok(())
 }
 
 /// Stages of this project: the goldens and the example character. And, where they are there, all real USD files.

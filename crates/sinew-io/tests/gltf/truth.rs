@@ -15,57 +15,50 @@ use sinew_io::usd::UsdFile;
 use sinew_layer::Value;
 use sinew_stage::Stage;
 
+use crate::convert::{How, to_gltf};
 use crate::direct::skinned;
 use crate::eval::Document;
-use crate::matching::Grid;
+use crate::matching::{Grid, exceeds, match_points, pair_meshes};
 use crate::play::code;
 use crate::shown::{Shown, by_node, pair, shown};
-use common::compare::compare_within;
-use common::{tolerance, usd};
+use common::compare::{compare_within, size};
+use common::tolerance::{
+    BLENDER_4_INFLUENCES_METRES as FOUR_INFLUENCES, BLENDER_HALF_SCALES_METRES as HALF_SCALES,
+    BLENDER_METRES as EXACT, SAME_REST_METRES,
+};
+use common::usd;
 
-/// A file, its truth, a stage with Blender's rest points, and how far off the file may be.
-pub type File = (&'static str, &'static str, &'static str, f64);
+/// Files of sinew's models and how far off they may be in metres. The stage beside each holds the rest points.
+pub const FILES: [(&str, &str, f64); 4] = [
+    ("rig_identity_8infl.glb", "rig_identity.usda", EXACT),
+    ("rig_noscale.glb", "rig_noscale.usda", EXACT),
+    ("rig_identity.glb", "rig_identity.usda", FOUR_INFLUENCES),
+    ("rig_dense.glb", "rig_dense.usdc", FOUR_INFLUENCES),
+];
 
-pub const FILES: [File; 4] = [
-    (
-        "rig_identity_8infl.glb",
-        "rig_identity.truth.npz",
-        "rig_identity.usda",
-        tolerance::BLENDER_METRES,
-    ),
-    (
-        "rig_noscale.glb",
-        "rig_noscale.truth.npz",
-        "rig_noscale.usda",
-        tolerance::BLENDER_METRES,
-    ),
-    (
-        "rig_identity.glb",
-        "rig_identity.truth.npz",
-        "rig_identity.usda",
-        tolerance::BLENDER_4_INFLUENCES_METRES,
-    ),
-    (
-        "rig_dense.glb",
-        "rig_dense.truth.npz",
-        "rig_dense.usdc",
-        tolerance::BLENDER_4_INFLUENCES_METRES,
-    ),
+/// Stages that Blender exported, and how far off their glTF may be: where bones scale, the exporter wrote halves.
+pub const STAGES: [(&str, f64); 4] = [
+    ("rig_noscale.usda", EXACT),
+    ("rig_noscale.usdc", EXACT),
+    ("rig_identity.usdz", HALF_SCALES),
+    ("rig_dense.usdc", HALF_SCALES),
 ];
 
 /// The frames a second that the files were exported at; frame 0 is second 0.
 const FRAMES_PER_SECOND: f64 = 24.0;
 
 /// What Blender computed: seconds, and the points of each mesh then, with y up.
-pub struct Truth {
-    pub seconds: Vec<f64>,
-    pub meshes: BTreeMap<String, Vec<Vec<DVec3>>>,
+struct Truth {
+    seconds: Vec<f64>,
+    meshes: BTreeMap<String, Vec<Vec<DVec3>>>,
 }
 
 impl Truth {
-    pub fn read(npz: &Path) -> Result<Self, Failed> {
+    /// Reads what lies beside a stage.
+    fn beside(stage: &Path) -> Result<Self, Failed> {
+        let npz = stage.with_extension("truth.npz");
         let mut frames = BTreeMap::<String, Vec<(f64, Vec<DVec3>)>>::new();
-        for (name, flat) in common::python::arrays(npz)? {
+        for (name, flat) in common::python::arrays(&npz)? {
             let Some((mesh, frame)) = name.split_once('@') else {
                 continue;
             };
@@ -119,11 +112,10 @@ impl Truth {
 }
 
 /// The evaluator and sinew's scene of the file against Blender.
-pub fn same(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), Failed> {
-    let file = folder.join(file);
-    let truth = Truth::read(&folder.join(truth))?;
-    let document = Document::open(&file);
-    let rest = rest_of(&document, &usd::open(&folder.join(rest)))?;
+pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
+    let truth = Truth::beside(stage)?;
+    let document = Document::open(file);
+    let rest = rest_of(&document, &usd::open(stage))?;
     // Blender exports the bones' action and the shape keys' as two animations; it plays both.
     let clips: Vec<_> = document.clips.iter().collect();
     let evaluated = shown(&document, &clips, &truth.seconds);
@@ -131,7 +123,7 @@ pub fn same(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), Fai
         .compare(&by_node(evaluated.clone()), &rest, allowed)
         .map_err(|e| format!("the evaluator: {}", e.message().unwrap_or_default()))?;
 
-    let mut asset = sinew_io::gltf::read(&file)?;
+    let mut asset = sinew_io::gltf::read(file)?;
     // Both actions at once, as above: glTF has no word for that, so they become one clip.
     let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
     asset.clips = vec![AssetClip {
@@ -151,6 +143,33 @@ pub fn same(folder: &Path, (file, truth, rest, allowed): File) -> Result<(), Fai
         ..want.clone()
     });
     truth.compare(&by_node(named.collect()), &rest, allowed)
+}
+
+/// A stage that Blender exported, as .glb, against Blender.
+pub fn as_glb(stage: &Path, metres: f64) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let written = to_gltf(stage, folder.path().join("out.glb"), &How::default())?;
+    let document = Document::open(&written.file);
+    let truth = Truth::beside(stage)?;
+    let clips: Vec<_> = document.clips.iter().take(1).collect();
+    let nodes = by_node(shown(&document, &clips, &truth.seconds));
+    let meshes = truth.meshes.into_iter().map(|(name, points)| Shown {
+        name,
+        corners: (0..points[0].len()).collect(),
+        points,
+        ..Shown::default()
+    });
+    let meshes: Vec<Shown> = meshes.collect();
+    for (mesh, node) in pair_meshes(&meshes, &nodes, false)?.pairs {
+        let found = match_points(mesh, node, |_| true)?;
+        let (vertex, moment) = found.worst;
+        let off = found.error * size(&mesh.points[moment]);
+        if exceeds(off, metres) {
+            let at = format!("vertex {vertex}, frame {moment}");
+            return Err(format!("{}: off by {off:.2e} m at {at}", node.name).into());
+        }
+    }
+    Ok(())
 }
 
 /// For every vertex of each mesh, by the mesh's name, Blender's vertices that rest where it does.
@@ -191,7 +210,7 @@ fn rest_points(stage: &Stage, mesh: &str) -> Result<Vec<DVec3>, Failed> {
 
 /// For each of `points`, which `places` are there; every place is that of a point.
 fn same_places(points: &[DVec3], places: &[DVec3]) -> Result<Vec<Vec<usize>>, Failed> {
-    let grid = Grid::new(places, 0..places.len(), tolerance::SAME_REST_METRES);
+    let grid = Grid::new(places, 0..places.len(), SAME_REST_METRES);
     let mut used = vec![false; places.len()];
     let mut out = Vec::with_capacity(points.len());
     for point in points {

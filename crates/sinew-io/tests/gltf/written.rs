@@ -1,21 +1,21 @@
-//! glTF that is written from files of our own: bakes of it equal bakes of the source, and what does not fit is said or baked.
+//! glTF that is written from files of our own: what does not fit is said or baked, and every file is where it has to be.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use glam::{DVec3, Vec3};
 use serde_json::{Value, json};
-use sinew::sampled::Time;
-use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::gltf::GltfEdit;
 
 use crate::convert::{How, Written, to_gltf, to_usd};
+use crate::direct::skinned;
+use crate::eval::Document;
+use crate::matching::match_points;
+use crate::shown::{Shown, shown};
 use common::command::Bench;
 use common::trials::{Trial, named};
 
 pub fn trials() -> Vec<Trial> {
     let all: [(&str, fn()); 7] = [
-        ("a_bake_of_the_glb_equals_one_of_the_stage", same_bake),
+        ("it_is_the_same_bytes_every_time", same_bytes),
         ("a_gltf_has_its_buffer_and_images_beside_it", files_beside),
         ("influences_are_cut_with_a_figure", cut),
         ("what_does_not_fit_is_measured_or_baked", misfits),
@@ -39,75 +39,30 @@ fn json_of(file: &Path) -> Value {
     GltfEdit::open(file).unwrap().json().clone()
 }
 
-/// World points of a mesh of a baked file, in metres, with those at rest of the file that was baked.
-struct Baked {
-    /// The last part of its path.
-    name: String,
-    /// In prim space.
-    rest: Vec<Vec3>,
-    /// At each time.
-    frames: Vec<Vec<DVec3>>,
+/// The mesh that a stage shows at 0 s and 0.5 s, in metres.
+fn of_stage(file: &Path) -> Shown {
+    let scene = sinew_io::open(file).unwrap().scene(Default::default());
+    let scene = scene.unwrap();
+    let rate = scene.time_line.time_codes_per_second;
+    let codes = SECONDS.map(|s| s * rate);
+    let mut shown = skinned(&scene, &codes).unwrap().remove(0);
+    let points = shown.points.iter_mut().flatten();
+    points.for_each(|p| *p *= scene.meters_per_unit);
+    shown.corners = vec![0, 1, 3, 2, 2, 3, 5, 4];
+    shown
 }
 
-/// Bakes a file, and gives its meshes at some seconds.
-fn baked(bench: &Bench, source: &Path, seconds: &[f64]) -> Vec<Baked> {
-    let out = bench.path("baked.usdc");
-    let mut options = BakeOptions::default();
-    options.backend = Backend::Cpu;
-    bake(source, &out, &options, &mut |_| {}).unwrap();
-    let rest = sinew_io::open(source).unwrap();
-    let rest_scene = rest.scene(Default::default()).unwrap();
-    let rest = rest.geometry(&rest_scene).unwrap();
-    let rate = rest_scene.time_line.time_codes_per_second;
-    let unit = rest_scene.meters_per_unit;
-    let file = sinew_io::open(&out).unwrap();
-    let scene = file.scene(Default::default()).unwrap();
-    let geometry = file.geometry(&scene).unwrap();
-    let meshes = geometry.meshes.iter().zip(&rest.meshes);
-    let baked = meshes.map(|(mesh, rest)| {
-        let at = |second: &f64| {
-            let time = Time::At(second * rate);
-            let world = mesh.world_from_prim(time);
-            let points = mesh.points.at(time).unwrap();
-            let points = points.iter().map(|p| p.as_dvec3());
-            points.map(|p| world.transform_point3(p) * unit).collect()
-        };
-        Baked {
-            name: mesh.path.rsplit('/').next().unwrap().to_owned(),
-            rest: rest.points.first().unwrap().to_vec(),
-            frames: seconds.iter().map(at).collect(),
-        }
-    });
-    baked.collect()
+/// The same of a glTF file, as the evaluator plays it.
+fn of_gltf(file: &Path) -> Shown {
+    let document = Document::open(file);
+    let clips: Vec<_> = document.clips.iter().collect();
+    shown(&document, &clips, &SECONDS).remove(0)
 }
 
-/// The largest distance between a vertex of glTF and the point of the stage that it was made from,
-/// by the size of the stage's mesh.
-fn difference(stage: &[Baked], gltf: &[Baked]) -> f64 {
-    let bits = |p: &Vec3| p.to_array().map(f32::to_bits);
-    let mut worst = 0.0f64;
-    for mesh in stage {
-        let mut points: HashMap<[u32; 3], Vec<usize>> = HashMap::new();
-        for (i, p) in mesh.rest.iter().enumerate() {
-            points.entry(bits(p)).or_default().push(i);
-        }
-        let size = common::compare::size(&common::compare::to_f64(&mesh.rest));
-        let other = gltf.iter().find(|m| m.name == mesh.name);
-        let other = other.unwrap_or_else(|| panic!("no mesh {} in glTF", mesh.name));
-        for (want, found) in mesh.frames.iter().zip(&other.frames) {
-            // The first frame of a baked mesh need not be at rest: any point may be it.
-            let all: Vec<usize> = (0..want.len()).collect();
-            for (vertex, at) in other.rest.iter().enumerate() {
-                let from = points.get(&bits(at)).unwrap_or(&all);
-                let near = from.iter().map(|i| want[*i].distance(found[vertex]));
-                worst = worst.max(near.fold(f64::MAX, f64::min) / size);
-            }
-        }
-    }
-    worst
-}
+const SECONDS: [f64; 2] = [0.0, 0.5];
 
-fn same_bake() {
+/// That they are in their places is `stages::as_glb::examples::hatchling`.
+fn same_bytes() {
     let bench = Bench::new();
     let source = asset("hatchling.usda");
     let written = convert(&source, bench.path("hatchling.glb"));
@@ -117,16 +72,6 @@ fn same_bake() {
     let again = convert(&source, bench.path("again.glb"));
     let bytes = |written: &Written| std::fs::read(&written.file).unwrap();
     assert!(bytes(&written) == bytes(&again), "the same bytes");
-    let file = sinew_io::open(&source).unwrap();
-    let animation = &file.animations().unwrap()[0];
-    let scene = file.scene(Default::default()).unwrap();
-    let rate = scene.time_line.time_codes_per_second;
-    let keys: Vec<f64> = animation.joint_times().collect();
-    let seconds: Vec<f64> = keys.iter().step_by(7).map(|t| t / rate).collect();
-    assert!(seconds.len() > 4);
-    let stage = baked(&bench, &source, &seconds);
-    let worst = difference(&stage, &baked(&bench, &written.file, &seconds));
-    assert!(worst < 1e-4, "{worst} of a mesh's size");
 }
 
 fn files_beside() {
@@ -186,7 +131,6 @@ fn misfits() {
         bake: true,
         ..How::default()
     };
-    let seconds = [0.0, 0.5];
     let too_little = "1,0,1,0,0.6,0.2,0.6,0.4,0,1,0,1";
     let negative = "1,0,1,0,1.4,-0.4,0.6,0.4,0,1,0,1";
     for (method, weights, code) in [
@@ -195,23 +139,31 @@ fn misfits() {
         ("classicLinear", negative, "gltf-weights-negative"),
     ] {
         let source = stage(&bench, method, weights, "metersPerUnit = 1");
+        let want = of_stage(&source);
+        // Which vertex is which point is seen where nothing is off.
+        let written = to_gltf(&source, bench.path("baked.glb"), &bake).unwrap();
+        assert_eq!((written.codes(), written.skinned), (vec!["gltf-baked"], 0));
+        let baked = match_points(&want, &of_gltf(&written.file), |_| true).unwrap();
+        assert!(baked.error < 1e-6, "{code}: baked, off by {}", baked.error);
+
         let written = convert(&source, bench.path("odd.glb"));
         assert_eq!(written.codes(), [code]);
         let message = &written.warnings[0].message;
         let told = ["time code 12 of Bend", "time code 0"];
         assert!(told.iter().any(|t| message.contains(t)), "{message}");
-        let stage = baked(&bench, &source, &seconds);
-        let off = difference(&stage, &baked(&bench, &written.file, &seconds));
-        assert!(off > 1e-3, "{code}: it differs by {off}");
+        let got = of_gltf(&written.file);
+        let off = baked.worst_of(|vertex, point| {
+            let each = want.points.iter().zip(&got.points);
+            let each = each.map(|(want, got)| want[point].distance(got[vertex]));
+            each.fold(0.0, f64::max)
+        });
+        assert!(off > 1e-3, "{code}: it differs by {off} m");
         let said = message.split("points are off by up to ").nth(1).unwrap();
         let said: f64 = said.split(',').next().unwrap().parse().unwrap();
-        let is_so = (said / 5.0f64.sqrt() - off).abs() < 2e-3 * off;
-        assert!(is_so, "{code}: {said} said, {off} found");
-
-        let written = to_gltf(&source, bench.path("odd.glb"), &bake).unwrap();
-        assert_eq!((written.codes(), written.skinned), (vec!["gltf-baked"], 0));
-        let off = difference(&stage, &baked(&bench, &written.file, &seconds));
-        assert!(off < 1e-6, "{code}: baked, it differs by {off}");
+        assert!(
+            (said - off).abs() < 2e-3 * off,
+            "{code}: {said} said, {off} found"
+        );
     }
     // What fits stays skinned.
     let source = stage(&bench, "classicLinear", WEIGHTS, "");

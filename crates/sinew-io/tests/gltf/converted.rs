@@ -94,12 +94,10 @@ fn same_picture(play: Play<'_>, moments: &[Moment], got: &[Shown]) -> Result<(),
         ),
         false => (tolerance::GLTF_AT_KEYS, tolerance::GLTF_NORMALS),
     };
+    let points = (at_keys, tolerance::GLTF_BETWEEN_KEYS);
     let allowed = Allowed {
-        points: (at_keys, tolerance::GLTF_BETWEEN_KEYS),
-        normals,
-        normals_may_lack: false,
         size: play.least_size(&want),
-        moments,
+        ..Allowed::new(points, normals, moments)
     };
     let mut pairs = pair(&want, got).all()?.into_iter();
     pairs.try_for_each(|p| allowed.compare(p))
@@ -120,12 +118,10 @@ fn our_bake(
     }
     let ours = see(python, Look::Read, &out, times)?;
     assert_eq!(ours.len(), theirs.len());
+    let points = (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES);
     let allowed = Allowed {
-        points: (tolerance::GLTF_BAKES, tolerance::GLTF_BAKES),
-        normals: tolerance::PIXAR_BAKE_NORMALS,
-        normals_may_lack: false,
         size: least_size,
-        moments,
+        ..Allowed::new(points, tolerance::PIXAR_BAKE_NORMALS, moments)
     };
     for (ours, theirs) in ours.iter().zip(theirs) {
         assert_eq!(ours.name, theirs.name);
@@ -179,13 +175,8 @@ pub fn bakes(python: &str, file: &Path) -> Result<(), Failed> {
     let times = codes(&moments, scene.time_line.time_codes_per_second);
     let got = see(python, Look::Read, &out, &times)?;
     let want = play.shown(&moments);
-    let allowed = Allowed {
-        points: (tolerance::GLTF_AT_KEYS, tolerance::GLTF_BETWEEN_KEYS),
-        normals: tolerance::GLTF_NORMALS,
-        normals_may_lack: false,
-        size: 0.0,
-        moments: &moments,
-    };
+    let points = (tolerance::GLTF_AT_KEYS, tolerance::GLTF_BETWEEN_KEYS);
+    let allowed = Allowed::new(points, tolerance::GLTF_NORMALS, &moments);
     let mut pairs = pair(&want, &got).all()?.into_iter();
     pairs.try_for_each(|pair| same_where_sampled(&allowed, pair, &times))
 }

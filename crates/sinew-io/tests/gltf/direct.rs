@@ -30,12 +30,11 @@ pub fn one(play: Play<'_>, file: &Path) -> Result<(), Failed> {
     let got = skinned(&scene, &codes)?;
     let mut paired = pair(&want, &got);
     paired.left.retain(|s| s.deforms);
+    let points = (tolerance::GLTF_DIRECT, tolerance::GLTF_BETWEEN_KEYS);
     let allowed = Allowed {
-        points: (tolerance::GLTF_DIRECT, tolerance::GLTF_BETWEEN_KEYS),
-        normals: tolerance::GLTF_NORMALS,
         normals_may_lack: true,
         size: play.least_size(&want),
-        moments: &moments,
+        ..Allowed::new(points, tolerance::GLTF_NORMALS, &moments)
     };
     let pairs = paired.all()?.into_iter();
     pairs.into_iter().try_for_each(|p| allowed.compare(p))

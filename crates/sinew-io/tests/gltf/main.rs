@@ -25,7 +25,7 @@ mod survival;
 mod truth;
 mod written;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use common::files::missing;
 use common::trials::Trial;
@@ -35,8 +35,7 @@ use libtest_mimic::Failed;
 type Outcome = Result<(), Failed>;
 
 fn main() {
-    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let real = Real(assets);
+    let real = Real(std::env::var_os("SINEW_ASSETS").map(PathBuf::from));
     common::trials::run([
         ("judges", judges()),
         ("evaluator", hand::trials()),
@@ -48,6 +47,37 @@ fn main() {
     ])
 }
 
+/// What a trial needs beside the crates. Python and Blender are given to what runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Needs {
+    Nothing,
+    Python,
+    Node,
+    Blender,
+}
+
+/// A trial of it; none where it needs Blender, which is asked for by hand alone.
+fn trial(
+    needs: Needs,
+    name: String,
+    missing: Option<&'static str>,
+    run: impl FnOnce(&str) -> Outcome + Send + 'static,
+) -> Option<Trial> {
+    let trial = match needs {
+        Needs::Nothing => Trial::test(name, || run("")),
+        Needs::Python => python::trial(&name, run),
+        Needs::Node => node::trial(&name, || run("")),
+        Needs::Blender => {
+            let blender = std::env::var("SINEW_BLENDER").ok()?;
+            Trial::test(name, move || run(&blender))
+        }
+    };
+    Some(match missing {
+        Some(missing) => trial.with_kind(missing).with_ignored_flag(true),
+        None => trial,
+    })
+}
+
 /// The folder of the real files, where it is given.
 struct Real(Option<PathBuf>);
 
@@ -57,21 +87,8 @@ impl Real {
         self.0.clone().unwrap_or_default().join(file)
     }
 
-    fn trial(
-        &self,
-        file: &str,
-        name: String,
-        run: impl FnOnce() -> Outcome + Send + 'static,
-    ) -> Trial {
-        ignored(Trial::test(name, run), missing(self.0.as_deref(), file))
-    }
-}
-
-/// The trial, ignored where something is missing.
-fn ignored(trial: Trial, missing: Option<&'static str>) -> Trial {
-    match missing {
-        Some(missing) => trial.with_kind(missing).with_ignored_flag(true),
-        None => trial,
+    fn missing(&self, file: &str) -> Option<&'static str> {
+        missing(self.0.as_deref(), file)
     }
 }
 
@@ -96,50 +113,46 @@ fn seeds() -> Vec<Trial> {
     ]
 }
 
+/// What is done with every file or stage, by a Python where it needs one.
+type FileTest = (&'static str, Needs, fn(&str, &Path) -> Outcome);
+
+const OF_FILES: [FileTest; 9] = [
+    ("reader", Needs::Nothing, |_, file| {
+        reader::same_contents(file)
+    }),
+    ("direct", Needs::Nothing, |_, file| direct::skins(file)),
+    ("joints", Needs::Nothing, |_, file| direct::joints(file)),
+    ("round_trip", Needs::Nothing, |_, file| {
+        round_trip::survives(file)
+    }),
+    ("converted", Needs::Python, converted::clips),
+    ("all_clips", Needs::Python, converted::all_clips),
+    ("baked", Needs::Python, converted::bakes),
+    ("in_three", Needs::Node, |_, file| {
+        agreement::three_and_evaluator(file)
+    }),
+    (
+        "in_blender",
+        Needs::Blender,
+        agreement::blender_and_evaluator,
+    ),
+];
+
 /// Every trial of every glTF file.
 fn files(real: &Real) -> Vec<Trial> {
-    let alone: [(&str, fn(&std::path::Path) -> Outcome); 4] = [
-        ("reader", reader::same_contents),
-        ("direct", direct::skins),
-        ("joints", direct::joints),
-        ("round_trip", round_trip::survives),
-    ];
-    let with_python: [(&str, fn(&str, &std::path::Path) -> Outcome); 3] = [
-        ("converted", converted::clips),
-        ("all_clips", converted::all_clips),
-        ("baked", converted::bakes),
-    ];
     let mut trials = Vec::new();
-    for subjects::Subject {
-        name,
-        file,
-        missing,
-    } in subjects::all(real.0.as_deref())
-    {
-        for (what, run) in alone {
-            let file = file.clone();
-            let trial = Trial::test(format!("{what}::{name}"), move || run(&file));
-            trials.push(ignored(trial, missing));
-        }
-        for (what, run) in with_python {
-            let file = file.clone();
-            let name = format!("{what}::{name}");
-            let trial = python::trial(&name, move |python| run(python, &file));
-            trials.push(ignored(trial, missing));
-        }
+    for subject in subjects::all(real.0.as_deref()) {
         // Of our own files many hold more than Blender's bones can.
-        let is_other = !name.starts_with("own::") && !name.ends_with(".vrm");
-        if let (Ok(python), true) = (std::env::var("SINEW_BLENDER"), is_other) {
-            let file = file.clone();
-            let trial = Trial::test(format!("in_blender::{name}"), move || {
-                agreement::blender_and_evaluator(&python, &file)
-            });
-            trials.push(ignored(trial, missing));
+        let is_own = subject.name.starts_with("own::") || subject.name.ends_with(".vrm");
+        for (what, needs, run) in OF_FILES {
+            if needs == Needs::Blender && is_own {
+                continue;
+            }
+            let (file, name) = (subject.file.clone(), format!("{what}::{}", subject.name));
+            trials.extend(trial(needs, name, subject.missing, move |python| {
+                run(python, &file)
+            }));
         }
-        let trial = node::trial(&format!("in_three::{name}"), move || {
-            agreement::three_and_evaluator(&file)
-        });
-        trials.push(ignored(trial, missing));
     }
     for (name, file) in subjects::richer() {
         let name = format!("round_trip::own::{name}");
@@ -148,21 +161,24 @@ fn files(real: &Real) -> Vec<Trial> {
     trials
 }
 
+const OF_STAGES: [FileTest; 2] = [
+    ("as_glb", Needs::Python, stages::as_glb),
+    ("in_blender", Needs::Blender, stages::in_blender),
+];
+
 /// Stages as glTF.
 fn stages(real: &Real) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (name, stage) in stages::subjects(real.0.as_deref()) {
+    for (stage_name, stage) in stages::subjects(real.0.as_deref()) {
         // Between keys of its own each bone of Blender's turns in another way: the goldens have many such keys.
-        let is_golden = name.starts_with("goldens");
-        if let (Ok(python), false) = (std::env::var("SINEW_BLENDER"), is_golden) {
-            let stage = stage.clone();
-            trials.push(Trial::test(format!("in_blender::{name}"), move || {
-                stages::in_blender(&python, &stage)
-            }));
+        let is_golden = stage_name.starts_with("goldens");
+        for (what, needs, run) in OF_STAGES {
+            if needs == Needs::Blender && is_golden {
+                continue;
+            }
+            let (stage, name) = (stage.clone(), format!("{what}::{stage_name}"));
+            trials.extend(trial(needs, name, None, move |python| run(python, &stage)));
         }
-        trials.push(python::trial(&format!("as_glb::{name}"), move |python| {
-            stages::as_glb(python, &stage)
-        }));
     }
     trials
 }
@@ -170,39 +186,41 @@ fn stages(real: &Real) -> Vec<Trial> {
 /// Real files of known truths.
 fn real_files(real: &Real) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let folder = real.path("blender");
     // The vertices of Blender are in files that Python reads.
-    let mut of_blender = |file: &str, run: Box<dyn FnOnce() -> Outcome + Send>| {
-        let trial = python::trial(&format!("blender::{file}"), move |_| run());
-        let missing = missing(real.0.as_deref(), &format!("blender/{file}"));
-        trials.push(ignored(trial, missing));
-    };
-    for (name, stage, allowed) in truth::FILES {
-        let [file, stage] = [name, stage].map(|f| folder.join(f));
-        of_blender(name, Box::new(move || truth::same(&file, &stage, allowed)));
+    for (file, stage, allowed) in truth::FILES {
+        let (name, missing) = (format!("blender::{file}"), format!("blender/{file}"));
+        let [file, stage] = [file, stage].map(|f| real.path("blender").join(f));
+        let run = move |_: &str| truth::same(&file, &stage, allowed);
+        trials.extend(trial(Needs::Python, name, real.missing(&missing), run));
     }
-    for (name, metres) in truth::STAGES {
-        let stage = folder.join(name);
-        of_blender(name, Box::new(move || truth::as_glb(&stage, metres)));
+    for (stage, metres) in truth::STAGES {
+        let (name, missing) = (format!("blender::{stage}"), format!("blender/{stage}"));
+        let stage = real.path(&missing);
+        let run = move |_: &str| truth::as_glb(&stage, metres);
+        trials.extend(trial(Needs::Python, name, real.missing(&missing), run));
     }
     for model in &direct::MODELS {
-        let assets = real.path("");
-        let run = move || direct::same_as_usdz(&assets, model);
-        trials.push(real.trial("usd-wg-assets", format!("usdz::{}", model.name), run));
+        let (name, assets) = (format!("usdz::{}", model.name), real.path(""));
+        let run = move |_: &str| direct::same_as_usdz(&assets, model);
+        trials.extend(trial(
+            Needs::Nothing,
+            name,
+            real.missing("usd-wg-assets"),
+            run,
+        ));
     }
     trials.push(python::trial("humanoid::puppet.glb", |python| {
         let (model, clip) = humanoid::example();
         humanoid::both_forms(python, &model, &clip)
     }));
     for (model, clip) in humanoid::PAIRS {
+        let (name, missing) = (format!("humanoid::{model}"), real.missing(model));
         let [file, clip] = [model, clip].map(|f| real.path(f));
-        let trial = python::trial(&format!("humanoid::{model}"), move |python| {
-            humanoid::both_forms(python, &file, &clip)
-        });
-        trials.push(ignored(trial, missing(real.0.as_deref(), model)));
+        let run = move |python: &str| humanoid::both_forms(python, &file, &clip);
+        trials.extend(trial(Needs::Python, name, missing, run));
     }
-    let assets = real.path("");
-    let run = move || humanoid::real_clips_on_real_models(&assets);
-    trials.push(real.trial("vrm", "humanoid::clips_on_models".to_owned(), run));
+    let (name, assets) = ("humanoid::clips_on_models".to_owned(), real.path(""));
+    let run = move |_: &str| humanoid::real_clips_on_real_models(&assets);
+    trials.extend(trial(Needs::Nothing, name, real.missing("vrm"), run));
     trials
 }

@@ -123,6 +123,18 @@ pub struct Moment {
     pub is_key: bool,
 }
 
+impl Moment {
+    pub fn key(seconds: f64) -> Self {
+        let is_key = true;
+        Self { seconds, is_key }
+    }
+
+    fn between_keys(seconds: f64) -> Self {
+        let is_key = false;
+        Self { seconds, is_key }
+    }
+}
+
 pub fn seconds(moments: &[Moment]) -> Vec<f64> {
     moments.iter().map(|m| m.seconds).collect()
 }
@@ -138,18 +150,17 @@ const CLOSE: f64 = 1e-3;
 /// moment where nothing moves.
 pub fn moments(clip: Option<&Clip>) -> Vec<Moment> {
     let keys = clip.map_or(Vec::new(), Clip::key_times);
-    let moment = |seconds, is_key| Moment { seconds, is_key };
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
-        return vec![moment(0.0, true)];
+        return vec![Moment::key(0.0)];
     };
-    let mut out = vec![moment(first - 0.5, true), moment(last + 0.5, true)];
-    out.extend(keys.iter().map(|t| moment(*t, true)));
+    let mut out = vec![Moment::key(first - 0.5), Moment::key(last + 0.5)];
+    out.extend(keys.iter().map(|t| Moment::key(*t)));
     let shares: &[f64] = match keys.len() > FEW_INTERVALS {
         true => &[0.5],
         false => &[0.3, 0.5],
     };
     for pair in keys.windows(2).filter(|p| p[1] - p[0] > CLOSE) {
-        let between = |share: &f64| moment(pair[0] + (pair[1] - pair[0]) * share, false);
+        let between = |share: &f64| Moment::between_keys(pair[0] + (pair[1] - pair[0]) * share);
         out.extend(shares.iter().map(between));
     }
     out.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));

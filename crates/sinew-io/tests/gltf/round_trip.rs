@@ -7,6 +7,7 @@ use libtest_mimic::Failed;
 use crate::convert::{How, to_gltf, to_usd};
 use crate::judges::valid_gltf;
 use crate::stages::ALLOWED;
+use crate::subjects::rows;
 use crate::survival::Survival;
 use common::node;
 
@@ -28,13 +29,8 @@ pub fn survives(file: &Path) -> Result<(), Failed> {
     }
     let name = file.to_string_lossy();
     let is_known = |what: &str| {
-        let mut lines = LOST.lines().filter(|line| !line.starts_with('#'));
-        lines.any(|line| {
-            let mut columns = line.split("  ");
-            let (ending, kind) = (columns.next(), columns.next());
-            let is_it = |ending: &str| ending == "*" || name.ends_with(ending);
-            ending.is_some_and(is_it) && kind.is_some_and(|kind| what.starts_with(kind))
-        })
+        let is_of = |ending: &str| ending == "*" || name.ends_with(ending);
+        rows(LOST).any(|row| is_of(row[0]) && what.starts_with(row[1]))
     };
     let mut lost = Vec::new();
     for (what, tally) in &survival.0 {

@@ -11,8 +11,8 @@ use crate::judges;
 use crate::matching::{exceeds, match_points, pair_meshes};
 use crate::play::{Moment, Play, text};
 use crate::shown::{Allowed, Shown, pair};
-use crate::subjects::{fixture, richer};
-use crate::survival::Survival;
+use crate::subjects::{fixture, richer, rows};
+use crate::survival::{Survival, Tally};
 
 /// One way in which meshes may be wrong.
 type Wrong = (&'static str, fn(&mut Vec<Shown>));
@@ -67,13 +67,7 @@ pub fn comparison() -> Result<(), Failed> {
     let play = Play::all(&document)[0];
     let moments: Vec<Moment> = play.moments();
     let want = play.shown(&moments);
-    let allowed = Allowed {
-        points: (SHARE, SHARE),
-        normals: 1e-3,
-        normals_may_lack: false,
-        size: 0.0,
-        moments: &moments,
-    };
+    let allowed = Allowed::new((SHARE, SHARE), 1e-3, &moments);
     notices(WRONG_POINTS, &want, |got| {
         let mut pairs = pair(&want, got).all()?.into_iter();
         pairs.try_for_each(|p| allowed.compare(p))
@@ -144,23 +138,22 @@ const CHANGES: &str = include_str!("changes.txt");
 pub fn survival() -> Result<(), Failed> {
     for (name, file) in richer() {
         let same = Survival::of(&file, &file)?;
-        let lost = |t: &crate::survival::Tally| t.kept < t.all || t.all == 0;
+        let lost = |t: &Tally| t.kept < t.all || t.all == 0;
         if let Some((what, tally)) = same.0.iter().find(|(_, t)| lost(t)) {
             return Err(format!("{name}, {what}: {tally:?}").into());
         }
     }
     let folder = tempfile::tempdir()?;
-    for line in CHANGES.lines().filter(|line| !line.starts_with('#')) {
-        let columns: Vec<&str> = line.split("  ").collect();
-        let [name, what, place, value] = columns[..] else {
-            return Err(format!("four columns: {line}").into());
+    for row in rows(CHANGES) {
+        let [name, what, place, value] = row[..] else {
+            return Err(format!("four columns: {row:?}").into());
         };
         let file = fixture(name);
         let changed = changed(&file, folder.path(), place, serde_json::from_str(value)?)?;
         let survival = Survival::of(&file, &changed)?;
         let tally = survival.0.get(what);
         if tally.is_none_or(|t| t.kept == t.all) {
-            return Err(format!("not noticed: {line}: {tally:?}").into());
+            return Err(format!("not noticed: {row:?}: {tally:?}").into());
         }
     }
     Ok(())

@@ -187,7 +187,18 @@ pub struct Allowed<'a> {
     pub moments: &'a [Moment],
 }
 
-impl Allowed<'_> {
+impl<'a> Allowed<'a> {
+    /// Normals have to be there, and each mesh counts by its own size.
+    pub fn new(points: (f64, f64), normals: f64, moments: &'a [Moment]) -> Self {
+        Self {
+            points,
+            normals,
+            normals_may_lack: false,
+            size: 0.0,
+            moments,
+        }
+    }
+
     /// Compares every moment.
     pub fn compare(&self, (want, got): (&Shown, &Shown)) -> Result<(), Failed> {
         if !got.corners.is_empty() && got.corners != want.corners {

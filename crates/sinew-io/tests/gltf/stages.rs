@@ -14,6 +14,7 @@ use crate::judges::{Look, facts, see, valid_gltf};
 use crate::matching::{Match, exceeds, match_points, pair_meshes};
 use crate::play::{Moment, Play, code, text};
 use crate::shown::{Shown, by_node, shown};
+use crate::subjects::rows;
 use common::compare::{compare_within, size};
 use common::{files, node, repository, tolerance};
 
@@ -207,13 +208,8 @@ fn is_drawn(prim: &Shown) -> bool {
 
 fn is_otherwise(stage: &Path, prim: &Shown) -> bool {
     let stage = stage.to_string_lossy();
-    OTHERWISE.lines().any(|line| {
-        let mut words = line.split_whitespace();
-        let (Some(of), Some(name)) = (words.next(), words.next()) else {
-            return false;
-        };
-        stage.contains(of) && (name == "*" || prim.name.ends_with(name))
-    })
+    let is_of = |name: &str| name == "*" || prim.name.ends_with(name);
+    rows(OTHERWISE).any(|row| stage.contains(row[0]) && is_of(row[1]))
 }
 
 /// At most [`MOMENTS`] of the times, with the first and the last.
@@ -229,11 +225,8 @@ fn every_clip_in_three(file: &Path) -> Result<(), Failed> {
     let document = Document::open(file);
     Play::each(&document, |play| {
         let keys: Vec<f64> = play.keys().iter().map(|m| m.seconds).collect();
-        let key = |seconds| Moment {
-            seconds,
-            is_key: true,
-        };
-        let moments: Vec<Moment> = some(&keys).into_iter().map(key).collect();
+        let moments = some(&keys).into_iter().map(Moment::key);
+        let moments: Vec<Moment> = moments.collect();
         in_three(file, play, &moments).map_err(|e| format!("in three.js: {}", text(&e)).into())
     })
 }

@@ -106,3 +106,13 @@ pub fn all(assets: Option<&Path>) -> Vec<Subject> {
     }
     out
 }
+
+/// Rows of a table: columns with two spaces or more between them. Lines that begin with # say something about it.
+pub fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    let lines = table.lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| {
+        let columns = line.split("  ").map(str::trim);
+        columns.filter(|column| !column.is_empty()).collect()
+    })
+}

@@ -1,6 +1,7 @@
 //! What of a glTF file is in another one that was made of it by way of USD.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::path::Path;
 
 use gltf::animation::Property;
@@ -43,35 +44,29 @@ const SAME_VALUES: f64 = 1e-4;
 const SAME_SCALED: f64 = 1e-3;
 
 /// Lists of the file whose items may have extras.
-const WITH_EXTRAS: [&str; 10] = [
-    "scenes",
-    "nodes",
-    "meshes",
-    "skins",
-    "animations",
-    "cameras",
-    "materials",
-    "textures",
-    "images",
-    "samplers",
-];
+const WITH_EXTRAS: &str =
+    "scenes nodes meshes skins animations cameras materials textures images samplers";
 
 impl Survival {
-    fn count(&mut self, what: &str, kept: bool, lost: impl FnOnce() -> String) {
+    fn count(&mut self, what: &str, kept: bool, lost: impl Display) {
         let tally = self.0.entry(what.to_owned()).or_default();
         tally.all += 1;
         tally.kept += usize::from(kept);
-        if !kept && tally.lost.is_none() {
-            tally.lost = Some(lost());
+        if !kept {
+            tally.lost.get_or_insert_with(|| lost.to_string());
         }
     }
 
-    fn measure(&mut self, what: &str, error: f64, allowed: f64, lost: impl FnOnce() -> String) {
-        self.count(what, error <= allowed, || {
-            format!("{}: off by {error:.1e}", lost())
-        });
+    fn measure(&mut self, what: &str, error: f64, allowed: f64, lost: impl Display) {
+        let lost = format_args!("{lost}: off by {error:.1e}");
+        self.count(what, error <= allowed, lost);
         let tally = self.0.entry(what.to_owned()).or_default();
         tally.worst = tally.worst.max(error);
+    }
+
+    /// Counts a number of things that has to be the same.
+    fn same_number(&mut self, what: &str, want: usize, got: usize, of: impl Display) {
+        self.count(what, want == got, format_args!("{of}: {got}, was {want}"));
     }
 
     /// Compares a file with what came of it.
@@ -109,12 +104,12 @@ impl Survival {
         let (want, got) = (before.parents(), after.parents());
         for (node, parents) in want.iter().filter(|(node, _)| !node.is_empty()) {
             let found = got.get(node);
-            self.count("nodes: name", found.is_some(), || node.clone());
+            self.count("nodes: name", found.is_some(), node);
             let is_skinned = before.only(node).is_some_and(|n| before.is_skinned(n));
             if let Some(found) = found.filter(|_| !is_skinned) {
                 let parent = parents.iter().find(|p| !p.is_empty());
                 let same = parent.is_none_or(|p| found.contains(p));
-                self.count("nodes: node above", same, || node.clone());
+                self.count("nodes: node above", same, node);
             }
         }
     }
@@ -123,7 +118,7 @@ impl Survival {
         let got: BTreeSet<String> = after.joint_names().into_iter().flatten().collect();
         for joint in before.joint_names().into_iter().flatten() {
             let found = joint.is_empty() || got.contains(&joint);
-            self.count("joints: name", found, || joint.clone());
+            self.count("joints: name", found, joint);
         }
         let (want, got) = (before.joint_parents(), after.joint_parents());
         for (joint, parent) in &want {
@@ -141,9 +136,8 @@ impl Survival {
                 above.push(next);
                 at = next;
             }
-            self.count("joints: joint above", above.contains(&parent), || {
-                format!("{joint}: below {above:?}, was below {parent}")
-            });
+            let lost = format_args!("{joint}: below {above:?}, was below {parent}");
+            self.count("joints: joint above", above.contains(&parent), lost);
         }
     }
 
@@ -151,13 +145,13 @@ impl Survival {
         let extent = before.extent();
         for (number, clip) in before.0.clips.iter().enumerate() {
             let found = after.clip_of(number, clip);
-            self.count("clips: name", found.is_some(), || clip.name.clone());
+            let name = &clip.name;
+            self.count("clips: name", found.is_some(), name);
             let Some(found) = found else { continue };
             let (want, got) = (clip.range(), found.range());
             let duration = ((want.1 - want.0) - (got.1 - got.0)).abs();
-            self.measure("clips: duration in s", duration, 1e-4, || {
-                format!("{}: {got:?}, was {want:?}", clip.name)
-            });
+            let lost = format_args!("{name}: {got:?}, was {want:?}");
+            self.measure("clips: duration in s", duration, 1e-4, lost);
             let shift = got.0 - want.0;
             // Where nodes of skinned meshes are means nothing.
             let moving = clip.channels.iter().map(|c| c.node);
@@ -166,25 +160,23 @@ impl Survival {
                 let seconds = moment.seconds.clamp(want.0, want.1);
                 let posed = before.0.world(&[clip], seconds);
                 let after_posed = after.0.world(&[found], seconds + shift);
-                let allowed = match moment.is_key {
-                    true => at_keys(Some(clip)),
-                    false => SAME_BETWEEN,
+                let (when, allowed) = match moment.is_key {
+                    true => ("at keys", at_keys(Some(clip))),
+                    false => ("between keys", SAME_BETWEEN),
                 };
                 for node in &moving {
-                    let name = before.name(*node);
-                    let (Some(_), Some(there)) = (before.only(&name), after.only(&name)) else {
+                    let node_name = before.name(*node);
+                    let both = (before.only(&node_name), after.only(&node_name));
+                    let (Some(_), Some(there)) = both else {
                         continue;
                     };
-                    let what = match (before.is_joint(*node), moment.is_key) {
-                        (true, true) => "clips: joints at keys",
-                        (true, false) => "clips: joints between keys",
-                        (false, true) => "clips: other nodes at keys",
-                        (false, false) => "clips: other nodes between keys",
+                    let who = match before.is_joint(*node) {
+                        true => "joints",
+                        false => "other nodes",
                     };
                     let error = distance(posed[*node], after_posed[there], extent);
-                    self.measure(what, error, allowed, || {
-                        format!("{}: {name} at {seconds} s", clip.name)
-                    });
+                    let lost = format_args!("{name}: {node_name} at {seconds} s");
+                    self.measure(&format!("clips: {who} {when}"), error, allowed, lost);
                 }
             }
         }
@@ -200,41 +192,32 @@ impl Survival {
             let shift = start(found) - start(play.clip());
             let times = a_dozen(&play.keys());
             let shifted: Vec<f64> = times.iter().map(|t| t + shift).collect();
-            let want = shown(&before.0, &play.clips(), &times);
+            let mut want = shown(&before.0, &play.clips(), &times);
             let clips: Vec<&Clip> = found.into_iter().collect();
             let got = shown(&after.0, &clips, &shifted);
             let nodes = |all: &[Shown]| all.iter().map(|s| s.place.0).collect::<BTreeSet<_>>();
             let (here, there) = (nodes(&want).len(), nodes(&got).len());
             let of_one_node = "meshes: primitives of one node stay of one node";
-            self.count(of_one_node, here == there, || {
-                format!("{there} nodes, was {here}")
-            });
-            let mut drawn = want;
-            drawn.retain(|p| !p.corners.is_empty());
-            self.count("meshes: primitives", drawn.len() == got.len(), || {
-                format!("{}, was {}", got.len(), drawn.len())
-            });
-            let Ok(paired) = pair_meshes(&drawn, &got, false) else {
+            self.same_number(of_one_node, here, there, "nodes");
+            want.retain(|p| !p.corners.is_empty());
+            self.same_number("meshes: primitives", want.len(), got.len(), "all");
+            let Ok(paired) = pair_meshes(&want, &got, false) else {
                 continue;
             };
             for (want, got) in paired.pairs {
+                let (what, label) = ("meshes: points at keys", want.label());
                 let found = match match_points(want, got, |_| true) {
                     Ok(found) => found,
                     Err(e) => {
-                        let lost = || format!("{}: {e}", want.label());
-                        self.count("meshes: points at keys", false, lost);
+                        self.count(what, false, format_args!("{label}: {e}"));
                         continue;
                     }
                 };
-                let allowed = at_keys(play.clip());
-                self.measure("meshes: points at keys", found.error, allowed, || {
-                    want.label()
-                });
+                self.measure(what, found.error, at_keys(play.clip()), &label);
                 if number == 0 {
                     let faces = found.same_faces(want, got);
-                    self.count("meshes: faces", faces.is_ok(), || {
-                        format!("{}: {}", want.label(), faces.err().unwrap_or_default())
-                    });
+                    let lost = format_args!("{label}: {faces:?}");
+                    self.count("meshes: faces", faces.is_ok(), lost);
                     self.attributes((before, want), (after, got), &found);
                 }
             }
@@ -254,15 +237,16 @@ impl Survival {
         for (what, values) in &want.attributes {
             let kind = what.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
             let kind = format!("meshes: {kind}");
+            let lost = format_args!("{name}: {what}");
             let Some(there) = got.attributes.get(what) else {
-                self.count(&kind, false, || format!("{name}: {what}"));
+                self.count(&kind, false, lost);
                 continue;
             };
             let worst = found.worst_of(|vertex, point| {
                 let both = values[point].iter().zip(&there[vertex]);
                 both.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
             });
-            self.measure(&kind, worst, SAME_VALUES, || format!("{name}: {what}"));
+            self.measure(&kind, worst, SAME_VALUES, lost);
         }
         if want.weights.iter().any(|w| !w.is_empty()) {
             let worst = found.worst_of(|vertex, point| {
@@ -271,25 +255,26 @@ impl Survival {
                 let off = |j| (weight(a, j).unwrap_or(0.0) - weight(b, j).unwrap_or(0.0)).abs();
                 a.keys().chain(b.keys()).map(off).fold(0.0, f64::max)
             });
-            self.measure("meshes: weights", worst, SAME_VALUES, || name.clone());
+            self.measure("meshes: weights", worst, SAME_VALUES, &name);
         }
         for target in &want.targets {
             let kept = target.is_empty() || got.targets.contains(target);
-            self.count("morph targets: name", kept, || format!("{name}: {target}"));
+            self.count(
+                "morph targets: name",
+                kept,
+                format_args!("{name}: {target}"),
+            );
         }
         let (here, there) = (want.targets.len(), got.targets.len());
         if here > 0 {
-            self.count("morph targets: number", here == there, || {
-                format!("{name}: {there}, was {here}")
-            });
+            self.same_number("morph targets: number", here, there, name);
         }
     }
 
     fn materials(&mut self, before: &Side, after: &Side) {
         let materials = after.0.list("materials").iter();
-        let all: Vec<(&Value, Properties)> = materials
-            .map(|m| (&m["name"], of_material(&after.0, m)))
-            .collect();
+        let materials = materials.map(|m| (&m["name"], of_material(&after.0, m)));
+        let all: Vec<(&Value, Properties)> = materials.collect();
         let used = before.used_materials();
         for (number, material) in before.0.list("materials").iter().enumerate() {
             if !used.contains(&number) {
@@ -297,11 +282,10 @@ impl Survival {
             }
             let want = of_material(&before.0, material);
             let name = material["name"].as_str().unwrap_or_default();
-            let named = all
-                .iter()
-                .find(|(n, _)| !name.is_empty() && **n == material["name"]);
+            let is_it = |(n, _): &&(&Value, _)| !name.is_empty() && *n == name;
+            let named = all.iter().find(is_it);
             if !name.is_empty() {
-                self.count("materials: name", named.is_some(), || name.to_owned());
+                self.count("materials: name", named.is_some(), name);
             }
             let likeness = |got: &Properties| {
                 let is_same = |(k, v): &(&String, &_)| got.get(*k).is_some_and(|g| g.same(v));
@@ -325,15 +309,13 @@ impl Survival {
                 Some((extension, _)) if extension.starts_with("VRMC_") => extension,
                 _ => short,
             };
-            self.count(&format!("{of}: {short}"), kept, || {
-                let there = there.map_or("nothing".to_owned(), |g| g.to_string());
-                format!("{name}: {there}, was {value}")
-            });
+            let there = there.map_or("nothing".to_owned(), |g| g.to_string());
+            let lost = format_args!("{name}: {there}, was {value}");
+            self.count(&format!("{of}: {short}"), kept, lost);
         }
         for property in got.keys().filter(|k| !want.contains_key(*k)) {
-            self.count(&format!("{of}: nothing more"), false, || {
-                format!("{name}: {property} is {}", got[property])
-            });
+            let lost = format_args!("{name}: {property} is {}", got[property]);
+            self.count(&format!("{of}: nothing more"), false, lost);
         }
     }
 
@@ -344,22 +326,18 @@ impl Survival {
             ("lights", before.lights(), after.lights()),
         ] {
             for (node, item) in &want {
-                let place = before.rest(*node);
-                let near = |other: usize| distance(place, after.rest(other), before.extent());
-                let nearest = got.iter().min_by(|a, b| near(a.0).total_cmp(&near(b.0)));
-                self.count(of, nearest.is_some(), || before.name(*node));
+                let (place, node) = (before.rest(*node), before.name(*node));
+                let off = |other: usize| distance(place, after.rest(other), before.extent());
+                let nearest = got.iter().min_by(|a, b| off(a.0).total_cmp(&off(b.0)));
+                self.count(of, nearest.is_some(), &node);
                 let Some((there, same)) = nearest else {
                     continue;
                 };
-                self.measure(&format!("{of}: place"), near(*there), SAME_AT_KEYS, || {
-                    before.name(*node)
-                });
+                self.measure(&format!("{of}: place"), off(*there), SAME_AT_KEYS, node);
                 let name = item["name"].as_str().unwrap_or_default();
                 if !name.is_empty() {
-                    let kept = same["name"] == item["name"];
-                    self.count(&format!("{of}: name"), kept, || {
-                        format!("{}, was {name}", same["name"])
-                    });
+                    let lost = format_args!("{}, was {name}", same["name"]);
+                    self.count(&format!("{of}: name"), same["name"] == name, lost);
                 }
                 let (want, got) = (of_item(&before.0, item), of_item(&after.0, same));
                 self.properties(of, name, &want, &got);
@@ -372,21 +350,18 @@ impl Survival {
         for (owner, extras) in want {
             let is_it = |(o, e): &(&str, Value)| *o == owner && same_json(e, &extras);
             let kept = got.iter().any(is_it);
-            self.count(&format!("extras of {owner}"), kept, || extras.to_string());
+            self.count(&format!("extras of {owner}"), kept, &extras);
         }
     }
 
     fn scenes(&mut self, before: &Side, after: &Side) {
         let (want, got) = (before.0.list("scenes"), after.0.list("scenes"));
-        let (here, there) = (want.len(), got.len());
-        if here > 1 {
-            self.count("scenes: number", here == there, || {
-                format!("{there}, was {here}")
-            });
+        if want.len() > 1 {
+            self.same_number("scenes: number", want.len(), got.len(), "scenes");
         }
         for name in want.iter().filter_map(|s| s["name"].as_str()) {
             let kept = got.iter().any(|s| s["name"] == name);
-            self.count("scenes: name", kept, || name.to_owned());
+            self.count("scenes: name", kept, name);
         }
     }
 }
@@ -405,7 +380,7 @@ fn extras_of(document: &Document) -> Vec<(&'static str, Value)> {
         ("the file", &document.json),
         ("asset", &document.json["asset"]),
     ];
-    for name in WITH_EXTRAS {
+    for name in WITH_EXTRAS.split(' ') {
         for item in document.list(name) {
             owners.push((name, item));
             owners.extend(list(&item["primitives"]).iter().map(|p| ("primitives", p)));

@@ -16,10 +16,8 @@ use glam::{DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 
 /// componentType of f32.
-pub const FLOAT: u32 = 5126;
-pub const UNSIGNED_BYTE: u32 = 5121;
-pub const UNSIGNED_SHORT: u32 = 5123;
-pub const UNSIGNED_INT: u32 = 5125;
+const FLOAT: u32 = 5126;
+const UNSIGNED_SHORT: u32 = 5123;
 
 /// A glTF document under construction.
 #[derive(Clone)]
@@ -101,7 +99,7 @@ impl GltfMaker {
     }
 
     /// A buffer view of these bytes, aligned to 4.
-    pub fn buffer_view(&mut self, bytes: &[u8]) -> usize {
+    fn buffer_view(&mut self, bytes: &[u8]) -> usize {
         self.bin.resize(self.bin.len().next_multiple_of(4), 0);
         let view = json!({ "buffer": 0, "byteOffset": self.bin.len(), "byteLength": bytes.len() });
         self.bin.extend(bytes);
@@ -109,7 +107,7 @@ impl GltfMaker {
     }
 
     /// An accessor of its own buffer view.
-    pub fn accessor(&mut self, component: u32, kind: &str, count: usize, bytes: &[u8]) -> usize {
+    fn accessor(&mut self, component: u32, kind: &str, count: usize, bytes: &[u8]) -> usize {
         let view = self.buffer_view(bytes);
         self.push(
             "accessors",
@@ -118,7 +116,7 @@ impl GltfMaker {
     }
 
     /// f32 values, with min and max.
-    pub fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
+    fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
         let width = components(kind);
         let index = self.accessor(
             FLOAT,
@@ -141,7 +139,7 @@ impl GltfMaker {
     }
 
     /// u16 values.
-    pub fn shorts(&mut self, kind: &str, values: &[u16]) -> usize {
+    fn shorts(&mut self, kind: &str, values: &[u16]) -> usize {
         let count = values.len() / components(kind);
         self.accessor(UNSIGNED_SHORT, kind, count, bytemuck::cast_slice(values))
     }
@@ -282,23 +280,8 @@ impl GltfMaker {
 
     /// The document as one binary file.
     pub fn glb(&self) -> Vec<u8> {
-        let mut text = self.with_buffer(None).to_string().into_bytes();
-        text.resize(text.len().next_multiple_of(4), b' ');
-        let mut bin = self.bin.clone();
-        bin.resize(bin.len().next_multiple_of(4), 0);
-        let mut chunks = Vec::new();
-        for (kind, data) in [(b"JSON", text), (b"BIN\0", bin)] {
-            if !data.is_empty() {
-                chunks.extend((data.len() as u32).to_le_bytes());
-                chunks.extend(kind);
-                chunks.extend(data);
-            }
-        }
-        let mut out = b"glTF".to_vec();
-        out.extend(2u32.to_le_bytes());
-        out.extend((chunks.len() as u32 + 12).to_le_bytes());
-        out.extend(chunks);
-        out
+        let text = self.with_buffer(None).to_string();
+        super::tiny_gltf::glb(text.as_bytes(), &self.bin)
     }
 
     /// Writes the document: `.gltf` with a `.bin` beside it, every other ending as one binary file.

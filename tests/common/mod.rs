@@ -7,7 +7,6 @@ pub mod command;
 pub mod fbx;
 pub mod figure;
 pub mod files;
-pub mod gltf_eval;
 pub mod gltf_maker;
 pub mod gpu;
 pub mod humanoid;

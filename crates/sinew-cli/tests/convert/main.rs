@@ -3,10 +3,7 @@
 mod animate;
 mod bvh_fbx;
 mod clips;
-mod gltf_eval;
-mod gltf_out;
 mod gltf_written;
-mod real_humanoid;
 mod retarget;
 
 fn main() {
@@ -14,10 +11,7 @@ fn main() {
         ("animate", animate::trials()),
         ("clips", clips::trials()),
         ("convert_bvh_fbx", bvh_fbx::trials()),
-        ("gltf_eval", gltf_eval::trials()),
-        ("gltf_out", gltf_out::trials()),
         ("gltf_written", gltf_written::trials()),
-        ("real_files", real_humanoid::trials()),
         ("retarget_files", retarget::trials()),
     ])
 }

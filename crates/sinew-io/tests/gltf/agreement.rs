@@ -1,0 +1,101 @@
+//! The judges agree with each other on files that sinew did not write.
+
+use std::path::Path;
+
+use libtest_mimic::Failed;
+
+use crate::eval::Document;
+use crate::judges;
+use crate::matching::{exceeds, match_points, pair_meshes};
+use crate::play::{Moment, Play, seconds};
+use crate::shown::{Shown, by_node, shown};
+use crate::subjects::rows;
+use common::compare::{compare_within, size};
+use common::tolerance;
+
+/// Files that three.js shows in another way, and why.
+const OTHERWISE: &str = "
+pointers.gltf        it does not know KHR_animation_pointer
+SimpleSkin.gltf      it leaves rotations that are not of unit length so
+sheared_rest.gltf    it takes matrices of nodes apart, and loses their shear
+two_bind_poses.gltf  its skinned meshes all need a skin
+shared_faces.gltf    its tracks find nodes by names, which copies of a mesh share
+node_weights.gltf    its tracks find nodes by names, which copies of a mesh share
+";
+
+/// three.js and the evaluator of the tests show the same points of every clip.
+pub fn three_and_evaluator(file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    let is_other = rows(OTHERWISE).any(|row| file.ends_with(row[0]));
+    // three.js reads one set of influences.
+    if is_other || influence_sets(&document) > 1 {
+        return Ok(());
+    }
+    Play::each(&document, |play| in_three(file, play, &play.moments()))
+}
+
+/// The most sets of four influences that a primitive has.
+pub fn influence_sets(document: &Document) -> usize {
+    let primitives = document.meshes.iter().flat_map(|m| &m.primitives);
+    let influences = primitives.flat_map(|p| &p.influences).map(Vec::len);
+    influences.max().unwrap_or(0).div_ceil(4)
+}
+
+/// three.js shows every primitive of a clip as the evaluator does.
+pub fn in_three(file: &Path, play: Play<'_>, moments: &[Moment]) -> Result<(), Failed> {
+    let got = judges::three(file, play.clip, &seconds(moments))?;
+    // three.js also shows what KHR_node_visibility hides.
+    for want in play.shown(moments) {
+        let mut same = got.iter().filter(|s| s.place == want.place);
+        let (Some(got), None) = (same.next(), same.next()) else {
+            return Err(format!("{} is not there once", want.label()).into());
+        };
+        same_points(&want, got, moments)?;
+    }
+    Ok(())
+}
+
+fn same_points(want: &Shown, got: &Shown, moments: &[Moment]) -> Result<(), String> {
+    let first = size(&want.points[0]);
+    for ((want_points, got_points), moment) in want.points.iter().zip(&got.points).zip(moments) {
+        let what = format!("{} at {} s", want.label(), moment.seconds);
+        let farthest = want_points.iter().map(|p| p.length()).fold(0.0, f64::max);
+        // Roundings of f32 grow with the distance from the origin.
+        let size = size(want_points).max(first).max(0.1 * farthest);
+        let share = match moment.is_key {
+            true => tolerance::THREE_JS,
+            false => tolerance::THREE_JS_BETWEEN_KEYS,
+        };
+        compare_within(&what, got_points, want_points, share * size)?;
+    }
+    Ok(())
+}
+
+/// Blender and the evaluator of the tests show the same points of every named clip at its keys.
+pub fn blender_and_evaluator(python: &str, file: &Path) -> Result<(), Failed> {
+    let document = Document::open(file);
+    Play::each(&document, |play| {
+        let name = play.clip().map(|c| c.name.as_str());
+        if name == Some("") {
+            return Ok(());
+        }
+        let seconds = a_dozen(&play.keys());
+        let want = by_node(shown(&document, &play.clips(), &seconds));
+        let got = judges::blender(python, file, name, &seconds)?;
+        for (want, got) in pair_meshes(&want, &got, false)?.pairs {
+            let found = match_points(want, got, |_| true)?;
+            if exceeds(found.error, tolerance::BLENDER) {
+                let (error, at) = (found.error, seconds[found.worst.1]);
+                let name = &got.name;
+                return Err(format!("'{name}' is off by {error:.1e} of its size at {at} s").into());
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Seconds of about twelve of the moments.
+pub fn a_dozen(moments: &[Moment]) -> Vec<f64> {
+    let step = moments.len().div_ceil(12);
+    seconds(moments).into_iter().step_by(step).collect()
+}

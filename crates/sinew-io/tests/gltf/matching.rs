@@ -1,0 +1,323 @@
+//! Which vertex of a glTF file is which point of a stage: vertices are split where the values of face corners differ, and polygons
+//! become triangles, so positions over time decide.
+
+use std::collections::{BTreeSet, HashMap};
+
+use glam::{DVec3, I64Vec3};
+
+use crate::shown::{Paired, Shown, cheapest};
+use common::compare::{bounds, size};
+
+/// Points of a stage's mesh and vertices of a glTF file's that are the same.
+pub struct Match {
+    /// The largest distance of a vertex from its point at a key, relative to the mesh's size.
+    pub error: f64,
+    /// Where that is: the vertex and the moment.
+    pub worst: (usize, usize),
+    /// The largest such distance at each moment, key or not, and the vertex where it is.
+    pub moments: Vec<(f64, usize)>,
+    /// For each vertex, the points that it may be: several where points stay together.
+    pub points: Vec<Vec<usize>>,
+}
+
+/// Distances up to which points are looked for, relative to the mesh's size.
+const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
+
+/// Distances that count as none, relative to the mesh's size: of points that stay together.
+const TOGETHER: f64 = 1e-5;
+
+/// Whether an error is more than what is allowed, or no number.
+pub fn exceeds(error: f64, allowed: f64) -> bool {
+    error.is_nan() || error > allowed
+}
+
+/// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than
+/// from their neighbours.
+///
+/// # Errors
+/// Text, if the mesh has no points.
+pub fn match_points(
+    want: &Shown,
+    got: &Shown,
+    is_key: impl Fn(usize) -> bool,
+) -> Result<Match, String> {
+    let moments = 0..want.points.len();
+    let mut keys: Vec<usize> = moments.clone().filter(|t| is_key(*t)).collect();
+    if keys.is_empty() {
+        keys = moments.collect();
+    }
+    let used: BTreeSet<usize> = want.corners.iter().copied().collect();
+    let sizes: Vec<f64> = want.points.iter().map(|p| size(p)).collect();
+    // Where the mesh is largest its points are farthest from each other.
+    let largest = keys.iter().max_by(|a, b| sizes[**a].total_cmp(&sizes[**b]));
+    let base = *largest.filter(|_| !used.is_empty()).ok_or("no points")?;
+    let full = sizes[base].max(f64::MIN_POSITIVE);
+    let sides = Sides {
+        want,
+        got,
+        base,
+        sizes: &sizes,
+        keys: &keys,
+    };
+    let mut best: Option<Match> = None;
+    for radius in RADII {
+        let places = used.iter().copied();
+        let grid = Grid::new(&want.points[base], places, radius * full);
+        let found = sides.match_within(&grid, radius);
+        let is_better = |f: &Match| best.as_ref().is_none_or(|b| f.error < b.error);
+        if let Some(found) = found.filter(is_better) {
+            best = Some(found);
+        }
+        // Points farther away are farther off.
+        if best.as_ref().is_some_and(|b| b.error <= radius) {
+            break;
+        }
+    }
+    best.ok_or_else(|| "vertices that are far from every point".to_owned())
+}
+
+/// What is matched.
+struct Sides<'a> {
+    want: &'a Shown,
+    got: &'a Shown,
+    /// The moment at which points are looked for.
+    base: usize,
+    /// Of `want` at each moment.
+    sizes: &'a [f64],
+    keys: &'a [usize],
+}
+
+impl Sides<'_> {
+    /// How far a vertex is from a point at a moment, relative to the size.
+    fn off_at(&self, vertex: usize, point: usize, moment: usize) -> f64 {
+        // Of what is scaled away, the size at its largest.
+        let size = self.sizes[moment].max(0.01 * self.sizes[self.base]);
+        let place = self.want.points[moment][point];
+        self.got.points[moment][vertex].distance(place) / size
+    }
+
+    /// The largest such distance at a key, and the key. A NaN is the largest.
+    fn off(&self, vertex: usize, point: usize) -> (f64, usize) {
+        let each = self.keys.iter();
+        let each = each.map(|t| (self.off_at(vertex, point, *t), *t));
+        each.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    }
+
+    /// `None` if a vertex is not near any point.
+    fn match_within(&self, grid: &Grid<'_>, radius: f64) -> Option<Match> {
+        let mut out = Match {
+            error: 0.0,
+            worst: (0, 0),
+            moments: vec![(0.0, 0); self.sizes.len()],
+            points: Vec::new(),
+        };
+        for (vertex, place) in self.got.points[self.base].iter().enumerate() {
+            let mut near = grid.near(*place);
+            // Many points may be together at one moment.
+            let stays = |p: usize, t: usize| !exceeds(self.off_at(vertex, p, t), 2.0 * radius);
+            near.retain(|p| self.keys.iter().all(|t| stays(*p, *t)));
+            let off = near.iter().map(|p| (self.off(vertex, *p), *p));
+            let off: Vec<((f64, usize), usize)> = off.collect();
+            let nearest = off.iter().min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+            let ((error, moment), point) = *nearest?;
+            if exceeds(error, out.error) {
+                (out.error, out.worst) = (error, (vertex, moment));
+            }
+            for (t, worst) in out.moments.iter_mut().enumerate() {
+                let error = self.off_at(vertex, point, t);
+                if exceeds(error, worst.0) {
+                    *worst = (error, vertex);
+                }
+            }
+            let together = off.iter().filter(|d| d.0.0 <= error + TOGETHER);
+            out.points.push(together.map(|d| d.1).collect());
+        }
+        Some(out)
+    }
+}
+
+impl Match {
+    /// The largest distance of a vertex from its point, at keys and relative to the mesh's largest size, where the same
+    /// vertices are at other places.
+    ///
+    /// # Errors
+    /// Text, if there are not as many vertices.
+    pub fn error_of(
+        &self,
+        want: &Shown,
+        got: &Shown,
+        is_key: impl Fn(usize) -> bool,
+    ) -> Result<f64, String> {
+        let sizes = want.points.iter().map(|p| size(p));
+        let full = sizes.fold(f64::MIN_POSITIVE, f64::max);
+        let mut out = 0.0f64;
+        let moments = want.points.iter().zip(&got.points).enumerate();
+        for (_, (want, got)) in moments.filter(|(moment, _)| is_key(*moment)) {
+            let (here, baked) = (got.len(), self.points.len());
+            if here != baked {
+                return Err(format!("{here} vertices, {baked} if baked"));
+            }
+            for (vertex, points) in got.iter().zip(&self.points) {
+                let distances = points.iter().map(|p| want[*p].distance(*vertex));
+                out = out.max(distances.fold(f64::INFINITY, f64::min) / full);
+            }
+        }
+        Ok(out)
+    }
+
+    /// For each vertex, the least of what is off at one of its points; the largest of those.
+    pub fn worst_of(&self, off: impl Fn(usize, usize) -> f64) -> f64 {
+        let least = |(vertex, points): (usize, &Vec<usize>)| {
+            let each = points.iter().map(|point| off(vertex, *point));
+            each.fold(f64::INFINITY, f64::min)
+        };
+        self.points
+            .iter()
+            .enumerate()
+            .map(least)
+            .fold(0.0, f64::max)
+    }
+
+    /// Every point of a face is a vertex, and triangles are parts of faces and cover them, facing the same way.
+    ///
+    /// # Errors
+    /// Text with the first that is not so.
+    pub fn same_faces(&self, want: &Shown, got: &Shown) -> Result<(), String> {
+        let found: BTreeSet<usize> = self.points.iter().flatten().copied().collect();
+        let used: BTreeSet<usize> = want.corners.iter().copied().collect();
+        if let Some(lost) = used.difference(&found).next() {
+            return Err(format!("point {lost} is no vertex"));
+        }
+        let mut faces: Vec<&[usize]> = Vec::new();
+        let mut rest = &want.corners[..];
+        for count in &want.counts {
+            let (face, others) = rest.split_at(*count);
+            faces.push(face);
+            rest = others;
+        }
+        let mut faces_of: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (number, face) in faces.iter().enumerate() {
+            for point in *face {
+                faces_of.entry(*point).or_default().push(number);
+            }
+        }
+        let mut triangles_of = vec![0usize; faces.len()];
+        for triangle in got.triangles() {
+            let corners = triangle.map(|v| &self.points[v]);
+            let of_first = corners[0].iter().filter_map(|p| faces_of.get(p)).flatten();
+            let holds = |f: &&usize| turns_with(faces[**f], corners, want.left_handed);
+            let holding: Vec<usize> = of_first.filter(holds).copied().collect();
+            // Of faces that lie together, the one that lacks triangles.
+            let lacking = |f: &&usize| triangles_of[**f] + 2 < faces[**f].len();
+            let Some(face) = holding.iter().find(lacking).or(holding.first()) else {
+                return Err(format!(
+                    "the triangle of the points {corners:?} is no part of a face that turns as it does"
+                ));
+            };
+            triangles_of[*face] += 1;
+        }
+        let expected: usize = faces.iter().map(|f| f.len().saturating_sub(2)).sum();
+        match got.triangles().count() {
+            count if count == expected => Ok(()),
+            count => Err(format!("{count} triangles, expected {expected}")),
+        }
+    }
+}
+
+/// Whether a face has points of all three lists, in their order or, if it is left-handed, against it.
+fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], left_handed: bool) -> bool {
+    let at = |list: &Vec<usize>| -> Vec<usize> {
+        let places = 0..face.len();
+        places.filter(|i| list.contains(&face[*i])).collect()
+    };
+    let [a, mut b, mut c] = corners.map(at);
+    if left_handed {
+        std::mem::swap(&mut b, &mut c);
+    }
+    let after = |from: usize, to: usize| (to + face.len() - from) % face.len();
+    let in_order = |a: usize, b: usize, c: usize| 0 < after(a, b) && after(a, b) < after(a, c);
+    let turns = |a: usize, b: usize| c.iter().any(|c| in_order(a, b, *c));
+    a.iter().any(|a| b.iter().any(|b| turns(*a, *b)))
+}
+
+/// Points by the cell that they are in.
+pub struct Grid<'a> {
+    points: &'a [DVec3],
+    cell: f64,
+    cells: HashMap<I64Vec3, Vec<usize>>,
+}
+
+impl<'a> Grid<'a> {
+    /// Of some of the points; those within `radius` of a place are found.
+    pub fn new(points: &'a [DVec3], used: impl Iterator<Item = usize>, radius: f64) -> Self {
+        let mut grid = Self {
+            points,
+            cell: radius,
+            cells: HashMap::new(),
+        };
+        for point in used {
+            let cell = grid.cell_of(points[point]);
+            grid.cells.entry(cell).or_default().push(point);
+        }
+        grid
+    }
+
+    fn cell_of(&self, point: DVec3) -> I64Vec3 {
+        (point / self.cell).floor().as_i64vec3()
+    }
+
+    /// The points within the radius of a place.
+    pub fn near(&self, place: DVec3) -> Vec<usize> {
+        let center = self.cell_of(place);
+        let mut out: Vec<usize> = Vec::new();
+        for number in 0..27 {
+            let offset = I64Vec3::new(number % 3, number / 3 % 3, number / 9) - 1;
+            out.extend(self.cells.get(&(center + offset)).into_iter().flatten());
+        }
+        out.retain(|p| self.points[*p].distance(place) <= self.cell);
+        out
+    }
+}
+
+/// Pairs the meshes of both sides, the most alike first: by where they are, and by names and numbers of triangles where several are
+/// at one place; or `by_name` first, where meshes may be at other places.
+///
+/// # Errors
+/// Text with the first mesh that is no node.
+pub fn pair_meshes<'a>(
+    want: &'a [Shown],
+    got: &'a [Shown],
+    by_name: bool,
+) -> Result<Paired<'a>, String> {
+    let all: Vec<DVec3> = want.iter().flat_map(|m| m.points[0].clone()).collect();
+    let whole = size(&all).max(f64::MIN_POSITIVE);
+    let mut costs = Vec::new();
+    for (i, prim) in want.iter().enumerate() {
+        let name = prim.name.rsplit('/').next().unwrap_or_default();
+        let triangles: usize = prim.counts.iter().map(|c| c.saturating_sub(2)).sum();
+        for (j, node) in got.iter().enumerate() {
+            let boxes = prim.points.iter().zip(&node.points);
+            let off = boxes.map(|(a, b)| {
+                let (a, b) = (bounds(a), bounds(b));
+                a[0].distance(b[0]).max(a[1].distance(b[1]))
+            });
+            let places: Vec<u64> = off.map(|off| (off / whole * 1e4).round() as u64).collect();
+            // Where a mesh does not move as it should, it is in its place at one moment at least.
+            let nearest = places.iter().copied().min().unwrap_or_default();
+            let farthest = places.iter().copied().max().unwrap_or_default();
+            let other_name = match node.name.strip_prefix(name) {
+                Some("") => 0,
+                Some(_) => 1,
+                None => 2,
+            };
+            let first = if by_name { other_name } else { 0 };
+            let more = node.triangles().count().abs_diff(triangles);
+            costs.push(((first, nearest, other_name, farthest, more), i, j));
+        }
+    }
+    let paired = Paired::new(want, got, &cheapest(costs));
+    match paired.left.first() {
+        Some(lost) => Err(format!("{} is not in the glTF file", lost.name)),
+        None => Ok(paired),
+    }
+}

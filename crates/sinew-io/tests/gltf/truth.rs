@@ -1,0 +1,228 @@
+//! Blender's own vertices, frame by frame, against files that Blender exported.
+//!
+//! glTF splits vertices at seams and Blender does not, so each vertex of the glTF file is matched with Blender's vertex
+//! of the same rest position, which the .usda or .usdc beside it holds in Blender's order. A few vertices of
+//! the vest rest at one place: of those, the one that stays nearest over all frames counts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use glam::{DMat4, DVec3};
+use libtest_mimic::Failed;
+use sinew_animate::asset::AssetClip;
+use sinew_io::OpenOptions;
+use sinew_io::usd::UsdFile;
+use sinew_layer::Value;
+use sinew_stage::Stage;
+
+use crate::convert::{How, to_gltf};
+use crate::direct::skinned;
+use crate::eval::Document;
+use crate::matching::{Grid, exceeds, match_points, pair_meshes};
+use crate::play::code;
+use crate::shown::{Shown, by_node, pair, shown};
+use common::compare::{compare_within, size};
+use common::tolerance::{
+    BLENDER_4_INFLUENCES_METRES as FOUR_INFLUENCES, BLENDER_HALF_SCALES_METRES as HALF_SCALES,
+    BLENDER_METRES as EXACT, SAME_REST_METRES,
+};
+use common::usd;
+
+/// Files of sinew's models and how far off they may be in metres. The stage beside each holds the rest points.
+pub const FILES: [(&str, &str, f64); 4] = [
+    ("rig_identity_8infl.glb", "rig_identity.usda", EXACT),
+    ("rig_noscale.glb", "rig_noscale.usda", EXACT),
+    ("rig_identity.glb", "rig_identity.usda", FOUR_INFLUENCES),
+    ("rig_dense.glb", "rig_dense.usdc", FOUR_INFLUENCES),
+];
+
+/// Stages that Blender exported, and how far off their glTF may be: where bones scale, the exporter wrote halves.
+pub const STAGES: [(&str, f64); 4] = [
+    ("rig_noscale.usda", EXACT),
+    ("rig_noscale.usdc", EXACT),
+    ("rig_identity.usdz", HALF_SCALES),
+    ("rig_dense.usdc", HALF_SCALES),
+];
+
+/// The frames a second that the files were exported at; frame 0 is second 0.
+const FRAMES_PER_SECOND: f64 = 24.0;
+
+/// What Blender computed: seconds, and the points of each mesh then, with y up.
+struct Truth {
+    seconds: Vec<f64>,
+    meshes: BTreeMap<String, Vec<Vec<DVec3>>>,
+}
+
+impl Truth {
+    /// Reads what lies beside a stage.
+    fn beside(stage: &Path) -> Result<Self, Failed> {
+        let npz = stage.with_extension("truth.npz");
+        let mut frames = BTreeMap::<String, Vec<(f64, Vec<DVec3>)>>::new();
+        for (name, flat) in common::python::arrays(&npz)? {
+            let Some((mesh, frame)) = name.split_once('@') else {
+                continue;
+            };
+            let points = flat.chunks_exact(3).map(|v| y_up(DVec3::from_slice(v)));
+            let seconds = frame.parse::<f64>()? / FRAMES_PER_SECOND;
+            let frames = frames.entry(mesh.to_owned()).or_default();
+            frames.push((seconds, points.collect()));
+        }
+        let mut seconds = Vec::new();
+        let mut meshes = BTreeMap::new();
+        for (mesh, mut frames) in frames {
+            frames.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (here, points): (Vec<f64>, Vec<_>) = frames.into_iter().unzip();
+            assert!(
+                seconds.is_empty() || seconds == here,
+                "{mesh}: other frames"
+            );
+            assert!(here.len() > 2, "{mesh}: {} frames", here.len());
+            seconds = here;
+            meshes.insert(mesh, points);
+        }
+        Ok(Self { seconds, meshes })
+    }
+
+    /// Compares the meshes, which have the names of Blender's, with them at each frame.
+    fn compare(&self, got: &[Shown], rest: &Rest, allowed: f64) -> Result<(), Failed> {
+        assert_eq!(got.len(), self.meshes.len(), "meshes");
+        for got in got {
+            let want = self.meshes.get(&got.name).ok_or("the mesh")?;
+            let frames = || got.points.iter().zip(want);
+            let nearest = |(vertex, candidates): (usize, &Vec<usize>)| {
+                let off = |c: usize| -> f64 {
+                    frames()
+                        .map(|(got, want)| got[vertex].distance(want[c]))
+                        .sum()
+                };
+                let best = candidates.iter();
+                *best
+                    .min_by(|a, b| off(**a).total_cmp(&off(**b)))
+                    .expect("at least one")
+            };
+            let chosen: Vec<usize> = rest[&got.name].iter().enumerate().map(nearest).collect();
+            for ((got_points, want), seconds) in frames().zip(&self.seconds) {
+                let want: Vec<DVec3> = chosen.iter().map(|c| want[*c]).collect();
+                let what = format!("{} at frame {}", got.name, seconds * FRAMES_PER_SECOND);
+                compare_within(&what, got_points, &want, allowed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The evaluator and sinew's scene of the file against Blender.
+pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
+    let truth = Truth::beside(stage)?;
+    let document = Document::open(file);
+    let rest = rest_of(&document, &usd::open(stage))?;
+    // Blender exports the bones' action and the shape keys' as two animations; it plays both.
+    let clips: Vec<_> = document.clips.iter().collect();
+    let evaluated = shown(&document, &clips, &truth.seconds);
+    truth
+        .compare(&by_node(evaluated.clone()), &rest, allowed)
+        .map_err(|e| format!("the evaluator: {}", e.message().unwrap_or_default()))?;
+
+    let mut asset = sinew_io::gltf::read(file)?;
+    // Both actions at once, as above: glTF has no word for that, so they become one clip.
+    let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
+    asset.clips = vec![AssetClip {
+        name: "both".to_owned(),
+        tracks,
+        ..AssetClip::default()
+    }];
+    let scene = UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?;
+    let rate = scene.time_line.time_codes_per_second;
+    let codes: Vec<f64> = truth.seconds.iter().map(|s| code(*s, rate)).collect();
+    let direct = skinned(&scene, &codes)?;
+    // The evaluator's meshes, with the points of sinew's.
+    let mut pairs = pair(&evaluated, &direct).all()?;
+    pairs.sort_by_key(|(want, _)| want.place);
+    let named = pairs.into_iter().map(|(want, got)| Shown {
+        points: got.points.clone(),
+        ..want.clone()
+    });
+    truth.compare(&by_node(named.collect()), &rest, allowed)
+}
+
+/// A stage that Blender exported, as .glb, against Blender.
+pub fn as_glb(stage: &Path, metres: f64) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let written = to_gltf(stage, folder.path().join("out.glb"), &How::default())?;
+    let document = Document::open(&written.file);
+    let truth = Truth::beside(stage)?;
+    let clips: Vec<_> = document.clips.iter().take(1).collect();
+    let nodes = by_node(shown(&document, &clips, &truth.seconds));
+    let meshes = truth.meshes.into_iter().map(|(name, points)| Shown {
+        name,
+        corners: (0..points[0].len()).collect(),
+        points,
+        ..Shown::default()
+    });
+    let meshes: Vec<Shown> = meshes.collect();
+    for (mesh, node) in pair_meshes(&meshes, &nodes, false)?.pairs {
+        let found = match_points(mesh, node, |_| true)?;
+        let (vertex, moment) = found.worst;
+        let off = found.error * size(&mesh.points[moment]);
+        if exceeds(off, metres) {
+            let at = format!("vertex {vertex}, frame {moment}");
+            return Err(format!("{}: off by {off:.2e} m at {at}", node.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// For every vertex of each mesh, by the mesh's name, Blender's vertices that rest where it does.
+type Rest = BTreeMap<String, Vec<Vec<usize>>>;
+
+fn rest_of(document: &Document, stage: &Stage) -> Result<Rest, Failed> {
+    let mut out = Rest::new();
+    for node in &document.nodes {
+        let Some(mesh) = node.mesh else { continue };
+        let primitives = document.meshes[mesh].primitives.iter();
+        let own: Vec<DVec3> = primitives.flat_map(|p| p.points.clone()).collect();
+        let theirs = rest_points(stage, &node.name)?;
+        out.insert(node.name.clone(), same_places(&own, &theirs)?);
+    }
+    Ok(out)
+}
+
+/// Blender's axes have z up, glTF's y.
+fn y_up(v: DVec3) -> DVec3 {
+    DVec3::new(v.x, v.z, -v.y)
+}
+
+/// Rest points in Blender's order, in the world: the glTF exporter applies the armature's transform to them.
+fn rest_points(stage: &Stage, mesh: &str) -> Result<Vec<DVec3>, Failed> {
+    let prim = format!("/root/World_Xform/Rig/{mesh}/{mesh}");
+    let points = usd::vectors(stage, &prim, "points", None).ok_or("points")?;
+    let bind = usd::value(stage, &prim, "primvars:skel:geomBindTransform", None);
+    let Some(Value::Matrix4d(bind)) = bind else {
+        return Err("a geomBindTransform".into());
+    };
+    let world_from_skel = usd::world_from_prim(stage, "/root/World_Xform/Rig/Rig", 1.0);
+    let world_from_mesh = world_from_skel * DMat4::from_cols_array(&bind);
+    let world = points
+        .into_iter()
+        .map(|p| world_from_mesh.transform_point3(p));
+    Ok(world.map(y_up).collect())
+}
+
+/// For each of `points`, which `places` are there; every place is that of a point.
+fn same_places(points: &[DVec3], places: &[DVec3]) -> Result<Vec<Vec<usize>>, Failed> {
+    let grid = Grid::new(places, 0..places.len(), SAME_REST_METRES);
+    let mut used = vec![false; places.len()];
+    let mut out = Vec::with_capacity(points.len());
+    for point in points {
+        let found = grid.near(*point);
+        if found.is_empty() {
+            return Err(format!("no vertex of Blender's rests at {point}").into());
+        }
+        found.iter().for_each(|i| used[*i] = true);
+        out.push(found);
+    }
+    match used.iter().filter(|u| !**u).count() {
+        0 => Ok(out),
+        n => Err(format!("{n} vertices of Blender's are not in the file").into()),
+    }
+}

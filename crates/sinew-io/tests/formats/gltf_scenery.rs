@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
+use common::document::Document;
 use common::scenery::{node, scenery};
-use common::tiny_gltf::TinyGltf;
 use glam::{DQuat, DVec3, Vec3};
 use serde_json::{Value, json};
 use sinew_animate::asset::{Asset, CameraProjection, LightKind, Trs};
 use sinew_io::gltf;
 
-fn read(file: &TinyGltf) -> Asset {
+fn read(file: &Document) -> Asset {
     gltf::read_bytes(&file.glb(), Path::new("scenery.glb")).unwrap()
 }
 
@@ -195,37 +195,6 @@ fn each_kind_that_is_left_out_has_one_warning() {
     ] {
         assert!(found[i].2.contains(words), "{:?}", found[i]);
     }
-}
-
-#[test]
-fn required_extensions_that_are_not_honoured_are_errors() {
-    for name in [
-        "KHR_materials_sheen",
-        "KHR_texture_basisu",
-        "VRMC_springBone",
-    ] {
-        let mut file = scenery();
-        file.json["extensionsRequired"] = json!(["KHR_lights_punctual", name]);
-        let error = gltf::read_bytes(&file.glb(), Path::new("a.glb")).unwrap_err();
-        let text = error.to_string();
-        assert!(
-            text.contains(name) && text.contains("extensionsRequired"),
-            "{text}"
-        );
-        assert!(!text.contains("KHR_lights_punctual"), "{text}");
-    }
-    // A pointer to what nothing here moves.
-    let mut file = scenery();
-    let pointer = json!({ "path": "pointer", "extensions": { "KHR_animation_pointer": {
-        "pointer": "/cameras/0/perspective/yfov" } } });
-    file.set("/animations/0/channels/2/target", pointer);
-    assert_eq!(codes(&read(&file)), ["gltf-pointer"]);
-    file.json["extensionsRequired"] = json!(["KHR_animation_pointer"]);
-    let error = gltf::read_bytes(&file.glb(), Path::new("a.glb")).unwrap_err();
-    assert!(
-        error.to_string().contains("/cameras/0/perspective/yfov"),
-        "{error}"
-    );
 }
 
 #[test]

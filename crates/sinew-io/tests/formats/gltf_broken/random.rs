@@ -4,24 +4,19 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::compressed::compressed;
 use super::memory::read;
 use super::scrambling::{scrambled, survives};
 use super::{LONGEST, refused};
+use common::document::{Document, glb};
 use common::rng::Rng;
-use common::scenery::scenery;
-use common::tiny_gltf::{self, TinyGltf, glb};
 
 #[test]
 fn random_json() {
+    let bases = ["tiny.gltf", "scenery.gltf"].map(Document::fixture);
     let mut read = 0;
     for seed in 0..4000 {
-        let mut rng = Rng::new(seed);
-        let mut file = match seed % 2 {
-            0 => TinyGltf::character(),
-            _ => scenery(),
-        };
-        file.change_at_random(&mut rng);
+        let mut file = bases[seed % 2].clone();
+        file.change_at_random(&mut Rng::new(seed as u64));
         let what = || format!("seed {seed}: {}", file.json);
         let (good, _) = survives(&file.glb(), Path::new("random.glb"), LONGEST, &what);
         read += usize::from(good);
@@ -32,22 +27,19 @@ fn random_json() {
 
 #[test]
 fn random_bytes() {
-    let character = TinyGltf::character();
-    let whole = character.glb();
+    let character = Document::fixture("tiny.gltf");
+    let (whole, text) = (
+        character.glb(),
+        serde_json::to_vec(&character.json).unwrap(),
+    );
     for seed in 0..3000 {
         let mut rng = Rng::new(seed);
-        let what = || format!("seed {seed}");
         let file = match seed % 3 {
             0 => scrambled(&whole, &mut rng),
-            1 => {
-                let text = serde_json::to_vec(&character.json).unwrap();
-                glb(&scrambled(&text, &mut rng), &character.bin)
-            }
-            _ => {
-                let text = serde_json::to_vec(&character.json).unwrap();
-                glb(&text, &scrambled(&character.bin, &mut rng))
-            }
+            1 => glb(&scrambled(&text, &mut rng), &character.bin),
+            _ => glb(&text, &scrambled(&character.bin, &mut rng)),
         };
+        let what = || format!("seed {seed}");
         survives(&file, Path::new("random.glb"), LONGEST, &what);
     }
 }
@@ -55,22 +47,31 @@ fn random_bytes() {
 /// Compressed data of every kind with bytes changed: decoders are where such files do harm.
 #[test]
 fn random_compressed_bytes() {
+    use meshoptimizer_rs::{Workspace, codec};
     let points: Vec<u8> = (0..300u32)
         .flat_map(|i| (i as f32).sin().to_le_bytes())
         .collect();
-    let data = tiny_gltf::compress(&points, 12);
+    let encoding = codec::VertexEncoding::new(0, 0).unwrap();
+    let mut workspace = Workspace::default();
+    let data = codec::encode_vertex_buffer(&points, 100, 12, encoding, &mut workspace).unwrap();
     for seed in 0..1000 {
         let mut rng = Rng::new(seed);
-        let mut file = TinyGltf::character();
+        let mut file = Document::fixture("tiny_meshopt.gltf");
         let filter = ["NONE", "EXPONENTIAL"][rng.below(2)];
-        compressed(&mut file, &scrambled(&data, &mut rng), |e| {
-            e["count"] = json!(100);
-            e["filter"] = json!(filter);
+        let packed = scrambled(&data, &mut rng);
+        let view = file.view(&packed);
+        let offset = file.json["bufferViews"][view]["byteOffset"].clone();
+        let extension = json!({
+            "buffer": 0, "byteOffset": offset, "byteLength": packed.len(),
+            "byteStride": 12, "count": 100, "mode": "ATTRIBUTES", "filter": filter,
         });
         file.set("/bufferViews/0/byteLength", json!(1200));
-        survives(&file.glb(), Path::new("random.glb"), LONGEST, &|| {
-            format!("seed {seed}")
-        });
+        file.set(
+            "/bufferViews/0/extensions/EXT_meshopt_compression",
+            extension,
+        );
+        let what = || format!("seed {seed}");
+        survives(&file.glb(), Path::new("random.glb"), LONGEST, &what);
     }
 }
 

@@ -1,14 +1,16 @@
-//! Files that other tools wrote.
+//! VRM files that other tools wrote.
 
 use std::path::Path;
 
 use sinew_animate::asset::{Asset, AssetFormat, TrackTarget};
 use sinew_animate::retarget::Bone;
 
-use crate::vrm::made::codes;
+fn codes(asset: &Asset) -> Vec<&'static str> {
+    asset.warnings.iter().map(|w| w.code).collect()
+}
 
-fn real(folder: &Path, name: &str) -> Asset {
-    sinew_io::gltf::read(&folder.join(name)).unwrap_or_else(|e| panic!("{e}"))
+fn real(assets: &Path, name: &str) -> Asset {
+    sinew_io::gltf::read(&assets.join("vrm").join(name)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 pub fn real_characters(folder: &Path) {

@@ -5,5 +5,6 @@ mod fbx;
 mod gltf_broken;
 mod gltf_read;
 mod gltf_scenery;
+mod humanoid_clips;
 mod humanoid_codes;
 mod vrm;

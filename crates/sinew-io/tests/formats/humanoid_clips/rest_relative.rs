@@ -2,11 +2,13 @@
 
 use glam::{DQuat, DVec3};
 use sinew_animate::asset::{
-    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Expression, Keys, TrackTarget,
+    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Expression, Keys, LocalTransform,
+    Mesh, MorphBind, TrackTarget, Trs,
 };
-use sinew_animate::humanoid::{ApplyOptions, Mode, apply, expressions_to_weights};
+use sinew_animate::humanoid::{Applied, Mode, expressions_to_weights};
 use sinew_animate::retarget::Bone;
 
+use super::{skin_at_rest, turn_alike, warns};
 use common::figure::{Figure, angle, clip, rotations, sampled_at, times, translations};
 use common::rng::Rng;
 use common::tolerance::{FORMULAS_IN_F64, HUMANOID};
@@ -35,8 +37,8 @@ fn motion(rng: &mut Rng, figure: &Figure) -> AssetClip {
     clip(tracks)
 }
 
-fn put(model: &Figure, source: &Figure, clip: &AssetClip) -> sinew_animate::humanoid::Applied {
-    apply(&model.asset, &source.asset, clip, &ApplyOptions::default()).unwrap()
+fn put(model: &Figure, source: &Figure, clip: &AssetClip) -> Applied {
+    super::put(&model.asset, &source.asset, clip, Mode::Literal)
 }
 
 /// Any rests, turned nodes between the bones, other heights: what the clip turns each bone by in the world stays.
@@ -50,11 +52,10 @@ fn turns_in_the_world_are_the_sources() {
         let applied = put(&target, &source, &data);
         for bone in BONES {
             for time in times() {
-                let expected = source.turn(&data, source.at(*bone), time);
-                let found = target.turn(&applied.clip, target.at(*bone), time);
-                assert!(
-                    angle(expected, found) < HUMANOID * 100.0,
-                    "{bone} at {time}"
+                turn_alike(
+                    (&source, &data, source.at(*bone)),
+                    (&target, &applied.clip, target.at(*bone)),
+                    time,
                 );
             }
         }
@@ -115,11 +116,10 @@ fn a_missing_bones_turn_goes_to_its_children() {
             if track.is_none() || !sampled_at(&target, &applied.clip, *bone, time, 4) {
                 continue;
             }
-            let expected = source.turn(&data, source.at(*bone), time);
-            let found = target.turn(&applied.clip, node, time);
-            assert!(
-                angle(expected, found) < HUMANOID * 100.0,
-                "{bone} at {time}"
+            turn_alike(
+                (&source, &data, source.at(*bone)),
+                (&target, &applied.clip, node),
+                time,
             );
             compared += 1;
         }
@@ -139,23 +139,21 @@ pub fn twins(rng: &mut Rng) -> (Figure, Figure) {
     let mut one = Figure::random(rng, BONES, false);
     for node in &mut one.asset.nodes {
         let translation = node.local.trs().translation;
-        node.local = sinew_animate::asset::LocalTransform::Trs(sinew_animate::asset::Trs {
+        node.local = LocalTransform::Trs(Trs {
             translation,
-            ..sinew_animate::asset::Trs::IDENTITY
+            ..Trs::IDENTITY
         });
     }
     one.asset.format = AssetFormat::Vrm1;
     let mut zero = one.clone();
     zero.asset.format = AssetFormat::Vrm0;
     for node in &mut zero.asset.nodes {
-        if let sinew_animate::asset::LocalTransform::Trs(trs) = &mut node.local {
+        if let LocalTransform::Trs(trs) = &mut node.local {
             trs.translation *= DVec3::new(-1.0, 1.0, -1.0);
         }
     }
     for figure in [&mut one, &mut zero] {
-        let joints: Vec<usize> = figure.asset.humanoids[0].bones.values().copied().collect();
-        let rest = figure.asset.clone();
-        figure.skin(&joints, glam::DMat4::IDENTITY, |j| rest.rest_world(j));
+        skin_at_rest(figure);
     }
     (one, zero)
 }
@@ -204,13 +202,7 @@ fn what_rest_relative_clips_do_not_say_is_told_of() {
     ]);
     let applied = put(&target, &source, &data);
     assert_eq!(applied.report.bones, [Bone::Head]);
-    let said = |word: &str| {
-        applied
-            .report
-            .warnings
-            .iter()
-            .any(|w| w.code == "track-ignored" && w.message.contains(word))
-    };
+    let said = |words: &str| warns(&applied, "track-ignored", words);
     assert!(
         said("above head") && said("translations of neck"),
         "{:?}",
@@ -218,9 +210,7 @@ fn what_rest_relative_clips_do_not_say_is_told_of() {
     );
     // In every mode the same.
     for mode in [Mode::Collapse, Mode::Conjugate] {
-        let mut options = ApplyOptions::default();
-        options.mode = mode;
-        let other = apply(&target.asset, &source.asset, &data, &options).unwrap();
+        let other = super::put(&target.asset, &source.asset, &data, mode);
         assert_eq!(other.clip, applied.clip);
     }
 }
@@ -237,14 +227,14 @@ fn expressions_pass_by_name_and_become_weights() {
             values: values.to_vec(),
         },
     };
-    target.asset.meshes.push(sinew_animate::asset::Mesh {
+    target.asset.meshes.push(Mesh {
         target_names: vec!["smile".into(), "wink".into()],
         weights: vec![0.25, 0.0],
-        ..sinew_animate::asset::Mesh::default()
+        ..Mesh::default()
     });
     let head = target.at(Bone::Head);
     target.asset.nodes[head].mesh = Some(0);
-    let bind = |target, weight| sinew_animate::asset::MorphBind {
+    let bind = |target, weight| MorphBind {
         mesh: 0,
         target,
         weight,
@@ -273,21 +263,10 @@ fn expressions_pass_by_name_and_become_weights() {
             slider(&[0.0, 1.0]),
         ),
     ]);
-    let applied = apply(
-        &target.asset,
-        &Asset::default(),
-        &data,
-        &ApplyOptions::default(),
-    )
-    .unwrap();
+    let applied = super::put(&target.asset, &Asset::default(), &data, Mode::Literal);
     assert_eq!(applied.report.expressions, ["happy", "blink"]);
-    assert!(
-        applied
-            .report
-            .warnings
-            .iter()
-            .any(|w| w.message.contains("surprised"))
-    );
+    let mut warnings = applied.report.warnings.iter();
+    assert!(warnings.any(|w| w.message.contains("surprised")));
     let plain = expressions_to_weights(&target.asset, &applied.clip);
     let [track] = &plain.tracks[..] else {
         panic!("{plain:?}")

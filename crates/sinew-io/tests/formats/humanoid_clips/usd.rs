@@ -1,15 +1,18 @@
-//! The same motion whether the command writes USD or glTF, and clips without a model as rigs.
+//! The same motion in a USD file as in a glTF file, and clips without a model as rigs.
 
 use std::path::Path;
 
 use sinew::sampled::Time;
 use sinew::skel::reference;
 use sinew_animate::asset::{Track, TrackTarget};
-use sinew_animate::humanoid::{ApplyOptions, apply, on_own_skeleton, reference_asset};
+use sinew_animate::humanoid::{
+    ApplyOptions, apply, expressions_to_weights, on_own_skeleton, reference_asset,
+};
+use sinew_io::gltf::{self, GltfEdit};
 use sinew_io::usd::UsdFile;
-use sinew_io::{self as io, ClipChoice, OpenOptions, gltf};
+use sinew_io::{self as io, ClipChoice, OpenOptions};
 
-use common::command::{Bench, sinew, stderr};
+use common::command::Bench;
 use common::tolerance::READ;
 
 const PUPPET: &str = "../../examples/assets/puppet.glb";
@@ -32,13 +35,16 @@ fn opened(file: &Path, clip: &str) -> UsdFile {
 #[test]
 fn usd_and_gltf_outputs_skin_to_the_same_points() {
     let bench = Bench::new();
-    let outs = ["bow.usdc", "bow.glb"].map(|name| {
-        let out = bench.path(name);
-        let output = sinew(&["humanoid", PUPPET, BOW, "-o", out.to_str().unwrap()]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        out
-    });
-    let clip = gltf::read(Path::new(BOW)).unwrap().clips[0].clone();
+    let [model, source] = [PUPPET, BOW].map(|file| gltf::read(Path::new(file)).unwrap());
+    let clip = &source.clips[0];
+    let applied = apply(&model, &source, clip, &ApplyOptions::default()).unwrap();
+    let mut edit = GltfEdit::open(Path::new(PUPPET)).unwrap();
+    let plain = expressions_to_weights(&model, &applied.clip);
+    edit.add_clip(&model, &plain).unwrap();
+    let outs = ["bow.usdc", "bow.glb"].map(|name| bench.path(name));
+    edit.save(&outs[1]).unwrap();
+    let usd = UsdFile::from_asset(&applied.into_asset(model), &OpenOptions::default()).unwrap();
+    usd.save_as(&outs[0]).unwrap();
     let scenes = outs.map(|out| opened(&out, &clip.name).scene(Default::default()).unwrap());
     let instances = scenes
         .each_ref()

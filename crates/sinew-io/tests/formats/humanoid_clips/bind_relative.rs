@@ -1,16 +1,16 @@
 //! EXT_skeleton_humanoid: data relative to the bind pose.
 
-use std::collections::HashMap;
-
 use glam::{DMat4, DQuat, DVec3};
 use sinew_animate::asset::{
-    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Keys, TrackTarget,
+    Asset, AssetClip, AssetFormat, Curve, CurveInterpolation, Keys, LocalTransform, TrackTarget,
+    Trs,
 };
 use sinew_animate::humanoid::{
     Applied, ApplyOptions, MissingBone, Mode, apply, reference_asset, reference_rotation,
 };
 use sinew_animate::retarget::Bone;
 
+use super::{skin_at_rest, turn_alike, turns, turns_and_hips, warns};
 use common::figure::{
     Figure, angle, clip, curve, rotation, rotations, sampled_at, scales, times, translations, trs,
 };
@@ -29,16 +29,9 @@ const BONES: &[Bone] = &[
     Bone::RightUpperLeg,
 ];
 
+/// Applies a clip without a model.
 fn put(model: &Asset, clip: &AssetClip, mode: Mode) -> Applied {
-    let mut options = ApplyOptions::default();
-    options.mode = mode;
-    let applied = apply(model, &Asset::default(), clip, &options).unwrap();
-    applied
-        .clone()
-        .into_asset(model.clone())
-        .validate()
-        .unwrap();
-    applied
+    super::put(model, &Asset::default(), clip, mode)
 }
 
 /// Where the joints stood at bind time: their rest, but for some that are posed otherwise.
@@ -57,15 +50,12 @@ fn bind_worlds(rng: &mut Rng, figure: &Figure, posed: &[Bone], scaled: bool) -> 
 }
 
 /// The extension's own pseudo code: `bindLocal * compose(T, R, S)`, all in matrices.
-fn check_matrices(
-    figure: &Figure,
-    bind_local: &HashMap<Bone, DMat4>,
-    data: &AssetClip,
-    applied: &AssetClip,
-) {
+fn check_matrices(figure: &Figure, worlds: &[DMat4], data: &AssetClip, applied: &AssetClip) {
     let mut compared = 0;
-    for (bone, bind) in bind_local {
+    for bone in BONES {
         let node = figure.at(*bone);
+        let parent = figure.asset.nodes[node].parent.unwrap();
+        let bind = worlds[parent].inverse() * worlds[node];
         let of = |pick: fn(&Keys) -> bool| {
             let track = data
                 .tracks
@@ -87,13 +77,13 @@ fn check_matrices(
             );
             let found = figure.local(applied, node, time).matrix();
             assert!(
-                found.abs_diff_eq(*bind * delta, HUMANOID),
+                found.abs_diff_eq(bind * delta, HUMANOID),
                 "{bone} at {time}"
             );
             compared += 1;
         }
     }
-    assert!(compared >= 40 * bind_local.len() && compared > 0);
+    assert!(compared >= 40 * BONES.len());
 }
 
 fn all_components(rng: &mut Rng, bones: &[Bone]) -> AssetClip {
@@ -136,12 +126,7 @@ fn tracks_are_the_bind_times_the_data_between_keys_too() {
         figure.skin(&joints, bind_from_scene, |j| worlds[j]);
         let data = all_components(rng, BONES);
         let applied = put(&figure.asset, &data, Mode::Literal);
-        let bind_local = BONES.iter().map(|b| {
-            let node = figure.at(*b);
-            let parent = figure.asset.nodes[node].parent.unwrap();
-            (*b, worlds[parent].inverse() * worlds[node])
-        });
-        check_matrices(&figure, &bind_local.collect(), &data, &applied.clip);
+        check_matrices(&figure, &worlds, &data, &applied.clip);
         assert_eq!(applied.report.bones, {
             let mut sorted = BONES.to_vec();
             sorted.sort();
@@ -176,12 +161,7 @@ fn bones_may_be_spread_over_two_skins() {
         figure.skin(&lower, spaces[1], |j| worlds[j]);
         let data = all_components(rng, BONES);
         let applied = put(&figure.asset, &data, Mode::Literal);
-        let bind_local = BONES.iter().map(|b| {
-            let node = figure.at(*b);
-            let parent = figure.asset.nodes[node].parent.unwrap();
-            (*b, worlds[parent].inverse() * worlds[node])
-        });
-        check_matrices(&figure, &bind_local.collect(), &data, &applied.clip);
+        check_matrices(&figure, &worlds, &data, &applied.clip);
     }
 }
 
@@ -212,9 +192,7 @@ fn the_scene_is_where_most_joints_are_at_rest() {
 fn a_missing_bone_is_dropped_and_told_of() {
     let rng = &mut Rng::new(3);
     let mut figure = Figure::random(rng, BONES, false);
-    let joints: Vec<usize> = figure.asset.humanoids[0].bones.values().copied().collect();
-    let rest = figure.asset.clone();
-    figure.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
+    skin_at_rest(&mut figure);
     let data = all_components(rng, &[Bone::Chest, Bone::UpperChest, Bone::LeftHand]);
     let applied = put(&figure.asset, &data, Mode::Literal);
     assert_eq!(applied.report.bones, [Bone::Chest]);
@@ -228,12 +206,12 @@ fn a_missing_bone_is_dropped_and_told_of() {
         [missing(Bone::UpperChest), missing(Bone::LeftHand)]
     );
     for name in ["upperChest", "leftHand"] {
-        let said = applied
-            .report
-            .warnings
-            .iter()
-            .any(|w| w.code == "bone-missing" && w.path == name);
-        assert!(said, "{name}: {:?}", applied.report.warnings);
+        let words = format!("{name}: the model lacks this bone");
+        assert!(
+            warns(&applied, "bone-missing", &words),
+            "{:?}",
+            applied.report.warnings
+        );
     }
     // A clip of missing bones alone says so.
     let data = all_components(rng, &[Bone::UpperChest]);
@@ -259,7 +237,7 @@ fn reference_without(bones: &[Bone]) -> (Figure, Figure) {
         let node = less.node(
             above,
             bone.name(),
-            sinew_animate::asset::Trs {
+            Trs {
                 translation,
                 rotation,
                 scale: DVec3::ONE,
@@ -267,9 +245,7 @@ fn reference_without(bones: &[Bone]) -> (Figure, Figure) {
         );
         less.asset.humanoids[0].bones.insert(*bone, node);
     }
-    let joints: Vec<usize> = (0..less.asset.nodes.len()).collect();
-    let rest = less.asset.clone();
-    less.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
+    skin_at_rest(&mut less);
     (whole, less)
 }
 
@@ -377,39 +353,30 @@ fn conjugate_makes_up_for_other_axes() {
         let (_, rotation, translation) =
             (above.inverse() * world(n)).to_scale_rotation_translation();
         let rotation = rotation.normalize();
-        twisted.asset.nodes[n].local =
-            sinew_animate::asset::LocalTransform::Trs(sinew_animate::asset::Trs {
-                translation,
-                rotation,
-                scale: DVec3::ONE,
-            });
+        twisted.asset.nodes[n].local = LocalTransform::Trs(Trs {
+            translation,
+            rotation,
+            scale: DVec3::ONE,
+        });
         twisted.asset.skins[0].inverse_bind[n] = world(n).inverse();
     }
-    let mut tracks: Vec<(TrackTarget, Curve)> = Bone::ALL
-        .iter()
-        .map(|b| (TrackTarget::Bone(*b), rotations(rng)))
-        .collect();
-    tracks.push((TrackTarget::Bone(Bone::Hips), translations(rng)));
-    let data = clip(tracks);
+    let data = clip(turns_and_hips(rng, Bone::ALL));
     let expected = put(&whole.asset, &data, Mode::Literal);
     let found = put(&twisted.asset, &data, Mode::Conjugate);
     for bone in Bone::ALL {
         for time in times() {
             let n = *bone as usize;
-            let a = whole.turn(&expected.clip, n, time);
-            let b = twisted.turn(&found.clip, n, time);
-            assert!(angle(a, b) < HUMANOID * 100.0, "{bone} at {time}");
+            turn_alike(
+                (&whole, &expected.clip, n),
+                (&twisted, &found.clip, n),
+                time,
+            );
             let [a, b] = [(&whole, &expected), (&twisted, &found)]
                 .map(|(f, c)| f.world(&c.clip, n, time).w_axis);
             assert!(a.abs_diff_eq(b, HUMANOID), "{bone} at {time}");
         }
     }
-    let off = |a: &Applied| {
-        a.report
-            .warnings
-            .iter()
-            .any(|w| w.code == "pose-off-reference")
-    };
+    let off = |a: &Applied| warns(a, "pose-off-reference", "");
     assert!(!off(&found) && !off(&expected));
     assert!(off(&put(&twisted.asset, &data, Mode::Literal)));
     // K as the spec writes it: r = b_R K^-1 R K.
@@ -442,9 +409,9 @@ fn translations_scale_with_the_hips_where_asked() {
     let armature = small.node(
         None,
         "armature",
-        sinew_animate::asset::Trs {
+        Trs {
             scale: DVec3::splat(0.01),
-            ..sinew_animate::asset::Trs::IDENTITY
+            ..Trs::IDENTITY
         },
     );
     for bone in Bone::ALL {
@@ -454,9 +421,7 @@ fn translations_scale_with_the_hips_where_asked() {
         let node = small.node(Some(parent), bone.name(), local);
         small.asset.humanoids[0].bones.insert(*bone, node);
     }
-    let joints: Vec<usize> = small.asset.humanoids[0].bones.values().copied().collect();
-    let rest = small.asset.clone();
-    small.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
+    skin_at_rest(&mut small);
     let rng = &mut Rng::new(2);
     let data = clip([(TrackTarget::Bone(Bone::Hips), translations(rng))]);
     let mut options = ApplyOptions::default();
@@ -477,30 +442,19 @@ fn translations_scale_with_the_hips_where_asked() {
     // A clip without a model has no height.
     let alone = apply(&small.asset, &Asset::default(), &data, &options).unwrap();
     assert_eq!(alone.report.hips_scale, None);
-    assert!(
-        alone
-            .report
-            .warnings
-            .iter()
-            .any(|w| w.code == "hips-height")
-    );
+    assert!(warns(&alone, "hips-height", ""));
 }
 
 /// VRM 0.x bones have the world's axes on a model that faces -Z.
 #[test]
 fn a_vrm0_model_moves_as_its_turned_vrm1_twin() {
-    let (one, zero) = crate::humanoid::rest_relative::twins(&mut Rng::new(21));
+    let (one, zero) = super::rest_relative::twins(&mut Rng::new(21));
     let rng = &mut Rng::new(22);
     let bones: Vec<Bone> = one.asset.humanoids[0].bones.keys().copied().collect();
-    let mut tracks: Vec<(TrackTarget, Curve)> = bones
-        .iter()
-        .map(|b| (TrackTarget::Bone(*b), rotations(rng)))
-        .collect();
-    tracks.push((TrackTarget::Bone(Bone::Hips), translations(rng)));
-    let data = clip(tracks);
+    let data = clip(turns_and_hips(rng, &bones));
     for mode in [Mode::Literal, Mode::Conjugate, Mode::Collapse] {
         let [a, b] = [&one, &zero].map(|f| put(&f.asset, &data, mode).clip);
-        crate::humanoid::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
+        super::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
     }
     assert_eq!(zero.asset.format, AssetFormat::Vrm0);
 }
@@ -508,26 +462,22 @@ fn a_vrm0_model_moves_as_its_turned_vrm1_twin() {
 /// The other way that a model comes to face -Z: as a whole, bones' axes and all.
 #[test]
 fn a_vrm0_model_turned_as_a_whole_takes_literal_data_as_they_are() {
-    let (one, _) = crate::humanoid::rest_relative::twins(&mut Rng::new(23));
+    let (one, _) = super::rest_relative::twins(&mut Rng::new(23));
     let mut zero = one.clone();
     zero.asset.format = AssetFormat::Vrm0;
     let half_turn = DMat4::from_rotation_y(std::f64::consts::PI);
     let root = half_turn * zero.asset.nodes[0].local.matrix();
-    zero.asset.nodes[0].local = sinew_animate::asset::LocalTransform::Matrix(root);
+    zero.asset.nodes[0].local = LocalTransform::Matrix(root);
     for inverse in &mut zero.asset.skins[0].inverse_bind {
         *inverse *= half_turn.inverse();
     }
     let rng = &mut Rng::new(24);
     let bones: Vec<Bone> = one.asset.humanoids[0].bones.keys().copied().collect();
-    let data = clip(
-        bones
-            .iter()
-            .map(|b| (TrackTarget::Bone(*b), rotations(rng))),
-    );
+    let data = clip(turns(rng, &bones));
     let applied = [&one, &zero].map(|f| put(&f.asset, &data, Mode::Literal));
     assert_eq!(applied[0].clip, applied[1].clip);
     let [a, b] = applied.map(|a| a.clip);
-    crate::humanoid::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
+    super::rest_relative::check_twins((&one, &a), (&zero, &b), &bones);
 }
 
 /// Axes other than the reference pose's, but the clip's own skeleton has them too: collapsing goes by those.
@@ -535,22 +485,16 @@ fn a_vrm0_model_turned_as_a_whole_takes_literal_data_as_they_are() {
 fn collapse_goes_by_the_clips_own_skeleton() {
     let rng = &mut Rng::new(61);
     let mut source = Figure::random(rng, BONES, false);
-    let rest = source.asset.clone();
-    let joints: Vec<usize> = source.asset.humanoids[0].bones.values().copied().collect();
-    source.skin(&joints, DMat4::IDENTITY, |j| rest.rest_world(j));
+    skin_at_rest(&mut source);
     // The same nodes, one of them no bone any more.
     let mut target = source.clone();
     target.asset.humanoids[0].bones.remove(&Bone::LeftShoulder);
     let data = clip([(TrackTarget::Bone(Bone::LeftShoulder), rotations(rng))]);
-    let mut options = ApplyOptions::default();
-    options.mode = Mode::Collapse;
-    let on_source = apply(&source.asset, &source.asset, &data, &options).unwrap();
-    let on_target = apply(&target.asset, &source.asset, &data, &options).unwrap();
+    let [on_source, on_target] = [&source, &target]
+        .map(|figure| super::put(&figure.asset, &source.asset, &data, Mode::Collapse).clip);
     let arm = source.at(Bone::LeftUpperArm);
     for time in times() {
-        let expected = source.turn(&on_source.clip, arm, time);
-        let found = target.turn(&on_target.clip, arm, time);
-        assert!(angle(expected, found) < HUMANOID * 100.0, "{time}");
+        turn_alike((&source, &on_source, arm), (&target, &on_target, arm), time);
     }
 }
 

@@ -9,7 +9,7 @@ use sinew_animate::humanoid::{
 use sinew_animate::retarget::Bone;
 use sinew_io::gltf::{self, GltfEdit};
 
-use crate::humanoid::files::bone_clip;
+use super::files::bone_clip;
 use common::mannequin::{Build, Mannequin};
 use common::rng::Rng;
 

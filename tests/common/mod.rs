@@ -23,7 +23,6 @@ pub mod rigs;
 pub mod rows;
 pub mod scenery;
 pub mod sketch;
-pub mod tiny_gltf;
 pub mod trials;
 pub mod usd;
 pub mod walk;

@@ -4,6 +4,7 @@ pub mod bodies;
 pub mod bvh_maker;
 pub mod character;
 pub mod command;
+pub mod document;
 pub mod fbx;
 pub mod figure;
 pub mod files;
@@ -17,10 +18,10 @@ pub mod pixar;
 pub mod processor;
 pub mod python;
 pub mod rigs;
+pub mod rows;
 pub mod scenery;
 pub mod sketch;
 pub mod stages;
-pub mod tiny_gltf;
 pub mod trials;
 pub mod usd;
 pub mod walk;
@@ -31,6 +32,11 @@ pub use sinew_verify::{cases, compare, host, rng, tolerance};
 /// The repository's folder.
 pub fn repository() -> &'static std::path::Path {
     std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A fixture file of sinew-io's tests.
+pub fn fixture(name: &str) -> std::path::PathBuf {
+    repository().join("crates/sinew-io/tests/data").join(name)
 }
 
 /// Whether every test is asked for (`tests/run.sh --all`), or the usual ones.

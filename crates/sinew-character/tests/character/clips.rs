@@ -177,7 +177,7 @@ fn slow_ones_show_their_time() {
 /// The clips of an FBX character, where this build reads FBX.
 fn fbx() -> Trial {
     let bench = common::command::Bench::new();
-    let file = bench.write("tube.fbx", common::fbx::Character::tube().text());
+    let file = bench.write("tube.fbx", common::fbx::text("tube"));
     let is_read = !matches!(
         sinew_io::open(&file),
         Err(sinew_io::Error::Unsupported { .. })

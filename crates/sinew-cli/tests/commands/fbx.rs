@@ -1,7 +1,6 @@
 //! FBX in the command: read as it is built by default, and refused with the way out without it.
 
 use common::command::Bench;
-use common::fbx::Character;
 
 #[cfg(feature = "fbx")]
 #[test]
@@ -9,7 +8,7 @@ fn the_command_reads_fbx_as_it_is_built_by_default() {
     use common::command::{sinew, stderr, stdout};
 
     let bench = Bench::new();
-    let tube = bench.write("tube.fbx", Character::tube().text());
+    let tube = bench.write("tube.fbx", common::fbx::text("tube"));
     let out = bench.path("tube.usda");
     let (tube, out) = (tube.to_str().unwrap(), out.to_str().unwrap());
     let output = sinew(&["inspect", tube]);
@@ -28,7 +27,7 @@ fn without_fbx_the_error_names_the_flag() {
     use common::command::{bake, refused};
 
     let bench = Bench::new();
-    let tube = bench.write("tube.fbx", Character::tube().text());
+    let tube = bench.write("tube.fbx", common::fbx::text("tube"));
     let out = bench.path("tube.usda");
     let words = ["tube.fbx", "`fbx`", "--no-default-features", "C compiler"];
     refused(&bake(&tube, &out, &[]), &out, &words);

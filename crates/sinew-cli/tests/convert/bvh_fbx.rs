@@ -167,25 +167,25 @@ fn bvh_retargeted(python: &str) -> Result<(), Failed> {
 #[cfg(feature = "fbx")]
 mod fbx {
     use super::*;
-    use common::fbx::{Character, Y_UP, Z_UP};
+    use common::fbx::{JOINTS, Pose, Y_UP, Z_UP, table, text};
 
     /// Key times of the tube's first clip, which the Skeleton is bound to.
     const SECONDS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
     pub fn joints_and_points(python: &str) -> Result<(), Failed> {
         for axes in [Y_UP, Z_UP] {
-            let character = Character {
-                axes,
-                ..Character::tube()
-            };
             let bench = Bench::new();
             let times = SECONDS.map(|s| s * 24.0);
-            let file = bench.write("tube.fbx", character.text());
+            let file = bench.write("tube.fbx", axes.applied_to(&text("tube")));
             let read = converted(python, &bench, &file, &times)?;
             assert_eq!(read["rate"], 24.0);
             assert_eq!(read["upAxis"], "Y");
+            let table = table("tube", &axes);
             for (seconds, time) in SECONDS.into_iter().zip(times) {
-                compare(&character, &read, seconds, time)?;
+                let is_asked =
+                    |p: &&Pose| p.clip.as_deref() == Some("Wave") && p.seconds == seconds;
+                let pose = table.poses.iter().find(is_asked).expect("a key time");
+                compare(pose, &table.order, &read, time)?;
             }
         }
         Ok(())
@@ -196,27 +196,18 @@ mod fbx {
         list.iter().map(vector).collect()
     }
 
-    fn compare(character: &Character, read: &Value, seconds: f64, time: f64) -> Result<(), Failed> {
-        let clip = Some(&character.clips[0]);
-        let worlds = character.joint_worlds(clip, seconds);
-        for (part, world) in character.joints.iter().zip(worlds) {
-            let what = format!("{} at {seconds}", part.name);
-            let found = joint(read, part.name, time);
-            near(
-                &what,
-                found,
-                world.w_axis.truncate(),
-                tolerance::FBX_IN_USD * 10.0,
-            )?;
+    fn compare(pose: &Pose, order: &[usize], read: &Value, time: f64) -> Result<(), Failed> {
+        let most = tolerance::FBX_IN_USD * 10.0;
+        for (name, want) in JOINTS.iter().zip(&pose.joints) {
+            let what = format!("{name} at {}", pose.seconds);
+            near(&what, joint(read, name, time), *want, most)?;
         }
         let meshes = read["points"].as_array().unwrap();
         let found: Vec<DVec3> = meshes.iter().flat_map(|m| vectors(&m[key(time)])).collect();
-        let want = character.vertices(clip, seconds);
-        let order = character.point_order();
         assert_eq!(found.len(), order.len());
         for (found, point) in found.into_iter().zip(order) {
-            let what = format!("point {point} at {seconds}");
-            near(&what, found, want[point], tolerance::FBX_IN_USD * 10.0)?;
+            let what = format!("point {point} at {}", pose.seconds);
+            near(&what, found, pose.points[*point], most)?;
         }
         Ok(())
     }

@@ -1,17 +1,15 @@
-//! Whole files: VRM, assets written as USD, and real files where `SINEW_ASSETS` names their folder.
+//! Whole files: assets written as USD, and real files where `SINEW_ASSETS` names their folder.
 
 mod from_asset;
-#[path = "../formats/gltf_malformed/memory.rs"]
+#[path = "../formats/gltf_broken/memory.rs"]
 mod memory;
 mod real;
-#[path = "../formats/gltf_malformed/scrambling.rs"]
+#[path = "../formats/gltf_broken/scrambling.rs"]
 mod scrambling;
-mod vrm;
 
 fn main() {
     common::trials::run([
         ("from_asset", from_asset::trials()),
         ("real_files", real::trials()),
-        ("vrm", vrm::trials()),
     ])
 }

@@ -1,8 +1,10 @@
-//! Readers of glTF, FBX and BVH: what they read, what they refuse and where, and how much memory they take.
+//! Readers of glTF, VRM, FBX and BVH: what they read, what they refuse and where, and how much memory they take.
 
 mod bvh;
 mod fbx;
-mod gltf_malformed;
+mod gltf_broken;
 mod gltf_read;
 mod gltf_scenery;
+mod humanoid_clips;
 mod humanoid_codes;
+mod vrm;

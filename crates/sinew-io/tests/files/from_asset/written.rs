@@ -50,6 +50,13 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
+/// The stage of an asset with its first clip.
+fn saved(asset: &Asset) -> Result<(tempfile::TempDir, Stage), Failed> {
+    let folder = tempfile::tempdir()?;
+    let stage = save(asset, ClipChoice::First, &folder.path().join("a.usda"))?;
+    Ok((folder, stage))
+}
+
 fn save(asset: &Asset, clips: ClipChoice, out: &Path) -> Result<Stage, Failed> {
     let options = OpenOptions {
         clips,
@@ -124,12 +131,7 @@ fn one_skeleton() -> Outcome {
         matrix(&stage, "/hero_1/Armature/Body", name)?,
         glam::DMat4::IDENTITY
     );
-    let body = glam::DMat4::from_translation(glam::DVec3::new(1.0, 0.5, 2.0));
-    let hair = glam::DMat4::from_scale_rotation_translation(
-        glam::DVec3::splat(2.0),
-        glam::DQuat::from_rotation_y(0.7),
-        glam::DVec3::new(-3.0, 0.0, 1.0),
-    );
+    let (body, hair) = (assets::world_from_body(), assets::world_from_hair());
     let found = matrix(&stage, "/hero_1/Armature/Hair", name)?;
     assert!(
         found.abs_diff_eq(body.inverse() * hair, tolerance::SAME_IN_F64),
@@ -141,12 +143,7 @@ fn one_skeleton() -> Outcome {
 }
 
 fn two_skeletons() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let stage = save(
-        &assets::at_odds(),
-        ClipChoice::First,
-        &folder.path().join("odds.usdc"),
-    )?;
+    let (_folder, stage) = saved(&assets::at_odds())?;
     for (prim, animation) in [("Skeleton", "turn_root"), ("Skeleton_1", "turn_root_1")] {
         assert_eq!(type_name(&stage, &format!("/odds/root/{prim}")), "Skeleton");
         let animation = format!("/odds/Animations/{animation}");
@@ -185,7 +182,6 @@ fn together() -> Outcome {
 }
 
 fn channels() -> Outcome {
-    let folder = tempfile::tempdir()?;
     let mut asset = assets::expressive();
     // A second mesh with targets of the same names.
     let mesh = asset.meshes[0].clone();
@@ -197,11 +193,7 @@ fn channels() -> Outcome {
     twin.name = "Twin".into();
     twin.mesh = Some(asset.meshes.len() - 1);
     asset.nodes.push(twin);
-    let stage = save(
-        &finished(asset),
-        ClipChoice::First,
-        &folder.path().join("hero.usda"),
-    )?;
+    let (_folder, stage) = saved(&finished(asset))?;
     let expected = [
         "smile",
         "blink",
@@ -244,16 +236,11 @@ fn channels() -> Outcome {
 
 /// A primitive that no target of its mesh moves stays unbound where there is no skin.
 fn bound() -> Outcome {
-    let folder = tempfile::tempdir()?;
     let mut asset = assets::free();
     let mut still = asset.meshes[0].primitives[0].clone();
     still.targets = vec![Default::default(); 2];
     asset.meshes[1].primitives.push(still);
-    let stage = save(
-        &finished(asset),
-        ClipChoice::First,
-        &folder.path().join("free.usda"),
-    )?;
+    let (_folder, stage) = saved(&finished(asset))?;
     for (name, is_bound) in [("Face", true), ("Face_1", false)] {
         let prim = prim(&stage, &format!("/free/舞台/Face/{name}"));
         assert_eq!(prim.has_api("SkelBindingAPI"), is_bound);
@@ -266,7 +253,6 @@ fn bound() -> Outcome {
 }
 
 fn sparse() -> Outcome {
-    let folder = tempfile::tempdir()?;
     let mut asset = character();
     let between = InbetweenDef {
         name: "half.way".into(),
@@ -277,7 +263,7 @@ fn sparse() -> Outcome {
     asset.meshes[0].primitives[0].targets[1]
         .inbetweens
         .push(between);
-    let stage = save(&asset, ClipChoice::First, &folder.path().join("hero.usda"))?;
+    let (_folder, stage) = saved(&asset)?;
     let shape = "/hero_1/Armature/Body/frown_";
     assert!(!has_value(
         &stage,
@@ -343,8 +329,7 @@ fn bare() -> Asset {
 }
 
 fn bare_clip() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let stage = save(&bare(), ClipChoice::First, &folder.path().join("bare.usda"))?;
+    let (_folder, stage) = saved(&bare())?;
     let joints = ["hips", "hips/spine", "hips/leg"];
     assert_eq!(tokens(&stage, "/bare/Armature/Skeleton", "joints"), joints);
     assert_eq!(tokens(&stage, "/bare/Animations/Clip", "joints"), joints);

@@ -3,6 +3,7 @@
 mod as_stated;
 mod packed;
 mod random;
+mod vrm;
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,9 @@ use common::trials::Trial;
 type RealTest = (&'static str, fn(&Path));
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [RealTest; 3] = [
+    let tests: [RealTest; 5] = [
+        ("vrm_characters", vrm::real_characters),
+        ("vrm_animations", vrm::real_animations),
         (
             "packed_clips_keep_their_bound_and_get_small",
             packed::packed_clips_keep_their_bound_and_get_small,

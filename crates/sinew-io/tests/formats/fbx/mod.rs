@@ -6,9 +6,7 @@ mod character;
 #[cfg(not(feature = "fbx"))]
 #[test]
 fn without_the_feature_the_error_says_how_to_get_it() {
-    let bench = common::command::Bench::new();
-    let path = bench.write("tube.fbx", common::fbx::Character::tube().text());
-    let error = sinew_io::fbx::read(&path).unwrap_err();
+    let error = sinew_io::fbx::read(&common::fbx::path("tube")).unwrap_err();
     assert!(matches!(error, sinew_io::Error::Unsupported { .. }));
     let error = error.to_string();
     for word in ["tube.fbx", "`fbx`", "C compiler"] {

@@ -4,9 +4,14 @@ use glam::{DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 use sinew_animate::retarget::Bone;
 
-use crate::humanoid_codes::made::{SKELETON, good, read};
+use super::{SKELETON, read};
 use common::gltf_maker::GltfMaker;
 use common::mannequin::{Axes, Build, Mannequin};
+
+/// A character without a clip.
+fn good() -> Mannequin {
+    Mannequin::new().with_humanoid()
+}
 
 fn at_bones(code: &'static str, bones: &[&str]) -> Vec<(&'static str, String)> {
     let at = |b: &&str| (code, format!("{SKELETON}.humanoidBones.{b}"));
@@ -15,13 +20,13 @@ fn at_bones(code: &'static str, bones: &[&str]) -> Vec<(&'static str, String)> {
 
 #[track_caller]
 fn expect_pose_warnings(gltf: &GltfMaker, expected: &[(&'static str, String)]) {
-    let asset = read(gltf).expect("an asset");
-    let found: Vec<_> = asset
-        .warnings
-        .iter()
-        .map(|w| (w.code, w.path.clone()))
-        .collect();
-    assert_eq!(found, expected);
+    assert_eq!(pose_warnings(gltf), expected);
+}
+
+fn pose_warnings(gltf: &GltfMaker) -> Vec<(&'static str, String)> {
+    let asset = read(&gltf.glb()).expect("an asset");
+    let warnings = asset.warnings.into_iter();
+    warnings.map(|w| (w.code, w.path)).collect()
 }
 
 #[test]
@@ -72,8 +77,7 @@ fn warnings_of_the_reference_pose() {
 /// A character that is turned as a whole has its bones' axes turned too, or not.
 #[track_caller]
 fn expect_whole_pose(gltf: &GltfMaker, expected: &[(&'static str, String)], axes: bool) {
-    let asset = read(gltf).expect("an asset");
-    let found = asset.warnings.iter().map(|w| (w.code, w.path.clone()));
+    let found = pose_warnings(gltf).into_iter();
     let (of_axes, others): (Vec<_>, Vec<_>) = found.partition(|(code, _)| *code == "REF_AXES");
     assert_eq!(others, expected);
     assert_eq!(!of_axes.is_empty(), axes);
@@ -158,14 +162,9 @@ fn warnings_of_limbs() {
         for (degrees, off) in [(passes - 0.5, false), (passes + 0.5, true)] {
             let mut made = good();
             made.repose(*bone, DQuat::from_axis_angle(*axis, degrees.to_radians()));
-            let asset = read(&made.rebound()).expect("an asset");
-            let found: Vec<_> = asset
-                .warnings
-                .iter()
-                // A bone that is rolled has its axes rolled too.
-                .filter(|w| w.code != "REF_AXES")
-                .map(|w| (w.code, w.path.clone()))
-                .collect();
+            // A bone that is rolled has its axes rolled too.
+            let found = pose_warnings(&made.rebound()).into_iter();
+            let found: Vec<_> = found.filter(|(code, _)| *code != "REF_AXES").collect();
             let wanted = warnings.iter().filter(|_| off);
             let wanted: Vec<_> = wanted.flat_map(|(code, b)| at_bones(code, &[*b])).collect();
             assert_eq!(found, wanted, "{bone} by {degrees} degrees about {axis}");
@@ -278,7 +277,7 @@ fn warnings_of_bone_axes() {
     }
     .make()
     .with_humanoid();
-    let asset = read(&made.gltf).expect("an asset");
+    let asset = read(&made.gltf.glb()).expect("an asset");
     let of = |code: &str| asset.warnings.iter().filter(|w| w.code == code).count();
     // Every bone with a child of its own, but for the five of the spine.
     assert_eq!(of("REF_Y_TO_CHILD"), 34);
@@ -305,7 +304,7 @@ fn the_reference_pose_is_the_bind_pose_and_not_the_rest_pose() {
         axes: Axes::Bone,
         ..Build::default()
     };
-    let asset = read(&build.make().with_humanoid().gltf).expect("an asset");
+    let asset = read(&build.make().with_humanoid().gltf.glb()).expect("an asset");
     assert!(asset.warnings.iter().any(|w| w.code == "REF_UP"));
     assert!(!asset.warnings.iter().any(|w| w.code == "REF_FACING"));
 
@@ -314,7 +313,7 @@ fn the_reference_pose_is_the_bind_pose_and_not_the_rest_pose() {
         root: DMat4::from_rotation_y(std::f64::consts::PI),
         ..Build::default()
     };
-    let asset = read(&build.make().with_humanoid().gltf).expect("an asset");
+    let asset = read(&build.make().with_humanoid().gltf.glb()).expect("an asset");
     let facing = asset.warnings.iter().find(|w| w.code == "REF_FACING");
     assert!(
         facing

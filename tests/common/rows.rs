@@ -1,0 +1,207 @@
+//! Tables of changed files, and what reading each of them must say.
+//!
+//! A table is a text file. Its rows are blocks of lines, with an empty line between them:
+//!
+//! | line | what it does |
+//! |---|---|
+//! | `base FILE as NAME` | the fixture that this row and the next ones change, and the name it is read by |
+//! | `/skins/0/joints = [1, 1]` | sets a value of the JSON; `/nodes/-` appends to a list |
+//! | `remove /skins/0/joints` | removes a member |
+//! | `accessor f32 VEC3 0 0 1` | appends an accessor with these numbers |
+//! | `- old -> new` | replaces text once; `\n` is a line break |
+//! | `text {}` | replaces the whole file |
+//! | `! PLACE \| words \| words` | reading fails at this place, and the message has these words |
+//! | `! [CODE] PLACE` | the same with the code of the error |
+//! | `? CODE PLACE \| words` | reading gives this warning; warnings stand in their order |
+//!
+//! A row without `!` is read, with the warnings of its `?` lines and no others. Lines that begin with `#` are comments.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sinew_animate::asset::Asset;
+
+use super::document::Document;
+
+/// An error or a warning that a row expects.
+pub struct Expected {
+    /// Empty if the error has no code.
+    pub code: String,
+    /// Path within the document, such as `skins[0].joints`, or the line.
+    pub place: String,
+    words: Vec<String>,
+}
+
+/// One row: the changed file, and what reading it must say.
+pub struct Row {
+    /// Table and line, for messages.
+    pub at: String,
+    /// The name that the file is read by.
+    pub name: PathBuf,
+    /// The changed file.
+    pub bytes: Vec<u8>,
+    /// The changed JSON, if the base is a glTF file.
+    pub json: Value,
+    pub error: Option<Expected>,
+    pub warnings: Vec<Expected>,
+}
+
+/// What is changed. Text files stand as they are, glTF files as JSON and buffer.
+#[derive(Clone)]
+enum Base {
+    Text(String),
+    Gltf(Document),
+}
+
+/// Reads a table. Paths of fixtures are relative to its folder.
+pub fn read(table: &Path) -> Vec<Row> {
+    let text = std::fs::read_to_string(table).unwrap_or_else(|e| panic!("{table:?}: {e}"));
+    let mut base = (Base::Text(String::new()), PathBuf::new());
+    let mut rows = Vec::new();
+    let mut block: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in text.lines().chain([""]).enumerate() {
+        if let Some(rest) = line.strip_prefix("base ") {
+            let (file, name) = rest.split_once(" as ").expect("base FILE as NAME");
+            let file = table.with_file_name(file);
+            base.0 = match file.extension().is_some_and(|e| e == "gltf") {
+                true => Base::Gltf(Document::read(&file)),
+                false => Base::Text(std::fs::read_to_string(&file).unwrap()),
+            };
+            base.1 = PathBuf::from(name);
+        } else if !line.starts_with('#') && !line.trim().is_empty() {
+            block.push((number + 1, line));
+        } else if line.is_empty() && !block.is_empty() {
+            rows.push(row(table, base.clone(), &block));
+            block.clear();
+        }
+    }
+    assert!(!rows.is_empty(), "{table:?} has no rows");
+    rows
+}
+
+fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)]) -> Row {
+    let file = table.file_name().unwrap().display();
+    let at = format!("{file}:{}", block[0].0);
+    let (mut error, mut warnings) = (None, Vec::new());
+    for (_, line) in block {
+        if let Some(rest) = line.strip_prefix("! ") {
+            assert!(error.is_none(), "{at}: reading ends at the first error");
+            error = Some(expected_error(rest));
+        } else if let Some(rest) = line.strip_prefix("? ") {
+            let (code, rest) = rest.split_once(' ').expect("? CODE PLACE");
+            warnings.push(expected(code, rest));
+        } else {
+            change(&mut base, line, &at);
+        }
+    }
+    let (bytes, json) = match base {
+        Base::Text(text) => (text.into_bytes(), Value::Null),
+        Base::Gltf(document) => (document.glb(), document.json),
+    };
+    Row {
+        at,
+        name,
+        bytes,
+        json,
+        error,
+        warnings,
+    }
+}
+
+fn expected_error(text: &str) -> Expected {
+    match text.strip_prefix('[').and_then(|t| t.split_once("] ")) {
+        Some((code, rest)) => expected(code, rest),
+        None => expected("", text),
+    }
+}
+
+fn expected(code: &str, rest: &str) -> Expected {
+    let mut parts = rest.split(" | ").map(str::to_owned);
+    Expected {
+        code: code.to_owned(),
+        place: parts.next().unwrap(),
+        words: parts.collect(),
+    }
+}
+
+fn change(base: &mut Base, line: &str, at: &str) {
+    if let Some(whole) = line.strip_prefix("text") {
+        *base = Base::Text(unescaped(whole.trim_start()));
+        return;
+    }
+    match base {
+        Base::Text(text) => {
+            let edit = line.strip_prefix("- ").and_then(|l| l.split_once(" ->"));
+            let (old, new) = edit.unwrap_or_else(|| panic!("{at}: {line}"));
+            let (old, new) = (
+                unescaped(old),
+                unescaped(new.strip_prefix(' ').unwrap_or(new)),
+            );
+            assert!(text.contains(&old), "{at}: no {old:?} in the base");
+            *text = text.replacen(&old, &new, 1);
+        }
+        Base::Gltf(document) => {
+            if let Some(pointer) = line.strip_prefix("remove ") {
+                document.remove(pointer);
+            } else if let Some(accessor) = line.strip_prefix("accessor ") {
+                let mut words = accessor.split(' ');
+                let (component, kind) = (words.next().unwrap(), words.next().unwrap());
+                let numbers: Vec<f64> = words.map(|n| n.parse().unwrap()).collect();
+                document.accessor(component, kind, &numbers);
+            } else {
+                let edit = line.split_once(" = ");
+                let (pointer, value) = edit.unwrap_or_else(|| panic!("{at}: {line}"));
+                let value = serde_json::from_str(value);
+                document.set(pointer, value.unwrap_or_else(|e| panic!("{at}: {e}")));
+            }
+        }
+    }
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("\\n", "\n")
+}
+
+impl Row {
+    /// Whether reading said what the row expects; else what it said.
+    pub fn judge(&self, result: sinew_io::Result<Asset>) -> Result<(), String> {
+        match (result, &self.error) {
+            (Err(sinew_io::Error::Invalid(found)), Some(expected)) => {
+                let text = found.to_string();
+                let name = self.name.file_name().unwrap().to_str().unwrap();
+                let is_right = found.prim == expected.place
+                    && found.code.unwrap_or("") == expected.code
+                    && found.file.is_some()
+                    && text.contains(&format!("{name}: "))
+                    && text.contains(&expected.place)
+                    && expected.words.iter().all(|w| text.contains(w));
+                let code = found.code.unwrap_or("no code");
+                is_right.then_some(()).ok_or(format!("[{code}] {text}"))
+            }
+            (Ok(asset), None) => {
+                let found = &asset.warnings;
+                let is_right = found.len() == self.warnings.len()
+                    && found.iter().zip(&self.warnings).all(|(found, expected)| {
+                        found.code == expected.code
+                            && found.path == expected.place
+                            && expected.words.iter().all(|w| found.message.contains(w))
+                    });
+                is_right.then_some(()).ok_or(format!("warnings {found:#?}"))
+            }
+            (Ok(asset), Some(_)) => Err(format!("it was read, with {:?}", asset.warnings)),
+            (Err(error), _) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Reads every row of a table by `read`, and fails with all that say something else than they must.
+pub fn check(table: &Path, mut read_row: impl FnMut(&Row) -> sinew_io::Result<Asset>) {
+    let wrong: Vec<String> = read(table)
+        .iter()
+        .filter_map(|row| {
+            let said = row.judge(read_row(row)).err()?;
+            Some(format!("{}: {said}", row.at))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -113,10 +113,7 @@ fn color(v: Vec4) -> Value {
 impl Network<'_> {
     fn input(&mut self, name: &str, type_name: &str, value: Value) -> Result<()> {
         let name = format!("inputs:{name}");
-        self.layer
-            .attribute(self.surface, &name, type_name)?
-            .value(value);
-        Ok(())
+        self.layer.set(self.surface, &name, type_name, value)
     }
 
     fn connect(&mut self, name: &str, type_name: &str, source: Path) -> Result<()> {
@@ -407,30 +404,27 @@ impl Network<'_> {
         let shader = layer.define(self.material, &[sampling.name], "Shader")?;
         author_id(layer, shader, "UsdUVTexture")?;
         let file = Value::AssetPath(AssetPath(path.as_str().into()));
-        layer.attribute(shader, "inputs:file", "asset")?.value(file);
+        layer.set(shader, "inputs:file", "asset", file)?;
         layer.attribute(shader, "inputs:st", "float2")?.connect(st);
-        for (name, wrap) in [("wrapS", texture.wrap_s), ("wrapT", texture.wrap_t)] {
+        for (name, wrap) in [
+            ("inputs:wrapS", texture.wrap_s),
+            ("inputs:wrapT", texture.wrap_t),
+        ] {
             let wrap = match wrap {
                 Wrap::Repeat => "repeat",
                 Wrap::Mirror => "mirror",
                 Wrap::Clamp => "clamp",
             };
-            layer
-                .attribute(shader, &format!("inputs:{name}"), "token")?
-                .value(Value::token(wrap));
+            layer.set(shader, name, "token", Value::token(wrap))?;
         }
         let color_space = Value::token(sampling.color_space);
-        layer
-            .attribute(shader, "inputs:sourceColorSpace", "token")?
-            .value(color_space);
+        layer.set(shader, "inputs:sourceColorSpace", "token", color_space)?;
         for (name, value, plain) in [
             ("inputs:scale", sampling.scale, Vec4::ONE),
             ("inputs:bias", sampling.bias, Vec4::ZERO),
         ] {
             if value != plain {
-                layer
-                    .attribute(shader, name, "float4")?
-                    .value(float4(value));
+                layer.set(shader, name, "float4", float4(value))?;
             }
         }
         for output in outputs {
@@ -453,9 +447,7 @@ impl Network<'_> {
         let shader = layer.define(self.material, &[sampling.name], "Shader")?;
         author_id(layer, shader, "UsdUVTexture")?;
         let fallback = float4(sampling.scale);
-        layer
-            .attribute(shader, "inputs:fallback", "float4")?
-            .value(fallback);
+        layer.set(shader, "inputs:fallback", "float4", fallback)?;
         layer.attribute(shader, "outputs:rgb", "float3")?;
         let rgb = output_path(layer, shader, "rgb");
         self.connect(input, "color3f", rgb)
@@ -473,8 +465,7 @@ impl Network<'_> {
                 author_id(self.layer, shader, "UsdPrimvarReader_float2")?;
                 let varname = Value::string(varname);
                 self.layer
-                    .attribute(shader, "inputs:varname", "string")?
-                    .value(varname);
+                    .set(shader, "inputs:varname", "string", varname)?;
                 self.layer.attribute(shader, "outputs:result", "float2")?;
                 let path = output_path(self.layer, shader, "result");
                 self.readers.push((texture.uv_set, path.clone()));
@@ -499,7 +490,7 @@ impl Network<'_> {
             ("inputs:scale", "float2", Value::Vec2f(parts.scale)),
             ("inputs:translation", "float2", translation),
         ] {
-            self.layer.attribute(shader, name, type_name)?.value(value);
+            self.layer.set(shader, name, type_name, value)?;
         }
         self.layer.attribute(shader, "outputs:result", "float2")?;
         Ok(output_path(self.layer, shader, "result"))

@@ -38,6 +38,7 @@ mod files;
 pub mod gltf;
 mod open;
 pub mod output;
+mod pictures;
 pub mod retarget;
 mod rigs;
 pub mod usd;

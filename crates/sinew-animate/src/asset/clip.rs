@@ -92,6 +92,16 @@ impl Keys {
 }
 
 impl AssetClip {
+    /// A clip with the name and the extras of this one, and these tracks.
+    #[must_use]
+    pub fn with_tracks(&self, tracks: Vec<Track>) -> Self {
+        Self {
+            name: self.name.clone(),
+            tracks,
+            extras: self.extras.clone(),
+        }
+    }
+
     /// Times of the first and the last key of all tracks, in seconds; `None` if there is no track.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {

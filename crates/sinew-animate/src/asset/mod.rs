@@ -206,6 +206,11 @@ pub struct MorphBind {
 }
 
 impl Asset {
+    /// Adds a warning.
+    pub fn warn(&mut self, code: &'static str, at: impl Into<String>, message: impl Into<String>) {
+        self.warnings.push(Warning::new(code, at, message));
+    }
+
     /// The first clip with this name.
     #[must_use]
     pub fn clip(&self, name: &str) -> Option<&AssetClip> {

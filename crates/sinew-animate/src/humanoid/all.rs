@@ -67,11 +67,7 @@ pub fn apply_to_all(
     let is_expression = |target: &TrackTarget| matches!(target, TrackTarget::Expression(_));
     bones_only.tracks.retain(|t| !is_expression(&t.target));
     let mut out = AppliedToAll {
-        clip: AssetClip {
-            name: clip.name.clone(),
-            tracks: Vec::new(),
-            extras: clip.extras.clone(),
-        },
+        clip: clip.with_tracks(Vec::new()),
         moved: Vec::new(),
         unmoved: Vec::new(),
         expressions: Vec::new(),

@@ -57,11 +57,7 @@ pub fn apply(
         });
     }
     Ok(Applied {
-        clip: AssetClip {
-            name: clip.name.clone(),
-            tracks: work.tracks,
-            extras: clip.extras.clone(),
-        },
+        clip: clip.with_tracks(work.tracks),
         report: work.report,
     })
 }

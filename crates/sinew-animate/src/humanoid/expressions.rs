@@ -17,11 +17,7 @@ pub fn expressions_to_weights(asset: &Asset, clip: &AssetClip) -> AssetClip {
         .iter()
         .map(|e| (e.name.as_str(), e))
         .collect();
-    let mut plain = AssetClip {
-        name: clip.name.clone(),
-        tracks: Vec::new(),
-        extras: clip.extras.clone(),
-    };
+    let mut plain = clip.with_tracks(Vec::new());
     // Per mesh: every expression that moves it.
     let mut moved: BTreeMap<usize, Vec<(&Curve, &Expression)>> = BTreeMap::new();
     for track in &clip.tracks {

@@ -37,11 +37,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
         }
         let (bones, others): (Vec<Track>, Vec<Track>) =
             clip.tracks.iter().cloned().partition(is_bone);
-        let bones = AssetClip {
-            name: clip.name.clone(),
-            tracks: bones,
-            extras: clip.extras.clone(),
-        };
+        let bones = clip.with_tracks(bones);
         let mut tracks = Vec::new();
         match apply_to_all(&model, &asset, &bones, &ApplyOptions::default(), None) {
             Ok(applied) => {
@@ -65,11 +61,7 @@ pub fn on_own_skeleton(asset: Asset) -> Asset {
             let free: Vec<Track> = others.into_iter().filter(is_free).collect();
             tracks.extend(free);
         }
-        clips.push(AssetClip {
-            name: clip.name.clone(),
-            tracks,
-            extras: clip.extras.clone(),
-        });
+        clips.push(clip.with_tracks(tracks));
     }
     model.clips = clips;
     model

@@ -10,6 +10,7 @@ use super::accessor;
 use super::accessor::Shape;
 use super::coverage;
 use super::document::Document;
+use super::extensions::humanoid;
 use super::json::Json;
 use sinew::error::Invalid;
 use sinew_animate::asset::{
@@ -111,15 +112,12 @@ impl Reader<'_> {
         if path.string()? == "pointer" {
             return self.pointer(target);
         }
+        let component = Component::parse(path.string()?)
+            .ok_or_else(|| path.wrong("translation, rotation, scale or weights"))?;
         if let Some(bone) = bone(target)? {
-            let component = Component::parse(path.string()?).filter(|c| *c != Component::WEIGHTS);
-            let component = component
-                .ok_or_else(|| path.wrong("rotation, translation or scale").coded("PATH"))?;
             let targets = vec![TrackTarget::Bone(bone)];
             return Ok(Some(Aim { targets, component }));
         }
-        let component = Component::parse(path.string()?)
-            .ok_or_else(|| path.wrong("translation, rotation, scale or weights"))?;
         // Such a channel is for extensions that this reader does not know.
         let Some(node) = target.get("node")? else {
             return Ok(None);
@@ -193,31 +191,22 @@ impl Reader<'_> {
 
 /// Two channels of an animation for the same thing.
 fn twice(target: &Json<'_>, moved: &TrackTarget, component: Component) -> Invalid {
-    let (name, code) = match moved {
-        TrackTarget::Node(node) => (format!("nodes[{node}]"), None),
-        TrackTarget::Bone(bone) => (format!("the bone {bone}"), Some("DUPLICATE_TARGET")),
-        TrackTarget::Expression(name) => (format!("the expression {name}"), None),
+    let name = match moved {
+        TrackTarget::Node(node) => format!("nodes[{node}]"),
+        TrackTarget::Bone(bone) => format!("the bone {bone}"),
+        TrackTarget::Expression(name) => format!("the expression {name}"),
     };
     let found = format!("a second channel for the {} of {name}", component.name());
-    let error = target.error("each target once in an animation", found);
-    Invalid { code, ..error }
+    target.error("each target once in an animation", found)
 }
 
-/// The human bone that a channel is for, which goes before its node.
+/// The human bone that a channel is for, which goes before its node. Such channels have been checked.
 fn bone(target: &Json<'_>) -> Result<Option<Bone>, Invalid> {
-    let Some(extension) = target.extension("EXT_skeleton_humanoid")? else {
+    let Some(extension) = target.extension(humanoid::EXTENSION)? else {
         return Ok(None);
     };
-    let Some(name) = extension.get("humanoidBoneName")? else {
-        let at = extension.at_key("humanoidBoneName");
-        let error = Invalid::new(at, "", "the name of a human bone", "nothing");
-        return Err(error.coded("BONE_NAME_MISSING"));
-    };
-    let bone = name.string()?.parse();
-    bone.map(Some).map_err(|_| {
-        name.wrong("one of the 55 human bones")
-            .coded("BONE_NAME_UNKNOWN")
-    })
+    let name = extension.text("humanoidBoneName")?;
+    Ok(name.parse().ok())
 }
 
 /// Only components can be animated; glTF forbids a matrix there.

@@ -8,6 +8,7 @@ use super::document::Document;
 use super::json::Json;
 use super::uri;
 use super::uri::Source;
+use crate::pictures::{FileNames, LARGEST, extension_of, plain_stem};
 use sinew::error::Invalid;
 use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 
@@ -252,19 +253,16 @@ fn uv_transform(json: &Json<'_>) -> Result<Mat3, Invalid> {
     ))
 }
 
-/// No image file is read beyond this.
-const LARGEST: u64 = 1 << 30;
-
 /// All images. One that cannot be read, or is in no format that USD shows, is left empty with a
 /// warning.
 pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
-    let mut names = HashSet::new();
+    let mut names = FileNames::default();
     let mut files = HashSet::new();
     let list = document.list_for::<Image>("images")?;
     let mut images = Vec::with_capacity(list.len());
     for (i, json) in list.iter().enumerate() {
         let bytes = bytes(document, json, &mut files)?;
-        let format = bytes.as_deref().map(image_extension);
+        let format = bytes.as_deref().map(extension_of);
         let extension = match format {
             Some(Some(extension)) => extension,
             Some(None) => {
@@ -275,16 +273,9 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
             None => ending_of_name(json.text("uri")?),
         };
         let stem = stem(json)?.unwrap_or_else(|| format!("image{i}"));
-        let mut file_name = format!("{stem}.{extension}");
-        let mut number = 1;
-        // File systems that know no case exist.
-        while !names.insert(file_name.to_ascii_lowercase()) {
-            number += 1;
-            file_name = format!("{stem}_{number}.{extension}");
-        }
         let bytes = bytes.filter(|_| format.flatten().is_some());
         images.push(Image {
-            file_name,
+            file_name: names.unique(&stem, extension),
             bytes: bytes.unwrap_or_default(),
         });
     }
@@ -326,18 +317,6 @@ fn bytes(
     }
 }
 
-/// What the first bytes say it is; what the file says is wrong often enough.
-fn image_extension(bytes: &[u8]) -> Option<&'static str> {
-    let avif = || bytes.get(4..8) == Some(b"ftyp") && bytes.get(8..11) == Some(b"avi");
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("jpg"),
-        [0x76, 0x2F, 0x31, 0x01, ..] => Some("exr"),
-        _ if avif() => Some("avif"),
-        _ => None,
-    }
-}
-
 /// The extension that a missing file would have.
 fn ending_of_name(uri: String) -> &'static str {
     let uri = uri.to_ascii_lowercase();
@@ -373,16 +352,5 @@ fn stem(json: &Json<'_>) -> Result<Option<String>, Invalid> {
         }
         _ => from,
     };
-    let clean: String = from
-        .chars()
-        .take(80)
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    Ok((!clean.trim_matches('_').is_empty()).then_some(clean))
+    Ok(plain_stem(from))
 }

@@ -39,7 +39,7 @@ pub use edit::{GltfEdit, described_as};
 pub use write::{
     GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset, write_asset_into,
 };
-pub(crate) use write::{decode, normals_of_triangles, without_shear};
+pub(crate) use write::{normals_of_triangles, without_shear};
 
 /// Reads a .gltf, .glb, .vrm or .vrma file, with its buffers and images. Units are metres, and Y is
 /// up.

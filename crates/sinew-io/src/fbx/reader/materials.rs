@@ -1,13 +1,14 @@
 //! Materials, as far as ufbx finds simple PBR in them, and their textures: embedded ones, and files
 //! below the FBX's folder.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use glam::{Mat3, Vec2, Vec3, Vec4};
+use glam::{Mat3, Vec3, Vec4};
 
 use super::load::Budget;
 use crate::files::read_at_most;
+use crate::pictures::{FileNames, LARGEST, extension_of, plain_stem, upside_down};
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 
@@ -69,20 +70,16 @@ impl Reader<'_> {
                 "roughness and metalness are separate images: they are not used",
             ));
         }
+        let number = |map: &ufbx::MaterialMap, default: f32| match packed {
+            Some(_) => 1.0,
+            None => scalar(map, default),
+        };
         Ok(AssetMaterial {
             name: material.element.name.to_string(),
             base_color: base_color.extend(opacity),
             base_color_texture: self.texture(&pbr.base_color)?,
-            metallic: if packed.is_some() {
-                1.0
-            } else {
-                scalar(&pbr.metalness, 0.0)
-            },
-            roughness: if packed.is_some() {
-                1.0
-            } else {
-                scalar(&pbr.roughness, 0.5)
-            },
+            metallic: number(&pbr.metalness, 0.0),
+            roughness: number(&pbr.roughness, 0.5),
             metallic_roughness_texture: packed,
             normal_texture: self.texture(&pbr.normal_map)?,
             occlusion_texture: self.texture(&pbr.ambient_occlusion)?,
@@ -130,14 +127,12 @@ fn wrap(mode: ufbx::WrapMode) -> Wrap {
 
 /// FBX's origin is at the lower left, the asset's at the upper.
 fn uv_transform(m: &ufbx::Matrix) -> Mat3 {
-    let flip = Mat3::from_translation(Vec2::Y) * Mat3::from_scale(Vec2::new(1.0, -1.0));
     let [a, b, c, d, x, y] = [m.m00, m.m10, m.m01, m.m11, m.m03, m.m13].map(|v| v as f32);
-    let transform = Mat3::from_cols(
+    upside_down(Mat3::from_cols(
         Vec3::new(a, b, 0.0),
         Vec3::new(c, d, 0.0),
         Vec3::new(x, y, 1.0),
-    );
-    flip * transform * flip
+    ))
 }
 
 fn value(map: &ufbx::MaterialMap) -> Option<Vec4> {
@@ -183,11 +178,6 @@ fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
     }
 }
 
-/// The largest size of an image file that is read, in bytes.
-const LARGEST: u64 = 1 << 30;
-/// The largest number of characters of an image's name that are kept.
-const LONGEST_NAME: usize = 80;
-
 /// The images that materials use, each once.
 pub struct Images<'a> {
     folder: PathBuf,
@@ -197,7 +187,7 @@ pub struct Images<'a> {
     pub warnings: Vec<Warning>,
     /// By ufbx's texture file.
     known: HashMap<u32, Option<usize>>,
-    names: HashSet<String>,
+    names: FileNames,
 }
 
 impl<'a> Images<'a> {
@@ -213,7 +203,7 @@ impl<'a> Images<'a> {
             images: Vec::new(),
             warnings: Vec::new(),
             known: HashMap::new(),
-            names: HashSet::new(),
+            names: FileNames::default(),
         }
     }
 
@@ -240,7 +230,7 @@ impl<'a> Images<'a> {
             self.budget.spend::<u8>(file.content.len(), name)?;
             Some(file.content.to_vec())
         };
-        let format = bytes.as_deref().and_then(image_extension);
+        let format = bytes.as_deref().and_then(extension_of);
         match (&bytes, format) {
             (None, _) => self.warn(
                 "fbx-image-unreadable",
@@ -254,7 +244,9 @@ impl<'a> Images<'a> {
             ),
             _ => {}
         }
-        let file_name = self.free_name(name, format.unwrap_or("png"));
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let stem = plain_stem(stem).unwrap_or_else(|| format!("image{}", self.images.len()));
+        let file_name = self.names.unique(&stem, format.unwrap_or("png"));
         self.images.push(Image {
             file_name,
             bytes: bytes.filter(|_| format.is_some()).unwrap_or_default(),
@@ -279,28 +271,6 @@ impl<'a> Images<'a> {
         let paths = places.iter().map(Path::new).filter(|p| is_below(p));
         paths.map(|p| self.folder.join(p)).find_map(|p| image(&p))
     }
-
-    /// A unique file name of letters that every file system accepts.
-    fn free_name(&mut self, name: &str, extension: &str) -> String {
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let mut stem: String = stem
-            .chars()
-            .take(LONGEST_NAME)
-            .map(|c| if is_plain(c) { c } else { '_' })
-            .collect();
-        if stem.trim_matches('_').is_empty() {
-            stem = format!("image{}", self.images.len());
-        }
-        let mut file_name = format!("{stem}.{extension}");
-        let mut number = 1;
-        // File systems that know no case exist.
-        while !self.names.insert(file_name.to_ascii_lowercase()) {
-            number += 1;
-            file_name = format!("{stem}_{number}.{extension}");
-        }
-        file_name
-    }
 }
 
 /// A path's last part, of the first path that has one.
@@ -321,15 +291,4 @@ fn is_below(path: &Path) -> bool {
 fn image(path: &Path) -> Option<Vec<u8>> {
     let size = std::fs::metadata(path).ok()?.len();
     (size <= LARGEST).then(|| read_at_most(path, LARGEST).ok())?
-}
-
-/// What the first bytes say it is.
-fn image_extension(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("png"),
-        [0xFF, 0xD8, 0xFF, ..] => Some("jpg"),
-        [0x76, 0x2F, 0x31, 0x01, ..] => Some("exr"),
-        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', ..] => Some("avif"),
-        _ => None,
-    }
 }

@@ -4,15 +4,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Cursor;
 
 use glam::{Mat3, Vec3, Vec4};
-use image::{ImageFormat, ImageReader, Limits};
+use image::ImageFormat;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::nodes::named;
+use crate::pictures::{UvParts, decode};
 use sinew::error::Warning;
 use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
-
-/// Memory that decoding one image may take.
-const MOST_IMAGE_BYTES: u64 = 1 << 30;
 
 /// An image as it is written.
 pub(super) struct OutImage {
@@ -184,16 +183,6 @@ fn as_png(bytes: &[u8]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Decodes an image within limits of memory.
-pub(crate) fn decode(bytes: &[u8]) -> Result<image::DynamicImage, String> {
-    let mut reader = ImageReader::new(Cursor::new(bytes));
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_IMAGE_BYTES);
-    reader.limits(limits);
-    let reader = reader.with_guessed_format().map_err(|e| e.to_string())?;
-    reader.decode().map_err(|e| e.to_string())
-}
-
 struct MaterialWriter<'a> {
     asset: &'a Asset,
     index: usize,
@@ -208,33 +197,24 @@ impl MaterialWriter<'_> {
         let mut out = named(&source.name, source.extras.as_ref());
         let mut pbr = Map::new();
         let color = self.color4(source.base_color);
-        set_unless(
-            &mut pbr,
-            "baseColorFactor",
-            color,
-            json!([1.0, 1.0, 1.0, 1.0]),
-        );
-        self.set_texture(
-            &mut pbr,
-            "baseColorTexture",
-            source.base_color_texture.as_ref(),
-        );
+        set_unless(&mut pbr, "baseColorFactor", color, [1.0; 4]);
+        self.set_texture(&mut pbr, "baseColorTexture", &source.base_color_texture);
         let metallic = self.unit("metallic", source.metallic);
-        set_unless(&mut pbr, "metallicFactor", json!(metallic), json!(1.0f32));
+        set_unless(&mut pbr, "metallicFactor", metallic, 1.0);
         let roughness = self.unit("roughness", source.roughness);
-        set_unless(&mut pbr, "roughnessFactor", json!(roughness), json!(1.0f32));
-        let metal = source.metallic_roughness_texture.as_ref();
+        set_unless(&mut pbr, "roughnessFactor", roughness, 1.0);
+        let metal = &source.metallic_roughness_texture;
         self.set_texture(&mut pbr, "metallicRoughnessTexture", metal);
         if !pbr.is_empty() {
             out.insert("pbrMetallicRoughness".into(), Value::Object(pbr));
         }
-        if let Some(mut normal) = self.texture(source.normal_texture.as_ref()) {
+        if let Some(mut normal) = self.texture(&source.normal_texture) {
             if source.normal_scale != 1.0 {
                 normal["scale"] = json!(source.normal_scale);
             }
             out.insert("normalTexture".into(), normal);
         }
-        if let Some(mut occlusion) = self.texture(source.occlusion_texture.as_ref()) {
+        if let Some(mut occlusion) = self.texture(&source.occlusion_texture) {
             let strength = self.unit("occlusion strength", source.occlusion_strength);
             if strength != 1.0 {
                 occlusion["strength"] = json!(strength);
@@ -253,9 +233,7 @@ impl MaterialWriter<'_> {
                 out.insert("alphaMode".into(), json!("BLEND"));
             }
         }
-        if double_sided {
-            out.insert("doubleSided".into(), json!(true));
-        }
+        set_unless(&mut out, "doubleSided", double_sided, false);
         self.extensions(source, &mut extensions);
         if !extensions.is_empty() {
             out.insert("extensions".into(), Value::Object(extensions));
@@ -270,27 +248,20 @@ impl MaterialWriter<'_> {
         out: &mut Map<String, Value>,
         extensions: &mut Map<String, Value>,
     ) {
+        const STRENGTH: &str = "KHR_materials_emissive_strength";
         let color = source.emissive.max(Vec3::ZERO);
         let strength = color.max_element();
         let factor = match strength > 1.0 {
             true => {
-                self.extension(
-                    extensions,
-                    "KHR_materials_emissive_strength",
-                    json!({ "emissiveStrength": strength }),
-                );
+                let value = json!({ "emissiveStrength": strength });
+                self.extension(extensions, STRENGTH, value);
                 color / strength
             }
             false => color,
         };
-        set_unless(
-            out,
-            "emissiveFactor",
-            json!(factor.to_array()),
-            json!([0.0, 0.0, 0.0]),
-        );
+        set_unless(out, "emissiveFactor", factor.to_array(), [0.0; 3]);
         if color != Vec3::ZERO {
-            self.set_texture(out, "emissiveTexture", source.emissive_texture.as_ref());
+            self.set_texture(out, "emissiveTexture", &source.emissive_texture);
         }
     }
 
@@ -306,7 +277,7 @@ impl MaterialWriter<'_> {
             mtoon.insert("shadingShiftFactor".into(), json!(toon.shift));
             mtoon.insert("shadingToonyFactor".into(), json!(toon.toony));
             if toon.shade_uses_image {
-                let image = source.base_color_texture.as_ref();
+                let image = &source.base_color_texture;
                 self.set_texture(&mut mtoon, "shadeMultiplyTexture", image);
             }
             self.extension(out, "VRMC_materials_mtoon", Value::Object(mtoon));
@@ -315,62 +286,37 @@ impl MaterialWriter<'_> {
             let mut coat = Map::new();
             let factor = self.unit("clearcoat", source.clearcoat);
             coat.insert("clearcoatFactor".into(), json!(factor));
-            self.set_texture(
-                &mut coat,
-                "clearcoatTexture",
-                source.clearcoat_texture.as_ref(),
-            );
+            self.set_texture(&mut coat, "clearcoatTexture", &source.clearcoat_texture);
             let roughness = self.unit("clearcoat roughness", source.clearcoat_roughness);
-            set_unless(
-                &mut coat,
-                "clearcoatRoughnessFactor",
-                json!(roughness),
-                json!(0.0f32),
-            );
-            let texture = source.clearcoat_roughness_texture.as_ref();
+            set_unless(&mut coat, "clearcoatRoughnessFactor", roughness, 0.0);
+            let texture = &source.clearcoat_roughness_texture;
             self.set_texture(&mut coat, "clearcoatRoughnessTexture", texture);
             self.extension(out, "KHR_materials_clearcoat", Value::Object(coat));
         }
         if source.ior != 1.5 {
-            let ior = match source.ior >= 1.0 || source.ior == 0.0 {
-                true => source.ior,
-                false => {
-                    self.clamped
-                        .push(format!("an index of refraction of {}", source.ior));
-                    1.0
-                }
-            };
+            let is_allowed = source.ior >= 1.0 || source.ior == 0.0;
+            if !is_allowed {
+                let what = format!("an index of refraction of {}", source.ior);
+                self.clamped.push(what);
+            }
+            let ior = if is_allowed { source.ior } else { 1.0 };
             self.extension(out, "KHR_materials_ior", json!({ "ior": ior }));
         }
         if source.transmission > 0.0 {
             let mut glass = Map::new();
             let factor = self.unit("transmission", source.transmission);
             glass.insert("transmissionFactor".into(), json!(factor));
-            let texture = source.transmission_texture.as_ref();
+            let texture = &source.transmission_texture;
             self.set_texture(&mut glass, "transmissionTexture", texture);
             self.extension(out, "KHR_materials_transmission", Value::Object(glass));
         }
         let mut specular = Map::new();
         let factor = self.unit("specular", source.specular);
-        set_unless(
-            &mut specular,
-            "specularFactor",
-            json!(factor),
-            json!(1.0f32),
-        );
-        self.set_texture(
-            &mut specular,
-            "specularTexture",
-            source.specular_texture.as_ref(),
-        );
+        set_unless(&mut specular, "specularFactor", factor, 1.0);
+        self.set_texture(&mut specular, "specularTexture", &source.specular_texture);
         let color = source.specular_color.max(Vec3::ZERO).to_array();
-        set_unless(
-            &mut specular,
-            "specularColorFactor",
-            json!(color),
-            json!([1.0, 1.0, 1.0]),
-        );
-        let texture = source.specular_color_texture.as_ref();
+        set_unless(&mut specular, "specularColorFactor", color, [1.0; 3]);
+        let texture = &source.specular_color_texture;
         self.set_texture(&mut specular, "specularColorTexture", texture);
         if !specular.is_empty() {
             self.extension(out, "KHR_materials_specular", Value::Object(specular));
@@ -390,27 +336,27 @@ impl MaterialWriter<'_> {
         if inside.is_nan() { 0.0 } else { inside }
     }
 
-    fn color4(&mut self, color: Vec4) -> Value {
+    fn color4(&mut self, color: Vec4) -> [f32; 4] {
         let inside = color.clamp(Vec4::ZERO, Vec4::ONE);
         if inside != color {
             self.clamped.push(format!("a base colour of {color}"));
         }
-        json!(inside.to_array())
+        inside.to_array()
     }
 
     fn set_texture(
         &mut self,
         out: &mut Map<String, Value>,
         name: &str,
-        texture: Option<&TextureRef>,
+        texture: &Option<TextureRef>,
     ) {
         if let Some(texture) = self.texture(texture) {
             out.insert(name.into(), texture);
         }
     }
 
-    fn texture(&mut self, texture: Option<&TextureRef>) -> Option<Value> {
-        let texture = texture?;
+    fn texture(&mut self, texture: &Option<TextureRef>) -> Option<Value> {
+        let texture = texture.as_ref()?;
         let image = self.to.image(self.asset, texture.image, self.warnings)?;
         let index = self.to.texture(image, texture);
         let sets = self.to.uv_sets.entry(self.index).or_default();
@@ -421,50 +367,40 @@ impl MaterialWriter<'_> {
         }
         if let Some(transform) = texture.transform.filter(|t| *t != Mat3::IDENTITY) {
             const NAME: &str = "KHR_texture_transform";
-            let (parts, exact) = uv_transform(transform);
-            if !exact {
+            let parts = UvParts::of(transform);
+            if !parts.is_all_of(transform) {
                 let name = &self.asset.materials[self.index].name;
                 let message = "a texture is transformed with shear, which glTF lacks: left out";
                 self.warnings
                     .push(Warning::new("texture-shear", name, message));
             }
-            out["extensions"] = json!({ NAME: parts });
+            out["extensions"] = json!({ NAME: uv_transform(&parts) });
             self.to.extensions.insert(NAME);
         }
         Some(out)
     }
 }
 
-fn set_unless(out: &mut Map<String, Value>, key: &str, value: Value, default: Value) {
+/// Sets a member of an object, unless it has the value that glTF takes without it.
+fn set_unless<T: Serialize + PartialEq>(
+    out: &mut Map<String, Value>,
+    key: &str,
+    value: T,
+    default: T,
+) {
     if value != default {
-        out.insert(key.into(), value);
+        out.insert(key.into(), json!(value));
     }
 }
 
-/// A transform of texture coordinates as offset, rotation and scale, and whether that is all of it.
-fn uv_transform(m: Mat3) -> (Value, bool) {
-    let (u, v) = (m.x_axis.truncate(), m.y_axis.truncate());
-    let width = u.length();
-    let angle = match width > 0.0 {
-        true => u.y.atan2(u.x),
-        false => (-v.x).atan2(v.y),
-    };
-    let (sin, cos) = angle.sin_cos();
-    let height = cos * v.y - sin * v.x;
-    let offset = m.z_axis.truncate();
-    let again = Mat3::from_scale_angle_translation(glam::Vec2::new(width, height), angle, offset);
-    let exact = again.abs_diff_eq(m, 1e-5 * (1.0 + width.max(v.length())));
+/// A transform of texture coordinates as KHR_texture_transform has it.
+fn uv_transform(parts: &UvParts) -> Value {
     let mut out = Map::new();
-    set_unless(
-        &mut out,
-        "offset",
-        json!(offset.to_array()),
-        json!([0.0, 0.0]),
-    );
+    set_unless(&mut out, "offset", parts.translation, [0.0; 2]);
     // Counter-clockwise as one sees it, in coordinates whose v runs down.
-    set_unless(&mut out, "rotation", json!(-angle), json!(-0.0f32));
-    set_unless(&mut out, "scale", json!([width, height]), json!([1.0, 1.0]));
-    (Value::Object(out), exact)
+    set_unless(&mut out, "rotation", -parts.angle, 0.0);
+    set_unless(&mut out, "scale", parts.scale, [1.0; 2]);
+    Value::Object(out)
 }
 
 #[cfg(test)]
@@ -477,18 +413,16 @@ mod tests {
     fn uv_transforms_keep_offset_rotation_and_scale() {
         let m =
             Mat3::from_scale_angle_translation(Vec2::new(2.0, -0.5), -0.75, Vec2::new(0.25, 1.0));
-        let (parts, exact) = uv_transform(m);
-        assert!(exact);
+        assert!(UvParts::of(m).is_all_of(m));
+        let written = uv_transform(&UvParts::of(m));
         let number = |v: &Value| v.as_f64().unwrap();
-        assert!((number(&parts["rotation"]) - 0.75).abs() < 1e-6);
-        assert!((number(&parts["scale"][1]) + 0.5).abs() < 1e-6);
-        assert_eq!(number(&parts["offset"][0]), 0.25);
+        assert!((number(&written["rotation"]) - 0.75).abs() < 1e-6);
+        assert!((number(&written["scale"][1]) + 0.5).abs() < 1e-6);
+        assert_eq!(number(&written["offset"][0]), 0.25);
         let mut sheared = m;
         sheared.y_axis.x += 0.5;
-        assert!(!uv_transform(sheared).1);
-        assert_eq!(
-            uv_transform(Mat3::from_translation(Vec2::X)).0,
-            json!({ "offset": [1.0, 0.0] })
-        );
+        assert!(!UvParts::of(sheared).is_all_of(sheared));
+        let moved = UvParts::of(Mat3::from_translation(Vec2::X));
+        assert_eq!(uv_transform(&moved), json!({ "offset": [1.0, 0.0] }));
     }
 }

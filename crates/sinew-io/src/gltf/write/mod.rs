@@ -26,7 +26,6 @@ use buffer::BufferBuilder;
 pub use clips::choose_clips;
 pub(in crate::gltf) use curves::StoredCurve;
 pub use influences::InfluenceCut;
-pub(crate) use materials::decode;
 use materials::{Materials, OutImage};
 pub(crate) use meshes::normals_of_triangles;
 use meshes::{MeshWriter, material_of};

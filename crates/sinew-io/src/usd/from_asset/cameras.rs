@@ -71,9 +71,7 @@ pub(super) fn author_camera(
             ("orthographic", width, height, None, z_near, z_far)
         }
     };
-    layer
-        .attribute(prim, "projection", "token")?
-        .value(Value::token(kind));
+    layer.set(prim, "projection", "token", Value::token(kind))?;
     for (name, value) in [
         ("horizontalAperture", Some(width)),
         ("verticalAperture", Some(height)),
@@ -81,14 +79,11 @@ pub(super) fn author_camera(
     ] {
         if let Some(value) = value {
             let value = Value::Float(value as f32);
-            layer.attribute(prim, name, "float")?.value(value);
+            layer.set(prim, name, "float", value)?;
         }
     }
     let range = Value::Vec2f([near as f32, far as f32]);
-    layer
-        .attribute(prim, "clippingRange", "float2")?
-        .value(range);
-    Ok(())
+    layer.set(prim, "clippingRange", "float2", range)
 }
 
 /// Authors a light below `parent`.
@@ -112,8 +107,7 @@ pub(super) fn author_light(
     layer.display_name(prim, &light.name);
     layer.extras(prim, light.extras.as_ref())?;
     let mut input = |name: &str, type_name: &str, value: Value| -> Result<()> {
-        layer.attribute(prim, name, type_name)?.value(value);
-        Ok(())
+        layer.set(prim, name, type_name, value)
     };
     input(
         "inputs:color",

@@ -1,23 +1,13 @@
-//! The tracks of each clip by what they move, over time codes, and the SkelAnimations made of them.
+//! The tracks of each clip by what they move, over time codes.
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DQuat, DVec3, Vec3};
-use sinew_layer::Value;
-use sinew_layer::value::Dictionary;
+use glam::{DQuat, DVec3};
 
 use super::ChosenClip;
-use super::animations::{SkelClip, Tolerance};
-use super::budget::tolerance;
-use super::extras;
 use super::joints::components;
-use super::layer::PrimId;
-use super::stage::Builder;
 use super::time::Rate;
-use crate::error::Result;
-use crate::usd::clips::MADE_FOR;
 use sinew::error::Warning;
-use sinew::sampled::Sampled;
 use sinew_animate::asset::{
     Asset, AssetClip, Curve, CurveInterpolation, Keys, Node, Track, TrackTarget,
 };
@@ -227,125 +217,6 @@ fn switched(curve: &Curve) -> Curve {
         times,
         interpolation: CurveInterpolation::Step,
         keys: Keys::Weights { count: 1, values },
-    }
-}
-
-/// What was written of the clips.
-#[derive(Default)]
-pub(super) struct WrittenClips {
-    /// By Skeleton: the name of each clip that moves it, and its SkelAnimation's path.
-    pub by_skeleton: Vec<Vec<(String, String)>>,
-    /// By path, where the layer's half3 are not exact.
-    pub float_scales: Vec<(String, Sampled<Vec<Vec3>>)>,
-}
-
-impl Builder<'_> {
-    pub(super) fn author_animations(&mut self, skeletons: &[PrimId]) -> Result<WrittenClips> {
-        let mut out = WrittenClips::default();
-        for (s, skeleton) in skeletons.iter().enumerate() {
-            let mut written = Vec::new();
-            let mut source = None;
-            let tolerance = tolerance(self.asset, &self.uses, (s, &self.plans[s]));
-            for clip in 0..self.clips.len() {
-                let Some(prim) = self.author_animation((s, tolerance), Some(clip), &mut out)?
-                else {
-                    continue;
-                };
-                let path = self.layer.path(prim).as_str().to_owned();
-                let name = self.clips[clip].name.clone();
-                // By these a reader of the layer finds the clip, and the Skeleton that it is for.
-                if !name.is_empty() && self.layer.name(prim) != name {
-                    let display = Value::string(name.as_str());
-                    self.layer.metadata(prim, "displayName", display);
-                }
-                if skeletons.len() > 1 {
-                    let target = self.layer.path(*skeleton).clone();
-                    self.layer.relationship(prim, MADE_FOR, vec![target])?;
-                }
-                written.push((name, path));
-                if self.bound == Some(clip) {
-                    source = Some(prim);
-                }
-            }
-            // Weights that are not zero at rest need an animation to say so.
-            let is_shaped = self.channels[s].all.iter().any(|c| c.rest != 0.0);
-            if source.is_none() && is_shaped {
-                source = self.author_animation((s, tolerance), None, &mut out)?;
-            }
-            if let Some(source) = source {
-                let target = self.layer.path(source).clone();
-                self.layer
-                    .relationship(*skeleton, "skel:animationSource", vec![target])?;
-            }
-            out.by_skeleton.push(written);
-        }
-        self.author_clip_extras(&out)?;
-        Ok(out)
-    }
-
-    /// Extras of clips that move no Skeleton, by name on the root prim.
-    fn author_clip_extras(&mut self, written: &WrittenClips) -> Result<()> {
-        let has_prim = |name: &str| written.by_skeleton.iter().flatten().any(|(n, _)| n == name);
-        let clips = self.clips.iter().filter(|c| !has_prim(&c.name));
-        let extras = clips.filter_map(|c| {
-            let extras = c.extras.as_ref()?;
-            Some((c.name.as_str().into(), extras::value(extras)))
-        });
-        let extras: Dictionary = extras.collect();
-        if extras.is_empty() {
-            return Ok(());
-        }
-        let extras = extras::dictionary(extras);
-        self.layer.source_data(self.root, "clipExtras", extras)
-    }
-
-    /// A Skeleton's side of a clip, or its rest; none where the clip does not move it.
-    fn author_animation(
-        &mut self,
-        (skeleton, tolerance): (usize, Tolerance),
-        clip: Option<usize>,
-        out: &mut WrittenClips,
-    ) -> Result<Option<PrimId>> {
-        let plan = &self.plans[skeleton];
-        let side = SkelClip {
-            asset: self.asset,
-            plan,
-            channels: &self.channels[skeleton].all,
-            clip: clip.map(|c| &self.clips[c]),
-            tolerance,
-        };
-        if clip.is_some() && !side.is_any_moved() {
-            return Ok(None);
-        }
-        let name = match clip.map(|c| self.clips[c].name.as_str()) {
-            None => "Rest",
-            Some("") => "Clip",
-            Some(name) => name,
-        };
-        let above = plan.above.map(|n| self.asset.nodes[n].name.as_str());
-        let wanted = match above.filter(|name| !name.is_empty()) {
-            _ if self.plans.len() == 1 => name.to_owned(),
-            Some(above) => format!("{name}_{above}"),
-            None => format!("{name}_Skeleton{skeleton}"),
-        };
-        let layer = &mut self.layer;
-        let scope = match self.animations {
-            Some(scope) => scope,
-            None => {
-                let scope = layer.define(self.root, &["Animations"], "Scope")?;
-                *self.animations.insert(scope)
-            }
-        };
-        let prim = layer.define(scope, &[&wanted], "SkelAnimation")?;
-        layer.display_name(prim, &wanted);
-        if let Some(clip) = clip {
-            layer.extras(prim, self.clips[clip].extras.as_ref())?;
-        }
-        if let Some(scales) = side.author(layer, prim, (&mut self.values, &mut self.warnings))? {
-            let path = layer.path(prim).as_str().to_owned();
-            out.float_scales.push((path, scales));
-        }
-        Ok(Some(prim))
     }
 }
 

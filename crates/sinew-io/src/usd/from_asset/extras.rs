@@ -1,12 +1,8 @@
 //! Data of applications (glTF's `extras`) as values of customData.
 
 use serde_json::Value as Json;
-use sinew_animate::asset::{Asset, AssetScene};
 use sinew_layer::Value;
 use sinew_layer::value::Dictionary;
-
-use super::layer::{LayerBuilder, PrimId, ROOT};
-use crate::error::Result;
 
 /// A text that crate files can hold: they end each with a zero byte.
 pub(super) fn text(text: &str) -> Value {
@@ -85,42 +81,6 @@ pub(super) fn bytes(value: &Value) -> usize {
         Value::IntArray(v) => 4 * v.len(),
         _ => 128,
     }
-}
-
-/// Authors who made the file, its metadata and its extras, as customLayerData.
-pub(super) fn author_info(layer: &mut LayerBuilder, asset: &Asset) -> Result<()> {
-    let info = &asset.info;
-    for (key, words) in [
-        ("copyright", &info.copyright),
-        ("generator", &info.generator),
-    ] {
-        if !words.is_empty() {
-            layer.source_data(ROOT, key, text(words))?;
-        }
-    }
-    if !info.copyright.is_empty() {
-        layer.metadata(ROOT, "comment", text(&info.copyright));
-    }
-    for (key, metadata) in &info.metadata {
-        layer.source_data(ROOT, key, value(metadata))?;
-    }
-    if let Some(extras) = &info.extras {
-        layer.source_data(ROOT, "assetExtras", value(extras))?;
-    }
-    layer.extras(ROOT, asset.extras.as_ref())
-}
-
-/// Authors the name and the extras of a scene on its root prim.
-pub(super) fn author_scene(
-    layer: &mut LayerBuilder,
-    root: PrimId,
-    scene: Option<&AssetScene>,
-) -> Result<()> {
-    let Some(scene) = scene else { return Ok(()) };
-    if !scene.name.is_empty() {
-        layer.source_data(root, "scene", text(&scene.name))?;
-    }
-    layer.extras(root, scene.extras.as_ref())
 }
 
 #[cfg(test)]

@@ -42,12 +42,10 @@ pub(super) fn author_instancer(
         ("orientationsf", "quatf[]", Value::QuatfArray(single)),
         ("scales", "float3[]", each(&|t| t.scale)),
     ] {
-        layer.attribute(instancer, name, type_name)?.value(value);
+        layer.set(instancer, name, type_name, value)?;
     }
     if let Some((low, high)) = extent(asset, node) {
-        layer
-            .attribute(instancer, "extent", "float3[]")?
-            .value(vectors(&[low, high]));
+        layer.set(instancer, "extent", "float3[]", vectors(&[low, high]))?;
     }
     Ok(prototype)
 }

@@ -199,6 +199,12 @@ impl LayerBuilder {
         Ok(Attribute { spec, tally })
     }
 
+    /// An attribute that may vary over time, with its value.
+    pub fn set(&mut self, prim: PrimId, name: &str, type_name: &str, value: Value) -> Result<()> {
+        self.attribute(prim, name, type_name)?.value(value);
+        Ok(())
+    }
+
     /// An attribute with a value that does not change, or with samples.
     pub fn sampled(
         &mut self,

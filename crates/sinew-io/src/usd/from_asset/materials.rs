@@ -1,6 +1,6 @@
 //! Materials as UsdPreviewSurface networks, with their textures.
 
-use glam::{Mat3, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 use sinew_layer::value::AssetPath;
 use sinew_layer::{Path, Value};
 
@@ -8,6 +8,7 @@ use super::convert::picture_path;
 use super::layer::{LayerBuilder, PrimId};
 use super::meshes::uv_name;
 use crate::error::Result;
+use crate::pictures::{UvParts, upside_down};
 use sinew::error::Warning;
 use sinew::scene::Toon;
 use sinew_animate::asset::{AlphaMode, Asset, AssetMaterial, TextureRef, Wrap};
@@ -25,16 +26,16 @@ pub(in crate::usd) const SHADE_SHIFT: &str = "sinew:toon:shift";
 pub(in crate::usd) const SHADE_TOONY: &str = "sinew:toon:toony";
 
 /// The network of one material while it is built.
-pub(super) struct Network<'a> {
-    pub layer: &'a mut LayerBuilder,
-    pub material: PrimId,
+struct Network<'a> {
+    layer: &'a mut LayerBuilder,
+    material: PrimId,
     surface: PrimId,
-    pub asset: &'a Asset,
+    asset: &'a Asset,
     /// Readers of uv sets, by name.
-    pub readers: Vec<(usize, Path)>,
+    readers: Vec<(usize, Path)>,
     /// Pictures that it names: asset path and image.
-    pub images: Vec<(String, usize)>,
-    pub warnings: &'a mut Vec<Warning>,
+    images: Vec<(String, usize)>,
+    warnings: &'a mut Vec<Warning>,
 }
 
 /// Authors a Material prim with its shaders. Gives the pictures that it names, as asset path and image.
@@ -95,13 +96,13 @@ fn author_toon(layer: &mut LayerBuilder, material: PrimId, toon: &Toon) -> Resul
     Ok(())
 }
 
-pub(super) fn author_id(layer: &mut LayerBuilder, shader: PrimId, id: &str) -> Result<()> {
+fn author_id(layer: &mut LayerBuilder, shader: PrimId, id: &str) -> Result<()> {
     let id = Value::token(id);
     layer.uniform(shader, "info:id", "token", id)?;
     Ok(())
 }
 
-pub(super) fn output_path(layer: &LayerBuilder, shader: PrimId, output: &str) -> Path {
+fn output_path(layer: &LayerBuilder, shader: PrimId, output: &str) -> Path {
     layer.path(shader).property(&format!("outputs:{output}"))
 }
 
@@ -112,10 +113,7 @@ fn color(v: Vec4) -> Value {
 impl Network<'_> {
     fn input(&mut self, name: &str, type_name: &str, value: Value) -> Result<()> {
         let name = format!("inputs:{name}");
-        self.layer
-            .attribute(self.surface, &name, type_name)?
-            .value(value);
-        Ok(())
+        self.layer.set(self.surface, &name, type_name, value)
     }
 
     fn connect(&mut self, name: &str, type_name: &str, source: Path) -> Result<()> {
@@ -126,6 +124,24 @@ impl Network<'_> {
         Ok(())
     }
 
+    /// Authors an input that reads an output of a texture. Without a texture it has `value`; without
+    /// both it is not authored.
+    fn author(
+        &mut self,
+        (name, type_name): (&str, &str),
+        (texture, output): (Option<PrimId>, &str),
+        value: Option<Value>,
+    ) -> Result<()> {
+        match (texture, value) {
+            (Some(texture), _) => {
+                let source = output_path(self.layer, texture, output);
+                self.connect(name, type_name, source)
+            }
+            (None, Some(value)) => self.input(name, type_name, value),
+            (None, None) => Ok(()),
+        }
+    }
+
     fn warn(&mut self, code: &'static str, message: impl Into<String>) {
         let path = self.layer.path(self.material).as_str();
         self.warnings.push(Warning::new(code, path, message));
@@ -133,54 +149,38 @@ impl Network<'_> {
 
     /// Base colour and opacity; without lighting the surface glows in its colour and reflects nothing.
     fn author_base(&mut self, source: &AssetMaterial) -> Result<()> {
-        let (name, dark) = match source.unlit {
-            true => ("emissiveColor", true),
-            false => ("diffuseColor", false),
+        let name = match source.unlit {
+            true => "emissiveColor",
+            false => "diffuseColor",
         };
         let passing = self.passing(source);
         let alpha = match source.alpha_mode {
             AlphaMode::Opaque => source.base_color.w,
             AlphaMode::Mask(_) | AlphaMode::Blend => source.base_color.w * (1.0 - passing),
         };
-        let sampling = Sampling {
-            name: "BaseColor",
-            scale: source.base_color.truncate().extend(alpha),
-            bias: Vec4::ZERO,
-            color_space: "sRGB",
-        };
-        let texture = self.texture(source.base_color_texture.as_ref(), &sampling, &["rgb", "a"])?;
+        let scale = source.base_color.truncate().extend(alpha);
+        let sampling = Sampling::color("BaseColor", scale);
+        let texture = self.texture(&source.base_color_texture, &sampling, &["rgb", "a"])?;
         match texture {
-            Some(texture) => {
-                let rgb = output_path(self.layer, texture, "rgb");
-                self.connect(name, "color3f", rgb)?;
-                if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = output_path(self.layer, texture, "a");
-                    self.connect("opacity", "float", alpha)?;
-                }
-            }
-            None if self.misses_image(source.base_color_texture.as_ref()) => {
+            None if self.misses_image(&source.base_color_texture) => {
                 self.author_missing(&sampling, name)?;
-                if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = Value::Float(sampling.scale.w);
-                    self.input("opacity", "float", alpha)?;
-                }
             }
-            None => {
-                self.input(name, "color3f", color(source.base_color))?;
-                if source.alpha_mode != AlphaMode::Opaque {
-                    let alpha = Value::Float(sampling.scale.w);
-                    self.input("opacity", "float", alpha)?;
-                }
+            _ => {
+                let value = color(source.base_color);
+                self.author((name, "color3f"), (texture, "rgb"), Some(value))?;
             }
         }
-        if source.alpha_mode == AlphaMode::Opaque && passing > 0.0 {
+        if source.alpha_mode != AlphaMode::Opaque {
+            let alpha = Value::Float(alpha);
+            self.author(("opacity", "float"), (texture, "a"), Some(alpha))?;
+        } else if passing > 0.0 {
             self.author_passing(source, passing)?;
         }
         if let AlphaMode::Mask(threshold) = source.alpha_mode {
             let threshold = Value::Float(threshold);
             self.input("opacityThreshold", "float", threshold)?;
         }
-        if dark {
+        if source.unlit {
             self.input("diffuseColor", "color3f", color(Vec4::ZERO))?;
             self.input("metallic", "float", Value::Float(0.0))?;
             self.input("roughness", "float", Value::Float(1.0))?;
@@ -218,20 +218,10 @@ impl Network<'_> {
 
     /// Opacity of an opaque material that lets light through.
     fn author_passing(&mut self, source: &AssetMaterial, passing: f32) -> Result<()> {
-        let sampling = Sampling {
-            name: "Transmission",
-            scale: Vec4::splat(-passing),
-            bias: Vec4::ONE,
-            color_space: "raw",
-        };
-        let texture = source.transmission_texture.as_ref();
-        match self.texture(texture, &sampling, &["r"])? {
-            Some(texture) => {
-                let r = output_path(self.layer, texture, "r");
-                self.connect("opacity", "float", r)
-            }
-            None => self.input("opacity", "float", Value::Float(1.0 - passing)),
-        }
+        let sampling = Sampling::data("Transmission", Vec4::splat(-passing), Vec4::ONE);
+        let texture = self.texture(&source.transmission_texture, &sampling, &["r"])?;
+        let value = Value::Float(1.0 - passing);
+        self.author(("opacity", "float"), (texture, "r"), Some(value))
     }
 
     /// How much a dielectric reflects: the index of refraction, with the strength of reflections in
@@ -250,21 +240,11 @@ impl Network<'_> {
         let root = (source.ior - 1.0) / (source.ior + 1.0);
         let plain = root * root;
         if !is_metal && (has_texture || !is_grey) {
-            let reflected = (tint * plain).min(Vec3::ONE);
-            let sampling = Sampling {
-                name: "Specular",
-                scale: reflected.extend(1.0),
-                bias: Vec4::ZERO,
-                color_space: "sRGB",
-            };
-            let texture = source.specular_color_texture.as_ref();
-            match self.texture(texture, &sampling, &["rgb"])? {
-                Some(texture) => {
-                    let rgb = output_path(self.layer, texture, "rgb");
-                    self.connect("specularColor", "color3f", rgb)?;
-                }
-                None => self.input("specularColor", "color3f", color(sampling.scale))?,
-            }
+            let reflected = (tint * plain).min(Vec3::ONE).extend(1.0);
+            let sampling = Sampling::color("Specular", reflected);
+            let texture = self.texture(&source.specular_color_texture, &sampling, &["rgb"])?;
+            let value = Some(color(reflected));
+            self.author(("specularColor", "color3f"), (texture, "rgb"), value)?;
             return self.input("useSpecularWorkflow", "int", Value::Int(1));
         }
         let strength = tint.element_sum() / 3.0;
@@ -285,111 +265,74 @@ impl Network<'_> {
         if source.clearcoat <= 0.0 {
             return Ok(());
         }
-        let roughness = source.clearcoat_roughness;
+        let (coat, rough) = (source.clearcoat, source.clearcoat_roughness);
+        let rough_texture = &source.clearcoat_roughness_texture;
         for (input, shader, channel, factor, texture) in [
             (
                 "clearcoat",
                 "Clearcoat",
                 "r",
-                source.clearcoat,
+                coat,
                 &source.clearcoat_texture,
             ),
             (
                 "clearcoatRoughness",
                 "ClearcoatRoughness",
                 "g",
-                roughness,
-                &source.clearcoat_roughness_texture,
+                rough,
+                rough_texture,
             ),
         ] {
-            let sampling = Sampling {
-                name: shader,
-                scale: Vec4::splat(factor),
-                bias: Vec4::ZERO,
-                color_space: "raw",
-            };
-            match self.texture(texture.as_ref(), &sampling, &[channel])? {
-                Some(texture) => {
-                    let channel = output_path(self.layer, texture, channel);
-                    self.connect(input, "float", channel)?;
-                }
-                None => self.input(input, "float", Value::Float(factor))?,
-            }
+            let sampling = Sampling::data(shader, Vec4::splat(factor), Vec4::ZERO);
+            let texture = self.texture(texture, &sampling, &[channel])?;
+            let value = Value::Float(factor);
+            self.author((input, "float"), (texture, channel), Some(value))?;
         }
         Ok(())
     }
 
     fn author_metal(&mut self, source: &AssetMaterial) -> Result<()> {
-        let sampling = Sampling {
-            name: "MetallicRoughness",
-            scale: Vec4::new(1.0, source.roughness, source.metallic, 1.0),
-            bias: Vec4::ZERO,
-            color_space: "raw",
-        };
-        let texture = source.metallic_roughness_texture.as_ref();
-        let texture = self.texture(texture, &sampling, &["g", "b"])?;
-        let parts = [
-            ("roughness", "g", source.roughness),
-            ("metallic", "b", source.metallic),
-        ];
-        for (name, channel, factor) in parts {
-            match texture {
-                Some(texture) => {
-                    let channel = output_path(self.layer, texture, channel);
-                    self.connect(name, "float", channel)?;
-                }
-                None => self.input(name, "float", Value::Float(factor))?,
-            }
-        }
-        Ok(())
+        let scale = Vec4::new(1.0, source.roughness, source.metallic, 1.0);
+        let sampling = Sampling::data("MetallicRoughness", scale, Vec4::ZERO);
+        let texture = self.texture(&source.metallic_roughness_texture, &sampling, &["g", "b"])?;
+        let (roughness, metallic) = (
+            Value::Float(source.roughness),
+            Value::Float(source.metallic),
+        );
+        self.author(("roughness", "float"), (texture, "g"), Some(roughness))?;
+        self.author(("metallic", "float"), (texture, "b"), Some(metallic))
     }
 
     fn author_details(&mut self, source: &AssetMaterial) -> Result<()> {
-        let normal = Sampling {
-            name: "Normal",
-            scale: Vec4::new(2.0, 2.0, 2.0, 1.0),
-            bias: Vec4::new(-1.0, -1.0, -1.0, 0.0),
-            color_space: "raw",
-        };
         // A scale would go into the texture's, where UsdValidation takes nothing but these.
+        let normal = Sampling::data(
+            "Normal",
+            Vec4::new(2.0, 2.0, 2.0, 1.0),
+            Vec4::new(-1.0, -1.0, -1.0, 0.0),
+        );
         if source.normal_texture.is_some() && source.normal_scale != 1.0 {
             let message = format!("its normals' scale of {} is left out", source.normal_scale);
             self.warn("normal-scale", message);
         }
-        if let Some(texture) = self.texture(source.normal_texture.as_ref(), &normal, &["rgb"])? {
-            let rgb = output_path(self.layer, texture, "rgb");
-            self.connect("normal", "normal3f", rgb)?;
-        }
+        let texture = self.texture(&source.normal_texture, &normal, &["rgb"])?;
+        self.author(("normal", "normal3f"), (texture, "rgb"), None)?;
+
         let s = source.occlusion_strength;
-        let occlusion = Sampling {
-            name: "Occlusion",
-            scale: Vec4::new(s, s, s, 1.0),
-            bias: Vec4::new(1.0 - s, 1.0 - s, 1.0 - s, 0.0),
-            color_space: "raw",
-        };
-        if let Some(texture) =
-            self.texture(source.occlusion_texture.as_ref(), &occlusion, &["r"])?
-        {
-            let r = output_path(self.layer, texture, "r");
-            self.connect("occlusion", "float", r)?;
-        }
-        let emissive = Sampling {
-            name: "Emissive",
-            scale: source.emissive.extend(1.0),
-            bias: Vec4::ZERO,
-            color_space: "sRGB",
-        };
-        match self.texture(source.emissive_texture.as_ref(), &emissive, &["rgb"])? {
-            Some(texture) => {
-                let rgb = output_path(self.layer, texture, "rgb");
-                self.connect("emissiveColor", "color3f", rgb)
-            }
-            // Without the picture that says where, nothing glows.
-            None if source.emissive_texture.is_none() && source.emissive.length_squared() > 0.0 => {
-                self.input("emissiveColor", "color3f", color(emissive.scale))
-            }
-            None => Ok(()),
-        }
+        let occlusion = Sampling::data(
+            "Occlusion",
+            Vec4::new(s, s, s, 1.0),
+            Vec4::new(1.0 - s, 1.0 - s, 1.0 - s, 0.0),
+        );
+        let texture = self.texture(&source.occlusion_texture, &occlusion, &["r"])?;
+        self.author(("occlusion", "float"), (texture, "r"), None)?;
+
+        let scale = source.emissive.extend(1.0);
+        let emissive = Sampling::color("Emissive", scale);
+        let texture = self.texture(&source.emissive_texture, &emissive, &["rgb"])?;
+        // Without the picture that says where, nothing glows.
+        let glows = source.emissive_texture.is_none() && source.emissive.length_squared() > 0.0;
+        let value = glows.then(|| color(scale));
+        self.author(("emissiveColor", "color3f"), (texture, "rgb"), value)
     }
 }
 
@@ -397,18 +340,40 @@ impl Network<'_> {
 const READABLE: [&str; 5] = ["png", "jpg", "jpeg", "exr", "avif"];
 
 /// How a texture's channels become an input.
-pub(super) struct Sampling {
-    pub name: &'static str,
-    pub scale: Vec4,
-    pub bias: Vec4,
-    pub color_space: &'static str,
+struct Sampling {
+    name: &'static str,
+    scale: Vec4,
+    bias: Vec4,
+    color_space: &'static str,
+}
+
+impl Sampling {
+    /// Colours, which images hold as sRGB.
+    fn color(name: &'static str, scale: Vec4) -> Self {
+        Self {
+            name,
+            scale,
+            bias: Vec4::ZERO,
+            color_space: "sRGB",
+        }
+    }
+
+    /// Numbers that are no colours.
+    fn data(name: &'static str, scale: Vec4, bias: Vec4) -> Self {
+        Self {
+            name,
+            scale,
+            bias,
+            color_space: "raw",
+        }
+    }
 }
 
 impl Network<'_> {
     /// A UsdUVTexture; none where there is no picture that renderers read.
-    pub(super) fn texture(
+    fn texture(
         &mut self,
-        texture: Option<&TextureRef>,
+        texture: &Option<TextureRef>,
         sampling: &Sampling,
         outputs: &[&str],
     ) -> Result<Option<PrimId>> {
@@ -439,30 +404,27 @@ impl Network<'_> {
         let shader = layer.define(self.material, &[sampling.name], "Shader")?;
         author_id(layer, shader, "UsdUVTexture")?;
         let file = Value::AssetPath(AssetPath(path.as_str().into()));
-        layer.attribute(shader, "inputs:file", "asset")?.value(file);
+        layer.set(shader, "inputs:file", "asset", file)?;
         layer.attribute(shader, "inputs:st", "float2")?.connect(st);
-        for (name, wrap) in [("wrapS", texture.wrap_s), ("wrapT", texture.wrap_t)] {
+        for (name, wrap) in [
+            ("inputs:wrapS", texture.wrap_s),
+            ("inputs:wrapT", texture.wrap_t),
+        ] {
             let wrap = match wrap {
                 Wrap::Repeat => "repeat",
                 Wrap::Mirror => "mirror",
                 Wrap::Clamp => "clamp",
             };
-            layer
-                .attribute(shader, &format!("inputs:{name}"), "token")?
-                .value(Value::token(wrap));
+            layer.set(shader, name, "token", Value::token(wrap))?;
         }
         let color_space = Value::token(sampling.color_space);
-        layer
-            .attribute(shader, "inputs:sourceColorSpace", "token")?
-            .value(color_space);
+        layer.set(shader, "inputs:sourceColorSpace", "token", color_space)?;
         for (name, value, plain) in [
             ("inputs:scale", sampling.scale, Vec4::ONE),
             ("inputs:bias", sampling.bias, Vec4::ZERO),
         ] {
             if value != plain {
-                layer
-                    .attribute(shader, name, "float4")?
-                    .value(float4(value));
+                layer.set(shader, name, "float4", float4(value))?;
             }
         }
         for output in outputs {
@@ -474,8 +436,8 @@ impl Network<'_> {
     }
 
     /// Whether a material refers to an image that could not be read. The reader has warned of it.
-    fn misses_image(&self, texture: Option<&TextureRef>) -> bool {
-        let image = texture.map(|t| self.asset.images.get(t.image));
+    fn misses_image(&self, texture: &Option<TextureRef>) -> bool {
+        let image = texture.as_ref().map(|t| self.asset.images.get(t.image));
         image.is_some_and(|image| image.is_none_or(|i| i.bytes.is_empty()))
     }
 
@@ -485,9 +447,7 @@ impl Network<'_> {
         let shader = layer.define(self.material, &[sampling.name], "Shader")?;
         author_id(layer, shader, "UsdUVTexture")?;
         let fallback = float4(sampling.scale);
-        layer
-            .attribute(shader, "inputs:fallback", "float4")?
-            .value(fallback);
+        layer.set(shader, "inputs:fallback", "float4", fallback)?;
         layer.attribute(shader, "outputs:rgb", "float3")?;
         let rgb = output_path(layer, shader, "rgb");
         self.connect(input, "color3f", rgb)
@@ -505,8 +465,7 @@ impl Network<'_> {
                 author_id(self.layer, shader, "UsdPrimvarReader_float2")?;
                 let varname = Value::string(varname);
                 self.layer
-                    .attribute(shader, "inputs:varname", "string")?
-                    .value(varname);
+                    .set(shader, "inputs:varname", "string", varname)?;
                 self.layer.attribute(shader, "outputs:result", "float2")?;
                 let path = output_path(self.layer, shader, "result");
                 self.readers.push((texture.uv_set, path.clone()));
@@ -523,17 +482,15 @@ impl Network<'_> {
         self.layer
             .attribute(shader, "inputs:in", "float2")?
             .connect(reader);
-        let parts = uv_parts(transform);
+        let parts = UvParts::of(upside_down(transform));
+        let degrees = Value::Float(parts.angle.to_degrees());
+        let translation = Value::Vec2f(parts.translation);
         for (name, type_name, value) in [
-            ("inputs:rotation", "float", Value::Float(parts.degrees)),
+            ("inputs:rotation", "float", degrees),
             ("inputs:scale", "float2", Value::Vec2f(parts.scale)),
-            (
-                "inputs:translation",
-                "float2",
-                Value::Vec2f(parts.translation),
-            ),
+            ("inputs:translation", "float2", translation),
         ] {
-            self.layer.attribute(shader, name, type_name)?.value(value);
+            self.layer.set(shader, name, type_name, value)?;
         }
         self.layer.attribute(shader, "outputs:result", "float2")?;
         Ok(output_path(self.layer, shader, "result"))
@@ -542,60 +499,4 @@ impl Network<'_> {
 
 fn float4(v: Vec4) -> Value {
     Value::Vec4f(v.to_array())
-}
-
-/// A transform of uvs: scaled, then turned counter-clockwise, then moved.
-#[derive(Debug)]
-struct UvParts {
-    degrees: f32,
-    scale: [f32; 2],
-    translation: [f32; 2],
-}
-
-/// A transform of glTF's uvs, v downward, as one of USD's, v upward.
-fn uv_parts(transform: Mat3) -> UvParts {
-    let flip = Mat3::from_cols_array(&[1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 1.0]);
-    let m = flip * transform * flip;
-    let (u, v) = (m.x_axis.truncate(), m.y_axis.truncate());
-    let width = u.length();
-    let angle = if width > 0.0 {
-        u.y.atan2(u.x)
-    } else {
-        (-v.x).atan2(v.y)
-    };
-    let (sin, cos) = angle.sin_cos();
-    UvParts {
-        degrees: angle.to_degrees(),
-        scale: [width, cos * v.y - sin * v.x],
-        translation: [m.z_axis.x, m.z_axis.y],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use glam::{Mat2, Vec2};
-
-    use super::*;
-
-    #[test]
-    fn uv_transforms_are_the_same_after_the_flip() {
-        let flip = |uv: Vec2| Vec2::new(uv.x, 1.0 - uv.y);
-        // KHR_texture_transform: offset, counter-clockwise rotation, scale.
-        let (offset, angle, scale) = (Vec2::new(0.3, -0.2), 0.7f32, Vec2::new(2.0, -0.5));
-        let (s, c) = angle.sin_cos();
-        let linear = Mat2::from_cols_array(&[c, -s, s, c]) * Mat2::from_diagonal(scale);
-        let transform = Mat3::from_cols(
-            linear.x_axis.extend(0.0),
-            linear.y_axis.extend(0.0),
-            offset.extend(1.0),
-        );
-        let parts = uv_parts(transform);
-        for uv in [Vec2::ZERO, Vec2::X, Vec2::new(0.2, 0.9)] {
-            let want = flip(transform.transform_point2(uv));
-            let scaled = flip(uv) * Vec2::from(parts.scale);
-            let turned = Mat2::from_angle(parts.degrees.to_radians()) * scaled;
-            let got = turned + Vec2::from(parts.translation);
-            assert!(got.abs_diff_eq(want, 1e-5), "{got} for {want}");
-        }
-    }
 }

@@ -89,10 +89,7 @@ pub(super) fn author_mesh(
 
 /// Hides a prim and all below it.
 pub(super) fn author_invisible(layer: &mut LayerBuilder, prim: PrimId) -> Result<()> {
-    layer
-        .attribute(prim, "visibility", "token")?
-        .value(Value::token("invisible"));
-    Ok(())
+    layer.set(prim, "visibility", "token", Value::token("invisible"))
 }
 
 /// Indices of a mesh, which are below what i32 counts.
@@ -102,26 +99,18 @@ fn ints(v: &[u32]) -> Value {
 
 fn author_faces(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive) -> Result<()> {
     let points = &primitive.points;
-    layer
-        .attribute(prim, "points", "point3f[]")?
-        .value(vectors(points));
+    layer.set(prim, "points", "point3f[]", vectors(points))?;
     let faces = &primitive.faces;
     let counts = match &faces.counts {
         Some(counts) => ints(counts),
         None => Value::IntArray(vec![3; faces.indices.len() / 3].into()),
     };
-    layer
-        .attribute(prim, "faceVertexCounts", "int[]")?
-        .value(counts);
-    layer
-        .attribute(prim, "faceVertexIndices", "int[]")?
-        .value(ints(&faces.indices));
+    layer.set(prim, "faceVertexCounts", "int[]", counts)?;
+    layer.set(prim, "faceVertexIndices", "int[]", ints(&faces.indices))?;
     let low = points.iter().copied().reduce(Vec3::min);
     let high = points.iter().copied().reduce(Vec3::max);
     if let (Some(low), Some(high)) = (low, high) {
-        layer
-            .attribute(prim, "extent", "float3[]")?
-            .value(vectors(&[low, high]));
+        layer.set(prim, "extent", "float3[]", vectors(&[low, high]))?;
     }
     Ok(())
 }
@@ -232,10 +221,7 @@ fn author_influence_arrays(
 
 fn author_geom_bind(layer: &mut LayerBuilder, prim: PrimId, geom_bind: DMat4) -> Result<()> {
     let value = matrix4d(geom_bind);
-    layer
-        .attribute(prim, "primvars:skel:geomBindTransform", "matrix4d")?
-        .value(value);
-    Ok(())
+    layer.set(prim, "primvars:skel:geomBindTransform", "matrix4d", value)
 }
 
 /// Offsets of every point.

@@ -8,6 +8,7 @@
 mod animations;
 mod binds;
 mod budget;
+mod builder;
 mod cameras;
 mod channels;
 mod clips;
@@ -22,6 +23,7 @@ mod names;
 mod nodes;
 mod placement;
 mod sampling;
+mod sizes;
 mod skeletons;
 mod stage;
 mod time;

@@ -14,7 +14,7 @@ use super::sampling::{rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
 use crate::error::Result;
 use crate::usd::read::values::matrix4d;
-use sinew_animate::asset::{Asset, Node};
+use sinew_animate::asset::{Asset, Curve, Node};
 
 /// A node's mesh, or those of its primitives that are placed alike.
 #[derive(Clone, Debug)]
@@ -194,49 +194,40 @@ pub(super) fn author_transform(
         None => {
             order.push("xformOp:transform".into());
             let value = matrix4d(node.local.matrix());
-            layer
-                .attribute(prim, "xformOp:transform", "matrix4d")?
-                .value(value);
+            layer.set(prim, "xformOp:transform", "matrix4d", value)?;
             return author_order(layer, prim, order);
         }
     };
+    let times = |curve: Option<&Curve>, tolerance: f64| {
+        let times = curve.map(|c| sample_times(&[(c, tolerance)], 1, keys).0);
+        times.unwrap_or_default()
+    };
+    let mut ops = Vec::new();
     if t.is_some() || trs.translation != DVec3::ZERO {
-        let times = t.map(|c| sample_times(&[(c, WAY * size)], 1, keys).0);
-        let curves: Vec<_> = t.map(|c| (0, c, 1.0)).into_iter().collect();
-        let samples = vectors(&[trs.translation], &curves, &times.unwrap_or_default());
-        layer.sampled(
-            prim,
-            "xformOp:translate",
-            "double3",
-            samples.map(|v| vec3d(v[0])),
-        )?;
-        order.push("xformOp:translate".into());
+        let samples = vectors(&[trs.translation], &only(t), &times(t, WAY * size));
+        let samples = samples.map(|v| vec3d(v[0]));
+        ops.push(("xformOp:translate", "double3", samples));
     }
     if r.is_some() || trs.rotation != DQuat::IDENTITY {
-        let times = r.map(|c| sample_times(&[(c, ANGLE)], 1, keys).0);
-        let curves: Vec<_> = r.map(|c| (0, c, 1.0)).into_iter().collect();
-        let samples = rotations(&[trs.rotation], &curves, &times.unwrap_or_default());
-        layer.sampled(
-            prim,
-            "xformOp:orient",
-            "quatd",
-            samples.map(|v| quatd(v[0])),
-        )?;
-        order.push("xformOp:orient".into());
+        let samples = rotations(&[trs.rotation], &only(r), &times(r, ANGLE));
+        let samples = samples.map(|v| quatd(v[0]));
+        ops.push(("xformOp:orient", "quatd", samples));
     }
     if s.is_some() || trs.scale != DVec3::ONE {
-        let times = s.map(|c| sample_times(&[(c, WAY)], 1, keys).0);
-        let curves: Vec<_> = s.map(|c| (0, c, 1.0)).into_iter().collect();
-        let samples = vectors(&[trs.scale], &curves, &times.unwrap_or_default());
-        layer.sampled(
-            prim,
-            "xformOp:scale",
-            "double3",
-            samples.map(|v| vec3d(v[0])),
-        )?;
-        order.push("xformOp:scale".into());
+        let samples = vectors(&[trs.scale], &only(s), &times(s, WAY));
+        let samples = samples.map(|v| vec3d(v[0]));
+        ops.push(("xformOp:scale", "double3", samples));
+    }
+    for (name, type_name, samples) in ops {
+        layer.sampled(prim, name, type_name, samples)?;
+        order.push(name.into());
     }
     author_order(layer, prim, order)
+}
+
+/// The curve of the only part, if there is one.
+fn only(curve: Option<&Curve>) -> Vec<(usize, &Curve, f64)> {
+    curve.map(|c| (0, c, 1.0)).into_iter().collect()
 }
 
 pub(super) fn author_order(

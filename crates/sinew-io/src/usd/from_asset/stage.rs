@@ -8,19 +8,20 @@ use sinew_layer::value::Dictionary;
 use sinew_layer::{Path, Token, Value};
 
 use super::binds::rescale;
-use super::budget::{Budget, size_of_everything};
+use super::budget::Budget;
+use super::builder::Builder;
 use super::cameras::{author_camera, author_light};
-use super::channels::{Channels, ExpressionBinds, channels};
+use super::channels::{ExpressionBinds, channels};
 use super::clips::{CodedClip, expression_names, moved_nodes, moves};
 use super::convert;
 use super::extras;
-use super::extras::{author_info, author_scene};
 use super::instances::author_instancer;
 use super::joints::{Hierarchy, Joint};
 use super::layer::{LayerBuilder, PrimId, ROOT};
 use super::meshes::{Bound, author_invisible, author_mesh};
 use super::nodes::{Follower, ShownNode, Xforms, shown_nodes};
-use super::placement::{Homes, MeshUse, Place, author_transform, place};
+use super::placement::{Homes, Place, author_transform, place};
+use super::sizes::size_of_everything;
 use super::skeletons::SkeletonPlan;
 use super::time::Rate;
 use super::variants::Materials;
@@ -34,27 +35,6 @@ use sinew_animate::asset::{Asset, AssetScene, Axis};
 
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
-
-/// Everything that goes into the layer, and the layer.
-pub(super) struct Builder<'a> {
-    pub asset: &'a Asset,
-    pub clips: &'a [CodedClip],
-    /// The bound one.
-    pub bound: Option<usize>,
-    pub hierarchy: Hierarchy,
-    pub plans: Vec<SkeletonPlan>,
-    pub uses: Vec<MeshUse>,
-    pub channels: Vec<Channels>,
-    pub expressions: ExpressionBinds,
-    /// Values of the clips written so far.
-    pub values: usize,
-    pub layer: LayerBuilder,
-    /// The prim above everything of the scene.
-    pub root: PrimId,
-    /// The scope of SkelAnimations, once there are any.
-    pub animations: Option<PrimId>,
-    pub warnings: Vec<Warning>,
-}
 
 /// What a scene became.
 struct ConvertedScene {
@@ -557,4 +537,36 @@ fn author_joint_extras(
         }
     }
     Ok(())
+}
+
+/// Authors who made the file, its metadata and its extras, as customLayerData.
+fn author_info(layer: &mut LayerBuilder, asset: &Asset) -> Result<()> {
+    let info = &asset.info;
+    for (key, words) in [
+        ("copyright", &info.copyright),
+        ("generator", &info.generator),
+    ] {
+        if !words.is_empty() {
+            layer.source_data(ROOT, key, extras::text(words))?;
+        }
+    }
+    if !info.copyright.is_empty() {
+        layer.metadata(ROOT, "comment", extras::text(&info.copyright));
+    }
+    for (key, metadata) in &info.metadata {
+        layer.source_data(ROOT, key, extras::value(metadata))?;
+    }
+    if let Some(own) = &info.extras {
+        layer.source_data(ROOT, "assetExtras", extras::value(own))?;
+    }
+    layer.extras(ROOT, asset.extras.as_ref())
+}
+
+/// Authors the name and the extras of a scene on its root prim.
+fn author_scene(layer: &mut LayerBuilder, root: PrimId, scene: Option<&AssetScene>) -> Result<()> {
+    let Some(scene) = scene else { return Ok(()) };
+    if !scene.name.is_empty() {
+        layer.source_data(root, "scene", extras::text(&scene.name))?;
+    }
+    layer.extras(root, scene.extras.as_ref())
 }

@@ -168,20 +168,10 @@ impl Surface<'_, '_> {
             out.base_color_texture = Some(self.images.copy(texture, self.uv_names));
             return;
         }
-        let rgb = |part: usize| match &color.texture {
-            Some(texture) => Channel::Of(texture.clone(), part),
-            None => Channel::Constant(color.value[part]),
-        };
-        let alpha = match &opacity.texture {
-            Some(texture) => Channel::Of(texture.clone(), 0),
-            None => Channel::Constant(opacity.value),
-        };
+        let rgb = |part: usize| Channel::new(&color.texture, part, color.value[part]);
         // A texture of opacity whose own channel is RGB gives R.
-        let wanted = Wanted {
-            channels: [rgb(0), rgb(1), rgb(2), alpha],
-            srgb: true,
-            suffix: "_baseColor",
-        };
+        let alpha = Channel::new(&opacity.texture, 0, opacity.value);
+        let wanted = Wanted::color([rgb(0), rgb(1), rgb(2)], alpha, "_baseColor");
         out.base_color_texture = self.images.make(&wanted, self.uv_names);
         if out.base_color_texture.is_none() {
             out.base_color = color.value.extend(opacity.value);
@@ -245,20 +235,12 @@ impl Surface<'_, '_> {
             out.metallic_roughness_texture = Some(texture);
             return;
         }
-        let channel = |texture: Option<&TextureUse>, value: f32| match texture {
-            Some(texture) => Channel::Of(texture.clone(), 0),
-            None => Channel::Constant(value),
-        };
-        let wanted = Wanted {
-            channels: [
-                Channel::Constant(1.0),
-                channel(r, rough.value),
-                channel(m, metal.value),
-                Channel::Constant(1.0),
-            ],
-            srgb: false,
-            suffix: "_metallicRoughness",
-        };
+        let channels = [
+            Channel::Constant(1.0),
+            Channel::new(&rough.texture, 0, rough.value),
+            Channel::new(&metal.texture, 0, metal.value),
+        ];
+        let wanted = Wanted::data(channels, "_metallicRoughness");
         match self.images.make(&wanted, self.uv_names) {
             Some(texture) => out.metallic_roughness_texture = Some(texture),
             None => (out.roughness, out.metallic) = (rough.value, metal.value),
@@ -344,16 +326,9 @@ impl Surface<'_, '_> {
             out.occlusion_texture = Some(self.images.copy(texture, self.uv_names));
             return;
         }
-        let wanted = Wanted {
-            channels: [
-                Channel::Of(texture.clone(), 0),
-                Channel::Constant(1.0),
-                Channel::Constant(1.0),
-                Channel::Constant(1.0),
-            ],
-            srgb: false,
-            suffix: "_occlusion",
-        };
+        let red = Channel::Of(texture.clone(), 0);
+        let one = || Channel::Constant(1.0);
+        let wanted = Wanted::data([red, one(), one()], "_occlusion");
         out.occlusion_texture = self.images.make(&wanted, self.uv_names);
     }
 
@@ -367,11 +342,8 @@ impl Surface<'_, '_> {
             return (factor, Some(self.images.copy(texture, self.uv_names)));
         }
         let channel = |part| Channel::Of(texture.clone(), part);
-        let wanted = Wanted {
-            channels: [channel(0), channel(1), channel(2), Channel::Constant(1.0)],
-            srgb: true,
-            suffix,
-        };
+        let channels = [channel(0), channel(1), channel(2)];
+        let wanted = Wanted::color(channels, Channel::Constant(1.0), suffix);
         match self.images.make(&wanted, self.uv_names) {
             Some(made) => (Vec3::ONE, Some(made)),
             None => (input.value, None),
@@ -398,11 +370,7 @@ impl Surface<'_, '_> {
             return (factor, Some(self.images.copy(texture, self.uv_names)));
         }
         let all = || Channel::Of(texture.clone(), 0);
-        let wanted = Wanted {
-            channels: [all(), all(), all(), Channel::Constant(1.0)],
-            srgb: false,
-            suffix,
-        };
+        let wanted = Wanted::data([all(), all(), all()], suffix);
         match self.images.make(&wanted, self.uv_names) {
             Some(made) => (1.0, Some(made)),
             None => (input.value, None),

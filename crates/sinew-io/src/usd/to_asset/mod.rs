@@ -178,6 +178,10 @@ impl<'a> Maker<'a> {
         }
     }
 
+    fn warn(&mut self, code: &'static str, path: &str, message: impl Into<String>) {
+        self.warnings.push(Warning::new(code, path, message));
+    }
+
     /// The prim at a path that the scene has.
     fn prim(&self, path: &str) -> Option<Prim<'a>> {
         self.file.stage.prim(&Path::parse(path).ok()?)
@@ -239,8 +243,7 @@ impl<'a> Maker<'a> {
         } else if visible < times.len() {
             let message =
                 "its visibility changes over time, which glTF cannot hold: it is always visible";
-            self.warnings
-                .push(Warning::new("gltf-visibility", &mesh.path, message));
+            self.warn("gltf-visibility", &mesh.path, message);
         }
     }
 
@@ -263,7 +266,7 @@ impl<'a> Maker<'a> {
                 Err(invalid) => {
                     let message = format!("it is written at rest: {}", invalid.brief());
                     let code = invalid.code.unwrap_or("not-skinned");
-                    self.warnings.push(Warning::new(code, &mesh.path, message));
+                    self.warn(code, &mesh.path, message);
                 }
             }
         }
@@ -273,8 +276,7 @@ impl<'a> Maker<'a> {
         {
             let message =
                 "instances of a PointInstancer show it at rest, not as its Skeleton moves it";
-            self.warnings
-                .push(Warning::new("gltf-instanced-skin", &mesh.path, message));
+            self.warn("gltf-instanced-skin", &mesh.path, message);
         }
         let shapes = match mesh.binding {
             Some(binding) => self.shapes(self.scene.bound(binding)),
@@ -531,8 +533,7 @@ impl<'a> Maker<'a> {
         }
         if let Some(first) = first {
             let message = format!("its purpose is proxy or guide: it is left out; {count} in all");
-            self.warnings
-                .push(Warning::new("mesh-left-out", first.as_str(), message));
+            self.warn("mesh-left-out", first.as_str(), message);
         }
         Ok(())
     }
@@ -625,8 +626,7 @@ impl<'a> Maker<'a> {
             }
             if tracks.is_empty() {
                 let message = "it moves nothing: left out";
-                self.warnings
-                    .push(Warning::new("clip-empty", &plan.name, message));
+                self.warn("clip-empty", &plan.name, message);
                 continue;
             }
             let (name, extras) = self.clip_name(plan)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use glam::{Mat3, Vec4};
 use image::{ColorType, DynamicImage, ImageFormat, Rgba32FImage, imageops};
 
-use crate::gltf::decode;
+use crate::pictures::{decode, upside_down};
 use sinew::error::Warning;
 use sinew::scene::{Geometry, TextureChannel, TextureUse, TextureWrap};
 use sinew_animate::asset::{Image, TextureRef, Wrap};
@@ -25,6 +25,16 @@ pub(super) enum Channel {
     Of(TextureUse, usize),
 }
 
+impl Channel {
+    /// Part 0 to 3 of what a texture gives; `value` without a texture.
+    pub fn new(texture: &Option<TextureUse>, part: usize, value: f32) -> Self {
+        match texture {
+            Some(texture) => Self::Of(texture.clone(), part),
+            None => Self::Constant(value),
+        }
+    }
+}
+
 /// An image with a part of its texels for each channel.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
@@ -34,6 +44,26 @@ pub(super) struct Wanted {
     pub srgb: bool,
     /// What follows the name of the first image in the name of the new one.
     pub suffix: &'static str,
+}
+
+impl Wanted {
+    /// An image of colours, which glTF takes as sRGB, with opacity.
+    pub fn color([r, g, b]: [Channel; 3], alpha: Channel, suffix: &'static str) -> Self {
+        Self {
+            channels: [r, g, b, alpha],
+            srgb: true,
+            suffix,
+        }
+    }
+
+    /// An opaque image of numbers that are no colours.
+    pub fn data([r, g, b]: [Channel; 3], suffix: &'static str) -> Self {
+        Self {
+            channels: [r, g, b, Channel::Constant(1.0)],
+            srgb: false,
+            suffix,
+        }
+    }
 }
 
 /// Images while they are collected.
@@ -251,7 +281,8 @@ impl<'a> Images<'a> {
             uv_set,
             wrap_s: wrap(texture.wrap_s),
             wrap_t: wrap(texture.wrap_t),
-            transform: (texture.transform != Mat3::IDENTITY).then(|| flipped(texture.transform)),
+            transform: (texture.transform != Mat3::IDENTITY)
+                .then(|| upside_down(texture.transform)),
         }
     }
 
@@ -278,12 +309,6 @@ impl<'a> Images<'a> {
         let free = stems.find(|s| self.names.insert(s.to_lowercase()));
         format!("{}.{extension}", free.unwrap_or_default())
     }
-}
-
-/// A transform of USD's texture coordinates, v upward, as one of glTF's, v downward.
-fn flipped(transform: Mat3) -> Mat3 {
-    let flip = Mat3::from_cols_array(&[1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 1.0]);
-    flip * transform * flip
 }
 
 /// What a texture gives for a texel: colours are linear, a single channel is in all parts.
@@ -330,7 +355,6 @@ fn stored(v: f32, srgb: bool) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use glam::Vec2;
     use sinew::scene::Texture;
 
     use super::*;
@@ -416,16 +440,5 @@ mod tests {
         let mut images = Images::new(&geometry);
         let found = [0, 1].map(|t| images.is_srgb(&reads(t, TextureChannel::Rgb)));
         assert_eq!(found, [false, true]);
-    }
-
-    #[test]
-    fn transforms_mean_the_same_upside_down() {
-        let m = Mat3::from_scale_angle_translation(Vec2::new(2.0, 3.0), 0.5, Vec2::new(0.1, 0.2));
-        let flip = |uv: Vec2| Vec2::new(uv.x, 1.0 - uv.y);
-        for uv in [Vec2::ZERO, Vec2::X, Vec2::new(0.3, 0.8)] {
-            let want = flip(m.transform_point2(uv));
-            let got = flipped(m).transform_point2(flip(uv));
-            assert!(got.abs_diff_eq(want, 1e-5), "{got} for {want}");
-        }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sinew_animate::retarget::Bone;
 
 use super::super::lookup;
-use super::{EXTENSION, HumanoidFinding};
+use super::{EXTENSION, Findings};
 
 /// The extension's object of a channel.
 fn extension(channel: &Value) -> Option<&Value> {
@@ -23,11 +23,11 @@ fn animations(document: &Value) -> impl Iterator<Item = (usize, &[Value])> {
 }
 
 /// Whether any channel names a human bone.
-pub fn uses_extension(document: &Value) -> bool {
+pub(super) fn uses_extension(document: &Value) -> bool {
     animations(document).any(|(_, channels)| channels.iter().any(|c| extension(c).is_some()))
 }
 
-pub fn validate(document: &Value, findings: &mut Vec<HumanoidFinding>) {
+pub(super) fn validate(document: &Value, findings: &mut Findings) {
     for (i, channels) in animations(document) {
         let mut targets = HashSet::new();
         let plain_samplers = plain_samplers(channels);
@@ -41,32 +41,30 @@ pub fn validate(document: &Value, findings: &mut Vec<HumanoidFinding>) {
             if let (Some(bone), Some(path)) = (bone, path)
                 && !targets.insert((bone, path))
             {
-                findings.push(HumanoidFinding::error(
+                findings.error(
                     "DUPLICATE_TARGET",
                     format!("{at}.target"),
                     "one channel for each bone and path",
                     format!("a second one for the {path} of {bone}"),
-                ));
+                );
             }
             let sampler = channel.get("sampler").and_then(lookup::index);
             if let Some(other) = sampler.and_then(|s| plain_samplers.get(&s)) {
-                findings.push(HumanoidFinding::error(
+                findings.error(
                     "SAMPLER_SHARED",
                     format!("{at}.sampler"),
                     "a sampler that no channel without the extension uses",
                     format!("one that animations[{i}].channels[{other}] also uses"),
-                ));
+                );
             }
-            if channel
-                .get("target")
-                .is_some_and(|t| t.get("node").is_some())
-            {
-                findings.push(HumanoidFinding::warning(
+            let target = channel.get("target");
+            if target.is_some_and(|t| t.get("node").is_some()) {
+                findings.warning(
                     "NODE_AND_EXT",
                     format!("{at}.target.node"),
                     "either a node or a human bone",
                     "both; the bone is used",
-                ));
+                );
             }
         }
     }
@@ -84,52 +82,47 @@ fn plain_samplers(channels: &[Value]) -> HashMap<usize, usize> {
     samplers
 }
 
-fn bone(extension: &Value, at: &str, findings: &mut Vec<HumanoidFinding>) -> Option<Bone> {
+fn bone(extension: &Value, at: &str, findings: &mut Findings) -> Option<Bone> {
     let at = format!("{at}.target.extensions.{EXTENSION}.humanoidBoneName");
     let given = extension.get("humanoidBoneName");
     let Some(name) = given.and_then(Value::as_str) else {
         let found = lookup::found(given);
-        let missing =
-            HumanoidFinding::error("BONE_NAME_MISSING", at, "the name of a human bone", found);
-        findings.push(missing);
+        findings.error("BONE_NAME_MISSING", at, "the name of a human bone", found);
         return None;
     };
     let bone = name.parse().ok();
     if bone.is_none() {
-        findings.push(unknown_bone(at, name));
+        unknown_bone(at, name, findings);
     }
     bone
 }
 
-/// A name that is none of the 55.
-pub fn unknown_bone(at: String, name: &str) -> HumanoidFinding {
-    HumanoidFinding::error(
-        "BONE_NAME_UNKNOWN",
-        at,
-        "one of the 55 human bones, such as leftUpperArm",
-        lookup::found(Some(&Value::from(name))),
-    )
+/// Reports a name that is none of the 55.
+pub(super) fn unknown_bone(at: String, name: &str, findings: &mut Findings) {
+    let expected = "one of the 55 human bones, such as leftUpperArm";
+    let found = lookup::found(Some(&Value::from(name)));
+    findings.error("BONE_NAME_UNKNOWN", at, expected, found);
 }
 
-fn path<'a>(channel: &'a Value, at: &str, findings: &mut Vec<HumanoidFinding>) -> Option<&'a str> {
+fn path<'a>(channel: &'a Value, at: &str, findings: &mut Findings) -> Option<&'a str> {
     let at = format!("{at}.target.path");
     let given = channel.get("target").and_then(|t| t.get("path"));
     let path = given.and_then(Value::as_str);
     match path {
         Some("rotation") => {}
-        Some(other @ ("translation" | "scale")) => findings.push(HumanoidFinding::warning(
+        Some(other @ ("translation" | "scale")) => findings.warning(
             "PATH_NOT_ROTATION",
             at,
             "rotation, the only path that fits every character",
             other,
-        )),
+        ),
         _ => {
-            findings.push(HumanoidFinding::error(
+            findings.error(
                 "PATH",
                 at,
                 "rotation, translation or scale",
                 lookup::found(given),
-            ));
+            );
             return None;
         }
     }

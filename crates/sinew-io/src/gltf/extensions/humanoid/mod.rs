@@ -25,16 +25,16 @@ pub const EXTENSION: &str = "EXT_skeleton_humanoid";
 /// may be any JSON; errors in the rest of the document are not reported.
 #[must_use]
 pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
-    let mut findings = Vec::new();
+    let mut findings = Findings::default();
     let root = lookup::root_extension(document, EXTENSION);
     let on_channels = channels::uses_extension(document);
     if (root.is_some() || on_channels) && !lookup::is_used(document, EXTENSION) {
-        findings.push(HumanoidFinding::error(
+        findings.error(
             "NOT_IN_EXTENSIONS_USED",
             "extensionsUsed",
             format!("{EXTENSION}, which the file uses"),
             "a list without it",
-        ));
+        );
     }
     if let Some(root) = root {
         let tree = Tree::of_document(document);
@@ -43,7 +43,7 @@ pub fn validate(document: &Value) -> Vec<HumanoidFinding> {
     if on_channels {
         channels::validate(document, &mut findings);
     }
-    findings
+    findings.0
 }
 
 /// The humanoid skeletons of a document. If [`validate`] finds errors in it, they may be
@@ -100,45 +100,61 @@ pub struct HumanoidFinding {
     pub found: String,
 }
 
-impl HumanoidFinding {
-    pub(super) fn error(
+/// Findings while they are collected.
+#[derive(Default)]
+struct Findings(Vec<HumanoidFinding>);
+
+impl Findings {
+    fn error(
+        &mut self,
         code: &'static str,
         location: impl Into<String>,
         expected: impl Into<String>,
         found: impl Into<String>,
-    ) -> Self {
-        Self {
+    ) {
+        let texts = [location.into(), expected.into(), found.into()];
+        self.push(FindingSeverity::Error, code, texts);
+    }
+
+    fn warning(
+        &mut self,
+        code: &'static str,
+        location: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) {
+        let texts = [location.into(), expected.into(), found.into()];
+        self.push(FindingSeverity::Warning, code, texts);
+    }
+
+    fn push(
+        &mut self,
+        severity: FindingSeverity,
+        code: &'static str,
+        [location, expected, found]: [String; 3],
+    ) {
+        self.0.push(HumanoidFinding {
             code,
-            severity: FindingSeverity::Error,
-            location: location.into(),
-            expected: expected.into(),
-            found: found.into(),
-        }
+            severity,
+            location,
+            expected,
+            found,
+        });
     }
+}
 
-    pub(super) fn warning(
-        code: &'static str,
-        location: impl Into<String>,
-        expected: impl Into<String>,
-        found: impl Into<String>,
-    ) -> Self {
-        Self {
-            severity: FindingSeverity::Warning,
-            ..Self::error(code, location, expected, found)
-        }
-    }
-
+impl HumanoidFinding {
     /// The message `expected ..., found ...`, without the location.
     #[must_use]
     pub fn message(&self) -> String {
         format!("expected {}, found {}", self.expected, self.found)
     }
 
-    pub(super) fn invalid(&self) -> Invalid {
+    fn invalid(&self) -> Invalid {
         Invalid::new(&self.location, "", &self.expected, &self.found).coded(self.code)
     }
 
-    pub(super) fn as_warning(&self) -> Warning {
+    fn as_warning(&self) -> Warning {
         Warning::new(self.code, &self.location, self.message())
     }
 }

@@ -2,16 +2,15 @@
 //! faces +Z, in which +Y of every bone points to its child and +X is the axis that a muscle bends
 //! the bone about.
 
-mod bind_pose;
 mod limbs;
 
 use glam::{DMat4, DQuat, DVec3};
 
 use sinew_animate::asset::{Asset, HumanoidSkeleton};
+use sinew_animate::humanoid::BindPoses;
 use sinew_animate::retarget::Bone;
 
-use super::HumanoidFinding;
-use bind_pose::world_from_bound_joints;
+use super::{Findings, HumanoidFinding};
 
 /// How far off a direction may be, in degrees.
 const TOLERANCE: f64 = 10.0;
@@ -75,23 +74,22 @@ const CHAINS: [&[Bone]; 5] = [
 /// checked.
 #[must_use]
 pub fn reference_pose(asset: &Asset, skeleton: &HumanoidSkeleton) -> Vec<HumanoidFinding> {
-    let world = world_from_bound_joints(asset, skeleton.bones.values().copied());
+    let binds = BindPoses::new(asset);
+    let bones = skeleton.bones.iter();
     let pose = Pose {
         at: &skeleton.location,
-        bones: skeleton
-            .bones
-            .iter()
-            .filter_map(|(bone, node)| Some((*bone, *world.get(node)?)))
+        bones: bones
+            .filter_map(|(bone, node)| Some((*bone, binds.world(*node)?)))
             .collect(),
     };
-    let mut findings = Vec::new();
-    findings.extend(pose.up());
-    findings.extend(pose.facing());
-    findings.extend(pose.arms());
-    findings.extend(limbs::limbs(&pose, pose.upright()));
-    findings.extend(pose.y_to_child());
-    findings.extend(pose.axes());
-    findings
+    let mut findings = Findings::default();
+    pose.up(&mut findings);
+    pose.facing(&mut findings);
+    pose.arms(&mut findings);
+    limbs::limbs(&pose, pose.upright(), &mut findings);
+    pose.y_to_child(&mut findings);
+    pose.axes(&mut findings);
+    findings.0
 }
 
 /// world_from_bone at bind time.
@@ -120,13 +118,15 @@ impl Pose<'_> {
         Some((present().next()?, present().next_back()?))
     }
 
-    fn up(&self) -> Option<HumanoidFinding> {
-        let (bottom, top) = self.spine()?;
-        let off = degrees(self.direction(bottom, top)?, DVec3::Y);
-        off_by(off).map(|found| {
+    fn up(&self, findings: &mut Findings) {
+        let Some((bottom, top)) = self.spine() else {
+            return;
+        };
+        let direction = self.direction(bottom, top);
+        if let Some(found) = direction.and_then(|d| off_by(degrees(d, DVec3::Y))) {
             let expected = format!("{top} straight above {bottom}, towards +Y");
-            HumanoidFinding::warning("REF_UP", self.at, expected, found)
-        })
+            findings.warning("REF_UP", self.at, expected, found);
+        }
     }
 
     /// Where the character faces, without its lean.
@@ -138,10 +138,11 @@ impl Pose<'_> {
     }
 
     /// Turns about the vertical only: what leans is no matter of facing.
-    fn facing(&self) -> Option<HumanoidFinding> {
-        off_by(degrees(self.front()?, DVec3::Z)).map(|found| {
-            HumanoidFinding::warning("REF_FACING", self.at, "a character that faces +Z", found)
-        })
+    fn facing(&self, findings: &mut Findings) {
+        let front = self.front();
+        if let Some(found) = front.and_then(|d| off_by(degrees(d, DVec3::Z))) {
+            findings.warning("REF_FACING", self.at, "a character that faces +Z", found);
+        }
     }
 
     /// The turn that sets the character upright and facing +Z, as far as [`Pose::up`] and
@@ -156,25 +157,18 @@ impl Pose<'_> {
         yaw * DQuat::from_rotation_arc(up, DVec3::Y)
     }
 
-    fn arms(&self) -> Vec<HumanoidFinding> {
+    fn arms(&self, findings: &mut Findings) {
         let sides = [(CHAINS[1], DVec3::X, "+X"), (CHAINS[2], DVec3::NEG_X, "-X")];
-        let mut findings = Vec::new();
         for (chain, along, name) in sides {
             let arm = &chain[1..4];
             for (bone, direction) in self.segments(arm) {
                 if let Some(found) = off_by(degrees(direction, along)) {
                     let expected = format!("an arm stretched along {name}");
                     let at = self.at_bone(bone);
-                    findings.push(HumanoidFinding::warning(
-                        "REF_TPOSE_ARM",
-                        at,
-                        expected,
-                        found,
-                    ));
+                    findings.warning("REF_TPOSE_ARM", at, expected, found);
                 }
             }
         }
-        findings
     }
 
     /// Bones of a chain, and where the next one present lies.
@@ -190,28 +184,25 @@ impl Pose<'_> {
             .collect()
     }
 
-    fn y_to_child(&self) -> Vec<HumanoidFinding> {
+    fn y_to_child(&self, findings: &mut Findings) {
         let fingers = fingers();
         let chains = CHAINS.into_iter().chain(fingers.iter().map(Vec::as_slice));
-        let mut findings = Vec::new();
         for (bone, direction) in chains.flat_map(|chain| self.segments(chain)) {
             let y = self.bones[&bone].y_axis.truncate().try_normalize();
             let Some(found) = y.and_then(|y| off_by(degrees(y, direction))) else {
                 continue;
             };
-            findings.push(HumanoidFinding::warning(
+            findings.warning(
                 "REF_Y_TO_CHILD",
                 self.at_bone(bone),
                 "+Y from the bone to its child",
                 found,
-            ));
+            );
         }
-        findings
     }
 
     /// How far a bone is turned about its own +Y, where its muscles bend it one way only.
-    fn axes(&self) -> Vec<HumanoidFinding> {
-        let mut findings = Vec::new();
+    fn axes(&self, findings: &mut Findings) {
         for (bone, m) in &self.bones {
             let Some((bend, name)) = bend_direction(*bone) else {
                 continue;
@@ -223,15 +214,14 @@ impl Pose<'_> {
                 continue;
             };
             if let Some(found) = off_by(degrees(x, wanted)) {
-                findings.push(HumanoidFinding::warning(
+                findings.warning(
                     "REF_AXES",
                     self.at_bone(*bone),
                     format!("a turn about +X that bends {bone} towards {name}"),
                     found,
-                ));
+                );
             }
         }
-        findings
     }
 }
 

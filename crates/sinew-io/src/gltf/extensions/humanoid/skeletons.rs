@@ -8,7 +8,7 @@ use super::super::super::json::Json;
 use super::super::lookup;
 use super::super::lookup::found;
 use super::channels::unknown_bone;
-use super::{EXTENSION, HumanoidFinding};
+use super::{EXTENSION, Findings};
 use crate::gltf::extensions::lookup::Tree;
 use sinew_animate::asset::HumanoidSkeleton;
 use sinew_animate::retarget::Bone;
@@ -32,27 +32,27 @@ fn is_single(root: &Value) -> bool {
     !has("humanoidSkeletons") && (has("rootNode") || has("humanoidBones"))
 }
 
-pub fn validate(document: &Value, root: &Value, tree: &Tree, findings: &mut Vec<HumanoidFinding>) {
+pub(super) fn validate(document: &Value, root: &Value, tree: &Tree, findings: &mut Findings) {
     let skeletons = located(root);
     let list = format!("extensions.{EXTENSION}.humanoidSkeletons");
     if is_single(root) {
-        findings.push(HumanoidFinding::warning(
+        findings.warning(
             "ONE_SKELETON_LAYOUT",
             &list,
             "a list of skeletons",
             "one skeleton, as in the extension's JSON schema; it is read as a list of one",
-        ));
+        );
     } else if skeletons.is_empty() {
         let found = match root.get("humanoidSkeletons") {
             Some(Value::Array(_)) => "an empty list".to_owned(),
             other => found(other),
         };
-        findings.push(HumanoidFinding::error(
+        findings.error(
             "SKELETONS_EMPTY",
             &list,
             "a list of at least one skeleton",
             found,
-        ));
+        );
     }
     let joints: HashSet<usize> = lookup::list(document, "skins")
         .iter()
@@ -71,22 +71,23 @@ fn validate_one(
     count: usize,
     joints: &HashSet<usize>,
     tree: &Tree,
-    findings: &mut Vec<HumanoidFinding>,
+    findings: &mut Findings,
 ) {
     let root = root_node(at, skeleton, count, findings);
     let Some(map) = skeleton.get("humanoidBones").and_then(Value::as_object) else {
-        findings.push(HumanoidFinding::error(
+        findings.error(
             "BONES_MISSING",
             format!("{at}.humanoidBones"),
             "an object of bone names and node indices",
             found(skeleton.get("humanoidBones")),
-        ));
+        );
         return;
     };
     let at_bones = format!("{at}.humanoidBones");
     let located = Json::located(skeleton, &at_bones);
-    let unknown = map.keys().filter(|name| name.parse::<Bone>().is_err());
-    findings.extend(unknown.map(|name| unknown_bone(located.at_member(name), name)));
+    for name in map.keys().filter(|name| name.parse::<Bone>().is_err()) {
+        unknown_bone(located.at_member(name), name, findings);
+    }
     let mut bones: BTreeMap<Bone, usize> = BTreeMap::new();
     for bone in Bone::ALL {
         let Some(given) = map.get(bone.name()) else {
@@ -95,30 +96,25 @@ fn validate_one(
         let at = format!("{at_bones}.{bone}");
         let Some(node) = lookup::index(given).filter(|n| *n < count) else {
             let expected = format!("the index of a node, below {count}");
-            findings.push(HumanoidFinding::error(
-                "NODE_RANGE",
-                at,
-                expected,
-                found(Some(given)),
-            ));
+            findings.error("NODE_RANGE", at, expected, found(Some(given)));
             continue;
         };
         if let Some((other, _)) = bones.iter().find(|(_, n)| **n == node) {
-            findings.push(HumanoidFinding::error(
+            findings.error(
                 "NODE_REUSED",
                 at,
                 "a node for each bone",
                 format!("node {node}, which is already the node of {other}"),
-            ));
+            );
             continue;
         }
         if !joints.contains(&node) {
-            findings.push(HumanoidFinding::error(
+            findings.error(
                 "NOT_A_JOINT",
                 at,
                 "a node that is a joint of a skin",
                 format!("node {node}, which is not"),
-            ));
+            );
         }
         bones.insert(*bone, node);
     }
@@ -128,32 +124,17 @@ fn validate_one(
     hierarchy(&at_bones, &bones, tree, findings);
 }
 
-fn root_node(
-    at: &str,
-    skeleton: &Value,
-    count: usize,
-    findings: &mut Vec<HumanoidFinding>,
-) -> Option<usize> {
+fn root_node(at: &str, skeleton: &Value, count: usize, findings: &mut Findings) -> Option<usize> {
     let at = format!("{at}.rootNode");
     let Some(given) = skeleton.get("rootNode").filter(|r| !r.is_null()) else {
         let expected = "the index of the skeleton's root node";
-        findings.push(HumanoidFinding::error(
-            "ROOT_MISSING",
-            at,
-            expected,
-            "nothing",
-        ));
+        findings.error("ROOT_MISSING", at, expected, "nothing");
         return None;
     };
     let root = lookup::index(given).filter(|n| *n < count);
     if root.is_none() {
         let expected = format!("the index of a node, below {count}");
-        findings.push(HumanoidFinding::error(
-            "ROOT_RANGE",
-            at,
-            expected,
-            found(Some(given)),
-        ));
+        findings.error("ROOT_RANGE", at, expected, found(Some(given)));
     }
     root
 }
@@ -163,7 +144,7 @@ fn root_above(
     root: usize,
     bones: &BTreeMap<Bone, usize>,
     tree: &Tree,
-    findings: &mut Vec<HumanoidFinding>,
+    findings: &mut Findings,
 ) {
     let outside: Vec<&str> = bones
         .iter()
@@ -171,23 +152,18 @@ fn root_above(
         .map(|(bone, _)| bone.name())
         .collect();
     if !outside.is_empty() {
-        findings.push(HumanoidFinding::error(
+        findings.error(
             "ROOT_NOT_ANCESTOR",
             format!("{at}.rootNode"),
             "a node at or above every bone",
             format!("node {root}, which is not above {}", outside.join(", ")),
-        ));
+        );
     }
 }
 
-fn hierarchy(
-    at: &str,
-    bones: &BTreeMap<Bone, usize>,
-    tree: &Tree,
-    findings: &mut Vec<HumanoidFinding>,
-) {
+fn hierarchy(at: &str, bones: &BTreeMap<Bone, usize>, tree: &Tree, findings: &mut Findings) {
     for (bone, expected, is) in misplaced(bones, tree) {
-        findings.push(HumanoidFinding::error(
+        findings.error(
             "HIERARCHY",
             format!("{at}.{bone}"),
             match expected {
@@ -195,7 +171,7 @@ fn hierarchy(
                 None => format!("no bone above {bone}"),
             },
             is.map_or("none", Bone::name),
-        ));
+        );
     }
 }
 

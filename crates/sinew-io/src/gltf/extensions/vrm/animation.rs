@@ -38,11 +38,11 @@ pub fn apply(animation: &Json, asset: &mut Asset) -> Result<(), Invalid> {
         clip.tracks.retain(|t| !is_gaze(t));
     }
     for (bone, path) in refused {
-        asset.warnings.push(Warning::new(
+        asset.warn(
             "vrma-track-ignored",
             format!("{}.humanoid.humanBones.{bone}", animation.at()),
             format!("VRM Animation has no {path} of {bone}: its tracks are ignored"),
-        ));
+        );
     }
     Ok(())
 }
@@ -126,8 +126,7 @@ fn expressions(
                 _ => None,
             };
             if let Some(doubt) = doubt {
-                let warning = Warning::new("expression-name", value.at(), doubt);
-                asset.warnings.push(warning);
+                asset.warn("expression-name", value.at(), doubt);
                 if is_preset {
                     continue;
                 }

@@ -89,8 +89,7 @@ pub fn add(
         .collect();
     if !absent.is_empty() {
         let message = format!("no {}, which VRM requires", absent.join(", "));
-        let warning = Warning::new("vrm-bone-required", at, message);
-        asset.warnings.push(warning);
+        asset.warn("vrm-bone-required", at, message);
     }
     let parents: Vec<_> = asset.nodes.iter().map(|n| n.parent).collect();
     for (bone, expected, found) in misplaced(&bones, &Tree::new(&parents)) {
@@ -100,8 +99,7 @@ pub fn add(
             name(found),
             name(expected)
         );
-        let warning = Warning::new("vrm-hierarchy", format!("{at}.{bone}"), message);
-        asset.warnings.push(warning);
+        asset.warn("vrm-hierarchy", format!("{at}.{bone}"), message);
     }
     asset.humanoids.push(HumanoidSkeleton {
         location: at.to_owned(),
@@ -193,8 +191,7 @@ impl Collected {
             return;
         }
         let message = format!("a second expression '{}': it is ignored", expression.name);
-        let warning = Warning::new("expression-twice", at, message);
-        asset.warnings.push(warning);
+        asset.warn("expression-twice", at, message);
     }
 
     /// Says what is left out.
@@ -214,7 +211,7 @@ impl Collected {
         for (code, what, names) in parts {
             if !names.is_empty() {
                 let message = format!("{what} are ignored: {}", names.join(", "));
-                asset.warnings.push(Warning::new(code, at, message));
+                asset.warn(code, at, message);
             }
         }
     }

@@ -31,8 +31,7 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
             v1::apply(&vrm, asset)?;
             if let Some(old) = old {
                 let message = "the file has VRM 0.x and VRM 1.0: VRM 0.x is ignored";
-                let warning = Warning::new("vrm-version-twice", old.at(), message);
-                asset.warnings.push(warning);
+                asset.warn("vrm-version-twice", old.at(), message);
             }
         }
         (None, Some(vrm)) => {
@@ -73,11 +72,11 @@ fn spec_version(extension: &Json, asset: &mut Asset) -> Result<(), Invalid> {
         }
     }
     let found = version.map_or_else(|| "no version".to_owned(), |v| format!("'{v}'"));
-    asset.warnings.push(Warning::new(
+    asset.warn(
         "vrm-spec-version-draft",
         extension.at_key("specVersion"),
         format!("expected '1.0', found {found}: it is read as 1.0"),
-    ));
+    );
     Ok(())
 }
 
@@ -85,11 +84,11 @@ fn spec_version(extension: &Json, asset: &mut Asset) -> Result<(), Invalid> {
 fn listed(document: &Value, asset: &mut Asset) {
     for name in ["VRMC_vrm", "VRM", "VRMC_vrm_animation"] {
         if lookup::root_extension(document, name).is_some() && !lookup::is_used(document, name) {
-            asset.warnings.push(Warning::new(
+            asset.warn(
                 "vrm-not-in-extensions-used",
                 "extensionsUsed",
                 format!("{name} is used but not listed"),
-            ));
+            );
         }
     }
 }
@@ -104,8 +103,7 @@ fn named(asset: &mut Asset) {
         _ => return,
     };
     let message = format!("{lacking}: it is read as plain glTF");
-    let warning = Warning::new("vrm-extension-missing", "extensions", message);
-    asset.warnings.push(warning);
+    asset.warn("vrm-extension-missing", "extensions", message);
 }
 
 fn springs(at: &str, count: usize) -> Warning {

@@ -3,7 +3,7 @@
 use super::super::super::json::Json;
 use super::human_bones::{Collected, PRESETS};
 use super::{human_bones, spec_version};
-use sinew::error::{Invalid, Warning};
+use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Expression};
 use sinew_animate::retarget::Bone;
 
@@ -24,8 +24,7 @@ pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
                     "preset" => "not a preset of VRM 1.0: it is read as a custom expression",
                     _ => "a custom expression with the name of a preset",
                 };
-                let warning = Warning::new("expression-name", value.at(), message);
-                asset.warnings.push(warning);
+                asset.warn("expression-name", value.at(), message);
             }
             let expression = expression(name, &value, asset, &mut collected)?;
             collected.add(expression, value.at(), asset);
@@ -59,8 +58,7 @@ fn expression(
         let node = node.map_err(|e| e.coded("expression-target-range"))?;
         let Some(mesh) = asset.nodes[node].mesh else {
             let message = format!("node {node} has no mesh, so the bind moves nothing");
-            let warning = Warning::new("expression-node-no-mesh", given.at(), message);
-            asset.warnings.push(warning);
+            asset.warn("expression-node-no-mesh", given.at(), message);
             continue;
         };
         let bind = human_bones::bind(&bind, mesh, 1.0, asset)?;

@@ -9,7 +9,7 @@ use glam::{DQuat, DVec3};
 use sinew_animate::retarget::Bone;
 
 use super::{CHAINS, Pose, degrees, fingers, off_by};
-use crate::gltf::extensions::HumanoidFinding;
+use crate::gltf::extensions::humanoid::Findings;
 
 /// The angle in degrees between a leg and the line from ankle to toes, from the steepest flat foot
 /// to a level one. The ankle is above the sole, so this line descends on a flat foot.
@@ -44,34 +44,27 @@ const SIDES: [Side; 2] = [
 
 /// Findings about the limbs of both sides. `upright` turns the character so that it stands and
 /// faces as the extension asks for; the identity if that is not reported.
-pub(super) fn limbs(pose: &Pose, upright: DQuat) -> Vec<HumanoidFinding> {
-    let mut findings = Vec::new();
+pub(super) fn limbs(pose: &Pose, upright: DQuat, findings: &mut Findings) {
     for side in &SIDES {
-        let shin = leg(pose, side, upright, &mut findings);
-        foot(pose, side, shin, &mut findings);
+        let shin = leg(pose, side, upright, findings);
+        foot(pose, side, shin, findings);
     }
     for side in &SIDES {
         let forearm = forearm(pose, side, upright);
-        let hand = hand(pose, side, forearm, &mut findings);
-        digits(pose, side, hand, &mut findings);
+        let hand = hand(pose, side, forearm, findings);
+        digits(pose, side, hand, findings);
     }
-    findings
 }
 
 /// Checks the leg, and returns the turn that makes it hang straight down.
-fn leg(pose: &Pose, side: &Side, upright: DQuat, findings: &mut Vec<HumanoidFinding>) -> DQuat {
+fn leg(pose: &Pose, side: &Side, upright: DQuat, findings: &mut Findings) -> DQuat {
     let mut turn = upright;
     for (bone, direction) in pose.segments(&side.leg[..3]) {
         let direction = turn * direction;
         if let Some(found) = off_by(degrees(direction, DVec3::NEG_Y)) {
             let at = pose.at_bone(bone);
             let expected = "a leg that points straight down, towards -Y";
-            findings.push(HumanoidFinding::warning(
-                "REF_TPOSE_LEG",
-                at,
-                expected,
-                found,
-            ));
+            findings.warning("REF_TPOSE_LEG", at, expected, found);
             turn = DQuat::from_rotation_arc(direction, DVec3::NEG_Y) * turn;
         }
     }
@@ -79,14 +72,14 @@ fn leg(pose: &Pose, side: &Side, upright: DQuat, findings: &mut Vec<HumanoidFind
 }
 
 /// A foot without toes has no direction, so it is not checked.
-fn foot(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Vec<HumanoidFinding>) {
+fn foot(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) {
     let (foot, toes) = (side.leg[2], side.leg[3]);
     let Some(direction) = pose.direction(foot, toes).map(|d| turn * d) else {
         return;
     };
     let mut push = |expected: &str, found| {
         let at = pose.at_bone(foot);
-        findings.push(HumanoidFinding::warning("REF_FOOT", at, expected, found));
+        findings.warning("REF_FOOT", at, expected, found);
     };
     let ankle = degrees(direction, DVec3::NEG_Y);
     let pitch = (ANKLE.0 - ankle).max(ankle - ANKLE.1);
@@ -110,7 +103,7 @@ fn forearm(pose: &Pose, side: &Side, upright: DQuat) -> DQuat {
 }
 
 /// Checks the palm, and returns the turn that makes it face the ground.
-fn hand(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Vec<HumanoidFinding>) -> DQuat {
+fn hand(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) -> DQuat {
     let hand = side.arm[2];
     let Some(back) = back_of_hand(pose, side).map(|back| turn * back) else {
         return turn;
@@ -120,7 +113,7 @@ fn hand(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Vec<HumanoidFindin
     };
     let expected = "a flat hand whose palm faces the ground";
     let at = pose.at_bone(hand);
-    findings.push(HumanoidFinding::warning("REF_HAND", at, expected, found));
+    findings.warning("REF_HAND", at, expected, found);
     DQuat::from_rotation_arc(back, DVec3::Y) * turn
 }
 
@@ -142,7 +135,7 @@ fn back_of_hand(pose: &Pose, side: &Side) -> Option<DVec3> {
     ((front - back).cross(along) * side.out.x).try_normalize()
 }
 
-fn digits(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Vec<HumanoidFinding>) {
+fn digits(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) {
     for chain in fingers().iter().filter(|chain| is_of(side, chain[0])) {
         let (code, wanted, expected) = if is_thumb(chain[0]) {
             let wanted = (side.out + DVec3::Z).normalize();
@@ -155,7 +148,7 @@ fn digits(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Vec<HumanoidFind
         for (bone, direction) in pose.segments(chain) {
             if let Some(found) = off_by(degrees(turn * direction, wanted)) {
                 let at = pose.at_bone(bone);
-                findings.push(HumanoidFinding::warning(code, at, &expected, found));
+                findings.warning(code, at, &expected, found);
             }
         }
     }

@@ -281,7 +281,7 @@ impl GltfMaker {
     /// The document as one binary file.
     pub fn glb(&self) -> Vec<u8> {
         let text = self.with_buffer(None).to_string();
-        super::tiny_gltf::glb(text.as_bytes(), &self.bin)
+        super::document::glb(text.as_bytes(), &self.bin)
     }
 
     /// Writes the document: `.gltf` with a `.bin` beside it, every other ending as one binary file.

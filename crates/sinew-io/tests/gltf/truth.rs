@@ -28,7 +28,7 @@ use common::tolerance::{
 };
 use common::usd;
 
-/// Files of sinew's models and how far off they may be in metres. The stage beside each holds the rest points.
+/// Files that Blender exported, the stage of each that holds the rest points, and how far off it may be in metres.
 pub const FILES: [(&str, &str, f64); 4] = [
     ("rig_identity_8infl.glb", "rig_identity.usda", EXACT),
     ("rig_noscale.glb", "rig_noscale.usda", EXACT),

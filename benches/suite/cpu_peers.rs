@@ -33,7 +33,7 @@ pub fn rows(load: &Workload, threads: usize, runs: Runs) -> Result<Vec<Row>, Str
         let row = Row::new(of_peers.name, case, found.name, of_peers.points(), times);
         let mut row = row.on_threads(threads).noted(format!(
             "{}; points off by {:.1e}",
-            found.bytes_note, found.worst_error
+            found.bytes_note, found.worst.points
         ));
         row.bytes_per_point = Some(found.bytes_per_point);
         rows.push(row);

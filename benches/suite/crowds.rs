@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use half::f16;
-use sinew_layer::layer::field;
-use sinew_layer::value::{Quat, TimeSamples};
-use sinew_layer::{Layer, Path as LayerPath, Token, Value, usdc};
+use sinew_layer::{usda, usdc};
 
 use crate::measure::{Times, process};
 use crate::python::usd_core_bake;
@@ -22,8 +19,8 @@ pub const COUNTS: [usize; 3] = [1000, 4000, 8000];
 /// Instances of one character, which share all they have.
 const INSTANCES: usize = 100_000;
 
+/// Of character.usda.
 const POINTS: usize = 200;
-const JOINTS: usize = 10;
 const SAMPLES: usize = 5;
 
 /// The rows of all stages.
@@ -139,108 +136,8 @@ fn stage(folder: &Path, count: usize, instanced: bool) -> Result<PathBuf, String
 
 /// A tube of points around a chain of joints that bends.
 fn character(file: &Path) -> Result<(), String> {
-    let mut layer = Layer::new("character");
-    let root = LayerPath::root().child("Char");
-    let skeleton = root.child("Skel");
-    let animation = skeleton.child("Anim");
-    let mesh = root.child("Mesh");
-    layer.define(&root, "SkelRoot");
-    let fields = &mut layer.root_mut().fields;
-    fields.set(field::DEFAULT_PRIM, Value::token("Char"));
-
-    let names: Vec<Token> = (0..JOINTS)
-        .map(|i| {
-            let chain: Vec<String> = (0..=i).map(|j| format!("j{j}")).collect();
-            chain.join("/").into()
-        })
-        .collect();
-    let joints = || Value::TokenArray(names.clone().into());
-    let moved = |y: f64| -> [f64; 16] {
-        let mut m = [0.0; 16];
-        (m[0], m[5], m[10], m[15], m[13]) = (1.0, 1.0, 1.0, 1.0, y);
-        m
-    };
-    let bind = (0..JOINTS).map(|i| moved(0.1 * i as f64)).collect();
-    let rest = (0..JOINTS)
-        .map(|i| moved(if i > 0 { 0.1 } else { 0.0 }))
-        .collect();
-    layer.define(&skeleton, "Skeleton");
-    layer.apply_schema(&skeleton, "SkelBindingAPI");
-    layer.uniform(&skeleton.property("joints"), "token[]", joints());
-    let matrices = "matrix4d[]";
-    layer.uniform(
-        &skeleton.property("bindTransforms"),
-        matrices,
-        Value::Matrix4dArray(bind),
-    );
-    layer.uniform(
-        &skeleton.property("restTransforms"),
-        matrices,
-        Value::Matrix4dArray(rest),
-    );
-    layer.relationship(
-        &skeleton.property("skel:animationSource"),
-        vec![animation.clone()],
-    );
-
-    layer.define(&animation, "SkelAnimation");
-    layer.uniform(&animation.property("joints"), "token[]", joints());
-    let mut sampled = |name: &str, type_name: &str, value: &dyn Fn(usize) -> Value| {
-        let samples = (0..SAMPLES).map(|t| (t as f64, value(t))).collect();
-        let fields = &mut layer.attribute(&animation.property(name), type_name).fields;
-        fields.set(
-            field::TIME_SAMPLES,
-            Value::TimeSamples(TimeSamples::new(samples)),
-        );
-    };
-    sampled("translations", "float3[]", &|_| {
-        let of = |i: usize| [0.0, if i > 0 { 0.1 } else { 0.0 }, 0.0];
-        Value::Vec3fArray((0..JOINTS).map(of).collect())
-    });
-    sampled("rotations", "quatf[]", &|t| {
-        let half_angle = |i: usize| (3 * t + i) as f32 * 0.5_f32.to_radians();
-        let of = |i: usize| Quat([0.0, 0.0, half_angle(i).sin(), half_angle(i).cos()]);
-        Value::QuatfArray((0..JOINTS).map(of).collect())
-    });
-    sampled("scales", "half3[]", &|_| {
-        Value::Vec3hArray(vec![[f16::ONE; 3]; JOINTS].into())
-    });
-
-    layer.define(&mesh, "Mesh");
-    layer.apply_schema(&mesh, "SkelBindingAPI");
-    let height = |i: usize| i as f32 / POINTS as f32;
-    let points = (0..POINTS).map(|i| [(i as f32).cos() * 0.1, height(i), (i as f32).sin() * 0.1]);
-    let mut set = |name: &str, type_name: &str, value: Value, size: Option<i32>| {
-        let fields = &mut layer.attribute(&mesh.property(name), type_name).fields;
-        fields.set(field::DEFAULT, value);
-        if let Some(size) = size {
-            fields.set("elementSize", Value::Int(size));
-            fields.set("interpolation", Value::token("vertex"));
-        }
-    };
-    set(
-        "points",
-        "point3f[]",
-        Value::Vec3fArray(points.collect()),
-        None,
-    );
-    let faces = POINTS / 3;
-    set(
-        "faceVertexCounts",
-        "int[]",
-        Value::IntArray(vec![3; faces].into()),
-        None,
-    );
-    let corners = (0..3 * faces as i32).collect();
-    set("faceVertexIndices", "int[]", Value::IntArray(corners), None);
-    let last = JOINTS as i32 - 1;
-    let indices = (0..POINTS as i32).flat_map(|i| [last.min(i / 20), last.min(i / 20 + 1)]);
-    let indices = Value::IntArray(indices.collect());
-    set("primvars:skel:jointIndices", "int[]", indices, Some(2));
-    let weights = Value::FloatArray(vec![0.5; 2 * POINTS].into());
-    set("primvars:skel:jointWeights", "float[]", weights, Some(2));
-    layer.relationship(&mesh.property("skel:skeleton"), vec![skeleton]);
-
+    let text = include_bytes!("character.usda");
+    let layer = usda::parse("character.usda", text).map_err(|e| e.to_string())?;
     let out = std::fs::File::create(file).map_err(|e| e.to_string())?;
     usdc::write_layer(&layer, out)
         .map(drop)

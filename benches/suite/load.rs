@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use sinew::skel::{Pose, Skin};
 
+use crate::peers::rig::Worst;
+
 /// A work load at one frame.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
@@ -41,6 +43,6 @@ pub struct Peer {
     pub bytes_per_point: f64,
     /// What those bytes are made of.
     pub bytes_note: &'static str,
-    /// Largest distance of a point from `skel::reference`'s, or the CPU mirror's, on the same load.
-    pub worst_error: f32,
+    /// How far its results are from the CPU mirror's on the same load.
+    pub worst: Worst,
 }

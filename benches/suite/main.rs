@@ -30,13 +30,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use load::Load;
 use measure::Runs;
-use options::{HELP, Options, Stop};
+use options::{Export, Loads, Options};
 use report::Conditions;
 use results::{Counts, Results};
 use row::Row;
-use sinew::gpu::GpuDevice;
+use sinew::gpu::{GpuDevice, GpuError};
 use sinew::kernel::Packing;
 use workloads::{Kind, Workload};
 
@@ -65,31 +66,30 @@ impl Suite {
     }
 
     fn load(&self, kind: Kind) -> Workload {
-        let software = self.device.as_ref().is_some_and(|d| d.report().software);
         let share = match kind {
-            Kind::Crowd if software || self.device.is_none() => SOFTWARE_SHARE,
+            Kind::Crowd if self.is_software() || self.device.is_none() => SOFTWARE_SHARE,
             _ => 1.0,
         };
-        Workload::new(kind, self.options.scale * share)
+        Workload::new(kind, self.options.scale() * share)
     }
 
     /// Measures one part of the table, if it is wanted and there is time for it.
     fn part(&mut self, name: &str, measure: impl FnOnce(&mut Self)) -> Result<(), String> {
-        if !self.options.wants(name) {
+        if !self.options.loads.wants(name) {
             return Ok(());
         }
-        let Some(seconds) = self.options.seconds else {
-            measure(self);
-            return Ok(());
-        };
-        if self.start.elapsed().as_secs_f64() >= seconds {
-            let why = format!("{name}: not run: the {seconds:.0} seconds were over");
+        let end = self.options.seconds;
+        if let Some(end) = end.filter(|end| self.start.elapsed().as_secs_f64() >= *end) {
+            let why = format!("{name}: not run: the {end:.0} seconds were over");
             self.results.missing.push(why);
             return Ok(());
         }
         measure(self);
-        // Whoever gave seconds may end the process after them.
-        self.write(&self.section())
+        match end {
+            // Whoever gave seconds may end the process after them.
+            Some(_) => self.write(&self.section()),
+            None => Ok(()),
+        }
     }
 
     fn section(&self) -> String {
@@ -104,12 +104,15 @@ impl Suite {
             let text = rows.map_err(|e| e.to_string())?;
             std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
         }
-        if self.options.write {
-            let file = &self.options.results;
-            report::rewrite(file, &self.results, section)
+        if let Some(file) = self.options.results() {
+            report::rewrite(&file, &self.results, section)
                 .map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Ok(())
+    }
+
+    fn is_software(&self) -> bool {
+        self.device.as_ref().is_some_and(|d| d.report().software)
     }
 
     /// One work load, on every side.
@@ -130,9 +133,8 @@ impl Suite {
             if kind == Kind::Body {
                 self.tell("A: other kernels");
                 let cores = self.results.cores;
-                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs);
-                let rows = self.results.keep(variants::NAME, rows);
-                self.results.rows.extend(rows.into_iter().flatten());
+                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs());
+                self.results.add(variants::NAME, rows);
             }
             self.gpu(load);
         }
@@ -140,48 +142,44 @@ impl Suite {
     }
 
     fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
-        let (name, runs, cores) = (load.kind.name(), self.options.runs, self.results.cores);
+        let (name, runs, cores) = (load.kind.name(), self.options.runs(), self.results.cores);
         // Sides take turns here too.
         let rounds = match load.kind {
             Kind::Body | Kind::Face => 4,
             Kind::Crowd => 1,
             _ => 2,
         };
+        let is_body = matches!(load.kind, Kind::Body | Kind::MixedBody);
+        let ozz = self.ozz.clone().filter(|_| is_body);
         let mut rows = Vec::new();
+        let mut take = |results: &mut Results, who: &str, measured: Result<Vec<Row>, String>| {
+            let measured = results.keep(&format!("{name}, {who}"), measured);
+            for row in measured.into_iter().flatten() {
+                row::merge(&mut rows, row);
+            }
+        };
         for round in 1..=rounds {
             self.tell(&format!("{name}: CPU, round {round} of {rounds}"));
+            let results = &mut self.results;
             for threads in [1, cores] {
-                let measured = sinew_cpu::rows(load, threads, runs);
-                let measured = self.results.keep(&format!("{name}, CPU"), measured);
-                let of_peers = match load.kind {
-                    Kind::Body | Kind::MixedBody => cpu_peers::rows(load, threads, runs),
-                    _ => Ok(Vec::new()),
-                };
-                let of_peers = self.results.keep(&format!("{name}, CPU peers"), of_peers);
-                let of_ozz = match (&self.ozz, load.kind, threads) {
-                    (Some(folder), Kind::Body | Kind::MixedBody, 1) => {
-                        ozz_original::rows(load, folder, runs)
-                    }
-                    _ => Ok(Vec::new()),
-                };
-                let of_ozz = self.results.keep(&format!("{name}, ozz-animation"), of_ozz);
-                let measured = measured.into_iter().chain(of_peers).chain(of_ozz);
-                measured.flatten().for_each(|r| row::merge(&mut rows, r));
+                take(results, "CPU", sinew_cpu::rows(load, threads, runs));
+                if is_body {
+                    let peers = cpu_peers::rows(load, threads, runs);
+                    take(results, "CPU peers", peers);
+                }
+                if let Some(folder) = ozz.as_deref().filter(|_| threads == 1) {
+                    let original = ozz_original::rows(load, folder, runs);
+                    take(results, "ozz-animation", original);
+                }
                 if threads == cores && matches!(load.kind, Kind::Body | Kind::Face) {
-                    let scale = self.options.scale;
-                    let measured = sinew_cpu::baseline_rows(load.kind, scale, threads, runs);
-                    let measured = self.results.keep(&format!("{name}, baseline"), measured);
-                    let measured = measured.into_iter().flatten();
-                    measured.for_each(|r| row::merge(&mut rows, r));
+                    let scale = self.options.scale();
+                    let baseline = sinew_cpu::baseline_rows(load.kind, scale, threads, runs);
+                    take(results, "baseline", baseline);
                 }
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
-                let measured = python::usd_core_rows(python, file, name, runs, cores);
-                let measured = self.results.keep(&format!("{name}, usd-core"), measured);
-                measured
-                    .into_iter()
-                    .flatten()
-                    .for_each(|r| row::merge(&mut rows, r));
+                let theirs = python::usd_core_rows(python, file, name, runs, cores);
+                take(results, "usd-core", theirs);
             }
         }
         self.results.rows.extend(rows);
@@ -191,20 +189,19 @@ impl Suite {
         let Some(device) = &self.device else { return };
         let (name, runs) = (load.kind.name(), self.gpu_runs());
         self.tell(&format!("{name}: GPU"));
-        let row = sinew_gpu::row(&load, device, runs);
-        let row = self.results.keep(&format!("{name}, GPU"), row);
-        self.results.rows.extend(row);
+        let add = |results: &mut Results, what: &str, row: Result<Row, GpuError>| {
+            results.add(&format!("{name}, GPU{what}"), row.map(|row| [row]));
+        };
+        add(&mut self.results, "", sinew_gpu::row(&load, device, runs));
         if load.kind == Kind::Body {
             for packing in [Packing::Fine, Packing::Compact] {
                 let row = sinew_gpu::row_packed(&load, device, runs, packing);
-                let row = self.results.keep(&format!("{name}, GPU, {packing:?}"), row);
-                self.results.rows.extend(row);
+                add(&mut self.results, &format!(", {packing:?}"), row);
             }
         }
         if matches!(load.kind, Kind::Body | Kind::Crowd) {
             let rows = python::torch_rows(&load, runs);
-            let rows = self.results.keep(&format!("{name}, PyTorch"), rows);
-            self.results.rows.extend(rows.into_iter().flatten());
+            self.results.add(&format!("{name}, PyTorch"), rows);
         }
         if matches!(load.kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
@@ -225,18 +222,17 @@ impl Suite {
         }
         if load.rig.is_none() {
             let row = sinew_gpu::row_of_all_entries(&load, device, runs);
-            let row = self.results.keep(&format!("{name}, GPU, all entries"), row);
-            self.results.rows.extend(row);
+            add(&mut self.results, ", all entries", row);
         }
         if load.kind == Kind::Face {
             let cost = sinew_gpu::face_cost(&load, device, runs);
             self.results.face = self.results.keep("D, frames", cost);
             self.results.face_weights = load.size.shapes;
         }
-        let load = match (load.kind, self.device.as_ref().map(|d| d.report().software)) {
+        let load = match load.kind {
             // A dispatch of its own per mesh takes lavapipe a millisecond.
-            (Kind::Dust, Some(true)) => {
-                Workload::new(load.kind, self.options.scale * SOFTWARE_DUST)
+            Kind::Dust if self.is_software() => {
+                Workload::new(load.kind, self.options.scale() * SOFTWARE_DUST)
             }
             _ => load,
         };
@@ -244,21 +240,21 @@ impl Suite {
         self.peers(&load, &instances);
         if load.skins.iter().any(|s| s.normals().is_some()) {
             let bare = load.without_normals();
-            let row = self.device.as_ref().map(|d| sinew_gpu::row(&bare, d, runs));
-            let row = row.and_then(|r| self.results.keep(&format!("{name}, GPU, points"), r));
-            self.results.rows.extend(row);
+            if let Some(device) = &self.device {
+                let row = sinew_gpu::row(&bare, device, runs);
+                add(&mut self.results, ", points", row);
+            }
             self.peers(&bare, &instances);
         }
     }
 
     /// A software adapter takes seconds for what decides nothing about a GPU.
     fn gpu_runs(&self) -> Runs {
-        let software = self.device.as_ref().is_some_and(|d| d.report().software);
-        let runs = self.options.runs;
-        Runs {
-            fewest: if software { FEWEST } else { runs.fewest },
-            ..runs
+        let mut runs = self.options.runs();
+        if self.is_software() {
+            runs.fewest = FEWEST;
         }
+        runs
     }
 
     fn peers(&mut self, load: &Workload, instances: &[(usize, sinew::skel::Pose)]) {
@@ -267,7 +263,7 @@ impl Suite {
         let most = if device.report().software {
             FEWEST
         } else {
-            self.options.runs.most
+            self.options.runs().most
         };
         let with_normals = load.skins.iter().any(|s| s.normals().is_some());
         let of_peers = Load {
@@ -292,7 +288,7 @@ impl Suite {
             row.bytes_per_point = Some(found.bytes_per_point);
             let mut note = format!(
                 "{} dispatches, error {:.0e}",
-                found.dispatches, found.worst_error
+                found.dispatches, found.worst.points
             );
             if found.points < of_peers.points() {
                 note += &format!("; the first {} points, which fit", found.points);
@@ -313,7 +309,7 @@ impl Suite {
             file,
             folder,
             self.python.as_deref(),
-            BAKES.min(self.options.runs.most),
+            BAKES.min(self.options.runs().most),
         );
         if let Some(baked) = self.results.keep("E", baked) {
             self.results.growth = baked.growth;
@@ -321,59 +317,49 @@ impl Suite {
         }
     }
 
-    fn crowds(&mut self, folder: &Path) {
-        self.tell("crowds: whole processes");
-        let rows = crowds::rows(
-            folder,
-            self.python.as_deref(),
-            self.options.scale,
-            BAKES.min(self.options.runs.most),
+    /// The parts that are no work load A to F.
+    fn others(&mut self, folder: &Path) -> Result<(), String> {
+        let (scale, runs, cores) = (
+            self.options.scale(),
+            self.options.runs(),
+            self.results.cores,
         );
-        let rows = self.results.keep(crowds::NAME, rows);
-        self.results.rows.extend(rows.into_iter().flatten());
-    }
-
-    fn visible(&mut self) {
-        let Some(device) = &self.device else { return };
-        for kind in [Kind::Crowd, Kind::Dust] {
-            self.tell(&format!("visible: {}", kind.name()));
-            let rows = visible::rows(&self.load(kind), device, self.gpu_runs());
-            let rows = self.results.keep(visible::NAME, rows);
-            self.results.rows.extend(rows.into_iter().flatten());
-        }
-    }
-
-    fn influences(&mut self) {
-        self.tell("A's mesh by number of influences");
-        let (scale, runs) = (self.options.scale, self.options.runs);
-        let rows = influences::rows(scale, self.ozz.as_deref(), runs);
-        let rows = self.results.keep(influences::NAME, rows);
-        self.results.rows.extend(rows.into_iter().flatten());
-    }
-
-    fn playing(&mut self) {
-        let Some(device) = &self.device else { return };
-        self.tell("G: characters that play clips");
-        let rows = playing::rows(device, self.options.scale, self.options.runs);
-        let rows = self.results.keep(playing::NAME, rows);
-        self.results.rows.extend(rows.into_iter().flatten());
-    }
-
-    fn python(&mut self) {
-        let Some(python) = &self.python else { return };
-        self.tell("python: the package");
-        let (scale, runs) = (self.options.scale, self.options.runs);
-        let rows = python::package_rows(python, scale, runs, self.results.cores);
-        let rows = self.results.keep(python::NAME, rows);
-        self.results.rows.extend(rows.into_iter().flatten());
-    }
-
-    fn start_up(&mut self, folder: &Path) {
-        self.tell("start: whole processes");
-        let adapter = self.results.adapter.as_ref().map(|a| a.name.as_str());
-        let rows = start::rows(folder, adapter, self.options.runs.most);
-        let rows = self.results.keep(start::NAME, rows);
-        self.results.rows.extend(rows.into_iter().flatten());
+        self.part(playing::NAME, |s| {
+            let Some(device) = &s.device else { return };
+            s.tell("G: characters that play clips");
+            s.results
+                .add(playing::NAME, playing::rows(device, scale, runs));
+        })?;
+        self.part(influences::NAME, |s| {
+            s.tell("A's mesh by number of influences");
+            let rows = influences::rows(scale, s.ozz.as_deref(), runs);
+            s.results.add(influences::NAME, rows);
+        })?;
+        self.part(visible::NAME, |s| {
+            let Some(device) = &s.device else { return };
+            for kind in [Kind::Crowd, Kind::Dust] {
+                s.tell(&format!("visible: {}", kind.name()));
+                let rows = visible::rows(&s.load(kind), device, s.gpu_runs());
+                s.results.add(visible::NAME, rows);
+            }
+        })?;
+        self.part(crowds::NAME, |s| {
+            s.tell("crowds: whole processes");
+            let rows = crowds::rows(folder, s.python.as_deref(), scale, BAKES.min(runs.most));
+            s.results.add(crowds::NAME, rows);
+        })?;
+        self.part(python::NAME, |s| {
+            let Some(python) = &s.python else { return };
+            s.tell("python: the package");
+            let rows = python::package_rows(python, scale, runs, cores);
+            s.results.add(python::NAME, rows);
+        })?;
+        self.part(start::NAME, |s| {
+            s.tell("start: whole processes");
+            let adapter = s.results.adapter.as_ref().map(|a| a.name.as_str());
+            let rows = start::rows(folder, adapter, runs.most);
+            s.results.add(start::NAME, rows);
+        })
     }
 }
 
@@ -387,19 +373,11 @@ fn main() -> ExitCode {
         let arguments: Vec<String> = args.skip(1).collect();
         return ended(sinew_cpu::measure_baseline(&arguments));
     }
-    let options = match Options::parse(args) {
-        Ok(options) => options,
-        Err(Stop::Help) => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(Stop::Usage(reason)) => {
-            eprintln!("{reason}\n\n{HELP}");
-            return ExitCode::from(2);
-        }
-    };
+    let options = Options::parse();
     ended(match &options.export {
-        Some(folder) => export_all(&options, folder).map_err(|e| e.to_string()),
+        Some(Export::Export { folder, loads }) => {
+            export_all(loads, folder).map_err(|e| e.to_string())
+        }
         None => run(options),
     })
 }
@@ -414,11 +392,11 @@ fn ended(result: Result<(), String>) -> ExitCode {
     }
 }
 
-fn export_all(options: &Options, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+fn export_all(loads: &Loads, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(folder)?;
-    for kind in Kind::ALL.into_iter().filter(|k| options.wants(k.name())) {
+    for kind in Kind::ALL.into_iter().filter(|k| loads.wants(k.name())) {
         let file = folder.join(format!("{}.usdc", kind.name()));
-        export::export(&Workload::new(kind, options.scale), &file)?;
+        export::export(&Workload::new(kind, loads.scale()), &file)?;
         println!("{}", file.display());
     }
     Ok(())
@@ -438,7 +416,7 @@ fn run(options: Options) -> Result<(), String> {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         ..Results::default()
     };
-    let device = options.gpu.then(|| GpuDevice::new(&options.adapter));
+    let device = (!options.no_gpu).then(|| GpuDevice::new(&options.adapter()));
     let device = device.and_then(|d| results.keep("GPU", d));
     results.adapter = device.as_ref().map(|d| d.report().clone());
     let python = python::with_usd_core();
@@ -468,12 +446,7 @@ fn run(options: Options) -> Result<(), String> {
     for kind in others.into_iter().chain(bakes) {
         suite.part(kind.name(), |s| s.measure(kind, folder.path()))?;
     }
-    suite.part(playing::NAME, Suite::playing)?;
-    suite.part(influences::NAME, Suite::influences)?;
-    suite.part(visible::NAME, Suite::visible)?;
-    suite.part(crowds::NAME, |s| s.crowds(folder.path()))?;
-    suite.part(python::NAME, Suite::python)?;
-    suite.part(start::NAME, |s| s.start_up(folder.path()))?;
+    suite.others(folder.path())?;
     let section = suite.section();
     println!("{section}");
     suite.write(&section)

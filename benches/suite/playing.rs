@@ -19,8 +19,6 @@ use crate::row::Row;
 use crate::workloads::{Kind, Size, Workload, geom_bind};
 
 pub const NAME: &str = "G";
-pub const WORDS: &str =
-    "characters of 60 joints and 5,000 points, 20 meshes, that play 40 clips; CPU cost of a frame";
 
 /// How many characters are skinned, and how many have palettes alone.
 pub const COUNTS: [usize; 3] = [1_000, 10_000, 20_000];

@@ -63,6 +63,16 @@ impl Results {
         found.map(|(_, cost, counts)| (cost, *counts))
     }
 
+    /// Takes rows, or tells why there are none.
+    pub fn add<R: IntoIterator<Item = Row>>(
+        &mut self,
+        what: &str,
+        rows: Result<R, impl std::fmt::Display>,
+    ) {
+        let rows = self.keep(what, rows);
+        self.rows.extend(rows.into_iter().flatten());
+    }
+
     /// Tells of a failure and goes on.
     pub fn keep<T>(&mut self, what: &str, result: Result<T, impl std::fmt::Display>) -> Option<T> {
         match result {

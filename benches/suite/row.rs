@@ -67,6 +67,14 @@ impl Row {
         self
     }
 
+    /// The same work as a whole, to compare times of different sizes.
+    pub fn without_points(&self) -> Self {
+        Self {
+            points: 0,
+            ..self.clone()
+        }
+    }
+
     /// Points per second of the median run.
     pub fn rate(&self) -> f64 {
         self.points as f64 / self.times.median()

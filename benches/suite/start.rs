@@ -11,7 +11,6 @@ use crate::whole::{command, text};
 use crate::workloads::{Kind, Workload};
 
 pub const NAME: &str = "start";
-pub const TITLE: &str = "Start: whole processes of the command, from nothing to their end";
 
 /// A character of the repository, part of the suite so that it is there where no checkout is.
 const CHARACTER: &[u8] = include_bytes!("../../examples/assets/puppet.glb");

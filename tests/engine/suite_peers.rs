@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::load::{Load, Peer};
-use crate::peers::rig::Worst;
 use crate::peers::{bevy, godot, hydra, ozz, three};
 use crate::workloads::{Kind, Size, Workload};
 use common::trials::Trial;
@@ -12,13 +11,13 @@ use glam::{DMat4, DQuat, DVec3};
 use sinew::gpu::{GpuDevice, GpuError};
 use sinew::skel::{InfluenceInterpolation, JointInfluences, RestNormals, Skin};
 
-type Measure = fn(&GpuDevice, &Load<'_>, usize) -> Result<(Peer, Worst), GpuError>;
+type Run = fn(&GpuDevice, &Load<'_>, usize) -> Result<Peer, GpuError>;
 
-const PEERS: [(&str, Measure); 4] = [
-    ("hydra", hydra::measure),
-    ("godot", godot::measure),
-    ("bevy", bevy::measure),
-    ("three", three::measure),
+const PEERS: [(&str, Run); 4] = [
+    ("hydra", hydra::run),
+    ("godot", godot::run),
+    ("bevy", bevy::run),
+    ("three", three::run),
 ];
 
 fn small(kind: Kind) -> Workload {
@@ -46,10 +45,10 @@ enum Wanted {
 
 fn hold(load: &Load<'_>, wanted: impl Fn(&str) -> Wanted) {
     let device = gpu::device().expect("a device");
-    for (name, measure) in PEERS {
-        let (peer, worst) = measure(device, load, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+    for (name, run) in PEERS {
+        let peer = run(device, load, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let worst = &peer.worst;
         println!("{} {name} {worst:?} {} B", load.name, peer.bytes_per_point);
-        assert_eq!(peer.worst_error, worst.points);
         assert!(
             peer.seconds.iter().all(|s| *s > 0.0) && !peer.seconds.is_empty(),
             "{name}: {peer:?}"
@@ -188,13 +187,14 @@ fn ozz_on_the_cpu() {
             skins: &skins,
             instances: &instances,
         };
-        let (alone, _) = ozz::measure(&load, false, 1).expect("points");
-        let (peer, worst) = ozz::measure(&load, true, 1).expect("both");
+        let alone = ozz::run(&load, false, 1).expect("points");
+        let peer = ozz::run(&load, true, 1).expect("both");
+        let worst = &peer.worst;
         println!("{worst:?} {} B", peer.bytes_per_point);
         assert!(peer.bytes_per_point == alone.bytes_per_point + 24.0);
         let points = (tolerance::PEER_POINTS * f64::from(worst.reach.max(1.0))) as f32;
         assert!(
-            worst.points < points && alone.worst_error < points,
+            worst.points < points && alone.worst.points < points,
             "{worst:?}"
         );
         assert!(worst.moved > points * 100.0, "{worst:?}");

@@ -18,7 +18,7 @@ use sinew::gpu::{GpuDevice, GpuError};
 use sinew::kernel::PackedSkin;
 
 use super::gpu::{Gpu, WORKGROUP};
-use super::rig::{self, Worst};
+use super::rig;
 use crate::load::{Load, Peer};
 
 const UPSTREAM: &str = "bevyengine/bevy 44aa9b3159a4, MIT or Apache-2.0";
@@ -45,14 +45,6 @@ struct Morph {
 }
 
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    measure(device, load, runs).map(|(peer, _)| peer)
-}
-
-pub fn measure(
-    device: &GpuDevice,
-    load: &Load<'_>,
-    runs: usize,
-) -> Result<(Peer, Worst), GpuError> {
     const NAME: &str = "Bevy (CacheSkin)";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
@@ -179,7 +171,7 @@ pub fn measure(
     let measured: usize = of_instances().map(|(s, ..)| dense[s].points).sum();
     // A place for a normal only where there are some.
     let vertex = if has_normals { RECORD } else { RECORD - 12 };
-    let peer = Peer {
+    Ok(Peer {
         name: NAME,
         upstream: UPSTREAM,
         seconds,
@@ -187,9 +179,8 @@ pub fn measure(
         dispatches: dispatches.len(),
         bytes_per_point: vertex as f64 + RECORD as f64 * (1.0 + active),
         bytes_note: "vertex 48 (36 without a normal), skinned vertex 48 (padded, with a place for a tangent), 48 per active dense target",
-        worst_error: worst.points,
-    };
-    Ok((peer, worst))
+        worst,
+    })
 }
 
 /// Instances of one dispatch.

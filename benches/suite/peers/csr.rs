@@ -82,6 +82,6 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, Gpu
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / count as f64,
         bytes_note: "28 a point, 4 of every entry, 12 of every active one",
-        worst_error: worst.points,
+        worst,
     })
 }

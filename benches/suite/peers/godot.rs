@@ -20,7 +20,7 @@ use sinew::gpu::{GpuDevice, GpuError};
 use sinew::kernel::PackedSkin;
 
 use super::gpu::Gpu;
-use super::rig::{self, Dense, Worst};
+use super::rig::{self, Dense};
 use crate::load::{Load, Peer};
 
 const UPSTREAM: &str = "godotengine/godot 386e8dc6668a, MIT";
@@ -38,14 +38,6 @@ struct Surface {
 }
 
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    measure(device, load, runs).map(|(peer, _)| peer)
-}
-
-pub fn measure(
-    device: &GpuDevice,
-    load: &Load<'_>,
-    runs: usize,
-) -> Result<(Peer, Worst), GpuError> {
     const NAME: &str = "Godot";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
@@ -138,7 +130,7 @@ pub fn measure(
             .collect();
         Ok((positions, packed[s].has_point_normals().then_some(normals)))
     })?;
-    let peer = Peer {
+    Ok(Peer {
         name: NAME,
         upstream: UPSTREAM,
         seconds,
@@ -146,9 +138,8 @@ pub fn measure(
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / measured as f64,
         bytes_note: "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape",
-        worst_error: worst.points,
-    };
-    Ok((peer, worst))
+        worst,
+    })
 }
 
 /// Influences of a vertex.

@@ -20,7 +20,7 @@ use sinew::kernel::PackedSkin;
 use sinew::skel::Skin;
 
 use super::gpu::Gpu;
-use super::rig::{self, Worst};
+use super::rig;
 use crate::load::{Load, Peer};
 
 const UPSTREAM: &str = "PixarAnimationStudios/OpenUSD 26f837364617, TOST-1.0";
@@ -38,14 +38,6 @@ struct Prim {
 }
 
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    measure(device, load, runs).map(|(peer, _)| peer)
-}
-
-pub fn measure(
-    device: &GpuDevice,
-    load: &Load<'_>,
-    runs: usize,
-) -> Result<(Peer, Worst), GpuError> {
     const NAME: &str = "Hydra (Storm)";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
@@ -153,7 +145,7 @@ pub fn measure(
         };
         Ok((vectors(&skinned, skin.point_count())?, normals))
     })?;
-    let peer = Peer {
+    Ok(Peer {
         name: NAME,
         upstream: UPSTREAM,
         seconds,
@@ -161,9 +153,8 @@ pub fn measure(
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / points as f64,
         bytes_note: "rest 12, 8 per influence, result 12, 8 for its range and 16 per offset of shapes; normals as much again",
-        worst_error: worst.points,
-    };
-    Ok((peer, worst))
+        worst,
+    })
 }
 
 fn influences(skin: &PackedSkin) -> Vec<f32> {

@@ -63,19 +63,11 @@ pub fn is_available() -> bool {
     false
 }
 
-/// Points, or points and normals, in the current pool of threads. `worst_error` is that of points.
+/// Points, or points and normals, in the current pool of threads.
 ///
 /// # Errors
 /// Loads without joints, with constant influences or faceVarying normals; machines without AVX2 and FMA.
 pub fn run(load: &Load<'_>, with_normals: bool, runs: usize) -> Result<Peer, String> {
-    measure(load, with_normals, runs).map(|(peer, _)| peer)
-}
-
-pub fn measure(
-    load: &Load<'_>,
-    with_normals: bool,
-    runs: usize,
-) -> Result<(Peer, rig::Worst), String> {
     if !is_available() {
         return Err("needs AVX2 and FMA".into());
     }
@@ -119,7 +111,7 @@ pub fn measure(
     });
     let worst = worst.map_err(|e| e.to_string())?;
     let bytes: usize = jobs.iter().map(|job| meshes[job.mesh].bytes()).sum();
-    let peer = Peer {
+    Ok(Peer {
         name: NAME,
         upstream: UPSTREAM,
         seconds,
@@ -127,9 +119,8 @@ pub fn measure(
         dispatches: 0,
         bytes_per_point: bytes as f64 / load.points() as f64,
         bytes_note: "24 for position and again for normal, u16 joints, f32 weights but the last; normals are not normalised",
-        worst_error: worst.points,
-    };
-    Ok((peer, worst))
+        worst,
+    })
 }
 
 /// What takes normals where joints scale.
@@ -207,7 +198,7 @@ fn run_task(_: Task<'_>) {}
 
 #[cfg(target_arch = "x86_64")]
 fn run_task(task: Task<'_>) {
-    // SAFETY: `measure` asked for AVX2 and FMA.
+    // SAFETY: `run` asked for AVX2 and FMA.
     unsafe {
         match (task.mesh.count, task.normals.is_empty()) {
             (1, true) => wide::skin::<1, false>(task),

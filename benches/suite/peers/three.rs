@@ -21,7 +21,7 @@ use sinew::kernel::PackedSkin;
 use sinew::skel::Skin;
 
 use super::gpu::Gpu;
-use super::rig::{self, Dense, Worst};
+use super::rig::{self, Dense};
 use crate::load::{Load, Peer};
 
 const UPSTREAM: &str = "mrdoob/three.js c57c9ff90ce7, MIT";
@@ -40,14 +40,6 @@ struct Mesh {
 }
 
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    measure(device, load, runs).map(|(peer, _)| peer)
-}
-
-pub fn measure(
-    device: &GpuDevice,
-    load: &Load<'_>,
-    runs: usize,
-) -> Result<(Peer, Worst), GpuError> {
     const NAME: &str = "three.js vertex stage, as compute";
     rig::suits(NAME, load)?;
     let gpu = &Gpu::new(device);
@@ -157,7 +149,7 @@ pub fn measure(
             .then(|| rest[..dense[s].points].to_vec());
         Ok((points.to_vec(), normals))
     })?;
-    let peer = Peer {
+    Ok(Peer {
         name: NAME,
         upstream: UPSTREAM,
         seconds,
@@ -165,9 +157,8 @@ pub fn measure(
         dispatches: dispatches.len(),
         bytes_per_point: bytes as f64 / measured as f64,
         bytes_note: "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target",
-        worst_error: worst.points,
-    };
-    Ok((peer, worst))
+        worst,
+    })
 }
 
 fn skin_indices(skin: &PackedSkin, count: usize) -> Vec<u32> {

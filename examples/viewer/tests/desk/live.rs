@@ -332,66 +332,7 @@ fn blender(folder: &Path) -> PathBuf {
 }
 
 /// The same as one Skeleton with two SkelAnimations, of which one is bound.
-fn usd(folder: &Path) -> Result<PathBuf, Failed> {
-    let file = folder.join("two.usda");
-    let identity = "( (1,0,0,0), (0,1,0,0), (0,0,1,0), (0,0,0,1) )";
-    std::fs::write(
-        &file,
-        format!(
-            r#"#usda 1.0
-(
-    startTimeCode = 0
-    endTimeCode = 24
-    upAxis = "Y"
-)
-def SkelRoot "Root"
-{{
-    def Skeleton "Skel" (prepend apiSchemas = ["SkelBindingAPI"])
-    {{
-        uniform token[] joints = ["tip"]
-        uniform matrix4d[] bindTransforms = [{identity}]
-        uniform matrix4d[] restTransforms = [{identity}]
-        rel skel:animationSource = </Root/Bend>
-    }}
-    def SkelAnimation "Bend"
-    {{
-        uniform token[] joints = ["tip"]
-        float3[] translations = [(0, 0, 0)]
-        quatf[] rotations.timeSamples = {{ 0: [(1, 0, 0, 0)], 24: [(0.8, 0, 0, 0.6)] }}
-        half3[] scales = [(1, 1, 1)]
-    }}
-    def SkelAnimation "BendShapes"
-    {{
-        uniform token[] blendShapes = ["wide"]
-        float[] blendShapeWeights.timeSamples = {{ 0: [0], 24: [1] }}
-    }}
-    def Mesh "Body" (prepend apiSchemas = ["SkelBindingAPI"])
-    {{
-        int[] faceVertexCounts = [3]
-        int[] faceVertexIndices = [0, 1, 2]
-        point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
-        int[] primvars:skel:jointIndices = [0] (
-            elementSize = 1
-            interpolation = "constant"
-        )
-        float[] primvars:skel:jointWeights = [1] (
-            elementSize = 1
-            interpolation = "constant"
-        )
-        uniform token[] skel:blendShapes = ["wide"]
-        rel skel:blendShapeTargets = </Root/Body/Wide>
-        rel skel:skeleton = </Root/Skel>
-        def BlendShape "Wide"
-        {{
-            uniform vector3f[] offsets = [(0, 0, 0), (1, 0, 0), (0, 0, 0)]
-        }}
-    }}
-}}
-"#
-        ),
-    )?;
-    Ok(file)
-}
+const TWO_CLIPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/desk/two_clips.usda");
 
 fn joined() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
@@ -434,8 +375,7 @@ fn joined() -> Result<(), Failed> {
     })?;
 
     // In a USD file too: the shapes that belong to the bound clip play with it.
-    let usd = usd(folder.path())?;
-    let report = viewer.drop(&usd, Intent::Open)?;
+    let report = viewer.drop(TWO_CLIPS, Intent::Open)?;
     check(report["error"].is_null(), || report.to_string())?;
     for (clip, weight) in [("/Root/Bend + /Root/BendShapes", 0.5), ("/Root/Bend", 0.0)] {
         viewer.time(12.0);

@@ -91,7 +91,12 @@ fn mouse() -> Result<(), Failed> {
     let home = viewer.picture()?;
     let middle = viewer.middle();
     type Step = (&'static str, Box<dyn Fn(&mut Viewer) -> Result<(), Failed>>);
-    let drag = |by, button| move |v: &mut Viewer| Ok::<_, Failed>(v.drag(middle, by, button));
+    let drag = |by, button| {
+        move |v: &mut Viewer| {
+            v.drag(middle, by, button);
+            Ok(())
+        }
+    };
     let steps: [Step; 5] = [
         (
             "orbit",
@@ -101,7 +106,13 @@ fn mouse() -> Result<(), Failed> {
             "pan",
             Box::new(drag(vec2(60.0, -40.0), PointerButton::Secondary)),
         ),
-        ("zoom", Box::new(|v| Ok(v.scroll(-200.0)))),
+        (
+            "zoom",
+            Box::new(|v| {
+                v.scroll(-200.0);
+                Ok(())
+            }),
+        ),
         ("orbit by key", Box::new(|v| v.keys(&["Left"]))),
         ("from above", Box::new(|v| v.keys(&["7"]))),
     ];

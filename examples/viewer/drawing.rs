@@ -17,7 +17,7 @@ use super::follow::{self, Follow};
 use super::gpu_clock::GpuClock;
 use super::loader::{Place, Ready};
 use super::model::Model;
-use super::screen::{PICTURE_FORMAT, Screen};
+use super::screen::PICTURE_FORMAT;
 use super::state::State;
 use super::timing::{FrameTime, Skinning, Source};
 
@@ -52,13 +52,14 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    pub fn new(screen: &Screen) -> Result<Self, String> {
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Self, String> {
+        let adapter = device.adapter_info();
         // A clock of the viewer's own times whole frames.
         let options = SkinnerOptions::default();
-        let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", screen.adapter.name);
-        let skinner = Skinner::new(&screen.device, &screen.queue, &options);
+        let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", adapter.name);
+        let skinner = Skinner::new(device, queue, &options);
         let skinner = skinner.map_err(|e| failed(&e))?;
-        let renderer = Renderer::new(&screen.device, PICTURE_FORMAT, SAMPLES);
+        let renderer = Renderer::new(device, PICTURE_FORMAT, SAMPLES);
         Ok(Self {
             skinner,
             renderer: renderer.map_err(|e| failed(&e))?,
@@ -66,8 +67,8 @@ impl Drawing {
             beside: None,
             searched: Instant::now(),
             offscreen: None,
-            clock: GpuClock::new(&screen.device, &screen.queue),
-            is_software: screen.is_software(),
+            clock: GpuClock::new(device, queue),
+            is_software: adapter.device_type == wgpu::DeviceType::Cpu,
             frame: (0, None),
             posing: None,
         })

@@ -90,6 +90,11 @@ impl Places {
         self.0.get(found).copied()
     }
 
+    /// All of them, with their names.
+    pub fn all(&self) -> impl Iterator<Item = (&String, &Place)> {
+        self.0.iter()
+    }
+
     /// For scripts: pixels from the left upper corner, left, top, width and height, and whether it is cut.
     pub fn report(&self) -> serde_json::Value {
         let place = |(name, place): (&String, &Place)| {

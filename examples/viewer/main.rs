@@ -1,35 +1,4 @@
-//! A viewer for characters: `cargo run -p sinew-viewer -- hero.usda`.
-//!
-//! The engine skins into buffers that `sinew_render` draws from; nothing is read back unless GPU and CPU are compared.
-//! `state` is all that the viewer is at a moment, `panels` shows and changes it, `drawing` puts it on the device, `app`
-//! takes the window's events, and `steps` those of a script, through the same functions.
-
-mod app;
-mod args;
-mod beside;
-mod clips;
-mod clock;
-mod drawing;
-mod drops;
-mod files;
-mod findings;
-mod follow;
-mod gpu_clock;
-mod keys;
-mod layout;
-mod live;
-mod loader;
-mod messages;
-mod model;
-mod moves;
-mod panels;
-mod screen;
-mod script;
-mod state;
-mod steps;
-mod theme;
-mod timing;
-mod watch;
+//! The viewer's command line and its event loop.
 
 use std::io::BufRead;
 use std::process::ExitCode;
@@ -37,9 +6,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use winit::event_loop::{EventLoop, EventLoopProxy};
 
-use app::{App, Wake};
-use loader::{Place, Task};
-use script::Script;
+use sinew_viewer::app::App;
+use sinew_viewer::desk::Wake;
+use sinew_viewer::loader::{Place, Task};
+use sinew_viewer::script::Script;
+use sinew_viewer::{args, messages};
 
 fn main() -> ExitCode {
     quiet_headless_drivers();
@@ -82,17 +53,18 @@ fn run(args: &args::Args, script: Script) -> Result<(), String> {
         read_stdin(event_loop.create_proxy())?;
     }
     if let Some(file) = &args.file {
-        app.load(Task::open(file.clone(), args.clip.clone()), Place::Main);
+        app.desk
+            .load(Task::open(file.clone(), args.clip.clone()), Place::Main);
     }
     if let Some(file) = &args.beside {
-        app.load(Task::open(file.clone(), None), Place::Beside);
+        app.desk.load(Task::open(file.clone(), None), Place::Beside);
     }
     event_loop.run_app(&mut app).map_err(|e| e.to_string())?;
     match (app.failed, app.script.failures) {
         (Some(e), _) => Err(e),
         (None, 0) if args.screenshot.is_empty() => Ok(()),
         // Pictures were asked for, of a file that cannot be shown.
-        (None, 0) => app.state.error.map_or(Ok(()), Err),
+        (None, 0) => app.desk.state.error.map_or(Ok(()), Err),
         (None, n) => Err(format!("{n} of the script's steps failed")),
     }
 }

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use glam::DVec3;
-use serde_json::{Value, json};
-use sinew_render::JointId;
+use serde_json::json;
 use winit::dpi::PhysicalPosition;
 use winit::event::{
     DeviceId, ElementState, MouseButton, MouseScrollDelta, TouchPhase, WindowEvent,
@@ -15,8 +13,6 @@ use winit::event_loop::ActiveEventLoop;
 use super::app::App;
 use super::clips;
 use super::drops::Intent;
-use super::findings::Message;
-use super::model::Model;
 use super::screen::Painted;
 use super::script::{PATIENCE, Step};
 use super::state::Wish;
@@ -51,7 +47,7 @@ impl App {
                     let line = self.end_step();
                     self.answer(&line, None);
                     // What a step wishes for begins before the next step.
-                    if !self.state.wishes.is_empty() || matches!(step, Step::Quit) {
+                    if !self.desk.state.wishes.is_empty() || matches!(step, Step::Quit) {
                         return Ok(());
                     }
                 }
@@ -65,10 +61,10 @@ impl App {
                 Ok(Taken::Later) => {
                     let rests = match step {
                         Step::Settle | Step::Loads(_) | Step::Wait(_) => true,
-                        Step::Clip(_) => self.state.wishes.is_empty(),
+                        Step::Clip(_) => self.desk.state.wishes.is_empty(),
                         _ => false,
                     };
-                    if rests && !self.state.clock.playing {
+                    if rests && !self.desk.state.clock.playing {
                         self.next_step = Some(Instant::now() + LOOK_AGAIN);
                         return Ok(());
                     }
@@ -81,7 +77,7 @@ impl App {
             }
         }
         if self.script.is_empty() && self.script.ended {
-            self.quit = true;
+            self.desk.quit = true;
             return Ok(());
         }
         self.frame(event_loop, false)?;
@@ -108,23 +104,23 @@ impl App {
             Step::Drop(path, Intent::Auto) => {
                 self.inject(event_loop, WindowEvent::DroppedFile(path.clone()));
             }
-            Step::Drop(path, intent) => self.dropped(path.clone(), *intent),
+            Step::Drop(path, intent) => self.desk.dropped(path.clone(), *intent),
             Step::Choose(number) => {
                 let index = number.checked_sub(1);
-                if !index.is_some_and(|i| self.state.take_choice(i)) {
+                if !index.is_some_and(|i| self.desk.state.take_choice(i)) {
                     return Err(format!("no choice {number} is offered"));
                 }
             }
-            Step::Alone => self.state.wishes.push(Wish::Alone),
-            Step::Together(on) => match &mut self.state.beside {
+            Step::Alone => self.desk.state.wishes.push(Wish::Alone),
+            Step::Together(on) => match &mut self.desk.state.beside {
                 Some(beside) => beside.together = *on,
                 None => return Err("no character is at the right".into()),
             },
             Step::Follow(on) => {
-                if *on && self.state.follow.walk.is_none() {
+                if *on && self.desk.state.follow.walk.is_none() {
                     return Err("the root does not walk away in this clip".into());
                 }
-                self.state.follow.on = *on;
+                self.desk.state.follow.on = *on;
             }
             Step::Drag { .. } | Step::Scroll(_) | Step::Click(_) => {
                 return Ok(later(self.point(event_loop, step, frames)));
@@ -135,7 +131,7 @@ impl App {
                 let place = match self.pressing {
                     Some(place) => place,
                     None => {
-                        let place = self.state.view.places.find(name);
+                        let place = self.desk.state.view.places.find(name);
                         let place = place
                             .ok_or_else(|| format!("nothing in the window is called '{name}'"))?;
                         let middle = place.rect.center();
@@ -145,17 +141,17 @@ impl App {
                 let done = self.point(event_loop, &Step::Click(place), frames);
                 return Ok(later(done));
             }
-            Step::Light(light) => self.state.look.light = *light,
-            Step::Background(background) => self.state.look.background = *background,
-            Step::Ground(ground) => ground.apply(&mut self.state),
-            Step::Save(path) => self.save_picture(path)?,
+            Step::Light(light) => self.desk.state.look.light = *light,
+            Step::Background(background) => self.desk.state.look.background = *background,
+            Step::Ground(ground) => ground.apply(&mut self.desk.state),
+            Step::Save(path) => self.desk.save_picture(path)?,
             Step::Key { name, shift } => {
-                if !self.press(name, *shift) {
+                if !self.desk.press(name, *shift) {
                     return Err(format!("no key is called '{name}'"));
                 }
             }
             Step::Time(time) => {
-                let clock = &mut self.state.clock;
+                let clock = &mut self.desk.state.clock;
                 if !(clock.start..=clock.end).contains(time) {
                     let range = format!("{} to {}", clock.start, clock.end);
                     return Err(format!("the file plays from time code {range}"));
@@ -163,36 +159,40 @@ impl App {
                 clock.scrub(*time);
             }
             Step::Joint(name) => {
-                let model = self.state.model.as_ref();
+                let model = self.desk.state.model.as_ref();
                 let joint = model.and_then(|m| m.find_joint(name));
                 let joint = joint.ok_or_else(|| format!("no joint is called '{name}'"))?;
-                self.state.choose(Some(joint));
+                self.desk.state.choose(Some(joint));
             }
             Step::Shape { name, weight } => {
-                let model = self.state.model.as_ref();
+                let model = self.desk.state.model.as_ref();
                 if !model.is_some_and(|m| m.shapes.contains(name)) {
                     return Err(format!("no blend shape is called '{name}'"));
                 }
-                self.state.control.weights.insert(name.clone(), *weight);
+                self.desk
+                    .state
+                    .control
+                    .weights
+                    .insert(name.clone(), *weight);
             }
             // A file that was dropped may bring the clip.
             Step::Clip(_) if !self.is_settled() => return Ok(Taken::Later),
             Step::Clip(_) if self.clip_asked => {}
             Step::Clip(name) => {
-                let model = self.state.model.as_ref();
+                let model = self.desk.state.model.as_ref();
                 let clips = model.map_or(&[][..], |m| &m.clips);
                 let clip = clips::find_meant(clips, name)?;
-                self.state.wishes.push(Wish::Clip(clip));
+                self.desk.state.wishes.push(Wish::Clip(clip));
                 self.clip_asked = true;
                 return Ok(Taken::Later);
             }
             Step::Camera(name) => {
-                let model = self.state.model.as_ref();
+                let model = self.desk.state.model.as_ref();
                 let camera = model.and_then(|m| m.cameras.iter().position(|c| c == name));
                 let camera = camera.ok_or_else(|| format!("no camera is called '{name}'"))?;
-                self.state.wishes.push(Wish::Camera(camera));
+                self.desk.state.wishes.push(Wish::Camera(camera));
             }
-            Step::Method(method) => self.state.control.method = *method,
+            Step::Method(method) => self.desk.state.control.method = *method,
             Step::Size(width, height) => {
                 if self.window_size() == [*width, *height] {
                     return Ok(Taken::Done);
@@ -202,17 +202,17 @@ impl App {
             }
             Step::Shot(_) => return Ok(Taken::Later),
             Step::Settle => return Ok(later(self.is_settled())),
-            Step::Loads(count) => return Ok(later(self.loads >= *count)),
+            Step::Loads(count) => return Ok(later(self.desk.loads >= *count)),
             Step::Wait(time) => return Ok(later(waited >= *time)),
             Step::State => {}
-            Step::Quit => self.quit = true,
+            Step::Quit => self.desk.quit = true,
         }
         Ok(Taken::Done)
     }
 
     /// Moves the pointer as a step says, one event for each frame, as egui wants to see them. True when all is done.
     fn point(&mut self, event_loop: &ActiveEventLoop, step: &Step, frames: u32) -> bool {
-        let [left, top, width, height] = self.state.viewport.map(f64::from);
+        let [left, top, width, height] = self.desk.state.viewport.map(f64::from);
         let middle = [left + width * 0.5, top + height * 0.5];
         let events = pointer_events(step, middle);
         let due = frames.checked_sub(FRAMES).map(|n| n as usize);
@@ -223,7 +223,7 @@ impl App {
     }
 
     fn is_settled(&self) -> bool {
-        self.state.loading.is_none() && self.state.loading_beside.is_none() && !self.asking
+        !self.desk.is_reading() && !self.desk.asking
     }
 
     /// Draws a frame and writes what the window shows. The outer error ends the viewer.
@@ -254,129 +254,13 @@ impl App {
         if !self.script.answers {
             return;
         }
-        let mut report = self.report();
+        let mut report = self.desk.report();
+        report["frames"] = json!(self.frames);
+        report["window"] = json!(self.window_size());
         report["step"] = json!(line);
         report["failed"] = json!(failed);
         // Whoever reads may have hung up.
         let _ = super::script::write_line(&report.to_string());
-    }
-
-    /// Where the chosen joint is in the window.
-    fn joint_at(&self) -> Option<[f64; 2]> {
-        let state = &self.state;
-        let id = state.look.chosen?;
-        self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?)
-    }
-
-    /// The pixel of the window that shows a position.
-    fn window_pixel(&self, position: DVec3) -> Option<[f64; 2]> {
-        let [left, top, width, height] = self.state.viewport;
-        let (pixel, _) = self.state.camera.project(position, [width, height])?;
-        Some([pixel.x + f64::from(left), pixel.y + f64::from(top)])
-    }
-
-    /// What the picture at the right shows.
-    fn report_beside(&self) -> Option<Value> {
-        let beside = self.state.beside.as_ref()?;
-        let (camera, _) = self.state.beside_camera()?;
-        let m = camera.matrices(self.state.aspect());
-        let clip_from_world = m.clip_from_view * m.view_from_world;
-        Some(json!({
-            "file": beside.model.path,
-            "clip": beside.model.playing(),
-            "time": beside.clock.time,
-            "range": [beside.clock.start, beside.clock.end],
-            "together": beside.together,
-            "viewport": self.state.viewport_beside,
-            "clip_from_world": clip_from_world.to_cols_array(),
-        }))
-    }
-
-    /// What the window shows, for a script to judge.
-    fn report(&self) -> Value {
-        let state = &self.state;
-        let matrices = state.camera.matrices(state.aspect());
-        let clip_from_world = matrices.clip_from_view * matrices.view_from_world;
-        let model = state.model.as_ref();
-        let chosen = state.look.chosen.and_then(|id| model?.joint(id));
-        let difference = state.difference.as_ref();
-        let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
-        let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
-        let mut report = json!({
-            "file": model.map(|m| &m.path),
-            "error": state.error,
-            "loading": state.loading,
-            "loads": self.loads,
-            "frames": self.frames,
-            "time": state.clock.time,
-            "range": [state.clock.start, state.clock.end],
-            "playing": state.clock.playing,
-            "speed": state.clock.speed,
-            "window": self.window_size(),
-            // Pixels from the window's left upper corner: left, top, width, height.
-            "viewport": state.viewport,
-            // Column by column.
-            "clip_from_world": clip_from_world.to_cols_array(),
-            "up_axis": model.map(|m| m.up_axis.to_string()),
-            "meters_per_unit": model.map(|m| m.meters_per_unit),
-            "points": model.map(|m| m.counts.points),
-            "triangles": model.map(|m| m.counts.triangles),
-            "clips": model.map(labels),
-            "clip": model.and_then(|m| Some(&m.clips.get(m.clip?)?.label)),
-            "messages": model.map(|m| {
-                let of = |m: &Message| {
-                    json!({"severity": m.severity.name(), "code": m.code, "text": m.text})
-                };
-                m.messages.list().iter().map(of).collect::<Vec<_>>()
-            }),
-            "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
-            "offer": state.offer.as_ref().map(|o| {
-                let choices: Vec<&String> = o.choices.iter().map(|(label, _)| label).collect();
-                json!({"text": o.text, "choices": choices})
-            }),
-            "beside": self.report_beside(),
-            "follow": {
-                "on": state.follow.on,
-                "joint": state.follow.walk.and_then(|w| Some(&model?.joint(w.joint)?.name)),
-                "root": state.follow.walk.and_then(|w| root(w.joint)),
-            },
-            "reframed": state.reframed,
-            "shapes": model.map(|m| &m.shapes),
-            "weights": state.weights,
-            "joint": chosen.map(|j| &j.name),
-            // Pixel of the window.
-            "joint_at": self.joint_at(),
-            "heat": state.control.heat.is_some(),
-            "backend": format!("{:?}", state.control.backend),
-            "method": state.control.method,
-            "difference": difference.and_then(|d| d.as_ref().ok()),
-            "help": state.help,
-            "adapter": state.adapter.0,
-        });
-        if let (Value::Object(all), Value::Object(window)) = (&mut report, self.window_report()) {
-            all.extend(window);
-        }
-        report
-    }
-
-    /// The part of the report about the window itself.
-    fn window_report(&self) -> Value {
-        let state = &self.state;
-        let figures = state.stats.figures();
-        json!({
-            // The lines of the file that the error names.
-            "error_lines": state.view.problem.as_ref().and_then(|(_, e)| Some(&e.as_ref()?.text)),
-            "notice": state.view.notice,
-            "copied": state.view.copied,
-            "activity": state.activity().0,
-            "places": state.view.places.report(),
-            // Medians of the last seconds.
-            "frame_seconds": figures.interval,
-            "pose_seconds": figures.posing,
-            "skin_seconds": figures.skinning,
-            "draw_seconds": figures.drawing,
-            "timed": [state.stats.source.of_skinning(), state.stats.source.of_drawing()],
-        })
     }
 }
 

@@ -131,11 +131,11 @@ impl Viewer {
         self.answer(line)
     }
 
-    /// Writes one line, or several at once.
-    fn send(&mut self, lines: &str) -> Result<(), String> {
+    /// Writes one line.
+    fn send(&mut self, line: &str) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("the viewer has ended")?;
-        let written = input.write_all(format!("{lines}\n").as_bytes());
-        written.map_err(|e| format!("{lines}: {e}"))
+        let written = input.write_all(format!("{line}\n").as_bytes());
+        written.map_err(|e| format!("{line}: {e}"))
     }
 
     fn answer(&mut self, line: &str) -> Result<&Value, String> {
@@ -155,48 +155,12 @@ impl Viewer {
         Ok(&self.last)
     }
 
-    /// Like [`Viewer::steps`], but the viewer has all of them before it takes the first, so that no time passes in this
-    /// process between two of them.
-    pub fn steps_at_once(&mut self, lines: &[&str]) -> Result<&Value, String> {
-        self.send(&lines.join("\n"))?;
-        for line in lines {
-            self.succeeded(line)?;
-        }
-        Ok(&self.last)
-    }
-
     fn succeeded(&mut self, line: &str) -> Result<(), String> {
         let answer = self.answer(line)?;
         if answer["step"] != line || !answer["failed"].is_null() {
             return Err(format!("{line}: {answer}"));
         }
         Ok(())
-    }
-
-    /// Asks again until the window's report is as it has to become, however long that takes here.
-    pub fn until(&mut self, what: &str, is_so: impl Fn(&Value) -> bool) -> Result<Value, String> {
-        self.eventually(what, |viewer| {
-            let report = viewer.steps(&["settle"])?;
-            match is_so(report) {
-                true => Ok(report.clone()),
-                false => Err(report.to_string()),
-            }
-        })
-    }
-
-    /// Like [`Viewer::until`], for a picture.
-    pub fn shot_until(
-        &mut self,
-        name: &str,
-        is_so: impl Fn(&Shot) -> bool,
-    ) -> Result<Shot, String> {
-        self.eventually(name, |viewer| {
-            let shot = viewer.shot(name)?;
-            match is_so(&shot) {
-                true => Ok(shot),
-                false => Err(shot.report.to_string()),
-            }
-        })
     }
 
     /// Tries again until it succeeds; after [`PATIENCE`] the last failure counts.
@@ -302,21 +266,10 @@ impl Shot {
         std::array::from_fn(|i| self.report["viewport"][i].as_u64().unwrap_or(0) as u32)
     }
 
-    /// Pixels of the 3D picture that another one shows differently, row by row.
-    pub fn differs(&self, other: &Self) -> Vec<bool> {
+    /// The 3D picture.
+    pub fn picture(&self) -> RgbaImage {
         let [left, top, width, height] = self.viewport();
-        let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (left + x, top + y)));
-        pixels
-            .map(|(x, y)| {
-                let (a, b) = (self.image.get_pixel(x, y), other.image.get_pixel(x, y));
-                a.0.iter().zip(b.0).any(|(a, b)| a.abs_diff(b) > 6)
-            })
-            .collect()
-    }
-
-    /// How many pixels of the 3D picture differ.
-    pub fn difference(&self, other: &Self) -> usize {
-        self.differs(other).into_iter().filter(|d| *d).count()
+        image::imageops::crop_imm(&self.image, left, top, width, height).to_image()
     }
 
     /// Colours in the window, in steps of 8.

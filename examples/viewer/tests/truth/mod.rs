@@ -1,11 +1,10 @@
 //! Where the f64 reference says a file's surfaces are in the window.
 
 use glam::{DMat4, DVec2, DVec3};
+use image::RgbaImage;
 use sinew::sampled::Time;
 use sinew::scene::OutSpace;
 use sinew::skel::reference;
-
-use super::window::Shot;
 
 /// Every visible triangle of a file at a time, in world space.
 pub fn triangles(file: &str, time: f64) -> Result<Vec<[DVec3; 3]>, String> {
@@ -42,12 +41,12 @@ pub fn triangles(file: &str, time: f64) -> Result<Vec<[DVec3; 3]>, String> {
     Ok(out)
 }
 
-/// Pixels of a shot's 3D picture whose middle is in a triangle, row by row.
-pub fn silhouette(triangles: &[[DVec3; 3]], shot: &Shot) -> Vec<bool> {
-    let [_, _, width, height] = shot.viewport();
-    let matrix = &shot.report["clip_from_world"];
-    let columns: [f64; 16] = std::array::from_fn(|i| matrix[i].as_f64().unwrap_or(f64::NAN));
-    let clip_from_world = DMat4::from_cols_array(&columns);
+/// Pixels of a picture of this size whose middle is in a triangle, row by row.
+pub fn silhouette(
+    triangles: &[[DVec3; 3]],
+    clip_from_world: DMat4,
+    [width, height]: [u32; 2],
+) -> Vec<bool> {
     let size = DVec2::new(width.into(), height.into());
     let mut mask = vec![false; (width * height) as usize];
     for triangle in triangles {
@@ -83,4 +82,12 @@ pub fn overlap(a: &[bool], b: &[bool]) -> f64 {
         |f: &dyn Fn(bool, bool) -> bool| a.iter().zip(b).filter(|(a, b)| f(**a, **b)).count();
     let either = count(&|a, b| a || b);
     count(&|a, b| a && b) as f64 / either.max(1) as f64
+}
+
+/// Pixels that two pictures of one size show differently, row by row.
+pub fn differs(a: &RgbaImage, b: &RgbaImage) -> Vec<bool> {
+    let far = |(a, b): (&image::Rgba<u8>, &image::Rgba<u8>)| {
+        a.0.iter().zip(b.0).any(|(a, b)| a.abs_diff(b) > 6)
+    };
+    a.pixels().zip(b.pixels()).map(far).collect()
 }

@@ -35,8 +35,10 @@ fn every_bone_is_its_node(asset: &Asset) {
     }
 }
 
-/// Expressions: name, whether it is binary, and targets of the body with their weights.
-fn expressions(asset: &Asset) -> Vec<(&str, bool, Vec<(usize, f32)>)> {
+/// An expression: its name, whether it is binary, and targets of the body with their weights.
+type Expression<'a> = (&'a str, bool, Vec<(usize, f32)>);
+
+fn expressions(asset: &Asset) -> Vec<Expression<'_>> {
     let all = asset.expressions.iter().map(|e| {
         let bind = |b: &MorphBind| {
             assert_eq!(b.mesh, 0);

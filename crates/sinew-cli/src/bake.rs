@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::Serialize;
 use sinew_bake::{
-    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
-    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
+    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, ClipCounts, Format,
+    FrameRange, OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
     stitch_until,
 };
 use sinew_io::ClipChoice;
@@ -453,13 +453,13 @@ struct JsonReport {
     frames: usize,
     /// The clips, if the bake wrote value clips.
     #[serde(skip_serializing_if = "Option::is_none")]
-    clips: Option<JsonClips>,
+    clips: Option<ClipCounts>,
     /// The largest error found with --max-error.
     #[serde(skip_serializing_if = "Option::is_none")]
     largest_error: Option<f64>,
     /// Of a bone texture.
     #[serde(skip_serializing_if = "Option::is_none")]
-    bones: Option<JsonBones>,
+    bones: Option<BoneReport>,
     backend: String,
     /// Estimated size of OUT before the bake.
     estimated_bytes: u64,
@@ -472,43 +472,6 @@ struct JsonReport {
     failed: Vec<Finding>,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
-}
-
-#[derive(Serialize)]
-struct JsonClips {
-    /// Number of clips of the whole bake, with those of other shards.
-    of: usize,
-    /// Clips that this run baked.
-    baked: usize,
-    /// Finished clips that this run kept.
-    kept: usize,
-}
-
-#[derive(Serialize)]
-struct JsonBones {
-    joints: usize,
-    clips: usize,
-    /// Bytes of the texels.
-    texture_bytes: u64,
-    /// The same of vertex animation textures of these frames.
-    vertex_texture_bytes: u64,
-    /// The largest distance of a point from its true place, in metres.
-    largest_error: f64,
-    /// The same as a part of the size of the mesh.
-    relative_error: f64,
-}
-
-impl From<&BoneReport> for JsonBones {
-    fn from(bones: &BoneReport) -> Self {
-        Self {
-            joints: bones.joints,
-            clips: bones.clips,
-            texture_bytes: bones.texture_bytes,
-            vertex_texture_bytes: bones.vertex_texture_bytes,
-            largest_error: bones.largest_error,
-            relative_error: bones.relative_error,
-        }
-    }
 }
 
 impl JsonReport {
@@ -528,13 +491,9 @@ impl JsonReport {
             points: report.points,
             samples: report.samples,
             frames: report.frames,
-            clips: report.clips.map(|clips| JsonClips {
-                of: clips.of,
-                baked: clips.baked,
-                kept: clips.kept,
-            }),
+            clips: report.clips,
             largest_error: report.largest_error,
-            bones: report.bones.as_ref().map(JsonBones::from),
+            bones: report.bones.clone(),
             backend: report.backend.clone(),
             estimated_bytes: report.estimated_bytes,
             sizes: Sizes::of("IN", input, &report.files),

@@ -1,6 +1,7 @@
 //! Turns the limbs of the target's reference pose to point as the source's do.
 
 use glam::{DMat3, DQuat, DVec3};
+use serde::Serialize;
 
 use super::bone_map::JointPair;
 use super::reference::{Reference, pair_above};
@@ -17,7 +18,7 @@ const HAS_HEADING: f64 = 0.2;
 const SMALL: f64 = 5.0;
 
 /// A limb of the target that was turned in the reference pose.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AlignedLimb {
     /// The human bone, if it is known.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 /// One row per bone, parents before children: variant, glTF name, nearest bone above.
 macro_rules! bones {
     ($($variant:ident $name:literal $(< $parent:ident)?),* $(,)?) => {
@@ -96,6 +98,12 @@ bones! {
     RightLowerLeg "rightLowerLeg" < RightUpperLeg,
     RightFoot "rightFoot" < RightLowerLeg,
     RightToes "rightToes" < RightFoot,
+}
+
+impl Serialize for Bone {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
 }
 
 impl Bone {

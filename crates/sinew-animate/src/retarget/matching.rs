@@ -75,7 +75,7 @@ impl MatchHow {
 }
 
 /// A bone and its joint on each side, or a pair of joints that are no human bone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MatchRow {
     /// Name of the bone.
     pub bone: Option<&'static str>,
@@ -84,6 +84,7 @@ pub struct MatchRow {
     /// The joint of the target.
     pub target: Option<String>,
     /// How they were found.
+    #[serde(skip)]
     pub how: MatchHow,
 }
 

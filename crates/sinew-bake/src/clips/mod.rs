@@ -34,7 +34,7 @@ use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip, UsdFile};
 use stage::Prepared;
 
 /// Numbers of the clips of a bake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ClipCounts {
     /// Number of clips of the whole bake, including those of other shards.

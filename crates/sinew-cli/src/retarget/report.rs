@@ -7,7 +7,7 @@ use serde::Serialize;
 use sinew::Warning;
 use sinew::error::first_few;
 use sinew_animate::retarget::{
-    Bone, BoneMap, LockedFeet, MOST_CANDIDATES, MatchRow, RetargetPose, Sliding, Unsure,
+    AlignedLimb, BoneMap, LockedFeet, MOST_CANDIDATES, MatchRow, RetargetPose, Sliding, Unsure,
 };
 use sinew_io::retarget::Retargeted;
 
@@ -40,8 +40,8 @@ pub struct Report<'a> {
     /// The poses of source and target that rotations are measured from.
     reference_poses: [&'static str; 2],
     /// Limbs of the target that were turned in its reference pose, and the angles.
-    aligned: Vec<Aligned>,
-    bones: Vec<Row>,
+    aligned: &'a [AlignedLimb],
+    bones: Vec<MatchRow>,
     /// The pairs of joints, in the form of a MAP.json.
     map: BoneMap,
     /// Main bones that one side has, and that the other side may have under an unknown name.
@@ -53,32 +53,6 @@ pub struct Report<'a> {
     unmatched_source: Vec<String>,
     /// Joints of the target that follow no joint and stay at rest.
     unmatched_target: Vec<String>,
-}
-
-/// A limb of the target that was turned in its reference pose.
-#[derive(Serialize)]
-struct Aligned {
-    bone: Option<&'static str>,
-    joint: String,
-    degrees: f64,
-}
-
-/// A bone, and its joint on each side.
-#[derive(Serialize)]
-struct Row {
-    bone: Option<&'static str>,
-    source: Option<String>,
-    target: Option<String>,
-}
-
-impl From<MatchRow> for Row {
-    fn from(row: MatchRow) -> Self {
-        Self {
-            bone: row.bone,
-            source: row.source,
-            target: row.target,
-        }
-    }
 }
 
 impl<'a> Report<'a> {
@@ -105,20 +79,8 @@ impl<'a> Report<'a> {
                 RetargetPose::Rest => "rest",
                 _ => "bind",
             }),
-            aligned: retargeter
-                .aligned()
-                .iter()
-                .map(|limb| Aligned {
-                    bone: limb.bone.map(Bone::name),
-                    joint: limb.joint.clone(),
-                    degrees: limb.degrees,
-                })
-                .collect(),
-            bones: matching
-                .rows(source, target)
-                .into_iter()
-                .map(Row::from)
-                .collect(),
+            aligned: retargeter.aligned(),
+            bones: matching.rows(source, target),
             map: matching.map.clone(),
             incomplete: &matching.unsure,
             map_to_edit: (!matching.unsure.is_empty()).then(|| matching.map_to_edit()),

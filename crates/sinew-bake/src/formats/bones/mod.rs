@@ -129,7 +129,7 @@ impl BoneOptions {
 }
 
 /// Numbers of a bake into a bone texture.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BoneReport {
     /// Number of joints of the texture.

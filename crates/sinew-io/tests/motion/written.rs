@@ -1,30 +1,27 @@
-//! What `sinew retarget` writes and prints, and what usd-core makes of it.
+//! What is written of a retargeted clip, and what usd-core makes of it.
 
 use std::path::Path;
 use std::process::Command;
 
-use common::command::{sinew, stderr, stdout};
 use common::rigs::{bones, mixamo, vroid};
 use common::trials::Trial;
 use common::{python, tolerance, usd};
 use glam::{DQuat, DVec3};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
+use sinew_animate::retarget::BoneMap;
 use sinew_io::usd::UsdFile;
 use sinew_layer::Value as Usd;
 use sinew_stage::Stage as UsdStage;
 
-use super::{SKEL, pair};
+use crate::pair::{SKEL, pair, warns};
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        Trial::test("the_table_names_every_bone", the_table_names_every_bone),
+        Trial::test("rows_name_every_bone", rows_name_every_bone),
         Trial::test("what_is_written_is_complete", what_is_written_is_complete),
         Trial::test("formats_hold_the_same", formats_hold_the_same),
-        Trial::test(
-            "the_printed_map_gives_the_same",
-            the_printed_map_gives_the_same,
-        ),
+        Trial::test("the_own_map_gives_the_same", the_own_map_gives_the_same),
     ];
     for extension in ["usda", "usdc", "usdz"] {
         let name = format!("usd_core_sees_the_same_directions::{extension}");
@@ -39,46 +36,32 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-fn the_table_names_every_bone() -> Result<(), Failed> {
+fn rows_name_every_bone() -> Result<(), Failed> {
     let pair = pair(1);
-    // Without --verbose three lines.
-    let short = stdout(&pair.ran("short.usda", &[]));
-    assert_eq!(short.lines().count(), 3, "{short}");
-    let still = "3 at rest (--verbose lists them)";
-    assert!(short.contains(still), "{short}");
-    let output = pair.ran("out.usda", &["--verbose"]);
-    let text = stdout(&output);
+    let (_, moved) = pair.job().run()?;
+    let (source, target) = (&moved.source, &moved.target);
+    let rows = moved.matching.rows(source, target);
     for key in pair.source.at.keys() {
         let (from, to) = (mixamo(key), vroid(key));
-        let line = text
-            .lines()
-            .find(|l| l.split_whitespace().nth(1) == Some(from.as_str()));
-        let line = line.ok_or(format!("{from} is not in\n{text}"))?;
-        assert_eq!(line.split_whitespace().nth(2), Some(to.as_str()), "{line}");
+        let row = rows.iter().find(|r| r.source.as_ref() == Some(&from));
+        let row = row.ok_or(format!("{from} has no row"))?;
+        assert_eq!(row.target.as_ref(), Some(&to), "{from}");
     }
-    for part in [
-        "the names of Mixamo",
-        "the names of VRoid",
-        "at rest: Root, J_Sec_Hair, J_Sec_L_Twist",
-        "9 samples from 1 to 9 at 30 time codes per second",
-        "0.8000",
-    ] {
-        assert!(text.contains(part), "'{part}' is not in\n{text}");
-    }
-    // A channel without a shape is told, as is a bone without a counterpart.
-    let told = stderr(&output);
-    assert!(
-        told.contains("Wink") && told.contains("[retarget-channels]"),
-        "{told}"
-    );
-    assert!(!told.contains("Smile"), "{told}");
-    let json: Value = serde_json::from_slice(&pair.ran("out2.usda", &["--json"]).stdout)?;
-    assert_eq!(json["map"][mixamo("LHand")], json!(vroid("LHand")));
+    let [_, still] = moved.matching.unmatched(source, target);
+    assert_eq!(still, ["Root", "J_Sec_Hair", "J_Sec_L_Twist"]);
+    let origins = ["Mixamo", "VRoid"].map(|tool| Some(format!("the names of {tool}")));
+    assert_eq!(moved.matching.origins(), origins);
     assert_eq!(
-        json["unmatched_target"],
-        json!(["Root", "J_Sec_Hair", "J_Sec_L_Twist"])
+        (moved.samples, moved.time_line.range),
+        (9, Some((1.0, 9.0)))
     );
-    assert!(pair.ran("out3.usda", &["--quiet"]).stdout.is_empty());
+    assert_eq!(moved.time_line.time_codes_per_second, 30.0);
+    let scale = moved.retargeter.root_scale();
+    assert_eq!(format!("{scale:.4}"), "0.8000");
+    // A channel without a shape is told.
+    assert!(warns(&moved, "retarget-channels"));
+    let told = format!("{:?}", moved.warnings);
+    assert!(told.contains("Wink") && !told.contains("Smile"), "{told}");
     Ok(())
 }
 
@@ -89,8 +72,7 @@ fn value(stage: &UsdStage, prim: &str, name: &str, time: f64) -> Usd {
 
 fn what_is_written_is_complete() -> Result<(), Failed> {
     let pair = pair(2);
-    pair.ran("out.usda", &[]);
-    let out = pair.bench.path("out.usda");
+    let out = pair.write("out.usda")?;
     let stage = usd::open(&out);
     let anim = "/Char/Skel/Animation";
     let joints = pair.target.rig.joints();
@@ -156,17 +138,10 @@ fn what_is_written_is_complete() -> Result<(), Failed> {
         .animation()
         .map(|a| a.path.clone());
     assert_eq!(animation.as_deref(), Some(anim));
-    let check = sinew(&["check", out.to_str().unwrap()]);
-    assert!(
-        check.status.success(),
-        "{}{}",
-        stdout(&check),
-        stderr(&check)
-    );
     Ok(())
 }
 
-pub fn animation(file: &Path) -> sinew::skel::SkelAnimation {
+fn animation(file: &Path) -> sinew::skel::SkelAnimation {
     let file = UsdFile::open(file).unwrap();
     file.animations().unwrap().pop().expect("an animation")
 }
@@ -174,8 +149,9 @@ pub fn animation(file: &Path) -> sinew::skel::SkelAnimation {
 fn formats_hold_the_same() -> Result<(), Failed> {
     let pair = pair(3);
     for out in ["out.usda", "out.usdc", "out.usdz"] {
-        pair.ran(out, &[]);
-        pair.ran(&format!("alone_{out}"), &["--animation-only"]);
+        pair.write(out)?;
+        let alone = pair.bench.path(&format!("alone_{out}"));
+        pair.job().write_alone(&alone)?;
     }
     let all = |of: &sinew::skel::SkelAnimation| {
         let samples = |t: f64| {
@@ -217,19 +193,19 @@ fn formats_hold_the_same() -> Result<(), Failed> {
     Ok(())
 }
 
-fn the_printed_map_gives_the_same() -> Result<(), Failed> {
+fn the_own_map_gives_the_same() -> Result<(), Failed> {
     let pair = pair(5);
-    let output = pair.ran("out.usda", &["--json"]);
-    let json: Value = serde_json::from_slice(&output.stdout)?;
-    let map = pair.bench.write("map.json", json["map"].to_string());
-    pair.ran("mapped.usda", &["--map", map.to_str().unwrap()]);
-    let text = |name: &str| std::fs::read_to_string(pair.bench.path(name)).unwrap();
-    assert!(text("out.usda") == text("mapped.usda"));
+    let (out, mapped) = (pair.bench.path("out.usda"), pair.bench.path("mapped.usda"));
+    let map = pair.job().write(&out)?.matching.map;
+    let map = BoneMap::from_json(&map.to_json(), "map.json")?;
+    pair.job().mapped(map).write(&mapped)?;
+    let text = |file: &Path| std::fs::read_to_string(file).unwrap();
+    assert!(text(&out) == text(&mapped));
     Ok(())
 }
 
 fn readback(python: &str, file: &Path) -> Result<Value, Failed> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/convert/retarget_readback.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/motion/retarget_readback.py");
     let output = Command::new(python)
         .arg(script)
         .arg(file)
@@ -244,9 +220,8 @@ fn readback(python: &str, file: &Path) -> Result<Value, Failed> {
 
 fn usd_core_sees_the_same_directions(extension: &str, python: &str) -> Result<(), Failed> {
     let pair = pair(10);
-    let name = format!("out.{extension}");
-    pair.ran(&name, &[]);
-    let theirs = readback(python, &pair.bench.path(&name))?;
+    let out = pair.write(&format!("out.{extension}"))?;
+    let theirs = readback(python, &out)?;
     assert_eq!(theirs["complaints"], json!([]));
     assert_eq!(theirs["rate"], json!([30.0, 30.0, 1.0, 9.0]));
     assert_eq!(theirs["units"], json!([1.0, "Y"]));
@@ -277,17 +252,14 @@ fn usd_core_sees_the_same_directions(extension: &str, python: &str) -> Result<()
 
 fn usd_core_reads_the_animation_alone(python: &str) -> Result<(), Failed> {
     let pair = pair(11);
-    pair.ran("out.usda", &[]);
-    pair.ran("clip.usda", &["--animation-only"]);
+    let out = pair.write("out.usda")?;
+    pair.job().write_alone(&pair.bench.path("clip.usda"))?;
     // The blog's case: the character's stage references the clip.
     let text = format!(
         "#usda 1.0\n(\n    subLayers = [@./hero.usda@]\n    upAxis = \"Y\"\n    metersPerUnit = 1\n    timeCodesPerSecond = 30\n    framesPerSecond = 30\n    startTimeCode = 1\n    endTimeCode = 9\n)\nover \"Char\" {{\n    over \"Skel\" {{\n        rel skel:animationSource = <{SKEL}/Clip>\n        def \"Clip\" (references = @./clip.usda@) {{ }}\n    }}\n}}\n"
     );
     let shot = pair.bench.write("shot.usda", text);
-    let (whole, alone) = (
-        readback(python, &pair.bench.path("out.usda"))?,
-        readback(python, &shot)?,
-    );
+    let (whole, alone) = (readback(python, &out)?, readback(python, &shot)?);
     for key in ["world", "weights", "types", "rate", "units"] {
         assert_eq!(alone[key], whole[key], "{key}");
     }

@@ -1,4 +1,4 @@
-"""Reads a retargeted character with Pixar's usd-core, for retarget/mod.rs to compare with.
+"""Reads a retargeted character with Pixar's usd-core, for written.rs to compare with.
 
 usage: retarget_readback.py FILE SKELETON
 

@@ -2,17 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use common::command::{refused, sinew, stderr, stdout};
 use common::files::{at_least, files_of};
 use common::rigs::{Build, vroid};
 use common::trials::Trial;
 use libtest_mimic::Failed;
-use serde_json::Value;
-use sinew_animate::retarget::{Bone, Humanoid};
+use sinew_animate::retarget::{Bone, BoneMap, Humanoid, MatchChoice};
 use sinew_io::{open, rig, skeletons};
 
-use super::stages::Stage;
-use super::{Pair, pair};
+use crate::pair::{Job, Pair, pair, warns};
+use crate::stages::Stage;
 
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
@@ -145,36 +143,33 @@ fn with_odd_leg(pair: &Pair) {
 fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
     let pair = pair(11);
     with_odd_leg(&pair);
-    let map = pair.bench.path("map.json");
-    let map = map.to_str().ok_or("UTF-8")?;
-    let output = pair.run("out.usda", &["--write-map", map, "--verbose"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(pair.bench.path("out.usda").exists());
-    let text = stdout(&output);
-    for part in [
-        "incomplete: no partner for mixamorig:RightUpLeg (rightUpperLeg)",
-        "may be b12",
-        "\"mixamorig:RightLeg\": \"b13\"",
-        "at rest: b12, b13, b14, b15",
-    ] {
-        assert!(text.contains(part), "'{part}' is not in\n{text}");
-    }
-    assert!(stderr(&output).contains("[retarget-incomplete]"));
-    let output = pair.run("out.usda", &["--allow-partial", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let report: Value = serde_json::from_str(&stdout(&output))?;
-    assert_eq!(report["incomplete"].as_array().map(Vec::len), Some(3));
-    assert_eq!(report["incomplete"][0]["candidates"][0], "b12");
-    assert_eq!(report["map_to_edit"]["mixamorig:RightFoot"], "b14");
-    assert_eq!(report["map"]["mixamorig:RightFoot"], Value::Null);
-    // The map that was written is complete, but for the toes.
-    let output = pair.ran("out.usda", &["--map", map, "--verbose"]);
-    assert!(
-        stdout(&output).contains("mixamorig:RightFoot"),
-        "{}",
-        stdout(&output)
+    let (_, moved) = pair.job().run()?;
+    assert!(warns(&moved, "retarget-incomplete"));
+    let matching = &moved.matching;
+    assert_eq!(matching.unsure.len(), 3);
+    let first = &matching.unsure[0];
+    assert_eq!(first.bone, "rightUpperLeg");
+    assert_eq!(first.source.as_deref(), Some("mixamorig:RightUpLeg"));
+    assert_eq!(
+        (&first.target, first.candidates[0].as_str()),
+        (&None, "b12")
     );
-    assert!(!stdout(&output).contains("incomplete"));
+    let partner = |map: &BoneMap, joint: &str| {
+        let mut pairs = map.pairs.iter();
+        let pair = pairs.find(|p| p.source == format!("mixamorig:{joint}"))?;
+        Some(pair.target.clone())
+    };
+    assert_eq!(partner(&matching.map, "RightFoot"), None);
+    let map = matching.map_to_edit();
+    for (joint, other) in [("RightLeg", "b13"), ("RightFoot", "b14")] {
+        assert_eq!(partner(&map, joint).as_deref(), Some(other));
+    }
+    let [_, still] = matching.unmatched(&moved.source, &moved.target);
+    assert_eq!(still, ["b12", "b13", "b14", "b15"]);
+    // The map to edit is complete, but for the toes.
+    let (_, moved) = pair.job().mapped(map).run()?;
+    assert!(partner(&moved.matching.map, "RightFoot").is_some());
+    assert!(moved.matching.unsure.is_empty());
     // A target without that leg is no partial result.
     let made = Build {
         name: &vroid,
@@ -183,8 +178,9 @@ fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
     }
     .make();
     pair.bench.write("hero.usda", Stage::of(&made).text());
-    let output = pair.ran("out.usda", &[]);
-    assert!(stderr(&output).contains("[retarget-bone-missing]"));
+    let (_, moved) = pair.job().run()?;
+    assert!(moved.matching.unsure.is_empty());
+    assert!(warns(&moved, "retarget-bone-missing"));
     Ok(())
 }
 
@@ -192,26 +188,17 @@ fn a_guess_is_taken_when_asked_for() -> Result<(), Failed> {
     let pair = pair(12);
     let letters = |key: &str| key.bytes().map(|b| format!("x{b}")).collect();
     pair.write_hero(&letters);
-    let map = pair.bench.path("map.json");
-    let map = map.to_str().ok_or("UTF-8")?;
-    let out = pair.bench.path("out.usda");
-    let output = pair.run("out.usda", &["--write-map", map, "--verbose"]);
-    refused(&output, &out, &["no human body", "The best guess is in"]);
-    let by_map = stdout(&pair.ran("out.usda", &["--map", map, "--json"]));
-    let output = pair.ran("guessed.usda", &["--map", "guess", "--json"]);
-    assert!(stderr(&output).contains("[retarget-guess]"));
-    let maps = [by_map, stdout(&output)].map(|text| {
-        let report: Value = serde_json::from_str(&text).expect("JSON");
-        report["map"].clone()
-    });
-    assert_eq!(maps[0], maps[1]);
-    assert!(maps[0].as_object().is_some_and(|m| m.len() >= 15));
+    let guess = pair.job().unmatched(&["no human body"]).guess;
+    let by_map = pair.job().mapped(guess).run()?.1.matching.map;
+    let guess = |job: &mut Job| job.request.matches = MatchChoice::Guess;
+    let (_, moved) = pair.job().with(guess).run()?;
+    assert!(warns(&moved, "retarget-guess"));
+    assert_eq!(moved.matching.map.to_json(), by_map.to_json());
+    assert!(by_map.pairs.len() >= 15);
     // Rigs that are recognised need no guess.
-    let path = |name: &str| pair.bench.path(name).to_str().unwrap().to_owned();
-    let (walk, out) = (path("walk.usda"), path("same.usda"));
-    let output = sinew(&["retarget", &walk, &walk, "-o", &out, "--map", "guess"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert!(!stderr(&output).contains("[retarget-guess]"));
+    let walk = pair.bench.path("walk.usda");
+    let (_, moved) = Job::new(&walk, &walk).with(guess).run()?;
+    assert!(!warns(&moved, "retarget-guess"));
     Ok(())
 }
 
@@ -223,22 +210,15 @@ fn swapped_sides_are_refused() -> Result<(), Failed> {
         _ => vroid(key),
     };
     pair.write_hero(&swapped);
-    let out = pair.bench.path("out.usda");
-    refused(
-        &pair.run("out.usda", &[]),
-        &out,
-        &[
-            "hero.usda",
-            "J_Bip_L_UpperArm as leftUpperArm",
-            "J_Bip_R_UpperArm as rightUpperArm",
-            "on the right of the body",
-            "--map",
-            "[retarget-anatomy]",
-        ],
-    );
+    pair.job().refused(&[
+        "hero.usda",
+        "J_Bip_L_UpperArm as leftUpperArm",
+        "J_Bip_R_UpperArm as rightUpperArm",
+        "on the right of the body",
+    ]);
     // A map of the user's own is taken at its word.
     let map = r#"{"mixamorig:Hips": "J_Bip_C_Hips", "mixamorig:LeftArm": "J_Bip_R_UpperArm"}"#;
-    let map = pair.bench.write("map.json", map);
-    pair.ran("out.usda", &["--map", map.to_str().ok_or("UTF-8")?]);
+    let map = BoneMap::from_json(map, "map.json")?;
+    pair.job().mapped(map).run()?;
     Ok(())
 }

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
-use serde_json::{Value, json};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
+use sinew_animate::humanoid::{ApplyOptions, Mode, apply_to_all};
+use sinew_animate::retarget::RetargetPose;
+use sinew_io::retarget::Retargeted;
 use sinew_io::usd::UsdFile;
-use sinew_io::{ClipChoice, OpenOptions, open_with, placement, skeletons};
+use sinew_io::{ClipChoice, OpenOptions, open_with, placement, read_asset, skeletons};
 
-use super::pair;
-use common::command::{Bench, misused, refused, sinew, stderr, stdout};
+use crate::pair::{Job, pair, warns};
+use common::command::Bench;
 use common::files::missing;
 use common::tolerance;
 use common::trials::Trial;
@@ -104,20 +106,16 @@ fn example(name: &str) -> PathBuf {
     common::repository().join("examples/assets").join(name)
 }
 
-/// Runs with `--json`, and gives what it prints.
-fn retarget(clip: &Path, target: &Path, out: &Path, more: &[&str]) -> Result<Value, Failed> {
-    let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
-    let (clip, target, out) = (path(clip), path(target), path(out));
-    let mut args = vec!["retarget", &clip, &target, "-o", &out, "--json"];
-    args.extend(more);
-    let output = sinew(&args);
-    if !output.status.success() {
-        return Err(stderr(&output).into());
-    }
-    // What is written holds to all rules.
-    let check = sinew(&["check", &out]);
-    assert!(check.status.success(), "{}", stdout(&check));
-    Ok(serde_json::from_slice(&output.stdout)?)
+/// How the rig of each side was recognised.
+fn origins(moved: &Retargeted) -> [String; 2] {
+    moved.matching.origins().map(Option::unwrap_or_default)
+}
+
+const OWN_MAP: &str = "the file's own humanoid map";
+
+/// First and last time code of the clip.
+fn range(moved: &Retargeted) -> Result<(f64, f64), Failed> {
+    Ok(moved.time_line.range.ok_or("a range")?)
 }
 
 pub fn scene(file: &Path, clip: Option<&str>) -> Result<Scene, Failed> {
@@ -148,14 +146,10 @@ pub fn world(scene: &Scene, time: f64) -> BTreeMap<String, DMat4> {
 }
 
 /// Limbs of both sides, aligned, point the same way at all times; gives how many there are.
-fn limbs_agree(report: &Value, source: &Scene, target: &Scene) -> Result<usize, Failed> {
-    let name = |bone: &str, side: &str| {
-        let rows = report["bones"].as_array().expect("rows");
-        let row = rows.iter().find(|r| r["bone"] == bone)?;
-        row[side].as_str().map(str::to_owned)
-    };
-    let (first, last) = (report["first"].as_f64(), report["last"].as_f64());
-    let (first, last) = first.zip(last).ok_or("a range")?;
+fn limbs_agree(moved: &Retargeted, source: &Scene, target: &Scene) -> Result<usize, Failed> {
+    let rows = moved.matching.rows(&moved.source, &moved.target);
+    let row = |bone: &str| rows.iter().find(|r| r.bone == Some(bone));
+    let (first, last) = range(moved)?;
     let mut count = 0;
     for side in ["left", "right"] {
         for (a, b) in [
@@ -165,12 +159,13 @@ fn limbs_agree(report: &Value, source: &Scene, target: &Scene) -> Result<usize, 
             ("LowerLeg", "Foot"),
         ] {
             let ends = [a, b].map(|part| format!("{side}{part}"));
-            let (Some(from), Some(to)) = (name(&ends[0], "source"), name(&ends[1], "source"))
-            else {
+            let [Some(a), Some(b)] = ends.each_ref().map(|bone| row(bone)) else {
                 continue;
             };
-            let (Some(near), Some(far)) = (name(&ends[0], "target"), name(&ends[1], "target"))
-            else {
+            let (Some(from), Some(to)) = (&a.source, &b.source) else {
+                continue;
+            };
+            let (Some(near), Some(far)) = (&a.target, &b.target) else {
                 continue;
             };
             count += 1;
@@ -181,7 +176,7 @@ fn limbs_agree(report: &Value, source: &Scene, target: &Scene) -> Result<usize, 
                 let way = |m: &BTreeMap<String, DMat4>, a: &str, b: &str| {
                     (m[b].w_axis - m[a].w_axis).truncate().normalize()
                 };
-                let off = way(&s, &from, &to).distance(way(&t, &near, &far));
+                let off = way(&s, from, to).distance(way(&t, near, far));
                 if off > tolerance::DIRECTION_IN_F32 {
                     return Err(format!("{ends:?} at {time}: {off:.2e}").into());
                 }
@@ -197,81 +192,67 @@ fn formats_meet() -> Result<(), Failed> {
     let (bvh, puppet) = (example("walk.bvh"), example("puppet.glb"));
     let out = pair.bench.path("out.usdc");
     for target in [&hero, &puppet] {
-        let report = retarget(&bvh, target, &out, &["--pose", "align"])?;
-        assert_eq!(report["source_names"], json!("the names of HumanIK"));
-        assert_eq!(
-            limbs_agree(&report, &scene(&bvh, None)?, &scene(&out, None)?)?,
-            8
-        );
+        let moved = Job::new(&bvh, target).with(align).write(&out)?;
+        assert_eq!(origins(&moved)[0], "the names of HumanIK");
+        let limbs = limbs_agree(&moved, &scene(&bvh, None)?, &scene(&out, None)?)?;
+        assert_eq!(limbs, 8);
     }
     // The puppet says itself which joint is which.
-    let report = retarget(&walk, &puppet, &out, &[])?;
-    assert_eq!(report["target_names"], json!("the file's own humanoid map"));
+    let onto_puppet = Job::new(&walk, &puppet);
+    assert_eq!(origins(&onto_puppet.write(&out)?)[1], OWN_MAP);
     // A package holds the puppet's pictures too, and clips of its own are not bound to it.
     let package = pair.bench.path("out.usdz");
-    retarget(&walk, &puppet, &package, &[])?;
+    onto_puppet.write(&package)?;
     let own = UsdFile::open(&package)?.animations()?;
-    assert_eq!(
-        own.len(),
-        1,
-        "{:?}",
-        own.iter().map(|a| &a.path).collect::<Vec<_>>()
-    );
-    // Nothing is written where USD cannot be.
-    let glb = pair.bench.path("out.glb");
-    let path = |p: &Path| p.to_str().unwrap().to_owned();
-    let output = sinew(&["retarget", &path(&bvh), &path(&puppet), "-o", &path(&glb)]);
-    misused(&output, &glb, &["out.glb", ".usdz", "found .glb"]);
-    let other = pair.bench.path("other.usda");
-    let output = sinew(&[
-        "retarget",
-        &path(&bvh),
-        &path(&puppet),
-        "-o",
-        &path(&other),
-        "--clip",
-        "Run",
-    ]);
-    refused(&output, &other, &["Run", "walk"]);
+    let paths: Vec<&String> = own.iter().map(|a| &a.path).collect();
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    let unknown = |job: &mut Job| job.source.clip = Some("Run".to_owned());
+    Job::new(&bvh, &puppet)
+        .with(unknown)
+        .refused(&["Run", "walk"]);
     Ok(())
+}
+
+fn align(job: &mut Job) {
+    job.request.options.pose = RetargetPose::Align;
 }
 
 fn a_clip_for_any_humanoid_needs_no_model() -> Result<(), Failed> {
     let pair = pair(21);
     let out = pair.bench.path("out.usda");
-    let report = retarget(
-        &example("bow.glb"),
-        &pair.bench.path("hero.usda"),
-        &out,
-        &[],
-    )?;
-    assert_eq!(report["source_names"], json!("the file's own humanoid map"));
+    let moved = Job::new(example("bow.glb"), pair.bench.path("hero.usda")).write(&out)?;
+    assert_eq!(origins(&moved)[0], OWN_MAP);
     let scene = scene(&out, None)?;
-    let last = report["last"].as_f64().ok_or("a range")?;
-    let lean = |time: f64| {
-        let at = world(&scene, time);
+    let (_, last) = range(&moved)?;
+    let lean = |i: u32| {
+        let at = world(&scene, last * f64::from(i) / 10.0);
         let up = at["J_Bip_C_Head"].w_axis - at["J_Bip_C_Hips"].w_axis;
         up.truncate().angle_between(DVec3::Y).to_degrees()
     };
-    let most = (0..=10)
-        .map(|i| lean(last * f64::from(i) / 10.0))
-        .fold(0.0, f64::max);
+    let most = (0..=10).map(lean).fold(0.0, f64::max);
     assert!(most > 20.0, "{most} degrees are no bow");
     Ok(())
 }
 
-/// `sinew humanoid` goes from bone to bone by other formulas, relative to the rest pose or, of an
-/// EXT_skeleton_humanoid clip, to the reference pose (conjugated); no maths is shared.
+/// The clip on the model by the formulas of humanoid clips, as `sinew humanoid` writes it.
+fn by_humanoid_formulas(model: &Path, clip: &Path) -> Result<Scene, Failed> {
+    let [model, source] = [model, clip].map(|file| read_asset(file).ok().flatten());
+    let (model, source) = model.zip(source).ok_or("two files of glTF")?;
+    let mut options = ApplyOptions::default();
+    options.mode = Mode::Conjugate;
+    let applied = apply_to_all(&model, &source, &source.clips[0], &options, None)?;
+    let asset = applied.into_applied().into_asset(model);
+    Ok(UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?)
+}
+
+/// Those go from bone to bone relative to the rest pose or, of an EXT_skeleton_humanoid clip, to
+/// the reference pose (conjugated); no maths is shared.
 fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Failed> {
     let bench = Bench::new();
-    let (out, theirs) = (bench.path("out.usdc"), bench.path("theirs.usdc"));
-    let report = retarget(clip, model, &out, &[])?;
-    let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
-    let (m, c, t) = (path(model), path(clip), path(&theirs));
-    let output = sinew(&["humanoid", &m, &c, "-o", &t, "--mode", "conjugate"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let (ours, theirs) = (scene(&out, None)?, scene(&theirs, None)?);
-    let last = report["last"].as_f64().ok_or("a range")?;
+    let out = bench.path("out.usdc");
+    let moved = Job::new(clip, model).write(&out)?;
+    let (ours, theirs) = (scene(&out, None)?, by_humanoid_formulas(model, clip)?);
+    let (_, last) = range(&moved)?;
     let rate = theirs.time_line.time_codes_per_second / ours.time_line.time_codes_per_second;
     let rest = world(&theirs, 0.0);
     let mut turned = 0.0f64;
@@ -282,11 +263,10 @@ fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Fa
             let got = got[name];
             let off = got.w_axis.distance(want.w_axis);
             assert!(off < within, "{name} at {time}: {off:.2e} m");
-            let off = got
-                .x_axis
-                .distance(want.x_axis)
-                .max(got.y_axis.distance(want.y_axis));
-            assert!(off < within, "{name} at {time}: {off:.2e}");
+            for (got, want) in [(got.x_axis, want.x_axis), (got.y_axis, want.y_axis)] {
+                let off = got.distance(want);
+                assert!(off < within, "{name} at {time}: {off:.2e}");
+            }
             turned = turned.max(want.y_axis.distance(rest[name].y_axis));
         }
     }
@@ -299,14 +279,14 @@ fn own_clips_play_unchanged(assets: &Path, names: &[&str]) -> Result<(), Failed>
     for name in names {
         let bench = Bench::new();
         let (file, out) = (assets.join(name), bench.path("out.usdc"));
-        let path = |p: &Path| p.to_str().expect("UTF-8").to_owned();
-        let (f, o) = (path(&file), path(&out));
-        let output = sinew(&["retarget", &f, &f, "-o", &o, "--json"]);
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
-        let report: Value = serde_json::from_slice(&output.stdout)?;
+        let (mut target, moved) = Job::new(&file, &file).run()?;
+        let (skeleton, clip) = (&moved.skeleton, &moved.animation);
+        target
+            .file
+            .set_animation(skeleton, "Animation", clip, &moved.time_line)?;
+        target.file.write(&out)?;
         let (want, got) = (scene(&file, None)?, scene(&out, None)?);
-        let range = report["first"].as_f64().zip(report["last"].as_f64());
-        let (first, last) = range.ok_or("a range")?;
+        let (first, last) = range(&moved)?;
         for step in 0..=8 {
             let time = (first + (last - first) * f64::from(step) / 8.0).round();
             let (want, got) = (world(&want, time), world(&got, time));
@@ -333,16 +313,17 @@ fn the_mannequin_dances_to_its_clips(assets: &Path) -> Result<(), Failed> {
     let mannequin = assets.join("kaykit_char/res/models/mannequin_v2/manny_med_mod.gltf");
     for clip in ["Rig_Medium|Running_A", "Rig_Medium|Jump_Full_Long"] {
         let out = bench.path("out.usda");
-        let report = retarget(&clips, &mannequin, &out, &["--clip", clip])?;
-        assert_eq!(report["unmatched_target"], json!([]));
+        let moved = Job::new(&clips, &mannequin)
+            .with(|job| job.source.clip = Some(clip.to_owned()))
+            .write(&out)?;
+        let [_, still] = moved.matching.unmatched(&moved.source, &moved.target);
+        assert!(still.is_empty(), "{still:?}");
         let (source, target) = (scene(&clips, Some(clip))?, scene(&out, None)?);
-        let mut moved = 0.0f64;
+        let mut went = 0.0f64;
         let rest = world(&target, 0.0);
-        for time in report["first"].as_f64().ok_or("a range")? as i32.. {
+        let (first, last) = range(&moved)?;
+        for time in first as i32..=last as i32 {
             let time = f64::from(time);
-            if time > report["last"].as_f64().ok_or("a range")? {
-                break;
-            }
             let (want, got) = (world(&source, time), world(&target, time));
             for (name, got) in &got {
                 let want = want[name];
@@ -358,10 +339,10 @@ fn the_mannequin_dances_to_its_clips(assets: &Path) -> Result<(), Failed> {
                         "{clip}: {name} at {time}: {off:.2e}"
                     );
                 }
-                moved = moved.max(got.w_axis.distance(rest[name].w_axis));
+                went = went.max(got.w_axis.distance(rest[name].w_axis));
             }
         }
-        assert!(moved > 0.3, "{clip}: {moved} m are no dance");
+        assert!(went > 0.3, "{clip}: {went} m are no dance");
         // The texture is there.
         assert!(bench.path("out_textures/mannequin_texture.png").is_file());
     }
@@ -374,11 +355,13 @@ fn a_mannequins_clip_moves_an_avatar(assets: &Path) -> Result<(), Failed> {
     let clip = "Rig_Medium|Running_A";
     for avatar in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
         let out = bench.path("out.usdc");
-        let options = ["--clip", clip, "--pose", "align"];
-        let report = retarget(&clips, &assets.join("vrm").join(avatar), &out, &options)?;
-        assert_eq!(report["target_names"], json!("the file's own humanoid map"));
+        let moved = Job::new(&clips, assets.join("vrm").join(avatar))
+            .with(|job| job.source.clip = Some(clip.to_owned()))
+            .with(align)
+            .write(&out)?;
+        assert_eq!(origins(&moved)[1], OWN_MAP);
         let (source, target) = (scene(&clips, Some(clip))?, scene(&out, None)?);
-        assert_eq!(limbs_agree(&report, &source, &target)?, 8, "{avatar}");
+        assert_eq!(limbs_agree(&moved, &source, &target)?, 8, "{avatar}");
     }
     Ok(())
 }
@@ -397,7 +380,7 @@ fn an_avatars_clip_moves_its_face(assets: &Path) -> Result<(), Failed> {
     saying[at..at + 8].copy_from_slice(b"\"aa\"   :");
     let saying = bench.write("saying.vrma", saying);
     let out = bench.path("out.usda");
-    retarget(&saying, &avatar, &out, &[])?;
+    Job::new(&saying, &avatar).write(&out)?;
     let made = UsdFile::open(&out)?
         .animations()?
         .pop()
@@ -413,11 +396,11 @@ fn an_avatars_clip_moves_its_face(assets: &Path) -> Result<(), Failed> {
         .map(|w| w[channel])
         .fold(0.0, f32::max);
     assert_eq!(highest, 1.0);
-    let json = retarget(&saying, &example("puppet.glb"), &out, &[])?;
-    let told = json["warnings"].as_array().ok_or("warnings")?;
+    let (_, moved) = Job::new(&saying, example("puppet.glb")).run()?;
     assert!(
-        told.iter().any(|w| w["code"] == "retarget-expressions"),
-        "{told:?}"
+        warns(&moved, "retarget-expressions"),
+        "{:?}",
+        moved.warnings
     );
     Ok(())
 }
@@ -425,31 +408,21 @@ fn an_avatars_clip_moves_its_face(assets: &Path) -> Result<(), Failed> {
 fn nameless_joints_get_a_guess_that_works(assets: &Path) -> Result<(), Failed> {
     let bench = Bench::new();
     let out = bench.path("out.usda");
-    let path = |p: &Path| p.to_str().unwrap().to_owned();
-    let name = "CesiumMan.glb";
-    let man = assets.join("gltf").join(name);
-    let output = sinew(&[
-        "retarget",
-        &path(&example("walk.bvh")),
-        &path(&man),
-        "-o",
-        &path(&out),
-    ]);
-    refused(
-        &output,
-        &out,
-        &[name, "no human body", "--map", "best guess", "LeftForeArm"],
-    );
-    let text = stderr(&output);
-    let guess = &text[text.rfind("\n{").ok_or("a map")?..];
-    let map = bench.write("map.json", guess.trim());
-    let report = retarget(&example("walk.bvh"), &man, &out, &["--map", &path(&map)])?;
-    assert!(report["bones"].as_array().is_some_and(|b| b.len() >= 12));
+    let man = Job::new(example("walk.bvh"), assets.join("gltf/CesiumMan.glb"));
+    let words = [
+        "CesiumMan.glb",
+        "no human body",
+        "best guess",
+        "LeftForeArm",
+    ];
+    let guess = man.unmatched(&words).guess;
+    let moved = man.mapped(guess).write(&out)?;
+    assert!(moved.matching.map.pairs.len() >= 12);
     // This one has names, of no tool.
-    let figure = assets.join("gltf/RiggedFigure.glb");
-    let report = retarget(&example("walk.bvh"), &figure, &out, &[])?;
-    assert_eq!(report["target_names"], "names and hierarchy");
-    assert_eq!(report["incomplete"], json!([]));
-    assert_eq!(report["unmatched_target"], json!([]));
+    let moved = Job::new(example("walk.bvh"), assets.join("gltf/RiggedFigure.glb")).write(&out)?;
+    assert_eq!(origins(&moved)[1], "names and hierarchy");
+    assert!(moved.matching.unsure.is_empty());
+    let [_, still] = moved.matching.unmatched(&moved.source, &moved.target);
+    assert!(still.is_empty(), "{still:?}");
     Ok(())
 }

@@ -48,8 +48,9 @@ fn options_reach_the_maths() -> Result<(), Failed> {
     let (own, from) = (rest(&pair.target), rest(&pair.source));
     let out = pair.bench.path("out.usdc");
     type Set = fn(&mut RetargetOptions);
+    type Went = fn(DVec3) -> DVec3;
     // Of how far the source's hips went, how far the target's go.
-    let cases: [(&str, Set, fn(DVec3) -> DVec3); 4] = [
+    let cases: [(&str, Set, Went); 4] = [
         ("none", |_| {}, |went| went * 0.8),
         ("no scale", |o| o.no_scale = true, |went| went),
         (

@@ -15,6 +15,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("requests_are_refused", requests_are_refused),
         Trial::test("reports_are_short_or_whole", reports_are_short_or_whole),
+        Trial::test("every_option_counts", every_option_counts),
         Trial::test("an_unknown_leg_is_a_partial_result", partial_result),
     ]
 }
@@ -59,6 +60,38 @@ fn walk(bench: &Bench, target: &str, out: &str, more: &[&str]) -> Output {
     let files = [asset("walk.bvh"), target, bench.path(out)];
     let [clip, target, out] = files.each_ref().map(|p| p.to_str().expect("UTF-8"));
     sinew(&[&["retarget", clip, target, "-o", out][..], more].concat())
+}
+
+/// Each option of the motion makes another file; a skeleton that is not there is named.
+fn every_option_counts() -> Result<(), Failed> {
+    let bench = Bench::new();
+    let mut files = Vec::new();
+    for options in [
+        &[][..],
+        &["--no-scale"],
+        &["--in-place"],
+        &["--lock-feet"],
+        &["--root-bone", "Spine"],
+        &["--arm-space", "20"],
+        &["--pose", "bind"],
+        &["--animation-only"],
+    ] {
+        let output = walk(&bench, "puppet.glb", "out.usda", options);
+        assert!(output.status.success(), "{options:?}: {}", stderr(&output));
+        let file = std::fs::read_to_string(bench.path("out.usda"))?;
+        assert!(!files.contains(&file), "{options:?} count for nothing");
+        files.push(file);
+    }
+    for (option, file) in [
+        ("--source-skeleton", "walk.bvh"),
+        ("--target-skeleton", "puppet.glb"),
+    ] {
+        let output = walk(&bench, "puppet.glb", "none.usda", &[option, "/no/such"]);
+        refused(&output, &bench.path("none.usda"), &[file, "/no/such"]);
+    }
+    let output = walk(&bench, "puppet.glb", "none.usda", &["--clip", "no such"]);
+    refused(&output, &bench.path("none.usda"), &["no such"]);
+    Ok(())
 }
 
 fn requests_are_refused() -> Result<(), Failed> {

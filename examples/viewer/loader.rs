@@ -105,9 +105,6 @@ impl<E: std::fmt::Display> From<E> for Failed {
     }
 }
 
-/// Layers nest and parsers recurse.
-const STACK: usize = 256 << 20;
-
 /// Reads on a new thread and calls `done` there.
 pub fn start(
     request: Request,
@@ -121,10 +118,8 @@ pub fn start(
         });
         done(request, result);
     };
-    let thread = std::thread::Builder::new()
+    std::thread::Builder::new()
         .name("loader".into())
-        .stack_size(STACK);
-    thread
         .spawn(work)
         .map(drop)
         .map_err(|e| format!("cannot start a thread: {e}"))

@@ -10,7 +10,7 @@ use sinew_bake::Progress;
 
 use crate::error::Result;
 use crate::report::Verbosity;
-use crate::{Cli, Exit, Failure, STACK};
+use crate::{Cli, Exit, Failure};
 
 /// How far a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,12 +89,12 @@ pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
         None => run(),
         Some(threads) => {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            let pool = pool.stack_size(STACK).build();
+            let pool = pool.build();
             let pool = pool.map_err(|e| Failure::new(format!("--threads {threads}: {e}")))?;
             pool.install(run)
         }
     };
-    let thread = std::thread::Builder::new().stack_size(STACK).spawn(work);
+    let thread = std::thread::Builder::new().spawn(work);
     let thread = thread.map_err(|e| Failure::new(format!("cannot start a thread: {e}")))?;
     let ended = thread.join();
     ended.unwrap_or_else(|_| {

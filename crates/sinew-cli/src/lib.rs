@@ -29,6 +29,7 @@ mod retarget;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -101,10 +102,6 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// Bytes of stack for the command's thread. Layers nest and parsers recurse, so some main threads
-/// have too little.
-const STACK: usize = 256 << 20;
-
 /// Runs the program with the arguments of the process, and says how the process is to end.
 ///
 /// It sets the process up first: the allocator, the environment of graphics drivers, the logger.
@@ -167,19 +164,13 @@ fn execute(args: &[OsString]) -> Exit {
         }
         cli.command.run(cli.verbosity())
     };
-    let result = match std::thread::Builder::new().stack_size(STACK).spawn(work) {
-        Ok(thread) => match thread.join() {
-            Ok(result) => result,
-            Err(_) => {
-                // The panic hook has printed the message.
-                let message = "the command panicked; its message is on stderr";
-                if let Some(json) = ended_json(args, name, Exit::Panicked, message) {
-                    report::print_unasked(&json);
-                }
-                return Exit::Panicked;
-            }
-        },
-        Err(e) => Err(Error::Message(format!("cannot start a thread: {e}"))),
+    let Ok(result) = catch_unwind(AssertUnwindSafe(work)) else {
+        // The panic hook has printed the message.
+        let message = "the command panicked; its message is on stderr";
+        if let Some(json) = ended_json(args, name, Exit::Panicked, message) {
+            report::print_unasked(&json);
+        }
+        return Exit::Panicked;
     };
     result.unwrap_or_else(|e| fail(args, name, &e))
 }

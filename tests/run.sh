@@ -184,7 +184,7 @@ fi
 long=(default_limits:: hostile:: resume::after_kills no_files::)
 packages=() skipped=()
 if [ -n "$all" ]; then
-    packages=(--workspace)
+    packages=(--workspace --no-fail-fast)
     # Unless the arguments choose packages.
     for argument in "$@"; do
         case "$argument" in -p* | --package*) packages=() ;; esac

@@ -152,7 +152,7 @@ fn what_is_not_run_exists() {
     let root = common::repository();
     let mut manifests = vec![root.join("Cargo.toml")];
     let mut targets = vec![root.join("tests"), root.join("examples")];
-    for folder in ["crates", "examples", "tests", "tools", "."] {
+    for folder in ["crates", "examples", "tests", "."] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             manifests.push(path.join("Cargo.toml"));
@@ -424,7 +424,7 @@ fn bevy_is_apart_and_has_our_wgpu() {
 fn named_files_exist() {
     let root = common::repository();
     let rooms = [
-        "benches", "crates", "docs", "examples", "shaders", "src", "tests", "tools",
+        "benches", "crates", "docs", "examples", "shaders", "src", "tests",
     ];
     let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
         .map(|page| root.join(page))

@@ -92,7 +92,7 @@ def test_a_lost_worker_loses_one_clip(client, tmp_path):
     worker, tasks = wait_for("worker of shard 2", lambda: worker_with(f"2/{SHARDS}", workers))
     for task in tasks:
         # The bake leaves the processors to this test, which waits for its first clip.
-        task.nice(19)
+        task.nice(5)
     wait_for("first clip of shard 2", clip[LOST[0]].exists)
     # What the task has written is read while the task stands still: as soon as the worker is gone, the scheduler starts
     # the shard again on another worker.

@@ -21,8 +21,8 @@ pub fn at_work(folder: &Folder, line: &str) -> Child {
             // SAFETY: this needs nothing of the process.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
-        // SAFETY: as above.
-        unsafe { libc::nice(19) };
+        // SAFETY: as above. At 19 it would stand still beside other programs that keep the processors busy.
+        unsafe { libc::nice(5) };
         Ok(())
     };
     let mut command = folder.command(line);

@@ -3,7 +3,7 @@
 # it, and says so by the file $BENCH/held. Its bake leaves the processors to whoever waits for that clip.
 set -u
 if [[ "$*" = *"--shard 2/"* ]] && mkdir "$BENCH/lost" 2>/dev/null; then
-    nice -n 19 "$SINEW" "$@" &
+    nice -n 5 "$SINEW" "$@" &
     child=$!
     until [ -e "$FIRST" ]; do
         kill -0 $child || exit 1

@@ -15,12 +15,11 @@ use sinew_layer::layer::field;
 use sinew_layer::value::{Quat, Reference, Specifier, TimeSamples};
 use sinew_layer::{Fields, Layer, ListOp, Path as LayerPath, Value, usda, usdc};
 
+use crate::peers::Result;
 use crate::workloads::{Mesh, Rig, Workload, geom_bind};
 
-type Failure = Box<dyn std::error::Error>;
-
 /// Writes a work load in the format of the file's ending.
-pub fn export(load: &Workload, file: &Path) -> Result<(), Failure> {
+pub fn export(load: &Workload, file: &Path) -> Result<()> {
     let ending = file
         .extension()
         .and_then(|e| e.to_str())

@@ -18,7 +18,6 @@
 
 mod mesh;
 mod rig;
-mod rng;
 
 use std::sync::Arc;
 
@@ -27,7 +26,7 @@ use sinew::skel::{Pose, Skin};
 use crate::peers::Load;
 pub use mesh::{INBETWEEN_EVERY, Influences, Mesh, Patches, geom_bind};
 pub use rig::Rig;
-use rng::Rng;
+use sinew_verify::rng::Rng;
 
 /// Which work load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

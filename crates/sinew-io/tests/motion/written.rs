@@ -17,11 +17,11 @@ use sinew_stage::Stage as UsdStage;
 use crate::pair::{SKEL, pair, warns};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = vec![
-        Trial::test("rows_name_every_bone", rows_name_every_bone),
-        Trial::test("what_is_written_is_complete", what_is_written_is_complete),
-        Trial::test("formats_hold_the_same", formats_hold_the_same),
-        Trial::test("the_own_map_gives_the_same", the_own_map_gives_the_same),
+    let mut trials = common::trials![
+        rows_name_every_bone,
+        what_is_written_is_complete,
+        formats_hold_the_same,
+        the_own_map_gives_the_same
     ];
     for extension in ["usda", "usdc", "usdz"] {
         let name = format!("usd_core_sees_the_same_directions::{extension}");

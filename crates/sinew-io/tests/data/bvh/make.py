@@ -71,6 +71,99 @@ count /nodes 3
 = /frames_per_second null
 = /clips/0/tracks/0/curve/times [0]
 
+# Rounded frame times are usual rates.
+- 0.0333333 -> 0.0333333
+within 3e-11
+= /frames_per_second 30.0
+
+- 0.0333333 -> 0.033333
+within 3e-11
+= /frames_per_second 30.0
+
+- 0.0333333 -> 0.0333
+within 3e-11
+= /frames_per_second 30.0
+
+- 0.0333333 -> 0.033
+within 3e-11
+= /frames_per_second 30.0
+
+- 0.0333333 -> .03333333333333333333
+within 3e-11
+= /frames_per_second 30.0
+
+- 0.0333333 -> 0.008333
+within 1e-10
+= /frames_per_second 120.0
+
+- 0.0333333 -> 0.00833333
+within 1e-10
+= /frames_per_second 120.0
+
+- 0.0333333 -> 0.0083
+within 1e-10
+= /frames_per_second 120.0
+
+- 0.0333333 -> 8.33333e-3
+within 1e-10
+= /frames_per_second 120.0
+
+- 0.0333333 -> 0.0416667
+within 2e-11
+= /frames_per_second 24.0
+
+- 0.0333333 -> 0.041667
+within 2e-11
+= /frames_per_second 24.0
+
+- 0.0333333 -> 0.0417
+within 2e-11
+= /frames_per_second 24.0
+
+- 0.0333333 -> 0.04
+within 3e-11
+= /frames_per_second 25.0
+
+- 0.0333333 -> 0.01
+within 1e-10
+= /frames_per_second 100.0
+
+- 0.0333333 -> 0.016667
+within 6e-11
+= /frames_per_second 60.0
+
+- 0.0333333 -> 0.0166666
+within 6e-11
+= /frames_per_second 60.0
+
+- 0.0333333 -> 0.0069444
+within 1e-10
+= /frames_per_second 144.0
+
+- 0.0333333 -> 0.033367
+within 3e-11
+= /frames_per_second 29.97002997002997
+
+- 0.0333333 -> 0.0417083
+within 2e-11
+= /frames_per_second 23.976023976023978
+
+- 0.0333333 -> 0.0357143
+within 3e-11
+= /frames_per_second 28.0
+
+- 0.0333333 -> 1
+within 1e-12
+= /frames_per_second 1.0
+
+- 0.0333333 -> 0.07
+within 1e-11
+= /frames_per_second 14.285714285714285
+
+- 0.0333333 -> 0.0345678
+within 3e-11
+= /frames_per_second 28.92865614820729
+
 # The unit is guessed from the size.
 - OFFSET 0 4 0 -> OFFSET 0 40 0
 = /meters_per_unit 0.01

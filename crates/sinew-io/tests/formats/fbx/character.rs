@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use common::command::Bench;
-use common::fbx::{self, JOINTS, LEFT_HANDED, Table, Y_UP, Z_UP, table};
+use common::fbx::{self, JOINTS, Table, table};
 use common::pose::{self, node};
 use common::rng::Rng;
 use common::{fixture, rows, tolerance};
@@ -121,7 +121,7 @@ fn files_stand_and_move_as_fbx_has_them() {
         let asset = read(&row.bytes)?;
         let name = row.name.file_stem().unwrap().to_str().unwrap();
         if fixture(&format!("fbx/{name}.txt")).exists() {
-            compare(&asset, &table(name, &Y_UP));
+            compare(&asset, &table(name));
         }
         Ok(asset)
     });
@@ -134,28 +134,6 @@ fn a_step_is_over_within_a_microsecond() {
     let turn = |time| pose::local(&asset, &asset.clips[0], neck, time).rotation;
     let angle = turn(0.25 - 2e-6).angle_between(turn(0.25)).to_degrees();
     assert!((angle - 35.0).abs() < tolerance::ANGLE_BY_ACOS, "{angle}");
-}
-
-#[test]
-fn axes_are_turned_to_y_up() {
-    let in_file = &table("tube", &Y_UP).poses[0].points;
-    for axes in [Y_UP, Z_UP, LEFT_HANDED] {
-        let asset = read(axes.applied_to(&fbx::text("tube"))).unwrap();
-        let table = table("tube", &axes);
-        compare(&asset, &table);
-        // A cap's corners run round it the same way, seen from outside, in every world.
-        let cap = &asset.meshes[0].primitives[1].faces.indices[..3];
-        let first = asset.meshes[0].primitives[0].points.len();
-        let [a, b, c] = [0, 1, 2].map(|i| table.order[first + cap[i] as usize]);
-        let outward = |points: &[DVec3]| {
-            let middle = |points: &[DVec3]| points.iter().sum::<DVec3>() / points.len() as f64;
-            let normal = (points[b] - points[a]).cross(points[c] - points[a]);
-            normal.dot(middle(&points[..5]) - middle(&points[..30])) > 0.0
-        };
-        let mirrored = axes.asset_from_file.determinant() < 0.0;
-        let authored = outward(in_file) != mirrored;
-        assert_eq!(outward(&table.poses[0].points), authored);
-    }
 }
 
 #[test]

@@ -112,8 +112,13 @@ impl Findings {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        let texts = [location.into(), expected.into(), found.into()];
-        self.push(FindingSeverity::Error, code, texts);
+        self.0.push(HumanoidFinding {
+            code,
+            severity: FindingSeverity::Error,
+            location: location.into(),
+            expected: expected.into(),
+            found: found.into(),
+        });
     }
 
     fn warning(
@@ -123,23 +128,10 @@ impl Findings {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        let texts = [location.into(), expected.into(), found.into()];
-        self.push(FindingSeverity::Warning, code, texts);
-    }
-
-    fn push(
-        &mut self,
-        severity: FindingSeverity,
-        code: &'static str,
-        [location, expected, found]: [String; 3],
-    ) {
-        self.0.push(HumanoidFinding {
-            code,
-            severity,
-            location,
-            expected,
-            found,
-        });
+        self.error(code, location, expected, found);
+        if let Some(last) = self.0.last_mut() {
+            last.severity = FindingSeverity::Warning;
+        }
     }
 }
 

@@ -23,8 +23,6 @@ pub enum Axes {
 pub struct Build {
     pub bones: Vec<Bone>,
     pub axes: Axes,
-    /// Size: 1 stands 1.7 m tall.
-    pub size: f64,
     /// Transform of the root node, above the hips.
     pub root: DMat4,
 }
@@ -34,7 +32,6 @@ impl Default for Build {
         Self {
             bones: Bone::ALL.to_vec(),
             axes: Axes::Bone,
-            size: 1.0,
             root: DMat4::IDENTITY,
         }
     }
@@ -62,10 +59,7 @@ impl Build {
                 .ancestors()
                 .find_map(|b| nodes.get(&b).copied())
                 .unwrap_or(root);
-            let wanted = DMat4::from_rotation_translation(
-                self.orientation(*bone),
-                position(*bone) * self.size,
-            );
+            let wanted = DMat4::from_rotation_translation(self.orientation(*bone), position(*bone));
             let local = world[&parent].inverse() * wanted;
             let (_, rotation, translation) = local.to_scale_rotation_translation();
             let node = trs_node(bone.name(), translation, rotation.normalize(), DVec3::ONE);
@@ -92,7 +86,7 @@ impl Build {
         for (joint, node) in joints.iter().enumerate() {
             let bind_from_joint = gltf.rest_world(*node);
             for corner in corners {
-                let point = bind_from_joint.transform_point3(corner * 0.02 * self.size);
+                let point = bind_from_joint.transform_point3(corner * 0.02);
                 shape.triangles.push(shape.points.len() as u16);
                 shape.points.push(point.as_vec3().to_array());
                 shape.joints.push([joint as u16, 0, 0, 0]);

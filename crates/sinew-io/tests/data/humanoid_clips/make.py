@@ -820,7 +820,7 @@ def main():
     vrm()
     several()
     expressions()
-    head = "# Clips on models, and where their bones must be then. Made by make.py; common::rows says how to read this table.\n"
+    head = "# Clips on models, and where their bones must be then. Made by make.py; common::rows says how to read this table.\n# Within 1e-11: f64 rounding over a dozen transforms of a few units. Products of rotation curves between their keys: within 5e-3,\n# as straight turns of both factors are one straight turn only at the samples, which stand 10 degrees apart at most.\n"
     (HERE / "clips.txt").write_text("\n".join([head] + ROWS))
 
 

@@ -178,7 +178,7 @@ pub fn normal_textures_follow_the_surface() {
 
 pub fn the_mesh_of_textures_has_uvs_materials_and_parts() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", BOXES);
+    let input = bench.write("in.usda", &*BOXES);
     let report = run(&input, &bench.path("v.exr"), "frames 1:5");
     let names = ["v.exr", "v_normal.exr", "v_mesh.glb", "v.json"].map(|n| bench.path(n));
     assert_eq!(report.files, names);

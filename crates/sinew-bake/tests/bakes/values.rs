@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
-use sinew_stage::{Predicate, Prim};
 
 use crate::bench::*;
-use common::{tolerance, usd};
+use common::tolerance;
 
 /// Stages with what clips have to get right: sparse and sub-frame times, hints over several skeletons, instances that share
 /// prototypes, moved rigid prims, normals of both names, rest points that move, clips in the input, several SkelRoots.
@@ -127,34 +126,10 @@ pub fn what_differs_is_noticed(with: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Nothing moves: one clip, and a stage that names none.
-pub fn a_still_stage() {
-    let bench = Bench::new();
-    let text = std::fs::read_to_string(golden("influences_many")).unwrap();
-    let lines = text.lines().filter(|l| !l.contains("skel:animationSource"));
-    let still: String = lines.map(|l| format!("{l}\n")).collect();
-    let input = bench.write("still.usda", still);
-    let (one, out) = (bench.path("one.usda"), bench.path("out.usda"));
-    run(&input, &one, "");
-    let report = run(&input, &out, "clip-frames 5");
-    assert_eq!(clips(&report), (1, 1, 0));
-    let written = std::fs::read_to_string(&out).unwrap();
-    assert!(!written.contains("clips = {"));
-    assert_eq!(entries(&bench.path("out_clips")), 3);
-    let values = |file: &Path| {
-        let stage = usd::open(file);
-        let points = |p: Prim<'_>| usd::vectors(&stage, p.path().as_str(), "points", None);
-        let prims = stage.traverse(Predicate::ALL);
-        prims.filter_map(points).collect::<Vec<_>>()
-    };
-    assert!(!values(&one).is_empty());
-    assert_eq!(values(&one), values(&out));
-}
-
 /// Prims that cannot be baked at some times: values around cuts are one file's all the same.
 pub fn lost_prims_are_as_in_one_file(with: &str) -> Result<(), Failed> {
     let bench = Bench::new();
-    let input = bench.write("in.usda", LOST_PRIMS);
+    let input = bench.write("in.usda", &*LOST_PRIMS);
     let mut pairs: Vec<Pair> = Vec::new();
     for (at, words) in ["", "layer", "space skel", "frames 1.5:13:0.5"]
         .iter()
@@ -179,6 +154,3 @@ pub fn lost_prims_are_as_in_one_file(with: &str) -> Result<(), Failed> {
     }
     equal(with, &pairs)
 }
-
-/// Prims that fail at the beginning, in the middle for longer than several clips, often, at the end, always.
-pub const LOST_PRIMS: &str = include_str!("lost_prims.usda");

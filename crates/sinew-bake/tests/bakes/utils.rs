@@ -79,8 +79,7 @@ fn close_box(got: Option<[Vec3; 2]>, want: Option<[[f32; 3]; 2]>, what: &str) {
 
 // ------------------------------------------------------------------ influences
 
-#[test]
-fn weights_normalise_as_pixars() {
+pub fn weights_normalise_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         weights: Vec<f32>,
@@ -94,8 +93,7 @@ fn weights_normalise_as_pixars() {
     }
 }
 
-#[test]
-fn influences_sort_as_pixars() {
+pub fn influences_sort_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         joints: Vec<i32>,
@@ -109,8 +107,7 @@ fn influences_sort_as_pixars() {
     }
 }
 
-#[test]
-fn influences_resize_as_pixars() {
+pub fn influences_resize_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         joints: Vec<i32>,
@@ -126,8 +123,7 @@ fn influences_resize_as_pixars() {
     }
 }
 
-#[test]
-fn constant_influences_expand_as_pixars() {
+pub fn constant_influences_expand_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         values: Vec<i32>,
@@ -142,8 +138,7 @@ fn constant_influences_expand_as_pixars() {
 
 // ------------------------------------------------------------------ joints
 
-#[test]
-fn rule_07_topologies_and_what_is_wrong_with_them_are_pixars() {
+pub fn rule_07_topologies_and_what_is_wrong_with_them_are_pixars() {
     #[derive(Deserialize)]
     struct Case {
         joints: Option<Vec<String>>,
@@ -180,8 +175,7 @@ fn rule_07_topologies_and_what_is_wrong_with_them_are_pixars() {
     assert!(invalid > 3, "{invalid} invalid topologies");
 }
 
-#[test]
-fn joint_transforms_go_to_skeleton_space_and_back_as_pixars() {
+pub fn joint_transforms_go_to_skeleton_space_and_back_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         joints: Vec<String>,
@@ -212,8 +206,7 @@ fn joint_transforms_go_to_skeleton_space_and_back_as_pixars() {
     }
 }
 
-#[test]
-fn transforms_without_an_inverse_are_named() {
+pub fn transforms_without_an_inverse_are_named() {
     let topology = Topology::from_joints(&["A", "A/B", "C"]);
     let flat = DMat4::from_scale(glam::DVec3::new(1.0, 0.0, 1.0));
     let local = |transforms: [DMat4; 3]| {
@@ -248,8 +241,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     list.iter().map(number).collect()
 }
 
-#[test]
-fn rule_26_transforms_come_apart_as_pixars() {
+pub fn rule_26_transforms_come_apart_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         matrix: Matrix,
@@ -282,8 +274,7 @@ fn rule_26_transforms_come_apart_as_pixars() {
     assert_eq!(singular, 3);
 }
 
-#[test]
-fn rule_12_transforms_are_made_as_pixars() {
+pub fn rule_12_transforms_are_made_as_pixars() {
     #[derive(Deserialize)]
     struct Case {
         translate: [f32; 3],
@@ -304,8 +295,7 @@ fn rule_12_transforms_are_made_as_pixars() {
 
 // ------------------------------------------------------------------ extents
 
-#[test]
-fn joints_extents_are_pixars() {
+pub fn joints_extents_are_pixars() {
     #[derive(Deserialize)]
     struct Case {
         transforms: Vec<Matrix>,
@@ -334,8 +324,7 @@ fn extents_scene() -> Scene {
     file.scene(Default::default()).expect("a scene")
 }
 
-#[test]
-fn rule_33_extents_of_skel_roots_are_pixars() {
+pub fn rule_33_extents_of_skel_roots_are_pixars() {
     let scene = extents_scene();
     let mut compared = 0;
     for case in cases::<ExtentCase>("/extents").iter().filter(|c| c.root) {
@@ -350,8 +339,7 @@ fn rule_33_extents_of_skel_roots_are_pixars() {
     assert!(missing.unwrap_err().to_string().contains("/Padded/M"));
 }
 
-#[test]
-fn rule_34_extents_of_skeletons_are_pixars() {
+pub fn rule_34_extents_of_skeletons_are_pixars() {
     let scene = extents_scene();
     let mut compared = 0;
     for case in cases::<ExtentCase>("/extents").iter().filter(|c| !c.root) {
@@ -377,8 +365,7 @@ struct RigidCase {
     out: Option<Matrix>,
 }
 
-#[test]
-fn rule_28_constant_influences_move_a_prim_as_pixars() {
+pub fn rule_28_constant_influences_move_a_prim_as_pixars() {
     let mut out_of_range = 0;
     let cases = cases::<RigidCase>("/skin_transforms");
     for case in &cases {
@@ -425,8 +412,7 @@ struct RemapCase {
     out: Vec<i32>,
 }
 
-#[test]
-fn rule_11_mappers_remap_as_pixars() {
+pub fn rule_11_mappers_remap_as_pixars() {
     let mut kinds = [0; 4];
     for case in cases::<MappingCase>("/mappings/cases") {
         let what = format!("{:?} to {:?}", case.source, case.target);
@@ -458,8 +444,7 @@ fn rule_11_mappers_remap_as_pixars() {
     assert!(zero.is_err());
 }
 
-#[test]
-fn rule_11_missing_transforms_are_identity() {
+pub fn rule_11_missing_transforms_are_identity() {
     #[derive(Deserialize)]
     struct Case {
         source: Vec<Matrix>,
@@ -541,8 +526,7 @@ fn shapes_case() -> (ShapesCase, Vec<Option<Arc<BlendShape>>>) {
     (case, shapes)
 }
 
-#[test]
-fn packed_shape_tables_are_pixars() {
+pub fn packed_shape_tables_are_pixars() {
     let (case, shapes) = shapes_case();
     let table = ShapeTable::of_points(&shapes, case.points);
     assert_eq!(table.sub_shape_count(), case.sub_shapes);
@@ -555,8 +539,7 @@ fn packed_shape_tables_are_pixars() {
     assert!(normals.offsets().is_empty());
 }
 
-#[test]
-fn rules_14_to_17_sub_shape_weights_are_pixars() {
+pub fn rules_14_to_17_sub_shape_weights_are_pixars() {
     let (case, shapes) = shapes_case();
     // usd-core was asked without the missing target, where it reads a neighbour (rule 17).
     let (present, missing) = shapes.split_at(shapes.len() - 1);

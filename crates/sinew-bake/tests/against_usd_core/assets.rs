@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use common::compare::{compare_hints, compare_within, size};
+use common::compare::compare_within;
 use common::files::{missing, usd_files};
 use common::trials::Trial;
 use common::{gpu, pixar::same_binding, tolerance, usd};
@@ -19,6 +19,8 @@ use sinew::skel::reference;
 use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_stage::Stage;
+
+use crate::goldens::same_vectors;
 
 /// Files that cannot be baked, and what their error has to say.
 const REFUSED: &[(&str, &str)] = &[
@@ -231,14 +233,11 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     same_bindings(file, theirs)?;
     let (ours, theirs_stage) = (usd::open(&out), usd::open(&baked));
     let mut compared = 0;
-    for what in ["points", "normals"] {
+    for what in ["points", "normals", "extentsHint"] {
         for prim in theirs[what].as_array().ok_or("a list")? {
             let prim = prim.as_str().ok_or("a path")?;
             compared += same_samples(&ours, &theirs_stage, prim, what)?;
         }
-    }
-    for prim in theirs["extentsHint"].as_array().ok_or("a list")? {
-        same_hints(&ours, &theirs_stage, prim.as_str().ok_or("a path")?)?;
     }
     if compared == 0 {
         return Err("nothing was compared".into());
@@ -246,39 +245,24 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     Ok(())
 }
 
-/// extentsHint at Pixar's sample times (rule 32).
-fn same_hints(ours: &Stage, theirs: &Stage, prim: &str) -> Result<(), Failed> {
-    let times = usd::times(theirs, prim, "extentsHint");
-    // Pixar samples no default beside times, and no times for what moves beside.
-    let default = times.is_empty() && usd::times(ours, prim, "extentsHint").is_empty();
-    for time in times.into_iter().map(Some).chain(default.then_some(None)) {
-        let of = |stage| usd::vectors(stage, prim, "extentsHint", time);
-        let (got, want) = (of(ours).ok_or("no hint")?, of(theirs).ok_or("no hint")?);
-        let what = format!("{prim} extentsHint at {time:?}");
-        compare_hints(&what, &got, &want, tolerance::PIXAR_BAKE_POINTS)?;
-    }
-    Ok(())
-}
-
+/// Compares a property at Pixar's sample times; interpolation gives the value where sinew needed no
+/// sample of its own. Returns how many samples of points and normals were compared.
 fn same_samples(ours: &Stage, theirs: &Stage, prim: &str, what: &str) -> Result<usize, Failed> {
-    // Where sinew needed no sample of its own, interpolation gives the value.
-    let their_times = usd::times(theirs, prim, what);
-    let times: Vec<Option<f64>> = match their_times.is_empty() {
-        true => vec![None],
-        false => their_times.into_iter().map(Some).collect(),
-    };
-    for time in &times {
-        let got = usd::vectors(ours, prim, what, *time)
-            .ok_or_else(|| format!("{prim}.{what}: no value"))?;
-        let want = usd::vectors(theirs, prim, what, *time)
-            .ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
-        let allowed = match what {
-            "points" => tolerance::PIXAR_BAKE_POINTS * size(&want),
-            _ => tolerance::PIXAR_BAKE_NORMALS,
-        };
-        compare_within(&format!("{prim} {what} at {time:?}"), &got, &want, allowed)?;
+    let mut times: Vec<Option<f64>> = usd::times(theirs, prim, what)
+        .into_iter()
+        .map(Some)
+        .collect();
+    // Pixar samples no default hint beside times, and no times for what moves beside (rule 32).
+    let is_hint = what == "extentsHint";
+    if times.is_empty() && !(is_hint && !usd::times(ours, prim, what).is_empty()) {
+        times.push(None);
     }
-    Ok(times.len())
+    for time in &times {
+        let want = usd::vectors(theirs, prim, what, *time);
+        let want = want.ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
+        same_vectors(ours, prim, what, *time, &want)?;
+    }
+    Ok(if is_hint { 0 } else { times.len() })
 }
 
 fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {

@@ -39,7 +39,9 @@ static PAIRS: LazyLock<Vec<[PathBuf; 2]>> = LazyLock::new(|| {
         let input = project(stage);
         let name = format!("{}_{kind}", input.file_stem().unwrap().display());
         let outputs = ["usdc", held].map(|e| folder.join(format!("{name}.{e}")));
-        outputs.each_ref().map(|out| run(&input, out, words));
+        for out in &outputs {
+            run(&input, out, words);
+        }
         outputs
     });
     pairs.collect()

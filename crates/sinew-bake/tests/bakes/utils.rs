@@ -26,10 +26,33 @@ static GOLDEN: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(&text).expect("JSON")
 });
 
+/// A case of the golden: the utility's arguments, and what usd-core answers.
+struct Case(Value);
+
+impl Case {
+    fn get<T: DeserializeOwned>(&self, key: &str) -> T {
+        let value = serde_json::from_value(self.0[key].clone());
+        value.unwrap_or_else(|e| panic!("{key}: {e}"))
+    }
+
+    fn matrix(&self, key: &str) -> DMat4 {
+        self.get::<Matrix>(key).0
+    }
+
+    fn matrices(&self, key: &str) -> Vec<DMat4> {
+        let all: Vec<Matrix> = self.get(key);
+        all.into_iter().map(|m| m.0).collect()
+    }
+
+    fn optional(&self, key: &str) -> Option<DMat4> {
+        self.get::<Option<Matrix>>(key).map(|m| m.0)
+    }
+}
+
 /// The cases of a kind; there are some.
-fn cases<T: DeserializeOwned>(pointer: &str) -> Vec<T> {
-    let value = GOLDEN.pointer(pointer).expect("in the golden").clone();
-    let cases: Vec<T> = serde_json::from_value(value).expect("cases as declared");
+fn cases(pointer: &str) -> Vec<Case> {
+    let value = GOLDEN.pointer(pointer).and_then(Value::as_array);
+    let cases: Vec<Case> = value.expect("a list").iter().cloned().map(Case).collect();
     assert!(cases.len() >= 3, "{pointer}: {} cases", cases.len());
     cases
 }
@@ -45,10 +68,6 @@ impl From<[f64; 16]> for Matrix {
     }
 }
 
-fn matrices(all: &[Matrix]) -> Vec<DMat4> {
-    all.iter().map(|m| m.0).collect()
-}
-
 fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let largest = want.iter().fold(1.0, |m: f64, w| m.max(w.abs()));
@@ -59,13 +78,9 @@ fn close(got: &[f64], want: &[f64], tolerance: f64, what: &str) {
     }
 }
 
-fn close_matrix(got: DMat4, want: Matrix, tolerance: f64, what: &str) {
-    close(
-        &got.to_cols_array(),
-        &want.0.to_cols_array(),
-        tolerance,
-        what,
-    );
+fn close_matrix(got: DMat4, want: DMat4, tolerance: f64, what: &str) {
+    let [got, want] = [got, want].map(|m| m.to_cols_array());
+    close(&got, &want, tolerance, what);
 }
 
 fn close_box(got: Option<[Vec3; 2]>, want: Option<[[f32; 3]; 2]>, what: &str) {
@@ -80,95 +95,59 @@ fn close_box(got: Option<[Vec3; 2]>, want: Option<[[f32; 3]; 2]>, what: &str) {
 // ------------------------------------------------------------------ influences
 
 pub fn weights_normalise_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        weights: Vec<f32>,
-        size: usize,
-        eps: f32,
-        out: Vec<f32>,
-    }
-    for mut case in cases::<Case>("/influences/normalize") {
-        utils::normalize_weights(&mut case.weights, case.size, case.eps).unwrap();
-        assert_eq!(case.weights, case.out);
+    for case in cases("/influences/normalize") {
+        let mut weights: Vec<f32> = case.get("weights");
+        utils::normalize_weights(&mut weights, case.get("size"), case.get("eps")).unwrap();
+        assert_eq!(weights, case.get::<Vec<f32>>("out"));
     }
 }
 
-pub fn influences_sort_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        joints: Vec<i32>,
-        weights: Vec<f32>,
-        size: usize,
-        out: (Vec<i32>, Vec<f32>),
+pub fn influences_sort_and_resize_as_pixars() {
+    for case in cases("/influences/sort") {
+        let mut found: (Vec<i32>, Vec<f32>) = (case.get("joints"), case.get("weights"));
+        utils::sort_influences(&mut found.0, &mut found.1, case.get("size")).unwrap();
+        assert_eq!(found, case.get("out"));
     }
-    for mut case in cases::<Case>("/influences/sort") {
-        utils::sort_influences(&mut case.joints, &mut case.weights, case.size).unwrap();
-        assert_eq!((case.joints, case.weights), case.out);
-    }
-}
-
-pub fn influences_resize_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        joints: Vec<i32>,
-        weights: Vec<f32>,
-        from: usize,
-        to: usize,
-        out: (Vec<i32>, Vec<f32>),
-    }
-    for mut case in cases::<Case>("/influences/resize") {
-        let (joints, weights) = (&mut case.joints, &mut case.weights);
-        utils::resize_influences(joints, weights, case.from, case.to).unwrap();
-        assert_eq!((case.joints, case.weights), case.out);
+    for case in cases("/influences/resize") {
+        let mut found: (Vec<i32>, Vec<f32>) = (case.get("joints"), case.get("weights"));
+        let (from, to) = (case.get("from"), case.get("to"));
+        utils::resize_influences(&mut found.0, &mut found.1, from, to).unwrap();
+        assert_eq!(found, case.get("out"));
     }
 }
 
 pub fn constant_influences_expand_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        values: Vec<i32>,
-        points: usize,
-        out: Vec<i32>,
-    }
-    for mut case in cases::<Case>("/influences/expand") {
-        utils::expand_constant_influences_to_varying(&mut case.values, case.points);
-        assert_eq!(case.values, case.out);
+    for case in cases("/influences/expand") {
+        let mut values: Vec<i32> = case.get("values");
+        utils::expand_constant_influences_to_varying(&mut values, case.get("points"));
+        assert_eq!(values, case.get::<Vec<i32>>("out"));
     }
 }
 
 // ------------------------------------------------------------------ joints
 
 pub fn rule_07_topologies_and_what_is_wrong_with_them_are_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        joints: Option<Vec<String>>,
-        parents: Vec<i32>,
-        valid: bool,
-        reason: String,
-    }
     let mut invalid = 0;
-    for case in cases::<Case>("/topologies") {
-        let parents: Vec<_> = case
-            .parents
-            .iter()
-            .map(|p| u32::try_from(*p).ok())
-            .collect();
-        let topology = match &case.joints {
+    for case in cases("/topologies") {
+        let parents: Vec<i32> = case.get("parents");
+        let parents: Vec<_> = parents.iter().map(|p| u32::try_from(*p).ok()).collect();
+        let joints: Option<Vec<String>> = case.get("joints");
+        let topology = match &joints {
             Some(joints) => Topology::from_joints(joints),
             None => Topology::from_parents(parents.clone()),
         };
         let ours: Vec<_> = topology.parents().map(|p| p.map(|p| p as u32)).collect();
-        assert_eq!(ours, parents, "{:?}", case.joints);
-        let names = case.joints.unwrap_or_default();
-        let validity = topology.validate(&names);
-        assert_eq!(validity.is_ok(), case.valid, "{}", case.reason);
+        assert_eq!(ours, parents, "{joints:?}");
+        let validity = topology.validate(&joints.unwrap_or_default());
+        let theirs: String = case.get("reason");
+        assert_eq!(validity.is_ok(), case.get::<bool>("valid"), "{theirs}");
         if let Err(reason) = validity {
             // Both name the first joint at fault by its index; ours by its name too.
-            let joint = case.reason.split(' ').nth(1).expect("Joint N has ...");
+            let joint = theirs.split(' ').nth(1).expect("Joint N has ...");
             let reason = reason.to_string();
             assert!(reason.starts_with(&format!("joint {joint} (")), "{reason}");
             let own = "has itself as its parent";
-            assert_eq!(reason.contains(own), case.reason.contains(own));
+            assert_eq!(reason.contains(own), theirs.contains(own));
             invalid += 1;
         }
     }
@@ -176,32 +155,24 @@ pub fn rule_07_topologies_and_what_is_wrong_with_them_are_pixars() {
 }
 
 pub fn joint_transforms_go_to_skeleton_space_and_back_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        joints: Vec<String>,
-        root: Option<Matrix>,
-        local: Vec<Matrix>,
-        concatenated: Vec<Matrix>,
-        skel: Vec<Matrix>,
-        made_local: Vec<Matrix>,
-    }
-    for case in cases::<Case>("/joint_transforms") {
-        let topology = Topology::from_joints(&case.joints);
-        let root = case.root.map(|m| m.0);
-        let local = matrices(&case.local);
-        let skel = utils::concat_joint_transforms(&topology, &local, root).unwrap();
-        for (got, want) in skel.iter().zip(&case.concatenated) {
-            close_matrix(*got, *want, UTILITY, "skeleton space");
-        }
+    for case in cases("/joint_transforms") {
+        let topology = Topology::from_joints(&case.get::<Vec<String>>("joints"));
+        let root = case.optional("root");
         let inverse = root.map(|m| m.inverse());
-        let given = matrices(&case.skel);
-        let made = utils::compute_joint_local_transforms(&topology, &given, inverse).unwrap();
-        for (got, want) in made.iter().zip(&case.made_local) {
-            close_matrix(*got, *want, UTILITY, "joint-local");
-        }
-        let back = utils::compute_joint_local_transforms(&topology, &skel, inverse).unwrap();
-        for (got, want) in back.iter().zip(&case.local) {
-            close_matrix(*got, *want, UTILITY_IN_F32, "there and back");
+        let to_local = |skel: &[DMat4]| {
+            utils::compute_joint_local_transforms(&topology, skel, inverse).unwrap()
+        };
+        let local = case.matrices("local");
+        let skel = utils::concat_joint_transforms(&topology, &local, root).unwrap();
+        let (made, back) = (to_local(&case.matrices("skel")), to_local(&skel));
+        for (got, want, tolerance) in [
+            (skel, case.matrices("concatenated"), UTILITY),
+            (made, case.matrices("made_local"), UTILITY),
+            (back, local, UTILITY_IN_F32),
+        ] {
+            for (got, want) in got.into_iter().zip(want) {
+                close_matrix(got, want, tolerance, "joints");
+            }
         }
     }
 }
@@ -242,16 +213,12 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 pub fn rule_26_transforms_come_apart_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        matrix: Matrix,
-        out: Option<[Value; 3]>,
-    }
     let mut singular = 0;
-    for case in cases::<Case>("/components") {
-        let ours = utils::decompose_transform(case.matrix.0);
-        let what = format!("{:?}", case.matrix.0);
-        let Some([translate, rotate, scale]) = case.out else {
+    for case in cases("/components") {
+        let matrix = case.matrix("matrix");
+        let ours = utils::decompose_transform(matrix);
+        let what = format!("{matrix:?}");
+        let Some([translate, rotate, scale]) = case.get::<Option<[Value; 3]>>("out") else {
             assert_eq!(ours, None, "{what}");
             singular += 1;
             continue;
@@ -264,59 +231,51 @@ pub fn rule_26_transforms_come_apart_as_pixars() {
         close(&got, &want, UTILITY_IN_F32, &what);
         for (got, want) in ours.scale.map(f64::from).iter().zip(numbers(&scale)) {
             let same = *got == want || (got - want).abs() <= HALF * want.abs();
-            assert!(
-                same,
-                "{what}: scales {:?}, usd-core has {scale}",
-                ours.scale
-            );
+            let ours = ours.scale;
+            assert!(same, "{what}: scales {ours:?}, usd-core has {scale}");
         }
     }
     assert_eq!(singular, 3);
 }
 
 pub fn rule_12_transforms_are_made_as_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        translate: [f32; 3],
-        rotate: [f32; 4],
-        scale: [f32; 3],
-        out: Matrix,
-    }
-    for case in cases::<Case>("/made_transforms") {
+    for case in cases("/made_transforms") {
         let components = Components {
-            translate: Vec3::from(case.translate),
-            rotate: Quat::from_array(case.rotate),
-            scale: case.scale.map(f16::from_f32),
+            translate: Vec3::from(case.get::<[f32; 3]>("translate")),
+            rotate: Quat::from_array(case.get("rotate")),
+            scale: case.get::<[f32; 3]>("scale").map(f16::from_f32),
         };
-        let made = utils::make_transform(&components);
-        close_matrix(made, case.out, UTILITY_IN_F32, &format!("{components:?}"));
+        let (made, what) = (
+            utils::make_transform(&components),
+            format!("{components:?}"),
+        );
+        close_matrix(made, case.matrix("out"), UTILITY_IN_F32, &what);
     }
 }
 
 // ------------------------------------------------------------------ extents
 
 pub fn joints_extents_are_pixars() {
-    #[derive(Deserialize)]
-    struct Case {
-        transforms: Vec<Matrix>,
-        pad: f32,
-        root: Option<Matrix>,
-        out: [[f32; 3]; 2],
-    }
-    for case in cases::<Case>("/joints_extents") {
-        let transforms = matrices(&case.transforms);
-        let got = utils::compute_joints_extent(&transforms, case.pad, case.root.map(|m| m.0));
-        close_box(got, Some(case.out), "joints");
+    for case in cases("/joints_extents") {
+        let (transforms, root) = (case.matrices("transforms"), case.optional("root"));
+        let got = utils::compute_joints_extent(&transforms, case.get("pad"), root);
+        close_box(got, Some(case.get("out")), "joints");
     }
 }
 
-#[derive(Deserialize)]
-struct ExtentCase {
-    path: String,
-    root: bool,
-    time: f64,
-    transform: Option<Matrix>,
-    out: Option<[[f32; 3]; 2]>,
+/// The cases of SkelRoots, or those of Skeletons: path, time, transform and box.
+fn extents(of_roots: bool, mut extent: impl FnMut(&str, Time, Option<DMat4>) -> Option<[Vec3; 2]>) {
+    let mut compared = 0;
+    for case in cases("/extents") {
+        if case.get::<bool>("root") != of_roots {
+            continue;
+        }
+        let (path, time) = (case.get::<String>("path"), Time::At(case.get("time")));
+        let got = extent(&path, time, case.optional("transform"));
+        close_box(got, case.get("out"), &format!("{path} at {time}"));
+        compared += usize::from(got.is_some() || !of_roots);
+    }
+    assert!(compared >= 50, "{compared} extents");
 }
 
 fn extents_scene() -> Scene {
@@ -326,60 +285,34 @@ fn extents_scene() -> Scene {
 
 pub fn rule_33_extents_of_skel_roots_are_pixars() {
     let scene = extents_scene();
-    let mut compared = 0;
-    for case in cases::<ExtentCase>("/extents").iter().filter(|c| c.root) {
-        let transform = case.transform.map(|m| m.0);
-        let time = Time::At(case.time);
-        let got = scene.skel_root_extent(&case.path, time, transform).unwrap();
-        close_box(got, case.out, &format!("{} at {time}", case.path));
-        compared += usize::from(got.is_some());
-    }
-    assert!(compared >= 50, "{compared} extents");
+    extents(true, |path, time, transform| {
+        scene.skel_root_extent(path, time, transform).unwrap()
+    });
     let missing = scene.skel_root_extent("/Padded/M", Time::Default, None);
     assert!(missing.unwrap_err().to_string().contains("/Padded/M"));
 }
 
 pub fn rule_34_extents_of_skeletons_are_pixars() {
     let scene = extents_scene();
-    let mut compared = 0;
-    for case in cases::<ExtentCase>("/extents").iter().filter(|c| !c.root) {
+    extents(false, |path, time, transform| {
         let mut placed = scene.instances.iter().chain(&scene.unbound_skeletons);
-        let placed = placed.find(|s| s.path == case.path).expect("a Skeleton");
-        let (transform, time) = (case.transform.map(|m| m.0), Time::At(case.time));
-        let got = skeleton_extent(&placed.instance, time, transform).unwrap();
-        close_box(got, case.out, &format!("{} at {time}", case.path));
-        compared += 1;
-    }
-    assert!(compared >= 50, "{compared} extents");
+        let placed = placed.find(|s| s.path == path).expect("a Skeleton");
+        skeleton_extent(&placed.instance, time, transform).unwrap()
+    });
 }
 
 // ------------------------------------------------------------------ rigid deformation
 
-#[derive(Deserialize)]
-struct RigidCase {
-    method: String,
-    geom_bind: Matrix,
-    skinning: Vec<Matrix>,
-    joints: Vec<u32>,
-    weights: Vec<f32>,
-    out: Option<Matrix>,
-}
-
 pub fn rule_28_constant_influences_move_a_prim_as_pixars() {
     let mut out_of_range = 0;
-    let cases = cases::<RigidCase>("/skin_transforms");
-    for case in &cases {
-        let skinning = matrices(&case.skinning);
-        let method = SkinningMethod::from_token(&case.method).expect("a method");
-        let got = skin_transform(
-            method,
-            case.geom_bind.0,
-            &skinning,
-            &case.joints,
-            &case.weights,
-        );
-        match case.out {
-            Some(want) => close_matrix(got.unwrap(), want, UTILITY_IN_F32, &case.method),
+    for case in cases("/skin_transforms") {
+        let token: String = case.get("method");
+        let method = SkinningMethod::from_token(&token).expect("a method");
+        let (geom_bind, skinning) = (case.matrix("geom_bind"), case.matrices("skinning"));
+        let (joints, weights): (Vec<u32>, Vec<f32>) = (case.get("joints"), case.get("weights"));
+        let got = skin_transform(method, geom_bind, &skinning, &joints, &weights);
+        match case.optional("out") {
+            Some(want) => close_matrix(got.unwrap(), want, UTILITY_IN_F32, &token),
             None => {
                 let error = got.unwrap_err().to_string();
                 assert!(error.starts_with("joint index"), "{error}");
@@ -392,50 +325,38 @@ pub fn rule_28_constant_influences_move_a_prim_as_pixars() {
 
 // ------------------------------------------------------------------ mapping
 
-#[derive(Deserialize)]
-struct MappingCase {
-    source: Vec<String>,
-    target: Vec<String>,
-    null: bool,
-    identity: bool,
-    sparse: bool,
-    len: usize,
-    remaps: Vec<RemapCase>,
-}
-
-#[derive(Deserialize)]
-struct RemapCase {
-    values: Vec<i32>,
-    held: Vec<i32>,
-    size: usize,
-    default: i32,
-    out: Vec<i32>,
-}
-
 pub fn rule_11_mappers_remap_as_pixars() {
     let mut kinds = [0; 4];
-    for case in cases::<MappingCase>("/mappings/cases") {
-        let what = format!("{:?} to {:?}", case.source, case.target);
-        let mapper = AnimMapper::new(&case.source, &case.target);
-        let flags = (mapper.is_null(), mapper.is_identity(), mapper.is_sparse());
-        assert_eq!(flags, (case.null, case.identity, case.sparse), "{what}");
-        assert_eq!(mapper.target_len(), case.len, "{what}");
-        let flags = [case.null, case.identity, case.sparse, true];
+    for case in cases("/mappings/cases") {
+        let (source, target): (Vec<String>, Vec<String>) = (case.get("source"), case.get("target"));
+        let what = format!("{source:?} to {target:?}");
+        let mapper = AnimMapper::new(&source, &target);
+        let flags = [mapper.is_null(), mapper.is_identity(), mapper.is_sparse()];
+        assert_eq!(
+            flags,
+            ["null", "identity", "sparse"].map(|flag| case.get::<bool>(flag)),
+            "{what}"
+        );
+        let length: usize = case.get("len");
+        assert_eq!(mapper.target_len(), length, "{what}");
+        let flags = flags.into_iter().chain([true]);
         kinds
             .iter_mut()
             .zip(flags)
             .for_each(|(n, f)| *n += i32::from(f));
-        for remap in &case.remaps {
-            let mut target = remap.held.clone();
-            let (values, size) = (&remap.values, remap.size);
+        for remap in case.get::<Vec<Value>>("remaps").into_iter().map(Case) {
+            let (values, held): (Vec<i32>, Vec<i32>) = (remap.get("values"), remap.get("held"));
+            let (size, want): (usize, Vec<i32>) = (remap.get("size"), remap.get("out"));
+            let mut found = held.clone();
+            let default: i32 = remap.get("default");
             mapper
-                .remap_resized(values, &mut target, size, &remap.default)
+                .remap_resized(&values, &mut found, size, &default)
                 .unwrap();
-            assert_eq!(target, remap.out, "{what}: {values:?} by {size}");
-            if size == 1 && remap.held.len() == case.len {
-                let mut target = remap.held.clone();
-                mapper.remap(values, &mut target);
-                assert_eq!(target, remap.out, "{what}: {values:?} in place");
+            assert_eq!(found, want, "{what}: {values:?} by {size}");
+            if size == 1 && held.len() == length {
+                let mut found = held;
+                mapper.remap(&values, &mut found);
+                assert_eq!(found, want, "{what}: {values:?} in place");
             }
         }
     }
@@ -445,117 +366,84 @@ pub fn rule_11_mappers_remap_as_pixars() {
 }
 
 pub fn rule_11_missing_transforms_are_identity() {
-    #[derive(Deserialize)]
-    struct Case {
-        source: Vec<Matrix>,
-        out: Vec<Matrix>,
-    }
-    let case: Case = serde_json::from_value(GOLDEN["mappings"]["transforms"].clone()).unwrap();
+    let case = Case(GOLDEN["mappings"]["transforms"].clone());
     let mut target = Vec::new();
     AnimMapper::new(&["b"], &["a", "b"])
-        .remap_transforms(&matrices(&case.source), &mut target, 1)
+        .remap_transforms(&case.matrices("source"), &mut target, 1)
         .unwrap();
-    assert_eq!(target, matrices(&case.out));
+    assert_eq!(target, case.matrices("out"));
 }
 
 // ------------------------------------------------------------------ blend shapes
 
-#[derive(Deserialize)]
-struct ShapesCase {
-    points: usize,
-    shapes: Vec<Option<ShapeCase>>,
-    sub_shapes: usize,
-    /// Per point, in order: offset and sub-shape.
-    table: Vec<Vec<[f32; 4]>>,
-    weighed: Vec<WeighedCase>,
+fn vectors(case: &Case) -> Vec<Vec3> {
+    let all: Vec<[f32; 3]> = case.get("offsets");
+    all.into_iter().map(Vec3::from).collect()
 }
 
-#[derive(Deserialize)]
-struct ShapeCase {
-    path: String,
-    indices: Vec<i64>,
-    offsets: Vec<[f32; 3]>,
-    inbetweens: Vec<InbetweenCase>,
-}
-
-#[derive(Deserialize)]
-struct InbetweenCase {
-    name: String,
-    weight: f32,
-    offsets: Vec<[f32; 3]>,
-}
-
-#[derive(Deserialize)]
-struct WeighedCase {
-    weights: Vec<f32>,
-    /// Weight, blend shape, sub-shape.
-    out: Vec<(f32, u32, u32)>,
-}
-
-fn vectors(all: &[[f32; 3]]) -> Vec<Vec3> {
-    all.iter().copied().map(Vec3::from).collect()
-}
-
-fn shapes_case() -> (ShapesCase, Vec<Option<Arc<BlendShape>>>) {
-    let case: ShapesCase = serde_json::from_value(GOLDEN["shapes"].clone()).unwrap();
-    let build = |shape: &ShapeCase| {
-        let between = |b: &InbetweenCase| Inbetween {
-            name: b.name.clone(),
-            weight: Some(b.weight),
-            offsets: vectors(&b.offsets),
-            normal_offsets: None,
+/// The case of shapes, its number of points, and its shapes, of which one is missing.
+fn shapes_case() -> (Case, usize, Vec<Option<Arc<BlendShape>>>) {
+    let case = Case(GOLDEN["shapes"].clone());
+    let points = case.get("points");
+    let build = |shape: Value| {
+        let shape = Case(shape);
+        let between = |b: Value| {
+            let b = Case(b);
+            Inbetween {
+                name: b.get("name"),
+                weight: Some(b.get("weight")),
+                offsets: vectors(&b),
+                normal_offsets: None,
+            }
         };
-        let inbetweens = shape.inbetweens.iter().map(between).collect();
-        let offsets = vectors(&shape.offsets);
-        let indices = Some(&shape.indices[..]);
-        let mut warnings = Vec::new();
-        let points = case.points;
-        BlendShape::new(
-            &shape.path,
-            indices,
-            offsets,
-            None,
-            inbetweens,
-            points,
-            &mut warnings,
-        )
-        .map(Arc::new)
-        .unwrap()
+        let between = shape
+            .get::<Vec<Value>>("inbetweens")
+            .into_iter()
+            .map(between);
+        let (path, indices): (String, Vec<i64>) = (shape.get("path"), shape.get("indices"));
+        let (offsets, indices) = (vectors(&shape), Some(&indices[..]));
+        let (between, warnings) = (between.collect(), &mut Vec::new());
+        let made = BlendShape::new(&path, indices, offsets, None, between, points, warnings);
+        Arc::new(made.unwrap())
     };
-    let shapes = case.shapes.iter().map(|s| s.as_ref().map(build)).collect();
-    (case, shapes)
+    let shapes = case.get::<Vec<Option<Value>>>("shapes").into_iter();
+    let shapes = shapes.map(|shape| shape.map(build)).collect();
+    (case, points, shapes)
 }
 
 pub fn packed_shape_tables_are_pixars() {
-    let (case, shapes) = shapes_case();
-    let table = ShapeTable::of_points(&shapes, case.points);
-    assert_eq!(table.sub_shape_count(), case.sub_shapes);
-    assert_eq!(table.ranges().len(), case.points);
-    for (range, want) in table.ranges().zip(&case.table) {
-        let want: Vec<Vec4> = want.iter().copied().map(Vec4::from_array).collect();
+    let (case, points, shapes) = shapes_case();
+    let table = ShapeTable::of_points(&shapes, points);
+    assert_eq!(table.sub_shape_count(), case.get::<usize>("sub_shapes"));
+    assert_eq!(table.ranges().len(), points);
+    // Per point, in order: offset and sub-shape.
+    let wanted: Vec<Vec<[f32; 4]>> = case.get("table");
+    for (range, want) in table.ranges().zip(wanted) {
+        let want: Vec<Vec4> = want.into_iter().map(Vec4::from_array).collect();
         assert_eq!(table.offsets()[range], want);
     }
-    let normals = ShapeTable::of_normals(&shapes, case.points);
+    let normals = ShapeTable::of_normals(&shapes, points);
     assert!(normals.offsets().is_empty());
 }
 
 pub fn rules_14_to_17_sub_shape_weights_are_pixars() {
-    let (case, shapes) = shapes_case();
+    let (case, points, shapes) = shapes_case();
     // usd-core was asked without the missing target, where it reads a neighbour (rule 17).
     let (present, missing) = shapes.split_at(shapes.len() - 1);
     assert_eq!(missing, [None]);
-    let table = ShapeTable::of_points(&shapes, case.points);
-    for weighed in &case.weighed {
-        let mut weights = weighed.weights.clone();
+    let table = ShapeTable::of_points(&shapes, points);
+    for weighed in case.get::<Vec<Value>>("weighed").into_iter().map(Case) {
+        let mut weights: Vec<f32> = weighed.get("weights");
         assert_eq!(weights.len(), present.len());
         weights.push(0.7);
-        let mut want = vec![0.0; case.sub_shapes];
-        for (weight, shape, sub_shape) in &weighed.out {
-            want[*sub_shape as usize] = f64::from(*weight);
+        let mut want = vec![0.0; case.get("sub_shapes")];
+        // Weight, blend shape, sub-shape.
+        for (weight, shape, sub_shape) in weighed.get::<Vec<(f32, u32, u32)>>("out") {
+            want[sub_shape as usize] = f64::from(weight);
             let ours = table.sub_shape_weights(&weights).unwrap();
-            let same = |s: &&utils::SubShapeWeight| s.sub_shape == *sub_shape;
+            let same = |s: &&utils::SubShapeWeight| s.sub_shape == sub_shape;
             if let Some(ours) = ours.iter().find(same) {
-                assert_eq!(ours.blend_shape, *shape);
+                assert_eq!(ours.blend_shape, shape);
             }
         }
         let got = table.flattened_sub_shape_weights(&weights).unwrap();

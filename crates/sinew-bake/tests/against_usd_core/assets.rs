@@ -22,83 +22,31 @@ use sinew_stage::Stage;
 
 use crate::goldens::same_vectors;
 
-/// Files that cannot be baked, and what their error has to say.
-const REFUSED: &[(&str, &str)] = &[
-    (
-        "fail-case/inbetween-blendshape-002.usda",
-        "expected '=', found 'weight",
-    ),
-    (
-        "fail-case/usdskel-002.usda",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "failure-case/usdskel-002.usdc",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "tests/usda/usdskel-001.usda",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "tests/usdc/usdskel-001.usdc",
-        "SkelBindingAPI is not applied",
-    ),
-    ("blendshape-001.usda", "no SkelRoot"),
-    ("blendshape-001.usdc", "no SkelRoot"),
-    ("tests/usda/inbetween-blendshape-001.usda", "no SkelRoot"),
-    ("tests/usdc/inbetween-blendshape-001.usdc", "no SkelRoot"),
-    (".baked.usda", "no SkelRoot"),
-    (".bakedInterval.usda", "no SkelRoot"),
-    ("arm_baked.usda", "no SkelRoot"),
-    ("usdSkel/schema.usda", "no SkelRoot"),
-    (
-        "testUsdImagingGLSkeleton/skeleton.usda",
-        "no prim below a SkelRoot is bound",
-    ),
-    (
-        "populate.usda",
-        "elementSize of a constant primvar, found 0",
-    ),
-    ("jointInfluences.usda", "expected points"),
-];
+/// Files that cannot be baked, with what their error has to say, and files that have to be there.
+const FILES: &str = include_str!("assets.txt");
 
-/// Files whose results have to be there: the ones that a broken search for files would lose.
-const MUST_BAKE: &[&str] = &[
-    "testUsdSkelBakeSkinning/lbs.usda",
-    "testUsdSkelBakeSkinning/dqs.usda",
-    "testUsdSkelBakeSkinning/blendshapes.usda",
-    "testUsdSkelBakeSkinning/blendshapesWithNormals.usda",
-    "testUsdImagingGLUsdSkel/arm.usda",
-    "testUsdImagingGLUsdSkel/twoBends.usda",
-    "doxygen/skinnedArm.usda",
-    "testUsdImagingGLSkelSkinning/test_dqs.usda",
-    "maya-usd/skinCluster.usda",
-    "maya-usd/skelCubeDq.usda",
-    "usd-wg-assets/RiggedFigure.usdz",
-    "blender/rig_dense.usdc",
-    "blender/rig_noscale.usda",
-];
+/// What the error of a file that cannot be baked has to say.
+fn refusal(file: &Path) -> Option<&'static str> {
+    let name = file.to_string_lossy();
+    let mut refused = FILES.lines().filter_map(|l| l.split_once(" | "));
+    refused
+        .find(|(end, _)| name.ends_with(end))
+        .map(|(_, says)| says)
+}
+
+/// Names of files that have to be there.
+fn must_bake() -> impl Iterator<Item = &'static str> {
+    let is_name = |l: &&str| !l.is_empty() && !l.starts_with('#') && !l.contains(" | ");
+    FILES.lines().filter(is_name)
+}
 
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let no_gpu = gpu::ignored();
-    let mut trials = Vec::new();
-    let add = |trials: &mut Vec<Trial>,
-               name: String,
-               missing: Option<&str>,
-               skip: bool,
-               run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        trials.push(
-            Trial::test(name, run)
-                .with_kind(missing.unwrap_or_default())
-                .with_ignored_flag(skip || missing.is_some()),
-        );
-    };
     let real = assets.as_deref().map(usd_files).unwrap_or_default();
     let pixar = Arc::new(Pixar::new(real.clone()));
     let mut files: Vec<(PathBuf, Option<&str>)> = real.into_iter().map(|f| (f, None)).collect();
-    for must in MUST_BAKE {
+    for must in must_bake() {
         if files.iter().any(|(f, _)| f.ends_with(must)) {
             continue;
         }
@@ -107,43 +55,34 @@ pub fn trials() -> Vec<Trial> {
         assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
         files.push((PathBuf::from(must), reason));
     }
+    let unless = |trial: Trial, missing: Option<&str>, skip: bool| {
+        let trial = trial.with_kind(missing.unwrap_or_default());
+        trial.with_ignored_flag(skip || missing.is_some())
+    };
+    let mut trials = Vec::new();
     for (file, missing) in files {
         let below = assets.as_deref().and_then(|a| file.strip_prefix(a).ok());
         let name = below.unwrap_or(&file).display().to_string();
         for (backend, kind, skip) in [(Backend::Cpu, "cpu", false), (Backend::Gpu, "gpu", no_gpu)] {
             let (file, pixar) = (file.clone(), pixar.clone());
             let run = move || one_file(&file, &pixar, backend);
-            add(
-                &mut trials,
-                format!("pixar_{kind}::{name}"),
-                missing,
-                skip,
-                Box::new(run),
-            );
+            let trial = Trial::test(format!("pixar_{kind}::{name}"), run);
+            trials.push(unless(trial, missing, skip));
         }
     }
     let root = assets.clone().unwrap_or_default();
     for name in ["rig_noscale.usda", "rig_noscale.usdc"] {
         let file = root.join("blender").join(name);
         let truth = root.join("blender/rig_noscale.truth.npz");
-        add(
-            &mut trials,
-            format!("blender::{name}"),
-            missing(assets.as_deref(), &format!("blender/{name}")),
-            false,
-            Box::new(move || blender(&file, &truth)),
-        );
+        let trial = Trial::test(format!("blender::{name}"), move || blender(&file, &truth));
+        let missing = missing(assets.as_deref(), &format!("blender/{name}"));
+        trials.push(unless(trial, missing, false));
     }
     let populate = "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda";
-    let reason = missing(assets.as_deref(), populate);
+    let missing = missing(assets.as_deref(), populate);
     let populate = root.join(populate);
-    add(
-        &mut trials,
-        "populate::sources".into(),
-        reason,
-        false,
-        Box::new(move || populate_sources(&populate)),
-    );
+    let trial = Trial::test("populate::sources", move || populate_sources(&populate));
+    trials.push(unless(trial, missing, false));
     trials
 }
 
@@ -208,20 +147,13 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     // Pixar's hints count Skeletons that still move.
     options.keep_bindings = true;
     options.backend = backend;
-    let name = file.to_string_lossy();
-    let refused = REFUSED.iter().find(|(end, _)| name.ends_with(end));
-    match (bake(file, &out, &options, &mut |_| {}), refused) {
+    match (bake(file, &out, &options, &mut |_| {}), refusal(file)) {
         (Ok(_), None) => {}
-        (Err(e), Some((_, says))) => {
-            let text = e.to_string();
-            if !text.contains(says)
-                || !text.contains(file.file_name().and_then(|n| n.to_str()).ok_or("a name")?)
-            {
-                return Err(
-                    format!("the error should name the file and say '{says}': {text}").into(),
-                );
-            }
-            return Ok(());
+        (Err(e), Some(says)) => {
+            let (text, name) = (e.to_string(), file.file_name().ok_or("a name")?);
+            let is_right = text.contains(says) && text.contains(&*name.to_string_lossy());
+            let fault = format!("the error should name the file and say '{says}': {text}");
+            return is_right.then_some(()).ok_or(fault.into());
         }
         (Ok(_), Some(_)) => return Err("was to be refused".into()),
         (Err(e), None) => return Err(e.into()),

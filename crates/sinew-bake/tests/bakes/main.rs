@@ -1,5 +1,6 @@
 //! Whole bakes by `bake()`: every format read back by readers of the tests' own and compared with the f64 reference and with
-//! the same bake as USD; value clips, shards and resumed bakes; motion blur; and what is refused.
+//! the same bake as USD; value clips, shards and resumed bakes; motion blur; and what is refused. The rules of UsdSkel by hand
+//! (`tests/data/rules.txt`), and its utilities against usd-core's answers.
 
 mod bench;
 mod bones;
@@ -62,11 +63,11 @@ fn main() {
         spaces::rule_10_joints_are_where_skinning_takes_their_bind_poses,
         streams::a_streamed_file_holds_what_a_held_one_does,
         streams::the_same_bytes_every_time_and_in_one_thread,
+        table::every_rule_has_its_case,
         textures::float_textures_hold_every_vertex_to_the_bit,
         textures::half_floats_keep_eleven_bits,
         textures::integer_textures_are_within_half_a_step,
         textures::normal_textures_follow_the_surface,
-        table::every_rule_has_its_case,
         textures::the_mesh_of_textures_has_uvs_materials_and_parts,
         utils::weights_normalise_as_pixars,
         utils::influences_sort_and_resize_as_pixars,

@@ -186,7 +186,7 @@ fn same_samples(ours: &Stage, theirs: &Stage, prim: &str, what: &str) -> Result<
         .collect();
     // Pixar samples no default hint beside times, and no times for what moves beside (rule 32).
     let is_hint = what == "extentsHint";
-    if times.is_empty() && !(is_hint && !usd::times(ours, prim, what).is_empty()) {
+    if times.is_empty() && (!is_hint || usd::times(ours, prim, what).is_empty()) {
         times.push(None);
     }
     for time in &times {

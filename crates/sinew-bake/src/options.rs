@@ -129,7 +129,7 @@ pub enum Progress {
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
 /// Results of a bake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BakeReport {
     /// Number of prims that were baked.
@@ -179,24 +179,8 @@ pub struct BakeReport {
 impl BakeReport {
     pub(super) fn new(backend: String) -> Self {
         Self {
-            prims: 0,
-            shared: 0,
-            moved: 0,
-            frames: 0,
-            files: Vec::new(),
-            points: 0,
-            samples: 0,
-            deformed_points: 0,
             backend,
-            estimated_bytes: 0,
-            clips: None,
-            largest_error: None,
-            bones: None,
-            elapsed: Duration::ZERO,
-            deform_time: Duration::ZERO,
-            failed: Vec::new(),
-            errors: Vec::new(),
-            warnings: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -1,11 +1,11 @@
-//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/crate_writer/values.rs` has usd-core read its files.
+//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/layers/crate_writer.rs` has usd-core read its files.
 
 use std::io::Cursor;
 
 use super::layer::write_specs;
 use super::*;
 use crate::layer::Layer;
-use crate::value::{Duration, ListOp, PathExpression, TimeCode, TimeSamples};
+use crate::value::{ListOp, TimeSamples};
 
 type Writer = CrateWriter<Cursor<Vec<u8>>>;
 
@@ -213,28 +213,6 @@ fn shared_fields_become_one_set() {
     };
     assert_ne!(one, other);
     unwritable(writer.place(relative.get("r").unwrap()));
-}
-
-#[test]
-fn files_are_as_old_as_their_values_allow() {
-    for (value, version) in [
-        (Value::Double(0.1), Version(0, 8, 0)),
-        (Value::TimeCode(TimeCode(1.0)), Version(0, 9, 0)),
-        (Value::Duration(Duration(1.0)), Version(0, 16, 0)),
-        (
-            Value::DurationArray([Duration(1.0)].into_iter().collect()),
-            Version(0, 16, 0),
-        ),
-        (
-            Value::PathExpression(PathExpression::default()),
-            Version(0, 10, 0),
-        ),
-        (Value::Relocates(Arc::default()), Version(0, 11, 0)),
-    ] {
-        let mut writer = writer();
-        writer.place(&value).unwrap();
-        assert_eq!(writer.version, version);
-    }
 }
 
 #[test]

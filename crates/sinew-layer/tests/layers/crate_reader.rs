@@ -1,82 +1,61 @@
 //! Crate files of all versions, as usd-core writes them: they have to hold the same as the text of the same layer.
-//!
-//! These trials need a Python with usd-core 26.11, which `SINEW_PYTHON` names; without one they show as ignored.
 
 use std::path::Path as FilePath;
-use std::process::Command;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Trial;
 use sinew_layer::layer::field;
 use sinew_layer::usdz::write_package;
 use sinew_layer::value::{Specifier, Variability};
 use sinew_layer::{Layer, Path, Spec, SpecKind, Value};
+
+use super::{Done, against_usd_core, python};
 
 /// A file of each of these versions has another structure than the one before it.
 const VERSIONS: [&str; 8] = [
     "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.11.0", "0.16.0",
 ];
 
-fn main() {
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let trial = |version: &'static str| {
-        let path = python.clone().unwrap_or_default();
+pub fn trials() -> [Trial; 8] {
+    VERSIONS.map(|version| {
         let name = format!("version_{}", version.replace('.', "_"));
-        Trial::test(name, move || run(&path, version))
-            .with_kind(if python.is_some() {
-                ""
-            } else {
-                "needs SINEW_PYTHON"
-            })
-            .with_ignored_flag(python.is_none())
-    };
-    let trials = VERSIONS.map(trial).into();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+        against_usd_core(name, move || run(version))
+    })
 }
 
-fn run(python: &str, version: &str) -> Result<(), Failed> {
+fn run(version: &str) -> Done {
     let folder = tempfile::tempdir()?;
-    let file = |name: &str| folder.path().join(name);
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (crate_file, text_file) = (file("a.usdc"), file("a.usda"));
-    let script = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("tests/crate_reader.py");
-    let output = Command::new(python)
-        .arg(script)
-        .args([&crate_file, &text_file])
-        .arg(version)
-        .output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-    }
+    python("crate_reader.py", &[&crate_file, &text_file, version])?;
     let bytes = std::fs::read(&crate_file)?;
     let number: Vec<u8> = version.split('.').map(|n| n.parse().unwrap()).collect();
     assert_eq!(bytes[8..11], number, "the version that was asked for");
-    let text = Layer::open(&text_file)?;
-    compare(&Layer::open(&crate_file)?, &text)?;
+    let open = |file: &str| Layer::open(FilePath::new(file));
+    let text = open(&text_file)?;
+    compare(&open(&crate_file)?, &text)?;
     compare(&Layer::from_bytes("memory", bytes)?, &text)?;
 
     // In a package, which usd-core opens too.
     let package = file("a.usdz");
     let entries = [
-        ("root.usdc".to_owned(), crate_file.clone().into()),
+        (
+            "root.usdc".to_owned(),
+            FilePath::new(&crate_file).to_owned().into(),
+        ),
         ("notes.txt".to_owned(), b"text"[..].into()),
     ];
-    write_package(&package, std::fs::File::create(&package)?, entries)?;
-    compare(&Layer::open(&package)?, &text)?;
-    let inside = format!("{}[root.usdc]", package.display());
-    compare(&Layer::open(FilePath::new(&inside))?, &text)?;
-    let open = "import sys; from pxr import Sdf; \
-                a, b = map(Sdf.Layer.FindOrOpen, sys.argv[1:]); \
-                assert a.ExportToString() == b.ExportToString()";
-    let output = Command::new(python)
-        .args(["-c", open])
-        .args([&package, &crate_file])
-        .output()?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
-    }
+    write_package(
+        FilePath::new(&package),
+        std::fs::File::create(&package)?,
+        entries,
+    )?;
+    compare(&open(&package)?, &text)?;
+    compare(&open(&format!("{package}[root.usdc]"))?, &text)?;
+    python("crate_writer.py", &["compare", &package, &crate_file])?;
+    Ok(())
 }
 
-fn compare(found: &Layer, expected: &Layer) -> Result<(), Failed> {
+fn compare(found: &Layer, expected: &Layer) -> Done {
     let mut paths = Vec::new();
     found.walk(&Path::root(), &mut |path, _| paths.push(path.clone()));
     if found.len() != expected.len() || paths.len() != found.len() {

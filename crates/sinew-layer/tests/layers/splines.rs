@@ -1,10 +1,8 @@
 //! Splines against usd-core: `make_splines.py` writes random ones with their values.
 
-use std::path::Path;
-use std::process::Command;
-
-use libtest_mimic::{Arguments, Failed, Trial};
 use sinew_layer::value::{LayerOffset, Spline, SplineType, Tangent};
+
+use super::{Done, python};
 
 /// What may differ, relative to the value and to the numbers that it is computed from.
 const TOLERANCE: f64 = 1e-12;
@@ -132,7 +130,7 @@ fn close(a: &Spline, b: &Spline) -> bool {
 }
 
 /// 60 splines that `make_splines.py 60 1` wrote with usd-core 26.11.
-fn splines_have_the_values_of_usd_core() -> Result<(), Failed> {
+pub fn kept() -> Done {
     let (splines, values) = check(include_str!("splines.txt"));
     match splines >= 40 && values > 1000 {
         true => Ok(()),
@@ -141,33 +139,11 @@ fn splines_have_the_values_of_usd_core() -> Result<(), Failed> {
 }
 
 /// Thousands of other splines.
-fn many_splines_have_the_values_of_usd_core(python: &str) -> Result<(), Failed> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/make_splines.py");
+pub fn many() -> Done {
     let seed = std::env::var("SINEW_SEED").unwrap_or_else(|_| "2".to_owned());
-    let mut command = Command::new(python);
-    let out = command.arg(script).args(["3000", &seed]).output()?;
-    if !out.status.success() {
-        return Err(String::from_utf8_lossy(&out.stderr).into());
-    }
-    let (splines, _) = check(str::from_utf8(&out.stdout)?);
+    let (splines, _) = check(&python("make_splines.py", &["3000", &seed])?);
     match splines {
         3000 => Ok(()),
         _ => Err(format!("{splines} splines").into()),
     }
-}
-
-fn main() {
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let (kind, is_ignored) = match python {
-        Some(_) => ("", false),
-        None => ("needs SINEW_PYTHON", true),
-    };
-    let made = Trial::test("splines_have_the_values_of_usd_core", || {
-        splines_have_the_values_of_usd_core()
-    });
-    let many = Trial::test("many_splines_have_the_values_of_usd_core", move || {
-        many_splines_have_the_values_of_usd_core(&python.unwrap_or_default())
-    });
-    let many = many.with_kind(kind).with_ignored_flag(is_ignored);
-    libtest_mimic::run(&Arguments::from_args(), vec![made, many]).exit();
 }

@@ -235,7 +235,7 @@ def splines(layer, maker):
 
 
 RAW = {
-    "everything": (pathlib.Path(__file__).parent.parent / "src/usda/everything.usda").read_text(),
+    "everything": (pathlib.Path(__file__).parent.parent.parent / "src/usda/everything.usda").read_text(),
     "crlf": '#usda 1.0\r\n(\r\n    upAxis = "Z"\r\n)\r\ndef "A"\r\n{\r\n    int a = 1\r\n    string b = """x\r\ny"""\r\n}\r\n',
 }
 

@@ -1,4 +1,4 @@
-"""Prints what usd-core sees in stages, one fact a line: what tests/values.rs compares with.
+"""Prints what usd-core sees in stages, one fact a line: what values.rs compares with.
 
     python dump_stage.py FILE ...
 """

@@ -1,15 +1,11 @@
 //! Compares what a stage gives with what usd-core gives, for files that use everything and for files of real tools.
-//!
-//! `SINEW_PYTHON` names a Python with usd-core 26.11; without it the tests are left out and say so by their names. `SINEW_ASSETS`
-//! may name a folder of further files.
-
-mod dump;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
+
+use super::{against_usd_core, dump, python};
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -25,27 +21,11 @@ const KNOWN: [(&str, &str); 5] = [
     ("durations.usdc", "/Referenced.times\tat "),
 ];
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let python = std::env::var("SINEW_PYTHON").ok().filter(|p| !p.is_empty());
-    let Some(python) = python else {
-        let why = "values are usd-core's (left out: SINEW_PYTHON names no Python with usd-core)";
-        let test = Trial::test(why, || Ok(())).with_ignored_flag(true);
-        libtest_mimic::run(&arguments, vec![test]).exit();
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut tests = vec![
-        trial(
-            "everything",
-            python.clone(),
-            everything(&python, folder.path()),
-        ),
-        trial("small stages", python.clone(), small_stages(folder.path())),
-        trial(
-            "random samples",
-            python.clone(),
-            random_samples(folder.path()),
-        ),
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        trial("everything", everything),
+        trial("small stages", small_stages),
+        trial("random samples", random_samples),
     ];
     let assets = match std::env::var("SINEW_ASSETS") {
         Ok(assets) => PathBuf::from(assets),
@@ -53,33 +33,27 @@ fn main() {
     };
     let mut files = Vec::new();
     find_stages(&assets, &mut files);
-    match files.is_empty() {
+    trials.push(match files.is_empty() {
         true => {
             let why = "files of real tools (left out: SINEW_ASSETS names no folder with any)";
-            tests.push(Trial::test(why, || Ok(())).with_ignored_flag(true));
+            Trial::test(why, || Ok(())).with_ignored_flag(true)
         }
-        false => tests.push(trial("files of real tools", python, Ok(files))),
-    }
-    let ended = libtest_mimic::run(&arguments, tests);
-    // What `exit` would leave behind.
-    drop(folder);
-    ended.exit();
+        false => trial("files of real tools", |_| Ok(files)),
+    });
+    trials
 }
 
-type Files = Result<Vec<PathBuf>, String>;
+type Files = Result<Vec<PathBuf>, Failed>;
 
-/// Compares each fact of each file.
-fn trial(name: &str, python: String, files: Files) -> Trial {
-    Trial::test(name, move || {
-        let files = files?;
-        let output = Command::new(&python)
-            .arg(format!("{HERE}/tests/dump_stage.py"))
-            .args(&files)
-            .output()
-            .map_err(|e| format!("{python}: {e}"))?;
-        let theirs = String::from_utf8_lossy(&output.stdout).into_owned();
+/// Compares each fact of each file, which are made in a folder.
+fn trial(name: &str, files: impl FnOnce(&Path) -> Files + Send + 'static) -> Trial {
+    against_usd_core(format!("values::{name}"), move || {
+        let folder = tempfile::tempdir()?;
+        let files = files(folder.path())?;
+        let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let theirs = python("dump_stage.py", &paths)?;
         let stages: Vec<&str> = theirs.split("STAGE\t").skip(1).collect();
-        if !output.status.success() || stages.len() != files.len() {
+        if stages.len() != files.len() {
             return Err("usd-core did not get through the files".into());
         }
         let (mut same, mut different) = (0, Vec::new());
@@ -161,21 +135,8 @@ fn compare(file: &Path, theirs: &str, same: &mut usize, different: &mut Vec<Stri
 }
 
 /// The generator's layers and stages.
-fn everything(python: &str, folder: &Path) -> Files {
-    let script = Path::new(HERE).join("../../tests/usd/everything.py");
-    let output = Command::new(python)
-        .arg(&script)
-        .arg(folder.join("everything"))
-        .output()
-        .map_err(|e| format!("{python}: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "{}: {}",
-            script.display(),
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
-    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+fn everything(folder: &Path) -> Files {
+    let names = python("../../../../tests/usd/everything.py", &[folder])?;
     Ok(names
         .lines()
         .map(PathBuf::from)
@@ -183,17 +144,17 @@ fn everything(python: &str, folder: &Path) -> Files {
         .collect())
 }
 
-/// The stages in `crates/sinew-stage/tests/stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
+/// The stages in `stages.txt`, each line `== name` beginning a file; those named `stage*` are opened.
 fn small_stages(folder: &Path) -> Files {
     let folder = folder.join("small");
-    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    std::fs::create_dir_all(&folder)?;
     let mut out = Vec::new();
     for part in include_str!("stages.txt").split("\n== ").skip(1) {
         let Some((name, text)) = part.split_once('\n') else {
             continue;
         };
         let path = folder.join(name.trim());
-        std::fs::write(&path, format!("#usda 1.0\n{text}\n")).map_err(|e| e.to_string())?;
+        std::fs::write(&path, format!("#usda 1.0\n{text}\n"))?;
         if name.starts_with("stage") {
             out.push(path);
         }
@@ -239,7 +200,7 @@ fn random_samples(folder: &Path) -> Files {
         text += &format!("{name}[] {name}s.timeSamples = {{ 0: [{first}], 1: [{second}] }}\n");
     }
     let file = folder.join("random_samples.usda");
-    std::fs::write(&file, text + "}\n").map_err(|e| e.to_string())?;
+    std::fs::write(&file, text + "}\n")?;
     Ok(vec![file])
 }
 

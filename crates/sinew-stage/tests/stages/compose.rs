@@ -2,21 +2,19 @@
 //!
 //! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones, `SINEW_KEEP=FOLDER` keeps the stages.
 
-#[path = "compose/make.rs"]
-mod make;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use sinew_layer::Value;
 use sinew_layer::layer::field;
 use sinew_stage::compose::{Composer, Options, PrimIndex};
 use sinew_stage::resolver::{FileResolver, Resolver};
+
+use super::{Done, against_usd_core, python};
 
 /// All, which `tests/run.sh --all` asks for, and the usual ones.
 const SEEDS: [Range<u64>; 2] = [0..200, 0..20];
@@ -25,52 +23,28 @@ const SEEDS: [Range<u64>; 2] = [0..200, 0..20];
 /// specialized classes in an instance.
 const DIFFERENT: [&str; 1] = ["000116"];
 
-const SCRIPT: &str = "tests/compose/dump.py";
-
-fn main() -> ExitCode {
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let seeds = std::env::var("SINEW_SEEDS").ok();
+pub fn trial() -> Trial {
     let [all, usual] = SEEDS;
-    let seeds = match seeds {
-        Some(text) => {
+    let seeds = match std::env::var("SINEW_SEEDS") {
+        Ok(text) => {
             let (first, end) = text.split_once("..").expect("FIRST..END");
             first.parse().expect("a number")..end.parse().expect("a number")
         }
-        None if std::env::var_os("SINEW_ALL").is_some() => all,
-        None => usual,
+        Err(_) if std::env::var_os("SINEW_ALL").is_some() => all,
+        Err(_) => usual,
     };
-    let kind = match python {
-        Some(_) => "",
-        None => "needs SINEW_PYTHON",
-    };
-    let name = format!(
-        "usd_core_composes_the_same::seeds_{}..{}",
-        seeds.start, seeds.end
-    );
-    let trial = Trial::test(name, move || {
-        let python = python.ok_or("SINEW_PYTHON is not set")?;
-        compare(&python, seeds)
-    });
-    let trial = trial.with_kind(kind).with_ignored_flag(!kind.is_empty());
-    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+    let Range { start, end } = seeds;
+    let name = format!("usd_core_composes_the_same::seeds_{start}..{end}");
+    against_usd_core(name, move || compare(start..end))
 }
 
-fn compare(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
+fn compare(seeds: Range<u64>) -> Done {
     let temporary = tempfile::tempdir()?;
     let kept = std::env::var("SINEW_KEEP").ok();
     let folder = kept.as_ref().map_or(temporary.path(), Path::new);
-    for seed in seeds {
-        let folder = folder.join(format!("{seed:06}"));
-        std::fs::create_dir_all(&folder)?;
-        for (name, text) in make::stage(seed) {
-            std::fs::write(folder.join(name), text)?;
-        }
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPT);
-    let status = Command::new(python).arg(script).arg(folder).status()?;
-    if !status.success() {
-        return Err(format!("{SCRIPT}: {status}").into());
-    }
+    let [start, end] = [seeds.start, seeds.end].map(|seed| seed.to_string());
+    python("make.py", &[folder, Path::new(&start), Path::new(&end)])?;
+    python("dump_prims.py", &[folder])?;
     let mut folders: Vec<_> = std::fs::read_dir(folder)?.collect::<Result<_, _>>()?;
     folders.sort_by_key(std::fs::DirEntry::file_name);
     let (mut wrong, mut prims, mut skipped) = (Vec::new(), 0, 0);

@@ -5,8 +5,7 @@ use common::trials::Trial;
 use glam::{DMat4, DVec3, Vec3};
 use sinew_character::{Character, Error};
 
-use crate::made::{HERO, folder};
-use crate::{Stage, apart, blended, named, results, skinner};
+use crate::{Stage, apart, blended, named, results};
 
 pub fn trials() -> Vec<Trial> {
     named([
@@ -20,10 +19,11 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn characters_share_a_crowd() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
-    let mut first = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    let Stage {
+        skinner,
+        mut crowd,
+        hero: mut first,
+    } = Stage::new();
     first.play("Walk").unwrap();
     first.update(&mut crowd, 0.25).unwrap();
     let mut others: Vec<Character> = (0..3).map(|_| first.another()).collect();

@@ -30,12 +30,9 @@ fn hatchling() -> Result<Drawing, Failed> {
     Drawing::open(scene("hatchling.usda"))
 }
 
-/// The difference of the backends as numbers, and as colours until the next time is set.
 fn backends() -> Done {
     let mut drawing = hatchling()?;
     drawing.at(30.0, &Control::default())?;
-    let camera = drawing.camera(0.3);
-    let before = drawing.draw(&camera, &Look::default())?;
     let difference = drawing.stage.difference()?;
     assert_eq!(difference.points, drawing.stage.deformed_points());
     let size = drawing.stage.bounds().diagonal();
@@ -44,11 +41,6 @@ fn backends() -> Done {
         "{difference:?}"
     );
     assert!(difference.points > 1000 && difference.mean <= difference.largest);
-    assert_eq!(drawing.stage.show_difference()?, difference);
-    let shown = drawing.draw(&drawing.camera(0.3), &Look::default())?;
-    assert!(differing(&before, &shown) > 0.05);
-    drawing.at(30.0, &Control::default())?;
-    assert_eq!(drawing.draw(&camera, &Look::default())?, before);
     Ok(())
 }
 

@@ -6,19 +6,13 @@ use sinew::gpu::Crowd;
 use sinew_character::{Character, CharacterOptions};
 
 use crate::made::changed;
-use crate::{named, skinner};
+use crate::{skinner, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        (
-            "parts_of_a_mesh_have_the_results_of_the_whole",
-            parts_of_a_mesh_have_the_results_of_the_whole,
-        ),
-        (
-            "tangents_follow_the_texture_coordinates",
-            tangents_follow_the_texture_coordinates,
-        ),
-    ])
+    trials![
+        parts_of_a_mesh_have_the_results_of_the_whole,
+        tangents_follow_the_texture_coordinates,
+    ]
 }
 
 /// Points and normals of each mesh in the first frame.

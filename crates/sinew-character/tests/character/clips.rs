@@ -15,14 +15,14 @@ use sinew_character::Character;
 use sinew_io::{ClipChoice, OpenOptions};
 
 use crate::made::{HERO, TWIN_WITHOUT_CLIPS, TWIN_WITHOUT_REST, scene};
-use crate::{Stage, apart, asset, named, results, skinner};
+use crate::{Stage, apart, asset, results, skinner, trials};
 
 pub fn trials() -> Vec<Trial> {
-    let mut trials = named([
-        ("play_as_the_file_says", play_as_the_file_says),
-        ("without_a_rest_pose_are_kept", without_a_rest_pose_are_kept),
-        ("without_a_skeleton_are_kept", without_a_skeleton_are_kept),
-    ]);
+    let mut trials = trials![
+        play_as_the_file_says,
+        without_a_rest_pose_are_kept,
+        without_a_skeleton_are_kept,
+    ];
     trials.push(fbx());
     trials
 }

@@ -7,16 +7,10 @@ use sinew::clip::LocalPose;
 use sinew_character::{Character, CharacterOptions, Error, PlayClip};
 
 use crate::made::{HERO, changed, scene};
-use crate::{Stage, apart, asset, named, results};
+use crate::{Stage, apart, asset, results, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        ("cover_every_mesh", cover_every_mesh),
-        (
-            "what_does_not_fit_is_an_error",
-            what_does_not_fit_is_an_error,
-        ),
-    ])
+    trials![cover_every_mesh, what_does_not_fit_is_an_error,]
 }
 
 /// Every triangle of every mesh is in one draw, with the material of its face and its image.

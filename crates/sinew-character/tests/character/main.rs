@@ -12,7 +12,6 @@ mod real;
 use std::sync::OnceLock;
 
 use common::tolerance;
-use common::trials::Trial;
 use glam::Vec3;
 use made::{HERO, scene};
 use sinew::clip::{Clip, LocalPose};
@@ -31,11 +30,14 @@ fn main() {
     ])
 }
 
-/// Trials that need a device.
-fn named<const N: usize>(list: [(&'static str, fn()); N]) -> Vec<Trial> {
-    let no_gpu = common::gpu::ignored();
-    common::trials::named(list.map(|(name, run)| (name, run, no_gpu)))
+/// Trials of functions, which need a device.
+macro_rules! trials {
+    ($($run:ident),* $(,)?) => {{
+        let no_gpu = common::gpu::ignored();
+        common::trials::named([$((stringify!($run), $run as fn(), no_gpu)),*])
+    }};
 }
+use trials;
 
 /// The character that the tests write, and a crowd.
 struct Stage {

@@ -6,23 +6,14 @@ use glam::{BVec3, DMat4, DVec3, Vec3};
 use sinew_character::Error;
 
 use crate::made::TWINS;
-use crate::{Stage, apart, named, results};
+use crate::{Stage, apart, results, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        (
-            "roots_stay_and_tell_their_way",
-            roots_stay_and_tell_their_way,
-        ),
-        (
-            "shapes_and_places_are_the_hosts",
-            shapes_and_places_are_the_hosts,
-        ),
-        (
-            "of_one_skeleton_leave_the_other_alone",
-            of_one_skeleton_leave_the_other_alone,
-        ),
-    ])
+    trials![
+        roots_stay_and_tell_their_way,
+        shapes_and_places_are_the_hosts,
+        of_one_skeleton_leave_the_other_alone,
+    ]
 }
 
 fn roots_stay_and_tell_their_way() {

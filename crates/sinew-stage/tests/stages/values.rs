@@ -164,43 +164,8 @@ fn small_stages(folder: &Path) -> Files {
 
 /// A stage of arrays with two samples, of which usd-core interpolates every bit.
 fn random_samples(folder: &Path) -> Files {
-    const ELEMENTS: usize = 3000;
-    // A linear congruential generator; numbers between -1 and 1.
-    let mut state = 1u64;
-    let mut number = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (state >> 33) as f64 / f64::from(1u32 << 30) - 1.0
-    };
-    let mut text = String::from("#usda 1.0\ndef \"A\"\n{\n");
-    for (name, width) in [
-        ("half", 1),
-        ("half3", 3),
-        ("float", 1),
-        ("float3", 3),
-        ("double3", 3),
-        ("quath", 4),
-        ("quatf", 4),
-        ("quatd", 4),
-    ] {
-        let mut sample = || {
-            let elements = (0..ELEMENTS).map(|_| {
-                let values: Vec<f64> = (0..width).map(|_| number()).collect();
-                let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
-                match &values[..] {
-                    [x] => x.to_string(),
-                    _ => {
-                        let unit = values.iter().map(|x| (x / length).to_string());
-                        format!("({})", unit.collect::<Vec<_>>().join(", "))
-                    }
-                }
-            });
-            elements.collect::<Vec<_>>().join(", ")
-        };
-        let (first, second) = (sample(), sample());
-        text += &format!("{name}[] {name}s.timeSamples = {{ 0: [{first}], 1: [{second}] }}\n");
-    }
     let file = folder.join("random_samples.usda");
-    std::fs::write(&file, text + "}\n")?;
+    python("make_samples.py", &[&file])?;
     Ok(vec![file])
 }
 

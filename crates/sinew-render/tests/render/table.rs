@@ -186,7 +186,7 @@ impl Easel {
 
     fn camera(&mut self) -> Result<Camera, Failed> {
         if let Some(camera) = &self.camera {
-            return Ok(camera.clone());
+            return Ok(*camera);
         }
         let view = self.view.clone();
         let words: Vec<&str> = view.split(' ').collect();
@@ -218,7 +218,7 @@ impl Easel {
             }
             _ => return Err("no such camera".into()),
         };
-        self.camera = Some(camera.clone());
+        self.camera = Some(camera);
         Ok(camera)
     }
 

@@ -288,87 +288,24 @@ mod tests {
         Value::AssetPath(AssetPath(text.into()))
     }
 
-    fn dictionary(entries: &[(&str, Value)]) -> Value {
-        let entries = entries.iter().map(|(k, v)| (SmolStr::new(k), v.clone()));
-        Value::Dictionary(Arc::new(entries.collect()))
-    }
-
-    fn reference(text: &str) -> Reference {
-        let custom_data = [("made from".into(), asset(text))].into_iter().collect();
-        Reference {
-            asset: text.into(),
-            prim: path("/Other"),
-            custom_data,
-            ..Reference::default()
-        }
-    }
-
-    fn payload(text: &str) -> Payload {
-        Payload {
-            asset: text.into(),
-            ..Payload::default()
-        }
-    }
-
     /// A layer with an asset path in every place where one can stand.
     fn layer_of_every_place(it: &str) -> Layer {
-        let mut layer = Layer::new("test");
-        let root = layer.root_mut();
-        root.fields.set(
-            field::SUBLAYERS,
-            Value::StringVector(Arc::new(vec!["stays.usd".into(), it.into()])),
-        );
-        root.fields.set("colorConfiguration", asset(it));
-        let prim = layer.create(&path("/Prim"), SpecKind::Prim);
-        let references = ListOp {
-            deleted: vec![reference(it)],
-            ..ListOp::prepended(vec![reference("stays.usd"), reference(it)])
+        let text = include_str!("assets.usda").replace("IT", it);
+        let mut layer = crate::usda::parse("test", text.as_bytes()).unwrap();
+        // Text has neither single payloads nor dictionaries in lists.
+        let payload = Payload {
+            asset: it.into(),
+            ..Payload::default()
         };
-        prim.fields.set(
-            field::REFERENCES,
-            Value::ReferenceListOp(Arc::new(references)),
-        );
-        let payloads = ListOp::explicit(vec![payload(it), payload("")]);
-        prim.fields
-            .set(field::PAYLOAD, Value::PayloadListOp(Arc::new(payloads)));
-        prim.fields
-            .set("assetInfo", dictionary(&[("id", asset(it))]));
-        let set = dictionary(&[
-            (TEMPLATE, Value::string(it)),
-            ("primPath", Value::string(it)),
-            (
-                "assetPaths",
-                Value::AssetPathArray(vec![AssetPath(it.into())].into()),
-            ),
-        ]);
-        prim.fields
-            .set(field::CLIPS, dictionary(&[("default", set)]));
-        let unknown = dictionary(&[("deep", dictionary(&[("deeper", asset(it))]))]);
-        prim.fields
-            .set("unknown", Value::Unregistered(Arc::new(unknown.clone())));
+        let old = layer.spec_mut(&path("/Old{v=a}")).unwrap();
+        old.fields
+            .set(field::PAYLOAD, Value::Payload(Arc::new(payload)));
+        let prim = layer.spec_mut(&path("/Prim")).unwrap();
+        let unknown = vec![prim.get("unknown").unwrap().clone()];
         prim.fields.set(
             "unknownList",
-            Value::UnregisteredListOp(Arc::new(ListOp::explicit(vec![unknown]))),
+            Value::UnregisteredListOp(Arc::new(ListOp::explicit(unknown))),
         );
-        let old = layer.create(&path("/Old{v=a}"), SpecKind::Variant);
-        old.fields
-            .set(field::PAYLOAD, Value::Payload(Arc::new(payload(it))));
-        let attribute = layer.create(&path("/Prim{v=a}In.file"), SpecKind::Attribute);
-        attribute
-            .fields
-            .set(field::TYPE_NAME, Value::token("asset[]"));
-        let paths = vec![AssetPath("stays.png".into()), AssetPath(it.into())];
-        attribute
-            .fields
-            .set(field::DEFAULT, Value::AssetPathArray(paths.into()));
-        let samples = vec![(1.0, asset(it)), (2.0, asset("stays.png"))];
-        attribute.fields.set(
-            field::TIME_SAMPLES,
-            Value::TimeSamples(TimeSamples::new(samples)),
-        );
-        attribute
-            .fields
-            .set("customData", dictionary(&[("a", asset(it))]));
         layer
     }
 
@@ -387,21 +324,7 @@ mod tests {
             (path == "old.usd").then(|| "new.usd".into())
         })
         .unwrap();
-        // A string of a clip set that is no template is no asset.
-        let mut expected = layer_of_every_place("new.usd");
-        let prim = expected.spec_mut(&path("/Prim")).unwrap();
-        let Some(Value::Dictionary(sets)) = prim.get(field::CLIPS).cloned() else {
-            panic!("clips are a dictionary")
-        };
-        let Value::Dictionary(set) = &sets["default"] else {
-            panic!("a clip set is a dictionary")
-        };
-        let mut set = (**set).clone();
-        set.insert("primPath".into(), Value::string("old.usd"));
-        prim.fields.set(
-            field::CLIPS,
-            dictionary(&[("default", Value::Dictionary(Arc::new(set)))]),
-        );
+        let expected = layer_of_every_place("new.usd");
         assert_eq!(all(&layer), all(&expected));
         assert_eq!(seen, ["stays.usd", "old.usd", "stays.png"]);
     }

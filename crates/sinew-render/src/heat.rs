@@ -27,36 +27,54 @@ pub(super) fn weights(
     is_chosen: &dyn Fn(usize) -> bool,
     time: Time,
 ) -> Result<Vec<f32>, Invalid> {
-    let bound = &scene.bindings[binding];
-    if bound.instance != skeleton {
-        return Ok(Vec::new());
+    let mut out = Vec::new();
+    if scene.bindings[binding].instance == skeleton {
+        each_influence(scene, binding, time, |point, joint, weight| {
+            out.resize(out.len().max(point + 1), 0.0);
+            if is_chosen(joint) {
+                out[point] += weight;
+            }
+        })?;
     }
+    Ok(out)
+}
+
+/// Calls `take` with each point of a bound mesh, each joint of its skeleton that influences the
+/// point, and the weight. A rigid mesh has the same influences at all points.
+///
+/// # Errors
+/// The influences are broken at this time.
+pub(super) fn each_influence(
+    scene: &Scene,
+    binding: usize,
+    time: Time,
+    mut take: impl FnMut(usize, usize, f32),
+) -> Result<(), Invalid> {
+    let bound = &scene.bindings[binding];
     let instance = &scene.instances[bound.instance].instance;
-    let points = bound
-        .points
-        .at(time)
-        .or_else(|| bound.points.first().cloned());
+    let points = bound.points.at(time);
+    let points = points.or_else(|| bound.points.first().cloned());
     let count = points.map_or(0, |p| p.len());
     let Some(influences) = bound.influences_at(instance, time, count)? else {
-        return Ok(Vec::new());
+        return Ok(());
     };
     let map = bound.joint_map(instance);
-    let is_joint = |own: u32| match &map {
-        Some(map) => map[own as usize].is_some_and(|j| is_chosen(j as usize)),
-        None => is_chosen(own as usize),
-    };
-    let weight = |influences: &mut dyn Iterator<Item = (u32, f32)>| {
-        influences
-            .filter(|(j, _)| is_joint(*j))
-            .map(|(_, w)| w)
-            .sum::<f32>()
-    };
-    Ok(match influences.interpolation() {
-        InfluenceInterpolation::Vertex => (0..count)
-            .map(|p| weight(&mut influences.of_point(p)))
-            .collect(),
-        InfluenceInterpolation::Constant => vec![weight(&mut influences.of_point(0)); count],
-    })
+    for point in 0..count {
+        let of = match influences.interpolation() {
+            InfluenceInterpolation::Vertex => point,
+            InfluenceInterpolation::Constant => 0,
+        };
+        for (own, weight) in influences.of_point(of) {
+            let joint = match &map {
+                Some(map) => map.get(own as usize).copied().flatten(),
+                None => Some(own),
+            };
+            if let Some(joint) = joint {
+                take(point, joint as usize, weight);
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

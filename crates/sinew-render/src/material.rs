@@ -275,19 +275,13 @@ impl Textures<'_> {
     }
 
     fn bound(&mut self, used: &TextureUse, image: &TextureImage) -> Bound {
-        let channel = match used.channel {
-            TextureChannel::Rgb | TextureChannel::R => 0.0,
-            TextureChannel::G => 1.0,
-            TextureChannel::B => 2.0,
-            TextureChannel::A => 3.0,
-        };
         Bound {
             view: self.texture(used, image),
             sampler: self.sampler([used.wrap_s, used.wrap_t]),
             slot: SlotUniform {
                 uv: [
                     used.transform.row(0).extend(1.0),
-                    used.transform.row(1).extend(channel),
+                    used.transform.row(1).extend(channel(used) as f32),
                 ],
                 scale: used.scale,
                 bias: used.bias,
@@ -413,14 +407,19 @@ fn decoded<'a>(used: &TextureUse, images: &'a [Option<TextureImage>]) -> Option<
     images.get(used.texture)?.as_ref()
 }
 
-/// Whether an opacity out of an image is below 1 somewhere.
-fn is_translucent(used: &TextureUse, image: &TextureImage) -> bool {
-    let channel = match used.channel {
+/// Index of the channel that a texture gives, the first of several.
+fn channel(used: &TextureUse) -> usize {
+    match used.channel {
         TextureChannel::Rgb | TextureChannel::R => 0,
         TextureChannel::G => 1,
         TextureChannel::B => 2,
         TextureChannel::A => 3,
-    };
+    }
+}
+
+/// Whether an opacity out of an image is below 1 somewhere.
+fn is_translucent(used: &TextureUse, image: &TextureImage) -> bool {
+    let channel = channel(used);
     let ends = [image.least[channel], 255].map(|texel| {
         let value = f32::from(texel) / 255.0;
         value * used.scale[channel] + used.bias[channel]

@@ -10,6 +10,7 @@ use glam::{DMat4, DVec3, Mat4, Vec4};
 
 use super::buffers::{entry, filled};
 use super::pipelines::{DEPTH, Pipelines};
+use super::targets::drawn_into;
 use super::{Bounds, Camera, Light, Stage, frame};
 
 /// Number of the maps that are seen from all around; occlusion.wgsl has the same.
@@ -80,21 +81,8 @@ impl Lights {
 impl OcclusionMaps {
     pub fn new(device: &wgpu::Device) -> Self {
         let create = |label, size, layers| {
-            device.create_texture(&wgpu::TextureDescriptor {
-                label: Some(label),
-                size: wgpu::Extent3d {
-                    width: size,
-                    height: size,
-                    depth_or_array_layers: layers,
-                },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: DEPTH,
-                usage: wgpu::TextureUsages::TEXTURE_BINDING
-                    | wgpu::TextureUsages::RENDER_ATTACHMENT,
-                view_formats: &[],
-            })
+            let bound = wgpu::TextureUsages::TEXTURE_BINDING;
+            drawn_into(device, label, [size, size, layers], 1, DEPTH, bound)
         };
         let key = create("render.key_map", KEY_SIZE, 1);
         let sky = create("render.sky_maps", SKY_SIZE, SKY_MAPS as u32);

@@ -2,6 +2,7 @@
 
 use image::RgbaImage;
 
+use super::targets::drawn_into;
 use super::{Background, Camera, Look, Renderer, Result, Stage};
 use sinew::gpu::{GpuError, guarded, map_and};
 
@@ -164,20 +165,14 @@ impl Target {
         let [width, height] = size;
         Self {
             size,
-            texture: device.create_texture(&wgpu::TextureDescriptor {
-                label: Some("render.picture"),
-                size: wgpu::Extent3d {
-                    width,
-                    height,
-                    depth_or_array_layers: 1,
-                },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: wgpu::TextureFormat::Rgba8UnormSrgb,
-                usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-                view_formats: &[],
-            }),
+            texture: drawn_into(
+                device,
+                "render.picture",
+                [width, height, 1],
+                1,
+                wgpu::TextureFormat::Rgba8UnormSrgb,
+                wgpu::TextureUsages::COPY_SRC,
+            ),
             readback: device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("render.readback"),
                 size: u64::from((width * 4).next_multiple_of(ROW)) * u64::from(height),

@@ -135,54 +135,23 @@ impl Pipelines {
         let with = |switch: &'static str| [("ENCODE_SRGB", encode), (switch, 1.0)];
         let (masked, blended) = (with("MASKED"), with("BLENDED"));
 
-        let vertex = [
-            attribute(0, 0, wgpu::VertexFormat::Uint32),
-            attribute(1, 4, wgpu::VertexFormat::Uint32),
-            attribute(2, 8, wgpu::VertexFormat::Float32x2),
-            attribute(3, 16, wgpu::VertexFormat::Unorm8x4),
+        use wgpu::VertexStepMode::{Instance, Vertex};
+        let vertex =
+            wgpu::vertex_attr_array![0 => Uint32, 1 => Uint32, 2 => Float32x2, 3 => Unorm8x4];
+        let vertices = [buffer(VERTEX_BYTES, Vertex, &vertex)];
+        let per_vertex = [buffer(VERTEX_BYTES, Instance, &vertex[..2])];
+        let positions = [buffer(VERTEX_BYTES, Vertex, &vertex[..1])];
+        let ends = wgpu::vertex_attr_array![0 => Uint32x2];
+        let ends = [buffer(8, Instance, &ends)];
+        let piece = wgpu::vertex_attr_array![
+            0 => Uint32x4, 1 => Float32x4, 2 => Float32x4, 3 => Float32x4, 4 => Float32x4,
+            5 => Float32x2, 6 => Unorm8x4
         ];
-        let vertices = [Some(buffer(
-            VERTEX_BYTES,
-            wgpu::VertexStepMode::Vertex,
-            &vertex,
-        ))];
-        let per_vertex = [Some(buffer(
-            VERTEX_BYTES,
-            wgpu::VertexStepMode::Instance,
-            &vertex[..2],
-        ))];
-        let positions = [Some(buffer(
-            VERTEX_BYTES,
-            wgpu::VertexStepMode::Vertex,
-            &vertex[..1],
-        ))];
-        let ends = [attribute(0, 0, wgpu::VertexFormat::Uint32x2)];
-        let ends = [Some(buffer(8, wgpu::VertexStepMode::Instance, &ends))];
-        let piece = [
-            attribute(0, 0, wgpu::VertexFormat::Uint32x4),
-            attribute(1, 16, wgpu::VertexFormat::Float32x4),
-            attribute(2, 32, wgpu::VertexFormat::Float32x4),
-            attribute(3, 48, wgpu::VertexFormat::Float32x4),
-            attribute(4, 64, wgpu::VertexFormat::Float32x4),
-            attribute(5, 80, wgpu::VertexFormat::Float32x2),
-            attribute(6, 88, wgpu::VertexFormat::Unorm8x4),
-        ];
-        let piece = [Some(buffer(
-            PIECE_BYTES,
-            wgpu::VertexStepMode::Instance,
-            &piece,
-        ))];
-        let line = [
-            attribute(0, 0, wgpu::VertexFormat::Float32x3),
-            attribute(1, 12, wgpu::VertexFormat::Float32x3),
-            attribute(2, 24, wgpu::VertexFormat::Float32x4),
-        ];
-        let line = [Some(buffer(40, wgpu::VertexStepMode::Instance, &line))];
-        let bone = [
-            attribute(0, 0, wgpu::VertexFormat::Float32x3),
-            attribute(1, 12, wgpu::VertexFormat::Float32x4),
-        ];
-        let bone = [Some(buffer(28, wgpu::VertexStepMode::Vertex, &bone))];
+        let piece = [buffer(PIECE_BYTES, Instance, &piece)];
+        let line = wgpu::vertex_attr_array![0 => Float32x3, 1 => Float32x3, 2 => Float32x4];
+        let line = [buffer(40, Instance, &line)];
+        let bone = wgpu::vertex_attr_array![0 => Float32x3, 1 => Float32x4];
+        let bone = [buffer(28, Vertex, &bone)];
 
         let surface_groups = [
             Some(&self.frame),
@@ -386,26 +355,14 @@ impl Description<'_> {
     }
 }
 
-fn attribute(
-    shader_location: u32,
-    offset: u64,
-    format: wgpu::VertexFormat,
-) -> wgpu::VertexAttribute {
-    wgpu::VertexAttribute {
-        format,
-        offset,
-        shader_location,
-    }
-}
-
 fn buffer(
     array_stride: u64,
     step_mode: wgpu::VertexStepMode,
     attributes: &[wgpu::VertexAttribute],
-) -> wgpu::VertexBufferLayout<'_> {
-    wgpu::VertexBufferLayout {
+) -> Option<wgpu::VertexBufferLayout<'_>> {
+    Some(wgpu::VertexBufferLayout {
         array_stride,
         step_mode,
         attributes,
-    }
+    })
 }

@@ -38,8 +38,6 @@ pub struct Stage {
     pub(super) origin: DVec3,
     pub(super) time: Time,
     pub(super) control: Control,
-    /// Whether the colours show the result of [`Stage::show_difference`].
-    pub(super) shows_difference: bool,
     pub(super) skeletons: Vec<StageSkeleton>,
     /// Results of the CPU mirror for the current poses, once they were needed.
     pub(super) results: OnceLock<Arc<Vec<Results>>>,
@@ -85,7 +83,6 @@ impl Stage {
             origin: origin(&scene, &geometry),
             time: Time::Default,
             control: Control::default(),
-            shows_difference: false,
             skeletons: joints::skeletons(&scene),
             results: OnceLock::new(),
             ground: (Bounds::EMPTY, Bounds::EMPTY),
@@ -166,8 +163,7 @@ impl Stage {
     /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn set_time(&mut self, time: Time, control: &Control) -> Result<()> {
         let rebuild = control.method != self.control.method;
-        let shown = std::mem::take(&mut self.shows_difference);
-        let heat = rebuild || shown || control.heat != self.control.heat;
+        let heat = rebuild || control.heat != self.control.heat;
         self.time = time;
         self.control = control.clone();
         if rebuild {

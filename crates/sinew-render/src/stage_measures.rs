@@ -7,8 +7,6 @@ use glam::{DMat4, DVec3, Vec3};
 
 use super::deform::{self, Results};
 use super::{Bounds, DrawBackend, Result, Stage};
-use sinew::gpu::guarded;
-use sinew::sampled::Time;
 
 /// The distances between the GPU's points and those of the CPU mirror, in the stage's units.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,53 +136,12 @@ impl Stage {
             .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))
     }
 
-    /// The bounding box of everything at the current time and at `times`, in world space. The
-    /// current pose stays.
-    ///
-    /// # Errors
-    /// Those of [`Stage::set_time`].
-    pub fn bounds_over(&mut self, times: &[Time]) -> Result<Bounds> {
-        let (time, control) = (self.time, self.control.clone());
-        let mut out = self.bounds();
-        for other in times {
-            self.set_time(*other, &control)?;
-            out = out.union(self.bounds());
-        }
-        self.set_time(time, &control)?;
-        Ok(out)
-    }
-
     /// Compares the GPU's points with those of the CPU mirror, in the current pose. Waits for the
     /// device.
     ///
     /// # Errors
     /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn difference(&mut self) -> Result<Difference> {
-        let (out, _) = self.compare()?;
-        Ok(out)
-    }
-
-    /// Like [`Stage::difference`]; also shows the distances as colours until the next
-    /// [`Stage::set_time`], from dark blue (0) to yellow (the largest distance). Call
-    /// [`Stage::encode`] next.
-    ///
-    /// # Errors
-    /// Those of [`Stage::difference`].
-    pub fn show_difference(&mut self) -> Result<Difference> {
-        let (out, distances) = self.compare()?;
-        let device = self.skinner.device();
-        let largest = out.largest.max(f64::MIN_POSITIVE);
-        for (mesh, distances) in self.meshes.iter_mut().zip(distances) {
-            let shares = distances.iter().map(|d| (d / largest) as f32).collect();
-            guarded(device, || mesh.show_weights(device, shares))?;
-        }
-        self.shows_difference = true;
-        Ok(out)
-    }
-
-    /// The difference, and for each mesh the distance of each point; empty for meshes that no
-    /// kernel deforms.
-    fn compare(&mut self) -> Result<(Difference, Vec<Vec<f64>>)> {
         let backend = std::mem::replace(&mut self.control.backend, DrawBackend::Gpu);
         let control = self.control.clone();
         self.set_time(self.time, &control)?;
@@ -201,12 +158,10 @@ impl Stage {
         self.control.backend = backend;
         let with_instance = of_gpu.iter().enumerate().filter(|(_, id)| id.is_some());
         let mut out = Difference::default();
-        let mut distances = vec![Vec::new(); self.meshes.len()];
         let mut sum = 0.0;
         for ((i, _), gpu) in with_instance.zip(read) {
             for (a, b) in gpu.points.iter().zip(&self.results()[i].points) {
                 let distance = a.as_dvec3().distance(b.as_dvec3());
-                distances[i].push(distance);
                 sum += distance;
                 out.points += 1;
                 if distance > out.largest {
@@ -218,6 +173,6 @@ impl Stage {
             }
         }
         out.mean = sum / out.points.max(1) as f64;
-        Ok((out, distances))
+        Ok(out)
     }
 }

@@ -205,14 +205,16 @@ impl StageMesh {
         time: Time,
     ) -> Result<(), Invalid> {
         self.heat = None;
-        let weights = match (joint, self.binding()) {
+        let mut weights = match (joint, self.binding()) {
             (None, _) => return Ok(()),
             (Some(JointId { skeleton, joint }), Some(b)) => {
                 heat::weights(scene, b, skeleton, &|j| j == joint, time)?
             }
             (Some(_), None) => Vec::new(),
         };
-        self.show_weights(device, weights);
+        weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
+        let usage = wgpu::BufferUsages::STORAGE;
+        self.heat = Some(filled(device, "render.heat", cast_slice(&weights), usage));
         Ok(())
     }
 
@@ -223,13 +225,6 @@ impl StageMesh {
             _ => None,
         };
         self.deform.as_ref().map(|d| d.binding).or(rigid)
-    }
-
-    /// Shows a weight from 0 to 1 for each point as colours; missing weights are 0.
-    pub fn show_weights(&mut self, device: &wgpu::Device, mut weights: Vec<f32>) {
-        weights.resize(weights.len().max(self.buffers.points as usize), 0.0);
-        let usage = wgpu::BufferUsages::STORAGE;
-        self.heat = Some(filled(device, "render.heat", cast_slice(&weights), usage));
     }
 
     /// Creates the bind group again if a buffer was replaced.

@@ -1,9 +1,6 @@
 //! The joint with the most weight.
 
-use super::{JointId, Stage};
-use sinew::sampled::Time;
-use sinew::scene::Scene;
-use sinew::skel::InfluenceInterpolation;
+use super::{JointId, Stage, heat};
 
 impl Stage {
     /// The joint with the largest sum of weights over the points of all visible meshes at the
@@ -15,9 +12,19 @@ impl Stage {
         let mut sums: Vec<Vec<f64>> = self.skeletons.iter().map(count).collect();
         for mesh in self.meshes.iter().filter(|m| m.visible) {
             let binding = self.geometry.meshes[mesh.drawn].binding;
-            if let Some(binding) = binding.filter(|b| *b < self.scene.bindings.len()) {
-                add_weights(&self.scene, binding, self.time, &mut sums);
-            }
+            let binding = binding.and_then(|b| Some((b, self.scene.bindings.get(b)?)));
+            let Some((binding, bound)) = binding else {
+                continue;
+            };
+            let Some(sums) = sums.get_mut(bound.instance) else {
+                continue;
+            };
+            // Nothing is added before the influences are known not to be broken.
+            let _ = heat::each_influence(&self.scene, binding, self.time, |_, joint, weight| {
+                if let Some(sum) = sums.get_mut(joint) {
+                    *sum += f64::from(weight);
+                }
+            });
         }
         let all = sums.iter().enumerate().flat_map(|(skeleton, sums)| {
             let id = move |joint| JointId { skeleton, joint };
@@ -26,47 +33,5 @@ impl Stage {
         all.filter(|(_, sum)| *sum > 0.0)
             .reduce(|best, next| if next.1 > best.1 { next } else { best })
             .map(|(id, _)| id)
-    }
-}
-
-/// Adds the weights of all points of a bound mesh to the sums of its skeleton's joints.
-fn add_weights(scene: &Scene, binding: usize, time: Time, sums: &mut [Vec<f64>]) {
-    let bound = &scene.bindings[binding];
-    let Some(sums) = sums.get_mut(bound.instance) else {
-        return;
-    };
-    let instance = &scene.instances[bound.instance].instance;
-    let points = bound
-        .points
-        .at(time)
-        .or_else(|| bound.points.first().cloned());
-    let count = points.map_or(0, |p| p.len());
-    let Ok(Some(influences)) = bound.influences_at(instance, time, count) else {
-        return;
-    };
-    let map = bound.joint_map(instance);
-    let mut add = |own: u32, weight: f64| {
-        let joint = match &map {
-            Some(map) => map.get(own as usize).copied().flatten(),
-            None => Some(own),
-        };
-        if let Some(sum) = joint.and_then(|j| sums.get_mut(j as usize)) {
-            *sum += weight;
-        }
-    };
-    match influences.interpolation() {
-        InfluenceInterpolation::Vertex => {
-            for point in 0..count {
-                for (joint, weight) in influences.of_point(point) {
-                    add(joint, f64::from(weight));
-                }
-            }
-        }
-        // A rigid mesh: all its points have the same weights.
-        InfluenceInterpolation::Constant => {
-            for (joint, weight) in influences.of_point(0) {
-                add(joint, f64::from(weight) * count as f64);
-            }
-        }
     }
 }

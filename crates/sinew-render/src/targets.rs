@@ -94,12 +94,26 @@ fn texture(
         1 => wgpu::TextureUsages::TEXTURE_BINDING,
         _ => wgpu::TextureUsages::empty(),
     };
-    let texture = device.create_texture(&wgpu::TextureDescriptor {
+    drawn_into(device, label, [width, height, 1], samples, format, usage)
+        .create_view(&Default::default())
+}
+
+/// A texture of a width, a height and a number of layers that can be drawn into, and used in
+/// another way too.
+pub(super) fn drawn_into(
+    device: &wgpu::Device,
+    label: &str,
+    [width, height, depth_or_array_layers]: [u32; 3],
+    samples: u32,
+    format: wgpu::TextureFormat,
+    usage: wgpu::TextureUsages,
+) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
         label: Some(label),
         size: wgpu::Extent3d {
             width,
             height,
-            depth_or_array_layers: 1,
+            depth_or_array_layers,
         },
         mip_level_count: 1,
         sample_count: samples,
@@ -107,6 +121,5 @@ fn texture(
         format,
         usage: usage | wgpu::TextureUsages::RENDER_ATTACHMENT,
         view_formats: &[],
-    });
-    texture.create_view(&Default::default())
+    })
 }

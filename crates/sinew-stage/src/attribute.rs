@@ -49,9 +49,7 @@ pub struct Attribute<'s, 'n> {
 /// The opinion that wins.
 enum Winner<'s> {
     /// No value, or a block.
-    Nothing {
-        blocked: bool,
-    },
+    Nothing,
     Default(SpecOpinion<'s>),
     Samples(SpecOpinion<'s>, TimeSamples),
     Spline(SpecOpinion<'s>, Arc<Spline>),
@@ -205,7 +203,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
 
     /// The opinion that wins at the default time, or at all others.
     fn winner(self, at_default: bool) -> Result<Winner<'s>> {
-        let mut winner = Winner::Nothing { blocked: false };
+        let mut winner = Winner::Nothing;
         self.winners(at_default, &mut |found| {
             winner = found;
             Ok(false)
@@ -249,7 +247,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
                         offset: node.map.offset().after(&layer.offset),
                     };
                     if let Some(winner) = Self::of_spec(spec, opinion, &mut animated)? {
-                        let last = matches!(winner, Winner::Nothing { .. });
+                        let last = matches!(winner, Winner::Nothing);
                         if !take(winner)? || last {
                             return Ok(());
                         }
@@ -300,7 +298,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
             _ => None,
         };
         Ok(match small.as_ref().unwrap_or(default) {
-            Value::Block => Some(Winner::Nothing { blocked: true }),
+            Value::Block => Some(Winner::Nothing),
             // No animation of a weaker layer counts.
             Value::AnimationBlock => {
                 *animated = false;
@@ -322,7 +320,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
             Ok(Winner::Samples(..)) => Source::TimeSamples,
             Ok(Winner::Spline(..)) => Source::Spline,
             Ok(Winner::Clips(..)) => Source::Clips,
-            Ok(Winner::Nothing { .. }) if self.fallback().is_some() => Source::Fallback,
+            Ok(Winner::Nothing) if self.fallback().is_some() => Source::Fallback,
             _ => Source::None,
         }
     }
@@ -481,7 +479,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         let mut found: Option<Option<Value>> = None;
         let (mut blocked, mut sampled) = (false, false);
         self.winners(time.is_none(), &mut |winner| {
-            blocked = matches!(winner, Winner::Nothing { .. });
+            blocked = matches!(winner, Winner::Nothing);
             sampled |= matches!(winner, Winner::Samples(..));
             Ok(match self.value_of(winner, time, assets)? {
                 Some(Value::ArrayEdit(edit)) => {
@@ -568,7 +566,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// Whether a layer or a clip has a value; a block is none.
     #[must_use]
     pub fn has_authored_value(self) -> bool {
-        !matches!(self.winner(false), Ok(Winner::Nothing { .. }) | Err(_))
+        !matches!(self.winner(false), Ok(Winner::Nothing) | Err(_))
     }
 
     /// Whether there is a value: authored or the schema's fallback.
@@ -592,12 +590,6 @@ impl<'s, 'n> Attribute<'s, 'n> {
             Ok(edits)
         });
         found.is_ok() && varies
-    }
-
-    /// Whether the strongest opinion is `None`: a block.
-    #[must_use]
-    pub fn is_blocked(self) -> bool {
-        matches!(self.winner(false), Ok(Winner::Nothing { blocked: true }))
     }
 
     /// The sources of the connections, as paths of the stage.

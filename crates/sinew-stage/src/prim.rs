@@ -247,16 +247,6 @@ impl<'s> Prim<'s> {
         self.data().flags.prototype && self.chain == 0
     }
 
-    /// Whether it is a prototype or lies below one.
-    #[must_use]
-    pub fn is_in_prototype(self) -> bool {
-        let mut outermost = self;
-        while let Some(instance) = self.stage.instance(outermost.chain) {
-            outermost = instance;
-        }
-        outermost.data().flags.in_prototype
-    }
-
     /// The prototype of an instance.
     #[must_use]
     pub fn prototype(self) -> Option<Prim<'s>> {
@@ -502,13 +492,6 @@ impl<'s> Prim<'s> {
             set.variants.sort();
         }
         sets
-    }
-
-    /// The variant of a set that is selected.
-    #[must_use]
-    pub fn variant_selection(self, set: &str) -> Option<Token> {
-        let sets = self.variant_sets();
-        sets.into_iter().find(|s| s.name == set)?.selection
     }
 }
 

@@ -462,30 +462,7 @@ mod tests {
         Path::parse(text).unwrap()
     }
 
-    const INSTANCES: &str = r#"#usda 1.0
-        (
-            framesPerSecond = 30
-        )
-        def Xform "R"
-        {
-            def Mesh "C"
-            {
-                rel to = </R>
-            }
-        }
-        def "I1" (
-            instanceable = true
-            references = </R>
-        )
-        {
-        }
-        def "I2" (
-            instanceable = true
-            references = </R>
-        )
-        {
-        }
-    "#;
+    const INSTANCES: &str = include_str!("instances.usda");
 
     #[test]
     fn instances_share_a_prototype_and_are_seen_through_proxies() {

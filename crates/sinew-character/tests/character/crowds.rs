@@ -5,25 +5,25 @@ use common::trials::Trial;
 use glam::{DMat4, DVec3, Vec3};
 use sinew_character::{Character, Error};
 
-use crate::made::{HERO, folder};
-use crate::{Stage, apart, blended, named, results, skinner};
+use crate::{Stage, apart, blended, results, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        ("are_shared", characters_share_a_crowd),
-        ("of_others_are_refused", of_others_are_refused),
-        ("that_are_rebuilt_are_others", that_are_rebuilt_are_others),
-        ("have_one_clock", have_one_clock),
-        ("hold_nothing_after_a_failure", hold_nothing_after_a_failure),
-        ("upload_what_is_asked_for", upload_what_is_asked_for),
-    ])
+    trials![
+        are_shared,
+        of_others_are_refused,
+        that_are_rebuilt_are_others,
+        have_one_clock,
+        hold_nothing_after_a_failure,
+        upload_what_is_asked_for,
+    ]
 }
 
-fn characters_share_a_crowd() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
-    let mut first = Character::load(&skinner, made.path().join(HERO)).unwrap();
+fn are_shared() {
+    let Stage {
+        skinner,
+        mut crowd,
+        hero: mut first,
+    } = Stage::new();
     first.play("Walk").unwrap();
     first.update(&mut crowd, 0.25).unwrap();
     let mut others: Vec<Character> = (0..3).map(|_| first.another()).collect();

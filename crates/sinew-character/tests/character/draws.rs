@@ -6,25 +6,20 @@ use glam::Vec3;
 use sinew::clip::LocalPose;
 use sinew_character::{Character, CharacterOptions, Error, PlayClip};
 
-use crate::made::{HERO, folder};
-use crate::{apart, asset, named, results, skinner};
+use crate::made::{HERO, changed, scene};
+use crate::{Stage, apart, asset, results, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        ("cover_every_mesh", cover_every_mesh),
-        (
-            "what_does_not_fit_is_an_error",
-            what_does_not_fit_is_an_error,
-        ),
-    ])
+    trials![cover_every_mesh, what_does_not_fit_is_an_error,]
 }
 
 /// Every triangle of every mesh is in one draw, with the material of its face and its image.
 fn cover_every_mesh() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
-    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    let Stage {
+        skinner,
+        mut crowd,
+        mut hero,
+    } = Stage::new();
     assert!(matches!(hero.draws(&crowd), Err(Error::NotInCrowd { .. })));
     hero.update(&mut crowd, 0.0).unwrap();
     crowd.submit().unwrap();
@@ -68,7 +63,7 @@ fn cover_every_mesh() {
     // Previous positions where they are wanted.
     let mut options = CharacterOptions::default();
     options.previous = true;
-    let mut hero = Character::load_with(&skinner, made.path().join(HERO), &options).unwrap();
+    let mut hero = Character::load_with(&skinner, scene(HERO), &options).unwrap();
     hero.update(&mut crowd, 0.0).unwrap();
     assert!(
         hero.draws(&crowd)
@@ -79,36 +74,29 @@ fn cover_every_mesh() {
 }
 
 fn what_does_not_fit_is_an_error() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
+    let Stage {
+        skinner,
+        mut crowd,
+        mut hero,
+    } = Stage::new();
     let text = |error: Error| error.to_string();
-    let missing = made.path().join("none.usda");
+    let missing = scene("none.usda");
     assert!(text(Character::load(&skinner, &missing).unwrap_err()).contains("none.usda"));
     let error = Character::load(&skinner, asset("walk.bvh")).unwrap_err();
     assert!(matches!(error, Error::NoCharacter { .. }), "{error}");
-    let broken = made.path().join("broken.usda");
-    let whole = std::fs::read_to_string(made.path().join(HERO)).unwrap();
-    std::fs::write(
-        &broken,
-        whole.replace("[0, 0, 1, 1, 1, 1]", "[0, 7, 1, 1, 1, 1]"),
-    )
-    .unwrap();
-    let hero = Character::load(&skinner, &broken).unwrap();
-    let left_out = hero
-        .left_out()
-        .iter()
-        .find(|e| e.prim == "/Hero/Body")
-        .unwrap();
-    assert!(left_out.to_string().contains("broken.usda"), "{left_out}");
-    assert!(hero.meshes().all(|m| m != "/Hero/Body"));
+    let (_folder, broken) = changed(&[("[0, 0, 1, 1, 1, 1]", "[0, 7, 1, 1, 1, 1]")]);
+    let partial = Character::load(&skinner, &broken).unwrap();
+    let mut left_out = partial.left_out().iter();
+    let body = left_out.find(|e| e.prim == "/Hero/Body").unwrap();
+    let file = broken.to_string_lossy();
+    assert!(body.to_string().contains(&*file), "{body}");
+    assert!(partial.meshes().all(|m| m != "/Hero/Body"));
 
-    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
-    assert!(
-        hero.warnings()
-            .iter()
-            .all(|w| w.code != "character-rest-still")
-    );
+    let stands_still = |hero: &Character| {
+        let mut warnings = hero.warnings().iter();
+        warnings.any(|w| w.code == "character-rest-still")
+    };
+    assert!(!stands_still(&hero));
     let error = text(hero.play("Fly").unwrap_err());
     assert!(
         error.contains("hero.usda") && error.contains("Walk, Run"),
@@ -129,16 +117,11 @@ fn what_does_not_fit_is_an_error() {
     let rest = hero.positions(None, 0.0).unwrap();
     assert!(apart(&results(&hero, &mut crowd), &rest) <= tolerance::CHARACTERS_MIRRORED);
     // Rest data that change over time.
-    let moving = whole.replace(
-        "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)",
-        "point3f[] points.timeSamples = { 0: [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)], 9: [(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 1)] }\n        point3f[] other = [(0, 0, 0), (1, 0, 0), (0, 1, 0)",
+    let rest = "[(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 2, 0), (1, 2, 0)]";
+    let moving = format!(
+        "points.timeSamples = {{ 0: {rest}, 9: {} }}",
+        rest.replace("2, 0)]", "2, 1)]")
     );
-    assert_ne!(moving, whole);
-    std::fs::write(&broken, moving).unwrap();
-    let hero = Character::load(&skinner, &broken).unwrap();
-    assert!(
-        hero.warnings()
-            .iter()
-            .any(|w| w.code == "character-rest-still")
-    );
+    let (_folder, file) = changed(&[(&format!("points = {rest}"), &moving)]);
+    assert!(stands_still(&Character::load(&skinner, file).unwrap()));
 }

@@ -4,15 +4,16 @@ mod arrays;
 mod clips;
 mod crowds;
 mod draws;
-mod fades;
 mod made;
+mod plays;
 mod poses;
 mod real;
 
+use std::sync::OnceLock;
+
 use common::tolerance;
-use common::trials::Trial;
 use glam::Vec3;
-use made::{Folder, HERO};
+use made::{HERO, scene};
 use sinew::clip::{Clip, LocalPose};
 use sinew::gpu::{Crowd, Skinner};
 use sinew_character::Character;
@@ -23,21 +24,23 @@ fn main() {
         ("clips", clips::trials()),
         ("crowds", crowds::trials()),
         ("draws", draws::trials()),
-        ("fades", fades::trials()),
+        ("plays", plays::trials()),
         ("poses", poses::trials()),
         ("real", real::trials()),
     ])
 }
 
-/// Trials that need a device.
-fn named<const N: usize>(list: [(&'static str, fn()); N]) -> Vec<Trial> {
-    let no_gpu = common::gpu::ignored();
-    common::trials::named(list.map(|(name, run)| (name, run, no_gpu)))
+/// Trials of functions, which need a device.
+macro_rules! trials {
+    ($($run:ident),* $(,)?) => {{
+        let no_gpu = common::gpu::ignored();
+        common::trials::named([$((stringify!($run), $run as fn(), no_gpu)),*])
+    }};
 }
+use trials;
 
 /// The character that the tests write, and a crowd.
 struct Stage {
-    _folder: Folder,
     skinner: Skinner,
     crowd: Crowd,
     hero: Character,
@@ -45,16 +48,16 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        Self::of(made::folder())
+        Self::of(HERO)
     }
 
-    fn of(folder: Folder) -> Self {
+    /// The same with another scene.
+    fn of(name: &str) -> Self {
         let skinner = skinner();
         Self {
             crowd: skinner.crowd(),
-            hero: Character::load(&skinner, folder.path().join(HERO)).unwrap(),
+            hero: Character::load(&skinner, scene(name)).unwrap(),
             skinner,
-            _folder: folder,
         }
     }
 
@@ -94,9 +97,14 @@ fn blended(first: &LocalPose, second: &LocalPose, weight: f32) -> LocalPose {
     out
 }
 
+/// All tests share its pipelines.
 fn skinner() -> Skinner {
-    let gpu = common::gpu::device().unwrap();
-    Skinner::new(gpu.device(), gpu.queue(), &Default::default()).unwrap()
+    static SKINNER: OnceLock<Skinner> = OnceLock::new();
+    let skinner = SKINNER.get_or_init(|| {
+        let gpu = common::gpu::device().unwrap();
+        Skinner::new(gpu.device(), gpu.queue(), &Default::default()).unwrap()
+    });
+    skinner.clone()
 }
 
 fn asset(name: &str) -> std::path::PathBuf {

@@ -3,34 +3,25 @@
 use common::tolerance;
 use common::trials::Trial;
 use glam::{BVec3, DMat4, DVec3, Vec3};
-use sinew_character::{Character, Error, PlayClip};
+use sinew_character::Error;
 
-use crate::made::{HERO, folder, twins};
-use crate::{Stage, apart, named, results, skinner};
+use crate::made::TWINS;
+use crate::{Stage, apart, results, trials};
 
 pub fn trials() -> Vec<Trial> {
-    named([
-        (
-            "roots_stay_and_tell_their_way",
-            roots_stay_and_tell_their_way,
-        ),
-        (
-            "shapes_and_places_are_the_hosts",
-            shapes_and_places_are_the_hosts,
-        ),
-        ("stay_until_a_clip_is_played", stay_until_a_clip_is_played),
-        (
-            "of_one_skeleton_leave_the_other_alone",
-            of_one_skeleton_leave_the_other_alone,
-        ),
-    ])
+    trials![
+        roots_stay_and_tell_their_way,
+        shapes_and_places_are_the_hosts,
+        of_one_skeleton_leave_the_other_alone,
+    ]
 }
 
 fn roots_stay_and_tell_their_way() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
-    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    let Stage {
+        mut crowd,
+        mut hero,
+        ..
+    } = Stage::new();
     hero.play("Run").unwrap();
     hero.update(&mut crowd, 0.25).unwrap();
     assert_eq!(hero.root_motion(), DVec3::ZERO, "the clip itself moves it");
@@ -52,10 +43,11 @@ fn roots_stay_and_tell_their_way() {
 }
 
 fn shapes_and_places_are_the_hosts() {
-    let made = folder();
-    let skinner = skinner();
-    let mut crowd = skinner.crowd();
-    let mut hero = Character::load(&skinner, made.path().join(HERO)).unwrap();
+    let Stage {
+        mut crowd,
+        mut hero,
+        ..
+    } = Stage::new();
     assert_eq!(hero.shapes(), ["Blink", "Smile"]);
     assert_eq!(hero.skeletons()[0].channels, ["Smile"]);
     hero.update(&mut crowd, 0.0).unwrap();
@@ -84,37 +76,8 @@ fn shapes_and_places_are_the_hosts() {
     assert_eq!(results(&hero, &mut crowd)[2][0], before[2][0] * 2.0);
 }
 
-fn stay_until_a_clip_is_played() {
-    let mut stage = Stage::new();
-    let (walk, run) = (stage.clip("Walk"), stage.clip("Run"));
-    let own = run.sample(0.7);
-    stage.hero.play("Walk").unwrap();
-    stage.hero.set_root_motion(BVec3::FALSE);
-    stage.hero.set_pose(0, own.clone()).unwrap();
-    let found = stage.frame(0.25);
-    stage.expect(&found, &own);
-    // What else is set does not end it, nor does a change of crowds.
-    let added = PlayClip::new("Run").at(0.25).speed(0.0);
-    stage.hero.add(Some(added), 0.5, 0.0).unwrap();
-    let found = stage.frame(0.0625);
-    stage.expect(&found, &own);
-    stage.hero.set_root_motion(BVec3::TRUE);
-    let found = stage.frame(0.0625);
-    stage.expect(&found, &own);
-    let mut crowd = stage.skinner.crowd();
-    stage.hero.remove(&mut stage.crowd).unwrap();
-    std::mem::swap(&mut stage.crowd, &mut crowd);
-    let found = stage.frame(0.125);
-    stage.expect(&found, &own);
-    // The clip plays below it, and is what a blend begins with.
-    stage.hero.add(None, 0.0, 0.0).unwrap();
-    stage.hero.blend("Run", 0.0, 0.0).unwrap();
-    let found = stage.frame(0.125);
-    stage.expect(&found, &walk.sample(0.25));
-}
-
 fn of_one_skeleton_leave_the_other_alone() {
-    let mut stage = Stage::of(twins());
+    let mut stage = Stage::of(TWINS);
     assert_eq!(stage.hero.skeletons().len(), 2);
     let clips: Vec<&str> = stage.hero.clips().iter().map(|c| c.name()).collect();
     assert_eq!(clips, ["Walk", "Run"]);

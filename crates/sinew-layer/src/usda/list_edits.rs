@@ -54,20 +54,3 @@ macro_rules! edit_field {
     }};
 }
 pub(super) use edit_field;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_whole_list_and_edits_exclude_each_other() {
-        let mut op = ListOp::default();
-        set_list(&mut op, Some(Edit::Add), vec![1]);
-        set_list(&mut op, Some(Edit::Delete), vec![2]);
-        assert_eq!((&op.added, &op.deleted), (&vec![1], &vec![2]));
-        set_list(&mut op, None, vec![3]);
-        assert_eq!(op, ListOp::explicit(vec![3]));
-        set_list(&mut op, Some(Edit::Append), vec![4]);
-        assert!(!op.explicit && op.explicit_items.is_empty() && op.appended == [4]);
-    }
-}

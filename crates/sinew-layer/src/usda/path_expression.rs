@@ -102,27 +102,3 @@ fn push_operand(operand: &str, anchor: &Path, out: &mut String) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn relative_paths_become_absolute() {
-        let prim = Path::parse("/A/B").unwrap();
-        for (text, out) in [
-            ("//B* C", "//B* /A/B/C"),
-            ("a - b", "/A/B/a - /A/B/b"),
-            ("%_", "%_"),
-            ("%/x:y", "%/x:y"),
-            ("../C//D{isa:Mesh}", "/A/C//D{isa:Mesh}"),
-            (".//D", "/A/B//D"),
-            ("(/X & ~Y)", "(/X & ~/A/B/Y)"),
-            (".", "/A/B"),
-            ("..", "/A"),
-            ("*", "/A/B/*"),
-        ] {
-            assert_eq!(absolute(text, &prim).0, out, "{text}");
-        }
-    }
-}

@@ -163,33 +163,3 @@ fn atom(lexer: &mut Lexer, out: &mut String) -> Parsed<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_without_a_type_are_kept_as_usd_cores_text() {
-        let read = |source: &str| text(&mut Lexer::new(source)).map_err(|e| e.reason).ok();
-        for (source, out) in [
-            ("[1,2 , (3, 4.0)]", "[1, 2, (3, 4)]"),
-            ("-0", "-0"),
-            ("1e10", "10000000000"),
-            ("-1.50", "-1.5"),
-            ("'a\"b'", "'a\"b'"),
-            ("[ ]", "[]"),
-            ("[[2],[1,],]", "[[2], [1]]"),
-            ("@a@", "@a@"),
-            ("ident", "ident"),
-            ("</A.b>", "</A.b>"),
-        ] {
-            assert_eq!(read(source).as_deref(), Some(out), "{source}");
-        }
-        for bad in [
-            "[", "(1]", "[1 2]", "=", "", "[</A>]", "([1])", "[[]]", "()",
-        ] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
-        assert_eq!(read(&"[".repeat(100_000)), None);
-    }
-}

@@ -41,32 +41,3 @@ pub(super) fn asset_text(path: &str, out: &mut String) {
     }
     out.push_str(mark);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_are_usd_cores() {
-        for (text, out) in [
-            ("a", "\"a\""),
-            ("a\"b", "'a\"b'"),
-            ("a\"b'", "\"a\\\"b'\""),
-            ("a\nb", "\"\"\"a\nb\"\"\""),
-            ("\t\r\\\u{1}\u{7f}ä", "\"\\t\\r\\\\\\x01\\x7fä\""),
-        ] {
-            let mut written = String::new();
-            quoted(text, &mut written);
-            assert_eq!(written, out);
-        }
-        for (path, out) in [
-            ("a b", "@a b@"),
-            ("a@b", "@@@a@b@@@"),
-            ("a@@@b@", "@@@a\\@@@b@@@@"),
-        ] {
-            let mut written = String::new();
-            asset_text(path, &mut written);
-            assert_eq!(written, out);
-        }
-    }
-}

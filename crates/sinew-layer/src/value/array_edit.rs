@@ -383,51 +383,36 @@ zero!(
 mod tests {
     use super::*;
 
-    const fn literal(index: usize) -> EditSource {
-        EditSource::Literal(index)
-    }
-
     fn floats(numbers: &[f32]) -> Value {
         Value::FloatArray(numbers.to_vec().into())
     }
 
-    fn edit(literals: &[f32], ops: &[EditOp]) -> ArrayEdit {
-        ArrayEdit {
-            literals: floats(literals),
-            ops: ops.to_vec(),
+    /// An edit in the words of usda text.
+    fn edit(ops: &str) -> ArrayEdit {
+        let text = format!("#usda 1.2\nover \"A\"\n{{\nfloat[] a = edit [{ops}]\n}}\n");
+        let layer = crate::usda::parse("edit", text.as_bytes()).unwrap();
+        let path = crate::Path::parse("/A.a").unwrap();
+        match layer.get(&path, "default").unwrap() {
+            Some(Value::ArrayEdit(edit)) => (*edit).clone(),
+            other => panic!("{ops}: {other:?}"),
         }
     }
 
     #[test]
     fn an_edit_that_changes_nothing_has_no_literals() {
         let none = ArrayEdit::from_crate(floats(&[1.0]), &[]).unwrap();
-        assert_eq!(none, edit(&[], &[]));
+        assert_eq!(none, edit(""));
     }
 
     /// Literals and instructions as usd-core 26.11 writes them, and its result over [1, 2, 3].
     #[test]
     fn edits_are_those_of_usd_core() {
-        use EditOp::{Erase, Insert, MaxSize, MinSize, Resize, Write};
-        use EditSource::Element;
         let all = edit(
-            &[1.5, 2.5, 9.0, 7.0, 5.0, 6.0],
-            &[
-                Write(literal(0), 0),
-                Write(Element(0), -1),
-                Insert(literal(1), Some(1)),
-                Insert(Element(0), Some(2)),
-                Insert(literal(2), Some(0)),
-                Insert(Element(-1), Some(0)),
-                Insert(literal(3), None),
-                Insert(Element(0), None),
-                Erase(3),
-                MinSize(12, None),
-                MinSize(14, Some(4)),
-                Resize(15, None),
-                Resize(16, Some(5)),
-                MaxSize(10),
-            ],
+            "write 1.5 to [0]; write [0] to [-1]; insert 2.5 at [1]; insert [0] at [2]; prepend 9; \
+             prepend [-1]; append 7; append [0]; erase [3]; minsize 12; minsize 14 fill 5; resize 15; \
+             resize 16 fill 6; maxsize 10",
         );
+        assert_eq!(all.literals, floats(&[1.5, 2.5, 9.0, 7.0, 5.0, 6.0]));
         let result = all.apply(&floats(&[1.0, 2.0, 3.0]));
         let expected = [1.5, 9.0, 1.5, 1.5, 2.0, 1.5, 7.0, 1.5, 0.0, 0.0];
         assert_eq!(result, floats(&expected));
@@ -437,39 +422,39 @@ mod tests {
         let read = ArrayEdit::from_crate(all.literals.clone(), &instructions);
         assert_eq!(read, Ok(all));
 
-        for (op, expected) in [
-            (Write(literal(0), 7), &[1.0, 2.0, 3.0][..]),
-            (Erase(-1), &[1.0, 2.0]),
-            (Erase(5), &[1.0, 2.0, 3.0]),
-            (Insert(Element(-1), Some(-1)), &[1.0, 2.0, 3.0, 3.0]),
-            (Insert(literal(0), Some(-1)), &[1.0, 2.0, 4.0, 3.0]),
-            (Insert(literal(0), Some(3)), &[1.0, 2.0, 3.0, 4.0]),
-            (Insert(literal(0), Some(4)), &[1.0, 2.0, 3.0]),
-            (Write(Element(0), -3), &[1.0, 2.0, 3.0]),
-            (MinSize(5, Some(0)), &[1.0, 2.0, 3.0, 4.0, 4.0]),
-            (MaxSize(1), &[1.0]),
-            (Resize(0, None), &[]),
-            (Resize(u64::MAX, None), &[1.0, 2.0, 3.0]),
-            (Insert(Element(i64::MIN), None), &[1.0, 2.0, 3.0]),
+        for (ops, expected) in [
+            ("write 4 to [7]", &[1.0, 2.0, 3.0][..]),
+            ("erase [-1]", &[1.0, 2.0]),
+            ("erase [5]", &[1.0, 2.0, 3.0]),
+            ("insert [-1] at [-1]", &[1.0, 2.0, 3.0, 3.0]),
+            ("insert 4 at [-1]", &[1.0, 2.0, 4.0, 3.0]),
+            ("insert 4 at [3]", &[1.0, 2.0, 3.0, 4.0]),
+            ("insert 4 at [4]", &[1.0, 2.0, 3.0]),
+            ("write [0] to [-3]", &[1.0, 2.0, 3.0]),
+            ("minsize 5 fill 4", &[1.0, 2.0, 3.0, 4.0, 4.0]),
+            ("maxsize 1", &[1.0]),
+            ("resize 0", &[]),
         ] {
-            let result = edit(&[4.0], &[op]).apply(&floats(&[1.0, 2.0, 3.0]));
-            assert_eq!(result, floats(expected), "{op:?}");
+            let result = edit(ops).apply(&floats(&[1.0, 2.0, 3.0]));
+            assert_eq!(result, floats(expected), "{ops}");
+        }
+        // Numbers that text does not have.
+        for op in [
+            EditOp::Resize(u64::MAX, None),
+            EditOp::Insert(EditSource::Element(i64::MIN), None),
+        ] {
+            let edit = ArrayEdit {
+                literals: floats(&[4.0]),
+                ops: vec![op],
+            };
+            assert_eq!(edit.apply(&floats(&[1.0])), floats(&[1.0]), "{op:?}");
         }
     }
 
     #[test]
     fn edits_over_edits_are_edits() {
-        let weak = edit(
-            &[1.0, 2.0],
-            &[
-                EditOp::Insert(literal(0), None),
-                EditOp::Insert(literal(1), None),
-            ],
-        );
-        let strong = edit(
-            &[5.0, 8.0],
-            &[EditOp::Resize(3, Some(0)), EditOp::Write(literal(1), 0)],
-        );
+        let weak = edit("append 1; append 2");
+        let strong = edit("resize 3 fill 5; write 8 to [0]");
         let both = strong.apply(&Value::ArrayEdit(Arc::new(weak)));
         let Value::ArrayEdit(both) = both else {
             panic!("{both:?}");
@@ -477,10 +462,8 @@ mod tests {
         assert_eq!(both.apply(&Value::Block), floats(&[8.0, 2.0, 5.0]));
         // The two insertions share their first number.
         assert_eq!(both.to_crate()[0], 2 << 56 | 2);
-        assert_eq!(
-            ArrayEdit::from_crate(both.literals.clone(), &both.to_crate()).as_ref(),
-            Ok(&*both)
-        );
+        let read = ArrayEdit::from_crate(both.literals.clone(), &both.to_crate());
+        assert_eq!(read.as_ref(), Ok(&*both));
     }
 
     #[test]

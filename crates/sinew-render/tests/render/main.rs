@@ -1,16 +1,15 @@
 //! Pictures, and the geometry that is drawn.
 
+mod drawing;
 mod geometry;
-mod lights;
-mod materials;
+mod measure;
 mod pictures;
-mod scenes;
+mod table;
 
 fn main() {
     common::trials::run([
+        ("table", table::trials()),
         ("render", pictures::trials()),
-        ("lights", lights::trials()),
-        ("materials", materials::trials()),
         ("real_geometry", geometry::trials()),
     ])
 }

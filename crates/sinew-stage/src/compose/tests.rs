@@ -27,21 +27,26 @@ fn sites(prim: &PrimIndex) -> Vec<String> {
     prim.opinions().map(site).collect()
 }
 
+/// A row is a name, files, and what is expected: `/PRIM: SITES`, and the `codes:` of diagnostics, of which there are no
+/// others.
 #[test]
-fn arcs_have_their_order_of_strength() {
-    let composer = composer(&[
-        (
-            "a",
-            "def \"A\" (inherits = </I>\n references = @b@</B>\n payload = @c@</C>\n specializes = </S>
-            variants = { string v = \"x\" }\n prepend variantSets = \"v\") {\n variantSet \"v\" = { \"x\" {}\n }\n }
-            class \"I\" {}\n class \"S\" {}",
-        ),
-        ("b", "def \"B\" {}\n class \"I\" {}"),
-        ("c", "def \"C\" (inherits = </I>) {}\n class \"I\" {}"),
-    ]);
-    let expected = ["a/A", "a/I", "a/A{v=x}", "b/B", "c/C", "c/I", "a/S"];
-    assert_eq!(sites(&prim(&composer, "/A")), expected);
-    assert_eq!(composer.diagnostics(), []);
+fn sites_and_diagnostics_are_those_of_the_rows() {
+    for row in include_str!("stages.txt").split("\n## ").skip(1) {
+        let (files, expected) = row.split_once("== expected\n").unwrap();
+        let files = files.split("== ").skip(1);
+        let files: Vec<_> = files.filter_map(|file| file.split_once('\n')).collect();
+        let composer = composer(&files);
+        let mut codes = "";
+        for line in expected.lines().filter(|line| !line.is_empty()) {
+            let (key, words) = line.split_once(": ").unwrap();
+            match key {
+                "codes" => codes = words,
+                path => assert_eq!(sites(&prim(&composer, path)).join(" "), words, "{row}"),
+            }
+        }
+        let found: Vec<_> = composer.diagnostics().iter().map(|d| d.code).collect();
+        assert_eq!(found.join(" "), codes, "{row}");
+    }
 }
 
 #[test]
@@ -82,23 +87,6 @@ fn instances_share_all_but_local_opinions() {
 }
 
 #[test]
-fn a_specialized_class_is_weaker_than_all_else() {
-    let composer = composer(&[
-        (
-            "a",
-            "def \"A\" (references = [@b@</B>, @c@</C>]) {}\n class \"S\" {}\n class \"I\" {}",
-        ),
-        (
-            "b",
-            "def \"B\" (specializes = </S>) {}\n class \"S\" (inherits = </I>) {}\n class \"I\" {}",
-        ),
-        ("c", "def \"C\" {}"),
-    ]);
-    let expected = ["a/A", "b/B", "c/C", "a/S", "a/I", "b/S", "b/I"];
-    assert_eq!(sites(&prim(&composer, "/A")), expected);
-}
-
-#[test]
 fn sublayers_of_the_session_owner_come_first() {
     let layers = [
         (
@@ -125,25 +113,6 @@ fn sublayers_of_the_session_owner_come_first() {
     };
     assert_eq!(order("ann"), ["a/A", "b/A", "c/A"]);
     assert_eq!(order("bob"), ["a/A", "c/A", "b/A"]);
-}
-
-#[test]
-fn circles_are_diagnostics() {
-    let composer = composer(&[
-        (
-            "a",
-            "(\n subLayers = [@a@]\n)\ndef \"A\" (references = @b@</B>) {}\n def \"C\" (inherits = </C/D>) { def \"D\" {}\n }",
-        ),
-        (
-            "b",
-            "def \"B\" (references = @b@</B>\n payload = @none@) {}",
-        ),
-    ]);
-    prim(&composer, "/A");
-    prim(&composer, "/C");
-    let codes: Vec<_> = composer.diagnostics().iter().map(|d| d.code).collect();
-    let expected = ["sublayer-cycle", "arc-cycle", "missing-asset", "arc-cycle"];
-    assert_eq!(codes, expected);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Reads crate files: their structure when a file is opened, arrays when they are asked for.
 
 mod arrays;
-mod bytes;
-mod ints;
-mod paths;
+pub(super) mod bytes;
+pub(super) mod ints;
+pub(super) mod paths;
 mod sections;
 mod specs;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::path::{Path, is_identifier, is_property_name};
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
+pub(in crate::usdc) enum Names {
     /// The table has no such path.
     Nothing,
     Root,
@@ -27,14 +27,18 @@ pub(super) enum Names {
 }
 
 /// Paths by their index, and what each names.
-pub(super) struct Paths {
+pub(in crate::usdc) struct Paths {
     pub paths: Vec<Path>,
     pub names: Vec<Names>,
     /// The indices in the order of the tree, which is how the paths lie in memory.
     pub order: Vec<u32>,
 }
 
-pub(super) fn read(cursor: &mut Cursor<'_>, file: &[u8], tokens: &[SmolStr]) -> Checked<Paths> {
+pub(in crate::usdc) fn read(
+    cursor: &mut Cursor<'_>,
+    file: &[u8],
+    tokens: &[SmolStr],
+) -> Checked<Paths> {
     let at = cursor.at;
     let total = plausible(cursor, file)?;
     let count = plausible(cursor, file)?;

@@ -5,6 +5,7 @@ use super::*;
 use crate::layer::SpecKind;
 use crate::path::Path;
 use crate::usdc::format::kind;
+use crate::usdc::write::ints::{compress, pack32, prefixed};
 use half::f16;
 
 /// The numbers that a crate file is made of.
@@ -27,21 +28,7 @@ struct Maker {
 const VALUES: u64 = 88;
 
 fn compressed(bytes: &[u8]) -> Vec<u8> {
-    let block = [&[0], &lz4_flex::block::compress(bytes)[..]].concat();
-    [&(block.len() as u64).to_le_bytes(), &block[..]].concat()
-}
-
-/// Integers, each with all its bytes.
-fn ints(ints: impl IntoIterator<Item = i32>) -> Vec<u8> {
-    let mut last = 0;
-    let steps: Vec<i32> = ints
-        .into_iter()
-        .map(|i| i.wrapping_sub(std::mem::replace(&mut last, i)))
-        .collect();
-    let mut coded = vec![0; 4];
-    coded.resize(4 + steps.len().div_ceil(4), 0xFF);
-    coded.extend(steps.iter().flat_map(|step| step.to_le_bytes()));
-    compressed(&coded)
+    prefixed(&compress(bytes).unwrap())
 }
 
 impl Maker {
@@ -121,46 +108,42 @@ impl Maker {
             .collect();
         let strings: Vec<u8> = self.strings.iter().flat_map(|s| s.to_le_bytes()).collect();
         let reps: Vec<u8> = self.fields.iter().flat_map(|f| f.1.to_le_bytes()).collect();
-        let column = |n: usize, numbers: &mut dyn Iterator<Item = i32>| match n {
-            0 => 0u64.to_le_bytes().to_vec(),
-            _ => ints(numbers),
+        let column = |numbers: Vec<i32>| match numbers.len() {
+            0 => vec![0; 8],
+            _ => pack32(&numbers).unwrap(),
         };
-        let (paths, specs) = (&self.paths, &self.specs);
-        let sections = [
-            [
-                &count(self.tokens.len())[..],
+        let (fields, sets, paths, specs) = (&self.fields, &self.sets, &self.paths, &self.specs);
+        let sections: [&[&[u8]]; 6] = [
+            &[
+                &count(self.tokens.len()),
                 &count(text.len()),
                 &compressed(&text),
-            ]
-            .concat(),
-            [&count(self.strings.len())[..], &strings].concat(),
-            [
-                &count(self.fields.len())[..],
-                &ints(self.fields.iter().map(|f| f.0 as i32)),
+            ],
+            &[&count(self.strings.len()), &strings],
+            &[
+                &count(fields.len()),
+                &column(fields.iter().map(|f| f.0 as i32).collect()),
                 &compressed(&reps),
-            ]
-            .concat(),
-            [
-                &count(self.sets.len())[..],
-                &ints(self.sets.iter().map(|s| *s as i32)),
-            ]
-            .concat(),
-            [
-                &count(paths.len())[..],
+            ],
+            &[
+                &count(sets.len()),
+                &column(sets.iter().map(|s| *s as i32).collect()),
+            ],
+            &[
                 &count(paths.len()),
-                &column(paths.len(), &mut paths.iter().map(|p| p.0 as i32)),
-                &column(paths.len(), &mut paths.iter().map(|p| p.1)),
-                &column(paths.len(), &mut paths.iter().map(|p| p.2)),
-            ]
-            .concat(),
-            [
-                &count(specs.len())[..],
-                &column(specs.len(), &mut specs.iter().map(|s| s.0 as i32)),
-                &column(specs.len(), &mut specs.iter().map(|s| s.1 as i32)),
-                &column(specs.len(), &mut specs.iter().map(|s| s.2 as i32)),
-            ]
-            .concat(),
+                &count(paths.len()),
+                &column(paths.iter().map(|p| p.0 as i32).collect()),
+                &column(paths.iter().map(|p| p.1).collect()),
+                &column(paths.iter().map(|p| p.2).collect()),
+            ],
+            &[
+                &count(specs.len()),
+                &column(specs.iter().map(|s| s.0 as i32).collect()),
+                &column(specs.iter().map(|s| s.1 as i32).collect()),
+                &column(specs.iter().map(|s| s.2 as i32).collect()),
+            ],
         ];
+        let sections = sections.map(|parts| parts.concat());
         let mut table = count(sections.len()).to_vec();
         for (name, section) in sections::SECTIONS.iter().zip(&sections) {
             let mut row = name.as_bytes().to_vec();

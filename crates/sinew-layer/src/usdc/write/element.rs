@@ -153,8 +153,8 @@ pub(super) fn inline_double(value: f64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ints::tests::{decode, decompress};
     use super::*;
+    use crate::usdc::read::ints::{Int, decompress};
 
     #[test]
     fn small_values_stand_in_their_field() {
@@ -179,14 +179,11 @@ mod tests {
     }
 
     /// The integers of `pack32`.
-    fn unpack(bytes: &[u8], count: usize) -> Vec<i64> {
+    fn unpack(bytes: &[u8], count: usize) -> Vec<i32> {
         let (length, rest) = bytes.split_first_chunk::<8>().unwrap();
         assert_eq!(u64::from_le_bytes(*length) as usize, rest.len());
-        decode(
-            &decompress(rest, 4 + count.div_ceil(4) + 4 * count),
-            count,
-            false,
-        )
+        let most = i32::coded_len(count).unwrap();
+        i32::decode(&decompress(rest, most, 0).unwrap(), count).unwrap()
     }
 
     #[test]

@@ -14,7 +14,7 @@ const MAX_CHUNKS: usize = 127;
 const MAX_COUNTED: usize = 1 << 16;
 
 /// Compresses bytes. None if there are more than the format can hold (about 268 GB).
-pub(super) fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::usdc) fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
     compress_chunks(bytes, MAX_CHUNK)
 }
 
@@ -68,7 +68,7 @@ macro_rules! encoder {
     ($name:ident, $int:ty, $small:ty, $medium:ty) => {
         /// Integers as deltas: the most frequent delta, then two bits for each delta that say whether it is the most
         /// frequent one (0) or how many bytes it has (1 to 3), then the bytes of the others.
-        pub(super) fn $name(ints: &[$int]) -> Vec<u8> {
+        pub(in crate::usdc) fn $name(ints: &[$int]) -> Vec<u8> {
             if ints.is_empty() {
                 return Vec::new();
             }
@@ -109,81 +109,24 @@ encoder!(encode32, i32, i8, i16);
 encoder!(encode64, i64, i16, i32);
 
 /// Integers of 32 bits as a file has them: the number of compressed bytes, then these.
-pub(super) fn pack32(ints: &[i32]) -> Option<Vec<u8>> {
+pub(in crate::usdc) fn pack32(ints: &[i32]) -> Option<Vec<u8>> {
     Some(prefixed(&compress(&encode32(ints))?))
 }
 
 /// Integers of 64 bits as a file has them.
-pub(super) fn pack64(ints: &[i64]) -> Option<Vec<u8>> {
+pub(in crate::usdc) fn pack64(ints: &[i64]) -> Option<Vec<u8>> {
     Some(prefixed(&compress(&encode64(ints))?))
 }
 
 /// The number of bytes, then these.
-pub(super) fn prefixed(bytes: &[u8]) -> Vec<u8> {
+pub(in crate::usdc) fn prefixed(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u64).to_le_bytes(), bytes].concat()
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-
-    /// Undoes [`compress`].
-    pub fn decompress(bytes: &[u8], size: usize) -> Vec<u8> {
-        let block = |b: &[u8], size| lz4_flex::block::decompress(b, size).unwrap();
-        if bytes[0] == 0 {
-            return block(&bytes[1..], size);
-        }
-        let mut rest = &bytes[1..];
-        let mut out = Vec::new();
-        for _ in 0..bytes[0] {
-            let (length, next) = rest.split_first_chunk::<4>().unwrap();
-            let (chunk, next) = next.split_at(u32::from_le_bytes(*length) as usize);
-            out.extend(block(chunk, size));
-            rest = next;
-        }
-        assert!(rest.is_empty());
-        out
-    }
-
-    /// Undoes [`encode32`] (`wide` false) and [`encode64`].
-    pub fn decode(bytes: &[u8], count: usize, wide: bool) -> Vec<i64> {
-        let width = if wide { 8 } else { 4 };
-        let int = |bytes: &[u8]| {
-            let mut value = [if bytes[bytes.len() - 1] & 0x80 == 0 {
-                0
-            } else {
-                0xff
-            }; 8];
-            value[..bytes.len()].copy_from_slice(bytes);
-            i64::from_le_bytes(value)
-        };
-        if count == 0 {
-            assert!(bytes.is_empty());
-            return Vec::new();
-        }
-        let common = int(&bytes[..width]);
-        let mut rest = &bytes[width + count.div_ceil(4)..];
-        let mut previous = 0i64;
-        let out = (0..count).map(|i| {
-            let code = bytes[width + i / 4] >> (i % 4 * 2) & 3;
-            let delta = match code {
-                0 => common,
-                code => {
-                    let (value, next) = rest.split_at(width >> (3 - code));
-                    rest = next;
-                    int(value)
-                }
-            };
-            previous = previous.wrapping_add(delta);
-            if !wide {
-                previous = i64::from(previous as i32);
-            }
-            previous
-        });
-        let out = out.collect();
-        assert!(rest.is_empty());
-        out
-    }
+    use crate::usdc::read::ints::{Int, decompress};
 
     #[test]
     fn integers_survive() {
@@ -199,8 +142,7 @@ pub(super) mod tests {
         let extremes = [i64::MIN, i64::MAX, 0, -1, i64::MAX, i64::MIN, 1];
         let narrow = [i32::MIN, i32::MAX, 0, -1, i32::MAX, i32::MIN].map(i64::from);
         for ints in [
-            &[][..],
-            &[7],
+            &[7][..],
             &[-1],
             &[5; 33],
             &[123, 124, 125, 100_125, 100_125, 100_126, 100_126],
@@ -208,11 +150,12 @@ pub(super) mod tests {
             &narrow,
             &noise,
         ] {
-            assert_eq!(decode(&encode64(ints), ints.len(), true), ints);
+            let read = i64::decode(&encode64(ints), ints.len());
+            assert_eq!(read.unwrap(), ints);
             let ints: Vec<i32> = ints.iter().map(|v| *v as i32).collect();
-            let wide: Vec<i64> = ints.iter().map(|v| i64::from(*v)).collect();
-            assert_eq!(decode(&encode32(&ints), ints.len(), false), wide);
+            assert_eq!(i32::decode(&encode32(&ints), ints.len()).unwrap(), ints);
         }
+        assert!(encode32(&[]).is_empty() && encode64(&[]).is_empty());
     }
 
     #[test]
@@ -237,10 +180,11 @@ pub(super) mod tests {
         let bytes: Vec<u8> = (0..1000u32).map(|i| ((i * i) >> 3) as u8).collect();
         for size in [0, 1, 9, 10, 11, 1000] {
             let bytes = &bytes[..size];
-            assert_eq!(decompress(&compress(bytes).unwrap(), size), bytes);
+            let read = |compressed: &[u8]| decompress(compressed, size, 0).unwrap();
+            assert_eq!(read(&compress(bytes).unwrap()), bytes);
             assert_eq!(compress(bytes).unwrap()[0], 0);
             let chunked = compress_chunks(bytes, 10).unwrap();
-            assert_eq!(decompress(&chunked, size), bytes);
+            assert_eq!(read(&chunked), bytes);
         }
         assert_eq!(compress(&[]).unwrap(), [0, 0]);
         assert!(compress_chunks(&bytes, 7).is_none());

@@ -6,7 +6,7 @@
 //! Source: pxr/usd/sdf/crateFile.cpp of OpenUSD.
 
 mod element;
-mod ints;
+pub(super) mod ints;
 mod layer;
 mod output;
 mod pack;

@@ -216,41 +216,23 @@ fn next_element(text: &str, at: usize, above: Element) -> (usize, usize, Element
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use smol_str::SmolStr;
 
-    /// Undoes [`Paths::tree`]: the texts by index.
-    fn read(tree: &Tree, tokens: &Tokens, count: usize) -> Vec<String> {
-        let texts = tokens.all();
-        let mut paths = vec![String::new(); count];
-        let mut parents: Vec<String> = Vec::new();
-        // Where the sibling of an entry that has children too is, and its parent.
-        let mut waiting: Vec<(usize, String)> = Vec::new();
-        let mut parent = String::new();
-        for i in 0..tree[0].len() {
-            if waiting.last().is_some_and(|(at, _)| *at == i) {
-                parent = waiting.pop().unwrap().1;
-            }
-            let text = std::str::from_utf8(texts[tree[1][i].unsigned_abs() as usize]).unwrap();
-            let path = match (i, tree[1][i] < 0) {
-                (0, _) => "/".to_owned(),
-                (_, true) => format!("{parent}.{text}"),
-                _ if text.starts_with(['{', '[', '.']) => format!("{parent}{text}"),
-                _ if parent.ends_with(['/', '}']) => format!("{parent}{text}"),
-                _ => format!("{parent}/{text}"),
-            };
-            paths[tree[0][i] as usize].clone_from(&path);
-            parents.push(path.clone());
-            match tree[2][i] {
-                -1 => parent = path,
-                0 | -2 => {}
-                jump => {
-                    waiting.push((i + jump as usize, parent));
-                    parent = path;
-                }
-            }
-        }
-        assert!(waiting.is_empty());
-        paths
+    use super::*;
+    use crate::usdc::read::bytes::Cursor;
+    use crate::usdc::write::ints::pack32;
+
+    /// The paths that the reader makes of a tree.
+    fn read(tree: &Tree, tokens: &Tokens, count: usize) -> Vec<Path> {
+        let texts = tokens.all().into_iter();
+        let texts: Vec<SmolStr> = texts
+            .map(|text| SmolStr::new(str::from_utf8(text).unwrap()))
+            .collect();
+        let counts = [count, tree[0].len()].map(|count| (count as u64).to_le_bytes());
+        let columns = tree.iter().map(|column| pack32(column).unwrap());
+        let bytes = [counts.concat(), columns.collect::<Vec<_>>().concat()].concat();
+        let read = crate::usdc::read::paths::read(&mut Cursor::new(&bytes, 0), &bytes, &texts);
+        read.unwrap().paths
     }
 
     #[test]
@@ -289,10 +271,10 @@ mod tests {
         assert_eq!(tree[0].len() + 1, paths.len());
         let back = read(&tree, &tokens, paths.len());
         for (text, index) in all.iter().zip(indices) {
-            assert_eq!(back[index as usize], *text);
+            assert_eq!(back[index as usize].as_str(), *text);
             let parent = Path::parse(text).unwrap().parent();
             let stored = paths.parent(index).map(|p| back[p as usize].clone());
-            assert_eq!(stored.as_deref(), parent.as_ref().map(Path::as_str));
+            assert_eq!(stored, parent);
         }
         let order: Vec<&str> = tree[0].iter().map(|i| back[*i as usize].as_str()).collect();
         assert_eq!(

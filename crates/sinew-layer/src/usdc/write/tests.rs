@@ -1,11 +1,11 @@
-//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/crate_writer/values.rs` has usd-core read its files.
+//! Trials of the writer that look at its tables; `crates/sinew-layer/tests/layers/crate_writer.rs` has usd-core read its files.
 
 use std::io::Cursor;
 
 use super::layer::write_specs;
 use super::*;
 use crate::layer::Layer;
-use crate::value::{Duration, ListOp, PathExpression, TimeCode, TimeSamples};
+use crate::value::{ListOp, TimeSamples};
 
 type Writer = CrateWriter<Cursor<Vec<u8>>>;
 
@@ -15,6 +15,25 @@ fn writer() -> Writer {
 
 fn path(text: &str) -> Path {
     Path::parse(text).unwrap()
+}
+
+/// A spec without anything below it.
+fn spec(writer: &mut Writer, text: &str, kind: SpecKind, fields: &Fields) -> Result<()> {
+    writer.spec_parts(&path(text), kind, fields, &[], &[], &[])
+}
+
+/// A writer that has the root.
+fn rooted() -> Writer {
+    let mut writer = writer();
+    spec(&mut writer, "/", SpecKind::Root, &Fields::default()).unwrap();
+    writer
+}
+
+fn fields<const N: usize>(fields: [(&str, Value); N]) -> Fields {
+    fields
+        .map(|(name, value)| (name.into(), value))
+        .into_iter()
+        .collect()
 }
 
 fn rep(value: &Value) -> Rep {
@@ -98,42 +117,22 @@ fn small_values_need_no_bytes() {
 #[test]
 fn placed_values_belong_to_their_writer() {
     let placed = writer().place_slice(&[1u8]).unwrap();
-    let fields = [("default".into(), placed.clone())].into_iter().collect();
-    let mut writer = writer();
-    writer
-        .spec_parts(
-            &Path::root(),
-            SpecKind::Root,
-            &Fields::default(),
-            &[],
-            &[],
-            &[],
-        )
-        .unwrap();
-    let error = writer.spec_parts(&path("/A"), SpecKind::Prim, &fields, &[], &[], &[]);
+    let mut writer = rooted();
+    let with_it = fields([("default", placed.clone())]);
+    let error = spec(&mut writer, "/A", SpecKind::Prim, &with_it);
     assert!(unwritable(error).starts_with("/A: default: "));
     unwritable(writer.place(&placed));
     // It may be tried again without that value.
-    writer
-        .spec_parts(
-            &path("/A"),
-            SpecKind::Prim,
-            &Fields::default(),
-            &[],
-            &[],
-            &[],
-        )
-        .unwrap();
+    spec(&mut writer, "/A", SpecKind::Prim, &Fields::default()).unwrap();
 }
 
 #[test]
 fn specs_have_to_fit_their_place() {
     let mut writer = writer();
     let none = Fields::default();
-    let mut spec = |text: &str, kind| writer.spec_parts(&path(text), kind, &none, &[], &[], &[]);
-    unwritable(spec("/A", SpecKind::Prim));
-    spec("/", SpecKind::Root).unwrap();
-    spec("/A", SpecKind::Prim).unwrap();
+    unwritable(spec(&mut writer, "/A", SpecKind::Prim, &none));
+    spec(&mut writer, "/", SpecKind::Root, &none).unwrap();
+    spec(&mut writer, "/A", SpecKind::Prim, &none).unwrap();
     for (text, kind) in [
         ("/A", SpecKind::Prim),
         ("/", SpecKind::Root),
@@ -146,95 +145,49 @@ fn specs_have_to_fit_their_place() {
         ("B", SpecKind::Prim),
         ("", SpecKind::Prim),
     ] {
-        unwritable(spec(text, kind));
+        unwritable(spec(&mut writer, text, kind, &none));
     }
-    spec("/A.r", SpecKind::Relationship).unwrap();
-    spec("/A.r[/X].w", SpecKind::Attribute).unwrap();
-    spec("/A{v=}", SpecKind::VariantSet).unwrap();
-    spec("/A{v=x}", SpecKind::Variant).unwrap();
-    let lists = [("properties".into(), Value::Int(1))].into_iter().collect();
-    unwritable(writer.spec_parts(&path("/B"), SpecKind::Prim, &lists, &[], &[], &[]));
+    for (text, kind) in [
+        ("/A.r", SpecKind::Relationship),
+        ("/A.r[/X].w", SpecKind::Attribute),
+        ("/A{v=}", SpecKind::VariantSet),
+        ("/A{v=x}", SpecKind::Variant),
+    ] {
+        spec(&mut writer, text, kind, &none).unwrap();
+    }
+    let lists = fields([("properties", Value::Int(1))]);
+    unwritable(spec(&mut writer, "/B", SpecKind::Prim, &lists));
 }
 
 #[test]
 fn shared_fields_become_one_set() {
-    let mut writer = writer();
-    writer
-        .spec_parts(
-            &Path::root(),
-            SpecKind::Root,
-            &Fields::default(),
-            &[],
-            &[],
-            &[],
-        )
-        .unwrap();
-    let fields: Fields = [
-        ("a".into(), Value::Double(0.1)),
-        ("b".into(), Value::Int(2)),
-    ]
-    .into_iter()
-    .collect();
-    let equal: Fields = fields.iter().cloned().collect();
-    for (i, fields) in [&fields, &fields.clone(), &equal].into_iter().enumerate() {
-        let prim = path(&format!("/P{i}"));
-        writer
-            .spec_parts(&prim, SpecKind::Prim, fields, &[], &[], &[])
-            .unwrap();
+    let mut writer = rooted();
+    let shared = fields([("a", Value::Double(0.1)), ("b", Value::Int(2))]);
+    let equal: Fields = shared.iter().cloned().collect();
+    for (text, fields) in [("/P0", &shared), ("/P1", &shared.clone()), ("/P2", &equal)] {
+        spec(&mut writer, text, SpecKind::Prim, fields).unwrap();
     }
     let first = writer.specs[1][1];
     assert_eq!(writer.specs[1][1..], [first; 3]);
     assert_eq!(writer.table.fields.len(), 2);
     // Names of children come behind the shared fields.
+    let children = ["C".into()];
     writer
-        .spec_parts(
-            &path("/Q"),
-            SpecKind::Prim,
-            &fields,
-            &["C".into()],
-            &[],
-            &[],
-        )
+        .spec_parts(&path("/Q"), SpecKind::Prim, &shared, &children, &[], &[])
         .unwrap();
     assert_eq!(writer.table.fields.len(), 3);
 
     // A relative path means another prim in each spec.
     let targets = ListOp::explicit(vec![path("../X")]);
-    let relative: Fields = [("r".into(), Value::PathListOp(targets.into()))]
-        .into_iter()
-        .collect();
+    let relative = fields([("r", Value::PathListOp(targets.into()))]);
     for text in ["/Q/R", "/P1/R"] {
-        writer
-            .spec_parts(&path(text), SpecKind::Prim, &relative, &[], &[], &[])
-            .unwrap();
+        spec(&mut writer, text, SpecKind::Prim, &relative).unwrap();
     }
     let [.., one, other] = &writer.specs[1][..] else {
         panic!()
     };
     assert_ne!(one, other);
     unwritable(writer.place(relative.get("r").unwrap()));
-}
-
-#[test]
-fn files_are_as_old_as_their_values_allow() {
-    for (value, version) in [
-        (Value::Double(0.1), Version(0, 8, 0)),
-        (Value::TimeCode(TimeCode(1.0)), Version(0, 9, 0)),
-        (Value::Duration(Duration(1.0)), Version(0, 16, 0)),
-        (
-            Value::DurationArray([Duration(1.0)].into_iter().collect()),
-            Version(0, 16, 0),
-        ),
-        (
-            Value::PathExpression(PathExpression::default()),
-            Version(0, 10, 0),
-        ),
-        (Value::Relocates(Arc::default()), Version(0, 11, 0)),
-    ] {
-        let mut writer = writer();
-        writer.place(&value).unwrap();
-        assert_eq!(writer.version, version);
-    }
 }
 
 #[test]

@@ -386,37 +386,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tangents_ease_between_neighbours() {
-        let knot = |time, value| Knot {
-            time,
-            value,
-            next: Interpolation::Curve,
-            pre_tangent: Tangent {
-                algorithm: TangentAlgorithm::AutoEase,
-                ..Tangent::default()
-            },
-            post_tangent: Tangent {
-                algorithm: TangentAlgorithm::AutoEase,
-                ..Tangent::default()
-            },
-            ..Knot::default()
-        };
-        let mut spline = Spline {
-            knots: vec![knot(0.0, 0.0), knot(10.0, 1.0), knot(20.0, 5.0)],
-            ..Spline::default()
-        };
-        spline.update_tangents();
-        // usd-core 26.11 computes the same.
-        let tangent = spline.knots[1].post_tangent;
-        assert_eq!((tangent.width, tangent.slope), (10.0 / 3.0, 0.25));
-        assert_eq!(spline.knots[0].post_tangent.width, 10.0 / 3.0);
-        assert_eq!(spline.knots[0].pre_tangent.width, 0.0);
-        spline.knots[1].value = 9.0;
-        spline.update_tangents();
-        assert_eq!(spline.knots[1].pre_tangent.slope, 0.0);
-    }
-
-    #[test]
     fn values_have_the_type_of_the_spline() {
         let mut spline = Spline {
             value_type: SplineValueType::Half,

@@ -8,23 +8,8 @@ use super::sound::holds_together;
 use common::processor;
 use common::rng::Rng;
 
-const NUMBERS: &[&str] = &[
-    "-1",
-    "0",
-    "1",
-    "2",
-    "3",
-    "7",
-    "1000000",
-    "2147483647",
-    "-2147483648",
-    "4294967296",
-    "nan",
-    "inf",
-    "-inf",
-    "1e-40",
-    "1e30",
-];
+const NUMBERS: &str =
+    "-1 0 1 2 3 7 1000000 2147483647 -2147483648 4294967296 nan inf -inf 1e-40 1e30";
 
 /// Stretches of letters, or of digits, and what stands between.
 fn words(text: &str) -> Vec<String> {
@@ -61,6 +46,7 @@ pub fn nothing_panics() {
     let names: Vec<usize> = (0..original.len())
         .filter(|i| *i > 8 && is_word(&original[*i]))
         .collect();
+    let others: Vec<&str> = NUMBERS.split(' ').collect();
     let (mut read, mut drawn, mut broken) = (0, 0, 0);
     for seed in 0..600 {
         let rng = &mut Rng::new(seed);
@@ -72,7 +58,7 @@ pub fn nothing_panics() {
                 false => names[rng.below(names.len())],
             };
             changed[at] = match number {
-                true => NUMBERS[rng.below(NUMBERS.len())].to_owned(),
+                true => others[rng.below(others.len())].to_owned(),
                 false => original[names[rng.below(names.len())]].clone(),
             };
         }

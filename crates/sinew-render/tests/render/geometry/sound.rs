@@ -13,6 +13,7 @@ use sinew_io::usd::UsdFile;
 
 use super::EVERY_FORMAT;
 use super::made;
+use crate::drawing::scene;
 use common::files::{at_least, files_of};
 use common::tolerance;
 
@@ -318,7 +319,11 @@ pub fn pictures() {
         all
     };
     let expected = pictures(&of_glb);
-    let made = UsdFile::from_asset(&textured(folder.path()), &Default::default()).unwrap();
+    // A triangle with the smallest PNG there is.
+    let textured = sinew_io::read_asset(scene("textured.gltf"))
+        .unwrap()
+        .unwrap();
+    let made = UsdFile::from_asset(&textured, &Default::default()).unwrap();
     let scene = made.scene(Default::default()).unwrap();
     let in_memory = made.geometry(&scene).unwrap();
     assert_eq!(pictures(&in_memory).len(), 1);
@@ -336,26 +341,6 @@ pub fn pictures() {
     assert_eq!(pictures(&read(&glb).1), expected);
 }
 
-/// A triangle with a picture, as glTF.
-fn textured(folder: &Path) -> sinew_animate::asset::Asset {
-    let file = folder.join("textured.gltf");
-    // Points, then uvs; the picture is the smallest PNG there is, and not looked into.
-    std::fs::write(
-        &file,
-        r#"{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
-        "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "TEXCOORD_0": 1}, "material": 0}]}],
-        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}],
-        "textures": [{"source": 0}],
-        "images": [{"uri": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="}],
-        "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]},
-            {"bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC2"}],
-        "bufferViews": [{"buffer": 0, "byteLength": 36}, {"buffer": 0, "byteOffset": 36, "byteLength": 24}],
-        "buffers": [{"byteLength": 60, "uri": "data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAIA/"}]}"#,
-    )
-    .unwrap();
-    sinew_io::read_asset(&file).unwrap().unwrap()
-}
-
 /// Stages that want to be too much: none takes long, none panics.
 pub fn hostile() {
     let ((), took) = common::processor::spent(hostile_stages);
@@ -363,74 +348,14 @@ pub fn hostile() {
 }
 
 fn hostile_stages() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, body, code) in [
-        (
-            "a_device.usda",
-            r#"def Mesh "M" { rel material:binding = </Mat>
-            }
-            def Material "Mat" { token outputs:surface.connect = </Mat/S.outputs:surface>
-                def Shader "S" { uniform token info:id = "UsdPreviewSurface"
-                    color3f inputs:diffuseColor.connect = </Mat/T.outputs:rgb>
-                }
-                def Shader "T" { uniform token info:id = "UsdUVTexture"
-                    asset inputs:file = @/dev/zero@
-                    float2 inputs:st.connect = </Mat/X.outputs:result>
-                }
-            }"#,
-            Some("texture-left-out"),
-        ),
-        (
-            "transforms_in_a_circle.usda",
-            r#"def Mesh "M" { rel material:binding = </Mat>
-            }
-            def Material "Mat" { token outputs:surface.connect = </Mat/S.outputs:surface>
-                def Shader "S" { uniform token info:id = "UsdPreviewSurface"
-                    color3f inputs:diffuseColor.connect = </Mat/T.outputs:rgb>
-                    float inputs:opacity.connect = </Mat/S.inputs:opacity>
-                }
-                def Shader "T" { uniform token info:id = "UsdUVTexture"
-                    asset inputs:file = @./picture.png@
-                    float2 inputs:st.connect = </Mat/X.outputs:result>
-                    float4 inputs:scale = (nan, 1, 1, 1)
-                }
-                def Shader "X" { uniform token info:id = "UsdTransform2d"
-                    float2 inputs:in.connect = </Mat/X.outputs:result>
-                    float2 inputs:scale = (1e30, inf)
-                }
-            }"#,
-            None,
-        ),
-        (
-            "counts_that_overflow.usda",
-            r#"def Mesh "M" { point3f[] points = [(0, 0, 0)]
-                int[] faceVertexCounts = [2147483647, 2147483647, 2147483647, -1]
-                int[] faceVertexIndices = [0]
-            }"#,
-            Some("mesh-topology"),
-        ),
-        (
-            "points_that_are_none.usda",
-            r#"def Mesh "M" { point3f[] points = [(0, 0, 0), (inf, 0, 0), (0, nan, 0)]
-                int[] faceVertexCounts = [3]
-                int[] faceVertexIndices = [0, 1, 2]
-            }"#,
-            Some("points-not-finite"),
-        ),
-        (
-            "a_camera_of_nothing.usda",
-            r#"def Camera "C" { float focalLength = nan
-                float2 clippingRange = (inf, -1)
-                double3 xformOp:scale = (0, 0, 0)
-                uniform token[] xformOpOrder = ["xformOp:scale"]
-            }"#,
-            None,
-        ),
+    for (name, code) in [
+        ("a_device", Some("texture-left-out")),
+        ("transforms_in_a_circle", None),
+        ("counts_that_overflow", Some("mesh-topology")),
+        ("points_that_are_none", Some("points-not-finite")),
+        ("a_camera_of_nothing", None),
     ] {
-        std::fs::write(folder.path().join("picture.png"), b"no picture").unwrap();
-        let file = folder.path().join(name);
-        std::fs::write(&file, format!("#usda 1.0\n{body}\n")).unwrap();
-        let (scene, geometry) = read(&file);
+        let (scene, geometry) = read(&scene(&format!("hostile/{name}.usda")));
         holds_together(name, &scene, &geometry);
         let warned = geometry.warnings.iter().map(|w| w.code);
         let found: Vec<&str> = warned

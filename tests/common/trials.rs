@@ -54,6 +54,30 @@ impl Trial {
     }
 }
 
+/// What a test function gives: nothing, a result, or a completion.
+pub trait Ended {
+    /// The end of its trial.
+    fn ended(self) -> Result<Completion, Failed>;
+}
+
+impl Ended for () {
+    fn ended(self) -> Result<Completion, Failed> {
+        Ok(Completion::Completed)
+    }
+}
+
+impl Ended for Completion {
+    fn ended(self) -> Result<Completion, Failed> {
+        Ok(self)
+    }
+}
+
+impl<T: Ended> Ended for Result<T, Failed> {
+    fn ended(self) -> Result<Completion, Failed> {
+        self?.ended()
+    }
+}
+
 /// A name, what is run, and whether it is left out.
 pub type Named = (&'static str, fn(), bool);
 

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::finding::{self, Finding};
 use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
 use crate::open::check_extension;
-use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
+use crate::report::{Sizes, Verbosity, count, print_findings, print_report, print_result, to_json};
 
 /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
 ///
@@ -29,8 +29,9 @@ pub struct Args {
     /// Model file: .gltf, .glb or .vrm.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// File to write: MODEL with the extension. Without this the extension is printed, as JSON. It
-    /// cannot be MODEL.
+    /// File to write: MODEL with the extension.
+    ///
+    /// It cannot be MODEL. Without this the extension is printed, as JSON.
     #[arg(short, long, value_name = "OUT.{gltf,glb,vrm}")]
     output: Option<PathBuf>,
     /// The node of each human bone, by name or index, as in {"hips": "Bip001 Pelvis"}.
@@ -69,7 +70,6 @@ struct Report {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
         check_extension(output, &GLTF)?;
         refuse_same(&args.model, output)?;
@@ -120,12 +120,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             .as_ref()
             .map(|out| Sizes::of("MODEL", &args.model, &[out])),
     };
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&summary(&report))?,
-    }
-    Ok(Exit::Done)
+    let how = (args.json, verbosity);
+    print_report("describe", Exit::Done, how, &report, summary)
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.

@@ -50,10 +50,14 @@ struct Cli {
     /// Print nothing but errors; with --json also the result.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print more: all warnings, tables, and what is done, as RUST_LOG=info does.
+    /// Print more.
+    ///
+    /// All warnings, tables, and what is done, as RUST_LOG=info does.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Threads that read, pose and skin on the CPU. Without this: one for each core.
+    /// Threads that read, pose and skin on the CPU.
+    ///
+    /// Without this: one for each core.
     #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
     threads: Option<usize>,
 }

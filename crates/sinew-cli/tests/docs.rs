@@ -33,9 +33,6 @@ struct Page {
     text: String,
 }
 
-/// A fenced block: its language, and its lines.
-type Block = (String, Vec<String>);
-
 impl Page {
     fn read(name: &str) -> Self {
         let text = std::fs::read_to_string(common::repository().join(name))
@@ -46,28 +43,20 @@ impl Page {
         }
     }
 
-    fn blocks(&self) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let mut open: Option<Block> = None;
-        for line in self.text.lines() {
-            match (line.strip_prefix("```"), open.take()) {
-                (Some(language), None) => open = Some((language.to_owned(), Vec::new())),
-                (Some(_), Some(block)) => blocks.push(block),
-                (None, Some((language, mut lines))) => {
-                    lines.push(line.to_owned());
-                    open = Some((language, lines));
-                }
-                (None, None) => {}
-            }
-        }
-        assert!(open.is_none(), "{}: a block is not closed", self.name);
-        blocks
+    /// Its fenced blocks of a language.
+    fn blocks(&self, language: &str) -> Vec<&str> {
+        let parts: Vec<&str> = self.text.split("\n```").collect();
+        assert!(parts.len() % 2 == 1, "{}: a block is not closed", self.name);
+        let blocks = parts.iter().skip(1).step_by(2);
+        let blocks = blocks.filter_map(|block| block.split_once('\n'));
+        let of_language = blocks.filter(|(name, _)| *name == language);
+        of_language.map(|(_, lines)| lines).collect()
     }
 
-    /// The lines of its shell blocks.
-    fn commands(&self) -> Vec<String> {
-        let shell = self.blocks().into_iter().filter(|(l, _)| l == "sh");
-        shell.flat_map(|(_, lines)| lines).collect()
+    /// The lines of these blocks.
+    fn lines(&self, language: &str) -> Vec<&str> {
+        let blocks = self.blocks(language).into_iter();
+        blocks.flat_map(str::lines).collect()
     }
 }
 
@@ -107,11 +96,13 @@ fn folder() -> Bench {
     bench
 }
 
-/// Runs lines of a page in turn, in a folder of their own.
-fn run(page: &Page, lines: &[&str]) {
+/// Runs some calls of a page in turn, in a folder of their own: how many there are.
+fn run(page: &Page, is_wanted: impl Fn(&str) -> bool) -> usize {
     let bench = folder();
     let call_of_executable = format!("'{}' ", executable().display());
-    for line in lines {
+    let mut lines = page.lines("sh");
+    lines.retain(|line| call(line).is_some() && is_wanted(line));
+    for line in &lines {
         let words = call(line).unwrap();
         let script = format!("{call_of_executable}{words}");
         let output = Command::new("bash")
@@ -144,25 +135,23 @@ fn run(page: &Page, lines: &[&str]) {
             std::fs::write(bench.path("map.json"), report["map"].to_string()).unwrap();
         }
     }
+    lines.len()
 }
 
 /// Lines that no test runs name packages, programs and files that exist.
 #[test]
 fn what_is_not_run_exists() {
     let root = common::repository();
-    let mut manifests = vec![root.join("Cargo.toml")];
+    let mut manifests = String::new();
     let mut targets = vec![root.join("tests"), root.join("examples")];
     for folder in ["crates", "examples", "tests", "."] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
-            manifests.push(path.join("Cargo.toml"));
+            manifests += &std::fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
             targets.push(path.join("tests"));
         }
     }
-    let manifests: String = manifests
-        .iter()
-        .filter_map(|file| std::fs::read_to_string(file).ok())
-        .collect();
+    manifests += &std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let is_target = |name: &str| {
         let mut files = targets.iter().map(|folder| folder.join(name));
         manifests.contains(&format!("[[bench]]\nname = \"{name}\""))
@@ -170,21 +159,18 @@ fn what_is_not_run_exists() {
     };
     let mut named = 0;
     for page in pages().into_iter().chain([Page::read("CONTRIBUTING.md")]) {
-        let lines = page.commands();
+        let lines = page.lines("sh");
         for line in lines.iter().filter(|line| call(line).is_none()) {
-            let mut before = "";
-            for word in line.split_whitespace() {
-                let exists = match before {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for pair in [&[""], &words[..]].concat().windows(2) {
+                let word = pair[1];
+                let exists = match pair[0] {
                     "-p" => manifests.contains(&format!("\nname = \"{word}\"\n")),
                     "--test" | "--bench" | "--example" => is_target(word),
-                    _ if word.contains("target/") || !word.contains('/') => {
-                        before = word;
-                        continue;
-                    }
+                    _ if word.contains("target/") || !word.contains('/') => continue,
                     _ => root.join(word).exists(),
                 };
                 assert!(exists, "{}: there is no {word}: {line}", page.name);
-                before = word;
                 named += 1;
             }
         }
@@ -200,41 +186,27 @@ fn draws(line: &str) -> bool {
 fn commands_run() {
     let mut seen = BTreeSet::new();
     for page in pages() {
-        let lines = page.commands();
+        let lines = page.lines("sh");
         for line in &lines {
             let excused = NOT_RUN.iter().any(|(start, _)| line.starts_with(start));
             let known = call(line).is_some() || excused;
             assert!(known, "{}: is this run, or in NOT_RUN? {line}", page.name);
         }
-        let calls: Vec<&str> = lines.iter().filter_map(|l| call(l)).collect();
-        seen.extend(
-            calls
-                .iter()
-                .filter_map(|c| c.split(' ').next().map(str::to_owned)),
-        );
-        let lines = lines.iter().map(String::as_str);
-        let lines: Vec<&str> = lines.filter(|l| call(l).is_some() && !draws(l)).collect();
-        run(&page, &lines);
+        let calls = lines.iter().filter_map(|line| call(line));
+        seen.extend(calls.filter_map(|c| c.split(' ').next().map(str::to_owned)));
+        run(&page, |line| !draws(line));
     }
     // Every command has an example.
-    for name in commands() {
-        assert!(
-            seen.contains(&name),
-            "no page has an example of sinew {name}"
-        );
-    }
+    let missing: Vec<String> = commands()
+        .into_iter()
+        .filter(|c| !seen.contains(c))
+        .collect();
+    assert!(missing.is_empty(), "no page has an example of {missing:?}");
 }
 
 #[test]
 fn commands_that_draw_run() {
-    let mut drawn = 0;
-    for page in pages() {
-        let lines = page.commands();
-        let lines = lines.iter().map(String::as_str);
-        let lines: Vec<&str> = lines.filter(|l| draws(l)).collect();
-        drawn += lines.len();
-        run(&page, &lines);
-    }
+    let drawn: usize = pages().iter().map(|page| run(page, draws)).sum();
     assert!(drawn >= 6, "{drawn}");
 }
 
@@ -245,9 +217,9 @@ fn pictures_are_those_of_the_commands() {
         return;
     }
     let page = Page::read("docs/render.md");
-    let lines = page.commands();
+    let lines = page.lines("sh");
     for name in ["hatchling.png", "dance.png", "clip.png", "weights.png"] {
-        let is_of = |line: &&String| line.contains(&format!(" -o {name} "));
+        let is_of = |line: &&&str| line.contains(&format!(" -o {name} "));
         let line = lines.iter().find(is_of).unwrap();
         let bench = folder();
         let words = call(line).unwrap().split_whitespace();
@@ -294,18 +266,15 @@ fn options(text: &str) -> BTreeSet<String> {
 fn synopses_name_the_options() {
     let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for page in pages() {
-        let text = page.blocks().into_iter().filter(|(l, _)| l == "text");
-        for (_, lines) in text {
+        for block in page.blocks("text") {
             let mut command = None;
-            for line in &lines {
+            for line in block.lines() {
                 if let Some(words) = line.strip_prefix("sinew ") {
                     command = words.split(' ').next().map(str::to_owned);
                 }
                 if let Some(command) = &command {
-                    documented
-                        .entry(command.clone())
-                        .or_default()
-                        .extend(options(line));
+                    let of_command = documented.entry(command.clone()).or_default();
+                    of_command.extend(options(line));
                 }
             }
         }
@@ -329,14 +298,13 @@ fn synopses_name_the_options() {
             "options of sinew {name}, and those of its synopsis"
         );
     }
-    for name in [
-        "animate", "bake", "render", "retarget", "humanoid", "describe", "check", "fix", "inspect",
-        "convert",
-    ] {
-        assert!(
-            documented.contains_key(name),
-            "no page has a synopsis of sinew {name}"
-        );
+    let without = ["completions", "devices"];
+    for name in commands()
+        .iter()
+        .filter(|name| !without.contains(&name.as_str()))
+    {
+        let is_there = documented.contains_key(name);
+        assert!(is_there, "no page has a synopsis of sinew {name}");
     }
 }
 
@@ -416,6 +384,34 @@ fn bevy_is_apart_and_has_our_wgpu() {
         version("Cargo.lock"),
         version("crates/bevy_sinew/Cargo.lock")
     );
+}
+
+/// What takes the model and the GPU part alone has neither what reads files nor clap in its tree.
+#[test]
+fn the_engine_needs_no_files() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "tree",
+        "--offline",
+        "-p",
+        "sinew",
+        "--edges",
+        "normal,build",
+    ]);
+    let output = cargo.args(["--prefix", "none"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let tree = stdout(&output);
+    let names: Vec<&str> = tree.lines().filter_map(|l| l.split(' ').next()).collect();
+    assert!(
+        ["sinew", "wgpu", "glam"]
+            .iter()
+            .all(|name| names.contains(name)),
+        "{tree}"
+    );
+    let absent = "sinew-layer sinew-stage clap image indicatif serde_json tempfile";
+    for name in absent.split(' ') {
+        assert!(!names.contains(&name), "{name} is in the tree");
+    }
 }
 
 /// Files that sentences name by their path in the repository, such as a workaround's test. The

@@ -43,7 +43,8 @@ fn expect(holds: bool, output: &Output) -> Result<(), Failed> {
     }
 }
 
-pub fn without_an_adapter() -> Result<(), Failed> {
+#[cfg(target_os = "linux")]
+pub fn without_an_adapter_it_fails() -> Result<(), Failed> {
     let output = run("/nonexistent", &["--verify"])?;
     let said = stderr(&output);
     expect(
@@ -111,7 +112,7 @@ fn swiftshader(manifest: &str) -> Result<(), Failed> {
 }
 
 /// One kernel on whatever adapter there is, with its rates.
-pub fn here() -> Result<(), Failed> {
+pub fn this_adapter_has_errors_and_rates() -> Result<(), Failed> {
     let name = gpu::device()?.report().name.clone();
     let arguments = [
         "--verify",

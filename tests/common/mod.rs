@@ -20,7 +20,6 @@ pub mod python;
 pub mod rigs;
 pub mod rows;
 pub mod scenery;
-pub mod sketch;
 pub mod stages;
 pub mod trials;
 pub mod usd;

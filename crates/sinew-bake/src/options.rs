@@ -130,9 +130,11 @@ pub enum Progress {
 /// A callback that is called with the progress and decides whether to continue.
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Results of a bake. It is serialised without the findings.
-#[derive(Clone, Debug, Serialize)]
+/// Results of a bake.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
+// The findings are left out.
+#[derive(Serialize)]
 pub struct BakeReport {
     /// Number of prims that were baked.
     pub prims: usize,

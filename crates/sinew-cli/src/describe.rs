@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::finding::{self, Finding};
 use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
 use crate::open::check_extension;
-use crate::report::{Sizes, Verbosity, count, print_findings, print_report, print_result, to_json};
+use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
 /// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
 ///
@@ -70,6 +70,7 @@ struct Report {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
         check_extension(output, &GLTF)?;
         refuse_same(&args.model, output)?;
@@ -120,8 +121,12 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             .as_ref()
             .map(|out| Sizes::of("MODEL", &args.model, &[out])),
     };
-    let how = (args.json, verbosity);
-    print_report("describe", Exit::Done, how, &report, summary)
+    match (args.json, quiet) {
+        (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&summary(&report))?,
+    }
+    Ok(Exit::Done)
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.

@@ -44,9 +44,7 @@ fn completions() -> Vec<Trial> {
 fn json() -> Vec<Trial> {
     let is_missing = node::missing().is_some();
     let trials = trials![is_missing, json:
-        a_finding_has_the_same_keys_everywhere,
         inspect_counts_as_check_does,
-        sizes_are_those_of_the_files,
         what_does_not_fit_is_noticed,
         what_is_printed_fits_the_schema,
     ];

@@ -26,7 +26,7 @@ NOT_RUN = {
     "cargo install ": "builds in release",
     "cargo run ": "tests/examples.rs and the viewer's tests run these programs",
     "cargo test ": "runs the tests",
-    "examples/farm/": "tests/bake/schedulers.rs runs it",
+    "examples/farm/": "tests/farm/farms.py runs it",
     "jq ": "may be missing; the check takes the map out of the report itself",
     "SINEW": "sets a variable for one of the others",
     "pip install ": "builds in release",

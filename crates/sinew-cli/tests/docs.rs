@@ -57,9 +57,9 @@ fn pictures_are_those_of_the_commands() {
     let page = std::fs::read_to_string(root.join("docs/render.md")).unwrap();
     let picture = |file: PathBuf| image::open(file).unwrap().into_rgba8();
     for name in ["hatchling.png", "dance.png", "clip.png", "weights.png"] {
-        let is_of =
-            |line: &&str| line.starts_with("sinew ") && line.contains(&format!(" -o {name} "));
-        let line = page.lines().find(is_of).unwrap();
+        let mut calls = page.lines().filter_map(|line| line.strip_prefix("cargo "));
+        let out = format!(" -o {name} ");
+        let line = calls.find(|line| line.contains(&out)).unwrap();
         let assets = format!("{}/examples/assets/", root.display());
         let words = line.replace("examples/assets/", &assets);
         let bench = Bench::new();

@@ -298,14 +298,19 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         }
     }
     saver.finish()?;
+    // One file of all shots.
+    let whole = || PictureReport {
+        file: args.output.display().to_string(),
+        times: shots.iter().filter_map(|s| s.time.code()).collect(),
+        degrees: None,
+        seconds: None,
+    };
     if let Some(clip) = clip {
         progress.doing(&format!("writing {}", args.output.display()));
         clip.finish()?;
         pictures.push(PictureReport {
-            file: args.output.display().to_string(),
-            times: shots.iter().filter_map(|s| s.time.code()).collect(),
-            degrees: None,
             seconds: clip_seconds.map(|each| each * shots.len() as f64),
+            ..whole()
         });
     }
     let sheet = sheet.map(Sheet::finish).map(|mut sheet| {
@@ -319,12 +324,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     {
         progress.doing(&format!("writing {}", args.output.display()));
         save_png(&args.output, &picture)?;
-        pictures.push(PictureReport {
-            file: args.output.display().to_string(),
-            times: shots.iter().filter_map(|s| s.time.code()).collect(),
-            degrees: None,
-            seconds: None,
-        });
+        pictures.push(whole());
     }
     drop(progress);
     gpu.check()?;

@@ -52,19 +52,6 @@ fn json() -> Vec<Trial> {
     trials.into_iter().map(|t| t.with_kind(kind)).collect()
 }
 
-#[cfg(unix)]
-fn schedulers() -> Vec<Trial> {
-    let mut trials = trials![false, schedulers: gnu_parallel, kubernetes, slurm, slurm_cluster];
-    trials.push(python::trial("opencue", schedulers::opencue));
-    for scheduler in ["kubernetes", "opencue"] {
-        trials.push(python::ignorable(
-            &format!("{scheduler}_schema"),
-            move |python| schedulers::fits_the_schema(python, scheduler),
-        ));
-    }
-    trials
-}
-
 #[cfg(target_os = "linux")]
 fn of_linux(no_gpu: bool) -> [Vec<Trial>; 3] {
     let mut interrupt = trials![false, interrupt:
@@ -97,8 +84,10 @@ fn main() {
     let [interrupt, resume, full_disks] = of_linux(no_gpu);
     #[cfg(not(target_os = "linux"))]
     let [interrupt, resume, full_disks] = [(); 3].map(|()| Vec::new());
+    #[cfg(unix)]
+    let schedulers = schedulers::trials();
     #[cfg(not(unix))]
-    let schedulers = Vec::new;
+    let schedulers = Vec::new();
     let mut render = trials![no_gpu, render:
         clips_are_one_file,
         heat_has_a_legend,
@@ -134,7 +123,7 @@ fn main() {
         ("render", render),
         ("requests", trials![false, bench: nonsense_is_refused]),
         ("resume", resume),
-        ("schedulers", schedulers()),
+        ("schedulers", schedulers),
         ("start", start),
         ("usd_core", usd_core),
         ("verify", verify),

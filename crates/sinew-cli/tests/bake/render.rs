@@ -7,12 +7,6 @@ use crate::bench::Folder;
 use common::command::stderr;
 use common::pictures::differing;
 
-/// The picture that these options draw of the example character.
-fn drawn(folder: &Folder, options: &str) -> RgbaImage {
-    folder.run(0, &format!("render hatchling.usda -o drawn.png {options}"));
-    picture(folder, "drawn.png")
-}
-
 fn picture(folder: &Folder, file: &str) -> RgbaImage {
     let picture = image::open(folder.path(file));
     picture
@@ -68,7 +62,9 @@ pub fn sheets_have_their_cells() {
 pub fn heat_has_a_legend() {
     let folder = Folder::new();
     let options = "--size 320x240 --no-grid --background black --time 20 --heat head";
-    let corner = image::imageops::crop_imm(&drawn(&folder, options), 0, 0, 110, 40).to_image();
+    folder.run(0, &format!("render hatchling.usda -o a.png {options}"));
+    let drawn = picture(&folder, "a.png");
+    let corner = image::imageops::crop_imm(&drawn, 0, 0, 110, 40).to_image();
     let has = |color: [u8; 3]| lit(&corner).any(|(_, _, found)| found == color);
     assert!(has([255; 3]) && has([68, 1, 84]) && has([253, 231, 37]));
 }

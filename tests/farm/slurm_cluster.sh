@@ -8,7 +8,7 @@
 set -euo pipefail
 export PATH="$PATH:/usr/sbin:/sbin"
 here=$(cd "$(dirname "$0")" && pwd)
-script=$here/../../../../examples/farm/slurm.sbatch
+script=$here/../../examples/farm/slurm.sbatch
 folder=$1
 cluster=$(mktemp -d)
 daemons=()

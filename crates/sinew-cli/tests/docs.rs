@@ -57,9 +57,11 @@ fn pictures_are_those_of_the_commands() {
     let page = std::fs::read_to_string(root.join("docs/render.md")).unwrap();
     let picture = |file: PathBuf| image::open(file).unwrap().into_rgba8();
     for name in ["hatchling.png", "dance.png", "clip.png", "weights.png"] {
-        let mut calls = page.lines().filter_map(|line| line.strip_prefix("cargo "));
+        let lines = page.lines();
+        let mut calls = lines.map(|line| line.trim_start_matches("cargo "));
         let out = format!(" -o {name} ");
-        let line = calls.find(|line| line.contains(&out)).unwrap();
+        let line = calls.find(|line| line.starts_with("sinew ") && line.contains(&out));
+        let line = line.unwrap();
         let assets = format!("{}/examples/assets/", root.display());
         let words = line.replace("examples/assets/", &assets);
         let bench = Bench::new();

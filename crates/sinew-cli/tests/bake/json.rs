@@ -54,7 +54,7 @@ impl Judge {
             let files = files.map_or(&words[out + 1..out + 2], Vec::as_slice);
             assert_eq!(written, sum(files), "{line}");
             let input = value["input_bytes"].as_u64().unwrap();
-            let is_of = |word: &Value| sum(&[word.clone()]) == input;
+            let is_of = |word: &Value| sum(std::slice::from_ref(word)) == input;
             assert!(words.iter().any(is_of), "{line}: {input} is of no input");
         }
     }

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
-use sinew::gpu::{GpuDevice, GpuError};
+use sinew::gpu::GpuDevice;
 use sinew::skel::Skin;
 use sinew::wgpu;
 
 use crate::measure::{Runs, Times};
+use crate::peers::Result;
+use crate::peers::gpu::{self, Clock};
 use crate::workloads::Workload;
 
 /// Bytes of a point, a normal or an offset.
@@ -82,133 +84,34 @@ pub fn cpu_copy(bytes: u64, runs: Runs) -> Times {
 }
 
 /// A copy from buffer to buffer that moves `bytes` in all. Many in one submit, so that the submit itself does not count.
-pub fn gpu_copy(gpu: &GpuDevice, bytes: u64, runs: Runs) -> Result<Times, GpuError> {
-    let (device, queue) = (gpu.device(), gpu.queue());
-    let stamps = Stamps::new(gpu);
-    let limit = device.limits().max_buffer_size;
+pub fn gpu_copy(gpu: &GpuDevice, bytes: u64, runs: Runs) -> Result<Times> {
+    use wgpu::BufferUsages as Usages;
+    let device = gpu.device();
+    let clock = Clock::new(gpu);
     let half = (bytes / 2).next_multiple_of(4).max(4);
     // What is larger than a buffer may be is copied in parts, over and over.
-    let size = half.min(limit).min(1 << 30) & !3;
+    let size = half.min(device.limits().max_buffer_size).min(1 << 30) & !3;
     let parts = half.div_ceil(size);
     let repeat = ((1u64 << 28) / half).clamp(1, 16);
-    let buffer = |usage| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("suite.copy"),
-            size,
-            usage,
-            mapped_at_creation: false,
-        })
-    };
-    let from = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
-    let to = buffer(wgpu::BufferUsages::COPY_DST);
-    let mut encoder = device.create_command_encoder(&Default::default());
-    encoder.clear_buffer(&from, 0, None);
-    queue.submit([encoder.finish()]);
-    let _ = device.poll(wgpu::PollType::wait_indefinitely());
-    let mut copy = || -> Result<f64, GpuError> {
-        let mut encoder = device.create_command_encoder(&Default::default());
-        stamps.before(&mut encoder);
-        for _ in 0..repeat {
-            for part in 0..parts {
-                let count = size.min(half - part * size);
-                encoder.copy_buffer_to_buffer(&from, 0, &to, 0, count);
-            }
+    let usage = Usages::COPY_SRC | Usages::COPY_DST;
+    let from = gpu::buffer(gpu, "suite.copy", size, usage);
+    let to = gpu::buffer(gpu, "suite.copy", size, Usages::COPY_DST);
+    let encoder = || device.create_command_encoder(&Default::default());
+    let mut cleared = encoder();
+    cleared.clear_buffer(&from, 0, None);
+    gpu.queue().submit([cleared.finish()]);
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    runs.collect(|| {
+        let mut encoder = encoder();
+        // An empty pass before and another after, for the timestamps.
+        drop(clock.pass(&mut encoder, None, Some(0)));
+        for part in (0..repeat).flat_map(|_| 0..parts) {
+            let count = size.min(half - part * size);
+            encoder.copy_buffer_to_buffer(&from, 0, &to, 0, count);
         }
-        stamps.after(&mut encoder);
-        Ok(stamps.submit(encoder)? / repeat as f64)
-    };
-    runs.collect(&mut copy)
-}
-
-/// Seconds of what lies between two points of an encoder: by timestamps, as kernels are timed, or by the wall clock where the
-/// device has none.
-struct Stamps<'a> {
-    device: &'a GpuDevice,
-    set: Option<wgpu::QuerySet>,
-    resolved: wgpu::Buffer,
-    readable: wgpu::Buffer,
-}
-
-impl<'a> Stamps<'a> {
-    fn new(gpu: &'a GpuDevice) -> Self {
-        let device = gpu.device();
-        let stamped = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-        let buffer = |usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("suite.timestamps"),
-                size: 16,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
-        Self {
-            device: gpu,
-            set: stamped.then(|| {
-                device.create_query_set(&wgpu::QuerySetDescriptor {
-                    label: Some("suite.timestamps"),
-                    ty: wgpu::QueryType::Timestamp,
-                    count: 2,
-                })
-            }),
-            resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
-            readable: buffer(wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ),
-        }
-    }
-
-    /// An empty pass that ends with the first timestamp.
-    fn before(&self, encoder: &mut wgpu::CommandEncoder) {
-        self.pass(encoder, None, Some(0));
-    }
-
-    /// An empty pass that begins with the second.
-    fn after(&self, encoder: &mut wgpu::CommandEncoder) {
-        self.pass(encoder, Some(1), None);
-        if let Some(set) = &self.set {
-            encoder.resolve_query_set(set, 0..2, &self.resolved, 0);
-            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readable, 0, 16);
-        }
-    }
-
-    fn pass(&self, encoder: &mut wgpu::CommandEncoder, first: Option<u32>, last: Option<u32>) {
-        if let Some(set) = &self.set {
-            encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("suite.timestamp"),
-                timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
-                    query_set: set,
-                    beginning_of_pass_write_index: first,
-                    end_of_pass_write_index: last,
-                }),
-            });
-        }
-    }
-
-    fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<f64, GpuError> {
-        let failed = |error: &dyn std::fmt::Display| GpuError::Readback(error.to_string());
-        let (device, queue) = (self.device.device(), self.device.queue());
-        let wait = || {
-            let waited = device.poll(wgpu::PollType::wait_indefinitely());
-            waited.map_err(|e| failed(&e))
-        };
-        let start = Instant::now();
-        queue.submit([encoder.finish()]);
-        wait()?;
-        let wall = start.elapsed().as_secs_f64();
-        if self.set.is_none() {
-            return Ok(wall);
-        }
-        self.readable
-            .slice(..)
-            .map_async(wgpu::MapMode::Read, |_| {});
-        wait()?;
-        let ticks = {
-            let view = self.readable.slice(..).get_mapped_range();
-            let view = view.map_err(|e| failed(&e))?;
-            let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
-            stamps[1].saturating_sub(stamps[0])
-        };
-        self.readable.unmap();
-        Ok(ticks as f64 * f64::from(queue.get_timestamp_period()) * 1e-9)
-    }
+        drop(clock.pass(&mut encoder, Some(1), None));
+        Ok(clock.seconds(encoder)? / repeat as f64)
+    })
 }
 
 /// Writes and closes a file of so many bytes, and removes it.
@@ -217,11 +120,9 @@ pub fn disk_write(folder: &Path, bytes: u64) -> std::io::Result<f64> {
     let path = folder.join("floor.bin");
     let start = Instant::now();
     let mut file = File::create(&path)?;
-    let mut left = bytes;
-    while left > 0 {
-        let count = left.min(block.len() as u64);
+    for at in (0..bytes).step_by(block.len()) {
+        let count = (bytes - at).min(block.len() as u64);
         file.write_all(&block[..count as usize])?;
-        left -= count;
     }
     drop(file);
     let seconds = start.elapsed().as_secs_f64();

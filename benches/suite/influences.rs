@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::measure::Runs;
-use crate::row::Row;
+use crate::peers::Result;
+use crate::results::Row;
 use crate::workloads::{Influences, Kind, Size, Workload};
-use crate::{ozz_original, sinew_cpu};
+use crate::{cpu, ozz_original};
 
 /// Name of these rows' load.
 pub const NAME: &str = "influences";
@@ -16,20 +17,20 @@ const COUNTS: [usize; 6] = [1, 2, 3, 4, 8, 12];
 ///
 /// # Errors
 /// Those of [`ozz_original::rows`].
-pub fn rows(scale: f64, ozz: Option<&Path>, runs: Runs) -> Result<Vec<Row>, String> {
+pub fn rows(scale: f64, ozz: Option<&Path>, runs: Runs) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for count in COUNTS {
         let size = Size::of(Kind::Body, scale);
         let load = Workload::body_of(size, Influences::Each(count));
-        let mut of_count = sinew_cpu::rows(&load, 1, runs)?;
+        let mut of_count = cpu::rows(&load, 1, runs)?;
         if let Some(folder) = ozz {
             of_count.extend(ozz_original::rows(&load, folder, runs)?);
         }
-        rows.extend(of_count.into_iter().map(|row| Row {
-            load: NAME.into(),
-            case: format!("{count} influences: {}", row.case),
-            ..row
-        }));
+        for mut row in of_count {
+            row.case = format!("{count} influences: {}", row.case);
+            row.load = NAME.into();
+            rows.push(row);
+        }
     }
     Ok(rows)
 }

@@ -2,24 +2,22 @@
 //!
 //! `cargo bench --bench suite -- --help`.
 
-mod cpu_peers;
+mod cpu;
 mod crowds;
 mod export;
 mod floor;
 mod goals;
 mod influences;
-mod load;
 mod measure;
+mod on_gpu;
 mod options;
 mod ozz_original;
 mod peers;
 mod playing;
+mod processes;
 mod python;
 mod report;
 mod results;
-mod row;
-mod sinew_cpu;
-mod sinew_gpu;
 mod start;
 mod variants;
 mod visible;
@@ -31,13 +29,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use load::Load;
 use measure::Runs;
 use options::{Export, Loads, Options};
-use report::Conditions;
-use results::{Counts, Results};
-use row::Row;
-use sinew::gpu::{GpuDevice, GpuError};
+use peers::Result;
+use results::{Results, Row};
+use sinew::gpu::GpuDevice;
 use sinew::kernel::Packing;
 use workloads::{Kind, Workload};
 
@@ -52,7 +48,7 @@ const SOFTWARE_DUST: f64 = 0.02;
 
 struct Suite {
     options: Options,
-    device: Option<GpuDevice>,
+    runs: Runs,
     python: Option<String>,
     /// The programs of ozz-animation's own job.
     ozz: Option<PathBuf>,
@@ -67,14 +63,14 @@ impl Suite {
 
     fn load(&self, kind: Kind) -> Workload {
         let share = match kind {
-            Kind::Crowd if self.is_software() || self.device.is_none() => SOFTWARE_SHARE,
+            Kind::Crowd if !self.results.is_hardware() => SOFTWARE_SHARE,
             _ => 1.0,
         };
         Workload::new(kind, self.options.scale() * share)
     }
 
     /// Measures one part of the table, if it is wanted and there is time for it.
-    fn part(&mut self, name: &str, measure: impl FnOnce(&mut Self)) -> Result<(), String> {
+    fn part(&mut self, name: &str, measure: impl FnOnce(&mut Self)) -> Result<()> {
         if !self.options.loads.wants(name) {
             return Ok(());
         }
@@ -93,30 +89,25 @@ impl Suite {
     }
 
     fn section(&self) -> String {
-        let conditions = Conditions::of_this_machine(self.start.elapsed().as_secs_f64());
-        report::section(&self.results, &conditions)
+        report::section(&self.results, self.start.elapsed())
     }
 
     /// Writes the files that were asked for.
-    fn write(&self, section: &str) -> Result<(), String> {
+    fn write(&self, section: &str) -> Result<()> {
+        let told = |file: &Path, e| format!("{}: {e}", file.display());
         if let Some(file) = &self.options.json {
-            let rows = serde_json::to_string_pretty(&self.results.rows);
-            let text = rows.map_err(|e| e.to_string())?;
-            std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+            let text = serde_json::to_string_pretty(&self.results.rows)?;
+            std::fs::write(file, text).map_err(|e| told(file, e))?;
         }
         if let Some(file) = self.options.results() {
-            report::rewrite(&file, &self.results, section)
-                .map_err(|e| format!("{}: {e}", file.display()))?;
+            let written = report::rewrite(&file, &self.results, section);
+            written.map_err(|e| told(&file, e))?;
         }
         Ok(())
     }
 
-    fn is_software(&self) -> bool {
-        self.device.as_ref().is_some_and(|d| d.report().software)
-    }
-
     /// One work load, on every side.
-    fn measure(&mut self, kind: Kind, folder: &Path) {
+    fn measure(&mut self, kind: Kind, folder: &Path, device: Option<&GpuDevice>) {
         let name = kind.name();
         self.tell(&format!("{name}: making it"));
         let load = self.load(kind);
@@ -127,22 +118,26 @@ impl Suite {
             self.results.keep(&format!("{name}, export"), exported);
         }
         if kind == Kind::Hero {
-            self.bake(&load, &file, folder);
+            self.tell("E: whole bakes");
+            let (rounds, python) = (BAKES.min(self.runs.most), self.python.as_deref());
+            let baked = whole::bake(&mut self.results, &load, &file, folder, python, rounds);
+            self.results.keep("E", baked);
         } else {
             self.cpu(&load, is_shared_with_python.then_some(file.as_path()));
             if kind == Kind::Body {
                 self.tell("A: other kernels");
-                let cores = self.results.cores;
-                let rows = variants::rows(&load, self.device.as_ref(), cores, self.options.runs());
+                let rows = variants::rows(&load, device, self.results.cores, self.runs);
                 self.results.add(variants::NAME, rows);
             }
-            self.gpu(load);
+            if let Some(device) = device {
+                self.gpu(load, device);
+            }
         }
         let _ = std::fs::remove_file(&file);
     }
 
     fn cpu(&mut self, load: &Workload, exported: Option<&Path>) {
-        let (name, runs, cores) = (load.kind.name(), self.options.runs(), self.results.cores);
+        let (name, runs, cores) = (load.kind.name(), self.runs, self.results.cores);
         // Sides take turns here too.
         let rounds = match load.kind {
             Kind::Body | Kind::Face => 4,
@@ -150,185 +145,144 @@ impl Suite {
             _ => 2,
         };
         let is_body = matches!(load.kind, Kind::Body | Kind::MixedBody);
-        let ozz = self.ozz.clone().filter(|_| is_body);
-        let mut rows = Vec::new();
-        let mut take = |results: &mut Results, who: &str, measured: Result<Vec<Row>, String>| {
-            let measured = results.keep(&format!("{name}, {who}"), measured);
-            for row in measured.into_iter().flatten() {
-                row::merge(&mut rows, row);
-            }
-        };
         for round in 1..=rounds {
             self.tell(&format!("{name}: CPU, round {round} of {rounds}"));
             let results = &mut self.results;
+            let mut take = |who: &str, rows| results.merge(&format!("{name}, {who}"), rows);
             for threads in [1, cores] {
-                take(results, "CPU", sinew_cpu::rows(load, threads, runs));
+                take("CPU", cpu::rows(load, threads, runs));
                 if is_body {
-                    let peers = cpu_peers::rows(load, threads, runs);
-                    take(results, "CPU peers", peers);
+                    take("CPU peers", cpu::ozz_rows(load, threads, runs));
                 }
-                if let Some(folder) = ozz.as_deref().filter(|_| threads == 1) {
-                    let original = ozz_original::rows(load, folder, runs);
-                    take(results, "ozz-animation", original);
+                if let (Some(folder), true, 1) = (&self.ozz, is_body, threads) {
+                    take("ozz-animation", ozz_original::rows(load, folder, runs));
                 }
                 if threads == cores && matches!(load.kind, Kind::Body | Kind::Face) {
                     let scale = self.options.scale();
-                    let baseline = sinew_cpu::baseline_rows(load.kind, scale, threads, runs);
-                    take(results, "baseline", baseline);
+                    take(
+                        "baseline",
+                        cpu::baseline_rows(load.kind, scale, threads, runs),
+                    );
                 }
             }
             if let (Some(python), Some(file)) = (&self.python, exported) {
-                let theirs = python::usd_core_rows(python, file, name, runs, cores);
-                take(results, "usd-core", theirs);
+                take(
+                    "usd-core",
+                    python::usd_core_rows(python, file, name, runs, cores),
+                );
             }
         }
-        self.results.rows.extend(rows);
     }
 
-    fn gpu(&mut self, load: Workload) {
-        let Some(device) = &self.device else { return };
-        let (name, runs) = (load.kind.name(), self.gpu_runs());
+    fn gpu(&mut self, mut load: Workload, device: &GpuDevice) {
+        let (kind, runs) = (load.kind, self.gpu_runs());
+        let name = kind.name();
         self.tell(&format!("{name}: GPU"));
-        let add = |results: &mut Results, what: &str, row: Result<Row, GpuError>| {
-            results.add(&format!("{name}, GPU{what}"), row.map(|row| [row]));
-        };
-        add(&mut self.results, "", sinew_gpu::row(&load, device, runs));
-        if load.kind == Kind::Body {
-            for packing in [Packing::Fine, Packing::Compact] {
-                let row = sinew_gpu::row_packed(&load, device, runs, packing);
-                add(&mut self.results, &format!(", {packing:?}"), row);
+        for way in on_gpu::WAYS {
+            let (more, packing, all_entries) = way;
+            let is_one = match (packing, all_entries) {
+                (_, true) => load.rig.is_none(),
+                (Packing::Exact, _) => true,
+                _ => kind == Kind::Body,
+            };
+            if is_one {
+                let row = on_gpu::row(&load, device, runs, way);
+                self.results
+                    .add(&format!("{name}, GPU{more}"), row.map(|row| [row]));
             }
         }
-        if matches!(load.kind, Kind::Body | Kind::Crowd) {
+        if matches!(kind, Kind::Body | Kind::Crowd) {
             let rows = python::torch_rows(&load, runs);
             self.results.add(&format!("{name}, PyTorch"), rows);
         }
-        if matches!(load.kind, Kind::Crowd | Kind::Dust) {
+        let mut facts = Vec::new();
+        if matches!(kind, Kind::Crowd | Kind::Dust) {
             self.tell(&format!("{name}: CPU cost of its frames"));
-            let counts = Counts {
-                joints: load.size.joints * load.size.characters,
-                meshes: load.size.characters,
-            };
-            let cost = sinew_gpu::frame_cost(&load, device, runs);
-            if let Some(cost) = self.results.keep(&format!("{name}, frames"), cost) {
-                self.results.frames.push((name.to_owned(), cost, counts));
-            }
+            let cost = on_gpu::frame_cost(&load, device, runs);
+            facts.extend(self.results.keep(&format!("{name}, frames"), cost));
         }
-        if load.kind == Kind::Crowd {
-            let mut size = load.size;
-            size.characters = size.characters.div_ceil(2);
-            let counted = sinew_gpu::dispatches(&load, &Workload::sized(load.kind, size), device);
-            self.results.dispatches = self.results.keep("C, dispatches", counted);
+        if kind == Kind::Crowd {
+            let counted = on_gpu::dispatches(&load, device);
+            let counted = self.results.keep("C, dispatches", counted);
+            facts.extend(counted.map(|found| (goals::DISPATCHES, found)));
         }
-        if load.rig.is_none() {
-            let row = sinew_gpu::row_of_all_entries(&load, device, runs);
-            add(&mut self.results, ", all entries", row);
+        if kind == Kind::Face {
+            let cost = on_gpu::face_cost(&load, device, runs);
+            facts.extend(self.results.keep("D, frames", cost).into_iter().flatten());
         }
-        if load.kind == Kind::Face {
-            let cost = sinew_gpu::face_cost(&load, device, runs);
-            self.results.face = self.results.keep("D, frames", cost);
-            self.results.face_weights = load.size.shapes;
-        }
-        let load = match load.kind {
+        self.results.facts.extend(facts);
+        if kind == Kind::Dust && device.report().software {
             // A dispatch of its own per mesh takes lavapipe a millisecond.
-            Kind::Dust if self.is_software() => {
-                Workload::new(load.kind, self.options.scale() * SOFTWARE_DUST)
-            }
-            _ => load,
-        };
+            load = Workload::new(kind, self.options.scale() * SOFTWARE_DUST);
+        }
         let instances = load.instances(0);
-        self.peers(&load, &instances);
-        if load.skins.iter().any(|s| s.normals().is_some()) {
+        self.peers(&load, &instances, device);
+        if load.has_normals() {
             let bare = load.without_normals();
-            if let Some(device) = &self.device {
-                let row = sinew_gpu::row(&bare, device, runs);
-                add(&mut self.results, ", points", row);
-            }
-            self.peers(&bare, &instances);
+            let row = on_gpu::row(&bare, device, runs, on_gpu::WAYS[0]);
+            self.results
+                .add(&format!("{name}, GPU, points"), row.map(|row| [row]));
+            self.peers(&bare, &instances, device);
         }
     }
 
     /// A software adapter takes seconds for what decides nothing about a GPU.
     fn gpu_runs(&self) -> Runs {
-        let mut runs = self.options.runs();
-        if self.is_software() {
-            runs.fewest = FEWEST;
+        let fewest = match self.results.is_hardware() {
+            true => self.runs.fewest,
+            false => FEWEST,
+        };
+        Runs {
+            fewest,
+            ..self.runs
         }
-        runs
     }
 
-    fn peers(&mut self, load: &Workload, instances: &[(usize, sinew::skel::Pose)]) {
-        let Some(device) = &self.device else { return };
+    fn peers(
+        &mut self,
+        load: &Workload,
+        instances: &[(usize, sinew::skel::Pose)],
+        device: &GpuDevice,
+    ) {
         let name = load.kind.name();
         let most = if device.report().software {
             FEWEST
         } else {
-            self.options.runs().most
+            self.runs.most
         };
-        let with_normals = load.skins.iter().any(|s| s.normals().is_some());
-        let of_peers = Load {
-            name,
-            skins: &load.skins,
-            instances,
-        };
-        let walk = peers::Entry {
-            loads: &["D", "D-scattered"],
-            run: peers::csr::run,
-        };
-        let all = peers::all().into_iter().chain([walk]);
-        for peer in all.filter(|p| p.loads.contains(&name)) {
-            let measured = (peer.run)(device, &of_peers, most);
+        let of_peers = load.at(instances);
+        for (run, loads) in peers::ALL {
+            if !loads.contains(&name) {
+                continue;
+            }
+            let measured = run(device, &of_peers, Runs::exactly(most));
             let Some(found) = self.results.keep(&format!("{name}, a peer"), measured) else {
                 continue;
             };
-            self.tell(&format!("{name}: {}", found.name));
-            let times = measure::Times::of(found.seconds);
-            let case = sinew_cpu::case(load, with_normals);
-            let mut row = Row::new(name, case, found.name, found.points, times);
-            row.bytes_per_point = Some(found.bytes_per_point);
-            let mut note = format!(
-                "{} dispatches, error {:.0e}",
-                found.dispatches, found.worst.points
-            );
+            let about = found.about;
+            self.tell(&format!("{name}: {}", about.name));
+            let mut row = Row::of(load, load.has_normals(), about.name, found.times);
+            (row.points, row.bytes_per_point) = (found.points, Some(found.bytes_per_point));
+            let (dispatches, error) = (found.dispatches, found.worst.points);
+            row.note = format!("{dispatches} dispatches, error {error:.0e}");
             if found.points < of_peers.points() {
-                note += &format!("; the first {} points, which fit", found.points);
+                row.note += &format!("; the first {} points, which fit", found.points);
             }
-            let layout = format!("{} ({})", found.bytes_note, found.upstream);
-            self.results
-                .layouts
-                .entry(found.name.to_owned())
-                .or_insert(layout);
-            self.results.rows.push(row.noted(note));
-        }
-    }
-
-    fn bake(&mut self, load: &Workload, file: &Path, folder: &Path) {
-        self.tell("E: whole bakes");
-        let baked = whole::bake(
-            load,
-            file,
-            folder,
-            self.python.as_deref(),
-            BAKES.min(self.options.runs().most),
-        );
-        if let Some(baked) = self.results.keep("E", baked) {
-            self.results.growth = baked.growth;
-            self.results.rows.extend(baked.rows);
+            let layouts = &mut self.results.layouts;
+            let layout = || format!("{} ({})", about.bytes, about.upstream);
+            layouts.entry(about.name).or_insert_with(layout);
+            self.results.rows.push(row);
         }
     }
 
     /// The parts that are no work load A to F.
-    fn others(&mut self, folder: &Path) -> Result<(), String> {
-        let (scale, runs, cores) = (
-            self.options.scale(),
-            self.options.runs(),
-            self.results.cores,
-        );
+    fn others(&mut self, folder: &Path, device: Option<&GpuDevice>) -> Result<()> {
+        let (scale, runs, cores) = (self.options.scale(), self.runs, self.results.cores);
         self.part(playing::NAME, |s| {
-            let Some(device) = &s.device else { return };
+            let Some(device) = device else { return };
             s.tell("G: characters that play clips");
-            s.results
-                .add(playing::NAME, playing::rows(device, scale, runs));
+            let rows = playing::rows(device, scale, runs);
+            s.results.add(playing::NAME, rows);
         })?;
         self.part(influences::NAME, |s| {
             s.tell("A's mesh by number of influences");
@@ -336,7 +290,7 @@ impl Suite {
             s.results.add(influences::NAME, rows);
         })?;
         self.part(visible::NAME, |s| {
-            let Some(device) = &s.device else { return };
+            let Some(device) = device else { return };
             for kind in [Kind::Crowd, Kind::Dust] {
                 s.tell(&format!("visible: {}", kind.name()));
                 let rows = visible::rows(&s.load(kind), device, s.gpu_runs());
@@ -364,25 +318,18 @@ impl Suite {
 }
 
 fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1).peekable();
-    if args.peek().is_some_and(|a| a == measure::CHILD) {
-        let command: Vec<String> = args.skip(1).collect();
-        return ended(measure::time_process(&command));
-    }
-    if args.peek().is_some_and(|a| a == sinew_cpu::CHILD) {
-        let arguments: Vec<String> = args.skip(1).collect();
-        return ended(sinew_cpu::measure_baseline(&arguments));
-    }
-    let options = Options::parse();
-    ended(match &options.export {
-        Some(Export::Export { folder, loads }) => {
-            export_all(loads, folder).map_err(|e| e.to_string())
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match &arguments[..] {
+        [first, command @ ..] if first == processes::CHILD => processes::time_process(command),
+        [first, order] if first == cpu::CHILD => cpu::measure_baseline(order),
+        _ => {
+            let options = Options::parse();
+            match &options.export {
+                Some(Export::Export { folder, loads }) => export_all(loads, folder),
+                None => run(options),
+            }
         }
-        None => run(options),
-    })
-}
-
-fn ended(result: Result<(), String>) -> ExitCode {
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
@@ -392,7 +339,7 @@ fn ended(result: Result<(), String>) -> ExitCode {
     }
 }
 
-fn export_all(loads: &Loads, folder: &Path) -> Result<(), Box<dyn std::error::Error>> {
+fn export_all(loads: &Loads, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     for kind in Kind::ALL.into_iter().filter(|k| loads.wants(k.name())) {
         let file = folder.join(format!("{}.usdc", kind.name()));
@@ -402,51 +349,47 @@ fn export_all(loads: &Loads, folder: &Path) -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
-/// A folder for files: on the disk that the suite was built on, else where this machine keeps such.
-fn folder() -> std::io::Result<tempfile::TempDir> {
-    let built_on = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    match built_on.is_dir() {
-        true => tempfile::tempdir_in(built_on),
-        false => tempfile::tempdir(),
-    }
-}
-
-fn run(options: Options) -> Result<(), String> {
+fn run(options: Options) -> Result<()> {
     let mut results = Results {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         ..Results::default()
     };
     let device = (!options.no_gpu).then(|| GpuDevice::new(&options.adapter()));
     let device = device.and_then(|d| results.keep("GPU", d));
-    results.adapter = device.as_ref().map(|d| d.report().clone());
+    let device = device.as_ref();
+    results.adapter = device.map(|d| d.report().clone());
     let python = python::with_usd_core();
     if python.is_none() {
-        let why = "not run: SINEW_PYTHON names no Python that has it";
-        results.missing.push(format!("usd-core 26.11: {why}"));
+        let why = "usd-core 26.11: not run: SINEW_PYTHON names no Python that has it";
+        results.missing.push(why.into());
     }
     let ozz = ozz_original::folder();
     if ozz.is_none() {
         let why = "not run: SINEW_OZZ names no folder of it; benches/ozz/build.sh makes one";
-        results
-            .missing
-            .push(format!("{}): {why}", ozz_original::NAME));
+        let why = format!("{}): {why}", ozz_original::NAME);
+        results.missing.push(why);
     }
     let mut suite = Suite {
+        runs: options.runs(),
         options,
-        device,
         python,
         ozz,
         start: Instant::now(),
         results,
     };
-    let folder = folder().map_err(|e| e.to_string())?;
+    // On the disk that the suite was built on, else where this machine keeps such.
+    let built_on = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = match built_on.is_dir() {
+        true => tempfile::tempdir_in(built_on),
+        false => tempfile::tempdir(),
+    }?;
     // The bakes, which no GPU takes part in, come after the other loads.
     let (bakes, others): (Vec<Kind>, Vec<Kind>) =
         Kind::ALL.into_iter().partition(|k| *k == Kind::Hero);
     for kind in others.into_iter().chain(bakes) {
-        suite.part(kind.name(), |s| s.measure(kind, folder.path()))?;
+        suite.part(kind.name(), |s| s.measure(kind, folder.path(), device))?;
     }
-    suite.others(folder.path())?;
+    suite.others(folder.path(), device)?;
     let section = suite.section();
     println!("{section}");
     suite.write(&section)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use sinew::gpu::AdapterChoice;
 
-use crate::measure::Runs;
+use crate::measure::{Runs, SHORT};
 use crate::report::PARTS;
 use crate::workloads::Kind;
 
@@ -129,6 +129,7 @@ impl Options {
             most: asked.unwrap_or(most),
             fewest: asked.unwrap_or(fewest),
             seconds,
+            short: SHORT,
         }
     }
 

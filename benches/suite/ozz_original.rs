@@ -6,15 +6,12 @@ use std::process::Command;
 
 use glam::{Mat4, Vec3};
 use sinew::kernel::PackedSkin;
-use sinew::skel::{Pose, Skin};
 use sinew_verify::tolerance;
 
-use crate::load::Load;
 use crate::measure::{Runs, Times};
-use crate::peers::ozz::{Mesh, inverse_transposes};
-use crate::peers::rig;
-use crate::row::Row;
-use crate::sinew_cpu::case;
+use crate::peers::ozz::{Mesh, inverse_transposes, is_available};
+use crate::peers::{Result, rig};
+use crate::results::Row;
 use crate::workloads::Workload;
 
 /// What the rows' names begin with.
@@ -34,20 +31,18 @@ pub fn folder() -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// How normals are taken along.
-#[derive(Clone, Copy, PartialEq)]
-enum Normals {
-    None,
-    /// By inverse transposes, as ours are: right where joints scale.
-    InverseTransposes,
-    /// By the joints' matrices, as upstream advises where joints do not scale.
-    Joints,
-}
+/// How normals are taken along, and what the row's name has more: by inverse transposes, as ours are, which is right where
+/// joints scale; or by the joints' matrices, as upstream advises where they do not.
+const NORMALS: [(&str, &str); 3] = [
+    ("points", ""),
+    ("inverse-transposes", ""),
+    ("normals", ", normals by the joints' matrices"),
+];
 
 /// A load as jobs: one, or one for each number of influences, as upstream advises.
 struct Jobs {
     meshes: Vec<Mesh>,
-    /// For each job, the point of each of its vertices; none where there is one job of all points.
+    /// For each job, the point of each of its vertices.
     points: Vec<Vec<usize>>,
 }
 
@@ -55,51 +50,34 @@ struct Jobs {
 ///
 /// # Errors
 /// A program is not there or fails, or its results are not ours.
-pub fn rows(load: &Workload, folder: &Path, runs: Runs) -> Result<Vec<Row>, String> {
-    let [skin] = &load.skins[..] else {
-        return Ok(Vec::new());
+pub fn rows(load: &Workload, folder: &Path, runs: Runs) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let ([skin], Some(_)) = (&load.skins[..], &load.rig) else {
+        return Ok(rows);
     };
-    if load.rig.is_none() {
-        return Ok(Vec::new());
-    }
-    let pose = load.pose(0, 0);
-    let packed = PackedSkin::pack("/Peer", skin).map_err(|e| e.to_string())?;
+    let packed = PackedSkin::pack("/Peer", skin)?;
     let whole = Mesh::new(&packed, true).ok_or("needs influences per point")?;
     let parts = partitioned(&whole);
-    let mut ways = vec![(
-        "",
-        Jobs {
-            meshes: vec![whole],
-            points: Vec::new(),
-        },
-    )];
+    let all = (0..whole.positions.len()).collect();
+    let whole = Jobs {
+        meshes: vec![whole],
+        points: vec![all],
+    };
+    let mut ways = vec![("", whole)];
     if parts.meshes.len() > 1 {
         ways.push((", a job for each number of influences", parts));
     }
-    let cases = match skin.normals() {
-        Some(_) => &[Normals::None, Normals::InverseTransposes, Normals::Joints][..],
-        None => &[Normals::None],
-    };
-    let mut rows = Vec::new();
+    let cases = if load.has_normals() { 3 } else { 1 };
     for (program, instructions) in PROGRAMS {
         let program = folder.join(program);
         // The second is built for x86-64 alone.
-        if instructions != "SSE2" && !(program.exists() && crate::peers::ozz::is_available()) {
+        if instructions != "SSE2" && !(program.exists() && is_available()) {
             continue;
         }
         for (way, jobs) in &ways {
-            for normals in cases {
-                let timed = Timed {
-                    load,
-                    packed: &packed,
-                    pose: &pose,
-                    normals: *normals,
-                };
-                let mut row = timed.row(&program, jobs, runs)?;
-                row.who = format!("{NAME}, {instructions}){way}");
-                if *normals == Normals::Joints {
-                    row.who += ", normals by the joints' matrices";
-                }
+            for (normals, more) in &NORMALS[..cases] {
+                let mut row = row(load, &program, jobs, normals, runs)?;
+                row.who = format!("{NAME}, {instructions}){way}{more}");
                 rows.push(row);
             }
         }
@@ -121,144 +99,93 @@ fn partitioned(whole: &Mesh) -> Jobs {
         };
         by_count[count].push(point);
     }
-    let mut out = Jobs {
-        meshes: Vec::new(),
-        points: Vec::new(),
-    };
-    for (count, points) in by_count.into_iter().enumerate() {
-        if points.is_empty() {
-            continue;
-        }
-        let of = |values: &[Vec3]| {
-            points
+    let counts = by_count.into_iter().enumerate();
+    let (meshes, points) = counts
+        .filter(|(_, points)| !points.is_empty())
+        .map(|(count, points)| {
+            let of = |values: &[Vec3]| {
+                let values = points.iter().filter_map(|p| values.get(*p));
+                values.copied().collect()
+            };
+            let joints = points
                 .iter()
-                .filter_map(|p| values.get(*p))
-                .copied()
-                .collect()
-        };
-        out.meshes.push(Mesh {
-            positions: of(&whole.positions),
-            normals: of(&whole.normals),
-            joints: points
+                .flat_map(|p| &whole.joints[p * places..][..count]);
+            let weights = points
                 .iter()
-                .flat_map(|p| &whole.joints[p * places..][..count])
-                .copied()
-                .collect(),
-            weights: points
-                .iter()
-                .flat_map(|p| &whole.weights[p * (places - 1)..][..count - 1])
-                .copied()
-                .collect(),
-            count,
-        });
-        out.points.push(points);
-    }
-    out
+                .flat_map(|p| &whole.weights[p * (places - 1)..][..count - 1]);
+            let mesh = Mesh {
+                positions: of(&whole.positions),
+                normals: of(&whole.normals),
+                joints: joints.copied().collect(),
+                weights: weights.copied().collect(),
+                count,
+            };
+            (mesh, points)
+        })
+        .unzip();
+    Jobs { meshes, points }
 }
 
-/// What one row is of.
-struct Timed<'a> {
-    load: &'a Workload,
-    packed: &'a PackedSkin,
-    pose: &'a Pose,
-    normals: Normals,
+/// What one program takes for the jobs, if its results are those of the CPU backend.
+fn row(load: &Workload, program: &Path, jobs: &Jobs, normals: &str, runs: Runs) -> Result<Row> {
+    let pose = load.pose(0, 0);
+    let folder = tempfile::tempdir()?;
+    let (input, output) = (folder.path().join("jobs"), folder.path().join("results"));
+    std::fs::write(&input, bytes(&rig::joints(&pose), jobs))?;
+    let out = Command::new(program)
+        .args([&input, &output])
+        .args([normals, &runs.most.to_string(), &runs.fewest.to_string()])
+        .arg(runs.seconds.to_string())
+        .output()
+        .map_err(|e| format!("{}: {e}", program.display()))?;
+    if !out.status.success() {
+        return Err(String::from_utf8_lossy(&out.stderr).trim().into());
+    }
+    let told = String::from_utf8_lossy(&out.stdout);
+    let seconds: Vec<f64> = told.lines().filter_map(|l| l.parse().ok()).collect();
+    if seconds.is_empty() {
+        return Err(format!("{}: told no times", program.display()).into());
+    }
+    let with_normals = normals != "points";
+    let [points, normals] = read(jobs, load.points(), with_normals, &std::fs::read(&output)?)?;
+    let worst = rig::worst(&load.at(&[(0, pose)]), &|_| {
+        Ok((points.clone(), with_normals.then(|| normals.clone())))
+    })?;
+    let limit = tolerance::PEER_POINTS * f64::from(worst.reach.max(1.0));
+    let is_right = f64::from(worst.points) < limit
+        && f64::from(worst.normals) < tolerance::PEER_NORMALS
+        && f64::from(worst.moved) > limit * 100.0;
+    if !is_right {
+        return Err(format!("{NAME}): results are not ours: {worst:?}").into());
+    }
+    let count = load.points();
+    let read_and_written: usize = jobs.meshes.iter().map(Mesh::bytes).sum();
+    let left_out = if with_normals { 0 } else { count * 24 };
+    let mut row = Row::of(load, with_normals, NAME, Times::of(seconds)).on_threads(1);
+    row.bytes_per_point = Some((read_and_written - left_out) as f64 / count as f64);
+    row.note = format!("{UPSTREAM}; points off by {:.1e}", worst.points);
+    if with_normals {
+        row.note += &format!(
+            ", normals by {:.1e}; they are not normalised",
+            worst.normals
+        );
+    }
+    Ok(row)
 }
 
-impl Timed<'_> {
-    fn row(&self, program: &Path, jobs: &Jobs, runs: Runs) -> Result<Row, String> {
-        let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-        let (input, output) = (folder.path().join("jobs"), folder.path().join("results"));
-        let joints = rig::joints(self.pose);
-        std::fs::write(&input, bytes(&joints, jobs)).map_err(|e| e.to_string())?;
-        let what = match self.normals {
-            Normals::None => "points",
-            Normals::InverseTransposes => "inverse-transposes",
-            Normals::Joints => "normals",
-        };
-        let out = Command::new(program)
-            .args([&input, &output])
-            .args([what, &runs.most.to_string(), &runs.fewest.to_string()])
-            .arg(runs.seconds.to_string())
-            .output()
-            .map_err(|e| format!("{}: {e}", program.display()))?;
-        if !out.status.success() {
-            return Err(String::from_utf8_lossy(&out.stderr).trim().to_owned());
-        }
-        let told = String::from_utf8_lossy(&out.stdout);
-        let seconds: Vec<f64> = told.lines().filter_map(|l| l.parse().ok()).collect();
-        if seconds.is_empty() {
-            return Err(format!("{}: told no times", program.display()));
-        }
-        let results = std::fs::read(&output).map_err(|e| e.to_string())?;
-        let (points, normals) = self.read(jobs, &results)?;
-        let worst = self.worst(points, normals)?;
-
-        let with_normals = self.normals != Normals::None;
-        let count = self.load.points();
-        let read_and_written: usize = jobs.meshes.iter().map(Mesh::bytes).sum();
-        let left_out = if with_normals { 0 } else { count * 24 };
-        let case = case(self.load, with_normals);
-        let mut row = Row::new(self.load.kind.name(), case, NAME, count, Times::of(seconds));
-        row.bytes_per_point = Some((read_and_written - left_out) as f64 / count as f64);
-        let normals = match self.normals {
-            Normals::None => String::new(),
-            _ => format!(
-                ", normals by {:.1e}; they are not normalised",
-                worst.normals
-            ),
-        };
-        Ok(row.on_threads(1).noted(format!(
-            "{UPSTREAM}; points off by {:.1e}{normals}",
-            worst.points
-        )))
-    }
-
-    /// Points and normals in the order of the load.
-    fn read(&self, jobs: &Jobs, results: &[u8]) -> Result<(Vec<Vec3>, Vec<Vec3>), String> {
-        let floats: Vec<f32> = results
-            .chunks_exact(4)
-            .filter_map(|b| Some(f32::from_le_bytes(b.try_into().ok()?)))
-            .collect();
-        let mut values = floats.chunks_exact(3).map(Vec3::from_slice);
-        let count = self.packed.point_count();
-        let arrays = if self.normals == Normals::None { 1 } else { 2 };
-        let mut out = [vec![Vec3::NAN; count], vec![Vec3::NAN; count]];
-        for (i, mesh) in jobs.meshes.iter().enumerate() {
-            for array in &mut out[..arrays] {
-                for vertex in 0..mesh.positions.len() {
-                    let point = jobs.points.get(i).map_or(vertex, |points| points[vertex]);
-                    array[point] = values.next().ok_or("fewer results than points")?;
-                }
+/// Points and normals in the order of the load.
+fn read(jobs: &Jobs, count: usize, with_normals: bool, results: &[u8]) -> Result<[Vec<Vec3>; 2]> {
+    let floats: Vec<f32> = bytemuck::pod_collect_to_vec(results);
+    let mut values = floats.chunks_exact(3).map(Vec3::from_slice);
+    let mut out = [vec![Vec3::NAN; count], vec![Vec3::NAN; count]];
+    for points in &jobs.points {
+        for array in &mut out[..if with_normals { 2 } else { 1 }] {
+            for point in points {
+                array[*point] = values.next().ok_or("fewer results than points")?;
             }
         }
-        let [points, normals] = out;
-        Ok((points, normals))
     }
-
-    /// How far the results are from the CPU backend's.
-    fn worst(&self, points: Vec<Vec3>, normals: Vec<Vec3>) -> Result<rig::Worst, String> {
-        let instances = [(0, self.pose.clone())];
-        let skins: &[std::sync::Arc<Skin>] = &self.load.skins;
-        let load = Load {
-            name: self.load.kind.name(),
-            skins,
-            instances: &instances,
-        };
-        let packed = std::slice::from_ref(self.packed);
-        let has_normals = self.normals != Normals::None;
-        let worst = rig::worst(&load, packed, &|_| {
-            Ok((points.clone(), has_normals.then(|| normals.clone())))
-        });
-        let worst = worst.map_err(|e| e.to_string())?;
-        let limit = tolerance::PEER_POINTS * f64::from(worst.reach.max(1.0));
-        let is_right = f64::from(worst.points) < limit
-            && f64::from(worst.normals) < tolerance::PEER_NORMALS
-            && f64::from(worst.moved) > limit * 100.0;
-        match is_right {
-            true => Ok(worst),
-            false => Err(format!("{NAME}): results are not ours: {worst:?}")),
-        }
-    }
+    Ok(out)
 }
 
 /// The file of skinning_time.cc.

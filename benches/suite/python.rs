@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::measure::Runs;
-use crate::row::Row;
+use crate::peers::Result;
+use crate::results::Row;
 use crate::workloads::Workload;
 
 /// What the package's part of the suite is called.
@@ -47,7 +48,7 @@ pub fn usd_core_rows(
     load: &str,
     runs: Runs,
     cores: usize,
-) -> Result<Vec<Row>, String> {
+) -> Result<Vec<Row>> {
     let mut command = Command::new(python);
     command
         .args(["-c", USD_CORE])
@@ -64,36 +65,14 @@ pub fn usd_core_rows(
     Ok(rows)
 }
 
-/// usd-core's BakeSkinning and Export, as one command.
-pub fn usd_core_bake(python: &str, input: &Path, output: &Path) -> Vec<String> {
-    const BAKE: &str = "import sys
-from pxr import Usd, UsdSkel
-stage = Usd.Stage.Open(sys.argv[1])
-assert UsdSkel.BakeSkinning(stage.Traverse())
-stage.Export(sys.argv[2])";
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    vec![
-        python.into(),
-        "-c".into(),
-        BAKE.into(),
-        text(input),
-        text(output),
-    ]
-}
-
 /// What smpl_torch.py measures at a load's size, by the Python that `SINEW_TORCH` names; nothing where it names none.
-pub fn torch_rows(load: &Workload, runs: Runs) -> Result<Vec<Row>, String> {
+pub fn torch_rows(load: &Workload, runs: Runs) -> Result<Vec<Row>> {
     let Some(python) = named("SINEW_TORCH") else {
         return Ok(Vec::new());
     };
     let size = &load.size;
-    let numbers = [
-        size.points,
-        size.joints,
-        size.characters,
-        size.meshes,
-        runs.most,
-    ];
+    let (meshes, runs) = (size.meshes, runs.most);
+    let numbers = [size.points, size.joints, size.characters, meshes, runs];
     let mut command = Command::new(python);
     command
         .args(["-c", TORCH, load.kind.name()])
@@ -107,12 +86,7 @@ pub fn case(what: &str, points: usize) -> String {
 }
 
 /// What python_points.py measures, by a Python with usd-core that also has the package.
-pub fn package_rows(
-    python: &str,
-    scale: f64,
-    runs: Runs,
-    cores: usize,
-) -> Result<Vec<Row>, String> {
+pub fn package_rows(python: &str, scale: f64, runs: Runs, cores: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (points, frames) in SIZES {
         let frames = ((frames as f64 * scale) as usize).max(2);
@@ -130,13 +104,13 @@ pub fn package_rows(
 }
 
 /// The rows that a script prints, one a line; what it wrote to stderr if it failed.
-fn printed(mut command: Command) -> Result<Vec<Row>, String> {
+fn printed(mut command: Command) -> Result<Vec<Row>> {
     let program = command.get_program().to_string_lossy().into_owned();
     let out = command.output().map_err(|e| format!("{program}: {e}"))?;
     if !out.status.success() {
-        return Err(String::from_utf8_lossy(&out.stderr).trim().to_owned());
+        return Err(String::from_utf8_lossy(&out.stderr).trim().into());
     }
     let told = String::from_utf8_lossy(&out.stdout);
-    let row = |line: &str| serde_json::from_str(line).map_err(|e| format!("{line}: {e}"));
+    let row = |line: &str| serde_json::from_str(line).map_err(|e| format!("{line}: {e}").into());
     told.lines().map(row).collect()
 }

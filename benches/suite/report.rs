@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::goals::{Found, Met, goals};
-use crate::results::Results;
-use crate::row::Row;
+use crate::goals::goals;
+use crate::results::{Results, Row};
 use crate::workloads::Kind;
 use crate::{crowds, influences, playing, python, start, variants, visible};
 
@@ -40,25 +40,8 @@ pub const PARTS: [(&str, &str); 7] = [
 
 const BEGIN: &str = "<!-- suite:begin -->";
 const END: &str = "<!-- suite:end -->";
-
-/// Where and when a run was made.
-pub struct Conditions {
-    pub cpu: String,
-    pub system: String,
-    pub date: String,
-    pub seconds: f64,
-}
-
-impl Conditions {
-    pub fn of_this_machine(seconds: f64) -> Self {
-        Self {
-            cpu: cpu_model().unwrap_or_else(|| std::env::consts::ARCH.into()),
-            system: std::env::consts::OS.into(),
-            date: today(),
-            seconds,
-        }
-    }
-}
+/// Begins a run's section, so that the next on the same adapter takes its place.
+const ADAPTER: &str = "<!-- suite:adapter ";
 
 fn cpu_model() -> Option<String> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
@@ -68,7 +51,7 @@ fn cpu_model() -> Option<String> {
 
 /// Year, month and day in UTC, from days since 1970 (the civil calendar in eras of 400 years from March on).
 fn today() -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let days = (now.unwrap_or_default().as_secs() / 86_400) as i64 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -80,53 +63,43 @@ fn today() -> String {
 }
 
 fn adapter_name(results: &Results) -> &str {
-    results
-        .adapter
-        .as_ref()
-        .map_or("no GPU", |a| a.name.as_str())
+    let adapter = results.adapter.as_ref();
+    adapter.map_or("no GPU", |a| a.name.as_str())
 }
 
-/// Marks a run's section, so that the next on the same adapter takes its place.
-fn marker(adapter: &str) -> String {
-    format!("<!-- suite:adapter {adapter} -->")
-}
-
-/// One run's section.
-pub fn section(results: &Results, conditions: &Conditions) -> String {
-    let mut out = marker(adapter_name(results));
-    let _ = writeln!(out, "\n## {}, {}\n", adapter_name(results), conditions.date);
-    let adapter = results.adapter.as_ref().map_or_else(
-        || "No GPU was measured".to_owned(),
-        |a| {
+/// A run's section; the run took so long.
+pub fn section(results: &Results, taken: Duration) -> String {
+    let name = adapter_name(results);
+    let mut out = format!("{ADAPTER}{name} -->\n## {name}, {}\n\n", today());
+    out += &match &results.adapter {
+        None => "No GPU was measured".to_owned(),
+        Some(a) => {
             let kind = if a.software { ", software" } else { "" };
             format!("Adapter {} by {} ({}{kind})", a.name, a.driver, a.backend)
-        },
-    );
+        }
+    };
     let _ = writeln!(
         out,
-        "{adapter}; CPU {}, {} cores, {}. All rows are of one run, which took {:.0} minutes. Medians; in brackets the quartiles, then how many runs.\n",
-        conditions.cpu,
+        "; CPU {}, {} cores, {}. All rows are of one run, which took {:.0} minutes. Medians; in brackets the quartiles, then how many runs.\n",
+        cpu_model().unwrap_or_else(|| std::env::consts::ARCH.into()),
         results.cores,
-        conditions.system,
-        (conditions.seconds / 60.0).max(1.0)
+        std::env::consts::OS,
+        (taken.as_secs_f64() / 60.0).max(1.0)
     );
-    out.push_str(
-        "| goal | wanted | figure | floor | times the floor | met |\n|---|---|---|---|---|---|\n",
-    );
+    out +=
+        "| goal | wanted | figure | floor | times the floor | met |\n|---|---|---|---|---|---|\n";
     for goal in goals(results) {
-        let Found { figure, floor, met } = goal.found;
-        let (floor, ratio) = floor.map_or_else(Default::default, |(floor, ratio)| {
-            (milliseconds(floor), format!("{ratio:.1}"))
-        });
-        let met = match met {
-            Met::Yes => "yes",
-            Met::No => "**no**",
-            Met::Open(why) => why,
-        };
-        let (what, wanted) = (goal.what, goal.wanted);
-        let _ = writeln!(
-            out,
-            "| {what} | {wanted} | {figure} | {floor} | {ratio} | {met} |"
+        let floor = goal.found.floor;
+        line(
+            &mut out,
+            [
+                goal.what,
+                goal.wanted,
+                goal.found.figure,
+                shown(floor, |(floor, _)| milliseconds(floor)),
+                shown(floor, |(_, ratio)| format!("{ratio:.1}")),
+                goal.found.met.into(),
+            ],
         );
     }
     let loads = Kind::ALL.map(|k| (k.name(), format!("{}: {}; POINTS", k.name(), k.words())));
@@ -138,19 +111,22 @@ pub fn section(results: &Results, conditions: &Conditions) -> String {
             table(&mut out, &title.replace("POINTS", &points), &rows);
         }
     }
-    if !results.layouts.is_empty() {
-        out.push_str("\nBytes a point of the field's kernels, palettes apart:\n\n");
-        for (who, layout) in &results.layouts {
-            let _ = writeln!(out, "- {who}: {layout}");
-        }
-    }
-    if !results.missing.is_empty() {
-        out.push_str("\nNot measured:\n\n");
-        for what in &results.missing {
-            let _ = writeln!(out, "- {}", what.lines().next().unwrap_or_default());
-        }
-    }
+    let layouts = results
+        .layouts
+        .iter()
+        .map(|(who, of)| format!("{who}: {of}"));
+    let title = "Bytes a point of the field's kernels, palettes apart";
+    list(&mut out, title, layouts.collect());
+    let missing = results.missing.iter();
+    let missing = missing.map(|what| what.lines().next().unwrap_or_default().to_owned());
+    list(&mut out, "Not measured", missing.collect());
     out
+}
+
+fn list(out: &mut String, title: &str, lines: Vec<String>) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "\n{title}:\n\n- {}", lines.join("\n- "));
+    }
 }
 
 fn table(out: &mut String, title: &str, rows: &[&Row]) {
@@ -160,35 +136,34 @@ fn table(out: &mut String, title: &str, rows: &[&Row]) {
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let threads = row.threads.map_or_else(String::new, |n| n.to_string());
-        let rate = match row.points {
-            0 => String::new(),
-            _ => format!("{:.1}", row.rate() / 1e6),
-        };
-        let bytes = row
-            .bytes_per_point
-            .map_or_else(String::new, |b| format!("{b:.0}"));
-        let floor = match (row.floor_bytes, row.floor) {
-            (Some(bytes), Some(copy)) => {
-                format!("{:.1}, {}", bytes as f64 / 1e6, milliseconds(copy))
-            }
-            (None, Some(floor)) => milliseconds(floor),
-            _ => String::new(),
-        };
+        let rate = (row.points > 0).then(|| row.rate() / 1e6);
         let [low, high] = row.times.quartiles().map(milliseconds);
-        let ratio = row
-            .floor
-            .map_or_else(String::new, |f| format!("{:.1}", row.times.median() / f));
-        let _ = writeln!(
+        let (median, count) = (milliseconds(row.times.median()), row.times.count());
+        let megabytes = shown(row.floor_bytes, |b| format!("{:.1}, ", b as f64 / 1e6));
+        line(
             out,
-            "| {} | {} | {threads} | {} ({low} to {high}, {}) | {rate} | {bytes} | {floor} | {ratio} | {} |",
-            row.who,
-            row.case,
-            milliseconds(row.times.median()),
-            row.times.count(),
-            row.note
+            [
+                row.who.clone(),
+                row.case.clone(),
+                shown(row.threads, |n| n.to_string()),
+                format!("{median} ({low} to {high}, {count})"),
+                shown(rate, |rate| format!("{rate:.1}")),
+                shown(row.bytes_per_point, |b| format!("{b:.0}")),
+                shown(row.floor, |floor| megabytes + &milliseconds(floor)),
+                shown(row.times_the_floor(), |ratio| format!("{ratio:.1}")),
+                row.note.clone(),
+            ],
         );
     }
+}
+
+fn line<const N: usize>(out: &mut String, cells: [String; N]) {
+    let _ = writeln!(out, "| {} |", cells.join(" | "));
+}
+
+/// Nothing where there is no value.
+fn shown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(String::new, show)
 }
 
 fn milliseconds(seconds: f64) -> String {
@@ -206,30 +181,23 @@ pub fn rewrite(file: &Path, results: &Results, section: &str) -> std::io::Result
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
         old => old?,
     };
-    std::fs::write(file, placed(&old, adapter_name(results), section))
-}
-
-fn placed(old: &str, adapter: &str, section: &str) -> String {
     let between = old.split_once(BEGIN).and_then(|(before, rest)| {
-        rest.split_once(END)
-            .map(|(inner, after)| (before, inner, after))
+        let (inner, after) = rest.split_once(END)?;
+        Some((before, inner, after))
     });
-    let (before, inner, after) = between.unwrap_or((old, "", ""));
-    let own = marker(adapter);
-    let start = "<!-- suite:adapter ";
-    let others = inner
-        .split(start)
-        .skip(1)
-        .map(|s| format!("{start}{}", s.trim_end()));
-    let mut sections: Vec<String> = others.filter(|s| !s.starts_with(&own)).collect();
-    sections.insert(0, section.trim_end().to_owned());
-    let gap = if before.is_empty() || before.ends_with("\n\n") {
-        ""
-    } else {
-        "\n\n"
+    let (before, inner, after) = between.unwrap_or((&old, "", ""));
+    let own = format!("{ADAPTER}{} -->", adapter_name(results));
+    let mut sections = vec![section.trim_end().to_owned()];
+    let others = inner.split(ADAPTER).skip(1);
+    let others = others.map(|s| format!("{ADAPTER}{}", s.trim_end()));
+    sections.extend(others.filter(|s| !s.starts_with(&own)));
+    let gap = match before.is_empty() || before.ends_with("\n\n") {
+        true => "",
+        false => "\n\n",
     };
-    format!(
-        "{before}{gap}{BEGIN}\n{}\n{END}{after}",
-        sections.join("\n\n")
+    let sections = sections.join("\n\n");
+    std::fs::write(
+        file,
+        format!("{before}{gap}{BEGIN}\n{sections}\n{END}{after}"),
     )
 }

@@ -1,11 +1,95 @@
 //! What one run of the suite found.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
+use serde::{Deserialize, Serialize};
 use sinew::gpu::AdapterReport;
 
-use crate::row::Row;
-use crate::sinew_gpu::{FaceCost, FrameCost};
+use crate::goals::Found;
+use crate::measure::Times;
+use crate::workloads::Workload;
+
+/// What was measured, of whom, on which load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Letter of the work load.
+    pub load: String,
+    /// What was done: `points`, `points + normals`, `blend`.
+    pub case: String,
+    /// Whose: `sinew, CPU`, `usd-core 26.11`.
+    pub who: String,
+    /// Threads, for rows of the CPU.
+    pub threads: Option<usize>,
+    /// Points that a run deforms.
+    pub points: usize,
+    pub times: Times,
+    /// Bytes that must move.
+    pub floor_bytes: Option<u64>,
+    /// Seconds that a copy of as many took, the median of its runs.
+    pub floor: Option<f64>,
+    /// What the row's own layout moves per point, where it says.
+    pub bytes_per_point: Option<f64>,
+    /// Largest number of bytes that a frame uploaded, where that matters.
+    #[serde(default)]
+    pub uploaded: Option<u64>,
+    /// Whatever a reader has to know.
+    pub note: String,
+}
+
+impl Row {
+    pub fn new(load: &str, case: &str, who: &str, points: usize, times: Times) -> Self {
+        Self {
+            load: load.into(),
+            case: case.into(),
+            who: who.into(),
+            threads: None,
+            points,
+            times,
+            floor_bytes: None,
+            floor: None,
+            bytes_per_point: None,
+            uploaded: None,
+            note: String::new(),
+        }
+    }
+
+    /// What is done to a load.
+    pub fn of(load: &Workload, with_normals: bool, who: &str, times: Times) -> Self {
+        let case = match (load.rig.is_some(), with_normals) {
+            (false, _) => "blend",
+            (true, false) => "points",
+            (true, true) => "points + normals",
+        };
+        Self::new(load.kind.name(), case, who, load.points(), times)
+    }
+
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    pub fn over_floor(mut self, bytes: u64, seconds: f64) -> Self {
+        self.floor_bytes = Some(bytes);
+        self.floor = Some(seconds);
+        self
+    }
+
+    pub fn noted(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
+    /// Points per second of the median run.
+    pub fn rate(&self) -> f64 {
+        self.points as f64 / self.times.median()
+    }
+
+    /// How many times its floor it takes.
+    pub fn times_the_floor(&self) -> Option<f64> {
+        self.floor.map(|floor| self.times.median() / floor)
+    }
+}
 
 /// Everything of one run.
 #[derive(Default)]
@@ -14,24 +98,11 @@ pub struct Results {
     pub cores: usize,
     pub rows: Vec<Row>,
     /// What a peer's bytes per point are made of.
-    pub layouts: BTreeMap<String, String>,
-    /// CPU cost of frames by load, and the load's joints and meshes.
-    pub frames: Vec<(String, FrameCost, Counts)>,
-    pub face: Option<FaceCost>,
-    /// Channels of D's face.
-    pub face_weights: usize,
-    /// Dispatches with all characters of C and with half of them.
-    pub dispatches: Option<[usize; 2]>,
-    /// Peak memory of E with all frames over that with a quarter.
-    pub growth: Option<f64>,
+    pub layouts: BTreeMap<&'static str, String>,
+    /// What was found of goals that are about no rows, by the goals' words.
+    pub facts: BTreeMap<&'static str, Found>,
     /// What could not be measured, and why.
     pub missing: Vec<String>,
-}
-
-#[derive(Clone, Copy)]
-pub struct Counts {
-    pub joints: usize,
-    pub meshes: usize,
 }
 
 impl Results {
@@ -39,49 +110,38 @@ impl Results {
         self.adapter.as_ref().is_some_and(|a| !a.software)
     }
 
-    /// The row whose `who` contains this text.
     pub fn row(&self, load: &str, case: &str, who: &str, threads: Option<usize>) -> Option<&Row> {
-        self.rows.iter().find(|r| {
-            r.load == load && r.case == case && r.who.contains(who) && r.threads == threads
-        })
-    }
-
-    /// The row that is exactly theirs.
-    pub fn row_of(
-        &self,
-        load: &str,
-        case: &str,
-        who: &str,
-        threads: Option<usize>,
-    ) -> Option<&Row> {
         let mut rows = self.rows.iter();
         rows.find(|r| r.load == load && r.case == case && r.who == who && r.threads == threads)
     }
 
-    pub fn frame(&self, load: &str) -> Option<(&FrameCost, Counts)> {
-        let found = self.frames.iter().find(|(name, ..)| name == load);
-        found.map(|(_, cost, counts)| (cost, *counts))
-    }
-
     /// Takes rows, or tells why there are none.
-    pub fn add<R: IntoIterator<Item = Row>>(
-        &mut self,
-        what: &str,
-        rows: Result<R, impl std::fmt::Display>,
-    ) {
+    pub fn add<R: IntoIterator<Item = Row>>(&mut self, what: &str, rows: Result<R, impl Display>) {
         let rows = self.keep(what, rows);
         self.rows.extend(rows.into_iter().flatten());
     }
 
-    /// Tells of a failure and goes on.
-    pub fn keep<T>(&mut self, what: &str, result: Result<T, impl std::fmt::Display>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(error) => {
-                eprintln!("{what}: {error}");
-                self.missing.push(format!("{what}: {error}"));
-                None
+    /// The same of a round: where a row of the same kind is there, the runs of both count.
+    pub fn merge(&mut self, what: &str, rows: Result<Vec<Row>, impl Display>) {
+        for row in self.keep(what, rows).into_iter().flatten() {
+            let mut rows = self.rows.iter_mut();
+            let same = rows.find(|r| {
+                (&r.load, &r.case, &r.who, r.threads, r.points)
+                    == (&row.load, &row.case, &row.who, row.threads, row.points)
+            });
+            match same {
+                Some(old) => old.times.and(row.times),
+                None => self.rows.push(row),
             }
         }
+    }
+
+    /// Tells of a failure and goes on.
+    pub fn keep<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
+        let told = |error| {
+            eprintln!("{what}: {error}");
+            self.missing.push(format!("{what}: {error}"));
+        };
+        result.map_err(told).ok()
     }
 }

@@ -83,14 +83,11 @@ impl Acts {
     ) -> Result<Self> {
         let mut repertoires = Vec::new();
         for model in models {
-            let clips = model.clips.iter().map(|clip| -> Result<(ClipId, f32)> {
-                let id = crowd.add_clip(clip.clone())?;
-                Ok((id, clip.duration()))
-            });
-            repertoires.push(Repertoire {
-                clips: clips.collect::<Result<_>>()?,
-                pace: model.pace,
-            });
+            let (mut clips, pace) = (Vec::new(), model.pace);
+            for clip in &model.clips {
+                clips.push((crowd.add_clip(clip.clone())?, clip.duration()));
+            }
+            repertoires.push(Repertoire { clips, pace });
         }
         let mut order: Vec<usize> = (0..people.len()).collect();
         order.sort_by(|a, b| chance(*a, 50).total_cmp(&chance(*b, 50)));

@@ -7,8 +7,8 @@ use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves};
 use sinew::kernel::{PackedClip, PackedRig, PackedSkin};
 use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
 use sinew::sampled::Time;
-use sinew::scene::{Geometry, PlacedSkeleton, Scene};
-use sinew::skel::{SkelAnimation, SkeletonInstance};
+use sinew::scene::{DrawnMesh, PlacedSkeleton, Scene};
+use sinew::skel::{SkelAnimation, SkeletonInstance, Skin};
 use sinew_animate::humanoid;
 use sinew_animate::retarget::{self, BoneMap, Humanoid, RetargetOptions, Retargeter, Rig};
 use sinew_io::gltf;
@@ -49,15 +49,9 @@ const PAINT_TINT: f32 = 3.0;
 /// How far the hatchling walks in a second of its clip, in units of its skeleton.
 const HATCHLING_PACE: f32 = 1.15;
 
-/// Where a file's character is.
-struct Body {
-    /// Heights of its feet and of its head, in skeleton space.
-    low: f64,
-    high: f64,
-    /// Radius of a sphere around the middle between the two that it stays in, in all its clips and in blends of them, as
-    /// a share of its height.
-    radius: f32,
-}
+/// Where a file's character is: heights of its feet and of its head, in skeleton space, and the radius of a sphere around the
+/// middle between the two that it stays in, in all its clips and in blends of them, as a share of its height.
+type Body = (f64, f64, f32);
 
 /// A model, one metre tall, with its feet on the ground and its face to +Z.
 pub struct Model {
@@ -90,11 +84,7 @@ impl Model {
             clip(&scene, scene.instances[0].instance.animation(), &scene)?,
         ];
         let paint = |_: Vec3, own: Vec3| own.extend(PAINT_TINT);
-        let body = Body {
-            low: -0.0141,
-            high: 2.2284,
-            radius: 0.815,
-        };
+        let body = (-0.0141, 2.2284, 0.815);
         let model = Self::new("hatchling", &file, &scene, sources, &paint, body)?;
         // In its clip it walks on the spot.
         let pace = HATCHLING_PACE * model.model_from_skel.x_axis.length() as f32;
@@ -138,11 +128,7 @@ impl Model {
             0.98..1.49 if at.x.abs() < 0.5 => own.extend(PAINT_FIRST),
             _ => own.extend(PAINT_NONE),
         };
-        let body = Body {
-            low: -0.0035,
-            high: 1.829,
-            radius: 0.703,
-        };
+        let body = (-0.0035, 1.829, 0.703);
         let model = Self::new("puppet", &file, &scene, sources, &paint, body)?;
         // The capture goes forward. A rig plays it without that, and its character moves instead.
         let clip = &model.clips[Move::Walk as usize];
@@ -158,10 +144,10 @@ impl Model {
         scene: &Scene,
         sources: [ClipSource; 3],
         paint: &dyn Fn(Vec3, Vec3) -> Vec4,
-        body: Body,
+        (low, high, radius): Body,
     ) -> Result<Self> {
-        let scale = DVec3::splat(1.0 / (body.high - body.low));
-        let lift = DMat4::from_translation(DVec3::new(0.0, -body.low, 0.0));
+        let scale = DVec3::splat(1.0 / (high - low));
+        let lift = DMat4::from_translation(DVec3::new(0.0, -low, 0.0));
         let geometry = file.geometry(scene)?;
         let skeleton = &scene.instances[0];
         let channels = sinew_io::shape_names(scene, skeleton);
@@ -169,26 +155,24 @@ impl Model {
             meters_per_unit: scene.meters_per_unit,
             ..Default::default()
         };
-        let clips = sources
-            .iter()
-            .map(|source| PackedClip::pack(source, &options));
-        let clips = clips.map(|packed| packed.map(|(clip, _)| Arc::new(clip)));
+        let mut clips = Vec::new();
+        for source in &sources {
+            clips.push(Arc::new(PackedClip::pack(source, &options)?.0));
+        }
         let mut model = Self {
             name,
             parts: Vec::new(),
             rigs: Vec::new(),
-            clips: clips.collect::<std::result::Result<_, _>>()?,
+            clips,
             model_from_skel: DMat4::from_scale(scale) * lift,
             middle: 0.5,
-            radius: body.radius,
+            radius,
             pace: 1.0,
         };
         let mut binds: Vec<DMat4> = Vec::new();
-        for mesh in 0..geometry.meshes.len() {
-            let binding = geometry.meshes[mesh].binding;
-            let Some(binding) = binding.filter(|b| scene.bindings[*b].instance == 0) else {
-                continue;
-            };
+        for mesh in &geometry.meshes {
+            let binding = mesh.binding.filter(|b| scene.bindings[*b].instance == 0);
+            let Some(binding) = binding else { continue };
             let bind = scene.bindings[binding].geom_bind.at(Time::Default);
             let bind = bind.map_or(DMat4::IDENTITY, |m| *m);
             let known = binds.iter().position(|b| *b == bind);
@@ -198,7 +182,18 @@ impl Model {
                 model.rigs.push(Arc::new(rig));
                 binds.push(bind);
             }
-            let part = Part::new(scene, &geometry, mesh, binding, rig, &channels, paint)?;
+            let material = mesh.material.map(|m| &geometry.materials[m]);
+            let plain = material.map_or(Vec3::splat(0.5), |m| m.diffuse_color.value);
+            let mut part = Part::new(
+                mesh,
+                &*scene.bound(binding).skin(Time::Default)?,
+                plain,
+                paint,
+            )?;
+            let shapes = scene.bindings[binding].shapes.iter();
+            let channel = |name| channels.iter().position(|c| c == name);
+            let channels = shapes.map(|s| channel(&s.token).map(|c| c as u32));
+            (part.rig, part.channels) = (rig, channels.collect());
             model.parts.push(part);
         }
         Ok(model)
@@ -206,16 +201,13 @@ impl Model {
 }
 
 impl Part {
+    /// Without its rig and its channels. `plain` is the colour of vertices that have none.
     fn new(
-        scene: &Scene,
-        geometry: &Geometry,
-        mesh: usize,
-        binding: usize,
-        rig: usize,
-        channels: &[String],
+        mesh: &DrawnMesh,
+        skin: &Skin,
+        plain: Vec3,
         paint: &dyn Fn(Vec3, Vec3) -> Vec4,
     ) -> Result<Self> {
-        let mesh = &geometry.meshes[mesh];
         let points = mesh.points.first().ok_or("a mesh without points")?;
         let inputs = RenderInputs {
             points,
@@ -228,30 +220,21 @@ impl Part {
         if let Some(normals) = &drawn.skin_normals {
             vertices = vertices.with_normals(normals.clone());
         }
-        let mut skin = PackedSkin::pack(&mesh.path, &*scene.bound(binding).skin(Time::Default)?)?;
+        let mut skin = PackedSkin::pack(&mesh.path, skin)?;
         if skin.normals().is_none() {
             skin = skin.with_smooth_normals(&mesh.topology)?;
         }
-        let material = mesh
-            .material
-            .map(|m| geometry.materials[m].diffuse_color.value);
-        let color = |vertex: usize| match &drawn.colors {
-            Some(colors) => colors[vertex],
-            None => material.unwrap_or(Vec3::splat(0.5)),
-        };
         let of_vertex = |(vertex, point): (usize, &u32)| {
-            let own = color(vertex);
+            let own = drawn.colors.as_ref().map_or(plain, |colors| colors[vertex]);
             // Eyes are darker than paint.
             match own.max_element() < 0.05 {
                 true => own.extend(PAINT_NONE),
                 false => paint(points[*point as usize], own),
             }
         };
-        let tokens = scene.bindings[binding].shapes.iter().map(|s| &s.token);
-        let channel = |token| channels.iter().position(|c| c == token);
         Ok(Self {
-            rig,
-            channels: tokens.map(|t| channel(t).map(|c| c as u32)).collect(),
+            rig: 0,
+            channels: Vec::new(),
             colors: drawn.points.iter().enumerate().map(of_vertex).collect(),
             skin: Arc::new(skin.with_vertices(vertices)?),
             triangles: drawn.triangles,

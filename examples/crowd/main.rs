@@ -102,11 +102,8 @@ Drag to look around, scroll to come closer, Escape to leave.";
             spin: 0.05,
             ..Framing::of([-near, near + Vec3::Y * 1.8], false)
         };
-        let clips: usize = models
-            .iter()
-            .flat_map(|m| &m.clips)
-            .map(|c| c.words().len() * 4)
-            .sum();
+        let clips = models.iter().flat_map(|m| &m.clips);
+        let clips: usize = clips.map(|c| c.words().len() * 4).sum();
         let of = |model| people.iter().filter(|p| p.model == model).count();
         println!(
             "{} characters ({} {}s, {} {}s), {} meshes and {} rigs; clips of {clips} bytes in all",

@@ -109,14 +109,9 @@ fn person(seed: usize, ring: usize, radius: f32, angle: f32) -> Person {
         // To the middle, more or less.
         _ => -PI / 2.0 + out_of_line(5, 1.4),
     };
-    let first = match model {
-        0 => color(seed, 6, 0.55, 1.0),
-        _ => color(
-            seed,
-            6,
-            0.4 + 0.5 * chance(seed, 7),
-            0.45 + 0.5 * chance(seed, 8),
-        ),
+    let (saturation, value) = match model {
+        0 => (0.55, 1.0),
+        _ => (0.4 + 0.5 * chance(seed, 7), 0.45 + 0.5 * chance(seed, 8)),
     };
     Person {
         placed: Placed {
@@ -124,7 +119,7 @@ fn person(seed: usize, ring: usize, radius: f32, angle: f32) -> Person {
             angle: angle + out_of_line(9, 0.4 * SPACING) / radius,
             turn: pace / radius,
             heading,
-            first,
+            first: color(seed, 6, saturation, value),
             height,
             second: color(seed, 10, 0.2, 0.15 + 0.4 * chance(seed, 11)),
             unused: 0.0,

@@ -33,15 +33,14 @@ impl Scenery {
         let scene_layout = layout(gpu, stages, &[uniform, storage, storage, storage]);
         let part_layout = layout(gpu, stages, &[storage, storage, uniform]);
         let pipelines = host::pipeline_layout(gpu, &[&scene_layout, &part_layout]);
-        let drawn = squads.iter().map(|squad| Drawn {
-            scene: group(
-                gpu,
-                &scene_layout,
-                &[frame, &squad.characters, &squad.seen, &squad.places],
-            ),
-            parts: (squad.parts.iter())
-                .map(|p| group(gpu, &part_layout, &[&p.points, &p.normals, &p.vertex_count]))
-                .collect(),
+        let drawn = squads.iter().map(|squad| {
+            let scene = [frame, &squad.characters, &squad.seen, &squad.places];
+            let parts = squad.parts.iter();
+            let parts = parts.map(|p| [&p.points, &p.normals, &p.vertex_count]);
+            Drawn {
+                scene: group(gpu, &scene_layout, &scene),
+                parts: parts.map(|p| group(gpu, &part_layout, &p)).collect(),
+            }
         });
         let make = |look: Look<'_>| look.pipeline(gpu, &module, Some(&pipelines));
         let colors = wgpu::VertexBufferLayout {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec4;
 use host::{Gpu, Result, buffer, upload};
-use sinew::gpu::{Attribute, Crowd, InstanceId, InstancePose, OutputTarget, RigId};
+use sinew::gpu::{Attribute, Crowd, InstancePose, OutputTarget, RigId};
 use sinew::wgpu;
 
 use crate::cast::Model;
@@ -40,16 +40,6 @@ pub struct Squad {
     pub seen: wgpu::Buffer,
     pub places: wgpu::Buffer,
     pub draws: wgpu::Buffer,
-}
-
-/// `struct Squad` of scene.wgsl.
-#[repr(C)]
-#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
-struct SquadUniform {
-    count: u32,
-    parts: u32,
-    middle: f32,
-    radius: f32,
 }
 
 /// Adds everyone to the crowd. Returns the squads, and the rigs of each person.
@@ -118,19 +108,19 @@ impl Meshes {
     ) -> Result<Squad> {
         use wgpu::BufferUsages as Usages;
         let count = placed.len();
-        let mut parts = Vec::new();
-        for (n, part) in model.parts.iter().enumerate() {
+        let parts = model.parts.iter().enumerate().map(|(n, part)| {
             let vertices = part.skin.output_count();
-            let bytes = VECTOR * vertices as u64 * count as u64;
-            parts.push(SquadPart {
+            let bytes = VECTOR * (vertices * count) as u64;
+            SquadPart {
                 points: buffer(gpu, bytes, Usages::STORAGE),
                 normals: buffer(gpu, bytes, Usages::STORAGE),
                 vertex_count: upload(gpu, Usages::UNIFORM, &[vertices as u32, 0, 0, 0]),
                 indices: self.indices[n].clone(),
                 colors: self.colors[n].clone(),
-            });
-        }
-        let mut instances: Vec<InstanceId> = Vec::new();
+            }
+        });
+        let parts: Vec<SquadPart> = parts.collect();
+        let mut instances: Vec<u32> = Vec::new();
         for (character, rigs) in rigs.iter().enumerate() {
             for (n, part) in model.parts.iter().enumerate() {
                 let own = |results: &wgpu::Buffer| Attribute::In {
@@ -150,31 +140,20 @@ impl Meshes {
                     channel_weights: &vec![0.0; part.skin.channel_count()],
                 };
                 crowd.set_pose(instance, pose)?;
-                instances.push(instance);
+                instances.push(instance.index());
             }
         }
-        let indices: Vec<u32> = instances.iter().map(|id| id.index()).collect();
-        let counts = model
-            .parts
-            .iter()
-            .map(|part| part.triangles.len() as u32 * 3);
-        let counts = counts.chain([QUAD.len() as u32]);
+        let counts = model.parts.iter().map(|part| part.triangles.len() * 3);
+        let counts = counts.chain([QUAD.len()]).map(|count| count as u32);
         let draws: Vec<[u32; 5]> = counts.map(|indices| [indices, 0, 0, 0, 0]).collect();
+        let sphere = [model.middle, model.radius].map(f32::to_bits);
+        let uniform = [count as u32, parts.len() as u32, sphere[0], sphere[1]];
         let drawn = Usages::INDIRECT | Usages::STORAGE | Usages::COPY_SRC;
         Ok(Squad {
             count: count as u32,
-            uniform: upload(
-                gpu,
-                Usages::UNIFORM,
-                &[SquadUniform {
-                    count: count as u32,
-                    parts: parts.len() as u32,
-                    middle: model.middle,
-                    radius: model.radius,
-                }],
-            ),
+            uniform: upload(gpu, Usages::UNIFORM, &uniform),
             characters: upload(gpu, Usages::STORAGE, placed),
-            instances: upload(gpu, Usages::STORAGE, &indices),
+            instances: upload(gpu, Usages::STORAGE, &instances),
             seen: buffer(gpu, 4 * count as u64, Usages::STORAGE),
             places: buffer(gpu, 16 * count as u64, Usages::STORAGE),
             draws: upload(gpu, drawn, &draws),

@@ -1,5 +1,6 @@
 //! The examples, run as a reader of them would.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -14,26 +15,14 @@ use sinew::scene::{OutSpace, Scene};
 fn main() {
     let no_gpu = common::gpu::ignored();
     let trials: [common::trials::Named; 4] = [
-        (
-            "a_folder_is_baked_and_what_is_broken_is_told",
-            a_folder_is_baked_and_what_is_broken_is_told,
-            false,
-        ),
-        (
-            "a_renderer_draws_what_is_skinned",
-            a_renderer_draws_what_is_skinned,
-            no_gpu,
-        ),
+        ("a_folder_is_baked_and_what_is_broken_is_told", batch, false),
+        ("a_renderer_draws_what_is_skinned", renderer, no_gpu),
         (
             "the_examples_refuse_what_they_cannot_show",
-            the_examples_refuse_what_they_cannot_show,
+            refusals,
             no_gpu,
         ),
-        (
-            "a_crowd_is_culled_on_the_gpu",
-            a_crowd_is_culled_on_the_gpu,
-            no_gpu,
-        ),
+        ("a_crowd_is_culled_on_the_gpu", crowd, no_gpu),
     ];
     common::trials::run([("", common::trials::named(trials))])
 }
@@ -57,7 +46,7 @@ fn example(name: &str, args: &[&str]) -> Output {
     Command::new(program).args(args).output().unwrap()
 }
 
-fn a_folder_is_baked_and_what_is_broken_is_told() {
+fn batch() {
     let bench = Bench::new();
     let (input, output) = (bench.path("in"), bench.path("new/out"));
     std::fs::create_dir(&input).unwrap();
@@ -93,12 +82,8 @@ fn a_folder_is_baked_and_what_is_broken_is_told() {
     std::fs::remove_file(Path::new(input).join("broken.usda")).unwrap();
     let done = example("headless_batch", &[input, out, "1:3"]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
-    for wrong in [
-        &[][..],
-        &[input][..],
-        &[input, out, "3:1"][..],
-        &["/no/such", out][..],
-    ] {
+    let no_folder = ["/no/such", out];
+    for wrong in [&[][..], &[input], &[input, out, "3:1"], &no_folder] {
         assert_eq!(example("headless_batch", wrong).status.code(), Some(2));
     }
 }
@@ -137,7 +122,7 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
 }
 
 /// The renderer's silhouette is where the skinned points are.
-fn a_renderer_draws_what_is_skinned() {
+fn renderer() {
     let bench = Bench::new();
     let size = [400, 300];
     for (name, first, per_second, seconds) in [
@@ -145,22 +130,16 @@ fn a_renderer_draws_what_is_skinned() {
         ("puppet.glb", 0.0, 24.0, [0.25, 0.75]),
     ] {
         let file = asset(name);
-        let scene = sinew_io::open(&file)
-            .unwrap()
-            .scene(Default::default())
-            .unwrap();
+        let scene = sinew_io::open(&file).unwrap();
+        let scene = scene.scene(Default::default()).unwrap();
         let time = |s: f64| Time::At(first + s * per_second);
         let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(&scene, time(s)));
         let framing = Framing::of(framed.into_iter().flatten(), false);
         let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
         let pictures = seconds.map(|s| {
             let (file, s) = (file.to_str().unwrap(), s.to_string());
-            picture(
-                &bench,
-                "renderer",
-                &[file, "--seconds", &s, "--size", "400x300"],
-            )
-            .0
+            let args = [file, "--seconds", &s, "--size", "400x300"];
+            picture(&bench, "renderer", &args).0
         });
         for (picture, s) in pictures.iter().zip(seconds) {
             let shown = shown(picture);
@@ -169,17 +148,9 @@ fn a_renderer_draws_what_is_skinned() {
             let lit: Vec<(usize, usize)> = pixels().filter(|(x, y)| shown[*y][*x]).collect();
             let share = lit.len() as f64 / f64::from(size[0] * size[1]);
             assert!((0.03..0.6).contains(&share), "{name} covers {share}");
-            let mut colors: Vec<_> = lit
-                .iter()
-                .map(|(x, y)| picture.get_pixel(*x as u32, *y as u32))
-                .collect();
-            colors.sort_by_key(|p| p.0);
-            colors.dedup();
-            assert!(
-                colors.len() > 100,
-                "{name} is shaded: {} colours",
-                colors.len()
-            );
+            let pixel = |(x, y): &(usize, usize)| picture.get_pixel(*x as u32, *y as u32);
+            let colors = lit.iter().map(pixel).collect::<HashSet<_>>().len();
+            assert!(colors > 100, "{name} is shaded: {colors} colours");
 
             let mut low = [usize::MAX; 2];
             let mut high = [0; 2];
@@ -210,7 +181,7 @@ fn a_renderer_draws_what_is_skinned() {
     }
 }
 
-fn the_examples_refuse_what_they_cannot_show() {
+fn refusals() {
     for name in ["renderer", "crowd", "headless_batch"] {
         let help = example(name, &["--help"]);
         assert!(help.status.success() && stdout(&help).to_lowercase().contains("usage:"));
@@ -220,29 +191,18 @@ fn the_examples_refuse_what_they_cannot_show() {
     let bench = Bench::new();
     let png = bench.path("out.png");
     let png = png.to_str().unwrap();
-    for args in [
-        &["--size", "0x5"][..],
-        &["--seconds"],
-        &["--frob"],
-        &["a", "b"],
+    for (name, words) in [
+        ("renderer", ["--size 0x5", "--seconds", "--frob", "a b"]),
+        ("crowd", ["--count 0", "--count many", "--count", "--frob"]),
+        ("crowd", ["--frames 0", "a", "--size 0x5", "--seconds"]),
     ] {
-        assert_eq!(example("renderer", args).status.code(), Some(2), "{args:?}");
+        for words in words {
+            let args: Vec<&str> = words.split(' ').collect();
+            assert_eq!(example(name, &args).status.code(), Some(2), "{words}");
+        }
     }
-    for args in [
-        &["--count", "0"][..],
-        &["--count", "many"],
-        &["--count"],
-        &["--frames", "0"],
-        &["--frob"],
-        &["a"],
-    ] {
-        assert_eq!(example("crowd", args).status.code(), Some(2), "{args:?}");
-    }
-    for (name, file) in [
-        ("renderer", "no/such/file.usda".to_owned()),
-        ("renderer", asset("walk.bvh").to_str().unwrap().to_owned()),
-    ] {
-        let done = example(name, &[&file, "--out", png]);
+    for file in ["no/such/file.usda", asset("walk.bvh").to_str().unwrap()] {
+        let done = example("renderer", &[file, "--out", png]);
         assert_eq!(done.status.code(), Some(1), "{file}");
         assert!(stderr(&done).contains("error: "), "{}", stderr(&done));
         assert!(!Path::new(png).exists());
@@ -263,7 +223,7 @@ fn difference(a: &RgbaImage, b: &RgbaImage) -> f64 {
 }
 
 /// The crowd with culling is the crowd without, although the engine computes less.
-fn a_crowd_is_culled_on_the_gpu() {
+fn crowd() {
     let bench = Bench::new();
     let run = |more: &[&str]| {
         let mut args = vec!["--frames", "4", "--size", "480x270"];
@@ -282,17 +242,14 @@ fn a_crowd_is_culled_on_the_gpu() {
 
     let (whole, said) = run(&["--count", "120", "--no-graph", "--no-cull"]);
     assert!((number(&said, " seen") - 120.0).abs() < 0.5, "{said}");
-    assert!(
-        culled == whole,
-        "{} of pixels differ",
-        difference(&culled, &whole)
-    );
+    let differ = difference(&culled, &whole);
+    assert!(culled == whole, "{differ} of pixels differ");
 
     // They cover the ground, in many colours, and they move.
     let (empty, _) = run(&["--count", "1", "--no-graph"]);
     let covered = difference(&culled, &empty);
     assert!((0.1..0.9).contains(&covered), "{covered} of the picture");
-    let colors: std::collections::HashSet<_> = culled.pixels().collect();
+    let colors: HashSet<_> = culled.pixels().collect();
     assert!(colors.len() > 2000, "{} colours", colors.len());
     let (later, _) = run(&["--count", "120", "--no-graph", "--seconds", "0.8"]);
     assert!(difference(&culled, &later) > 0.02, "nobody moves");

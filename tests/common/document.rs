@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
+use glam::{DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 
 use super::rng::Rng;
@@ -41,11 +42,7 @@ impl Document {
 
     /// Appends to a top-level array; gives the index.
     pub fn push(&mut self, array: &str, value: Value) -> usize {
-        let members = self.json.as_object_mut().unwrap();
-        let array = members.entry(array).or_insert_with(|| json!([]));
-        let array = array.as_array_mut().unwrap();
-        array.push(value);
-        array.len() - 1
+        push_to(&mut self.json[array], value)
     }
 
     /// Appends bytes to the buffer as a view of their own.
@@ -77,15 +74,7 @@ impl Document {
             "f32" => 5126,
             other => panic!("component type {other}"),
         };
-        let width = match kind {
-            "SCALAR" => 1,
-            "VEC2" => 2,
-            "VEC3" => 3,
-            "VEC4" => 4,
-            "MAT4" => 16,
-            other => panic!("accessor type {other}"),
-        };
-        let count = numbers.len() / width;
+        let count = numbers.len() / components(kind);
         self.push(
             "accessors",
             json!({ "bufferView": view, "componentType": code, "type": kind, "count": count }),
@@ -117,6 +106,83 @@ impl Document {
         self
     }
 
+    /// The index of the node of this name.
+    pub fn named(&self, name: &str) -> usize {
+        let nodes = self.json["nodes"].as_array().unwrap();
+        let found = nodes.iter().position(|n| n["name"] == name);
+        found.unwrap_or_else(|| panic!("no node {name}"))
+    }
+
+    /// Numbers of a node, such as its rotation.
+    fn numbers<const N: usize>(&self, node: usize, name: &str, default: [f64; N]) -> [f64; N] {
+        let list = self.json["nodes"][node][name].as_array();
+        let numbers = list.map(|l| l.iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>());
+        numbers.map_or(default, |n| n.try_into().unwrap())
+    }
+
+    /// parent_from_node of a node in components.
+    fn local(&self, node: usize) -> (DVec3, DQuat, DVec3) {
+        let scale = self.numbers(node, "scale", [1.0; 3]);
+        let rotation = self.numbers(node, "rotation", [0.0, 0.0, 0.0, 1.0]);
+        let translation = self.numbers(node, "translation", [0.0; 3]);
+        (
+            scale.into(),
+            DQuat::from_array(rotation),
+            translation.into(),
+        )
+    }
+
+    /// world_from_node, of nodes in components.
+    pub fn rest_world(&self, node: usize) -> DMat4 {
+        let nodes = self.json["nodes"].as_array().unwrap();
+        let holds = |n: &Value| {
+            let children = n["children"].as_array();
+            children.is_some_and(|c| c.contains(&json!(node)))
+        };
+        let (scale, rotation, translation) = self.local(node);
+        let local = DMat4::from_scale_rotation_translation(scale, rotation, translation);
+        match nodes.iter().position(holds) {
+            Some(parent) => self.rest_world(parent) * local,
+            None => local,
+        }
+    }
+
+    /// Turns a node at rest, and what is below it, about the node in the axes of the scene.
+    pub fn turn(&mut self, node: usize, by: DQuat) {
+        let (_, world, _) = self.rest_world(node).to_scale_rotation_translation();
+        let (_, local, _) = self.local(node);
+        let turned = local * (world.inverse() * by * world);
+        self.json["nodes"][node]["rotation"] = json!(turned.normalize().to_array());
+    }
+
+    /// Turns a node at rest in its own axes, and leaves what is below it where it is.
+    pub fn twist(&mut self, node: usize, by: DQuat) {
+        let (_, local, _) = self.local(node);
+        self.json["nodes"][node]["rotation"] = json!((local * by).normalize().to_array());
+        let children = self.json["nodes"][node]["children"].as_array().cloned();
+        for child in children.unwrap_or_default() {
+            let child = child.as_u64().unwrap() as usize;
+            let (_, rotation, translation) = self.local(child);
+            let back = by.inverse();
+            let rotation = (back * rotation).normalize();
+            self.json["nodes"][child]["rotation"] = json!(rotation.to_array());
+            self.json["nodes"][child]["translation"] = json!((back * translation).to_array());
+        }
+    }
+
+    /// Binds all skins as their joints stand at rest.
+    pub fn bind_at_rest(&mut self) {
+        let skins = self.json["skins"].as_array().unwrap().clone();
+        for (skin, value) in skins.iter().enumerate() {
+            let joints = value["joints"].as_array().unwrap().iter();
+            let inverse = |j: &Value| self.rest_world(j.as_u64().unwrap() as usize).inverse();
+            let numbers = joints.flat_map(|j| inverse(j).to_cols_array());
+            let numbers: Vec<f64> = numbers.collect();
+            let accessor = self.accessor("f32", "MAT4", &numbers);
+            self.json["skins"][skin]["inverseBindMatrices"] = json!(accessor);
+        }
+    }
+
     /// The binary file.
     pub fn glb(&self) -> Vec<u8> {
         glb(&serde_json::to_vec(&self.json).unwrap(), &self.bin)
@@ -142,6 +208,28 @@ impl Document {
                 _ => *self.json.pointer_mut(&place).unwrap() = odd_value(rng),
             }
         }
+    }
+}
+
+/// Appends to a list, which is made where it is not there; gives the index.
+pub fn push_to(list: &mut Value, item: Value) -> usize {
+    if list.is_null() {
+        *list = json!([]);
+    }
+    let list = list.as_array_mut().expect("a list");
+    list.push(item);
+    list.len() - 1
+}
+
+/// Numbers of an element of an accessor.
+pub fn components(kind: &str) -> usize {
+    match kind {
+        "SCALAR" => 1,
+        "VEC2" => 2,
+        "VEC3" => 3,
+        "VEC4" => 4,
+        "MAT4" => 16,
+        other => panic!("accessor type {other}"),
     }
 }
 

@@ -15,16 +15,9 @@ use std::path::{Path, PathBuf};
 use glam::{DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 
-/// componentType of f32.
-const FLOAT: u32 = 5126;
-const UNSIGNED_SHORT: u32 = 5123;
-
 /// A glTF document under construction.
-#[derive(Clone)]
-pub struct GltfMaker {
-    pub json: Value,
-    pub bin: Vec<u8>,
-}
+pub use super::document::Document as GltfMaker;
+use super::document::{components, push_to};
 
 /// A primitive to be; empty parts are left out.
 #[derive(Clone, Debug, Default)]
@@ -49,19 +42,11 @@ impl Default for GltfMaker {
 impl GltfMaker {
     /// One empty scene.
     pub fn new() -> Self {
-        Self {
-            json: json!({
-                "asset": { "version": "2.0", "generator": "sinew's tests" },
-                "scene": 0,
-                "scenes": [{ "nodes": [] }],
-            }),
-            bin: Vec::new(),
-        }
-    }
-
-    /// Appends to a list of the document, which is made where it is not there; gives the index.
-    pub fn push(&mut self, list: &str, item: Value) -> usize {
-        push_to(&mut self.json[list], item)
+        let mut made = Self::empty();
+        made.json["asset"]["generator"] = json!("sinew's tests");
+        made.json["scene"] = json!(0);
+        made.json["scenes"] = json!([{ "nodes": [] }]);
+        made
     }
 
     /// A node below another one, or a root of the scene.
@@ -74,63 +59,14 @@ impl GltfMaker {
         index
     }
 
-    /// world_from_node, of nodes in components.
-    pub fn rest_world(&self, node: usize) -> DMat4 {
-        let nodes = self.json["nodes"].as_array().expect("nodes");
-        let holds = |n: &Value| {
-            let children = n["children"].as_array();
-            children.is_some_and(|c| c.contains(&json!(node)))
-        };
-        let part = |name: &str, or: &[f64]| -> Vec<f64> {
-            match nodes[node][name].as_array() {
-                Some(list) => list.iter().map(|v| v.as_f64().expect("a number")).collect(),
-                None => or.to_vec(),
-            }
-        };
-        let local = DMat4::from_scale_rotation_translation(
-            DVec3::from_slice(&part("scale", &[1.0; 3])),
-            DQuat::from_slice(&part("rotation", &[0.0, 0.0, 0.0, 1.0])),
-            DVec3::from_slice(&part("translation", &[0.0; 3])),
-        );
-        match nodes.iter().position(holds) {
-            Some(parent) => self.rest_world(parent) * local,
-            None => local,
-        }
-    }
-
-    /// A buffer view of these bytes, aligned to 4.
-    fn buffer_view(&mut self, bytes: &[u8]) -> usize {
-        self.bin.resize(self.bin.len().next_multiple_of(4), 0);
-        let view = json!({ "buffer": 0, "byteOffset": self.bin.len(), "byteLength": bytes.len() });
-        self.bin.extend(bytes);
-        self.push("bufferViews", view)
-    }
-
-    /// An accessor of its own buffer view.
-    fn accessor(&mut self, component: u32, kind: &str, count: usize, bytes: &[u8]) -> usize {
-        let view = self.buffer_view(bytes);
-        self.push(
-            "accessors",
-            json!({ "bufferView": view, "componentType": component, "type": kind, "count": count }),
-        )
-    }
-
     /// f32 values, with min and max.
     fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
+        let numbers: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let index = self.accessor("f32", kind, &numbers);
         let width = components(kind);
-        let index = self.accessor(
-            FLOAT,
-            kind,
-            values.len() / width,
-            bytemuck::cast_slice(values),
-        );
         let bound = |pick: fn(f32, f32) -> f32| -> Vec<f32> {
-            (0..width)
-                .filter_map(|c| {
-                    let column = values.iter().skip(c).step_by(width).copied();
-                    column.reduce(pick)
-                })
-                .collect()
+            let column = |c: usize| values.iter().skip(c).step_by(width).copied();
+            (0..width).filter_map(|c| column(c).reduce(pick)).collect()
         };
         let accessor = &mut self.json["accessors"][index];
         accessor["min"] = json!(bound(f32::min));
@@ -140,8 +76,8 @@ impl GltfMaker {
 
     /// u16 values.
     fn shorts(&mut self, kind: &str, values: &[u16]) -> usize {
-        let count = values.len() / components(kind);
-        self.accessor(UNSIGNED_SHORT, kind, count, bytemuck::cast_slice(values))
+        let numbers: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        self.accessor("u16", kind, &numbers)
     }
 
     /// A skin with these inverse bind matrices.
@@ -267,30 +203,15 @@ impl GltfMaker {
         self.json["extensions"][name] = value;
     }
 
-    fn with_buffer(&self, uri: Option<&str>) -> Value {
-        let mut json = self.json.clone();
-        if !self.bin.is_empty() && json["buffers"].is_null() {
-            json["buffers"] = json!([{ "byteLength": self.bin.len() }]);
-            if let Some(uri) = uri {
-                json["buffers"][0]["uri"] = json!(uri);
-            }
-        }
-        json
-    }
-
-    /// The document as one binary file.
-    pub fn glb(&self) -> Vec<u8> {
-        let text = self.with_buffer(None).to_string();
-        super::document::glb(text.as_bytes(), &self.bin)
-    }
-
     /// Writes the document: `.gltf` with a `.bin` beside it, every other ending as one binary file.
     pub fn write(&self, folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         if path.extension().is_some_and(|e| e == "gltf") {
             let bin = path.with_extension("bin");
             let uri = bin.file_name().and_then(|n| n.to_str());
-            std::fs::write(&path, self.with_buffer(uri).to_string()).expect("a file");
+            let mut json = self.json.clone();
+            json["buffers"][0]["uri"] = json!(uri);
+            std::fs::write(&path, json.to_string()).expect("a file");
             std::fs::write(&bin, &self.bin).expect("a file");
         } else {
             std::fs::write(&path, self.glb()).expect("a file");
@@ -315,24 +236,4 @@ pub fn trs_node(name: &str, translation: DVec3, rotation: DQuat, scale: DVec3) -
         "rotation": rotation.to_array(),
         "scale": scale.to_array(),
     })
-}
-
-fn components(kind: &str) -> usize {
-    match kind {
-        "SCALAR" => 1,
-        "VEC2" => 2,
-        "VEC3" => 3,
-        "VEC4" => 4,
-        "MAT4" => 16,
-        _ => panic!("accessor type {kind}"),
-    }
-}
-
-fn push_to(list: &mut Value, item: Value) -> usize {
-    if list.is_null() {
-        *list = json!([]);
-    }
-    let list = list.as_array_mut().expect("a list");
-    list.push(item);
-    list.len() - 1
 }

@@ -23,16 +23,8 @@ pub enum Axes {
 pub struct Build {
     pub bones: Vec<Bone>,
     pub axes: Axes,
-    /// A rotated node that is no bone above every bone but the hips; `true` makes it a joint too.
-    pub spacers: Option<bool>,
-    /// Size: 1 stands 1.7 m tall.
-    pub size: f64,
     /// Transform of the root node, above the hips.
     pub root: DMat4,
-    /// Bones of a second skin; the first has the others.
-    pub second_skin: Vec<Bone>,
-    /// bind space from the scene's space, per skin: inverse bind matrices are multiplied with its inverse.
-    pub bind_from_scene: [DMat4; 2],
 }
 
 impl Default for Build {
@@ -40,11 +32,7 @@ impl Default for Build {
         Self {
             bones: Bone::ALL.to_vec(),
             axes: Axes::Bone,
-            spacers: None,
-            size: 1.0,
             root: DMat4::IDENTITY,
-            second_skin: Vec::new(),
-            bind_from_scene: [DMat4::IDENTITY; 2],
         }
     }
 }
@@ -55,7 +43,6 @@ pub struct Mannequin {
     pub gltf: GltfMaker,
     pub root: usize,
     pub nodes: BTreeMap<Bone, usize>,
-    pub skins: Vec<usize>,
 }
 
 impl Build {
@@ -65,35 +52,14 @@ impl Build {
         let (scale, rotation, translation) = self.root.to_scale_rotation_translation();
         let root = gltf.node(None, trs_node("root", translation, rotation, scale));
         let mut nodes = BTreeMap::new();
-        let mut spacers = BTreeMap::new();
         // Of the character in its own space, without the root.
         let mut world: BTreeMap<usize, DMat4> = BTreeMap::from([(root, DMat4::IDENTITY)]);
         for bone in Bone::ALL.iter().filter(|b| self.bones.contains(b)) {
-            let mut parent = bone
+            let parent = bone
                 .ancestors()
                 .find_map(|b| nodes.get(&b).copied())
                 .unwrap_or(root);
-            if self.spacers.is_some() && parent != root {
-                let turned = DQuat::from_euler(glam::EulerRot::XYZ, 0.4, -0.7, 0.2);
-                let node = trs_node(
-                    &format!("{bone}.spacer"),
-                    DVec3::new(0.01, -0.02, 0.03) * self.size,
-                    turned,
-                    DVec3::ONE,
-                );
-                let spacer = gltf.node(Some(parent), node);
-                let local = DMat4::from_rotation_translation(
-                    turned,
-                    DVec3::new(0.01, -0.02, 0.03) * self.size,
-                );
-                world.insert(spacer, world[&parent] * local);
-                spacers.insert(*bone, spacer);
-                parent = spacer;
-            }
-            let wanted = DMat4::from_rotation_translation(
-                self.orientation(*bone),
-                position(*bone) * self.size,
-            );
+            let wanted = DMat4::from_rotation_translation(self.orientation(*bone), position(*bone));
             let local = world[&parent].inverse() * wanted;
             let (_, rotation, translation) = local.to_scale_rotation_translation();
             let node = trs_node(bone.name(), translation, rotation.normalize(), DVec3::ONE);
@@ -101,43 +67,11 @@ impl Build {
             world.insert(node, wanted);
             nodes.insert(*bone, node);
         }
-        let mut skins = Vec::new();
-        for second in [false, true] {
-            let joints: Vec<(Bone, usize)> = nodes
-                .iter()
-                .filter(|(bone, _)| self.second_skin.contains(bone) == second)
-                .map(|(bone, node)| (*bone, *node))
-                .collect();
-            if joints.is_empty() {
-                continue;
-            }
-            let spacer_joints = joints
-                .iter()
-                .filter_map(|(bone, _)| spacers.get(bone).copied())
-                .filter(|_| self.spacers == Some(true));
-            let list: Vec<usize> = joints
-                .iter()
-                .map(|(_, n)| *n)
-                .chain(spacer_joints)
-                .collect();
-            let scene_from_bind = self.bind_from_scene[usize::from(second)].inverse();
-            let inverse_bind: Vec<DMat4> = list
-                .iter()
-                .map(|n| gltf.rest_world(*n).inverse() * scene_from_bind)
-                .collect();
-            let skin = gltf.skin(&list, &inverse_bind);
-            let to_bind = self.bind_from_scene[usize::from(second)];
-            let mesh = self.body(&mut gltf, &joints, &to_bind);
-            let name = format!("body{}", skins.len());
-            gltf.node(None, json!({ "name": name, "mesh": mesh, "skin": skin }));
-            skins.push(skin);
-        }
-        Mannequin {
-            gltf,
-            root,
-            nodes,
-            skins,
-        }
+        let joints: Vec<usize> = nodes.values().copied().collect();
+        let skin = gltf.skin_at_rest(&joints);
+        let mesh = self.body(&mut gltf, &joints);
+        gltf.node(None, json!({ "name": "body0", "mesh": mesh, "skin": skin }));
+        Mannequin { gltf, root, nodes }
     }
 
     /// A document with this character only.
@@ -146,18 +80,13 @@ impl Build {
     }
 
     /// A triangle per bone, fixed to it, with two morph targets.
-    fn body(
-        &self,
-        gltf: &mut GltfMaker,
-        joints: &[(Bone, usize)],
-        bind_from_scene: &DMat4,
-    ) -> usize {
+    fn body(&self, gltf: &mut GltfMaker, joints: &[usize]) -> usize {
         let mut shape = Shape::default();
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Z];
-        for (joint, (_, node)) in joints.iter().enumerate() {
-            let bind_from_joint = *bind_from_scene * gltf.rest_world(*node);
+        for (joint, node) in joints.iter().enumerate() {
+            let bind_from_joint = gltf.rest_world(*node);
             for corner in corners {
-                let point = bind_from_joint.transform_point3(corner * 0.02 * self.size);
+                let point = bind_from_joint.transform_point3(corner * 0.02);
                 shape.triangles.push(shape.points.len() as u16);
                 shape.points.push(point.as_vec3().to_array());
                 shape.joints.push([joint as u16, 0, 0, 0]);
@@ -200,22 +129,13 @@ impl Mannequin {
 
     /// Turns a joint, and what is below it, about the joint in the axes of the scene: at rest only.
     pub fn repose(&mut self, bone: Bone, by: DQuat) {
-        let node = self.nodes[&bone];
-        let world = self.gltf.rest_world(node).to_scale_rotation_translation().1;
-        let rotation = &mut self.gltf.json["nodes"][node]["rotation"];
-        let local: Vec<f64> = serde_json::from_value(rotation.take()).expect("a rotation");
-        let turned = DQuat::from_slice(&local) * (world.inverse() * by * world);
-        *rotation = json!(turned.normalize().to_array());
+        self.gltf.turn(self.nodes[&bone], by);
     }
 
-    /// The document with the first skin alone, bound as it stands.
+    /// The document, bound as it stands.
     pub fn rebound(&self) -> GltfMaker {
         let mut gltf = self.gltf.clone();
-        let joints: Vec<usize> =
-            serde_json::from_value(gltf.json["skins"][0]["joints"].clone()).expect("joints");
-        let skin = gltf.skin_at_rest(&joints);
-        let skin = gltf.json["skins"][skin].take();
-        gltf.json["skins"] = json!([skin]);
+        gltf.bind_at_rest();
         gltf
     }
 

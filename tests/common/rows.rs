@@ -13,15 +13,25 @@
 //! | `! PLACE \| words \| words` | reading fails at this place, and the message has these words |
 //! | `! [CODE] PLACE` | the same with the code of the error |
 //! | `? CODE PLACE \| words` | reading gives this warning; warnings stand in their order |
+//! | `= /nodes/0/name "Hips"` | what is read has this value there; see [`shown`](super::shown) |
+//! | `count /nodes 3` | a list or a map of what is read has so many elements |
+//! | `@ 0.5 Hips 0 1 0` | so long into the first clip, a node stands there; or 12 numbers, the columns of its matrix |
+//! | `within 1e-6` | the next lines of the row allow for this difference |
+//! | `turn hips x 30` | turns a node about an axis of the scene, in degrees |
+//! | `twist hips x 30` | turns a node about its own axis, and leaves those below where they are |
+//! | `bind` | binds all skins as their joints stand at rest |
+//! | `with WORDS` | words for the test of the table |
 //!
 //! A row without `!` is read, with the warnings of its `?` lines and no others. Lines that begin with `#` are comments.
 
 use std::path::{Path, PathBuf};
 
+use glam::{DMat4, DQuat, DVec3};
 use serde_json::Value;
 use sinew_animate::asset::Asset;
 
 use super::document::Document;
+use super::{pose, shown, tolerance};
 
 /// An error or a warning that a row expects.
 pub struct Expected {
@@ -42,8 +52,28 @@ pub struct Row {
     pub bytes: Vec<u8>,
     /// The changed JSON, if the base is a glTF file.
     pub json: Value,
+    /// The words of the row's `with` line.
+    pub with: Vec<String>,
     pub error: Option<Expected>,
     pub warnings: Vec<Expected>,
+    values: Vec<Content>,
+}
+
+/// A line about what is read.
+struct Content {
+    line: String,
+    expects: Expects,
+    within: Option<f64>,
+}
+
+/// What such a line expects.
+enum Expects {
+    /// A value at a JSON pointer.
+    Value(String, Value),
+    /// The length of the list at a JSON pointer.
+    Count(String, usize),
+    /// At a time, the position or the matrix of a node.
+    Pose(f64, String, Vec<f64>),
 }
 
 /// What is changed. Text files stand as they are, glTF files as JSON and buffer.
@@ -83,6 +113,7 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
     let file = table.file_name().unwrap().display();
     let at = format!("{file}:{}", block[0].0);
     let (mut error, mut warnings) = (None, Vec::new());
+    let (mut with, mut values, mut within) = (Vec::new(), Vec::new(), None);
     for (_, line) in block {
         if let Some(rest) = line.strip_prefix("! ") {
             assert!(error.is_none(), "{at}: reading ends at the first error");
@@ -90,6 +121,17 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
         } else if let Some(rest) = line.strip_prefix("? ") {
             let (code, rest) = rest.split_once(' ').expect("? CODE PLACE");
             warnings.push(expected(code, rest));
+        } else if let Some(words) = line.strip_prefix("with ") {
+            with = words.split(' ').map(str::to_owned).collect();
+        } else if let Some(number) = line.strip_prefix("within ") {
+            within = Some(number.parse().unwrap());
+        } else if let Some(expects) = expects(line) {
+            let line = (*line).to_owned();
+            values.push(Content {
+                line,
+                expects,
+                within,
+            });
         } else {
             change(&mut base, line, &at);
         }
@@ -103,9 +145,32 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
         name,
         bytes,
         json,
+        with,
         error,
         warnings,
+        values,
     }
+}
+
+/// What a line expects of what is read; `None` if it is another kind of line.
+fn expects(line: &str) -> Option<Expects> {
+    let (kind, rest) = line.split_once(' ')?;
+    let (first, second) = rest.split_once(' ')?;
+    Some(match kind {
+        "=" => {
+            let value = serde_json::from_str(second);
+            let value = value.unwrap_or_else(|e| panic!("{line}: {e}"));
+            Expects::Value(first.to_owned(), value)
+        }
+        "count" => Expects::Count(first.to_owned(), second.parse().unwrap()),
+        "@" => {
+            let mut words = second.split(' ');
+            let node = words.next().unwrap().to_owned();
+            let numbers = words.map(|n| n.parse().unwrap()).collect();
+            Expects::Pose(first.parse().unwrap(), node, numbers)
+        }
+        _ => return None,
+    })
 }
 
 fn expected_error(text: &str) -> Expected {
@@ -141,8 +206,19 @@ fn change(base: &mut Base, line: &str, at: &str) {
             *text = text.replacen(&old, &new, 1);
         }
         Base::Gltf(document) => {
+            let words: Vec<&str> = line.split(' ').collect();
             if let Some(pointer) = line.strip_prefix("remove ") {
                 document.remove(pointer);
+            } else if let ["turn" | "twist", node, axis, degrees] = words[..] {
+                let axis = DVec3::AXES["xyz".find(axis).unwrap()];
+                let angle: f64 = degrees.parse().unwrap();
+                let by = DQuat::from_axis_angle(axis, angle.to_radians());
+                match words[0] {
+                    "turn" => document.turn(document.named(node), by),
+                    _ => document.twist(document.named(node), by),
+                }
+            } else if line == "bind" {
+                document.bind_at_rest();
             } else if let Some(accessor) = line.strip_prefix("accessor ") {
                 let mut words = accessor.split(' ');
                 let (component, kind) = (words.next().unwrap(), words.next().unwrap());
@@ -186,10 +262,69 @@ impl Row {
                             && found.path == expected.place
                             && expected.words.iter().all(|w| found.message.contains(w))
                     });
-                is_right.then_some(()).ok_or(format!("warnings {found:#?}"))
+                is_right
+                    .then_some(())
+                    .ok_or(format!("warnings {found:#?}"))?;
+                self.judge_values(&asset)
+            }
+            (Err(error), Some(expected)) if expected.code.is_empty() => {
+                let text = error.to_string();
+                let mut words = expected.words.iter().chain([&expected.place]);
+                words.all(|w| text.contains(w)).then_some(()).ok_or(text)
             }
             (Ok(asset), Some(_)) => Err(format!("it was read, with {:?}", asset.warnings)),
             (Err(error), _) => Err(error.to_string()),
+        }
+    }
+
+    /// Whether what was read has the values that the row expects; else those that it has.
+    fn judge_values(&self, asset: &Asset) -> Result<(), String> {
+        if self.values.is_empty() {
+            return Ok(());
+        }
+        let shown = shown::as_json(asset);
+        let wrong = self.values.iter().filter_map(|content| {
+            let found = content.found(asset, &shown)?;
+            Some(format!("{}: found {found}", content.line))
+        });
+        let wrong: Vec<String> = wrong.collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(wrong.join("\n    "))
+    }
+}
+
+impl Content {
+    /// What is found in place of what is expected; `None` if that is found.
+    fn found(&self, asset: &Asset, shown: &Value) -> Option<String> {
+        match &self.expects {
+            Expects::Value(pointer, expected) => {
+                let Some(found) = shown.pointer(pointer) else {
+                    return Some("nothing there".to_owned());
+                };
+                let is_right = shown::is_near(found, expected, self.within.unwrap_or(0.0));
+                (!is_right).then(|| found.to_string())
+            }
+            Expects::Count(pointer, expected) => {
+                let found = match shown.pointer(pointer) {
+                    Some(Value::Array(list)) => Some(list.len()),
+                    Some(Value::Object(map)) => Some(map.len()),
+                    _ => None,
+                };
+                (found != Some(*expected)).then(|| format!("{found:?}"))
+            }
+            Expects::Pose(time, node, expected) => {
+                let clip = asset.clips.first().cloned().unwrap_or_default();
+                let found = pose::world(asset, &clip, pose::node(asset, node), *time);
+                let within = self.within.unwrap_or(tolerance::FORMULAS_IN_F64);
+                let columns = |m: DMat4| [m.x_axis, m.y_axis, m.z_axis, m.w_axis];
+                let numbers = columns(found).map(|c| c.truncate().to_array());
+                let numbers = numbers.as_flattened();
+                let numbers = &numbers[12 - expected.len()..];
+                let mut apart = numbers.iter().zip(expected).map(|(a, b)| (a - b).abs());
+                (!apart.all(|a| a <= within)).then(|| format!("{numbers:?}"))
+            }
         }
     }
 }

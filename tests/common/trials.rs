@@ -54,6 +54,14 @@ impl Trial {
     }
 }
 
+/// Trials of functions, by their names.
+#[macro_export]
+macro_rules! trials {
+    ($($test:ident),* $(,)?) => {
+        vec![$($crate::trials::Trial::test(stringify!($test), $test)),*]
+    };
+}
+
 /// A name, what is run, and whether it is left out.
 pub type Named = (&'static str, fn(), bool);
 

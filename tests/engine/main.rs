@@ -11,9 +11,9 @@ mod times;
 
 #[path = "../../benches/suite/export.rs"]
 mod export;
-#[path = "../../benches/suite/load.rs"]
+#[path = "../../benches/suite/measure.rs"]
 #[allow(dead_code, reason = "times mean nothing here")]
-mod load;
+mod measure;
 #[path = "../../benches/suite/peers/mod.rs"]
 #[allow(dead_code, reason = "the suite uses the list, this test the parts")]
 mod peers;

@@ -12,50 +12,35 @@ use sinew::sampled::Time;
 use sinew::skel::Skin;
 
 pub fn trials() -> Vec<Trial> {
-    common::trials::named([
-        (
-            "sizes_are_those_of_the_issue",
-            sizes_are_those_of_the_issue as fn(),
-            false,
-        ),
-        (
-            "bodies_have_the_influences_they_say",
-            bodies_have_the_influences_they_say,
-            false,
-        ),
-        (
-            "faces_have_the_shapes_they_say",
-            faces_have_the_shapes_they_say,
-            false,
-        ),
-        (
-            "seeds_repeat_and_meshes_differ",
-            seeds_repeat_and_meshes_differ,
-            false,
-        ),
-        (
-            "exported_loads_skin_alike",
-            exported_loads_skin_alike,
-            false,
-        ),
-    ])
+    let all: [(&str, fn()); 5] = [
+        ("sizes_are_those_of_the_issue", sizes),
+        ("bodies_have_the_influences_they_say", bodies),
+        ("faces_have_the_shapes_they_say", faces),
+        ("seeds_repeat_and_meshes_differ", seeds),
+        ("exported_loads_skin_alike", exported),
+    ];
+    common::trials::named(all.map(|(name, run)| (name, run, false)))
 }
 
-fn sizes_are_those_of_the_issue() {
-    let of = |kind| Size::of(kind, 1.0);
-    let (a, b, c) = (of(Kind::Body), of(Kind::MixedBody), of(Kind::Crowd));
-    assert_eq!((a.points, a.joints, a.characters), (1_000_000, 100, 1));
-    assert_eq!(a, b);
-    assert_eq!((c.characters, c.points), (10_000, 5_000));
-    assert_eq!((c.joints, c.meshes), (60, 20));
-    let d = of(Kind::Face);
-    assert_eq!((d.points, d.shapes, d.active), (50_000, 800, 120));
-    assert_eq!(d, of(Kind::ScatteredFace));
-    let e = of(Kind::Hero);
-    assert_eq!((e.points, e.frames), (200_000, 1_000));
-    let f = of(Kind::Dust);
-    assert_eq!((f.points, f.joints, f.meshes), (1, 1, 100_000));
-    assert_eq!(f.characters, f.meshes);
+fn sizes() {
+    // Points, joints, meshes, characters, shapes, active ones and frames.
+    let wanted = [
+        [1_000_000, 100, 1, 1, 0, 0, 1],
+        [1_000_000, 100, 1, 1, 0, 0, 1],
+        [5_000, 60, 20, 10_000, 0, 0, 1],
+        [50_000, 0, 1, 1, 800, 120, 1],
+        [50_000, 0, 1, 1, 800, 120, 1],
+        [200_000, 100, 1, 1, 0, 0, 1_000],
+        [1, 1, 100_000, 100_000, 0, 0, 1],
+    ];
+    let sizes = Kind::ALL.map(|kind| {
+        let s = Size::of(kind, 1.0);
+        let [meshes, characters] = [s.meshes, s.characters];
+        [
+            s.points, s.joints, meshes, characters, s.shapes, s.active, s.frames,
+        ]
+    });
+    assert_eq!(sizes, wanted);
 }
 
 /// Small enough for a test, large enough to have all that the load has.
@@ -63,7 +48,7 @@ fn small(kind: Kind) -> Workload {
     Workload::new(kind, if kind == Kind::Crowd { 0.0025 } else { 0.002 })
 }
 
-fn bodies_have_the_influences_they_say() {
+fn bodies() {
     let counts = |kind| -> Vec<usize> {
         let load = small(kind);
         let influences = load.skins[0].influences().unwrap();
@@ -83,23 +68,13 @@ fn bodies_have_the_influences_they_say() {
         let share = mixed.iter().filter(|n| **n == wanted).count() as f64 / mixed.len() as f64;
         assert!((share * 12.0 - 1.0).abs() < 0.4, "{wanted}: {share}");
     }
-    assert_eq!(
-        small(Kind::MixedBody).skins[0]
-            .influences()
-            .unwrap()
-            .count(),
-        12
-    );
-    for (kind, has_normals) in [
-        (Kind::Body, true),
-        (Kind::Crowd, false),
-        (Kind::Hero, false),
-    ] {
-        assert_eq!(small(kind).skins[0].normals().is_some(), has_normals);
-    }
+    let mixed = small(Kind::MixedBody);
+    assert_eq!(mixed.skins[0].influences().unwrap().count(), 12);
+    let with_normals = [Kind::Body, Kind::Crowd, Kind::Hero].map(|kind| small(kind).has_normals());
+    assert_eq!(with_normals, [true, false, false]);
 }
 
-fn faces_have_the_shapes_they_say() {
+fn faces() {
     for kind in [Kind::Face, Kind::ScatteredFace] {
         let load = Workload::new(kind, 0.05);
         let (skin, points) = (&load.skins[0], load.size.points);
@@ -136,22 +111,26 @@ fn faces_have_the_shapes_they_say() {
 fn same(a: &Skin, b: &Skin) -> bool {
     let shapes = |s: &Skin| -> Vec<_> {
         let shapes = s.shapes().iter().flatten();
-        shapes
-            .map(|s| {
-                (
-                    s.point_indices().map(<[u32]>::to_vec),
-                    s.sub_shapes().to_vec(),
-                )
-            })
-            .collect()
+        let parts = shapes.map(|s| {
+            (
+                s.point_indices().map(<[u32]>::to_vec),
+                s.sub_shapes().to_vec(),
+            )
+        });
+        parts.collect()
     };
-    a.points() == b.points()
-        && a.normals() == b.normals()
-        && a.influences() == b.influences()
-        && shapes(a) == shapes(b)
+    let parts = |s| {
+        (
+            Skin::points(s),
+            Skin::normals(s),
+            Skin::influences(s),
+            shapes(s),
+        )
+    };
+    parts(a) == parts(b)
 }
 
-fn seeds_repeat_and_meshes_differ() {
+fn seeds() {
     for kind in Kind::ALL {
         let (one, other) = (small(kind), small(kind));
         assert!(
@@ -173,18 +152,13 @@ fn skinned(skin: &Skin, pose: &sinew::skel::Pose) -> (Vec<Vec3>, Option<Vec<Vec3
     let packed = PackedSkin::pack("/Mesh", skin).unwrap();
     let mut points = vec![Vec3::ZERO; packed.output_count()];
     let mut normals = packed.has_output_normals().then(|| points.clone());
-    skin_on_cpu(
-        &packed,
-        &PackedPose::pack(&packed, pose).unwrap(),
-        &mut points,
-        normals.as_deref_mut(),
-    )
-    .unwrap();
+    let pose = PackedPose::pack(&packed, pose).unwrap();
+    skin_on_cpu(&packed, &pose, &mut points, normals.as_deref_mut()).unwrap();
     (points, normals)
 }
 
 /// What is read of an exported load has the same rest data, and skins to the same points and normals, to the bit.
-fn exported_loads_skin_alike() {
+fn exported() {
     let folder = tempfile::tempdir().unwrap();
     for kind in Kind::ALL {
         let load = match kind {
@@ -194,10 +168,8 @@ fn exported_loads_skin_alike() {
         for ending in ["usdc", "usda"] {
             let file = folder.path().join(format!("{}.{ending}", kind.name()));
             export::export(&load, &file).unwrap();
-            let scene = sinew_io::open(&file)
-                .unwrap()
-                .scene(Default::default())
-                .unwrap();
+            let scene = sinew_io::open(&file).unwrap();
+            let scene = scene.scene(Default::default()).unwrap();
             assert_eq!(scene.bindings.len(), load.size.characters, "{kind:?}");
             assert!(scene.errors.is_empty(), "{:?}", scene.errors);
             let frame = load.size.frames - 1;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what UsdSkel's utilities answer, for crates/sinew-bake/tests/rules/utils.rs.
+"""Writes what UsdSkel's utilities answer, for crates/sinew-bake/tests/bakes/utils.rs.
 
     make_utils.py            writes utils/utils.json and utils/*.usda next to this file
     make_utils.py --check    compares with the committed files

@@ -16,14 +16,17 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
-use sinew::gpu::{GpuDevice, GpuError};
-use sinew::kernel::PackedSkin;
+use sinew::gpu::GpuDevice;
 
-use super::gpu::Gpu;
-use super::rig::{self, Dense};
-use crate::load::{Load, Peer};
+use super::rig::{self, Frame, Rest};
+use super::{About, Load, Peer, Result};
+use crate::measure::Runs;
 
-const UPSTREAM: &str = "godotengine/godot 386e8dc6668a, MIT";
+const ABOUT: About = About {
+    name: "Godot",
+    upstream: "godotengine/godot 386e8dc6668a, MIT",
+    bytes: "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape",
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -37,166 +40,109 @@ struct Surface {
     unused: [u32; 2],
 }
 
-pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    const NAME: &str = "Godot";
-    rig::suits(NAME, load)?;
-    let gpu = &Gpu::new(device);
-    let packed = rig::packed(load);
-    let room = gpu.largest_array();
-    let dense = rig::dense(gpu, load, 12, room);
-    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| rig::of_skins(&packed, &dense, f);
-    let vertices = gpu.arrays("godot.vertices", &of_skins(&vertices))?;
-    let bones = gpu.arrays("godot.bones", &of_skins(&bones))?;
-    let blend_shapes: Vec<_> = load
-        .skins
-        .iter()
-        .zip(&dense)
-        .map(|(skin, dense)| blend_shapes(skin, dense))
-        .collect();
-    let blend_shapes = gpu.arrays("godot.blend_shapes", &blend_shapes)?;
+pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
+    let mut frame = Frame::new(ABOUT, device, load, 12, false)?;
+    let vertices = frame.of_skins("godot.vertices", vertices)?;
+    let bones = frame.of_skins("godot.bones", bones)?;
+    let blend_shapes = frame.of_skins("godot.blend_shapes", |rest| {
+        let place = |target, point| (target * rest.points + point) * 3;
+        rest.dense(rest.targets * rest.points * 3, place)
+    })?;
+    let joints = frame.of_instances("godot.joints", |_, pose| {
+        let joints = rig::joints(pose).into_iter();
+        joints
+            .flat_map(|m| [m.row(0), m.row(1), m.row(2)])
+            .collect()
+    })?;
+    let surfaces = frame.of_instances("godot.surfaces", |rest, _| {
+        let per_vertex = influences(rest) as u32;
+        vec![Surface {
+            vertex_count: rest.points as u32,
+            has_normal: rest.has_normals().into(),
+            has_skeleton: rest.is_skinned().into(),
+            skin_stride: per_vertex,
+            skin_weights: per_vertex / 2,
+            blend_shape_count: rest.targets as u32,
+            unused: [0; 2],
+        }]
+    })?;
+    let words = |rest: &Rest<'_>| if rest.has_normals() { 4 } else { 3 };
+    let skinned = frame.outputs("godot.skinned", false, |rest| rest.points * words(rest))?;
+    let weights = frame.of_instances("godot.weights", Rest::target_weights)?;
 
-    let of_instances = || {
-        load.instances
-            .iter()
-            .map(|(s, pose)| (*s, &packed[*s], pose))
-    };
-    let kernel = gpu.kernel("godot", include_str!("godot.wgsl"));
-    let rows = |m: glam::Mat4| (0..3).map(move |i| m.row(i));
-    let joints: Vec<Vec<_>> = of_instances()
-        .map(|(_, _, pose)| rig::joints(pose).into_iter().flat_map(rows).collect())
-        .collect();
-    let joints = gpu.arrays("godot.joints", &joints)?;
-    let weights: Vec<_> = of_instances()
-        .map(|(s, _, pose)| rig::target_weights(&load.skins[s], pose))
-        .collect();
-    let surfaces: Vec<_> = of_instances()
-        .map(|(s, skin, _)| {
-            let per_vertex = influences(skin) as u32;
-            vec![Surface {
-                vertex_count: dense[s].points as u32,
-                has_normal: skin.has_point_normals().into(),
-                has_skeleton: skin.influences().is_some().into(),
-                skin_stride: per_vertex,
-                skin_weights: per_vertex / 2,
-                blend_shape_count: dense[s].targets as u32,
-                unused: [0; 2],
-            }]
-        })
-        .collect();
-    let surfaces = gpu.arrays("godot.surfaces", &surfaces)?;
-    let words = |skin: &PackedSkin| if skin.has_point_normals() { 4 } else { 3 };
-    let sizes: Vec<u64> = of_instances()
-        .map(|(s, skin, _)| (dense[s].points * words(skin) * 4) as u64)
-        .collect();
-    let skinned = gpu.own_outputs("godot.skinned", &sizes)?;
-    let blend_weights = gpu.arrays("godot.weights", &weights)?;
-
-    let mut dispatches = Vec::new();
-    let (mut bytes, mut measured) = (0, 0);
-    for (i, (s, skin, _)) in of_instances().enumerate() {
-        let count = dense[s].points;
-        let active = weights[i].iter().filter(|w| w.abs() > 0.0001).count();
-        let of_skin = if skin.influences().is_some() {
-            influences(skin) * 4
+    let kernel = frame.gpu.kernel("godot", include_str!("godot.wgsl"));
+    for (i, (s, pose)) in load.instances.iter().enumerate() {
+        let rest = &frame.rests[*s];
+        let active = rest.target_weights(pose).into_iter();
+        let active = active.filter(|w| w.abs() > 0.0001).count();
+        let of_skin = if rest.is_skinned() {
+            influences(rest) * 4
         } else {
             0
         };
-        bytes += count * (words(skin) * 8 + of_skin + active * 12);
-        measured += count;
+        frame.bytes += rest.points * (words(rest) * 8 + of_skin + active * 12);
         let resources = [
             surfaces.binding(i),
-            vertices.binding(s),
-            bones.binding(s),
-            blend_shapes.binding(s),
-            blend_weights.binding(i),
+            vertices.binding(*s),
+            bones.binding(*s),
+            blend_shapes.binding(*s),
+            weights.binding(i),
             joints.binding(i),
             skinned.binding(i),
         ];
-        dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
+        let points = rest.points;
+        frame.dispatch(&kernel, &resources, points)?;
     }
-    let seconds = gpu.measure(&dispatches, runs)?;
-    let worst = rig::worst(load, &packed, &|i| {
-        let s = load.instances[i].0;
-        let words: Vec<u32> = gpu.array(&skinned, i)?;
-        let (positions, normals) = words.split_at(dense[s].points * 3);
+    frame.measured(runs, &|i| {
+        let rest = &frame.rests[load.instances[i].0];
+        let words: Vec<u32> = frame.gpu.array(&skinned, i)?;
+        let (positions, normals) = words.split_at(rest.points * 3);
         let positions = positions.as_chunks::<3>().0.iter();
-        let positions = positions
-            .map(|p| Vec3::from_array(p.map(f32::from_bits)))
-            .collect();
-        let normals = normals[..]
+        let positions = positions.map(|p| Vec3::from_array(p.map(f32::from_bits)));
+        let normals = normals
             .iter()
-            .take(dense[s].points)
-            .map(|w| from_octahedron(*w))
-            .collect();
-        Ok((positions, packed[s].has_point_normals().then_some(normals)))
-    })?;
-    Ok(Peer {
-        name: NAME,
-        upstream: UPSTREAM,
-        seconds,
-        points: measured,
-        dispatches: dispatches.len(),
-        bytes_per_point: bytes as f64 / measured as f64,
-        bytes_note: "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape",
-        worst,
+            .take(rest.points)
+            .map(|w| from_octahedron(*w));
+        let normals = rest.has_normals().then(|| normals.collect());
+        Ok((positions.collect(), normals))
     })
 }
 
 /// Influences of a vertex.
-fn influences(skin: &PackedSkin) -> usize {
-    match skin.influences() {
+fn influences(rest: &Rest<'_>) -> usize {
+    match rest.packed.influences() {
         Some(influences) if influences.count() > 4 => 8,
         _ => 4,
     }
 }
 
-fn vertices(skin: &PackedSkin, count: usize) -> Vec<u32> {
-    let positions = skin.points()[..count]
-        .iter()
-        .flat_map(|p| p.to_array().map(f32::to_bits));
-    let normals = skin.normals().unwrap_or_default().iter().take(count);
-    positions
-        .chain(normals.map(|n| to_octahedron(*n)))
-        .collect()
+fn vertices(rest: &Rest<'_>) -> Vec<u32> {
+    let positions = rest.positions().iter();
+    let positions = positions.flat_map(|p| p.to_array().map(f32::to_bits));
+    let normals = rest.normals().iter().map(|n| to_octahedron(*n));
+    positions.chain(normals).collect()
 }
 
-fn bones(skin: &PackedSkin, count: usize) -> Vec<u32> {
-    let words = |out: &mut Vec<u32>, palette_indices: &[u16], weights: &[f32]| {
-        let pairs = |values: &[u16]| {
-            values
-                .chunks(2)
-                .map(|p| u32::from(p[0]) | u32::from(p[1]) << 16)
-                .collect::<Vec<_>>()
-        };
-        let weights: Vec<u16> = weights
-            .iter()
-            .map(|w| (w * 65535.0).round() as u16)
-            .collect();
-        out.extend(pairs(palette_indices));
-        out.extend(pairs(&weights));
+fn bones(rest: &Rest<'_>) -> Vec<u32> {
+    let words = |palette_indices: &[u16], weights: &[f32]| -> Vec<u32> {
+        let weights = weights.iter().map(|w| (w * 65535.0).round() as u16);
+        let weights: Vec<u16> = weights.collect();
+        rig::pairs(palette_indices)
+            .chain(rig::pairs(&weights))
+            .collect()
     };
-    let mut out = Vec::new();
-    if skin.influences().is_some() {
-        for point in 0..count {
-            if influences(skin) == 8 {
-                let (palette_indices, weights) = rig::largest::<8>(skin, point);
-                words(&mut out, &palette_indices, &weights);
-            } else {
-                let (palette_indices, weights) = rig::largest::<4>(skin, point);
-                words(&mut out, &palette_indices, &weights);
-            }
+    let of_point = |point| match influences(rest) {
+        8 => {
+            let (palette_indices, weights) = rest.largest::<8>(point);
+            words(&palette_indices, &weights)
         }
-    }
-    out
-}
-
-fn blend_shapes(skin: &sinew::skel::Skin, dense: &Dense) -> Vec<u32> {
-    let mut out = vec![0u32; dense.targets * dense.points * 3];
-    dense.for_each(skin, |target, point, offset| {
-        let at = (target * dense.points + point) * 3;
-        out[at..at + 3].copy_from_slice(&offset.to_array().map(f32::to_bits));
-    });
-    out
+        _ => {
+            let (palette_indices, weights) = rest.largest::<4>(point);
+            words(&palette_indices, &weights)
+        }
+    };
+    let points = if rest.is_skinned() { rest.points } else { 0 };
+    (0..points).flat_map(of_point).collect()
 }
 
 fn to_octahedron(n: Vec3) -> u32 {

@@ -11,17 +11,18 @@
 //!
 //! Inverse transposes are 64 bytes a joint, as joints are. Its normals are not normalised.
 
-use std::time::Instant;
-
 use glam::{DMat3, Mat4, Vec3};
 use rayon::prelude::*;
 use sinew::kernel::PackedSkin;
 
-use super::rig;
-use crate::load::{Load, Peer};
+use super::{About, Load, Peer, Result, rig};
+use crate::measure::Runs;
 
-pub const NAME: &str = "ozz-animation's loops";
-const UPSTREAM: &str = "guillaumeblanc/ozz-animation 6de39d369ba2, MIT";
+const ABOUT: About = About {
+    name: "ozz-animation's loops",
+    upstream: "guillaumeblanc/ozz-animation 6de39d369ba2, MIT",
+    bytes: "24 for position and again for normal, u16 joints, f32 weights but the last; normals are not normalised",
+};
 
 /// Points per task, as many as sinew's.
 const CHUNK: usize = 1024;
@@ -37,8 +38,8 @@ pub struct Mesh {
     pub count: usize,
 }
 
-struct Job {
-    mesh: usize,
+struct Job<'a> {
+    mesh: &'a Mesh,
     joints: Vec<Mat4>,
     inverse_transposes: Vec<Mat4>,
     positions: Vec<Vec3>,
@@ -67,58 +68,42 @@ pub fn is_available() -> bool {
 ///
 /// # Errors
 /// Loads without joints, with constant influences or faceVarying normals; machines without AVX2 and FMA.
-pub fn run(load: &Load<'_>, with_normals: bool, runs: usize) -> Result<Peer, String> {
+pub fn run(load: &Load<'_>, with_normals: bool, runs: Runs) -> Result<Peer> {
     if !is_available() {
         return Err("needs AVX2 and FMA".into());
     }
-    rig::suits(NAME, load).map_err(|e| e.to_string())?;
-    let packed: Result<Vec<_>, _> = load
-        .skins
-        .iter()
-        .map(|s| PackedSkin::pack("/Peer", s))
-        .collect();
-    let packed = packed.map_err(|e| e.to_string())?;
-    let meshes: Option<Vec<Mesh>> = packed.iter().map(|s| Mesh::new(s, with_normals)).collect();
-    let meshes = meshes.ok_or("needs influences per point")?;
+    rig::suits(ABOUT.name, load)?;
+    let mut meshes = Vec::with_capacity(load.skins.len());
+    for skin in load.skins {
+        let mesh = Mesh::new(&PackedSkin::pack("/Peer", skin)?, with_normals);
+        meshes.push(mesh.ok_or("needs influences per point")?);
+    }
     if with_normals && meshes.iter().any(|m| m.normals.len() != m.positions.len()) {
         return Err("needs normals".into());
     }
-    let mut jobs: Vec<Job> = load
-        .instances
-        .iter()
-        .map(|(mesh, pose)| {
-            let joints = rig::joints(pose);
-            Job {
-                mesh: *mesh,
-                inverse_transposes: inverse_transposes(&joints),
-                joints,
-                positions: vec![Vec3::ZERO; meshes[*mesh].positions.len()],
-                normals: vec![Vec3::ZERO; meshes[*mesh].normals.len()],
-            }
-        })
-        .collect();
-    let seconds: Vec<f64> = (0..runs.max(1) + 2)
-        .map(|_| {
-            let start = Instant::now();
-            jobs.par_iter_mut().for_each(|job| job.run(&meshes));
-            start.elapsed().as_secs_f64()
-        })
-        .skip(2)
-        .collect();
-    let worst = rig::worst(load, &packed, &|i| {
+    let job = |(mesh, pose): &(usize, _)| {
+        let (joints, mesh) = (rig::joints(pose), &meshes[*mesh]);
+        Job {
+            mesh,
+            inverse_transposes: inverse_transposes(&joints),
+            joints,
+            positions: vec![Vec3::ZERO; mesh.positions.len()],
+            normals: vec![Vec3::ZERO; mesh.normals.len()],
+        }
+    };
+    let mut jobs: Vec<Job<'_>> = load.instances.iter().map(job).collect();
+    let times = runs.time(|| jobs.par_iter_mut().for_each(Job::run));
+    let worst = rig::worst(load, &|i| {
         let normals = with_normals.then(|| jobs[i].normals.clone());
         Ok((jobs[i].positions.clone(), normals))
-    });
-    let worst = worst.map_err(|e| e.to_string())?;
-    let bytes: usize = jobs.iter().map(|job| meshes[job.mesh].bytes()).sum();
+    })?;
+    let bytes: usize = jobs.iter().map(|job| job.mesh.bytes()).sum();
     Ok(Peer {
-        name: NAME,
-        upstream: UPSTREAM,
-        seconds,
+        about: ABOUT,
+        times,
         points: load.points(),
         dispatches: 0,
         bytes_per_point: bytes as f64 / load.points() as f64,
-        bytes_note: "24 for position and again for normal, u16 joints, f32 weights but the last; normals are not normalised",
         worst,
     })
 }
@@ -165,9 +150,9 @@ impl Mesh {
     }
 }
 
-impl Job {
-    fn run(&mut self, meshes: &[Mesh]) {
-        let mesh = &meshes[self.mesh];
+impl Job<'_> {
+    fn run(&mut self) {
+        let mesh = self.mesh;
         let (joints, inverse_transposes) = (&*self.joints, &*self.inverse_transposes);
         let task = |number: usize, positions, normals| {
             run_task(Task {

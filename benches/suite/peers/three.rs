@@ -17,14 +17,18 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
 use sinew::gpu::{GpuDevice, GpuError};
-use sinew::kernel::PackedSkin;
-use sinew::skel::Skin;
+use wgpu::TextureViewDimension::{D2, D2Array};
 
 use super::gpu::Gpu;
-use super::rig::{self, Dense};
-use crate::load::{Load, Peer};
+use super::rig::{self, Frame, Rest};
+use super::{About, Load, Peer, Result};
+use crate::measure::Runs;
 
-const UPSTREAM: &str = "mrdoob/three.js c57c9ff90ce7, MIT";
+const ABOUT: About = About {
+    name: "three.js vertex stage, as compute",
+    upstream: "mrdoob/three.js c57c9ff90ce7, MIT",
+    bytes: "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target",
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -39,249 +43,129 @@ struct Mesh {
     unused: [u32; 3],
 }
 
-pub fn run(device: &GpuDevice, load: &Load<'_>, runs: usize) -> Result<Peer, GpuError> {
-    const NAME: &str = "three.js vertex stage, as compute";
-    rig::suits(NAME, load)?;
-    let gpu = &Gpu::new(device);
-    let packed = rig::packed(load);
-    let room = gpu.largest_array() / load.skins.len() as u64;
-    let dense = rig::dense(gpu, load, 16, room);
-    let of_skins = |f: &dyn Fn(&PackedSkin, usize) -> Vec<u32>| rig::of_skins(&packed, &dense, f);
-    let vectors = |v: &[Vec3], count: usize| -> Vec<u32> {
-        v.iter()
-            .take(count)
-            .flat_map(|p| p.to_array().map(f32::to_bits))
-            .collect()
-    };
-    let positions = gpu.arrays(
-        "three.positions",
-        &of_skins(&|s, count| vectors(s.points(), count)),
-    )?;
-    let normals = of_skins(&|s, count| vectors(s.normals().unwrap_or_default(), count));
-    let normals = gpu.arrays("three.normals", &normals)?;
-    let indices = gpu.arrays("three.skin_indices", &of_skins(&skin_indices))?;
-    let skin_weights = gpu.arrays("three.skin_weights", &of_skins(&skin_weights))?;
+pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
+    let mut frame = Frame::new(ABOUT, device, load, 16, true)?;
+    let positions = frame.of_skins("three.positions", |rest| rest.positions().to_vec())?;
+    let normals = frame.of_skins("three.normals", |rest| rest.normals().to_vec())?;
+    let indices = frame.of_skins("three.skin_indices", |rest| {
+        let points = (0..rest.points).map(|point| rest.largest::<4>(point).0);
+        rig::pairs(&points.collect::<Vec<_>>().concat()).collect()
+    })?;
+    let skin_weights = frame.of_skins("three.skin_weights", |rest| {
+        let points = (0..rest.points).map(|point| rest.largest::<4>(point).1);
+        points.collect::<Vec<_>>()
+    })?;
     let widest = device.device().limits().max_texture_dimension_2d as usize;
-    let width = |dense: &Dense| dense.points.clamp(1, widest);
+    let width = |rest: &Rest<'_>| rest.points.clamp(1, widest);
     // Meshes without targets share a texture of one texel.
-    let none = morph_texture(gpu, 1, 1, 1)?;
-    let textures = load.skins.iter().zip(&dense);
-    let textures = textures.map(|(skin, dense)| match dense.targets {
+    let none = texture(&frame.gpu, [1, 1, 1], &[0.0; 4], D2Array)?;
+    let textures = frame.rests.iter().map(|rest| match rest.targets {
         0 => Ok(none.clone()),
-        _ => morphs(gpu, skin, dense, width(dense)),
+        _ => morphs(&frame.gpu, rest, width(rest)),
     });
-    let textures: Vec<wgpu::TextureView> = textures.collect::<Result<_, GpuError>>()?;
+    let textures: Vec<wgpu::TextureView> = textures.collect::<Result<_>>()?;
+    let bones = frame
+        .instances()
+        .map(|(_, _, pose)| bones(&frame.gpu, &rig::skinning(pose)));
+    let bones: Vec<wgpu::TextureView> = bones.collect::<Result<_>>()?;
+    let targets = frame.rests.iter().map(|rest| rest.targets).max();
+    let targets = targets.unwrap_or(0).max(1);
+    let influences = frame.of_instances("three.influences", |rest, pose| {
+        let mut weights = rest.target_weights(pose);
+        weights.resize(targets.next_multiple_of(4), 0.0);
+        weights
+    })?;
+    let meshes = frame.of_instances("three.meshes", |rest, pose| {
+        vec![Mesh {
+            bind: pose.geom_bind.as_mat4(),
+            bind_inverse: pose.out_from_skel.as_mat4(),
+            vertex_count: rest.points as u32,
+            has_normal: rest.has_normals().into(),
+            has_skeleton: rest.is_skinned().into(),
+            morph_targets: rest.targets as u32,
+            morph_width: width(rest) as u32,
+            unused: [0; 3],
+        }]
+    })?;
+    let vectors = |rest: &Rest<'_>| if rest.has_normals() { 2 } else { 1 };
+    let words = |rest: &Rest<'_>| rest.points * vectors(rest) * 3;
+    let transformed = frame.outputs("three.transformed", false, words)?;
 
-    let of_instances = || {
-        load.instances
-            .iter()
-            .map(|(s, pose)| (*s, &packed[*s], pose))
-    };
-    let targets = dense.iter().map(|d| d.targets).max().unwrap_or(0).max(1);
     let defines = format!("const MORPHTARGETS_COUNT: u32 = {targets}u;\n");
-    let kernel = gpu.kernel("three", &(defines + include_str!("three.wgsl")));
-    let bones: Vec<wgpu::TextureView> = of_instances()
-        .map(|(_, _, pose)| bone_texture(gpu, &rig::skinning(pose)))
-        .collect();
-    let weights: Vec<Vec<f32>> = of_instances()
-        .map(|(s, _, pose)| {
-            let mut weights = rig::target_weights(&load.skins[s], pose);
-            weights.resize(targets.next_multiple_of(4), 0.0);
-            weights
-        })
-        .collect();
-    let meshes: Vec<_> = of_instances()
-        .map(|(s, skin, pose)| {
-            vec![Mesh {
-                bind: pose.geom_bind.as_mat4(),
-                bind_inverse: pose.out_from_skel.as_mat4(),
-                vertex_count: dense[s].points as u32,
-                has_normal: skin.has_point_normals().into(),
-                has_skeleton: skin.influences().is_some().into(),
-                morph_targets: dense[s].targets as u32,
-                morph_width: width(&dense[s]) as u32,
-                unused: [0; 3],
-            }]
-        })
-        .collect();
-    let meshes = gpu.arrays("three.meshes", &meshes)?;
-    let vectors_of = |skin: &PackedSkin| if skin.has_point_normals() { 2 } else { 1 };
-    let sizes: Vec<u64> = of_instances()
-        .map(|(s, skin, _)| (dense[s].points * vectors_of(skin) * 12) as u64)
-        .collect();
-    let transformed = gpu.own_outputs("three.transformed", &sizes)?;
-    let influences = gpu.arrays("three.influences", &weights)?;
-
-    let mut dispatches = Vec::new();
-    let (mut bytes, mut measured) = (0, 0);
-    for (i, (s, skin, _)) in of_instances().enumerate() {
-        let count = dense[s].points;
-        let active = weights[i].iter().filter(|w| **w != 0.0).count();
-        let of_skin = if skin.influences().is_some() { 24 } else { 0 };
-        bytes += count * (vectors_of(skin) * 24 + of_skin + active * 16);
-        measured += count;
+    let kernel = frame
+        .gpu
+        .kernel("three", &(defines + include_str!("three.wgsl")));
+    for (i, (s, pose)) in load.instances.iter().enumerate() {
+        let rest = &frame.rests[*s];
+        let points = rest.points;
+        let active = rest.target_weights(pose).into_iter();
+        let active = active.filter(|w| *w != 0.0).count();
+        let of_skin = if rest.is_skinned() { 24 } else { 0 };
+        frame.bytes += points * (vectors(rest) * 24 + of_skin + active * 16);
         let resources = [
             meshes.binding(i),
-            positions.binding(s),
-            normals.binding(s),
-            indices.binding(s),
-            skin_weights.binding(s),
+            positions.binding(*s),
+            normals.binding(*s),
+            indices.binding(*s),
+            skin_weights.binding(*s),
             wgpu::BindingResource::TextureView(&bones[i]),
             influences.binding(i),
-            wgpu::BindingResource::TextureView(&textures[s]),
+            wgpu::BindingResource::TextureView(&textures[*s]),
             transformed.binding(i),
         ];
-        dispatches.push(gpu.dispatch(&kernel, &resources, count)?);
+        frame.dispatch(&kernel, &resources, points)?;
     }
-    let seconds = gpu.measure(&dispatches, runs)?;
-    let worst = rig::worst(load, &packed, &|i| {
-        let s = load.instances[i].0;
-        let floats: Vec<f32> = gpu.array(&transformed, i)?;
-        let vectors: Vec<Vec3> = floats
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .map(|v| Vec3::from_array(*v))
-            .collect();
-        let (points, rest) = vectors.split_at(dense[s].points);
-        let normals = packed[s]
-            .has_point_normals()
-            .then(|| rest[..dense[s].points].to_vec());
+    frame.measured(runs, &|i| {
+        let rest = &frame.rests[load.instances[i].0];
+        let floats: Vec<f32> = frame.gpu.array(&transformed, i)?;
+        let vectors = floats.as_chunks::<3>().0.iter();
+        let vectors: Vec<Vec3> = vectors.map(|v| Vec3::from_array(*v)).collect();
+        let (points, normals) = vectors.split_at(rest.points);
+        let normals = rest.has_normals().then(|| normals[..rest.points].to_vec());
         Ok((points.to_vec(), normals))
-    })?;
-    Ok(Peer {
-        name: NAME,
-        upstream: UPSTREAM,
-        seconds,
-        points: measured,
-        dispatches: dispatches.len(),
-        bytes_per_point: bytes as f64 / measured as f64,
-        bytes_note: "12 each for position and normal, in and out; u16 joints and f32 weights 24; 16 per active dense target",
-        worst,
     })
 }
 
-fn skin_indices(skin: &PackedSkin, count: usize) -> Vec<u32> {
-    let pairs = |point| {
-        let (palette_indices, _) = rig::largest::<4>(skin, point);
-        [0, 2].map(|i| u32::from(palette_indices[i]) | u32::from(palette_indices[i + 1]) << 16)
-    };
-    (0..count).flat_map(pairs).collect()
-}
-
-fn skin_weights(skin: &PackedSkin, count: usize) -> Vec<u32> {
-    let bits = |point| rig::largest::<4>(skin, point).1.map(f32::to_bits);
-    (0..count).flat_map(bits).collect()
-}
-
 /// A layer per target, a texel per vertex in rows of `width`.
-fn morphs(
-    gpu: &Gpu<'_>,
-    skin: &Skin,
-    dense: &Dense,
-    width: usize,
-) -> Result<wgpu::TextureView, GpuError> {
-    let height = dense.points.div_ceil(width);
-    let view = morph_texture(gpu, width, height, dense.targets)?;
-    let texels = width * height;
-    let mut data = vec![0f32; texels * dense.targets * 4];
-    dense.for_each(skin, |target, point, offset| {
-        let at = (target * texels + point) * 4;
-        data[at..at + 3].copy_from_slice(&offset.to_array());
-    });
-    // Layer by layer, for the copies that wgpu makes on the way are as large as what is written.
-    for (layer, data) in data.chunks(texels * 4).enumerate() {
-        gpu.device.queue().write_texture(
-            wgpu::TexelCopyTextureInfo {
-                texture: view.texture(),
-                mip_level: 0,
-                origin: wgpu::Origin3d {
-                    x: 0,
-                    y: 0,
-                    z: layer as u32,
-                },
-                aspect: wgpu::TextureAspect::All,
-            },
-            bytemuck::cast_slice(data),
-            wgpu::TexelCopyBufferLayout {
-                offset: 0,
-                bytes_per_row: Some(width as u32 * 16),
-                rows_per_image: Some(height as u32),
-            },
-            wgpu::Extent3d {
-                width: width as u32,
-                height: height as u32,
-                depth_or_array_layers: 1,
-            },
-        );
-        if layer % 64 == 63 {
-            gpu.device.queue().submit([]);
-        }
-    }
-    Ok(view)
+fn morphs(gpu: &Gpu<'_>, rest: &Rest<'_>, width: usize) -> Result<wgpu::TextureView> {
+    let size = [width, rest.points.div_ceil(width), rest.targets];
+    let texels = size[0] * size[1];
+    let place = |target, point| (target * texels + point) * 4;
+    let data = rest.dense(texels * rest.targets * 4, place);
+    texture(gpu, size, &data, D2Array)
 }
 
 /// A skeleton's matrices as the smallest square of RGBA32F texels that holds them, its side a multiple of four.
-fn bone_texture(gpu: &Gpu<'_>, joints: &[Mat4]) -> wgpu::TextureView {
+fn bones(gpu: &Gpu<'_>, joints: &[Mat4]) -> Result<wgpu::TextureView> {
     let side = ((joints.len() * 4) as f64).sqrt().ceil() as usize;
     let side = side.next_multiple_of(4).max(4);
-    let mut texels = vec![[0f32; 4]; side * side];
-    for (four, joint) in texels.chunks_exact_mut(4).zip(joints) {
-        four.copy_from_slice(&joint.to_cols_array_2d());
-    }
-    let size = wgpu::Extent3d {
-        width: side as u32,
-        height: side as u32,
-        depth_or_array_layers: 1,
-    };
-    let texture = gpu
-        .device
-        .device()
-        .create_texture(&wgpu::TextureDescriptor {
-            label: Some("three.bones"),
-            size,
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rgba32Float,
-            usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
-            view_formats: &[],
-        });
-    gpu.device.queue().write_texture(
-        texture.as_image_copy(),
-        bytemuck::cast_slice(&texels),
-        wgpu::TexelCopyBufferLayout {
-            offset: 0,
-            bytes_per_row: Some(side as u32 * 16),
-            rows_per_image: Some(side as u32),
-        },
-        size,
-    );
-    texture.create_view(&Default::default())
+    let mut texels = bytemuck::cast_slice(joints).to_vec();
+    texels.resize(side * side * 4, 0.0);
+    texture(gpu, [side, side, 1], &texels, D2)
 }
 
-fn morph_texture(
+/// RGBA32F texels in rows and layers.
+fn texture(
     gpu: &Gpu<'_>,
-    width: usize,
-    height: usize,
-    layers: usize,
-) -> Result<wgpu::TextureView, GpuError> {
+    [width, height, layers]: [usize; 3],
+    data: &[f32],
+    dimension: wgpu::TextureViewDimension,
+) -> Result<wgpu::TextureView> {
     let device = gpu.device.device();
-    let limit = device.limits().max_texture_array_layers;
-    if layers > limit as usize {
-        return Err(GpuError::Limit {
-            what: "layers of a morph texture".into(),
-            asked: layers as u64,
-            limit: u64::from(limit),
-        });
+    let limit = u64::from(device.limits().max_texture_array_layers);
+    if layers as u64 > limit {
+        let what = "layers of a morph texture".into();
+        let asked = layers as u64;
+        return Err(GpuError::Limit { what, asked, limit }.into());
     }
+    let extent = |layers: usize| wgpu::Extent3d {
+        width: width as u32,
+        height: height as u32,
+        depth_or_array_layers: layers as u32,
+    };
     let texture = device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("three.morphs"),
-        size: wgpu::Extent3d {
-            width: width as u32,
-            height: height as u32,
-            depth_or_array_layers: layers as u32,
-        },
+        label: Some("three"),
+        size: extent(layers),
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
@@ -289,8 +173,23 @@ fn morph_texture(
         usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
         view_formats: &[],
     });
+    // Layer by layer, for the copies that wgpu makes on the way are as large as what is written.
+    for (layer, data) in data.chunks(width * height * 4).enumerate() {
+        let mut to = texture.as_image_copy();
+        to.origin.z = layer as u32;
+        let rows = wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(width as u32 * 16),
+            rows_per_image: Some(height as u32),
+        };
+        let queue = gpu.device.queue();
+        queue.write_texture(to, bytemuck::cast_slice(data), rows, extent(1));
+        if layer % 64 == 63 {
+            queue.submit([]);
+        }
+    }
     Ok(texture.create_view(&wgpu::TextureViewDescriptor {
-        dimension: Some(wgpu::TextureViewDimension::D2Array),
+        dimension: Some(dimension),
         ..Default::default()
     }))
 }

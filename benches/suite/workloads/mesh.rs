@@ -6,9 +6,9 @@ use glam::{DMat4, DVec3, Vec3};
 use sinew::skel::{
     BlendShapeDef, InbetweenDef, InfluenceInterpolation, JointInfluences, RestNormals, Skin,
 };
+use sinew_verify::rng::Rng;
 
-use super::rig::Rig;
-use super::rng::Rng;
+use super::rig::{Rig, direction};
 
 /// How many influences points have.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -139,10 +139,10 @@ pub fn face(points: usize, shapes: usize, patches: Patches, seed: u64) -> Mesh {
                     moved
                 }
             };
-            let direction = rng.direction();
+            let way = direction(rng);
             let offsets: Vec<Vec3> = moved
                 .iter()
-                .map(|_| (direction + 0.3 * rng.direction()) * rng.range(0.01, 0.05))
+                .map(|_| (way + 0.3 * direction(rng)) * rng.range(0.01, 0.05))
                 .collect();
             let between = |weight: f32| InbetweenDef {
                 name: format!("at{}", (weight * 100.0) as u32),

@@ -18,15 +18,15 @@
 
 mod mesh;
 mod rig;
-mod rng;
 
 use std::sync::Arc;
 
 use sinew::skel::{Pose, Skin};
 
+use crate::peers::Load;
 pub use mesh::{INBETWEEN_EVERY, Influences, Mesh, Patches, geom_bind};
 pub use rig::Rig;
-use rng::Rng;
+use sinew_verify::rng::Rng;
 
 /// Which work load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +53,37 @@ impl Kind {
 
     /// What the tables call it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Body => "A",
-            Self::MixedBody => "B",
-            Self::Crowd => "C",
-            Self::Face => "D",
-            Self::ScatteredFace => "D-scattered",
-            Self::Hero => "E",
-            Self::Dust => "F",
-        }
+        self.named().0
     }
 
     pub fn words(self) -> &'static str {
+        self.named().1
+    }
+
+    fn named(self) -> (&'static str, &'static str) {
         match self {
-            Self::Body => "one mesh, 100 joints, 4 influences",
-            Self::MixedBody => {
-                "one mesh, 100 joints, 1 to 12 influences (elementSize 12, the rest of weight 0)"
-            }
-            Self::Crowd => {
-                "characters of 5,000 points, 60 joints, 4 influences, 20 meshes, a pose each"
-            }
-            Self::Face => "a face, 800 sparse shapes as local patches, 120 active, no joints",
-            Self::ScatteredFace => "the same face, with shapes over scattered points",
-            Self::Hero => "one mesh, 100 joints, 4 influences, baked to disk (points times frames)",
-            Self::Dust => "meshes of 1 point and 1 joint",
+            Self::Body => ("A", "one mesh, 100 joints, 4 influences"),
+            Self::MixedBody => (
+                "B",
+                "one mesh, 100 joints, 1 to 12 influences (elementSize 12, the rest of weight 0)",
+            ),
+            Self::Crowd => (
+                "C",
+                "characters of 5,000 points, 60 joints, 4 influences, 20 meshes, a pose each",
+            ),
+            Self::Face => (
+                "D",
+                "a face, 800 sparse shapes as local patches, 120 active, no joints",
+            ),
+            Self::ScatteredFace => (
+                "D-scattered",
+                "the same face, with shapes over scattered points",
+            ),
+            Self::Hero => (
+                "E",
+                "one mesh, 100 joints, 4 influences, baked to disk (points times frames)",
+            ),
+            Self::Dust => ("F", "meshes of 1 point and 1 joint"),
         }
     }
 }
@@ -203,16 +210,15 @@ impl Workload {
     /// The same load without rest normals.
     pub fn without_normals(self) -> Self {
         let bare = |skin: &Arc<Skin>| {
-            let influences = skin.influences().cloned();
-            let points = Arc::new(skin.points().to_vec());
-            let shapes = skin.shapes().to_vec();
+            let (points, influences) = (skin.points().to_vec(), skin.influences().cloned());
+            let (joints, shapes) = (skin.joint_count(), skin.shapes().to_vec());
             let skin = Skin::new(
                 "/Mesh",
-                points,
+                points.into(),
                 None,
                 influences,
                 None,
-                skin.joint_count(),
+                joints,
                 shapes,
             );
             Arc::new(skin.expect("valid"))
@@ -255,6 +261,28 @@ impl Workload {
             weights[channel] = rng.range(0.1, 0.95);
         }
         weights
+    }
+
+    pub fn has_normals(&self) -> bool {
+        self.skins.iter().any(|s| s.normals().is_some())
+    }
+
+    /// Points alone, and with normals where there are some.
+    pub fn with_normals(&self) -> &'static [bool] {
+        if self.has_normals() {
+            &[false, true]
+        } else {
+            &[false]
+        }
+    }
+
+    /// The load as peers take it.
+    pub fn at<'a>(&'a self, instances: &'a [(usize, Pose)]) -> Load<'a> {
+        Load {
+            name: self.kind.name(),
+            skins: &self.skins,
+            instances,
+        }
     }
 
     /// Number of the mesh and pose of every character.

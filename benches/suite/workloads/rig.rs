@@ -6,7 +6,7 @@ use glam::{DMat4, Quat, Vec3};
 use sinew::math::make_transform;
 use sinew::skel::Skeleton;
 
-use super::rng::Rng;
+use sinew_verify::rng::Rng;
 
 /// A skeleton whose joints turn about axes of their own: a spine and four limbs, each a chain.
 pub struct Rig {
@@ -43,8 +43,8 @@ impl Rig {
                 _ => Some(joint - 1),
             };
             let step = match joint % chain {
-                0 => rng.direction() * 0.3,
-                _ => rng.direction() * 0.05 + Vec3::Y * 0.2,
+                0 => direction(rng) * 0.3,
+                _ => direction(rng) * 0.05 + Vec3::Y * 0.2,
             };
             let (place, name) = match parent {
                 Some(p) => (rig.places[p] + step, format!("{}/J{joint}", names[p])),
@@ -53,7 +53,7 @@ impl Rig {
             rig.parents.push(parent.map(|p| p as u32));
             rig.translations.push(step);
             rig.places.push(place);
-            rig.axes.push(rng.direction());
+            rig.axes.push(direction(rng));
             names.push(name);
         }
         let at = |v: &Vec3| DMat4::from_translation(v.as_dvec3());
@@ -97,4 +97,10 @@ impl Rig {
             |(t, r): (&Vec3, &Quat)| make_transform(t.as_dvec3(), r.as_dquat(), glam::DVec3::ONE);
         joints.map(matrix).collect()
     }
+}
+
+/// Of unit length.
+pub fn direction(rng: &mut Rng) -> Vec3 {
+    let mut component = || rng.range(-1.0, 1.0);
+    Vec3::new(component(), component(), component()).normalize_or(Vec3::X)
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::backend::{Backend, Deformer};
 use super::diagnostics::Diagnostics;
 use super::error::{Error, Result};
-use super::formats::{self, Clip, Format, FramesToBake};
+use super::formats::{self, Clip, Format};
 use super::options::{BakeOptions, BakeReport, Progress, Watch};
 use super::plan::{BakePlan, Plan, Sampling};
 use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
@@ -204,28 +204,20 @@ impl Baker {
     ) -> Result<BakeReport> {
         self.deformer.reset();
         let (mut report, chosen) = begin_file(scene, &options.prims, self.backend())?;
+        let asked = Asked {
+            file,
+            scene,
+            output,
+            format,
+            options,
+            chosen: &chosen,
+        };
         if options.clip_frames.is_some() {
-            let clips = clips::ClipBake {
-                file,
-                scene,
-                output,
-                options,
-                chosen: &chosen,
-            };
             file.check_output(output)?;
-            clips.bake(&mut self.deformer, &mut report, progress)?;
+            asked.bake_clips(&mut self.deformer, &mut report, progress)?;
         } else if format == Format::Usd {
-            let asked = (file, scene, output);
-            self.bake_usd(asked, &chosen, options, &mut report, progress)?;
+            self.bake_usd(asked, &mut report, progress)?;
         } else {
-            let asked = FramesToBake {
-                file,
-                scene,
-                output,
-                format,
-                options,
-                chosen: &chosen,
-            };
             formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
         }
         failed::complete(scene, &options.prims, &chosen, &mut report);
@@ -234,19 +226,18 @@ impl Baker {
 
     fn bake_usd(
         &mut self,
-        (file, scene, output): (&UsdFile, &Scene, &Path),
-        chosen: &[usize],
-        options: &BakeOptions,
+        asked: Asked<'_>,
         report: &mut BakeReport,
         progress: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(scene, chosen, &options.plan(), progress)?;
+        let (scene, output, options) = (asked.scene, asked.output, asked.options);
+        let work = Work::new(scene, asked.chosen, &options.plan(), progress)?;
         if options.frames.is_none() {
             check_size(scene, &work.plan, &work.schedule)?;
         }
         let needed = space::of_usd(scene, &work, &work.schedule, output);
         let space = Space::check(output, needed, options, report)?;
-        let mut out = file.begin_bake(output, options.layer)?;
+        let mut out = asked.file.begin_bake(output, options.layer)?;
         let mut diagnostics = Diagnostics::default();
         let baked = bake_schedule(
             scene,
@@ -270,6 +261,18 @@ impl Baker {
         report.warnings.extend(written.warnings);
         Ok(())
     }
+}
+
+/// A bake of an open file into an output.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub file: &'a UsdFile,
+    pub scene: &'a Scene,
+    pub output: &'a Path,
+    pub format: Format,
+    pub options: &'a BakeOptions,
+    /// Bindings to bake, by index into [`Scene::bindings`].
+    pub chosen: &'a [usize],
 }
 
 /// The report of a bake at its beginning, and the bindings to bake.
@@ -352,7 +355,7 @@ pub fn stitch_until(
     watch: &mut Watch<'_>,
 ) -> Result<BakeReport> {
     let start = Instant::now();
-    check_output(output, options)?;
+    let format = check_output(output, options)?;
     if options.clip_frames.is_none() {
         let text =
             "clip_frames is not set: stitching needs the same value that the clips were baked with";
@@ -361,14 +364,15 @@ pub fn stitch_until(
     let (file, scene) = read(input, options)?;
     file.check_output(output)?;
     let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
-    let clips = clips::ClipBake {
+    let asked = Asked {
         file: &file,
         scene: &scene,
         output,
+        format,
         options,
         chosen: &chosen,
     };
-    clips.stitch(&mut report, watch)?;
+    asked.stitch_clips(&mut report, watch)?;
     failed::complete(&scene, &options.prims, &chosen, &mut report);
     report.elapsed = start.elapsed();
     Ok(report)

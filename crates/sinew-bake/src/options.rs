@@ -131,7 +131,7 @@ pub enum Progress {
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
 /// Results of a bake.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 // The findings are left out.
 #[derive(Serialize)]
@@ -200,24 +200,8 @@ fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
 impl BakeReport {
     pub(super) fn new(backend: String) -> Self {
         Self {
-            prims: 0,
-            shared: 0,
-            moved: 0,
-            frames: 0,
-            files: Vec::new(),
-            points: 0,
-            samples: 0,
-            deformed_points: 0,
             backend,
-            estimated_bytes: 0,
-            clips: None,
-            largest_error: None,
-            bones: None,
-            elapsed: Duration::ZERO,
-            deform_time: Duration::ZERO,
-            failed: Vec::new(),
-            errors: Vec::new(),
-            warnings: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -245,9 +245,7 @@ impl TransformKind {
             Self::World => Ok(DMat4::IDENTITY),
         }
     }
-}
 
-impl TransformKind {
     /// As [`TransformKind::at`], interpolated without rounding.
     pub fn exact(
         self,

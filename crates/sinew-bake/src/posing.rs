@@ -225,14 +225,14 @@ fn velocities(
     if velocities.iter().all(|v| v.is_finite()) {
         return Ok(Some(velocities));
     }
+    Err(overflow(bound, "velocities"))
+}
+
+/// The error of a prim whose results are not finite.
+pub(super) fn overflow(bound: BoundSkin<'_>, property: &str) -> Invalid {
     let path = &bound.binding().path;
-    let e = Invalid::new(
-        path,
-        "velocities",
-        "finite results",
-        "values that overflow f32",
-    );
-    Err(e.in_file(&bound.scene().file))
+    let e = Invalid::new(path, property, "finite results", "values that overflow f32");
+    e.in_file(&bound.scene().file)
 }
 
 /// Poses one prim. `packed` gives the skins that are packed already.

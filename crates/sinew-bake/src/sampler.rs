@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::backend::{Backend, Buffers, Deformer, Done, Job};
 use super::error::Result;
 use super::plan::{Plan, PrimPlan};
-use super::posing::{Palettes, pack, pose_prim};
+use super::posing::{Palettes, overflow, pack, pose_prim};
 use super::stream::{extent, leave_prim_space};
 use sinew::error::Invalid;
 use sinew::kernel::{PackedSkin, skin_on_cpu};
@@ -154,7 +154,7 @@ impl Sampler {
         let scene = &self.scene;
         let keep = |time: Time, points: &[Vec3], _: Option<&[Vec3]>, out: &mut [[Vec3; 2]]| {
             let corners = extent(points, &scene.bindings[binding], time);
-            out[0] = corners.ok_or_else(|| overflow(scene.bound(binding)))?;
+            out[0] = corners.ok_or_else(|| overflow(scene.bound(binding), "points"))?;
             Ok(())
         };
         self.on_backend((binding, POINTS), times, space, out, &keep)
@@ -182,7 +182,7 @@ impl Sampler {
             }
             match all_finite(out) {
                 true => Ok(()),
-                false => Err(overflow(bound)),
+                false => Err(overflow(bound, "points")),
             }
         };
         // One time is skinned by this thread together with the pool's, without a way through it.
@@ -235,7 +235,7 @@ impl Sampler {
                 .zip(out.par_chunks_mut(share));
             results.try_for_each(|((done, time), out)| -> Result<(), Invalid> {
                 if extent(&done.points, bound.binding(), *time).is_none() {
-                    return Err(overflow(bound));
+                    return Err(overflow(bound, "points"));
                 }
                 keep(*time, &done.points, done.normals.as_deref(), out)?;
                 buffers.give(done.points);
@@ -326,12 +326,6 @@ fn of_normals(which: usize) -> SkinPart {
         normals: which,
         ..SkinPart::default()
     }
-}
-
-fn overflow(bound: BoundSkin<'_>) -> Invalid {
-    let path = &bound.binding().path;
-    let e = Invalid::new(path, "points", "finite results", "values that overflow f32");
-    e.in_file(&bound.scene().file)
 }
 
 fn same_count(

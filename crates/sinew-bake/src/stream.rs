@@ -14,10 +14,9 @@ use super::diagnostics::Diagnostics;
 use super::error::{Error, Result};
 use super::options::{Progress, Watch};
 use super::plan::Plan;
-use super::posing::{Place, PosedBatch, Poser};
+use super::posing::{Place, PosedBatch, Poser, overflow};
 use super::schedule::Scheduled;
 use super::sink::Frame;
-use sinew::error::Invalid;
 use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{ExtentRule, Scene, SkinBinding};
@@ -203,10 +202,8 @@ impl Finisher<'_> {
         for ((done, extent), place) in results.into_iter().zip(places) {
             let frame = &mut frames[place.frame];
             let Some(extent) = extent else {
-                let path = &scene.bindings[place.binding].path;
-                let e = Invalid::new(path, "points", "finite results", "values that overflow f32");
-                self.diagnostics
-                    .at(place.binding, frame.time, e.in_file(&scene.file));
+                let e = overflow(scene.bound(place.binding), "points");
+                self.diagnostics.at(place.binding, frame.time, e);
                 failed.insert((place.frame, place.binding));
                 continue;
             };

@@ -70,9 +70,7 @@ impl Work {
 
     /// Prims that are not copies of an earlier one.
     pub fn leaders(&self) -> impl Iterator<Item = usize> {
-        let copies: HashSet<usize> = self.copies.values().flatten().copied().collect();
-        let all = self.plan.prims().map(|p| p.binding);
-        all.filter(move |b| !copies.contains(b))
+        leaders(&self.plan, &self.copies).map(|p| p.binding)
     }
 
     /// A prim of the plan without samples.
@@ -190,39 +188,20 @@ struct Keeping<'a, 'k> {
     free: &'a mut Vec<Vec<Vec3>>,
 }
 
-impl Keeping<'_, '_> {
-    fn came(&mut self, came: Came<Vec<Vec3>>, samples: &mut Samples<BakedArray>) -> Result<()> {
-        match came {
-            Came::Nothing => {}
-            Came::Redundant(values) => self.free.push(values),
-            Came::Needed(time, values) => {
-                let (array, free) = (self.keep)(time, values)?;
-                samples.push((time, array));
-                self.free.extend(free);
-            }
-        }
-        Ok(())
-    }
-}
+/// Arrays of one time that are written together or not at all.
+type Arrays = Vec<Vec<Vec3>>;
 
 impl Keeping<'_, '_> {
-    /// As [`Keeping::came`], of points with their velocities.
-    fn came_moving(
-        &mut self,
-        came: Came<(Vec<Vec3>, Option<Vec<Vec3>>)>,
-        samples: [&mut Samples<BakedArray>; 2],
-    ) -> Result<()> {
-        let [of_points, of_velocities] = samples;
+    /// Writes the arrays that are needed, each to the samples of its property.
+    fn came(&mut self, came: Came<Arrays>, samples: &mut [&mut Samples<BakedArray>]) -> Result<()> {
         match came {
             Came::Nothing => {}
-            Came::Redundant((points, velocities)) => {
-                self.free.push(points);
-                self.free.extend(velocities);
-            }
-            Came::Needed(time, (points, velocities)) => {
-                self.came(Came::Needed(time, points), of_points)?;
-                if let Some(velocities) = velocities {
-                    self.came(Came::Needed(time, velocities), of_velocities)?;
+            Came::Redundant(arrays) => self.free.extend(arrays),
+            Came::Needed(time, arrays) => {
+                for (values, samples) in arrays.into_iter().zip(samples) {
+                    let (array, free) = (self.keep)(time, values)?;
+                    samples.push((time, array));
+                    self.free.extend(free);
                 }
             }
         }
@@ -234,9 +213,9 @@ impl Keeping<'_, '_> {
 struct Track {
     prim: BakedPrim,
     /// Points and, if they are asked for, their velocities: readers expect both at the same times.
-    points: Thinner<(Vec<Vec3>, Option<Vec<Vec3>>)>,
+    points: Thinner<Arrays>,
     /// One per property with samples.
-    normals: Vec<Thinner<Vec<Vec3>>>,
+    normals: Vec<Thinner<Arrays>>,
 }
 
 impl Track {
@@ -258,43 +237,41 @@ impl Track {
         if let (Some(transform), Some(matrix)) = (&mut prim.transform, sample.transform) {
             transform.samples.push((time, matrix));
         }
-        let mut normals = sample.normals.iter_mut().map(Option::take).enumerate();
-        let mut add_normals = |(part, values): (usize, Option<Vec<Vec3>>),
-                               keep: &mut Keeping<'_, '_>| {
-            let Some(values) = values else {
-                return Ok(());
-            };
-            keep.came(
-                self.normals[part].push(time, values),
-                &mut prim.normals[part].1,
-            )
+        let parts = self.normals.len();
+        let mut add_normals = |part: usize, keep: &mut Keeping<'_, '_>| match sample
+            .normals
+            .get_mut(part)
+            .and_then(Option::take)
+        {
+            Some(values) => {
+                let came = self.normals[part].push(time, vec![values]);
+                keep.came(came, &mut [&mut prim.normals[part].1])
+            }
+            None => Ok(()),
         };
         // The order of arrays in files: the first normals, points, other normals.
-        if let Some(first) = normals.next() {
-            add_normals(first, &mut *keep)?;
-        }
+        add_normals(0, keep)?;
         if let Some(extent) = sample.extent {
             prim.extent.push((time, extent));
             let points = std::mem::take(&mut sample.points);
-            let came = self.points.push(time, (points, sample.velocities.take()));
-            let samples = [&mut prim.points, &mut prim.velocities];
-            keep.came_moving(came, samples)?;
+            let arrays = std::iter::once(points).chain(sample.velocities.take());
+            let came = self.points.push(time, arrays.collect());
+            keep.came(came, &mut [&mut prim.points, &mut prim.velocities])?;
         }
-        normals.try_for_each(|normals| add_normals(normals, &mut *keep))
+        (1..parts).try_for_each(|part| add_normals(part, keep))
     }
 
     fn finish(mut self, keep: &mut Keeping<'_, '_>) -> Result<BakedPrim> {
         let prim = &mut self.prim;
-        let normals = self.normals.into_iter().zip(&mut prim.normals);
-        for (mut thinner, (_, samples)) in normals {
-            if let Some((time, values)) = thinner.finish() {
-                keep.came(Came::Needed(time, values), samples)?;
-            }
+        let mut finish = |mut thinner: Thinner<Arrays>, samples: &mut [_]| {
+            let last = thinner.finish();
+            let came = last.map_or(Came::Nothing, |(time, arrays)| Came::Needed(time, arrays));
+            keep.came(came, samples)
+        };
+        for (thinner, (_, samples)) in self.normals.into_iter().zip(&mut prim.normals) {
+            finish(thinner, &mut [samples])?;
         }
-        if let Some((time, values)) = self.points.finish() {
-            let samples = [&mut prim.points, &mut prim.velocities];
-            keep.came_moving(Came::Needed(time, values), samples)?;
-        }
+        finish(self.points, &mut [&mut prim.points, &mut prim.velocities])?;
         Ok(self.prim)
     }
 }
@@ -319,24 +296,39 @@ fn empty(scene: &Scene, plan: &Plan, b: usize) -> BakedPrim {
     }
 }
 
+/// Prims that are not copies of an earlier one.
+fn leaders<'p>(
+    plan: &'p Plan,
+    copies: &BTreeMap<usize, Vec<usize>>,
+) -> impl Iterator<Item = &'p PrimPlan> + use<'p> {
+    let copied: HashSet<usize> = copies.values().flatten().copied().collect();
+    plan.prims().filter(move |p| !copied.contains(&p.binding))
+}
+
+/// Prims by the index of their Skeleton into [`Scene::instances`].
+fn by_skeleton<'p>(
+    scene: &Scene,
+    prims: impl Iterator<Item = &'p PrimPlan>,
+) -> BTreeMap<usize, Vec<&'p PrimPlan>> {
+    let mut out: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
+    for prim in prims {
+        let instance = scene.bindings[prim.binding].instance;
+        out.entry(instance).or_default().push(prim);
+    }
+    out
+}
+
 /// The times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
 pub(super) fn times_of_skeletons(
     scene: &Scene,
     plan: &Plan,
     frames: Option<&FrameRange>,
 ) -> Result<BTreeMap<usize, Vec<Time>>> {
-    let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
-    for prim in plan.prims() {
-        of_instance
-            .entry(scene.bindings[prim.binding].instance)
-            .or_default()
-            .push(prim);
-    }
     if let Some(frames) = frames {
         frames.check(scene)?;
     }
     let mut out = BTreeMap::new();
-    for (instance, prims) in of_instance {
+    for (instance, prims) in by_skeleton(scene, plan.prims()) {
         let times = match frames {
             Some(frames) => frames.times().into_iter().map(Time::At).collect(),
             None => authored_times(scene, instance, &prims)?,
@@ -403,14 +395,8 @@ fn bases<'p>(
     times_of: &BTreeMap<usize, Vec<Time>>,
     copies: &BTreeMap<usize, Vec<usize>>,
 ) -> Result<Vec<Base<'p>>> {
-    let copied: HashSet<usize> = copies.values().flatten().copied().collect();
-    let mut of_instance: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
-    for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
-        let instance = scene.bindings[prim.binding].instance;
-        of_instance.entry(instance).or_default().push(prim);
-    }
-    let mut out = Vec::with_capacity(of_instance.len());
-    for (instance, prims) in of_instance {
+    let mut out = Vec::new();
+    for (instance, prims) in by_skeleton(scene, leaders(plan, copies)) {
         let mut base = times_of[&instance].clone();
         if let Some(FrameRange { first, last, .. }) = asked.frames {
             // Between frames, the authored times are where the motion bends.
@@ -455,9 +441,8 @@ fn schedule<'t>(
     copies: &BTreeMap<usize, Vec<usize>>,
     times_of: impl Fn(usize) -> &'t [Time],
 ) -> Schedule {
-    let copied: HashSet<usize> = copies.values().flatten().copied().collect();
     let mut all: Vec<(Time, usize)> = Vec::new();
-    for prim in plan.prims().filter(|p| !copied.contains(&p.binding)) {
+    for prim in leaders(plan, copies) {
         let times = times_of(prim.binding);
         all.extend(times.iter().map(|time| (*time, prim.binding)));
     }

@@ -5,6 +5,7 @@
 import struct
 import sys
 import warnings
+import zlib
 
 warnings.simplefilter("ignore")
 
@@ -21,12 +22,8 @@ def text(s):
     return s.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
-def fnv(parts):
-    h = 0xCBF29CE484222325
-    for part in parts:
-        for byte in part.encode() + b",":
-            h = ((h ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-    return "%016x" % h
+def crc(parts):
+    return "%08x" % zlib.crc32("".join(part + "," for part in parts).encode())
 
 
 def components(v):
@@ -38,14 +35,14 @@ def components(v):
 
 
 def value(v):
+    if type(v) is float:
+        return "f" + number(v)
     if v is None:
         return "-"
     if isinstance(v, bool):
         return "b%d" % v
     if isinstance(v, int):
         return "i%d" % v
-    if isinstance(v, float):
-        return "f" + number(v)
     if isinstance(v, str):
         return "s" + text(v)
     if isinstance(v, Sdf.AssetPath):
@@ -76,7 +73,7 @@ def value(v):
     name = type(v).__name__
     if name.endswith("Array") or isinstance(v, list):
         parts = [value(x) for x in v]
-        return "[%d:%s:%s]" % (len(parts), fnv(parts), ",".join(parts[:2]))
+        return "[%d:%s:%s]" % (len(parts), crc(parts), ",".join(parts[:2]))
     try:
         return "(" + ",".join(value(x) for x in components(v)) + ")"
     except TypeError:

@@ -1,5 +1,7 @@
 //! A device that checks run on, as a host has it.
 
+use std::sync::{Mutex, PoisonError};
+
 use glam::DMat4;
 use sinew::gpu::{Crowd, GpuDevice, GpuError, InstancePose, RigId, Skinner, SkinnerOptions};
 
@@ -12,6 +14,9 @@ pub struct Gpu {
     /// Its queue.
     pub queue: wgpu::Queue,
     opened: GpuDevice,
+    /// The skinners of the checks before, with their options. Most of a check on a software GPU is
+    /// the compiling of pipelines, which the clones of a skinner share.
+    skinners: Mutex<Vec<(SkinnerOptions, Skinner)>>,
 }
 
 impl Gpu {
@@ -22,6 +27,7 @@ impl Gpu {
             device: opened.device().clone(),
             queue: opened.queue().clone(),
             opened,
+            skinners: Mutex::default(),
         }
     }
 
@@ -55,11 +61,25 @@ impl Gpu {
         self.opened.check()
     }
 
-    /// A skinner on it.
+    /// A skinner on it, whose pipelines are those of all checks with the same options.
     ///
     /// # Errors
     /// Those of [`Skinner::new`].
     pub fn skinner(&self, options: &SkinnerOptions) -> Result<Skinner, GpuError> {
+        let mut skinners = self.skinners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, skinner)) = skinners.iter().find(|(of, _)| of == options) {
+            return Ok(skinner.clone());
+        }
+        let skinner = self.new_skinner(options)?;
+        skinners.push((options.clone(), skinner.clone()));
+        Ok(skinner)
+    }
+
+    /// A skinner on it that has compiled nothing yet.
+    ///
+    /// # Errors
+    /// Those of [`Skinner::new`].
+    pub fn new_skinner(&self, options: &SkinnerOptions) -> Result<Skinner, GpuError> {
         Skinner::new(&self.device, &self.queue, options)
     }
 

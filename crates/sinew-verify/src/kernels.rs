@@ -572,7 +572,7 @@ fn packed_work(all: &[Case]) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
 
 fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     let all = everything()?;
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let mut crowd = skinner.crowd();
     for (packed, poses) in packed_work(&all) {
         let id = crowd.add_skin(packed)?;

@@ -135,12 +135,6 @@ pub const SORTED_SUMS: f64 = 1e-14;
 /// f32, each in its own space.
 pub const HINT: f64 = 1e-6;
 
-/// Humanoid clips on a model against the same in matrices: f64 rounding over a dozen transforms of a few units.
-pub const HUMANOID: f64 = 1e-11;
-
-/// Products of rotation curves between their keys, in radians: straight turns of both factors are one straight turn only at
-/// the samples, which stand 10 degrees apart at most.
-pub const FOLDED_TURN: f64 = 5e-3;
 /// Directions of bones after retargeting against the source's, both by plain f64 products of some ten turns; the
 /// issue asks for 1e-6.
 pub const DIRECTION: f64 = 1e-9;
@@ -148,9 +142,6 @@ pub const DIRECTION: f64 = 1e-9;
 /// Numbers that two readers read of one file, relative to the largest of them, at least 1: one keeps f32, and
 /// normalises what it reads.
 pub const READ: f64 = 1e-6;
-/// Joints of BVH and FBX files that both sides compose in f64 by other formulas, relative to the largest coordinate:
-/// a dozen levels, a few roundings of 2e-16 each.
-pub const JOINTS_IN_F64: f64 = 1e-12;
 
 /// Numbers that a file stores in f32, relative to the larger of 1 and themselves: half a step of f32.
 pub const STORED_IN_F32: f64 = 6e-8;
@@ -200,9 +191,6 @@ pub const THREE_JS: f64 = 2e-6;
 /// The same between keys, where three.js takes the straight line between two rotations that are near each other.
 pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
 
-/// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
-pub const NORMALS_OF_8_BITS: f32 = 0.012;
-
 /// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
 pub const STATED_BOUNDS: f32 = 1e-5;
 
@@ -219,8 +207,6 @@ pub const CONVERTED_SPLINES: f64 = 1.5e-3;
 
 /// Points far from the origin, relative to their distance from it: a few roundings of 6e-8.
 pub const IN_F32: f64 = 5e-7;
-/// Weights from integers of 16 bits.
-pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
 
 /// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
 /// an asset, and weights are normalised.

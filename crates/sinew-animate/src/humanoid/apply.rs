@@ -3,9 +3,9 @@
 use glam::{DMat3, DQuat, DVec3};
 
 use super::curves::{Turned, move_by, product, scale_by};
-use super::motion::{Motion, Motions, Relative, Source, label};
+use super::motion::{Motion, Motions, Relative, label};
 use super::reference::reference_rotation;
-use super::target::{Model, height, ratio};
+use super::target::{Figure, height, ratio};
 use super::{Applied, ApplyOptions, HumanoidReport, MissingBone, Mode};
 use crate::asset::{Asset, AssetClip, Curve, Track, TrackTarget};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub fn apply(
     clip: &AssetClip,
     options: &ApplyOptions,
 ) -> Result<Applied> {
-    let target = Model::new(model, options.skeleton)?;
+    let target = Figure::model(model, options.skeleton)?;
     let mut report = HumanoidReport::default();
     let motions = Motions::gather(clip_file, clip, &mut report);
     let mut work = Work {
@@ -63,7 +63,7 @@ pub fn apply(
 }
 
 struct Work<'a> {
-    target: Model<'a>,
+    target: Figure<'a>,
     motions: Motions<'a>,
     options: &'a ApplyOptions,
     report: HumanoidReport,
@@ -71,7 +71,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn source(&self) -> &Source<'a> {
+    fn source(&self) -> &Figure<'a> {
         &self.motions.source
     }
 
@@ -244,10 +244,8 @@ impl<'a> Work<'a> {
             return 1.0;
         }
         let source = self.source();
-        let hips = source.humanoid.and_then(|h| h.bones.get(&Bone::Hips));
-        let found = hips.map(|&n| own_height(source.asset, &source.binds, n));
-        let target = self.target.node(Bone::Hips);
-        let wanted = target.map(|n| own_height(self.target.asset, &self.target.binds, n));
+        let own_height = |figure: &Figure| Some(own_height(figure, figure.node(Bone::Hips)?));
+        let (found, wanted) = (own_height(source), own_height(&self.target));
         match wanted.zip(found).and_then(|(t, s)| ratio(t, s)) {
             Some(scale) => {
                 self.report.hips_scale = Some(scale);
@@ -259,7 +257,7 @@ impl<'a> Work<'a> {
                 } else {
                     "the heights of the hips in the clip and the model give no usable ratio: translations are not scaled"
                 };
-                let at = self.target.humanoid.location.clone();
+                let at = self.target.location().to_owned();
                 self.report.warn("hips-height", at, text);
                 1.0
             }
@@ -297,7 +295,8 @@ impl<'a> Work<'a> {
 }
 
 /// The height of the hips at bind time, in the units of their bind-relative translations.
-fn own_height(asset: &Asset, binds: &super::BindPoses, hips: usize) -> f64 {
+fn own_height(figure: &Figure, hips: usize) -> f64 {
+    let (asset, binds) = (figure.asset, &figure.binds);
     let world = binds.world(hips).unwrap_or_else(|| binds.rest_world(hips));
     let local = binds
         .local(hips)

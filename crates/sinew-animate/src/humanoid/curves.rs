@@ -17,27 +17,6 @@ const FINEST_TURN: f64 = std::f64::consts::PI / 18.0;
 /// The largest number of intervals between two keys of a product; it limits [`FINEST_TURN`].
 const MOST_BETWEEN: usize = 16;
 
-/// Maps every key and tangent to `left * q * right`. The map is linear, so it also holds between
-/// keys. `None` if the curve has no rotations.
-pub(super) fn turn(t: &Turned) -> Option<Curve> {
-    let Keys::Rotation(keys) = &t.curve.keys else {
-        return None;
-    };
-    let keys = keys.iter().map(|q| t.left * *q * t.right).collect();
-    Some(Curve {
-        keys: Keys::Rotation(keys),
-        ..same_times(t.curve)
-    })
-}
-
-fn same_times(curve: &Curve) -> Curve {
-    Curve {
-        times: curve.times.clone(),
-        interpolation: curve.interpolation,
-        keys: Keys::Rotation(Vec::new()),
-    }
-}
-
 /// Maps each key of a translation or scale curve by `value`, and each tangent of a spline by
 /// `tangent`, which has to be the linear part of `value`. `None` for other curves.
 fn map_vectors(
@@ -58,10 +37,16 @@ fn map_vectors(
         Keys::Scale(keys) => Keys::Scale(map(keys)),
         Keys::Rotation(_) | Keys::Weights { .. } => return None,
     };
-    Some(Curve {
+    Some(with_keys(curve, keys))
+}
+
+/// A curve with the times and the interpolation of another one.
+fn with_keys(curve: &Curve, keys: Keys) -> Curve {
+    Curve {
+        times: curve.times.clone(),
+        interpolation: curve.interpolation,
         keys,
-        ..same_times(curve)
-    })
+    }
 }
 
 /// Maps every key to `offset + linear * v`, and every tangent to `linear * v`.
@@ -79,11 +64,13 @@ pub(super) fn scale_by(curve: &Curve, factor: DVec3) -> Option<Curve> {
 /// apart in angle. `None` if there is no part, or if a part has no rotations.
 pub(super) fn product(left: DQuat, parts: &[Turned], right: DQuat) -> Option<Curve> {
     if let [only] = parts {
-        return turn(&Turned {
-            left: left * only.left,
-            curve: only.curve,
-            right: only.right * right,
-        });
+        let Keys::Rotation(keys) = &only.curve.keys else {
+            return None;
+        };
+        // Linear in keys and tangents, so it also holds between keys.
+        let (left, right) = (left * only.left, only.right * right);
+        let keys = keys.iter().map(|q| left * *q * right).collect();
+        return Some(with_keys(only.curve, Keys::Rotation(keys)));
     }
     let all_step = parts
         .iter()

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use glam::{DQuat, DVec3};
 
-use super::binds::BindPoses;
 use super::curves::Turned;
 use super::reference::reference_rotation;
-use super::target::facing;
+use super::target::Figure;
 use super::{HumanoidReport, Mode};
 use crate::asset::{
     Asset, AssetClip, Curve, CurveInterpolation, HumanoidSkeleton, Keys, Track, TrackTarget,
@@ -35,38 +34,26 @@ pub(super) struct Motion<'a> {
 
 /// The tracks of a clip, sorted by bone.
 pub(super) struct Motions<'a> {
-    pub source: Source<'a>,
+    pub source: Figure<'a>,
     pub bones: BTreeMap<Bone, Motion<'a>>,
     /// Name and curve.
     pub expressions: Vec<(&'a str, &'a Curve)>,
 }
 
-/// The file of the clip, with its rest poses and heights.
-pub(super) struct Source<'a> {
-    pub asset: &'a Asset,
-    pub binds: BindPoses<'a>,
-    /// Rotation from the file's world to the canonical world, where characters face +Z.
-    pub facing: DQuat,
-    /// The humanoid skeleton that most tracks move, or the first one if none is moved.
-    pub humanoid: Option<&'a HumanoidSkeleton>,
+/// The file of the clip, with the humanoid skeleton that most tracks move, or the first one if none is
+/// moved.
+fn source<'a>(asset: &'a Asset, clip: &AssetClip) -> Figure<'a> {
+    let moved = |h: &&HumanoidSkeleton| {
+        let nodes: std::collections::HashSet<_> = h.bones.values().collect();
+        let on = |t: &&Track| matches!(&t.target, TrackTarget::Node(n) if nodes.contains(n));
+        clip.tracks.iter().filter(on).count()
+    };
+    // Reversed, because max_by_key returns the last of equal elements.
+    let humanoid = asset.humanoids.iter().rev().max_by_key(moved);
+    Figure::new(asset, humanoid)
 }
 
-impl<'a> Source<'a> {
-    fn new(asset: &'a Asset, clip: &AssetClip) -> Self {
-        let moved = |h: &&HumanoidSkeleton| {
-            let nodes: std::collections::HashSet<_> = h.bones.values().collect();
-            let on = |t: &&Track| matches!(&t.target, TrackTarget::Node(n) if nodes.contains(n));
-            clip.tracks.iter().filter(on).count()
-        };
-        Self {
-            asset,
-            binds: BindPoses::new(asset),
-            facing: facing(asset),
-            // Reversed, because max_by_key returns the last of equal elements.
-            humanoid: asset.humanoids.iter().rev().max_by_key(moved),
-        }
-    }
-
+impl Figure<'_> {
     /// Two rest rotations: that of a node's parent in the world, and that of the node relative to
     /// its parent.
     pub fn rest(&self, node: usize) -> (DQuat, DQuat) {
@@ -78,9 +65,8 @@ impl<'a> Source<'a> {
     /// missing bone to the bones below it. It comes from the clip's own skeleton, or from the
     /// reference pose if the clip has none or the mode is [`Mode::Conjugate`].
     pub fn frame(&self, bone: Bone, mode: Mode) -> DQuat {
-        let node = self.humanoid.and_then(|h| h.bones.get(&bone));
-        let own = node.filter(|_| mode != Mode::Conjugate);
-        match own.and_then(|n| self.binds.world(*n)) {
+        let own = self.node(bone).filter(|_| mode != Mode::Conjugate);
+        match own.and_then(|n| self.binds.world(n)) {
             Some(world) => {
                 let (_, rotation, _) = world.to_scale_rotation_translation();
                 (self.facing * rotation).normalize()
@@ -91,7 +77,7 @@ impl<'a> Source<'a> {
 
     /// The left and right factors of the bone's rotation relative to its reference in the world, `N =
     /// left * q * right`. `W L^-1 q W^-1 = P q L^-1 P^-1` with P the parent's rotation.
-    pub fn turned(&self, bone: Bone, motion: &Motion<'a>, mode: Mode) -> Option<Turned<'a>> {
+    pub fn turned<'c>(&self, bone: Bone, motion: &Motion<'c>, mode: Mode) -> Option<Turned<'c>> {
         let curve = motion.rotation?;
         let (left, right) = match motion.relative {
             Relative::Bind => {
@@ -112,7 +98,7 @@ impl<'a> Motions<'a> {
     /// Sorts the tracks of a clip by bone. Tracks that cannot be applied to any model are reported
     /// as warnings.
     pub fn gather(asset: &'a Asset, clip: &'a AssetClip, report: &mut HumanoidReport) -> Self {
-        let source = Source::new(asset, clip);
+        let source = source(asset, clip);
         let bone_of: HashMap<usize, Bone> = source
             .humanoid
             .iter()

@@ -1,4 +1,5 @@
-//! The model that a clip is applied to: the node of each bone, and its bind and rest transforms.
+//! A file with a humanoid skeleton, the model's or the clip's: the node of each bone, and its bind and
+//! rest transforms.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
@@ -13,9 +14,11 @@ use sinew::error::first_few;
 /// The smallest height in metres that a ratio is computed of.
 const LEAST_HEIGHT: f64 = 1e-6;
 
-pub(super) struct Model<'a> {
+/// The model that a clip is applied to, or the file of the clip.
+pub(super) struct Figure<'a> {
     pub asset: &'a Asset,
-    pub humanoid: &'a HumanoidSkeleton,
+    /// `None` if the file of a clip has none.
+    pub humanoid: Option<&'a HumanoidSkeleton>,
     pub binds: BindPoses<'a>,
     /// Rotation from the file's world to the canonical world, where characters face +Z.
     pub facing: DQuat,
@@ -29,14 +32,6 @@ pub(super) struct Bound {
     pub world: DQuat,
 }
 
-/// The rotation that makes the characters of a file face +Z. In VRM 0.x they face -Z.
-pub(super) fn facing(asset: &Asset) -> DQuat {
-    match asset.format {
-        AssetFormat::Vrm0 => DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0),
-        _ => DQuat::IDENTITY,
-    }
-}
-
 /// The height of a transform's origin above the ground, in the units of the scene.
 pub(super) fn height(asset: &Asset, world: &DMat4) -> f64 {
     match asset.up_axis {
@@ -45,33 +40,47 @@ pub(super) fn height(asset: &Asset, world: &DMat4) -> f64 {
     }
 }
 
-impl<'a> Model<'a> {
-    /// # Errors
-    /// [`Error::NoHumanoid`] if the model has no humanoid map with the index `skeleton`.
-    pub fn new(asset: &'a Asset, skeleton: usize) -> Result<Self> {
-        let count = asset.humanoids.len();
-        let Some(humanoid) = asset.humanoids.get(skeleton) else {
-            return Err(Error::NoHumanoid {
-                file: asset.file.clone(),
-                asked: skeleton,
-                count,
-            });
-        };
-        Ok(Self {
+impl<'a> Figure<'a> {
+    pub fn new(asset: &'a Asset, humanoid: Option<&'a HumanoidSkeleton>) -> Self {
+        Self {
             asset,
             humanoid,
             binds: BindPoses::new(asset),
-            facing: facing(asset),
-        })
+            // In VRM 0.x characters face -Z.
+            facing: match asset.format {
+                AssetFormat::Vrm0 => DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0),
+                _ => DQuat::IDENTITY,
+            },
+        }
+    }
+
+    /// The model with its humanoid skeleton of this index.
+    ///
+    /// # Errors
+    /// [`Error::NoHumanoid`] if there is none.
+    pub fn model(asset: &'a Asset, skeleton: usize) -> Result<Self> {
+        match asset.humanoids.get(skeleton) {
+            Some(humanoid) => Ok(Self::new(asset, Some(humanoid))),
+            None => Err(Error::NoHumanoid {
+                file: asset.file.clone(),
+                asked: skeleton,
+                count: asset.humanoids.len(),
+            }),
+        }
     }
 
     pub fn node(&self, bone: Bone) -> Option<usize> {
-        self.humanoid.bones.get(&bone).copied()
+        self.humanoid?.bones.get(&bone).copied()
+    }
+
+    /// The location of the humanoid skeleton, for warnings.
+    pub fn location(&self) -> &str {
+        self.humanoid.map_or("", |h| &h.location)
     }
 
     /// The nearest bones of the model below a missing bone. Each of them takes over its rotation.
     pub fn nearest_below(&self, missing: Bone) -> Vec<Bone> {
-        let has = |b: &Bone| self.humanoid.bones.contains_key(b);
+        let has = |b: &Bone| self.node(*b).is_some();
         let below = |b: &&Bone| b.ancestors().take_while(|a| !has(a)).any(|a| a == missing);
         Bone::ALL
             .iter()
@@ -83,7 +92,7 @@ impl<'a> Model<'a> {
 
     /// The missing bones between `bone` and the nearest bone of the model above it, topmost first.
     pub fn missing_above(&self, bone: Bone) -> Vec<Bone> {
-        let missing = |b: &Bone| !self.humanoid.bones.contains_key(b);
+        let missing = |b: &Bone| self.node(*b).is_none();
         let mut above: Vec<Bone> = bone.ancestors().take_while(missing).collect();
         above.reverse();
         above
@@ -177,7 +186,7 @@ impl<'a> Model<'a> {
              wrong axes; the mode conjugate corrects this",
             first_few(&off, super::MOST_NAMES)
         );
-        report.warn("pose-off-reference", &self.humanoid.location, text);
+        report.warn("pose-off-reference", self.location(), text);
     }
 }
 

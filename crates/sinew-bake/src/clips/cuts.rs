@@ -202,87 +202,70 @@ impl Shard {
 mod tests {
     use super::*;
 
-    fn times(cut: &Cut) -> Vec<(f64, Vec<usize>)> {
-        let entries = cut.schedule.iter();
-        entries
-            .map(|(t, b)| (t.code().unwrap_or(-1.0), b.clone()))
-            .collect()
+    /// A schedule of entries `TIME:BINDINGS`; `-` is the default time.
+    fn schedule(text: &str) -> Schedule {
+        let entry = |text: &str| {
+            let (time, bindings) = text.split_once(':').unwrap();
+            let time = time.parse().map_or(Time::Default, Time::At);
+            let bindings = bindings.bytes().map(|b| usize::from(b - b'0'));
+            (time, bindings.collect())
+        };
+        text.split(' ').map(entry).collect()
+    }
+
+    fn text(schedule: &Schedule) -> String {
+        let entry = |(time, bindings): &Scheduled| {
+            let time = time.code().map_or("-".to_owned(), |t| t.to_string());
+            let bindings: String = bindings.iter().map(usize::to_string).collect();
+            format!("{time}:{bindings}")
+        };
+        schedule.iter().map(entry).collect::<Vec<_>>().join(" ")
+    }
+
+    fn clips(cuts: &Cuts<'_>) -> Vec<String> {
+        let clips = 0..cuts.count();
+        clips.map(|i| text(&cuts.cut(i, &[]).schedule)).collect()
     }
 
     #[test]
     fn a_run_holds_the_next_ones_first_time() {
-        let schedule: Schedule = (1..=5)
-            .map(|t| (Time::At(f64::from(t)), vec![0, 1]))
-            .collect();
+        let schedule = schedule("1:01 2:01 3:01 4:01 5:01");
         let cuts = Cuts::new(&schedule, 2, false);
-        assert_eq!(cuts.count(), 3);
-        let codes = |i| {
-            times(&cuts.cut(i, &[]))
-                .iter()
-                .map(|t| t.0)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(codes(0), [1.0, 2.0, 3.0]);
-        assert_eq!(codes(1), [3.0, 4.0, 5.0]);
-        assert_eq!(codes(2), [5.0]);
-        assert_eq!(cuts.cut(1, &[]).frames, Some((3.0, 4.0)));
-        assert_eq!(cuts.cut(2, &[]).frames, Some((5.0, 5.0)));
-        assert_eq!(cuts.cut(0, &[]).window.from, f64::NEG_INFINITY);
-        assert_eq!(
-            (cuts.cut(1, &[]).window.from, cuts.cut(1, &[]).window.to),
-            (3.0, 5.0)
-        );
+        assert_eq!(clips(&cuts), ["1:01 2:01 3:01", "3:01 4:01 5:01", "5:01"]);
+        let [first, second, third] = [0, 1, 2].map(|i| cuts.cut(i, &[]));
+        assert_eq!(second.frames, Some((3.0, 4.0)));
+        assert_eq!(third.frames, Some((5.0, 5.0)));
+        assert_eq!(first.window.from, f64::NEG_INFINITY);
+        assert_eq!((second.window.from, second.window.to), (3.0, 5.0));
         assert_eq!(cuts.from(2), Some(5.0));
     }
 
     #[test]
     fn a_prim_has_its_nearest_samples_at_the_edges() {
         // One prim at every time, one at the ends alone, one at no time code.
-        let mut schedule: Schedule = vec![(Time::Default, vec![2])];
-        schedule.push((Time::At(1.0), vec![0, 1]));
-        schedule.extend((2..6).map(|t| (Time::At(f64::from(t)), vec![0])));
-        schedule.push((Time::At(6.0), vec![0, 1]));
+        let schedule = schedule("-:2 1:01 2:0 3:0 4:0 5:0 6:01");
         let cuts = Cuts::new(&schedule, 2, false);
-        assert_eq!(cuts.count(), 3);
-        assert_eq!(
-            times(&cuts.cut(0, &[])),
-            [
-                (-1.0, vec![2]),
-                (1.0, vec![0, 1]),
-                (2.0, vec![0]),
-                (3.0, vec![0]),
-                (6.0, vec![1])
-            ]
-        );
-        assert_eq!(
-            times(&cuts.cut(1, &[])),
-            [
-                (1.0, vec![1]),
-                (3.0, vec![0]),
-                (4.0, vec![0]),
-                (5.0, vec![0]),
-                (6.0, vec![1])
-            ]
-        );
+        let [first, second, _] = &clips(&cuts)[..] else {
+            panic!("three clips");
+        };
+        assert_eq!(first, "-:2 1:01 2:0 3:0 6:1");
+        assert_eq!(second, "1:1 3:0 4:0 5:0 6:1");
         assert!(cuts.cut(0, &[]).has_still && !cuts.cut(1, &[]).has_still);
-        assert_eq!(
-            [cuts.own(0..3), cuts.own(0..1), cuts.own(1..2)].map(samples),
-            [9, 4, 2]
-        );
+        let own = [cuts.own(0..3), cuts.own(0..1), cuts.own(1..2)];
+        assert_eq!(own.map(samples), [9, 4, 2]);
         assert_eq!(samples(cuts.own(2..2)) + samples(cuts.own(0..0)), 0);
         let beyond: Vec<_> = cuts.beyond(1).collect();
         assert_eq!(beyond[0], (0, &[1, 2, 3][..], &[5, 6][..]));
         assert_eq!(beyond[1], (1, &[1][..], &[6][..]));
-        let more = times(&cuts.cut(0, &[(4, 0), (6, 0)]));
-        assert_eq!(more[4..], [(4.0, vec![0]), (6.0, vec![0, 1])]);
+        let more = text(&cuts.cut(0, &[(4, 0), (6, 0)]).schedule);
+        assert_eq!(more, "-:2 1:01 2:0 3:0 4:0 6:01");
         let all = Cuts::new(&schedule, 2, true);
-        assert_eq!(times(&all.cut(1, &[]))[0], (-1.0, vec![2]));
+        assert!(clips(&all)[1].starts_with("-:2 "));
     }
 
     #[test]
     fn no_jump_is_cut_in_two() {
-        let times = [1.0, 2.0, 3.0 - 1e-9, 3.0, 4.0, 5.0];
-        let schedule: Schedule = times.iter().map(|t| (Time::At(*t), vec![0])).collect();
+        let schedule = schedule("1:0 2:0 2.999999999:0 3:0 4:0 5:0");
         let cuts = Cuts::new(&schedule, 3, false);
         let from: Vec<_> = (0..cuts.count()).map(|i| cuts.from(i)).collect();
         assert_eq!(from, [Some(1.0), Some(4.0)]);
@@ -291,10 +274,12 @@ mod tests {
 
     #[test]
     fn what_is_still_is_one_clip() {
-        let schedule: Schedule = vec![(Time::Default, vec![0, 1])];
+        let schedule = schedule("-:01");
         let cuts = Cuts::new(&schedule, 10, false);
-        assert_eq!((cuts.count(), cuts.from(0)), (1, None));
-        assert_eq!(times(&cuts.cut(0, &[])), [(-1.0, vec![0, 1])]);
+        assert_eq!(
+            (clips(&cuts), cuts.from(0)),
+            (vec!["-:01".to_owned()], None)
+        );
         assert_eq!(cuts.cut(0, &[]).frames, None);
         assert_eq!(samples(&schedule), 2);
     }

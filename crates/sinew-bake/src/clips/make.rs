@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use super::ClipBake;
 use super::cuts::Cut;
 use super::edges::Edges;
 use super::stage::Prepared;
 use crate::backend::Deformer;
-use crate::baker::retyped;
+use crate::baker::{Asked, retyped};
 use crate::diagnostics::{Diagnostics, broken_shapes};
 use crate::error::Result;
 use crate::hints::bake_hints;
@@ -24,7 +23,7 @@ use sinew_io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
 
 /// Bakes clips and collects their results.
 pub(super) struct ClipMaker<'a> {
-    bake: &'a ClipBake<'a>,
+    bake: &'a Asked<'a>,
     work: &'a Work,
     prepared: &'a Prepared<'a>,
     edges: Edges<'a>,
@@ -47,7 +46,7 @@ pub(super) struct Made {
 impl<'a> ClipMaker<'a> {
     /// `stale` says that existing clips, and an existing OUT, are from another bake.
     pub fn new(
-        bake: &'a ClipBake<'a>,
+        bake: &'a Asked<'a>,
         work: &'a Work,
         prepared: &'a Prepared<'a>,
         stale: bool,

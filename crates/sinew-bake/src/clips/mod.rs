@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use super::backend::Deformer;
-use super::baker::skel_roots_to_retype;
+use super::baker::{Asked, skel_roots_to_retype};
 use super::error::{Error, Result};
 use super::failed::{self, FailedPrim};
 use super::hints::hinted;
@@ -28,9 +28,8 @@ use make::ClipMaker;
 use names::ClipNames;
 use record::Records;
 use sinew::error::{Warning, one_line};
-use sinew::scene::Scene;
 use sinew_io::output::{self, Outputs};
-use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip, UsdFile};
+use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip};
 use stage::Prepared;
 
 /// Numbers of the clips of a bake.
@@ -71,19 +70,9 @@ pub(super) fn refusal(
     }
 }
 
-/// A bake into clips whose input is read.
-pub(super) struct ClipBake<'a> {
-    pub file: &'a UsdFile,
-    pub scene: &'a Scene,
-    pub output: &'a Path,
-    pub options: &'a BakeOptions,
-    /// Bindings to bake, by index into [`Scene::bindings`].
-    pub chosen: &'a [usize],
-}
-
-impl ClipBake<'_> {
+impl Asked<'_> {
     /// Bakes the requested clips and, if these are all clips, writes the stage that refers to them.
-    pub fn bake(
+    pub fn bake_clips(
         &self,
         deformer: &mut Deformer,
         report: &mut BakeReport,
@@ -190,7 +179,7 @@ impl ClipBake<'_> {
     }
 
     /// Writes the stage after all clips exist.
-    pub fn stitch(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
+    pub fn stitch_clips(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
         let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::cuts::Cuts;
+use super::foreign;
 use super::names::ClipNames;
-use super::{ClipBake, foreign};
-use crate::baker::skel_roots_to_retype;
+use crate::baker::{Asked, skel_roots_to_retype};
 use crate::error::Result;
 use crate::options::{BakeReport, Progress, Watch};
 use crate::run::nothing_to_skin;
@@ -45,7 +45,7 @@ impl Prepared<'_> {
     }
 }
 
-impl ClipBake<'_> {
+impl Asked<'_> {
     /// Writes the stage, after all clips exist.
     pub(super) fn write_stage(
         &self,

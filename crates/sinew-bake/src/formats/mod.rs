@@ -5,7 +5,7 @@
 
 mod bones;
 mod clip;
-mod files;
+mod layout;
 mod names;
 mod obj;
 mod pc2;
@@ -13,7 +13,6 @@ mod prims;
 mod session;
 mod surface;
 mod vat;
-mod vat_layout;
 mod vat_mesh;
 mod vat_texture;
 
@@ -25,7 +24,7 @@ use sinew::scene::OutSpace;
 pub use bones::{BoneOptions, BoneReport, BoneValues};
 pub(super) use clip::Clip;
 pub use names::FramePattern;
-pub(super) use session::{FramesToBake, bake_frames};
+pub(super) use session::bake_frames;
 pub use vat::{VatOptions, VatValues};
 
 /// The format of the output of a bake, chosen by the extension of its name.

@@ -1,43 +1,70 @@
 //! Bakes frames into one of the formats.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::Format;
 use super::bones::bake_bones;
 use super::clip::Clip;
-use super::files::Files;
+use super::names::{self, FramePattern};
 use super::obj::ObjWriter;
-use super::pc2::Pc2Writer;
+use super::pc2::{self, Pc2Writer};
 use super::prims::{
     FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, plan, tell_geometry,
 };
 use super::surface::{Shape, mesh_of, surfaces, vat_part};
-use super::vat::VatWriter;
+use super::vat::{VatFiles, VatWriter};
 use crate::backend::Deformer;
-use crate::baker::end;
+use crate::baker::{Asked, end};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::options::{BakeOptions, BakeReport, Progress, Watch};
+use crate::options::{BakeReport, Progress, Watch};
 use crate::run::{EvenWork, every_frame, nothing_to_skin};
 use crate::sink::{BakeStart, Frame, FrameSink, SinkError};
 use crate::space::{self, Space};
 use crate::stream::tell;
 use sinew::error::Invalid;
-use sinew::scene::{Geometry, OutSpace, Scene};
+use sinew::scene::{Geometry, OutSpace};
 use sinew_io::output::Outputs;
-use sinew_io::usd::UsdFile;
 
-/// A bake into frames.
-#[derive(Clone, Copy)]
-pub(crate) struct FramesToBake<'a> {
-    pub file: &'a UsdFile,
-    pub scene: &'a Scene,
-    pub output: &'a Path,
-    pub format: Format,
-    pub options: &'a BakeOptions,
-    /// Indices into [`Scene::bindings`].
-    pub chosen: &'a [usize],
+impl Asked<'_> {
+    /// The files of the output, and the folder that may be created: one file for each frame of a
+    /// sequence, one for each prim of point caches, or those of textures.
+    fn files(&self, prims: &[FramedPrim], clip: &Clip) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
+        let output = self.output;
+        if self.format == Format::Pc2 {
+            let path = |p: &FramedPrim| self.scene.bindings[p.binding].path.as_str();
+            let paths: Vec<&str> = prims.iter().map(path).collect();
+            return Ok((None, pc2::files(output, &paths)));
+        }
+        if self.format.is_vat() {
+            return Ok((None, VatFiles::of(output).all()));
+        }
+        match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
+            Some(pattern) => {
+                let numbers = clip.numbers().into_iter();
+                let files = numbers.map(|n| pattern.file(n)).collect();
+                Ok((Some(pattern.folder().to_owned()), files))
+            }
+            None if clip.len() == 1 => Ok((None, vec![output.to_owned()])),
+            None => Err(Error::FrameNumber {
+                file: output.to_owned(),
+                frames: clip.len(),
+                example: names::beside(output, ".####", None),
+            }),
+        }
+    }
+
+    /// Fails if a file is one of the input, or a folder.
+    pub fn check_files<'f>(&self, files: impl IntoIterator<Item = &'f Path>) -> Result<()> {
+        for file in files {
+            if file.is_dir() {
+                return Err(Error::output(file, "it is a folder"));
+            }
+            self.file.check_output(file)?;
+        }
+        Ok(())
+    }
 }
 
 /// Bakes frame by frame and fills the report.
@@ -49,7 +76,7 @@ pub(crate) struct FramesToBake<'a> {
 /// The options do not fit the format, files cannot be written, the GPU fails, or nothing could be
 /// baked.
 pub(crate) fn bake_frames(
-    asked: FramesToBake<'_>,
+    asked: Asked<'_>,
     deformer: &mut Deformer,
     report: &mut BakeReport,
     watch: &mut Watch<'_>,
@@ -90,8 +117,8 @@ pub(crate) fn bake_frames(
         return Err(nothing_to_skin(scene, report));
     }
     let work = EvenWork::new(scene, work_plan, clip.clone(), options.frames.is_some())?;
-    let files = Files::new(asked, &prims, &clip)?;
-    files.check(asked.file)?;
+    let (folder, files) = asked.files(&prims, &clip)?;
+    asked.check_files(files.iter().map(PathBuf::as_path))?;
     let meshes = geometry.iter().flat_map(|g| &g.meshes);
     let corners = meshes.filter(|m| m.binding.is_some());
     let corners = corners.map(|m| m.topology.corner_count()).sum();
@@ -107,8 +134,8 @@ pub(crate) fn bake_frames(
         writer: None,
         written: Vec::new(),
     };
-    if let Some(folder) = sink.files.folder() {
-        sink.outputs.folder(folder)?;
+    if let Some(folder) = folder {
+        sink.outputs.folder(&folder)?;
     }
     let mut diagnostics = Diagnostics::default();
     let ran = every_frame(scene, &work, deformer, &mut diagnostics, &mut sink, watch);
@@ -130,12 +157,13 @@ enum Writer {
 
 /// Writes frames to the files of a format.
 struct FormatSink<'a> {
-    asked: FramesToBake<'a>,
+    asked: Asked<'a>,
     geometry: Option<Geometry>,
     clip: Clip,
     /// The prims that are written, after the first frame.
     prims: Vec<FramedPrim>,
-    files: Files,
+    /// The files of point caches are in the order of `prims`.
+    files: Vec<PathBuf>,
     outputs: Outputs,
     writer: Option<Writer>,
     /// The finished files, at the end.
@@ -144,10 +172,13 @@ struct FormatSink<'a> {
 
 impl FrameSink for FormatSink<'_> {
     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError> {
-        let framed = std::mem::take(&mut self.prims).into_iter();
-        let mut framed: HashMap<usize, FramedPrim> = framed.map(|p| (p.binding, p)).collect();
-        let kept = start.prims.iter();
-        self.prims = kept.filter_map(|p| framed.remove(&p.binding)).collect();
+        let kept: HashSet<usize> = start.prims.iter().map(|p| p.binding).collect();
+        if self.asked.format == Format::Pc2 {
+            let mut prims = self.prims.iter();
+            self.files
+                .retain(|_| prims.next().is_some_and(|p| kept.contains(&p.binding)));
+        }
+        self.prims.retain(|p| kept.contains(&p.binding));
         let shape = |p: &crate::PrimInfo| -> Result<Shape, Invalid> {
             let bound = start.scene.bound(p.binding);
             Ok(Shape {
@@ -207,24 +238,23 @@ impl FormatSink<'_> {
     fn open(&mut self, shapes: &[Shape]) -> Result<Writer> {
         let scene = self.asked.scene;
         let geometry = self.geometry.as_ref();
-        Ok(match &self.files {
-            Files::Pc2(files) => {
-                let file_of = |binding: usize| {
-                    let file = files.iter().find(|(b, _)| *b == binding);
-                    file.map(|(_, file)| file.clone())
-                };
-                let with_points = self.prims.iter().zip(shapes);
-                let prims: Vec<(PathBuf, usize)> = with_points
-                    .filter_map(|(p, s)| Some((file_of(p.binding)?, s.points)))
-                    .collect();
+        Ok(match self.asked.format {
+            Format::Pc2 => {
+                let files = self.files.iter().cloned();
+                let prims: Vec<_> = files.zip(shapes.iter().map(|s| s.points)).collect();
                 Writer::Pc2(Pc2Writer::new(&mut self.outputs, &self.clip, &prims)?)
             }
-            Files::Obj { frames, .. } => {
+            Format::Obj | Format::Usd | Format::Bones => {
                 let surfaces = surfaces(geometry, &self.prims, shapes);
                 let materials = geometry.map_or(&[][..], |g| &g.materials);
-                Writer::Obj(ObjWriter::new(scene, materials, &surfaces, frames.clone()))
+                Writer::Obj(ObjWriter::new(
+                    scene,
+                    materials,
+                    &surfaces,
+                    self.files.clone(),
+                ))
             }
-            Files::Vat(files) => {
+            Format::Exr | Format::Png => {
                 let options = &self.asked.options.vat;
                 let encoding = options.encoding(self.asked.format)?;
                 let surfaces = surfaces(geometry, &self.prims, shapes);
@@ -233,8 +263,14 @@ impl FormatSink<'_> {
                     .map(|s| vat_part(geometry, s))
                     .collect::<Result<_, Invalid>>();
                 let parts = parts.map_err(|e| e.in_file(&scene.file))?;
-                let writer =
-                    VatWriter::new(scene, &self.clip, files.clone(), encoding, options, parts)?;
+                let writer = VatWriter::new(
+                    scene,
+                    &self.clip,
+                    VatFiles::of(self.asked.output),
+                    encoding,
+                    options,
+                    parts,
+                )?;
                 Writer::Vat(Box::new(writer))
             }
         })

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::names;
 use super::prims::FramedPrim;
 use super::vat::VatPart;
-use super::vat_mesh::MeshPart;
 use sinew::error::Invalid;
 use sinew::mesh::{RenderInputs, RenderMesh};
 use sinew::scene::{DrawnMesh, Geometry};
@@ -177,12 +176,9 @@ pub(super) fn vat_part(
             NormalsOf::Points => cut.points.clone(),
             NormalsOf::Corners => cut.corners,
         },
-        mesh: MeshPart {
-            vertices: cut.points.len(),
-            uvs: cut.uvs,
-            colors: cut.colors,
-            triangles,
-        },
+        uvs: cut.uvs,
+        colors: cut.colors,
+        triangles,
         points: cut.points,
     })
 }

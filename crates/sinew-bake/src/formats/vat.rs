@@ -4,19 +4,20 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::{DMat3, DVec3, Vec3};
+use glam::{DMat3, DVec3, Vec2, Vec3};
 use serde::Serialize;
 
 use super::Format;
 use super::clip::Clip;
+use super::layout::{MAX_SIDE, TextureLayout};
 use super::names::beside;
 use super::prims::PrimFrame;
-use super::vat_layout::{MAX_SIDE, VatLayout};
-use super::vat_mesh::{self, MeshPart};
+use super::vat_mesh;
 use super::vat_texture::{self, VatEncoding};
 use crate::error::{Error, Result};
 use sinew::error::Invalid;
 use sinew::scene::Scene;
+use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 
 /// The meaning of a texel of the position texture.
@@ -39,7 +40,7 @@ pub enum VatValues {
 /// converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to centimetres.
 ///
 /// A texture has one row per frame, the first frame at the top, and one column per vertex of the
-/// mesh file. If there are more vertices than `max_width`, a frame has `rowsPerFrame` rows, one
+/// meshes. A vertex of several materials is in the mesh file once for each of them. If there are more vertices than `max_width`, a frame has `rowsPerFrame` rows, one
 /// below the other. The second UV set of the mesh is the centre of each vertex's texel in the first
 /// frame. So a vertex shader needs no vertex numbers, and importers may reorder vertices:
 ///
@@ -111,12 +112,11 @@ fn bad_bits<T>(bits: u8, has: &str) -> Result<T> {
 }
 
 /// The four files of vertex animation textures.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VatFiles {
-    pub position: PathBuf,
-    pub normal: PathBuf,
-    pub mesh: PathBuf,
-    pub metadata: PathBuf,
+    position: PathBuf,
+    normal: PathBuf,
+    mesh: PathBuf,
+    metadata: PathBuf,
 }
 
 impl VatFiles {
@@ -129,15 +129,21 @@ impl VatFiles {
         }
     }
 
-    pub fn all(&self) -> [&Path; 4] {
-        [&self.position, &self.normal, &self.mesh, &self.metadata]
+    pub fn all(self) -> Vec<PathBuf> {
+        vec![self.position, self.normal, self.mesh, self.metadata]
     }
 }
 
 /// Render vertices of one prim.
 pub(super) struct VatPart {
     pub prim: String,
-    pub mesh: MeshPart,
+    /// Texture coordinates with v pointing up, as in USD.
+    pub uvs: Option<Vec<Vec2>>,
+    /// Linear colours.
+    pub colors: Option<Vec<Vec3>>,
+    /// For each material its name and its triangles, as vertices of this part, counter-clockwise
+    /// seen from outside.
+    pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
     /// Point of each vertex.
     pub points: Vec<u32>,
     /// Normal of each vertex.
@@ -150,7 +156,7 @@ pub(super) struct VatWriter {
     files: VatFiles,
     values: VatValues,
     encoding: VatEncoding,
-    layout: VatLayout,
+    layout: TextureLayout,
     parts: Vec<VatPart>,
     /// From the stage's world space to that of glTF: right-handed, Y up, metres.
     out_from_world: DMat3,
@@ -171,7 +177,7 @@ impl VatWriter {
         parts: Vec<VatPart>,
     ) -> Result<Self> {
         let vertices = parts.iter().map(|p| p.points.len()).sum();
-        let layout = VatLayout::new(vertices, clip.len(), options.max_width)
+        let layout = TextureLayout::of_vertices(vertices, clip.len(), options.max_width)
             .map_err(|reason| Error::output(&files.position, reason))?;
         let texels = vertices * clip.len();
         Ok(Self {
@@ -209,7 +215,7 @@ impl VatWriter {
     /// # Errors
     /// A file cannot be written, or positions are too large for 16-bit floats.
     pub fn finish(mut self, scene: &Scene, clip: &Clip, outputs: &mut Outputs) -> Result<()> {
-        let vertices = self.layout.vertices as usize;
+        let vertices = self.layout.items as usize;
         let rest: Vec<Vec3> = self.positions[..vertices].to_vec();
         let bounds = range(&self.positions);
         if self.values == VatValues::Offset {
@@ -231,24 +237,11 @@ impl VatWriter {
         };
         texture(&self.files.position, &self.positions, of_positions)?;
         texture(&self.files.normal, &self.normals, of_normals)?;
-        let parts: Vec<&MeshPart> = self.parts.iter().map(|p| &p.mesh).collect();
-        let name = self
-            .files
-            .position
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let glb = vat_mesh::glb(
-            &name,
-            &parts,
-            &rest,
-            &self.normals[..vertices],
-            &self.layout,
-        )
-        .map_err(|reason| Error::output(&self.files.mesh, reason))?;
-        outputs.file(&self.files.mesh, |sink| {
-            std::io::Write::write_all(sink, &glb).map_err(|e| e.to_string())
-        })?;
+        let name = self.files.position.file_stem();
+        let name = name.unwrap_or_default().to_string_lossy();
+        let normals = &self.normals[..vertices];
+        let mesh = vat_mesh::asset(&name, &self.parts, &rest, normals, &self.layout);
+        write_asset_into(mesh, &self.files.mesh, &GltfOptions::default(), outputs)?;
         let metadata = self.metadata(scene, clip, bounds, of_positions, of_normals);
         Ok(outputs.file(&self.files.metadata, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
@@ -292,7 +285,7 @@ impl VatWriter {
             mesh: file_name(&self.files.mesh),
             width: self.layout.width,
             height: self.layout.height,
-            vertices: self.layout.vertices,
+            vertices: self.layout.items,
             frames: self.layout.frames,
             rows_per_frame: self.layout.rows_per_frame,
             frames_per_second: clip.frames_per_second(),

@@ -2,14 +2,25 @@
 
 use std::io::{Seek, Write};
 
-use ::exr::prelude::{
-    Encoding, GetPixel, Image, IntoSample, Layer, LayerAttributes, SpecificChannels, Vec2,
-    WritableImage, f16,
-};
+use ::exr::prelude::{SpecificChannels, Vec2, f16};
 use glam::Vec3;
 use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
 
-use super::vat_layout::VatLayout;
+use super::layout::TextureLayout;
+
+/// Writes the channels of an EXR image of this size: `SpecificChannels`, whose type borrows.
+macro_rules! exr {
+    ($sink:expr, $size:expr, $channels:expr) => {{
+        use ::exr::prelude::{Encoding, Image, Layer, LayerAttributes, WritableImage};
+        let (width, height) = $size;
+        let size = (width as usize, height as usize);
+        let attributes = LayerAttributes::default();
+        let layer = Layer::new(size, attributes, Encoding::SMALL_LOSSLESS, $channels);
+        let written = Image::from_layer(layer).write().to_buffered($sink);
+        written.map_err(|e| e.to_string())
+    }};
+}
+pub(super) use exr;
 
 /// The encoding of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -43,16 +54,18 @@ impl VatEncoding {
 pub(super) fn write(
     sink: &mut (impl Write + Seek),
     encoding: VatEncoding,
-    layout: &VatLayout,
+    layout: &TextureLayout,
     values: &[Vec3],
     [low, high]: [Vec3; 2],
 ) -> Result<(), String> {
     let at = |x: u32, y: u32| layout.at(x, y).map(|i| values[i]);
+    let size = (layout.width, layout.height);
+    let texel = |x: usize, y: usize| at(x as u32, y as u32).unwrap_or_default();
     match encoding {
-        VatEncoding::Float32 => exr(sink, layout, |Vec2(x, y)| {
-            let v = at(x as u32, y as u32).unwrap_or_default();
-            (v.x, v.y, v.z)
-        }),
+        VatEncoding::Float32 => {
+            let texel = |Vec2(x, y)| <(f32, f32, f32)>::from(texel(x, y));
+            exr!(sink, size, SpecificChannels::rgb(texel))
+        }
         VatEncoding::Float16 => {
             if low.abs().max(high.abs()).max_element() > f16::MAX.to_f32() {
                 return Err(format!(
@@ -60,27 +73,19 @@ pub(super) fn write(
                     f16::MAX
                 ));
             }
-            exr(sink, layout, |Vec2(x, y)| {
-                let v = at(x as u32, y as u32).unwrap_or_default();
-                (f16::from_f32(v.x), f16::from_f32(v.y), f16::from_f32(v.z))
-            })
+            let half =
+                |Vec2(x, y)| <(f16, f16, f16)>::from(texel(x, y).to_array().map(f16::from_f32));
+            exr!(sink, size, SpecificChannels::rgb(half))
         }
         VatEncoding::Unorm16 => {
-            let texels = texels(layout, |x, y| {
-                quantized(at(x, y), [low, high], 65_535.0).map(|q| q as u16)
-            });
-            png(
-                sink,
-                layout,
-                bytemuck::cast_slice(&texels),
-                ExtendedColorType::Rgb16,
-            )
+            let texel = |x, y| quantized(at(x, y), [low, high], 65_535.0).map(|q| q as u16);
+            let texels = texels(layout, texel);
+            let bytes = bytemuck::cast_slice(&texels);
+            png(sink, size, bytes, ExtendedColorType::Rgb16)
         }
         VatEncoding::Unorm8 => {
-            let texels = texels(layout, |x, y| {
-                quantized(at(x, y), [low, high], 255.0).map(|q| q as u8)
-            });
-            png(sink, layout, &texels, ExtendedColorType::Rgb8)
+            let texel = |x, y| quantized(at(x, y), [low, high], 255.0).map(|q| q as u8);
+            png(sink, size, &texels(layout, texel), ExtendedColorType::Rgb8)
         }
     }
 }
@@ -97,7 +102,7 @@ fn quantized(value: Option<Vec3>, [low, high]: [Vec3; 2], steps: f64) -> [f64; 3
     })
 }
 
-fn texels<T>(layout: &VatLayout, texel: impl Fn(u32, u32) -> [T; 3]) -> Vec<T> {
+fn texels<T>(layout: &TextureLayout, texel: impl Fn(u32, u32) -> [T; 3]) -> Vec<T> {
     let rows = 0..layout.height;
     let all = rows.flat_map(|y| (0..layout.width).map(move |x| (x, y)));
     all.flat_map(|(x, y)| texel(x, y)).collect()
@@ -105,46 +110,11 @@ fn texels<T>(layout: &VatLayout, texel: impl Fn(u32, u32) -> [T; 3]) -> Vec<T> {
 
 fn png(
     sink: &mut impl Write,
-    layout: &VatLayout,
+    (width, height): (u32, u32),
     texels: &[u8],
     color: ExtendedColorType,
 ) -> Result<(), String> {
     PngEncoder::new(sink)
-        .write_image(texels, layout.width, layout.height, color)
+        .write_image(texels, width, height, color)
         .map_err(|e| e.to_string())
-}
-
-fn exr<T: IntoSample>(
-    sink: &mut (impl Write + Seek),
-    layout: &VatLayout,
-    texel: impl GetPixel<Pixel = (T, T, T)>,
-) -> Result<(), String> {
-    let size = (layout.width as usize, layout.height as usize);
-    let image = Image::from_layer(Layer::new(
-        size,
-        LayerAttributes::default(),
-        Encoding::SMALL_LOSSLESS,
-        SpecificChannels::rgb(texel),
-    ));
-    let written = image.write().to_buffered(sink);
-    written.map_err(|e| e.to_string())
-}
-
-/// Writes texels of four channels.
-///
-/// # Errors
-/// The file cannot be written.
-pub(super) fn exr_rgba<T: IntoSample>(
-    sink: &mut (impl Write + Seek),
-    size: (usize, usize),
-    texel: impl GetPixel<Pixel = (T, T, T, T)>,
-) -> Result<(), String> {
-    let image = Image::from_layer(Layer::new(
-        size,
-        LayerAttributes::default(),
-        Encoding::SMALL_LOSSLESS,
-        SpecificChannels::rgba(texel),
-    ));
-    let written = image.write().to_buffered(sink);
-    written.map_err(|e| e.to_string())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use common::compare::{compare_hints, compare_within, size};
+use common::compare::compare_within;
 use common::files::{missing, usd_files};
 use common::trials::Trial;
 use common::{gpu, pixar::same_binding, tolerance, usd};
@@ -20,83 +20,33 @@ use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_stage::Stage;
 
-/// Files that cannot be baked, and what their error has to say.
-const REFUSED: &[(&str, &str)] = &[
-    (
-        "fail-case/inbetween-blendshape-002.usda",
-        "expected '=', found 'weight",
-    ),
-    (
-        "fail-case/usdskel-002.usda",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "failure-case/usdskel-002.usdc",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "tests/usda/usdskel-001.usda",
-        "SkelBindingAPI is not applied",
-    ),
-    (
-        "tests/usdc/usdskel-001.usdc",
-        "SkelBindingAPI is not applied",
-    ),
-    ("blendshape-001.usda", "no SkelRoot"),
-    ("blendshape-001.usdc", "no SkelRoot"),
-    ("tests/usda/inbetween-blendshape-001.usda", "no SkelRoot"),
-    ("tests/usdc/inbetween-blendshape-001.usdc", "no SkelRoot"),
-    (".baked.usda", "no SkelRoot"),
-    (".bakedInterval.usda", "no SkelRoot"),
-    ("arm_baked.usda", "no SkelRoot"),
-    ("usdSkel/schema.usda", "no SkelRoot"),
-    (
-        "testUsdImagingGLSkeleton/skeleton.usda",
-        "no prim below a SkelRoot is bound",
-    ),
-    (
-        "populate.usda",
-        "elementSize of a constant primvar, found 0",
-    ),
-    ("jointInfluences.usda", "expected points"),
-];
+use crate::goldens::same_vectors;
 
-/// Files whose results have to be there: the ones that a broken search for files would lose.
-const MUST_BAKE: &[&str] = &[
-    "testUsdSkelBakeSkinning/lbs.usda",
-    "testUsdSkelBakeSkinning/dqs.usda",
-    "testUsdSkelBakeSkinning/blendshapes.usda",
-    "testUsdSkelBakeSkinning/blendshapesWithNormals.usda",
-    "testUsdImagingGLUsdSkel/arm.usda",
-    "testUsdImagingGLUsdSkel/twoBends.usda",
-    "doxygen/skinnedArm.usda",
-    "testUsdImagingGLSkelSkinning/test_dqs.usda",
-    "maya-usd/skinCluster.usda",
-    "maya-usd/skelCubeDq.usda",
-    "usd-wg-assets/RiggedFigure.usdz",
-    "blender/rig_dense.usdc",
-    "blender/rig_noscale.usda",
-];
+/// Files that cannot be baked, with what their error has to say, and files that have to be there.
+const FILES: &str = include_str!("assets.txt");
+
+/// What the error of a file that cannot be baked has to say.
+fn refusal(file: &Path) -> Option<&'static str> {
+    let name = file.to_string_lossy();
+    let mut refused = FILES.lines().filter_map(|l| l.split_once(" | "));
+    refused
+        .find(|(end, _)| name.ends_with(end))
+        .map(|(_, says)| says)
+}
+
+/// Names of files that have to be there.
+fn must_bake() -> impl Iterator<Item = &'static str> {
+    let is_name = |l: &&str| !l.is_empty() && !l.starts_with('#') && !l.contains(" | ");
+    FILES.lines().filter(is_name)
+}
 
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let no_gpu = gpu::ignored();
-    let mut trials = Vec::new();
-    let add = |trials: &mut Vec<Trial>,
-               name: String,
-               missing: Option<&str>,
-               skip: bool,
-               run: Box<dyn FnOnce() -> Result<(), Failed> + Send>| {
-        trials.push(
-            Trial::test(name, run)
-                .with_kind(missing.unwrap_or_default())
-                .with_ignored_flag(skip || missing.is_some()),
-        );
-    };
     let real = assets.as_deref().map(usd_files).unwrap_or_default();
     let pixar = Arc::new(Pixar::new(real.clone()));
     let mut files: Vec<(PathBuf, Option<&str>)> = real.into_iter().map(|f| (f, None)).collect();
-    for must in MUST_BAKE {
+    for must in must_bake() {
         if files.iter().any(|(f, _)| f.ends_with(must)) {
             continue;
         }
@@ -105,43 +55,34 @@ pub fn trials() -> Vec<Trial> {
         assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
         files.push((PathBuf::from(must), reason));
     }
+    let unless = |trial: Trial, missing: Option<&str>, skip: bool| {
+        let trial = trial.with_kind(missing.unwrap_or_default());
+        trial.with_ignored_flag(skip || missing.is_some())
+    };
+    let mut trials = Vec::new();
     for (file, missing) in files {
         let below = assets.as_deref().and_then(|a| file.strip_prefix(a).ok());
         let name = below.unwrap_or(&file).display().to_string();
         for (backend, kind, skip) in [(Backend::Cpu, "cpu", false), (Backend::Gpu, "gpu", no_gpu)] {
             let (file, pixar) = (file.clone(), pixar.clone());
             let run = move || one_file(&file, &pixar, backend);
-            add(
-                &mut trials,
-                format!("pixar_{kind}::{name}"),
-                missing,
-                skip,
-                Box::new(run),
-            );
+            let trial = Trial::test(format!("pixar_{kind}::{name}"), run);
+            trials.push(unless(trial, missing, skip));
         }
     }
     let root = assets.clone().unwrap_or_default();
     for name in ["rig_noscale.usda", "rig_noscale.usdc"] {
         let file = root.join("blender").join(name);
         let truth = root.join("blender/rig_noscale.truth.npz");
-        add(
-            &mut trials,
-            format!("blender::{name}"),
-            missing(assets.as_deref(), &format!("blender/{name}")),
-            false,
-            Box::new(move || blender(&file, &truth)),
-        );
+        let trial = Trial::test(format!("blender::{name}"), move || blender(&file, &truth));
+        let missing = missing(assets.as_deref(), &format!("blender/{name}"));
+        trials.push(unless(trial, missing, false));
     }
     let populate = "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda";
-    let reason = missing(assets.as_deref(), populate);
+    let missing = missing(assets.as_deref(), populate);
     let populate = root.join(populate);
-    add(
-        &mut trials,
-        "populate::sources".into(),
-        reason,
-        false,
-        Box::new(move || populate_sources(&populate)),
-    );
+    let trial = Trial::test("populate::sources", move || populate_sources(&populate));
+    trials.push(unless(trial, missing, false));
     trials
 }
 
@@ -206,20 +147,13 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     // Pixar's hints count Skeletons that still move.
     options.keep_bindings = true;
     options.backend = backend;
-    let name = file.to_string_lossy();
-    let refused = REFUSED.iter().find(|(end, _)| name.ends_with(end));
-    match (bake(file, &out, &options, &mut |_| {}), refused) {
+    match (bake(file, &out, &options, &mut |_| {}), refusal(file)) {
         (Ok(_), None) => {}
-        (Err(e), Some((_, says))) => {
-            let text = e.to_string();
-            if !text.contains(says)
-                || !text.contains(file.file_name().and_then(|n| n.to_str()).ok_or("a name")?)
-            {
-                return Err(
-                    format!("the error should name the file and say '{says}': {text}").into(),
-                );
-            }
-            return Ok(());
+        (Err(e), Some(says)) => {
+            let (text, name) = (e.to_string(), file.file_name().ok_or("a name")?);
+            let is_right = text.contains(says) && text.contains(&*name.to_string_lossy());
+            let fault = format!("the error should name the file and say '{says}': {text}");
+            return is_right.then_some(()).ok_or(fault.into());
         }
         (Ok(_), Some(_)) => return Err("was to be refused".into()),
         (Err(e), None) => return Err(e.into()),
@@ -231,14 +165,11 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     same_bindings(file, theirs)?;
     let (ours, theirs_stage) = (usd::open(&out), usd::open(&baked));
     let mut compared = 0;
-    for what in ["points", "normals"] {
+    for what in ["points", "normals", "extentsHint"] {
         for prim in theirs[what].as_array().ok_or("a list")? {
             let prim = prim.as_str().ok_or("a path")?;
             compared += same_samples(&ours, &theirs_stage, prim, what)?;
         }
-    }
-    for prim in theirs["extentsHint"].as_array().ok_or("a list")? {
-        same_hints(&ours, &theirs_stage, prim.as_str().ok_or("a path")?)?;
     }
     if compared == 0 {
         return Err("nothing was compared".into());
@@ -246,39 +177,24 @@ fn one_file(file: &Path, pixar: &Pixar, backend: Backend) -> Result<(), Failed> 
     Ok(())
 }
 
-/// extentsHint at Pixar's sample times (rule 32).
-fn same_hints(ours: &Stage, theirs: &Stage, prim: &str) -> Result<(), Failed> {
-    let times = usd::times(theirs, prim, "extentsHint");
-    // Pixar samples no default beside times, and no times for what moves beside.
-    let default = times.is_empty() && usd::times(ours, prim, "extentsHint").is_empty();
-    for time in times.into_iter().map(Some).chain(default.then_some(None)) {
-        let of = |stage| usd::vectors(stage, prim, "extentsHint", time);
-        let (got, want) = (of(ours).ok_or("no hint")?, of(theirs).ok_or("no hint")?);
-        let what = format!("{prim} extentsHint at {time:?}");
-        compare_hints(&what, &got, &want, tolerance::PIXAR_BAKE_POINTS)?;
-    }
-    Ok(())
-}
-
+/// Compares a property at Pixar's sample times; interpolation gives the value where sinew needed no
+/// sample of its own. Returns how many samples of points and normals were compared.
 fn same_samples(ours: &Stage, theirs: &Stage, prim: &str, what: &str) -> Result<usize, Failed> {
-    // Where sinew needed no sample of its own, interpolation gives the value.
-    let their_times = usd::times(theirs, prim, what);
-    let times: Vec<Option<f64>> = match their_times.is_empty() {
-        true => vec![None],
-        false => their_times.into_iter().map(Some).collect(),
-    };
-    for time in &times {
-        let got = usd::vectors(ours, prim, what, *time)
-            .ok_or_else(|| format!("{prim}.{what}: no value"))?;
-        let want = usd::vectors(theirs, prim, what, *time)
-            .ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
-        let allowed = match what {
-            "points" => tolerance::PIXAR_BAKE_POINTS * size(&want),
-            _ => tolerance::PIXAR_BAKE_NORMALS,
-        };
-        compare_within(&format!("{prim} {what} at {time:?}"), &got, &want, allowed)?;
+    let mut times: Vec<Option<f64>> = usd::times(theirs, prim, what)
+        .into_iter()
+        .map(Some)
+        .collect();
+    // Pixar samples no default hint beside times, and no times for what moves beside (rule 32).
+    let is_hint = what == "extentsHint";
+    if times.is_empty() && (!is_hint || usd::times(ours, prim, what).is_empty()) {
+        times.push(None);
     }
-    Ok(times.len())
+    for time in &times {
+        let want = usd::vectors(theirs, prim, what, *time);
+        let want = want.ok_or_else(|| format!("{prim}.{what}: none at Pixar's"))?;
+        same_vectors(ours, prim, what, *time, &want)?;
+    }
+    Ok(if is_hint { 0 } else { times.len() })
 }
 
 fn same_bindings(file: &Path, theirs: &Value) -> Result<(), Failed> {

@@ -1,5 +1,6 @@
 //! Stages of our own against what Pixar's usd-core made of them (tests/goldens/make_goldens.py).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::compare::{bounds, compare_hints, compare_matrices, compare_within, size};
@@ -7,6 +8,7 @@ use common::trials::Trial;
 use common::{gpu, pixar::same_binding, tolerance, usd};
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
@@ -205,7 +207,7 @@ impl Golden {
                 ("normals", prim.normals),
                 ("extent", prim.extent),
             ] {
-                compared += same_vectors(stage, path, what, &samples)?;
+                compared += same_samples(stage, path, what, &samples)?;
             }
             for (time, want) in prim.transform {
                 if overlooked_ancestors(stage, path, "xformOp:transform", time) {
@@ -219,8 +221,12 @@ impl Golden {
                 compared += 1;
             }
         }
-        for (prim, samples) in self.json["hints"].as_object().into_iter().flatten() {
-            same_hints(stage, prim, &self::samples(samples)?)?;
+        for (prim, hints) in self.json["hints"].as_object().into_iter().flatten() {
+            let hints = samples(hints)?;
+            assert!(!hints.is_empty(), "{prim}: no hint at Pixar's");
+            for (time, want) in hints {
+                same_vectors(stage, prim, "extentsHint", time.code(), &want)?;
+            }
         }
         if compared == 0 {
             return Err("nothing was compared".into());
@@ -246,7 +252,7 @@ impl Golden {
         let baked = self.baked(options)?;
         let mut compared = 0;
         for prim in self.prims()? {
-            compared += same_vectors(&baked.stage, &prim.path, "points", &prim.as_points)?;
+            compared += same_samples(&baked.stage, &prim.path, "points", &prim.as_points)?;
         }
         assert!(compared > 0, "no rigid prim compared");
         Ok(())
@@ -350,25 +356,42 @@ fn overlooked_ancestors(stage: &Stage, prim: &str, what: &str, time: Time) -> bo
 }
 
 /// Values at Pixar's sample times, interpolated where sinew needed no sample of its own.
-fn same_vectors(stage: &Stage, prim: &str, what: &str, samples: &Samples) -> Result<usize, Failed> {
+fn same_samples(stage: &Stage, prim: &str, what: &str, samples: &Samples) -> Result<usize, Failed> {
     let mut compared = 0;
     for (time, want) in samples {
         if overlooked_ancestors(stage, prim, what, *time) {
             continue;
         }
-        let got = usd::vectors(stage, prim, what, time.code())
-            .ok_or_else(|| format!("{prim}.{what}: no value at {time}"))?;
-        let allowed = match what {
-            "points" | "extent" => tolerance::PIXAR_BAKE_POINTS * size(want),
-            _ => tolerance::PIXAR_BAKE_NORMALS,
-        };
-        compare_within(&format!("{prim} {what} at {time}"), &got, want, allowed)?;
+        let got = same_vectors(stage, prim, what, time.code(), want)?;
         compared += 1;
         if what == "points" && usd::type_name(stage, prim) == "Mesh" {
-            check_extent(stage, prim, *time, &got)?;
+            let extent = usd::vectors(stage, prim, "extent", time.code());
+            let extent = extent.ok_or_else(|| format!("{prim}: no extent"))?;
+            let what = format!("{prim} extent at {time}");
+            compare_within(&what, &extent, &bounds(&got), tolerance::EXTENT)?;
         }
     }
     Ok(compared)
+}
+
+/// Compares a property at a time with Pixar's, and returns its values.
+pub fn same_vectors(
+    stage: &Stage,
+    prim: &str,
+    property: &str,
+    time: Option<f64>,
+    want: &[DVec3],
+) -> Result<Vec<DVec3>, Failed> {
+    let what = format!("{prim} {property} at {time:?}");
+    let got = usd::vectors(stage, prim, property, time);
+    let got = got.ok_or_else(|| format!("{what}: no value"))?;
+    let points = tolerance::PIXAR_BAKE_POINTS;
+    match property {
+        "extentsHint" => compare_hints(&what, &got, want, points)?,
+        "points" | "extent" => compare_within(&what, &got, want, points * size(want))?,
+        _ => compare_within(&what, &got, want, tolerance::PIXAR_BAKE_NORMALS)?,
+    }
+    Ok(got)
 }
 
 fn flatten_json(value: &Value, out: &mut Vec<f64>) {
@@ -390,68 +413,27 @@ fn flatten_value(value: &Usd, out: &mut Vec<f64>) {
     }
 }
 
-/// extentsHint at Pixar's sample times (rule 32).
-fn same_hints(stage: &Stage, prim: &str, samples: &Samples) -> Result<(), Failed> {
-    assert!(!samples.is_empty(), "{prim}: no hint at Pixar's");
-    for (time, want) in samples {
-        let what = format!("{prim} extentsHint at {time}");
-        let got = usd::vectors(stage, prim, "extentsHint", time.code())
-            .ok_or_else(|| format!("{what}: no value"))?;
-        compare_hints(&what, &got, want, tolerance::PIXAR_BAKE_POINTS)?;
-    }
-    Ok(())
-}
-
-fn check_extent(stage: &Stage, prim: &str, time: Time, points: &[DVec3]) -> Result<(), Failed> {
-    let got = usd::vectors(stage, prim, "extent", time.code())
-        .ok_or_else(|| format!("{prim}: no extent"))?;
-    Ok(compare_within(
-        &format!("{prim} extent at {time}"),
-        &got,
-        &bounds(points),
-        tolerance::EXTENT,
-    )?)
-}
-
 /// Row-vector matrices of usd-core, as column-vector ones: the same sixteen numbers.
 fn matrices(json: &Value) -> Result<Vec<(Time, DMat4)>, Failed> {
-    let Some(object) = json.as_object() else {
-        return Ok(Vec::new());
-    };
-    let mut out = Vec::new();
-    for (time, numbers) in object {
-        let numbers: Vec<f64> = numbers
-            .as_array()
-            .ok_or("no array")?
-            .iter()
-            .map(|v| v.as_f64().expect("a number"))
-            .collect();
-        let numbers: [f64; 16] = numbers.try_into().map_err(|_| "not sixteen numbers")?;
-        out.push((parse_time(time)?, DMat4::from_cols_array(&numbers)));
-    }
-    Ok(out)
-}
-
-fn parse_time(text: &str) -> Result<Time, Failed> {
-    Ok(match text {
-        "default" => Time::Default,
-        t => Time::At(t.parse()?),
-    })
+    let all = by_time::<[f64; 16]>(json)?.into_iter();
+    Ok(all.map(|(t, m)| (t, DMat4::from_cols_array(&m))).collect())
 }
 
 fn samples(json: &Value) -> Result<Samples, Failed> {
-    let Some(object) = json.as_object() else {
-        return Ok(Vec::new());
-    };
-    let mut out = Vec::new();
-    for (time, vectors) in object {
-        let time = parse_time(time)?;
-        let vectors = vectors.as_array().ok_or("no array")?;
-        let vectors = vectors.iter().map(|v| {
-            let c = |i: usize| v[i].as_f64().expect("a number");
-            DVec3::new(c(0), c(1), c(2))
-        });
-        out.push((time, vectors.collect()));
-    }
-    Ok(out)
+    let all = by_time::<Vec<[f64; 3]>>(json)?.into_iter();
+    let vectors = |v: Vec<[f64; 3]>| v.into_iter().map(DVec3::from).collect();
+    Ok(all.map(|(t, v)| (t, vectors(v))).collect())
+}
+
+/// Values by time; none if there is no object of them.
+fn by_time<T: DeserializeOwned>(json: &Value) -> Result<Vec<(Time, T)>, Failed> {
+    let all: Option<BTreeMap<String, T>> = serde_json::from_value(json.clone())?;
+    let timed = all.unwrap_or_default().into_iter().map(|(time, value)| {
+        let time = match time.as_str() {
+            "default" => Time::Default,
+            time => Time::At(time.parse()?),
+        };
+        Ok((time, value))
+    });
+    timed.collect()
 }

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 pub use common::command::Bench;
+use common::stages::Table;
 use libtest_mimic::Failed;
 use sinew::Warning;
+use sinew::skel::AnimSource;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, BoneValues, Error, OutSpace, Rigid, VatValues, bake, stitch,
 };
@@ -15,7 +18,21 @@ use sinew_io::ClipChoice;
 
 /// Five frames, Z up, in centimetres: a box with uvs of its corners and two materials, bent by two joints; a left-handed box
 /// with normals; a rigid one; one that only blends; and a sphere.
-pub const BOXES: &str = include_str!("boxes.usda");
+pub static BOXES: LazyLock<String> = LazyLock::new(|| base("boxes"));
+
+/// A limb of two joints that turn and a root that moves, with keys at 1, 5 and 9, and a mesh of its own place.
+pub static LIMB: LazyLock<String> = LazyLock::new(|| base("limb"));
+
+/// A stage with two clips, five influences a point, a character that walks, other units and another up axis.
+pub static TWO_CLIPS: LazyLock<String> = LazyLock::new(|| base("two clips"));
+
+/// Prims that fail at the beginning, in the middle for longer than several clips, often, at the end, always.
+pub static LOST_PRIMS: LazyLock<String> = LazyLock::new(|| base("lost prims"));
+
+/// A base stage of the table.
+fn base(name: &str) -> String {
+    Table::read("bakes.txt").base(name).to_owned()
+}
 
 /// The boxes with a SkelRoot that is turned, moved and scaled. If it is mirrored, what is written in world space has to be
 /// turned over.
@@ -35,7 +52,7 @@ pub const MIRROR: &str = "(-1, 1.5, 1)";
 /// The three ways the boxes stand, as files.
 pub fn own_stages(bench: &Bench) -> [PathBuf; 3] {
     [
-        bench.write("still.usda", BOXES),
+        bench.write("still.usda", &*BOXES),
         bench.write("placed.usda", scaled("(1, 1, 1)")),
         bench.write("mirrored.usda", scaled(MIRROR)),
     ]
@@ -88,6 +105,10 @@ pub fn options(words: &str) -> BakeOptions {
             }
             "max-error" => out.max_error = Some(parsed(name, value())),
             "rigid" => rigid = Some(value()),
+            "anim-source" => {
+                assert_eq!(value(), "binding");
+                out.anim_source = AnimSource::AtBinding;
+            }
             "space" => {
                 out.space = Some(match value() {
                     "prim" => OutSpace::Prim,
@@ -158,13 +179,6 @@ pub fn is_refused(result: Result<BakeReport, Error>, is_usage: bool, words: &[&s
     assert_eq!(usage, is_usage, "{what}: {error:?}");
 }
 
-/// The same for a bake with these options.
-pub fn refused(input: &Path, output: &Path, options_: &str, is_usage: bool, words: &[&str]) {
-    let result = bake(input, output, &options(options_), &mut |_| {});
-    let what = format!("{} {options_}", output.display());
-    is_refused(result, is_usage, words, &what);
-}
-
 /// The warnings of a code.
 pub fn warnings<'a>(report: &'a BakeReport, code: &str) -> Vec<&'a Warning> {
     let all = report.warnings.iter();
@@ -190,7 +204,7 @@ pub fn clips(report: &BakeReport) -> (usize, usize, usize) {
     (counts.of, counts.baked, counts.kept)
 }
 
-/// Every file below a folder by its path in it, without unfinished ones.
+/// Every file below a folder by its path in it.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut out = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -199,7 +213,7 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_none_or(|e| e != "tmp") {
+            } else {
                 let name = path.strip_prefix(folder).unwrap().to_owned();
                 out.insert(name, std::fs::read(&path).unwrap());
             }

@@ -228,12 +228,9 @@ pub fn a_shader_finds_the_points_of_the_ordinary_bake() {
     }
 }
 
-/// A stage with two clips, five influences a point, a character that walks, other units and another up axis.
-pub const TWO_CLIPS: &str = include_str!("two_clips.usda");
-
 pub fn clips_share_a_texture() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", TWO_CLIPS);
+    let input = bench.write("in.usda", &*TWO_CLIPS);
     let out = bench.path("two.bones.exr");
     let most = tolerance::BONE_TEXTURE_METRES;
     let report = run(&input, &out, "");
@@ -268,7 +265,7 @@ pub fn clips_share_a_texture() {
 
 pub fn many_frames_go_on_to_the_right() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", TWO_CLIPS);
+    let input = bench.write("in.usda", &*TWO_CLIPS);
     let out = bench.path("w.bones.exr");
     let bones = bake(&input, &out, "clip Walk frames 1:5:0.0002");
     assert_eq!(number(&bones.json, "frames"), 20_001.0);
@@ -278,74 +275,6 @@ pub fn many_frames_go_on_to_the_right() {
     let few = bake(&input, &out, "clip Walk frames 1:5:4");
     assert_eq!(last, few.fetch(1, 1, 0));
     assert_ne!(last, few.fetch(0, 1, 0));
-}
-
-/// What the texture lacks is told and counts as failed, and a mesh that one of the clips shows is in the texture, with a
-/// warning that it is drawn at all frames.
-pub fn what_is_left_out_is_told() {
-    let bench = Bench::new();
-    let out = bench.path("l.bones.exr");
-    let hat = "point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]";
-    let before_hat = |more: &str| TWO_CLIPS.replace(hat, &format!("{more}\n        {hat}"));
-    let three = "[0, 1, 2]\n        point3f[] points = [(0,0,0), (1,0,0), (1,1,3)]";
-    let wave = "[(0,0,1), (2,0,0)]\n        half3[] scales = [(1,1,1), (1,1,1)]";
-    let seen = |samples: &str| before_hat(&format!("token visibility{samples}"));
-    let (on, off) = ("\"inherited\"", "\"invisible\"");
-    for (text, fails, parts, words) in [
-        (
-            TWO_CLIPS.replace(three, &three.replace("[0, 1, 2]", "[0, 1, 9]")),
-            true,
-            1,
-            &["/Hero/Hat", "mesh-topology"][..],
-        ),
-        (
-            before_hat("int[] holeIndices = [0]"),
-            false,
-            1,
-            &["/Hero/Hat", "left-out", "no triangles"],
-        ),
-        // In the second clip.
-        (
-            TWO_CLIPS.replace(wave, &wave.replace("[(1,1,1), (1,1,1)]", "[(1,1,1)]")),
-            true,
-            2,
-            &["clip Wave", "animation-component", "/Hero/Body"],
-        ),
-        (
-            seen(&format!(".timeSamples = {{ 1: {off}, 8: {on} }}")),
-            false,
-            2,
-            &["bones-visibility", "invisible at 5 of 8 frames"],
-        ),
-        (
-            seen(&format!(".timeSamples = {{ 1: {on}, 12: {off} }}")),
-            false,
-            2,
-            &["bones-visibility", "invisible at 2 of 8 frames"],
-        ),
-        (
-            seen(&format!(".timeSamples = {{ 0: {on}, 1: {off}, 20: {on} }}")),
-            false,
-            1,
-            &["left-out", "invisible at every frame"],
-        ),
-        (
-            seen(&format!(" = {off}")),
-            false,
-            1,
-            &["left-out", "invisible at every frame"],
-        ),
-    ] {
-        assert_ne!(text, TWO_CLIPS, "{words:?}");
-        let report = run(&bench.write("in.usda", text), &out, "");
-        let told = told(&report).join("\n");
-        assert_eq!(!report.failed.is_empty(), fails, "{words:?}: {told}");
-        for word in words {
-            assert!(told.contains(word), "'{told}' should say '{word}'");
-        }
-        let in_it = Bones::read(&out).json["parts"].as_array().unwrap().len();
-        assert_eq!(in_it, parts, "{words:?}");
-    }
 }
 
 /// Real files with several clips: sizes, and every vertex of the last clip.

@@ -1,18 +1,20 @@
 //! Whole bakes by `bake()`: every format read back by readers of the tests' own and compared with the f64 reference and with
-//! the same bake as USD; value clips, shards and resumed bakes; motion blur; and what is refused.
+//! the same bake as USD; value clips, shards and resumed bakes; motion blur; and what is refused. The rules of UsdSkel by hand
+//! (`tests/data/rules.txt`), and its utilities against usd-core's answers.
 
 mod bench;
 mod bones;
 mod motion;
+mod poses;
 mod readers;
 mod real;
-mod requests;
-mod resumed;
 mod sequences;
-mod shards;
+mod spaces;
 mod streams;
+mod table;
 mod textures;
 mod truth;
+mod utils;
 mod values;
 mod vat;
 mod written;
@@ -44,44 +46,47 @@ fn main() {
         bones::a_shader_finds_the_points_of_the_ordinary_bake,
         bones::clips_share_a_texture,
         bones::many_frames_go_on_to_the_right,
-        bones::what_is_left_out_is_told,
-        motion::clips_have_the_velocities_of_one_file,
         motion::fewer_samples_stay_near,
-        motion::shutters_sample_each_frame,
         motion::the_largest_error_has_the_jumps,
-        motion::too_many_samples_are_refused_at_once,
         motion::velocities_are_the_slopes_of_the_reference,
-        requests::a_clip_that_breaks_leaves_nothing,
-        requests::estimates_are_near,
-        requests::nonsense_is_refused,
-        requests::what_is_reported,
-        resumed::foreign_files_stay,
-        resumed::one_folder_of_two_stages,
-        resumed::what_a_kill_left_is_cleared,
-        resumed::what_changed_is_baked_anew,
-        resumed::what_is_read_is_not_written,
-        resumed::what_is_reported,
+        poses::each_pose_belongs_to_its_time,
+        poses::skins_of_the_default_time_and_of_time_codes_are_apart,
         sequences::a_sequence_has_uvs_and_materials,
         sequences::a_sequence_holds_the_points_faces_and_normals_of_every_frame,
         sequences::boxes_look_outward_whatever_stands_in_the_way,
-        sequences::clips_are_sampled_at_the_stages_rate,
-        sequences::one_prim_has_the_cache_of_the_name,
         sequences::point_caches_hold_the_points_to_the_bit,
-        shards::more_than_clips,
-        shards::of_lost_prims,
-        shards::on_the_cpu,
-        shards::prims_in_any_order,
-        shards::what_does_not_fit_is_not_stitched,
+        spaces::rule_30_the_picture_is_the_same_in_every_space,
+        spaces::extents_are_in_the_space_of_the_points,
+        spaces::rule_28_rigid_by_points_and_by_transform_give_one_picture,
+        spaces::rule_28_a_rigid_prims_transform_serves_an_instance,
+        spaces::prims_of_another_scene_are_its_own,
+        spaces::rule_10_joints_are_where_skinning_takes_their_bind_poses,
         streams::a_streamed_file_holds_what_a_held_one_does,
         streams::the_same_bytes_every_time_and_in_one_thread,
+        table::every_rule_has_its_case,
         textures::float_textures_hold_every_vertex_to_the_bit,
         textures::half_floats_keep_eleven_bits,
         textures::integer_textures_are_within_half_a_step,
         textures::normal_textures_follow_the_surface,
         textures::the_mesh_of_textures_has_uvs_materials_and_parts,
-        values::a_still_stage,
+        utils::weights_normalise_as_pixars,
+        utils::influences_sort_and_resize_as_pixars,
+        utils::constant_influences_expand_as_pixars,
+        utils::rule_07_topologies_and_what_is_wrong_with_them_are_pixars,
+        utils::joint_transforms_go_to_skeleton_space_and_back_as_pixars,
+        utils::transforms_without_an_inverse_are_named,
+        utils::rule_26_transforms_come_apart_as_pixars,
+        utils::rule_12_transforms_are_made_as_pixars,
+        utils::joints_extents_are_pixars,
+        utils::rule_33_extents_of_skel_roots_are_pixars,
+        utils::rule_34_extents_of_skeletons_are_pixars,
+        utils::rule_28_constant_influences_move_a_prim_as_pixars,
+        utils::rule_11_mappers_remap_as_pixars,
+        utils::rule_11_missing_transforms_are_identity,
+        utils::packed_shape_tables_are_pixars,
+        utils::rules_14_to_17_sub_shape_weights_are_pixars,
     ];
-    let on_a_gpu = trials![sequences::a_gpu_gives_the_same_frames, shards::on_a_gpu];
+    let on_a_gpu = trials![sequences::a_gpu_gives_the_same_frames];
     let no_gpu = common::gpu::ignored();
     trials.extend(on_a_gpu.into_iter().map(|t| t.with_ignored_flag(no_gpu)));
     trials.extend(trials_of_python![
@@ -96,7 +101,11 @@ fn main() {
         written::a_bake_needs_no_bindings,
     ]);
     trials.extend(of_real_files());
-    common::trials::run([("", trials)])
+    common::trials::run([
+        ("", trials),
+        ("table", table::trials("bakes.txt")),
+        ("rules", table::trials("rules.txt")),
+    ])
 }
 
 /// Trials that need the real files of SINEW_ASSETS.

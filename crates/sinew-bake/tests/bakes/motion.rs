@@ -6,44 +6,17 @@ use libtest_mimic::Failed;
 use serde_json::Value;
 use sinew::sampled::Time;
 use sinew::scene::OutSpace;
-use sinew_bake::bake;
 
 use crate::bench::*;
 use crate::truth::{deformed, scene};
-use common::compare::compare;
-use common::{processor, tolerance, usd};
-
-/// A limb of two joints that turn and a root that moves, with keys at 1, 5 and 9, and a mesh of its own place.
-pub const LIMB: &str = include_str!("limb.usda");
+use common::{tolerance, usd};
 
 const BODY: &str = "/Hero/Body";
-
-pub fn shutters_sample_each_frame() {
-    let bench = Bench::new();
-    let input = bench.write("in.usda", LIMB);
-    let out = bench.path("out.usda");
-    let times = |words: &str| {
-        run(&input, &out, words);
-        usd::times(&usd::open(&out), BODY, "points")
-    };
-    let few = times("frames 2:3 shutter -0.25:0.25 motion-samples 3");
-    assert_eq!(few, [1.75, 2.0, 2.25, 2.75, 3.0, 3.25]);
-    let whole = times("shutter 0:0.5");
-    // The pose holds after the last frame, so its second sample is not needed.
-    assert_eq!(whole.len(), 17);
-    assert_eq!(whole[..3], [1.0, 1.5, 2.0]);
-    let baked = usd::open(&out);
-    assert_eq!(usd::times(&baked, BODY, "extent"), whole);
-    // The values are those of the pose at the sample.
-    let truth = deformed(&scene(&input), BODY, Time::At(1.5), OutSpace::Prim);
-    let got = usd::vectors(&baked, BODY, "points", Some(1.5)).unwrap();
-    compare("points", &got, &truth.points, tolerance::POINTS).unwrap();
-}
 
 pub fn velocities_are_the_slopes_of_the_reference() {
     let bench = Bench::new();
     let hatchling = hatchling();
-    let limb = bench.write("in.usda", LIMB);
+    let limb = bench.write("in.usda", &*LIMB);
     let dual = "uniform token primvars:skel:skinningMethod = \"dualQuaternion\"\n        ";
     let counts = "int[] faceVertexCounts";
     let dual = LIMB.replace(counts, &format!("{dual}{counts}"));
@@ -92,23 +65,6 @@ pub fn velocities_are_the_slopes_of_the_reference() {
     assert!(compared > 15, "{compared}");
 }
 
-pub fn clips_have_the_velocities_of_one_file() {
-    let bench = Bench::new();
-    let input = bench.write("in.usda", LIMB);
-    let (one, many) = (bench.path("one.usdc"), bench.path("many.usdc"));
-    run(&input, &one, "velocities shutter 0:0.5");
-    run(&input, &many, "velocities shutter 0:0.5 clip-frames 3");
-    let (one, many) = (usd::open(&one), usd::open(&many));
-    let times = usd::times(&one, BODY, "velocities");
-    assert_eq!(times.len(), 18);
-    for time in times.iter().flat_map(|t| [*t, t + 0.2]) {
-        for name in ["points", "velocities"] {
-            let at = |stage| usd::vectors(stage, BODY, name, Some(time)).unwrap();
-            assert_eq!(at(&one), at(&many), "{name} at {time}");
-        }
-    }
-}
-
 /// What describes the motion of the input's points has no value beside baked ones, says usd-core; what is
 /// not about motion keeps its value, and so does a prim that is not baked.
 pub fn velocities_of_the_input_are_blocked(with: &str) -> Result<(), Failed> {
@@ -119,7 +75,7 @@ pub fn velocities_of_the_input_are_blocked(with: &str) -> Result<(), Failed> {
         point3f[] points ="#;
     let bench = Bench::new();
     let mut text = LIMB.replace("point3f[] points =", OLD);
-    text.push_str("def Mesh \"Prop\"\n{\n        ");
+    text.push_str("\ndef Mesh \"Prop\"\n{\n        ");
     text.push_str(&OLD.replace(
         "points =",
         "points = [(0,0,0), (2,0,0), (3,1,0), (4,0.5,1)]\n}\n",
@@ -153,7 +109,7 @@ pub fn velocities_of_the_input_are_blocked(with: &str) -> Result<(), Failed> {
 
 pub fn fewer_samples_stay_near() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", LIMB);
+    let input = bench.write("in.usda", &*LIMB);
     let scene = scene(&input);
     let mut before = usize::MAX;
     for error in [0.001, 0.01, 0.1] {
@@ -203,30 +159,10 @@ pub fn the_largest_error_has_the_jumps() {
     assert!((largest / told - 1.0).abs() < 1e-3, "{largest}: {message}");
 }
 
-/// Before they were refused, all of them were made and sorted: 256 million times.
-pub fn too_many_samples_are_refused_at_once() {
-    let bench = Bench::new();
-    let input = bench.write("in.usda", LIMB);
-    let long = LIMB.replace("endTimeCode = 9", "endTimeCode = 1200000");
-    let long = bench.write("long.usda", long);
-    for (input, more) in [
-        (&input, "frames 1:3000:0.003"),
-        // The stage's own frames.
-        (&long, ""),
-    ] {
-        let words = format!("shutter -0.25:0.25 motion-samples 256 {more}");
-        let out = bench.path("a.usdc");
-        let bake = || bake(input, &out, &options(&words), &mut |_| {});
-        let (result, took) = processor::spent(bake);
-        assert!(took.as_secs() < 30, "{more:?}: {took:?}");
-        is_refused(result, false, &["more than 1000000 frames"], more);
-    }
-}
-
 /// usd-core's joints in f64, what its ComputePointsAtTime makes of velocities, and its interpolation of points.
 pub fn usd_core_finds_velocities_and_errors(with: &str) -> Result<(), Failed> {
     let bench = Bench::new();
-    let input = bench.write("in.usda", LIMB);
+    let input = bench.write("in.usda", &*LIMB);
     let compare = |words: &str| -> Result<Value, Failed> {
         let out = bench.path("out.usdc");
         run(&input, &out, words);

@@ -1,8 +1,8 @@
 """Whether usd-core finds the same in two layers: specs, fields, sample times, values to the bit.
 
-usage: same_layers.py A B
+usage: same_layers.py A B [A B...]
 
-Prints the number of samples. Asset paths are not compared.
+Prints the number of samples of all pairs. Asset paths are not compared.
 """
 
 import sys
@@ -25,8 +25,8 @@ def infos(spec):
     return {key for key in spec.ListInfoKeys() if key != "comment" or spec.GetInfo(key)}
 
 
-def main():
-    first, second = (Sdf.Layer.FindOrOpen(path) for path in sys.argv[1:3])
+def compare(*files):
+    first, second = (Sdf.Layer.FindOrOpen(path) for path in files)
     paths = ([], [])
     first.Traverse("/", paths[0].append)
     second.Traverse("/", paths[1].append)
@@ -52,7 +52,7 @@ def main():
             values = (layer.QueryTimeSample(path, time) for layer in (first, second))
             assert bits(next(values)) == bits(next(values)), (path, time)
             count += 1
-    print(count)
+    return count
 
 
-main()
+print(sum(compare(*pair) for pair in zip(sys.argv[1::2], sys.argv[2::2])))

@@ -1,6 +1,6 @@
 //! Vertex animation textures, decoded as a game engine does.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use glam::{DVec3, Vec3, Vec4};
@@ -178,7 +178,7 @@ pub fn normal_textures_follow_the_surface() {
 
 pub fn the_mesh_of_textures_has_uvs_materials_and_parts() {
     let bench = Bench::new();
-    let input = bench.write("in.usda", BOXES);
+    let input = bench.write("in.usda", &*BOXES);
     let report = run(&input, &bench.path("v.exr"), "frames 1:5");
     let names = ["v.exr", "v_normal.exr", "v_mesh.glb", "v.json"].map(|n| bench.path(n));
     assert_eq!(report.files, names);
@@ -196,8 +196,12 @@ pub fn the_mesh_of_textures_has_uvs_materials_and_parts() {
     assert!((9..=24).contains(&left_at), "{left_at}");
     assert_eq!((part(0), part(1).0), (("/Hero/Box", 0), "/Hero/Left"));
     assert_eq!(vat.number("vertices") as usize, left_at + 24);
+    // Each material has the vertices that it uses, and all have a texel.
+    let texels = primitives[..2].iter().flat_map(|p| &p.uvs[1]);
+    let texels: HashSet<_> = texels.map(|uv| uv.to_array().map(f32::to_bits)).collect();
+    assert_eq!(texels.len(), left_at);
     let uvs = &primitives[0].uvs[0];
-    assert_eq!(uvs.len(), left_at);
+    assert!(uvs.len() >= 8, "{uvs:?}");
     // v downward in glTF: authored 0 and 0.75.
     assert!(uvs.iter().all(|uv| uv.y == 1.0 || uv.y == 0.25), "{uvs:?}");
     let colors: Vec<_> = primitives.iter().map(|p| &p.colors[..]).collect();

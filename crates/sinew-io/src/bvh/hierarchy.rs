@@ -66,7 +66,7 @@ pub fn read(lines: &mut Lines) -> Result<Vec<Joint>, Invalid> {
         match open.last_mut() {
             None if is("ROOT") => {
                 lines.word();
-                open.push(block(lines, &mut joints, None, Kind::Root)?);
+                open.push(block(lines, &mut joints, None, false)?);
             }
             None if is("MOTION") && !joints.is_empty() => return Ok(joints),
             None if joints.is_empty() => return Err(lines.error("HIERARCHY", "ROOT", word)),
@@ -83,17 +83,12 @@ pub fn read(lines: &mut Lines) -> Result<Vec<Joint>, Invalid> {
                 joints[top.joint].channels = channels(lines)?;
             }
             Some(top) if (is("JOINT") || is("End")) && !top.is_end_site => {
-                let kind = if is("JOINT") {
-                    Kind::Joint
-                } else {
-                    Kind::EndSite
-                };
-                let parent = top.joint;
+                let (parent, is_end_site) = (top.joint, !is("JOINT"));
                 if open.len() == DEEPEST {
                     let expected = format!("at most {DEEPEST} levels of joints");
                     return Err(lines.error("HIERARCHY", expected, word));
                 }
-                open.push(block(lines, &mut joints, Some(parent), kind)?);
+                open.push(block(lines, &mut joints, Some(parent), is_end_site)?);
             }
             Some(top) if is("}") => {
                 if !top.has_offset {
@@ -113,25 +108,18 @@ pub fn read(lines: &mut Lines) -> Result<Vec<Joint>, Invalid> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Root,
-    Joint,
-    EndSite,
-}
-
 /// A block's name and opening brace.
 fn block(
     lines: &mut Lines,
     joints: &mut Vec<Joint>,
     parent: Option<usize>,
-    kind: Kind,
+    is_end_site: bool,
 ) -> Result<Open, Invalid> {
     let name = lines.name();
-    let name = match (kind, parent) {
-        (Kind::EndSite, Some(parent)) => format!("{}_end", joints[parent].name),
+    let name = match parent {
+        Some(parent) if is_end_site => format!("{}_end", joints[parent].name),
         _ if name.is_empty() => {
-            let statement = if kind == Kind::Root { "ROOT" } else { "JOINT" };
+            let statement = if parent.is_none() { "ROOT" } else { "JOINT" };
             let found = lines.word();
             return Err(lines.error(statement, "a name", found));
         }
@@ -149,7 +137,7 @@ fn block(
     });
     Ok(Open {
         joint,
-        is_end_site: kind == Kind::EndSite,
+        is_end_site,
         has_offset: false,
         has_channels: false,
     })

@@ -124,18 +124,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_split_again() {
-        let mut out = Vec::new();
-        write_glb(&mut out, b"{ }".to_vec(), Some(vec![1, 2, 3])).unwrap();
-        assert_eq!(out, glb(&[(JSON, b"{ } "), (BIN, &[1, 2, 3, 0])]));
-        let parts = split(&out).unwrap();
-        assert_eq!(
-            (parts.json, parts.bin),
-            (&b"{ } "[..], Some(&[1, 2, 3, 0][..]))
-        );
-    }
-
-    #[test]
     fn chunks_are_found_and_others_passed_over() {
         let file = glb(&[(JSON, b"{}  "), (BIN, &[1, 2, 3, 4]), (7, b"????")]);
         let parts = split(&file).unwrap();

@@ -239,29 +239,3 @@ pub(super) fn describe(value: &Value) -> String {
         other => other.to_string(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn locations_are_where_the_value_stands() {
-        let value = json!({ "nodes": [{ "mesh": 1.0 }, { "mesh": -1, "scale": [1, 2, "x"] }], "none": null });
-        let root = Json::root(&value);
-        let nodes = root.list("nodes").unwrap();
-        assert_eq!(nodes[0].need("mesh").unwrap().integer().unwrap(), 1);
-        let error = nodes[1].need("mesh").unwrap().integer().unwrap_err();
-        assert_eq!((&*error.prim, &*error.found), ("nodes[1].mesh", "-1"));
-        let error = nodes[1].numbers_or("scale", [0.0; 3]).unwrap_err();
-        assert_eq!((&*error.prim, &*error.found), ("nodes[1].scale[2]", "'x'"));
-        assert_eq!(nodes[0].need("skin").unwrap_err().prim, "nodes[0].skin");
-        assert!(root.get("none").unwrap().is_none());
-        let error = nodes[0].need("mesh").unwrap().get("x").unwrap_err();
-        assert_eq!(error.prim, "nodes[0].mesh");
-        let error = nodes[0].need("mesh").unwrap().index("a mesh", 1);
-        assert_eq!(error.unwrap_err().expected, "a mesh below 1");
-        assert_eq!(nodes[1].at_member("a b \"z\""), r#"nodes[1]["a b \"z\""]"#);
-        assert_eq!(nodes[1].at_member(""), r#"nodes[1][""]"#);
-    }
-}

@@ -69,7 +69,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let scenes = scenes::read(document, &nodes)?;
     let skins = nodes::read_skins(document)?;
     // Nodes and skins hold by now, and errors of channels are the extension's own.
-    let humanoid_warnings = extensions::check(document.json().value())?;
+    let humanoid_warnings = extensions::humanoid::check(document.json().value())?;
     let meshes = meshes::read(document, &nodes, &skins)?;
     meshes::check_node_weights(document, &nodes, &meshes)?;
     let clips = clips::read(document, &mut nodes, &meshes)?;

@@ -4,7 +4,6 @@ mod bvh;
 mod fbx;
 mod gltf_broken;
 mod gltf_read;
-mod gltf_scenery;
 mod humanoid_clips;
 mod humanoid_codes;
 mod vrm;

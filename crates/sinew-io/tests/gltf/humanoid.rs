@@ -15,9 +15,8 @@ use sinew_io::usd::UsdFile;
 use crate::converted;
 use crate::eval::Document;
 use crate::play::Play;
-use common::figure::{Figure, angle};
 use common::humanoid::{json_of, keeps, same_clip};
-use common::tolerance;
+use common::{pose, tolerance};
 
 /// Models with a clip, below SINEW_ASSETS.
 pub const PAIRS: &[(&str, &str)] = &[
@@ -105,37 +104,35 @@ fn moves_as(source: &Asset, model: &Asset, applied: &Applied, file: &Path) -> us
     let file = file.display();
     let clip = &source.clips[0];
     let humanoid = &model.humanoids[0].bones;
-    let [from, to] = [source, model].map(|asset| Figure {
-        asset: asset.clone(),
-    });
     let mut moved = 0;
     let (first, last) = clip.range().unwrap();
     for i in 0..=20 {
         let time = first + (last - first) * f64::from(i) / 20.0;
         for (bone, node) in humanoid {
-            assert!(to.world(&applied.clip, *node, time).is_finite());
-            let Some(other) = from.bone(*bone) else {
+            assert!(pose::world(model, &applied.clip, *node, time).is_finite());
+            let Some(other) = source.humanoids[0].bones.get(bone) else {
                 continue;
             };
-            let expected = from.turn(clip, other, time);
-            let off = angle(expected, to.turn(&applied.clip, *node, time));
+            let expected = pose::turn(source, clip, *other, time);
+            let found = pose::turn(model, &applied.clip, *node, time);
+            let off = pose::angle(expected, found);
             let is_near = off < tolerance::REAL_HUMANOID_TURN;
             assert!(is_near, "{file} {bone} at {time}: {off}");
             moved += 1;
         }
-        let hips = |figure: &Figure, clip: &AssetClip| {
-            let world = figure.world(clip, figure.at(Bone::Hips), time);
-            world.w_axis.truncate()
+        let hips = |asset: &Asset, clip: &AssetClip| {
+            let node = asset.humanoids[0].bones[&Bone::Hips];
+            pose::world(asset, clip, node, time).w_axis.truncate()
         };
         let none = AssetClip::default();
-        let (rest, source_rest) = (hips(&to, &none), hips(&from, &none));
+        let (rest, source_rest) = (hips(model, &none), hips(source, &none));
         // Hips on the ground, as one of the clips has them, are no measure.
         let ratio = match source_rest.y {
             0.0 => 1.0,
             y => rest.y / y,
         };
-        let expected = rest + ratio * (hips(&from, clip) - source_rest);
-        let found = hips(&to, &applied.clip);
+        let expected = rest + ratio * (hips(source, clip) - source_rest);
+        let found = hips(model, &applied.clip);
         let is_near = found.abs_diff_eq(expected, tolerance::FEW_ROUNDINGS);
         assert!(is_near, "{file}: {found}, not {expected}");
     }

@@ -20,13 +20,7 @@ use common::tolerance;
 use common::trials::Trial;
 
 pub fn trials() -> Vec<Trial> {
-    let mut out = vec![
-        Trial::test("formats_meet", formats_meet),
-        Trial::test(
-            "a_clip_for_any_humanoid_needs_no_model",
-            a_clip_for_any_humanoid_needs_no_model,
-        ),
-    ];
+    let mut out = common::trials![formats_meet, a_clip_for_any_humanoid_needs_no_model];
     out.push(Trial::test(
         "retargeting_agrees_with_the_humanoid_formulas",
         || {

@@ -22,18 +22,13 @@ pub fn trials() -> Vec<Trial> {
     let real = Trial::test("real_rigs_are_recognised", move || {
         real_rigs_are_recognised(&folder)
     });
-    vec![
-        real.with_kind(kind).with_ignored_flag(skip),
-        Trial::test(
-            "an_unknown_leg_is_a_partial_result",
-            an_unknown_leg_is_a_partial_result,
-        ),
-        Trial::test(
-            "a_guess_is_taken_when_asked_for",
-            a_guess_is_taken_when_asked_for,
-        ),
-        Trial::test("swapped_sides_are_refused", swapped_sides_are_refused),
-    ]
+    let mut out = common::trials![
+        an_unknown_leg_is_a_partial_result,
+        a_guess_is_taken_when_asked_for,
+        swapped_sides_are_refused,
+    ];
+    out.push(real.with_kind(kind).with_ignored_flag(skip));
+    out
 }
 
 /// Real files with a human body, and how many bones names and hierarchy show, whether or not the

@@ -9,18 +9,12 @@ use sinew_io::usd::UsdFile;
 use crate::pair::{Job, SKEL, pair};
 
 pub fn trials() -> Vec<Trial> {
-    vec![
-        Trial::test(
-            "clips_and_skeletons_are_chosen",
-            clips_and_skeletons_are_chosen,
-        ),
-        Trial::test("an_unknown_rig_shows_a_guess", an_unknown_rig_shows_a_guess),
-        Trial::test("bad_requests_are_refused", bad_requests_are_refused),
-        Trial::test("feet_are_locked", feet_are_locked),
-        Trial::test(
-            "what_cannot_be_set_is_refused",
-            what_cannot_be_set_is_refused,
-        ),
+    common::trials![
+        clips_and_skeletons_are_chosen,
+        an_unknown_rig_shows_a_guess,
+        bad_requests_are_refused,
+        feet_are_locked,
+        what_cannot_be_set_is_refused
     ]
 }
 

@@ -17,11 +17,11 @@ use crate::pair::{Job, pair, warns};
 use crate::stages::{self, Stage};
 
 pub fn trials() -> Vec<Trial> {
-    vec![
-        Trial::test("options_reach_the_maths", options_reach_the_maths),
-        Trial::test("a_lying_bind_pose_is_reported", lying_bind_pose_is_reported),
-        Trial::test("rest_in_world_space_stands", rest_in_world_space_stands),
-        Trial::test("a_moving_root_above_counts", a_moving_root_above_counts),
+    common::trials![
+        options_reach_the_maths,
+        a_lying_bind_pose_is_reported,
+        rest_in_world_space_stands,
+        a_moving_root_above_counts
     ]
 }
 
@@ -95,7 +95,7 @@ fn options_reach_the_maths() -> Result<(), Failed> {
 }
 
 /// The bind transforms are turned against the rest transforms, joint by joint by other angles.
-fn lying_bind_pose_is_reported() -> Result<(), Failed> {
+fn a_lying_bind_pose_is_reported() -> Result<(), Failed> {
     let pair = pair(5);
     let place = "uniform matrix4d[] bindTransforms = ";
     let turned = pair.target.skeleton.bind().iter().enumerate();

@@ -46,13 +46,12 @@ fn text(s: &str) -> String {
 }
 
 fn hash(parts: &[String]) -> String {
-    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    let mut hasher = crc32fast::Hasher::new();
     for part in parts {
-        for byte in part.bytes().chain([b',']) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3);
-        }
+        hasher.update(part.as_bytes());
+        hasher.update(b",");
     }
-    format!("{hash:016x}")
+    format!("{:08x}", hasher.finalize())
 }
 
 fn joined<T: ToString>(items: impl IntoIterator<Item = T>) -> String {

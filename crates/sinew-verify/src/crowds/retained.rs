@@ -245,7 +245,7 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
     add(&mut alone, &mine)?;
     let alone: Vec<_> = alone.run()?.iter().map(bits).collect();
 
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let mut variants = Vec::new();
     for made in mine.iter().chain(&others) {
         for previous in [false, true] {

@@ -704,7 +704,7 @@ fn kept_palettes(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
+    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let all = skins()?;
     let (skin, packed, _) = all.last().ok_or("no skins")?;
     skinner.prewarm(&pipeline_variants(packed, &target(), Prewarm::ALL))?;

@@ -2,10 +2,10 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use crate::baker::Asked;
 use crate::error::{Error, Result};
 use crate::failed::{self, FailedPrim};
 use crate::formats::clip::Clip;
-use crate::formats::session::FramesToBake;
 use crate::options::BakeReport;
 use crate::plan::Plan;
 use sinew::error::Invalid;
@@ -40,7 +40,7 @@ pub(super) struct BoneClip {
 ///
 /// # Errors
 /// Frames were asked for but there are several clips; the file cannot be opened again.
-pub(super) fn of_file(asked: FramesToBake<'_>) -> Result<ClipQueue> {
+pub(super) fn of_file(asked: Asked<'_>) -> Result<ClipQueue> {
     let options = asked.options;
     let source = match (&options.bones.clips[..], &options.open.clips) {
         // It plays as it was opened.
@@ -74,7 +74,7 @@ pub(super) fn of_file(asked: FramesToBake<'_>) -> Result<ClipQueue> {
     Ok(ClipQueue { source, left })
 }
 
-fn all(asked: FramesToBake<'_>, source: &Source) -> Result<VecDeque<Wanted>> {
+fn all(asked: Asked<'_>, source: &Source) -> Result<VecDeque<Wanted>> {
     let again;
     let file = match asked.file.is_made() {
         true => {
@@ -134,7 +134,7 @@ struct Source {
 }
 
 impl Source {
-    fn of(asked: FramesToBake<'_>) -> Result<Self> {
+    fn of(asked: Asked<'_>) -> Result<Self> {
         let asset = match asked.file.is_made() {
             true => sinew_io::read_asset(asked.file.file())?,
             false => None,
@@ -144,7 +144,7 @@ impl Source {
         })
     }
 
-    fn open(&self, asked: FramesToBake<'_>, clips: ClipChoice) -> Result<UsdFile> {
+    fn open(&self, asked: Asked<'_>, clips: ClipChoice) -> Result<UsdFile> {
         let options = OpenOptions {
             clips,
             ..asked.options.open.clone()
@@ -161,7 +161,7 @@ impl ClipQueue {
     ///
     /// # Errors
     /// The file has no such clip, or cannot be opened again.
-    pub fn next(&mut self, asked: FramesToBake<'_>) -> Result<Option<BoneClip>> {
+    pub fn next(&mut self, asked: Asked<'_>) -> Result<Option<BoneClip>> {
         let wanted = self.left.pop_front();
         wanted.map(|wanted| self.play(asked, &wanted)).transpose()
     }
@@ -170,7 +170,7 @@ impl ClipQueue {
     ///
     /// # Errors
     /// Those of [`ClipQueue::next`] and [`BoneClip::frames`].
-    pub fn times(&self, asked: FramesToBake<'_>, bindings: &[usize]) -> Result<Vec<Time>> {
+    pub fn times(&self, asked: Asked<'_>, bindings: &[usize]) -> Result<Vec<Time>> {
         let mut out = Vec::new();
         for wanted in &self.left {
             out.extend(self.play(asked, wanted)?.frames(asked, bindings)?.times);
@@ -178,7 +178,7 @@ impl ClipQueue {
         Ok(out)
     }
 
-    fn play(&self, asked: FramesToBake<'_>, wanted: &Wanted) -> Result<BoneClip> {
+    fn play(&self, asked: Asked<'_>, wanted: &Wanted) -> Result<BoneClip> {
         let opened = match &wanted.asked {
             None => None,
             Some(name) => {
@@ -199,7 +199,7 @@ impl ClipQueue {
 impl BoneClip {
     /// Adds to the report what the scene of this clip has to say and the report does not have yet,
     /// with the clip's name.
-    pub fn tell(&self, asked: FramesToBake<'_>, report: &mut BakeReport) {
+    pub fn tell(&self, asked: Asked<'_>, report: &mut BakeReport) {
         let Some((_, scene)) = &self.opened else {
             return;
         };
@@ -241,7 +241,7 @@ impl BoneClip {
     ///
     /// # Errors
     /// Too many frames; a prim that the clip's scene lacks.
-    pub fn frames(&self, asked: FramesToBake<'_>, bindings: &[usize]) -> Result<Clip> {
+    pub fn frames(&self, asked: Asked<'_>, bindings: &[usize]) -> Result<Clip> {
         let scene = self.scene(asked.scene);
         let mut own = Vec::with_capacity(bindings.len());
         for b in bindings {

@@ -3,13 +3,11 @@
 use glam::Vec3;
 use serde::Serialize;
 
-use super::layout::BoneLayout;
+use super::BoneValues;
 use super::motion::JointData;
-use super::{BoneFiles, BoneValues};
 use crate::formats::clip::Clip;
-use crate::formats::vat::{SourceData, file_name};
-use sinew::scene::Scene;
-use sinew_io::usd::PlacedMesh;
+use crate::formats::layout::TextureLayout;
+use crate::formats::vat::SourceData;
 
 /// The contents of the JSON file. Docs: `docs/bake.md`.
 #[derive(Serialize)]
@@ -20,7 +18,7 @@ pub(super) struct Metadata<'a> {
     pub texture: TextureData,
     pub mesh: String,
     #[serde(flatten)]
-    pub layout: BoneLayout,
+    pub layout: TextureLayout,
     /// The clips, in the order of their frames.
     pub clips: &'a [ClipData],
     /// The joints, in the order of the texture and of the mesh file's JOINTS_0.
@@ -36,10 +34,10 @@ pub(super) struct Metadata<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextureData {
-    file: String,
-    encoding: &'static str,
-    channels: &'static str,
-    values: BoneValues,
+    pub file: String,
+    pub encoding: &'static str,
+    pub channels: &'static str,
+    pub values: BoneValues,
 }
 
 /// A clip of the texture.
@@ -78,32 +76,10 @@ impl ClipData {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PartData<'a> {
-    prim: &'a str,
-    vertices: usize,
+    pub prim: &'a str,
+    pub vertices: usize,
     /// Joints of a vertex: 4 for each pair of JOINTS_n and WEIGHTS_n.
-    influences: usize,
+    pub influences: usize,
     /// The largest distance of a point from its true place, in metres.
-    largest_error: f64,
-}
-
-impl TextureData {
-    pub fn new(files: &BoneFiles, values: BoneValues, is_half: bool) -> Self {
-        Self {
-            file: file_name(&files.texture),
-            encoding: if is_half { "float16" } else { "float32" },
-            channels: "RGBA",
-            values,
-        }
-    }
-}
-
-impl<'a> PartData<'a> {
-    pub fn new(scene: &'a Scene, mesh: &PlacedMesh, largest_error: f64) -> Self {
-        Self {
-            prim: &scene.bindings[mesh.binding].path,
-            vertices: mesh.vertices,
-            influences: mesh.each,
-            largest_error,
-        }
-    }
+    pub largest_error: f64,
 }

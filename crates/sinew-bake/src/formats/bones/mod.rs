@@ -2,7 +2,6 @@
 //! in the vertex shader, a mesh with joints and weights, and a JSON file that describes them.
 
 mod clips;
-mod layout;
 mod measure;
 mod metadata;
 mod motion;
@@ -11,17 +10,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ::exr::prelude::{Vec2, f16};
+use ::exr::prelude::{SpecificChannels, Vec2, f16};
 use glam::Vec4;
 use serde::Serialize;
 
 use super::clip::Clip;
+use super::layout::{MAX_SIDE, TextureLayout};
 use super::names::beside;
 use super::prims::{FramedPrim, framed_prims, keep_drawn, tell_geometry};
-use super::session::FramesToBake;
 use super::vat::{gltf_from_world, source_of};
-use super::vat_layout::MAX_SIDE;
-use super::vat_texture::exr_rgba;
+use super::vat_texture::exr;
+use crate::baker::Asked;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::failed;
@@ -30,7 +29,6 @@ use crate::run::nothing_to_skin;
 use crate::space::Space;
 use crate::stream::tell;
 use clips::BoneClip;
-use layout::BoneLayout;
 use measure::Measure;
 use metadata::{ClipData, Metadata, PartData, TextureData};
 use motion::{Bones, ClipBindings};
@@ -165,7 +163,7 @@ impl BoneFiles {
         }
     }
 
-    pub fn all(&self) -> [&Path; 3] {
+    fn all(&self) -> [&Path; 3] {
         [&self.texture, &self.mesh, &self.metadata]
     }
 }
@@ -176,7 +174,7 @@ impl BoneFiles {
 /// The options do not fit, a clip is not there, the texture would be too large, no prim can be
 /// skinned, or files cannot be written. Nothing is written then.
 pub(super) fn bake_bones(
-    asked: FramesToBake<'_>,
+    asked: Asked<'_>,
     report: &mut BakeReport,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
@@ -189,12 +187,7 @@ pub(super) fn bake_bones(
         return Err(Error::Options(text.into()));
     }
     let files = BoneFiles::of(asked.output);
-    for file in files.all() {
-        if file.is_dir() {
-            return Err(Error::output(file, "it is a folder"));
-        }
-        asked.file.check_output(file)?;
-    }
+    asked.check_files(files.all())?;
     let mut clips = clips::of_file(asked)?;
     let mut geometry = asked.file.geometry(scene)?;
     leave_untouched(&mut geometry, report);
@@ -332,7 +325,7 @@ const AT_ONCE: usize = 64;
 
 /// What all clips have in common.
 struct Work<'a> {
-    asked: FramesToBake<'a>,
+    asked: Asked<'a>,
     bones: &'a Bones,
     meshes: &'a [PlacedMesh],
 }
@@ -347,9 +340,9 @@ impl Work<'_> {
         self.bones.joints.len() * self.options().values.texels() as usize
     }
 
-    fn layout(&self, frames: usize) -> Result<BoneLayout> {
+    fn layout(&self, frames: usize) -> Result<TextureLayout> {
         let (joints, options) = (self.bones.joints.len(), self.options());
-        BoneLayout::new(joints, frames, options.values.texels(), options.max_width)
+        TextureLayout::of_joints(joints, frames, options.values.texels(), options.max_width)
             .map_err(|reason| Error::output(self.asked.output, reason))
     }
 
@@ -456,13 +449,13 @@ impl Work<'_> {
     fn write(
         &self,
         (baked, mut pose): (&Baked, BindPose),
-        layout: BoneLayout,
+        layout: TextureLayout,
         files: &BoneFiles,
         report: &mut BakeReport,
     ) -> Result<Vec<PathBuf>> {
         let mut outputs = Outputs::default();
         let is_half = self.options().is_half();
-        let size = (layout.width as usize, layout.height as usize);
+        let size = (layout.width, layout.height);
         let texel = |x: usize, y: usize| -> [f32; 4] {
             let at = layout.at(x as u32, y as u32);
             at.map_or(Vec4::ZERO, |at| baked.texels[at]).to_array()
@@ -470,8 +463,8 @@ impl Work<'_> {
         let full = |Vec2(x, y)| <(f32, f32, f32, f32)>::from(texel(x, y));
         let half = |Vec2(x, y)| <(f16, f16, f16, f16)>::from(texel(x, y).map(f16::from_f32));
         outputs.file(&files.texture, |sink| match is_half {
-            false => exr_rgba(sink, size, full),
-            true => exr_rgba(sink, size, half),
+            false => exr!(sink, size, SpecificChannels::rgba(full)),
+            true => exr!(sink, size, SpecificChannels::rgba(half)),
         })?;
         let known = &report.warnings;
         pose.asset.warnings.retain(|w| !known.contains(w));
@@ -480,17 +473,26 @@ impl Work<'_> {
         report.warnings.extend(written.warnings);
         let scene = self.asked.scene;
         let parts = self.meshes.iter().zip(baked.measure.errors());
+        let part = |(mesh, largest_error): (&PlacedMesh, f64)| PartData {
+            prim: &scene.bindings[mesh.binding].path,
+            vertices: mesh.vertices,
+            influences: mesh.each,
+            largest_error,
+        };
         let metadata = Metadata {
             generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
             version: 1,
-            texture: TextureData::new(files, self.options().values, is_half),
+            texture: TextureData {
+                file: super::vat::file_name(&files.texture),
+                encoding: if is_half { "float16" } else { "float32" },
+                channels: "RGBA",
+                values: self.options().values,
+            },
             mesh: super::vat::file_name(&files.mesh),
             layout,
             clips: &baked.clips,
             joint_names: &self.bones.joints,
-            parts: parts
-                .map(|(mesh, error)| PartData::new(scene, mesh, error))
-                .collect(),
+            parts: parts.map(part).collect(),
             up_axis: "Y",
             meters_per_unit: 1.0,
             handedness: "right",

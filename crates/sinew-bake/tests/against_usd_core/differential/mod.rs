@@ -4,7 +4,6 @@
 //! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The stages, the bakes and the comparison are in
 //! tests/differential, in Python; what sinew is known to do otherwise is listed in its differences.py.
 
-mod coverage;
 mod total;
 
 use std::collections::BTreeMap;
@@ -17,7 +16,6 @@ use common::files::usd_files;
 use common::trials::Trial;
 use common::worker::Worker;
 use common::{gpu, tolerance};
-use coverage::COVERAGE;
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use sinew_bake::{Backend, BakeOptions, Error, bake};
@@ -29,6 +27,9 @@ const GPU_SEEDS: [Range<u64>; 2] = [0..50, 0..5];
 
 /// The script that makes stages, bakes them with usd-core and compares.
 const SCRIPT: &str = "crates/sinew-bake/tests/against_usd_core/differential/worker.py";
+
+/// What the seeds have to exercise.
+const COVERAGE: &str = include_str!("coverage.txt");
 
 /// Stages that the comparison's own test perturbs.
 const SELF_TEST_SEEDS: Range<u64> = 0..16;
@@ -60,7 +61,7 @@ pub fn trials() -> Vec<Trial> {
     let on_gpu = asked.clone().unwrap_or(usual(GPU_SEEDS));
     let least = match asked {
         None if common::all() => COVERAGE,
-        _ => &[],
+        _ => "",
     };
     let mut trials = vec![
         trial(
@@ -71,7 +72,7 @@ pub fn trials() -> Vec<Trial> {
         trial(
             format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end),
             no_gpu,
-            Box::new(move |python| many(python, Backend::Gpu, on_gpu, &[])),
+            Box::new(move |python| many(python, Backend::Gpu, on_gpu, "")),
         ),
         trial(
             "comparison::notices_what_is_wrong".into(),
@@ -110,12 +111,7 @@ fn seeds(text: &str) -> Option<Range<u64>> {
 }
 
 /// Bakes and compares the seeds on as many threads as there are cores.
-fn many(
-    python: &str,
-    backend: Backend,
-    seeds: Range<u64>,
-    least: &[(&str, u64)],
-) -> Result<(), Failed> {
+fn many(python: &str, backend: Backend, seeds: Range<u64>, least: &str) -> Result<(), Failed> {
     let name = match backend {
         Backend::Cpu => "cpu",
         _ => "gpu",

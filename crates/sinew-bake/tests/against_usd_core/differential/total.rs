@@ -48,7 +48,7 @@ impl Total {
 
     /// # Errors
     /// Seeds that differ, each with the command that repeats it; too many ties, too little coverage.
-    pub fn judge(mut self, name: &str, folder: &Path, least: &[(&str, u64)]) -> Result<(), Failed> {
+    pub fn judge(mut self, name: &str, folder: &Path, least: &str) -> Result<(), Failed> {
         self.failures.sort();
         let mut text = String::new();
         for (seed, e) in self.failures.iter().take(10) {
@@ -68,9 +68,10 @@ impl Total {
                 self.ties
             );
         }
-        for (feature, least) in least {
-            let found = self.features.get(*feature).copied().unwrap_or_default();
-            if found < *least {
+        for row in least.lines().filter(|l| !l.starts_with('#')) {
+            let (least, feature) = row.split_once(' ').ok_or(row)?;
+            let found = self.features.get(feature).copied().unwrap_or_default();
+            if found < least.parse()? {
                 text +=
                     &format!("coverage: {found} prims with {feature}, expected at least {least}\n");
             }

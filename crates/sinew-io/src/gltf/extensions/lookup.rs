@@ -99,26 +99,3 @@ impl Tree {
             .reduce(|a, b| if self.is_at_or_above(a, b) { b } else { a })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn ancestors_and_circles() {
-        // 0 -> 1 -> 2, 0 -> 3; 4 and 5 in a circle.
-        let tree = Tree::of_document(&json!({ "nodes": [
-            { "children": [1, 3] }, { "children": [2, 99, -1] }, {}, {},
-            { "children": [5] }, { "children": [4] }, { "children": [2] },
-        ]}));
-        assert!(tree.is_at_or_above(0, 2) && tree.is_at_or_above(2, 2));
-        assert!(!tree.is_at_or_above(2, 0) && !tree.is_at_or_above(3, 2));
-        assert!(!tree.is_at_or_above(6, 2), "the first parent counts");
-        assert!(!tree.is_at_or_above(4, 5) && tree.is_at_or_above(4, 4));
-        assert!(!tree.is_at_or_above(99, 0));
-        assert_eq!(tree.nearest_above(2, [3, 0, 1, 2].into_iter()), Some(1));
-        assert_eq!(tree.nearest_above(2, [1, 0].into_iter()), Some(1));
-        assert_eq!(tree.nearest_above(0, [1, 2].into_iter()), None);
-    }
-}

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use sinew::error::{Invalid, Warning};
+use sinew::error::Invalid;
 use sinew_animate::asset::Asset;
 
 pub use humanoid::{FindingSeverity, HumanoidFinding};
@@ -25,15 +25,6 @@ pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
     let parts = super::container::split(&bytes).ok();
     let document = parts.and_then(|p| serde_json::from_slice(p.json).ok());
     document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))
-}
-
-/// Holds a document to the rules of EXT_skeleton_humanoid, before its clips are read; gives what is
-/// to be warned about.
-///
-/// # Errors
-/// The first error, with its JSON location and code.
-pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
-    humanoid::check(document)
 }
 
 /// Adds humanoids, expressions, their clips and what is to be warned about to the asset of a

@@ -3,24 +3,18 @@
 use std::fmt::Write;
 
 use common::command::Bench;
-use common::fbx::{self, Axes, JOINTS, LEFT_HANDED, Table, Y_UP, Z_UP, table};
+use common::fbx::{self, JOINTS, Table, table};
+use common::pose::{self, node};
 use common::rng::Rng;
-use common::tolerance;
+use common::{fixture, rows, tolerance};
 use glam::{DMat4, DVec3};
-use sinew_animate::asset::{Asset, AssetFormat, Axis, Keys, TextureRef, TrackTarget, Trs};
+use sinew_animate::asset::{Asset, AssetClip, Keys, TextureRef, TrackTarget};
 use sinew_io as io;
 use sinew_io::Error;
 
 fn read(text: impl AsRef<[u8]>) -> Result<Asset, Error> {
     let bench = Bench::new();
     io::fbx::read(&bench.write("tube.fbx", text))
-}
-
-/// The tube with one text in place of another.
-fn tube_with(old: &str, new: &str) -> String {
-    let text = fbx::text("tube");
-    assert!(text.contains(old), "{old}");
-    text.replace(old, new)
 }
 
 /// An asset posed: plain evaluation of its nodes, curves, shapes and skins.
@@ -31,35 +25,26 @@ struct Posed {
 
 impl Posed {
     fn new(asset: &Asset, clip: Option<&str>, time: f64) -> Self {
-        let mut locals: Vec<Trs> = asset.nodes.iter().map(|n| n.local.trs()).collect();
+        let still = AssetClip::default();
+        let clip = clip.map_or(&still, |name| asset.clip(name).expect(name));
+        let nodes = 0..asset.nodes.len();
+        let worlds = nodes.map(|node| pose::world(asset, clip, node, time));
         let mut weights: Vec<Vec<f64>> = asset
             .nodes
             .iter()
             .map(|n| n.mesh.map_or(&[][..], |m| &asset.meshes[m].weights))
             .map(|w| w.iter().map(|w| f64::from(*w)).collect())
             .collect();
-        let clip = clip.map(|name| asset.clip(name).expect(name));
-        for track in clip.into_iter().flat_map(|c| &c.tracks) {
-            let TrackTarget::Node(node) = track.target else {
-                panic!("{:?}", track.target)
-            };
-            let curve = &track.curve;
-            match &curve.keys {
-                Keys::Translation(_) => locals[node].translation = curve.vector(time).unwrap(),
-                Keys::Rotation(_) => locals[node].rotation = curve.rotation(time).unwrap(),
-                Keys::Scale(_) => locals[node].scale = curve.vector(time).unwrap(),
-                Keys::Weights { count, .. } => {
-                    let at = |i| curve.weight(i, time).unwrap();
-                    weights[node] = (0..*count).map(at).collect();
-                }
+        for track in &clip.tracks {
+            if let (TrackTarget::Node(node), Keys::Weights { count, .. }) =
+                (&track.target, &track.curve.keys)
+            {
+                let at = |i| track.curve.weight(i, time).unwrap();
+                weights[*node] = (0..*count).map(at).collect();
             }
         }
-        let world = |node| {
-            let chain = asset.chain(node);
-            chain.fold(DMat4::IDENTITY, |m, n| locals[n].matrix() * m)
-        };
         Self {
-            worlds: (0..asset.nodes.len()).map(world).collect(),
+            worlds: worlds.collect(),
             weights,
         }
     }
@@ -103,11 +88,6 @@ impl Posed {
     }
 }
 
-fn node(asset: &Asset, name: &str) -> usize {
-    let found = asset.nodes.iter().position(|n| n.name == name);
-    found.unwrap_or_else(|| panic!("no node {name}"))
-}
-
 /// Joints and vertices stand where the table has them.
 fn compare(asset: &Asset, table: &Table) {
     for pose in &table.poses {
@@ -134,185 +114,26 @@ fn compare(asset: &Asset, table: &Table) {
     }
 }
 
-/// The asset of a text whose joints and points stand as the table of that name has them.
-fn compared(text: impl AsRef<[u8]>, name: &str) -> Asset {
-    let asset = read(text).unwrap();
-    compare(&asset, &table(name, &Y_UP));
-    asset
+/// What files say, and where their joints and points stand, as the table of the file's name has them.
+#[test]
+fn files_stand_and_move_as_fbx_has_them() {
+    rows::check(&fixture("fbx/read.txt"), |row| {
+        let asset = read(&row.bytes)?;
+        let name = row.name.file_stem().unwrap().to_str().unwrap();
+        if fixture(&format!("fbx/{name}.txt")).exists() {
+            compare(&asset, &table(name));
+        }
+        Ok(asset)
+    });
 }
 
 #[test]
-fn the_tube_stands_and_moves_as_fbx_has_it() {
-    let asset = compared(fbx::text("tube"), "tube");
-    assert_eq!(asset.format, AssetFormat::Fbx);
-    assert_eq!(asset.up_axis, Axis::Y);
-    assert_eq!(asset.meters_per_unit, 0.01);
-    assert_eq!(asset.frames_per_second, Some(24.0));
-    assert!(asset.warnings.is_empty(), "{:?}", asset.warnings);
-    let clips: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(clips, ["Wave", "Still"]);
-}
-
-#[test]
-fn axes_are_turned_to_y_up() {
-    let in_file = &table("tube", &Y_UP).poses[0].points;
-    for axes in [Y_UP, Z_UP, LEFT_HANDED] {
-        let asset = read(axes.applied_to(&fbx::text("tube"))).unwrap();
-        let table = table("tube", &axes);
-        compare(&asset, &table);
-        // A cap's corners run round it the same way, seen from outside, in every world.
-        let cap = &asset.meshes[0].primitives[1].faces.indices[..3];
-        let first = asset.meshes[0].primitives[0].points.len();
-        let [a, b, c] = [0, 1, 2].map(|i| table.order[first + cap[i] as usize]);
-        let outward = |points: &[DVec3]| {
-            let middle = |points: &[DVec3]| points.iter().sum::<DVec3>() / points.len() as f64;
-            let normal = (points[b] - points[a]).cross(points[c] - points[a]);
-            normal.dot(middle(&points[..5]) - middle(&points[..30])) > 0.0
-        };
-        let mirrored = axes.asset_from_file.determinant() < 0.0;
-        let authored = outward(in_file) != mirrored;
-        assert_eq!(outward(&table.poses[0].points), authored);
-    }
-}
-
-#[test]
-fn a_parent_s_scale_that_is_not_inherited() {
-    // A constant uniform one is undone in the child, others go through a helper.
-    let uniform = compared(fbx::text("scaled_alike"), "scaled_alike");
-    assert_eq!(uniform.nodes.len(), 5);
-    let other = compared(fbx::text("scaled_unlike"), "scaled_unlike");
-    assert_eq!(other.nodes.len(), 6);
-    node(&other, "mixamorig:Spine_scale");
-}
-
-#[test]
-fn parts_of_the_mesh() {
+fn a_step_is_over_within_a_microsecond() {
     let asset = read(fbx::text("tube")).unwrap();
-    let mesh = &asset.meshes[0];
-    assert_eq!(mesh.target_names, ["Face.Smile", "Wide"]);
-    // A quarter of the slider, where half of it is the whole shape.
-    assert_eq!(mesh.weights, [0.0, 0.5]);
-    let [side, cap] = &mesh.primitives[..] else {
-        panic!("{} primitives", mesh.primitives.len())
-    };
-    let material = |i: Option<usize>| &asset.materials[i.unwrap()];
-    assert_eq!(material(side.material).name, "Side");
-    assert_eq!(material(cap.material).name, "Cap");
-    let color = material(side.material).base_color;
-    assert!(
-        color.abs_diff_eq(
-            glam::Vec4::new(0.8, 0.4, 0.2, 1.0),
-            tolerance::FEW_ROUNDINGS_F32
-        ),
-        "{color}"
-    );
-    // Polygons stay polygons.
-    assert_eq!(cap.faces.counts.as_deref(), Some(&[5, 5][..]));
-    assert_eq!(
-        side.faces
-            .counts
-            .as_ref()
-            .unwrap()
-            .iter()
-            .filter(|c| **c == 3)
-            .count(),
-        3
-    );
-    // Faces are flat, so that points have several normals; all corners have their uv.
-    assert!(side.corner_data);
-    assert_eq!(side.normals.len(), side.faces.indices.len());
-    assert_eq!(side.uvs[0].len(), side.faces.indices.len());
-    let first = side.uvs[0][0];
-    assert!(
-        first.abs_diff_eq(glam::Vec2::new(0.0, 0.75), tolerance::FEW_ROUNDINGS_F32),
-        "{first}"
-    );
-    assert_eq!(side.influences, 3);
-    // The loose triangle goes with the mesh's node.
-    let skin = &asset.skins[0];
-    assert_eq!(skin.joints.len(), 4);
-    assert_eq!(*skin.joints.last().unwrap(), node(&asset, "Body_mesh"));
-    let smile = &side.targets[0];
-    assert_eq!(smile.inbetweens.len(), 1);
-    assert!((smile.inbetweens[0].weight - 0.4).abs() < tolerance::FEW_ROUNDINGS_F32);
-    assert_eq!(smile.point_indices.as_ref().unwrap().len(), 6);
-}
-
-#[test]
-fn normals_that_no_point_has_two_of_are_per_point() {
-    // One face, flat.
-    let asset = read(fbx::text("one_face")).unwrap();
-    let primitive = &asset.meshes[0].primitives[0];
-    assert!(!primitive.corner_data);
-    assert_eq!((primitive.points.len(), primitive.normals.len()), (5, 5));
-}
-
-#[test]
-fn clips_have_what_moves() {
-    let asset = read(fbx::text("tube")).unwrap();
-    let still = asset.clip("Still").unwrap();
-    // Held in another pose than the rest one: a first and a last key.
-    // Its pivots make the joint move as it turns.
-    assert_eq!(still.tracks.len(), 2);
-    for track in &still.tracks {
-        assert_eq!(
-            track.target,
-            TrackTarget::Node(node(&asset, "mixamorig:Spine"))
-        );
-        assert_eq!(track.curve.times, [0.0, 0.5]);
-    }
-    let wave = asset.clip("Wave").unwrap();
-    let of = |name: &str| {
-        let target = TrackTarget::Node(node(&asset, name));
-        wave.tracks.iter().filter(|t| t.target == target).count()
-    };
-    assert_eq!(
-        [
-            of("Hips"),
-            of("mixamorig:Spine"),
-            of("Neck.001"),
-            of("Body_mesh"),
-        ],
-        [1, 2, 2, 1]
-    );
-    // A step is over within a microsecond.
-    let neck = TrackTarget::Node(node(&asset, "Neck.001"));
-    let turn = wave
-        .tracks
-        .iter()
-        .find(|t| t.target == neck && matches!(t.curve.keys, Keys::Rotation(_)));
-    let curve = &turn.unwrap().curve;
-    let (before, after) = (
-        curve.rotation(0.25 - 2e-6).unwrap(),
-        curve.rotation(0.25).unwrap(),
-    );
-    assert!((before.angle_between(after).to_degrees() - 35.0).abs() < tolerance::ANGLE_BY_ACOS);
-}
-
-#[test]
-fn two_joints_with_several_influences_each() {
-    // Every joint on every point.
-    let asset = compared(fbx::text("three_influences"), "three_influences");
-    let joints = asset.skins[0].joints.len();
-    assert_eq!(joints, 3, "no point goes with the node");
-}
-
-#[test]
-fn dual_quaternions_are_warned_about() {
-    let text = tube_with("\"Linear\"", "\"DualQuaternion\"");
-    let asset = compared(text, "tube");
-    let codes: Vec<&str> = asset.warnings.iter().map(|w| w.code).collect();
-    assert_eq!(codes, ["fbx-dual-quaternion"]);
-}
-
-#[test]
-fn units_are_the_file_s() {
-    let line = |unit: f64| format!("\"UnitScaleFactor\", \"double\", \"\", \"A\",{unit:?}");
-    for (unit, metres) in [(1.0, 0.01), (100.0, 1.0), (2.54, 0.0254)] {
-        let asset = compared(tube_with(&line(1.0), &line(unit)), "tube");
-        let apart: f64 = asset.meters_per_unit - metres;
-        assert!(apart.abs() < tolerance::FORMULAS_IN_F64, "{unit}");
-    }
+    let neck = node(&asset, "Neck.001");
+    let turn = |time| pose::local(&asset, &asset.clips[0], neck, time).rotation;
+    let angle = turn(0.25 - 2e-6).angle_between(turn(0.25)).to_degrees();
+    assert!((angle - 35.0).abs() < tolerance::ANGLE_BY_ACOS, "{angle}");
 }
 
 #[test]
@@ -477,22 +298,5 @@ fn truncations_and_flipped_bytes_do_no_harm() {
             }
             let _ = read(&bytes);
         }
-    }
-}
-
-#[test]
-fn cycles_of_axes_are_what_they_say() {
-    // The three fixtures' own matrices, against the axes that they name.
-    for Axes {
-        up,
-        front,
-        coord,
-        asset_from_file,
-    } in [Y_UP, Z_UP, LEFT_HANDED]
-    {
-        let axis = |(axis, sign): (i64, i64)| DVec3::AXES[axis as usize] * sign as f64;
-        assert_eq!(asset_from_file * axis(up), DVec3::Y);
-        assert_eq!(asset_from_file * axis(coord), DVec3::X);
-        assert_eq!(asset_from_file * axis(front), DVec3::Z);
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use sinew_io::gltf::extensions::humanoid;
 
 use super::memory::read;
 use super::scrambling::{scrambled, survives};
@@ -10,19 +11,30 @@ use super::{LONGEST, refused};
 use common::document::{Document, glb};
 use common::rng::Rng;
 
+/// Of plain files, and of files for characters, whose extensions point to nodes and meshes.
 #[test]
 fn random_json() {
-    let bases = ["tiny.gltf", "scenery.gltf"].map(Document::fixture);
+    let files = [
+        ("tiny.gltf", "random.glb"),
+        ("scenery.gltf", "random.glb"),
+        ("vrm1.gltf", "random.vrm"),
+        ("vrm0.gltf", "random.vrm"),
+        ("vrma.gltf", "random.vrma"),
+        ("humanoid.gltf", "random.glb"),
+    ];
+    let bases = files.map(|(fixture, name)| (Document::fixture(fixture), Path::new(name)));
     let mut read = 0;
-    for seed in 0..4000 {
-        let mut file = bases[seed % 2].clone();
+    for seed in 0..6000 {
+        let (base, name) = &bases[seed % bases.len()];
+        let mut file = base.clone();
         file.change_at_random(&mut Rng::new(seed as u64));
         let what = || format!("seed {seed}: {}", file.json);
-        let (good, _) = survives(&file.glb(), Path::new("random.glb"), LONGEST, &what);
+        let _ = humanoid::validate(&file.json);
+        let (good, _) = survives(&file.glb(), name, LONGEST, &what);
         read += usize::from(good);
     }
     // Most changes matter, some do not: else the loop would test nothing.
-    assert!((150..3000).contains(&read), "{read} of 4000 were read");
+    assert!((150..5000).contains(&read), "{read} of 6000 were read");
 }
 
 #[test]

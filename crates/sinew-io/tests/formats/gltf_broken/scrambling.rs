@@ -23,8 +23,10 @@ pub fn survives(
         panic!("{}: a panic", what());
     };
     assert!(took < longest, "{}: {took:?}", what());
-    if let Err(error) = &result {
-        assert!(matches!(error, Error::Invalid(_)), "{}: {error}", what());
+    match &result {
+        Ok(_) => {}
+        Err(Error::Invalid(at)) => assert!(!at.prim.is_empty() && at.file.is_some(), "{at}"),
+        Err(error) => panic!("{}: {error}", what()),
     }
     (result.is_ok(), took)
 }

@@ -7,8 +7,6 @@ mod channels;
 mod reference_pose;
 mod skeletons;
 
-use std::fmt;
-
 pub use reference_pose::reference_pose;
 use serde_json::Value;
 pub(super) use skeletons::misplaced;
@@ -54,8 +52,11 @@ pub fn read(document: &Value) -> Vec<HumanoidSkeleton> {
     root.map_or_else(Vec::new, skeletons::read)
 }
 
-/// What [`validate`] finds, if there is no error among it.
-pub(super) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
+/// What [`validate`] warns of.
+///
+/// # Errors
+/// The first error, with its JSON location and code.
+pub(in crate::gltf) fn check(document: &Value) -> Result<Vec<Warning>, Invalid> {
     let findings = validate(document);
     if let Some(error) = findings
         .iter()
@@ -112,8 +113,13 @@ impl Findings {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        let texts = [location.into(), expected.into(), found.into()];
-        self.push(FindingSeverity::Error, code, texts);
+        self.0.push(HumanoidFinding {
+            code,
+            severity: FindingSeverity::Error,
+            location: location.into(),
+            expected: expected.into(),
+            found: found.into(),
+        });
     }
 
     fn warning(
@@ -123,23 +129,10 @@ impl Findings {
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        let texts = [location.into(), expected.into(), found.into()];
-        self.push(FindingSeverity::Warning, code, texts);
-    }
-
-    fn push(
-        &mut self,
-        severity: FindingSeverity,
-        code: &'static str,
-        [location, expected, found]: [String; 3],
-    ) {
-        self.0.push(HumanoidFinding {
-            code,
-            severity,
-            location,
-            expected,
-            found,
-        });
+        self.error(code, location, expected, found);
+        if let Some(last) = self.0.last_mut() {
+            last.severity = FindingSeverity::Warning;
+        }
     }
 }
 
@@ -156,11 +149,5 @@ impl HumanoidFinding {
 
     fn as_warning(&self) -> Warning {
         Warning::new(self.code, &self.location, self.message())
-    }
-}
-
-impl fmt::Display for HumanoidFinding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} [{}]", self.location, self.message(), self.code)
     }
 }

@@ -25,47 +25,38 @@ const SPINE: [Bone; 6] = [
     Bone::Head,
 ];
 
-/// Left and right bones whose line runs across the body, the steadiest first.
-const PAIRS: [(Bone, Bone); 7] = [
-    (Bone::LeftUpperLeg, Bone::RightUpperLeg),
-    (Bone::LeftUpperArm, Bone::RightUpperArm),
-    (Bone::LeftShoulder, Bone::RightShoulder),
-    (Bone::LeftLowerLeg, Bone::RightLowerLeg),
-    (Bone::LeftLowerArm, Bone::RightLowerArm),
-    (Bone::LeftFoot, Bone::RightFoot),
-    (Bone::LeftHand, Bone::RightHand),
+/// Left bones whose line to the right ones runs across the body, the steadiest first.
+const ACROSS: [Bone; 7] = [
+    Bone::LeftUpperLeg,
+    Bone::LeftUpperArm,
+    Bone::LeftShoulder,
+    Bone::LeftLowerLeg,
+    Bone::LeftLowerArm,
+    Bone::LeftFoot,
+    Bone::LeftHand,
 ];
 
-/// Bones of a limb that one behind the other point to the next one present.
-const CHAINS: [&[Bone]; 5] = [
-    &SPINE,
-    &[
-        Bone::LeftShoulder,
-        Bone::LeftUpperArm,
-        Bone::LeftLowerArm,
-        Bone::LeftHand,
-        Bone::LeftMiddleProximal,
-    ],
-    &[
-        Bone::RightShoulder,
-        Bone::RightUpperArm,
-        Bone::RightLowerArm,
-        Bone::RightHand,
-        Bone::RightMiddleProximal,
-    ],
-    &[
-        Bone::LeftUpperLeg,
-        Bone::LeftLowerLeg,
-        Bone::LeftFoot,
-        Bone::LeftToes,
-    ],
-    &[
-        Bone::RightUpperLeg,
-        Bone::RightLowerLeg,
-        Bone::RightFoot,
-        Bone::RightToes,
-    ],
+/// The left arm, from the shoulder to the root of the middle finger.
+const ARM: [Bone; 5] = [
+    Bone::LeftShoulder,
+    Bone::LeftUpperArm,
+    Bone::LeftLowerArm,
+    Bone::LeftHand,
+    Bone::LeftMiddleProximal,
 ];
+
+/// The left leg.
+const LEG: [Bone; 4] = [
+    Bone::LeftUpperLeg,
+    Bone::LeftLowerLeg,
+    Bone::LeftFoot,
+    Bone::LeftToes,
+];
+
+/// The same bones of the right side.
+fn mirrored<const N: usize>(left: [Bone; N]) -> [Bone; N] {
+    left.map(|bone| bone.mirrored().unwrap_or(bone))
+}
 
 /// Findings about bones whose bind pose differs by more than ten degrees from the reference pose.
 ///
@@ -131,9 +122,8 @@ impl Pose<'_> {
 
     /// Where the character faces, without its lean.
     fn front(&self) -> Option<DVec3> {
-        let left = PAIRS
-            .iter()
-            .find_map(|(left, right)| self.direction(*right, *left))?;
+        let across = |left: &Bone| self.direction(left.mirrored()?, *left);
+        let left = ACROSS.iter().find_map(across)?;
         left.cross(DVec3::Y).try_normalize()
     }
 
@@ -158,10 +148,9 @@ impl Pose<'_> {
     }
 
     fn arms(&self, findings: &mut Findings) {
-        let sides = [(CHAINS[1], DVec3::X, "+X"), (CHAINS[2], DVec3::NEG_X, "-X")];
+        let sides = [(ARM, DVec3::X, "+X"), (mirrored(ARM), DVec3::NEG_X, "-X")];
         for (chain, along, name) in sides {
-            let arm = &chain[1..4];
-            for (bone, direction) in self.segments(arm) {
+            for (bone, direction) in self.segments(&chain[1..4]) {
                 if let Some(found) = off_by(degrees(direction, along)) {
                     let expected = format!("an arm stretched along {name}");
                     let at = self.at_bone(bone);
@@ -185,8 +174,14 @@ impl Pose<'_> {
     }
 
     fn y_to_child(&self, findings: &mut Findings) {
+        let (arms, legs) = ([ARM, mirrored(ARM)], [LEG, mirrored(LEG)]);
+        let limbs = arms
+            .iter()
+            .map(|a| &a[..])
+            .chain(legs.iter().map(|l| &l[..]));
         let fingers = fingers();
-        let chains = CHAINS.into_iter().chain(fingers.iter().map(Vec::as_slice));
+        let chains = [&SPINE[..]].into_iter().chain(limbs);
+        let chains = chains.chain(fingers.iter().map(Vec::as_slice));
         for (bone, direction) in chains.flat_map(|chain| self.segments(chain)) {
             let y = self.bones[&bone].y_axis.truncate().try_normalize();
             let Some(found) = y.and_then(|y| off_by(degrees(y, direction))) else {

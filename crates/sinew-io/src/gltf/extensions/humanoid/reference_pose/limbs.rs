@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3};
 
 use sinew_animate::retarget::Bone;
 
-use super::{CHAINS, Pose, degrees, fingers, off_by};
+use super::{ARM, LEG, Pose, degrees, fingers, mirrored, off_by};
 use crate::gltf::extensions::humanoid::Findings;
 
 /// The angle in degrees between a leg and the line from ankle to toes, from the steepest flat foot
@@ -18,38 +18,37 @@ const ANKLE: (f64, f64) = (45.0, 90.0);
 /// One side of the body.
 struct Side {
     /// Upper arm, lower arm, hand, root of the middle finger.
-    arm: &'static [Bone],
-    /// Upper leg, lower leg, foot, toes.
-    leg: &'static [Bone],
+    arm: [Bone; 4],
+    leg: [Bone; 4],
     /// Where the arm points to.
     out: DVec3,
     /// The name of that direction.
     out_name: &'static str,
 }
 
-const SIDES: [Side; 2] = [
-    Side {
-        arm: CHAINS[1].split_at(1).1,
-        leg: CHAINS[3],
-        out: DVec3::X,
-        out_name: "+X",
-    },
-    Side {
-        arm: CHAINS[2].split_at(1).1,
-        leg: CHAINS[4],
-        out: DVec3::NEG_X,
-        out_name: "-X",
-    },
-];
+fn sides() -> [Side; 2] {
+    let [_, arm @ ..] = ARM;
+    let side = |arm, leg, out, out_name| Side {
+        arm,
+        leg,
+        out,
+        out_name,
+    };
+    [
+        side(arm, LEG, DVec3::X, "+X"),
+        side(mirrored(arm), mirrored(LEG), DVec3::NEG_X, "-X"),
+    ]
+}
 
 /// Findings about the limbs of both sides. `upright` turns the character so that it stands and
 /// faces as the extension asks for; the identity if that is not reported.
 pub(super) fn limbs(pose: &Pose, upright: DQuat, findings: &mut Findings) {
-    for side in &SIDES {
+    let sides = sides();
+    for side in &sides {
         let shin = leg(pose, side, upright, findings);
         foot(pose, side, shin, findings);
     }
-    for side in &SIDES {
+    for side in &sides {
         let forearm = forearm(pose, side, upright);
         let hand = hand(pose, side, forearm, findings);
         digits(pose, side, hand, findings);

@@ -1,0 +1,224 @@
+//! Where baked points end up: in prim, skeleton or world space the picture is the same.
+
+use glam::DVec3;
+use sinew::sampled::Time;
+use sinew::scene::{MotionCache, OutSpace, Scene};
+use sinew::skel::reference;
+use sinew_stage::Stage;
+
+use crate::bench::*;
+use common::compare::{bounds, compare_within, size};
+use common::{tolerance, usd};
+
+/// Stages with moving parents, rigid prims, prims that only blend, and every gprim type.
+const STAGES: &[&str] = &[
+    "ancestors_animated",
+    "blend_only",
+    "constant_rigid_meshless_note",
+    "geom_bind",
+    "gprims",
+    "instanced",
+    "xform_ops",
+];
+
+fn baked(stage: &str, words: &str) -> Stage {
+    let bench = Bench::new();
+    let out = bench.path("out.usdc");
+    run(&golden(stage), &out, words);
+    usd::open(&out)
+}
+
+fn scene(stage: &str) -> Scene {
+    crate::truth::scene(&golden(stage))
+}
+
+/// A prim's points in world space.
+fn in_world(baked: &Stage, prim: &str, time: f64) -> Vec<DVec3> {
+    let world_from_prim = usd::world_from_prim(baked, prim, time);
+    let points = usd::vectors(baked, prim, "points", Some(time)).expect("points");
+    points
+        .iter()
+        .map(|p| world_from_prim.transform_point3(*p))
+        .collect()
+}
+
+pub fn rule_30_the_picture_is_the_same_in_every_space() {
+    let (mut compared, mut left) = (0, 0);
+    for stage in STAGES {
+        let prim_space = baked(stage, "space prim rigid points");
+        let skel_space = baked(stage, "space skel rigid points");
+        let world_space = baked(stage, "space world rigid points");
+        for binding in &scene(stage).bindings {
+            if !binding.points.has_value() || binding.unsupported.is_some() {
+                continue;
+            }
+            let prim = &binding.path;
+            if usd::tokens(&world_space, prim, "xformOpOrder") != ["!resetXformStack!"] {
+                left += 1; // Broken, and said so.
+                continue;
+            }
+            for time in [1.0, 2.0, 4.0] {
+                let want = in_world(&prim_space, prim, time);
+                let allowed = tolerance::PIXAR_BAKE_POINTS * size(&want).max(1.0);
+                for other in [&skel_space, &world_space] {
+                    let got = in_world(other, prim, time);
+                    let what = format!("{stage} {prim} at {time}");
+                    compare_within(&what, &got, &want, allowed).unwrap();
+                    compared += 1;
+                }
+                let what_stands = format!("{stage} {prim} at {time} as it stands");
+                let there = usd::vectors(&world_space, prim, "points", Some(time)).unwrap();
+                compare_within(&what_stands, &there, &want, allowed).unwrap();
+            }
+        }
+    }
+    assert!(
+        compared > 100 && left == 1,
+        "{compared} compared, {left} left"
+    );
+}
+
+pub fn extents_are_in_the_space_of_the_points() {
+    let world = baked("ancestors_animated", "space world rigid points");
+    let prim = "/World/Char/Geo/Body";
+    let points = usd::vectors(&world, prim, "points", Some(2.0)).unwrap();
+    let extent = usd::vectors(&world, prim, "extent", Some(2.0)).unwrap();
+    compare_within("extent", &extent, &bounds(&points), tolerance::EXTENT).unwrap();
+}
+
+pub fn rule_28_rigid_by_points_and_by_transform_give_one_picture() {
+    for stage in [
+        "constant_rigid_meshless_note",
+        "xform_ops",
+        "blend_only",
+        "gprims",
+    ] {
+        let (by_points, by_transform) = (
+            baked(stage, "space prim rigid points"),
+            baked(stage, "space prim rigid xform"),
+        );
+        let scene = scene(stage);
+        let rigid = scene
+            .bindings
+            .iter()
+            .filter(|b| b.is_rigid() && b.points.has_value());
+        let mut compared = 0;
+        for binding in rigid {
+            let prim = &binding.path;
+            for time in [1.0, 2.0, 5.0] {
+                let (a, b) = (
+                    in_world(&by_points, prim, time),
+                    in_world(&by_transform, prim, time),
+                );
+                let allowed = tolerance::PIXAR_BAKE_POINTS * size(&a).max(1.0);
+                compare_within(&format!("{stage} {prim}"), &b, &a, allowed).unwrap();
+                compared += 1;
+            }
+            // A prim moved by its transform keeps its rest points, unless they blend.
+            let rest: Vec<DVec3> = binding
+                .points
+                .first()
+                .unwrap()
+                .iter()
+                .map(|p| p.as_dvec3())
+                .collect();
+            let points = usd::vectors(&by_transform, prim, "points", Some(2.0)).unwrap();
+            assert_eq!(points == rest, binding.shapes.is_empty(), "{stage} {prim}");
+        }
+        assert!(compared > 0, "{stage}");
+    }
+}
+
+/// One transform does what skinning every point by the same influences does, in every space.
+pub fn rule_28_a_rigid_prims_transform_serves_an_instance() {
+    let mut compared = 0;
+    for stage in ["constant_rigid_meshless_note", "xform_ops", "gprims"] {
+        let scene = scene(stage);
+        let skins = scene.bound_skins().filter(|b| {
+            let binding = b.binding();
+            binding.is_rigid() && binding.points.has_value() && binding.shapes.is_empty()
+        });
+        for (bound, time) in skins.flat_map(|b| [1.0, 2.5, 5.0].map(|t| (b, Time::At(t)))) {
+            for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {
+                let mut cache = scene.at(time, space);
+                let Ok(pose) = cache.pose(bound) else {
+                    // A singular prim has no space of its own to go to, and says so both ways.
+                    assert!(cache.rigid_out_from_prim(bound).is_err());
+                    continue;
+                };
+                let skin = bound.skin(time).unwrap();
+                let want = reference::deform(&skin, &pose).unwrap().points;
+                let out_from_prim = cache.rigid_out_from_prim(bound).unwrap();
+                let rest = skin.points().iter().map(|p| p.as_dvec3());
+                let got: Vec<_> = rest.map(|p| out_from_prim.transform_point3(p)).collect();
+                let allowed = tolerance::SAME_IN_F64 * size(&want).max(1.0);
+                let what = format!("{stage} {} in {space:?}", bound.binding().path);
+                compare_within(&what, &got, &want, allowed).unwrap();
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+/// Caches of one scene pose the prims of another one as that one's own caches do.
+pub fn prims_of_another_scene_are_its_own() {
+    let (own, other) = (scene("blend_only"), scene("xform_ops"));
+    let mut compared = 0;
+    for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {
+        for bound in other.bound_skins() {
+            let time = Time::At(2.5);
+            let (mut a, mut b) = (own.at(time, space), other.at(time, space));
+            let same = [
+                (a.rigid_transform(bound), b.rigid_transform(bound)),
+                (a.rigid_out_from_prim(bound), b.rigid_out_from_prim(bound)),
+            ];
+            for (a, b) in same {
+                compared += usize::from(b.is_ok());
+                assert_eq!(a.ok(), b.ok(), "{} in {space:?}", bound.binding().path);
+            }
+            let (mut a, mut b) = (
+                MotionCache::new(&own, time, space),
+                MotionCache::new(&other, time, space),
+            );
+            let (a, b) = (a.velocities(bound, false), b.velocities(bound, false));
+            compared += usize::from(b.is_ok());
+            assert_eq!(a.ok(), b.ok(), "{} in {space:?}", bound.binding().path);
+        }
+    }
+    assert!(compared > 6, "{compared}");
+}
+
+/// Joints in the world, against the way that skinning transforms take their bind poses.
+pub fn rule_10_joints_are_where_skinning_takes_their_bind_poses() {
+    let mut compared = 0;
+    for stage in STAGES {
+        let scene = scene(stage);
+        for (bound, time) in scene
+            .bound_skins()
+            .flat_map(|b| [1.0, 2.5, 4.0].map(|t| (b, Time::At(t))))
+        {
+            let mut cache = scene.at(time, OutSpace::World);
+            let skeleton = bound.skeleton().instance.skeleton();
+            let Ok(pose) = cache.pose(bound) else {
+                continue;
+            };
+            let Some(skinning) = &pose.skinning else {
+                continue;
+            };
+            let joints = bound.world_from_joints(time).unwrap();
+            assert_eq!(joints.len(), skeleton.joints().len());
+            assert_eq!(joints, cache.world_from_joints(bound).unwrap());
+            for ((joint, skinning), bind) in joints.iter().zip(&**skinning).zip(skeleton.bind()) {
+                let want = pose.out_from_skel * *skinning * *bind;
+                let places = |m: &glam::DMat4| {
+                    [m.x_axis, m.y_axis, m.z_axis, m.w_axis].map(|column| column.truncate())
+                };
+                let allowed = tolerance::SAME_IN_F64 * size(&places(&want)).max(1.0);
+                compare_within(stage, &places(joint), &places(&want), allowed).unwrap();
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}

@@ -21,7 +21,6 @@ pub mod rigs;
 pub mod rows;
 pub mod scenery;
 pub mod shown;
-pub mod sketch;
 pub mod stages;
 pub mod trials;
 pub mod usd;

@@ -12,6 +12,7 @@
 //! The key `#` is a comment.
 
 /// A case of a table.
+#[derive(Clone)]
 pub struct Case {
     pub name: String,
     /// The file `in.usda`, and the files beside it, by name.
@@ -140,4 +141,39 @@ impl Table {
 /// The stages that are broken in one way each (`tests/data/stages.txt`).
 pub fn stages() -> Table {
     Table::read("stages.txt")
+}
+
+/// Repeats what stands between marks: `«COUNT TEXT»` is TEXT as often, with its number for `%` and the
+/// next for `%+`; within it, `‹COUNT TEXT›` is the same with `&`.
+pub fn repeated(text: &str) -> String {
+    let text = repeated_by(text, ['«', '»', '%']);
+    repeated_by(&text, ['‹', '›', '&'])
+}
+
+fn repeated_by(text: &str, [open, close, index]: [char; 3]) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open) {
+        let (inside, after) = after.split_once(close).unwrap();
+        let (count, what) = inside.split_once(' ').unwrap();
+        out += before;
+        for i in 0..count.parse::<usize>().unwrap() {
+            let what = what.replace(&format!("{index}+"), &(i + 1).to_string());
+            out += &what.replace(index, &i.to_string());
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// The bytes of a text in which `\xNN` is a byte.
+pub fn unescaped(text: &str) -> Vec<u8> {
+    let mut parts = text.split("\\x");
+    let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+    for part in parts {
+        let (byte, text) = part.split_at(2);
+        bytes.push(u8::from_str_radix(byte, 16).unwrap());
+        bytes.extend(text.bytes());
+    }
+    bytes
 }

@@ -85,3 +85,27 @@ pub fn run<const N: usize>(subjects: [(&str, Vec<Trial>); N]) -> ! {
         .flat_map(|(subject, trials)| trials.into_iter().map(move |t| t.below(subject)));
     libtest_mimic::run(&args, trials.collect()).exit()
 }
+
+/// What a test function gives: nothing, a result, or a completion.
+pub trait Ended {
+    /// The end of its trial.
+    fn ended(self) -> Result<Completion, Failed>;
+}
+
+impl Ended for () {
+    fn ended(self) -> Result<Completion, Failed> {
+        Ok(Completion::Completed)
+    }
+}
+
+impl Ended for Completion {
+    fn ended(self) -> Result<Completion, Failed> {
+        Ok(self)
+    }
+}
+
+impl<T: Ended> Ended for Result<T, Failed> {
+    fn ended(self) -> Result<Completion, Failed> {
+        self?.ended()
+    }
+}

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use serde::Serialize;
 use sinew_bake::{
-    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, ClipCounts, Format,
-    FrameRange, OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
+    Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
+    OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
     stitch_until,
 };
 use sinew_io::ClipChoice;
@@ -19,7 +18,7 @@ use crate::exit::{Exit, PartialArgs};
 use crate::failure::Failure;
 use crate::finding::{self, Finding};
 use crate::host;
-use crate::open::{AnimArgs, ComposeArgs};
+use crate::open::{AnimArgs, ComposeArgs, one_of};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, listed, print_failed, print_findings, thousands};
 
@@ -81,8 +80,13 @@ pub struct Args {
     )]
     max_error: Option<f64>,
     /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    backend: BackendArg,
+    #[arg(long, default_value = "auto")]
+    #[arg(value_parser = one_of([
+        ("auto", Backend::Auto),
+        ("gpu", Backend::Gpu),
+        ("cpu", Backend::Cpu),
+    ]))]
+    backend: Backend,
     /// Take the GPU adapter whose name contains NAME (see `sinew devices`); it may be a software
     /// adapter.
     #[arg(long, value_name = "NAME")]
@@ -107,13 +111,18 @@ pub struct Args {
     /// How prims with constant influences move: by their transform, as in Pixar's bake, or by their
     /// points, as in Hydra. Prims without points always move by their transform. USD only: in other
     /// formats the points move.
-    #[arg(long, value_enum)]
-    rigid: Option<RigidArg>,
+    #[arg(long, value_parser = one_of([("xform", Rigid::Xform), ("points", Rigid::Points)]))]
+    rigid: Option<Rigid>,
     /// Space of points and normals. Without this: prim for USD and .pc2, world for other formats.
     /// In USD, skel and world rewrite the prim's transform, so that the prim stays in its place;
     /// prims with constant influences then move by their points.
-    #[arg(long, value_enum)]
-    space: Option<SpaceArg>,
+    #[arg(long)]
+    #[arg(value_parser = one_of([
+        ("prim", OutSpace::Prim),
+        ("skel", OutSpace::Skel),
+        ("world", OutSpace::World),
+    ]))]
+    space: Option<OutSpace>,
     /// Keep SkelBindingAPI and its properties. Without this they are removed at and below each baked
     /// SkelRoot, because it becomes an Xform and skins nothing any more. A --layer always keeps
     /// them. USD only.
@@ -121,8 +130,12 @@ pub struct Args {
     keep_bindings: bool,
     /// Values of a position texture: the offset of each vertex from its place in OUT_mesh.glb (the
     /// default), or its position.
-    #[arg(long, value_enum)]
-    vat_values: Option<VatValuesArg>,
+    #[arg(long)]
+    #[arg(value_parser = one_of([
+        ("offset", VatValues::Offset),
+        ("position", VatValues::Position),
+    ]))]
+    vat_values: Option<VatValues>,
     /// Bits of each texture channel: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
     #[arg(long, value_name = "BITS")]
     vat_bits: Option<u8>,
@@ -132,8 +145,12 @@ pub struct Args {
     vat_width: Option<u32>,
     /// Texels of a bone texture: the rows of a matrix for each joint (the default), or a dual
     /// quaternion, which is smaller but has no scale.
-    #[arg(long, value_enum)]
-    bone_values: Option<BoneValuesArg>,
+    #[arg(long)]
+    #[arg(value_parser = one_of([
+        ("matrix", BoneValues::Matrix),
+        ("dual-quaternion", BoneValues::DualQuaternion),
+    ]))]
+    bone_values: Option<BoneValues>,
     /// Bits of each channel of a bone texture: 32 (the default) or 16.
     #[arg(long, value_name = "BITS")]
     bone_bits: Option<u8>,
@@ -192,55 +209,22 @@ const EXAMPLES: &str = "Examples:
   sinew bake hero.glb -o hero.bones.exr --clip Walk --clip Run
   sinew bake hero.glb -o hero.bones.exr --bone-values dual-quaternion --bone-bits 16";
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BackendArg {
-    Auto,
-    Gpu,
-    Cpu,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RigidArg {
-    Xform,
-    Points,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SpaceArg {
-    Prim,
-    Skel,
-    World,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum VatValuesArg {
-    Offset,
-    Position,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BoneValuesArg {
-    Matrix,
-    DualQuaternion,
-}
-
 impl Args {
     fn rigid(&self, format: Format) -> Result<Rigid> {
-        match (self.rigid, self.space.unwrap_or(SpaceArg::Prim)) {
-            (Some(RigidArg::Xform), _) if format != Format::Usd => Err(Error::Usage(
+        match (self.rigid, self.space.unwrap_or_default()) {
+            (Some(Rigid::Xform), _) if format != Format::Usd => Err(Error::Usage(
                 "--rigid xform: only USD files have transforms; leave it out, or write USD".into(),
             )),
-            (Some(RigidArg::Xform), SpaceArg::Skel | SpaceArg::World) => Err(Error::Usage(
+            (Some(Rigid::Xform), OutSpace::Skel | OutSpace::World) => Err(Error::Usage(
                 "--rigid xform keeps points in prim space; leave it out, or use --space prim"
                     .into(),
             )),
-            (Some(RigidArg::Xform), _) | (None, SpaceArg::Prim) => Ok(Rigid::Xform),
-            (Some(RigidArg::Points), _) | (None, _) => Ok(Rigid::Points),
+            (None, OutSpace::Prim) => Ok(Rigid::Xform),
+            (None, _) => Ok(Rigid::Points),
+            (Some(rigid), _) => Ok(rigid),
         }
     }
-}
 
-impl Args {
     fn vat(&self, format: Format) -> Result<VatOptions> {
         let given = [
             ("--vat-values", self.vat_values.is_some()),
@@ -252,25 +236,12 @@ impl Args {
             misplaced(&given, expected)?;
         }
         let mut options = VatOptions::default();
-        options.values = match self.vat_values {
-            Some(VatValuesArg::Position) => VatValues::Position,
-            Some(VatValuesArg::Offset) | None => VatValues::Offset,
-        };
+        options.values = self.vat_values.unwrap_or_default();
         options.bits = self.vat_bits;
         options.max_width = self.vat_width.unwrap_or(options.max_width);
         Ok(options)
     }
-}
 
-/// An option that was given although it is for another kind of output.
-fn misplaced(given: &[(&str, bool)], expected: &str) -> Result<()> {
-    match given.iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => Err(Error::Usage(format!("{option}: expected {expected}"))),
-    }
-}
-
-impl Args {
     fn bones(&self, format: Format) -> Result<BoneOptions> {
         if format != Format::Bones {
             let given = [
@@ -282,10 +253,7 @@ impl Args {
             misplaced(&given, "a bone texture as the output (.bones.exr)")?;
         }
         let mut options = BoneOptions::default();
-        options.values = match self.bone_values {
-            Some(BoneValuesArg::DualQuaternion) => BoneValues::DualQuaternion,
-            Some(BoneValuesArg::Matrix) | None => BoneValues::Matrix,
-        };
+        options.values = self.bone_values.unwrap_or_default();
         options.bits = self.bone_bits;
         options.max_width = self.bone_width.unwrap_or(options.max_width);
         if self.clip.len() > 1 {
@@ -300,6 +268,14 @@ impl Args {
             [name] => ClipChoice::Named(name.clone()),
             _ => ClipChoice::First,
         }
+    }
+}
+
+/// An option that was given although it is for another kind of output.
+fn misplaced(given: &[(&str, bool)], expected: &str) -> Result<()> {
+    match given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::Usage(format!("{option}: expected {expected}"))),
     }
 }
 
@@ -332,16 +308,14 @@ fn bake_one(
     verbosity: Verbosity,
 ) -> Result<Done<JsonReport>> {
     let format = Format::of(output).map_err(|e| Error::Usage(e.to_string()))?;
-    let backend = match (&args.adapter, args.backend) {
-        (Some(_), BackendArg::Cpu) => {
+    let backend = match (&args.adapter, &args.backend) {
+        (Some(_), Backend::Cpu) => {
             return Err(Error::Usage(
                 "--adapter names a GPU, but --backend cpu uses none; give one of them".into(),
             ));
         }
         (Some(name), _) => Backend::Adapter(name.clone()),
-        (None, BackendArg::Auto) => Backend::Auto,
-        (None, BackendArg::Gpu) => Backend::Gpu,
-        (None, BackendArg::Cpu) => Backend::Cpu,
+        (None, backend) => backend.clone(),
     };
     let mut options = BakeOptions::default();
     options.open = args.compose.options(args.clip_choice())?;
@@ -351,11 +325,7 @@ fn bake_one(
     options.layer = args.layer;
     options.anim_source = args.anim.source();
     options.rigid = args.rigid(format)?;
-    options.space = args.space.map(|space| match space {
-        SpaceArg::Prim => OutSpace::Prim,
-        SpaceArg::Skel => OutSpace::Skel,
-        SpaceArg::World => OutSpace::World,
-    });
+    options.space = args.space;
     if args.keep_bindings && format != Format::Usd {
         let text = "--keep-bindings: only USD has bindings";
         return Err(Error::Usage(text.into()));
@@ -397,12 +367,22 @@ fn bake_one(
     });
     drop(progress);
     let report = result.map_err(with_advice)?;
-    let json = JsonReport::of(&report, input);
-    print_report(&report, &json.failed, verbosity);
+    let file = Some(input);
+    let failed = report.failed.iter();
+    let failed = failed.map(|p| Finding::failed(&p.path, p.code, &p.reason, file));
+    let json = JsonReport {
+        sizes: Sizes::of("IN", input, &report.files),
+        failed: failed.collect(),
+        errors: finding::of_invalid(&report.errors, file),
+        warnings: finding::of_warnings(&report.warnings, file),
+        baked: report,
+    };
+    let report = &json.baked;
+    print_report(report, &json.failed, verbosity);
     Ok(Done {
         exit: args.partial.exit(!report.failed.is_empty()),
-        text: summary(&report, &json.sizes, verbosity),
-        brief: brief(&report, &json.sizes),
+        text: summary(report, &json.sizes, verbosity),
+        brief: brief(report, &json.sizes),
         report: json,
     })
 }
@@ -440,71 +420,14 @@ fn with_advice(error: sinew_bake::Error) -> Error {
 /// The report of --json.
 #[derive(Serialize)]
 struct JsonReport {
-    files: Vec<String>,
-    prims: usize,
-    /// How many of `prims` are instances whose result was deformed with another instance's.
-    shared: usize,
-    /// How many of `prims` were moved by their transform.
-    moved: usize,
-    points: usize,
-    /// Number of pairs of a prim and a sample time.
-    samples: usize,
-    /// Number of frames; 0 for USD, where each prim has its own sample times.
-    frames: usize,
-    /// The clips, if the bake wrote value clips.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    clips: Option<ClipCounts>,
-    /// The largest error found with --max-error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    largest_error: Option<f64>,
-    /// Of a bone texture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bones: Option<BoneReport>,
-    backend: String,
-    /// Estimated size of OUT before the bake.
-    estimated_bytes: u64,
+    #[serde(flatten)]
+    baked: BakeReport,
     #[serde(flatten)]
     sizes: Sizes,
-    seconds: f64,
-    deform_seconds: f64,
-    deformed_points: u64,
     /// Prims that OUT does not have as they were asked for.
     failed: Vec<Finding>,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
-}
-
-impl JsonReport {
-    fn of(report: &BakeReport, input: &Path) -> Self {
-        let file = Some(input);
-        let failed = report.failed.iter();
-        let failed = failed.map(|p| Finding::failed(&p.path, p.code, &p.reason, file));
-        Self {
-            files: report
-                .files
-                .iter()
-                .map(|f| f.display().to_string())
-                .collect(),
-            prims: report.prims,
-            shared: report.shared,
-            moved: report.moved,
-            points: report.points,
-            samples: report.samples,
-            frames: report.frames,
-            clips: report.clips,
-            largest_error: report.largest_error,
-            bones: report.bones.clone(),
-            backend: report.backend.clone(),
-            estimated_bytes: report.estimated_bytes,
-            sizes: Sizes::of("IN", input, &report.files),
-            seconds: report.elapsed.as_secs_f64(),
-            deform_seconds: report.deform_time.as_secs_f64(),
-            deformed_points: report.deformed_points,
-            failed: failed.collect(),
-            errors: finding::of_invalid(&report.errors, file),
-            warnings: finding::of_warnings(&report.warnings, file),
-        }
-    }
 }
 
 /// The numbers of prims, points and samples.

@@ -10,7 +10,7 @@ use crate::exit::{Exit, PartialArgs};
 use crate::finding::Finding;
 use crate::host::{self, Step};
 use crate::report::{
-    Verbosity, about, count, print_error, print_message, print_result, result_json,
+    Verbosity, about, count, print_error, print_message, print_report, print_result,
 };
 
 /// Extensions of all files that hold characters or clips: USD first, clips alone at the end.
@@ -169,8 +169,7 @@ impl Batch<'_> {
                 return Err(Error::Usage(text));
             }
             let done = one(input, self.output)?;
-            self.print(done.exit, &done.report, &done.text)?;
-            return Ok(done.exit);
+            return self.print(done.exit, &done.report, done.text);
         }
         let named = self
             .output
@@ -231,8 +230,7 @@ impl Batch<'_> {
         };
         let files = count(outputs.len(), "file");
         let text = format!("{files}: {done} done, {partial} partial, {failed} failed\n");
-        self.print(exit, &report, &text)?;
-        Ok(exit)
+        self.print(exit, &report, text)
     }
 
     /// Prints how one file ended, on one line, or with --verbose its whole report.
@@ -272,12 +270,9 @@ impl Batch<'_> {
         })
     }
 
-    fn print(&self, exit: Exit, report: &impl Serialize, text: &str) -> Result<()> {
-        match (self.json, self.verbosity.is_quiet()) {
-            (true, _) => print_result(&result_json(self.command, exit, report)?),
-            (false, true) => Ok(()),
-            (false, false) => print_result(text),
-        }
+    fn print(&self, exit: Exit, report: &impl Serialize, text: String) -> Result<Exit> {
+        let how = (self.json, self.verbosity);
+        print_report(self.command, exit, how, report, |_| text)
     }
 }
 

@@ -4,9 +4,8 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use serde::Serialize;
-use sinew_check::{CheckOptions, Code, Finding, Report, Severity, all_codes, check_file};
+use sinew_check::{CheckOptions, Code, Counts, Finding, Report, Severity, all_codes, check_file};
 
 use crate::batch;
 use crate::error::{Error, Result};
@@ -14,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Kind};
 use crate::finding;
 use crate::host::{self, Step};
-use crate::open::{AnimArgs, OpenArgs};
+use crate::open::{AnimArgs, OpenArgs, one_of};
 use crate::progress::Progress;
 use crate::report::{
     Verbosity, count, plain, print_coloured, print_error, print_result, result_json,
@@ -35,8 +34,13 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_influences: Option<usize>,
     /// Show only findings of this severity or worse.
-    #[arg(long, value_enum, default_value_t = SeverityArg::Info)]
-    severity: SeverityArg,
+    #[arg(long, default_value = "info")]
+    #[arg(value_parser = one_of([
+        ("info", Severity::Info),
+        ("warning", Severity::Warning),
+        ("error", Severity::Error),
+    ]))]
+    severity: Severity,
     /// Exit with 1 for warnings too.
     #[arg(long)]
     strict: bool,
@@ -66,23 +70,6 @@ Examples:
   sinew check characters/ 'clips/*.bvh'
   sinew check *.usda --strict --severity warning --max-influences 4
   sinew check hero.usda --json | jq -r '.files[].findings[] | [.code, .path] | @tsv'";
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SeverityArg {
-    Info,
-    Warning,
-    Error,
-}
-
-impl From<SeverityArg> for Severity {
-    fn from(arg: SeverityArg) -> Self {
-        match arg {
-            SeverityArg::Info => Severity::Info,
-            SeverityArg::Warning => Severity::Warning,
-            SeverityArg::Error => Severity::Error,
-        }
-    }
-}
 
 /// Parses a number of at least 1, for clap.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
@@ -143,7 +130,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         match check_file(input, &options) {
             Ok(mut report) => {
                 bad |= report.counts.errors > 0 || (args.strict && report.counts.warnings > 0);
-                report.keep(args.severity.into());
+                report.keep(args.severity);
                 if !args.json && !quiet {
                     progress.aside(|| print_coloured(&describe(&report, colour)))?;
                 }
@@ -232,20 +219,24 @@ pub fn describe(report: &Report, colour: bool) -> String {
         path = Some(&f.path);
         finding(&mut out, f, width.unwrap_or(0), colour);
     }
-    let c = report.counts;
     let fixable = report.findings.iter().filter(|f| f.fixable).count();
     let advice = match fixable {
         0 => String::new(),
         n => format!("; `sinew fix` can fix {n}"),
     };
-    let _ = writeln!(
-        out,
-        "  {}, {}, {}{advice}",
-        count(c.errors, "error"),
-        count(c.warnings, "warning"),
-        count(c.infos, "info"),
-    );
+    let _ = writeln!(out, "  {}{advice}", counted(report.counts));
     out
+}
+
+/// The numbers of findings of each severity.
+pub fn counted(counts: Counts) -> String {
+    let [errors, warnings, infos] = [
+        (counts.errors, "error"),
+        (counts.warnings, "warning"),
+        (counts.infos, "info"),
+    ]
+    .map(|(n, noun)| count(n, noun));
+    format!("{errors}, {warnings}, {infos}")
 }
 
 fn finding(out: &mut String, f: &Finding, width: usize, colour: bool) {

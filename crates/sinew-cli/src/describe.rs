@@ -29,8 +29,9 @@ pub struct Args {
     /// Model file: .gltf, .glb or .vrm.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// File to write: MODEL with the extension. Without this the extension is printed, as JSON. It
-    /// cannot be MODEL.
+    /// File to write: MODEL with the extension.
+    ///
+    /// It cannot be MODEL. Without this the extension is printed, as JSON.
     #[arg(short, long, value_name = "OUT.{gltf,glb,vrm}")]
     output: Option<PathBuf>,
     /// The node of each human bone, by name or index, as in {"hips": "Bip001 Pelvis"}.

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
 use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, print_message};
+use crate::report::{Sizes, Verbosity, count, place, print_message};
 
 /// Fix the findings of a check that need no guess, and write another file.
 ///
@@ -136,8 +136,7 @@ fn fix_one(
     let report = fix(&file, out, &options)?;
     drop(progress);
     for entry in &report.not_fixed {
-        let text = format!("{}: {} [{}]", place(entry), entry.message, entry.code);
-        print_message("not fixed", text);
+        print_message("not fixed", entry_text(entry));
     }
     let sizes = out.map(|out| Sizes::of("IN", input, &[out]));
     let exit = match report.remaining_errors() {
@@ -184,8 +183,9 @@ fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
 fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", report.file);
-    for m in &report.fixed {
-        describe_fix(&mut out, m);
+    for entry in &report.fixed {
+        let mark = if entry.changes_results { '*' } else { ' ' };
+        let _ = writeln!(out, " {mark}{}", entry_text(entry));
     }
     let _ = writeln!(out, "  {}", counts(args, report));
     if report.flattened {
@@ -210,14 +210,8 @@ fn summary(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {
     out
 }
 
-fn place(m: &FixEntry) -> String {
-    match m.property.as_str() {
-        "" => m.path.clone(),
-        property => format!("{}.{property}", m.path),
-    }
-}
-
-fn describe_fix(out: &mut String, m: &FixEntry) {
-    let mark = if m.changes_results { '*' } else { ' ' };
-    let _ = writeln!(out, " {mark}{}: {} [{}]", place(m), m.message, m.code);
+/// What was done, or could not be done, and where.
+fn entry_text(entry: &FixEntry) -> String {
+    let place = place(&entry.path, &entry.property);
+    format!("{place}: {} [{}]", entry.message, entry.code)
 }

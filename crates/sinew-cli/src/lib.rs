@@ -32,7 +32,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -50,10 +50,14 @@ struct Cli {
     /// Print nothing but errors; with --json also the result.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print more: all warnings, tables, and what is done, as RUST_LOG=info does.
+    /// Print more.
+    ///
+    /// All warnings, tables, and what is done, as RUST_LOG=info does.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Threads that read, pose and skin on the CPU. Without this: one for each core.
+    /// Threads that read, pose and skin on the CPU.
+    ///
+    /// Without this: one for each core.
     #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
     threads: Option<usize>,
 }
@@ -150,11 +154,16 @@ pub fn run(args: Vec<OsString>) -> u8 {
 }
 
 fn execute(args: &[OsString]) -> Exit {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let matches = Cli::command().try_get_matches_from(args);
+    let parsed = matches.and_then(|matches| {
+        let name = matches.subcommand_name().unwrap_or_default().to_owned();
+        Ok((name, Cli::from_arg_matches(&matches)?))
+    });
+    let (name, cli) = match parsed {
+        Ok(parsed) => parsed,
         Err(e) => return not_parsed(args, &e),
     };
-    let name = cli.command.name();
+    let name = name.as_str();
     interrupt::handle(ended_json(args, name, Exit::Interrupted, "interrupted"));
     let work = move || {
         if let Some(threads) = cli.threads {
@@ -233,24 +242,6 @@ fn named(args: &[OsString]) -> Cow<'_, str> {
 }
 
 impl Command {
-    /// The name that is typed.
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Bake(_) => "bake",
-            Self::Convert(_) => "convert",
-            Self::Inspect(_) => "inspect",
-            Self::Check(_) => "check",
-            Self::Fix(_) => "fix",
-            Self::Humanoid(_) => "humanoid",
-            Self::Describe(_) => "describe",
-            Self::Retarget(_) => "retarget",
-            Self::Animate(_) => "animate",
-            Self::Render(_) => "render",
-            Self::Devices(_) => "devices",
-            Self::Completions(_) => "completions",
-        }
-    }
-
     fn run(&self, verbosity: Verbosity) -> Result<Exit> {
         match self {
             Self::Bake(args) => bake::run(args, verbosity),

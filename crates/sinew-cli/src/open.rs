@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ReadOptions, VariantSelection};
 use sinew_io::{ClipChoice, OpenOptions};
@@ -32,28 +32,37 @@ pub fn check_extension(output: &Path, expected: &[&str]) -> Result<()> {
     Err(Error::bad_output(output, reason))
 }
 
+/// Parses one of these words, each of which stands for a value. The help lists them.
+pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let words = values.iter().map(|(word, _)| *word);
+    let words = PossibleValuesParser::new(words.collect::<Vec<_>>());
+    words.try_map(move |word| {
+        let found = values.iter().find(|(known, _)| *known == word);
+        found.map(|(_, value)| value.clone()).ok_or("unknown")
+    })
+}
+
 /// Where the animation of a Skeleton is searched. Flattened into the arguments of several commands.
 #[derive(clap::Args, Clone, Copy)]
 pub struct AnimArgs {
-    /// Where the animation is searched: at the Skeleton and above it, as in Pixar's code, or at the
-    /// prim that binds skel:skeleton, as in the schema's text.
-    #[arg(long, value_enum, default_value_t = AnimSourceArg::Skeleton)]
-    anim_source: AnimSourceArg,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AnimSourceArg {
-    Skeleton,
-    Binding,
+    /// Where the animation is searched.
+    ///
+    /// At the Skeleton and above it, as in Pixar's code, or at the prim that binds skel:skeleton,
+    /// as in the schema's text.
+    #[arg(long, default_value = "skeleton")]
+    #[arg(value_parser = one_of([
+        ("skeleton", AnimSource::AtSkeleton),
+        ("binding", AnimSource::AtBinding),
+    ]))]
+    anim_source: AnimSource,
 }
 
 impl AnimArgs {
     /// Where to search.
     pub fn source(self) -> AnimSource {
-        match self.anim_source {
-            AnimSourceArg::Skeleton => AnimSource::AtSkeleton,
-            AnimSourceArg::Binding => AnimSource::AtBinding,
-        }
+        self.anim_source
     }
 
     /// The options with which a scene is read.
@@ -76,9 +85,11 @@ pub struct OpenArgs {
 /// Which clip of IN plays. Flattened into the arguments of several commands.
 #[derive(clap::Args)]
 pub struct ClipArgs {
-    /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
-    /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
-    /// that it fits. Without this: the first clip, or in a USD file what skel:animationSource says.
+    /// Clip to play.
+    ///
+    /// Its name, or the last words of its name or a glob, if only one clip fits. In a USD file every
+    /// SkelAnimation is a clip, by its name or prim path, and moves the skeletons that it fits.
+    /// Without this: the first clip, or in a USD file what skel:animationSource says.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }
@@ -86,12 +97,14 @@ pub struct ClipArgs {
 /// How the layers of IN are put together. Flattened into the arguments of several commands.
 #[derive(clap::Args)]
 pub struct ComposeArgs {
-    /// Variant to select instead of the file's own selection. For several sets of one prim append
-    /// them: PRIM{A=x}{B=y}. May be repeated.
+    /// Variant to select instead of the file's own selection.
+    ///
+    /// For several sets of one prim append them: PRIM{A=x}{B=y}. May be repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
     variant: Vec<VariantSelection>,
-    /// Folder in which assets named without ./ are searched, before the folders of
-    /// PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
+    /// Folder in which assets named without ./ are searched.
+    ///
+    /// It is searched before the folders of PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
 }

@@ -61,6 +61,14 @@ pub fn or_unnamed(name: &str) -> &str {
     }
 }
 
+/// A path, or a property of it, as texts show it.
+pub fn place(path: &str, property: &str) -> String {
+    match property {
+        "" => path.to_owned(),
+        property => format!("{path}.{property}"),
+    }
+}
+
 /// A number with its noun: `1 prim`, `3 prims`, `2 meshes`.
 pub fn count(n: usize, noun: &str) -> String {
     let number = thousands(n as u64);
@@ -257,6 +265,25 @@ pub fn result_json(command: &str, exit: Exit, body: &impl Serialize) -> Result<S
         exit_code: exit.code(),
         body,
     })
+}
+
+/// Prints the result of a command: with --json as JSON, otherwise, unless quiet, as text.
+///
+/// # Errors
+/// Stdout cannot be written to.
+pub fn print_report<T: Serialize>(
+    command: &str,
+    exit: Exit,
+    (json, verbosity): (bool, Verbosity),
+    report: &T,
+    text: impl FnOnce(&T) -> String,
+) -> Result<Exit> {
+    match (json, verbosity.is_quiet()) {
+        (true, _) => print_result(&result_json(command, exit, report)?)?,
+        (false, true) => {}
+        (false, false) => print_result(&text(report))?,
+    }
+    Ok(exit)
 }
 
 /// The failure of a command as JSON: the same object, with `error` in place of the command's keys.

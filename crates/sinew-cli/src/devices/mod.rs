@@ -10,7 +10,7 @@ use sinew::gpu::{AdapterReport, list_adapters};
 
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::report::{Verbosity, count, print_result, result_json};
+use crate::report::{Verbosity, count, print_report};
 
 /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
 ///
@@ -54,22 +54,31 @@ struct Report {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    let quiet = verbosity.is_quiet();
     let adapters = list_adapters();
     if args.verify {
-        return verify::run(&adapters, args, quiet);
+        return verify::run(&adapters, args, verbosity.is_quiet());
     }
     let report = Report {
         auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
         cpu_threads: rayon::current_num_threads(),
         adapters,
     };
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("devices", Exit::Done, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&describe(&report))?,
-    }
-    Ok(Exit::Done)
+    let how = (args.json, verbosity);
+    print_report("devices", Exit::Done, how, &report, describe)
+}
+
+/// The name of an adapter, and what it is.
+fn named(adapter: &AdapterReport) -> String {
+    let AdapterReport {
+        name,
+        backend,
+        device_type,
+        driver,
+        software,
+        ..
+    } = adapter;
+    let kind = if *software { "software" } else { "hardware" };
+    format!("{name} ({backend}, {device_type}, {kind}, {driver})")
 }
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
@@ -78,16 +87,7 @@ fn describe(report: &Report) -> String {
     let auto = sinew::gpu::auto_adapter(&report.adapters);
     for adapter in &report.adapters {
         let mark = if auto == Some(adapter) { '*' } else { ' ' };
-        let kind = if adapter.software {
-            "software"
-        } else {
-            "hardware"
-        };
-        let _ = writeln!(
-            out,
-            "{mark} gpu  {} ({}, {}, {kind}, {})",
-            adapter.name, adapter.backend, adapter.device_type, adapter.driver
-        );
+        let _ = writeln!(out, "{mark} gpu  {}", named(adapter));
     }
     let mark = if auto.is_none() { '*' } else { ' ' };
     let _ = writeln!(out, "{mark} cpu  {}", count(report.cpu_threads, "thread"));

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use sinew::gpu::{AdapterChoice, AdapterReport};
 use sinew_verify::rates::{self, Rate, Unit};
 use sinew_verify::{Check, Failure, Machine, Measured, Outcome, Subject, checks};
 
-use super::Args;
+use super::{Args, named};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -200,31 +199,25 @@ fn run_all(
     const MOST_THREADS: usize = 8;
     let threads = rayon::current_num_threads().clamp(1, MOST_THREADS);
     let next = AtomicUsize::new(0);
-    let outcomes: Vec<Mutex<Option<Outcome>>> = checks.iter().map(|_| Mutex::default()).collect();
+    let mut outcomes: Vec<Option<Outcome>> = checks.iter().map(|_| None).collect();
     let (sender, finished) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (sender, next, outcomes) = (sender.clone(), &next, &outcomes);
+            let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
-                while let Some((check, place)) = {
+                while let Some((i, check)) = {
                     let i = next.fetch_add(1, Ordering::Relaxed);
-                    checks.get(i).zip(outcomes.get(i))
+                    checks.get(i).map(|check| (i, check))
                 } {
-                    let outcome = check.run(Some(machine));
-                    if let Ok(mut place) = place.lock() {
-                        *place = Some(outcome);
-                    }
                     // The receiver lives as long as the threads.
-                    let _ = sender.send(());
+                    let _ = sender.send((i, check.run(Some(machine))));
                 }
             });
         }
         drop(sender);
-        for done in 1..=checks.len() {
-            if finished.recv().is_err() {
-                break;
-            }
-            progress.done(what, "checks", done, checks.len());
+        for (done, (i, outcome)) in finished.iter().enumerate() {
+            outcomes[i] = Some(outcome);
+            progress.done(what, "checks", done + 1, checks.len());
         }
     });
     let unknown = || Outcome {
@@ -232,10 +225,9 @@ fn run_all(
         worst: None,
         took: Duration::ZERO,
     };
-    let outcome = |place: Mutex<Option<Outcome>>| place.into_inner().ok().flatten();
+    let outcomes = outcomes.into_iter();
     outcomes
-        .into_iter()
-        .map(|place| outcome(place).unwrap_or_else(unknown))
+        .map(|outcome| outcome.unwrap_or_else(unknown))
         .collect()
 }
 
@@ -273,16 +265,7 @@ fn summed(checks: &[Check], outcomes: Vec<Outcome>) -> (Vec<SubjectReport>, Vec<
 
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(verified: &Verified) -> String {
-    let adapter = &verified.adapter;
-    let kind = if adapter.software {
-        "software"
-    } else {
-        "hardware"
-    };
-    let mut out = format!(
-        "{} ({}, {}, {kind}, {})\n",
-        adapter.name, adapter.backend, adapter.device_type, adapter.driver
-    );
+    let mut out = named(&verified.adapter) + "\n";
     if !verified.subjects.is_empty() {
         let _ = writeln!(
             out,

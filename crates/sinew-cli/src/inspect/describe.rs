@@ -6,7 +6,8 @@ use sinew::error::first_few;
 use sinew::skel::InfluenceInterpolation;
 
 use super::{BindingReport, OriginReport, Report};
-use crate::report::{count, or_unnamed};
+use crate::check::counted;
+use crate::report::{count, or_unnamed, place};
 
 /// The largest number of prims in a line.
 const MOST_NAMES: usize = 4;
@@ -77,19 +78,9 @@ pub fn describe(r: &Report) -> String {
     for b in &r.bindings {
         describe_binding(&mut out, b);
     }
-    let counts = r.checked.counts;
-    let _ = writeln!(
-        out,
-        "{}, {}, {}",
-        count(counts.errors, "error"),
-        count(counts.warnings, "warning"),
-        count(counts.infos, "info")
-    );
+    let _ = writeln!(out, "{}", counted(r.checked.counts));
     for f in &r.checked.findings {
-        let place = match f.property.as_str() {
-            "" => f.path.clone(),
-            property => format!("{}.{property}", f.path),
-        };
+        let place = place(&f.path, &f.property);
         let _ = writeln!(
             out,
             "  {}: {place}: {} [{}]",

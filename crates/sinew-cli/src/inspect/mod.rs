@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::finding::{self, Finding};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
-use crate::report::{Verbosity, print_result, result_json};
+use crate::report::{Verbosity, print_report};
 
 /// Show the skeletons, clips, bindings, influences, shapes, times and findings of a file.
 ///
@@ -175,12 +175,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     };
     let report = report(&file, &scene, checked)?;
     drop(progress);
-    match (args.json, verbosity.is_quiet()) {
-        (true, _) => print_result(&result_json("inspect", Exit::Done, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&describe::describe(&report))?,
-    }
-    Ok(Exit::Done)
+    let how = (args.json, verbosity);
+    print_report("inspect", Exit::Done, how, &report, describe::describe)
 }
 
 fn report(file: &UsdFile, scene: &Scene, checked: Checked) -> Result<Report> {

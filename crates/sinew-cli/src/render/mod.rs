@@ -13,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::error::{Error, Result};
-use clap::ValueEnum;
 use glam::DVec3;
 use sinew::Warning;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::skel::SkinningMethod;
 use sinew_bake::{FramePattern, FrameRange};
-use sinew_render::{Background, Loaded, Offscreen, Stage, check_size, save_png};
+use sinew_render::{Background, DrawBackend, Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
 use crate::finding::{self, Finding};
 use crate::host::{self, Step};
-use crate::open::{AnimArgs, OpenArgs};
+use crate::open::{AnimArgs, OpenArgs, one_of};
 use crate::progress::Progress;
-use crate::report::{Verbosity, print_failed, print_message, print_result, result_json};
+use crate::report::{Verbosity, print_failed, print_message, print_report};
 use args::{BackgroundArg, Pair};
 use clip_file::{ClipFile, ClipFormat};
 use lettering::legend;
@@ -127,16 +127,25 @@ pub struct Args {
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = weight)]
     pub shape: Vec<(String, f32)>,
     /// Skinning method, instead of each prim's own.
-    #[arg(long, value_enum)]
-    method: Option<MethodArg>,
+    #[arg(long)]
+    #[arg(value_parser = one_of([
+        ("linear", SkinningMethod::ClassicLinear),
+        ("dual-quaternion", SkinningMethod::DualQuaternion),
+    ]))]
+    method: Option<SkinningMethod>,
     #[command(flatten)]
     pub open: OpenArgs,
     #[command(flatten)]
     anim: AnimArgs,
     /// Backend that skins. auto takes the GPU that draws, or the CPU if that GPU is a software
     /// adapter.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    backend: BackendArg,
+    #[arg(long, default_value = "auto")]
+    #[arg(value_parser = one_of([
+        ("auto", None),
+        ("gpu", Some(DrawBackend::Gpu)),
+        ("cpu", Some(DrawBackend::Cpu)),
+    ]))]
+    backend: Choice,
     /// Draw on the GPU adapter whose name contains NAME (see `sinew devices`).
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
@@ -156,18 +165,8 @@ const EXAMPLES: &str = "Examples:
   sinew render hero.glb -o face.png --focus head
   sinew render hero.usda -o weights.png --heat LeftArm --wireframe --json | jq -r .adapter.name";
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum MethodArg {
-    Linear,
-    DualQuaternion,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BackendArg {
-    Auto,
-    Gpu,
-    Cpu,
-}
+/// A backend; `None` for auto.
+type Choice = Option<DrawBackend>;
 
 /// Parses `NAME=WEIGHT`, for clap.
 fn weight(text: &str) -> Result<(String, f32), String> {
@@ -216,9 +215,12 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         });
     }
 
-    let on_gpu = args.backend == BackendArg::Gpu
-        || (args.backend == BackendArg::Auto && !gpu.report().software);
-    let control = control(args, &stage, on_gpu)?;
+    let automatic = match gpu.report().software {
+        true => DrawBackend::Cpu,
+        false => DrawBackend::Gpu,
+    };
+    let backend = args.backend.unwrap_or(automatic);
+    let control = control(args, &stage, backend)?;
     let look = look(args, &stage, control.heat);
     stage.set_time(stage.time(), &control)?;
     let focus = focus(args, &stage)?;
@@ -296,14 +298,19 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         }
     }
     saver.finish()?;
+    // One file of all shots.
+    let whole = || PictureReport {
+        file: args.output.display().to_string(),
+        times: shots.iter().filter_map(|s| s.time.code()).collect(),
+        degrees: None,
+        seconds: None,
+    };
     if let Some(clip) = clip {
         progress.doing(&format!("writing {}", args.output.display()));
         clip.finish()?;
         pictures.push(PictureReport {
-            file: args.output.display().to_string(),
-            times: shots.iter().filter_map(|s| s.time.code()).collect(),
-            degrees: None,
             seconds: clip_seconds.map(|each| each * shots.len() as f64),
+            ..whole()
         });
     }
     let sheet = sheet.map(Sheet::finish).map(|mut sheet| {
@@ -317,12 +324,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     {
         progress.doing(&format!("writing {}", args.output.display()));
         save_png(&args.output, &picture)?;
-        pictures.push(PictureReport {
-            file: args.output.display().to_string(),
-            times: shots.iter().filter_map(|s| s.time.code()).collect(),
-            degrees: None,
-            seconds: None,
-        });
+        pictures.push(whole());
     }
     drop(progress);
     gpu.check()?;
@@ -349,7 +351,10 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         input: args.input.display().to_string(),
         size,
         adapter: gpu.report().clone(),
-        skinned_on: if on_gpu { "gpu" } else { "cpu" },
+        skinned_on: match backend {
+            DrawBackend::Gpu => "gpu",
+            DrawBackend::Cpu => "cpu",
+        },
         meshes: stage.meshes().len(),
         points: stage.deformed_points(),
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
@@ -363,12 +368,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     };
     print_failed(&report.failed);
     let exit = args.partial.exit(!report.failed.is_empty());
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("render", exit, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&describe(&report))?,
-    }
-    Ok(exit)
+    print_report("render", exit, (args.json, verbosity), &report, describe)
 }
 
 impl Args {

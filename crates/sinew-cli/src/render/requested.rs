@@ -2,16 +2,15 @@
 
 use crate::error::{Error, Result};
 use sinew::error::first_few;
-use sinew::skel::SkinningMethod;
 use sinew_render::{Control, DrawBackend, Focus, JointId, Look, Stage, StageJoint};
 
-use super::{Args, MethodArg};
+use super::Args;
 
 /// The control that the arguments request.
 ///
 /// # Errors
 /// The stage has no channel or joint of a name.
-pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
+pub fn control(args: &Args, stage: &Stage, backend: DrawBackend) -> Result<Control> {
     let channels = stage.channels();
     for (name, _) in &args.shape {
         if !channels.contains_key(name) {
@@ -24,15 +23,8 @@ pub fn control(args: &Args, stage: &Stage, on_gpu: bool) -> Result<Control> {
         Some(name) => Some(joint(args, stage, name)?),
     };
     Ok(Control {
-        method: args.method.map(|method| match method {
-            MethodArg::Linear => SkinningMethod::ClassicLinear,
-            MethodArg::DualQuaternion => SkinningMethod::DualQuaternion,
-        }),
-        backend: if on_gpu {
-            DrawBackend::Gpu
-        } else {
-            DrawBackend::Cpu
-        },
+        method: args.method,
+        backend,
         weights: args.shape.iter().cloned().collect(),
         heat,
     })

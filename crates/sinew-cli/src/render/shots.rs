@@ -31,6 +31,17 @@ pub struct Shot {
     pub file: Option<PathBuf>,
 }
 
+impl Shot {
+    /// A shot that does not turn.
+    fn at(time: Time, file: Option<PathBuf>) -> Self {
+        Self {
+            time,
+            turn: 0.0,
+            file,
+        }
+    }
+}
+
 /// All shots of a run.
 ///
 /// # Errors
@@ -44,15 +55,8 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     };
     if let Some(sheet) = args.sheet {
         let count = sheet.0[0] as usize * sheet.0[1] as usize;
-        let cell = |time| Shot {
-            time,
-            turn: 0.0,
-            file: None,
-        };
-        return Ok(evenly(&all_times(args, stage)?, count)
-            .into_iter()
-            .map(cell)
-            .collect());
+        let cells = evenly(&all_times(args, stage)?, count).into_iter();
+        return Ok(cells.map(|time| Shot::at(time, None)).collect());
     }
     let in_one_file = args.clip_format().is_some();
     if let Some(count) = args.turntable {
@@ -73,12 +77,8 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
             Some(time) => vec![Time::At(time)],
             None => clip_times(args, stage)?,
         };
-        let shot = |time| Shot {
-            time,
-            turn: 0.0,
-            file: None,
-        };
-        return Ok(times.into_iter().map(shot).collect());
+        let shots = times.into_iter().map(|time| Shot::at(time, None));
+        return Ok(shots.collect());
     }
     let single = args.time.is_some() || (args.frames.is_none() && numbered.is_none());
     if single {
@@ -87,12 +87,7 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
             (Some(numbered), Some(code)) => numbered.file(code.max(0.0).round() as i64),
             _ => args.output.clone(),
         };
-        let file = Some(file);
-        return Ok(vec![Shot {
-            time,
-            turn: 0.0,
-            file,
-        }]);
+        return Ok(vec![Shot::at(time, Some(file))]);
     }
     let numbered = numbered.ok_or_else(|| needs("--frames"))?;
     let times = all_times(args, stage)?;
@@ -100,12 +95,11 @@ pub fn shots(args: &Args, stage: &Stage) -> Result<Vec<Shot>> {
     let code = |t: &Time| t.code().unwrap_or(0.0);
     let whole = times.iter().map(code).all(|c| c >= 0.0 && c.fract() == 0.0);
     let number = |i: usize, t: &Time| if whole { code(t) as i64 } else { i as i64 + 1 };
-    let frame = |(i, time): (usize, &Time)| Shot {
-        time: *time,
-        turn: 0.0,
-        file: Some(numbered.file(number(i, time))),
-    };
-    Ok(times.iter().enumerate().map(frame).collect())
+    let file = |i, time| Some(numbered.file(number(i, time)));
+    let times = times.iter().enumerate();
+    Ok(times
+        .map(|(i, time)| Shot::at(*time, file(i, time)))
+        .collect())
 }
 
 /// The times of a clip file's pictures: those of `--frames`; or `--fps` of them a second; or all

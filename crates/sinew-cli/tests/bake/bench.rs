@@ -59,6 +59,26 @@ impl Folder {
     }
 }
 
+/// Requests that the command refuses itself, and the advice that it gives for errors of the library.
+pub fn nonsense_is_refused() {
+    let folder = Folder::new();
+    let before = folder.listing();
+    let no_gpu = common::gpu::ignored();
+    for row in rows(include_str!("requests.txt")) {
+        let [code, line, words] = row[..] else {
+            panic!("{row:?}");
+        };
+        // Some of them open a device first.
+        if no_gpu && line.starts_with("render") {
+            continue;
+        }
+        let told = stderr(&folder.run(code.parse().unwrap(), line));
+        let is_told = words.split(", ").all(|word| told.contains(word));
+        assert!(is_told, "{line}: '{told}' should say '{words}'");
+        assert!(folder.listing() == before, "{line}");
+    }
+}
+
 /// The lines of a table, each of columns between bars.
 pub fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     let lines = table.lines().filter(|l| !l.starts_with('#'));

@@ -1,11 +1,10 @@
 //! What was finished before a kill is kept, and the whole comes out the same.
 
 use std::path::Path;
-use std::process::Child;
 use std::time::{Duration, SystemTime};
 
 use crate::bench::{Folder, count, is_temporary, listing, same_files};
-use crate::interrupt::{at_work, end, signal, wait};
+use crate::process::Running;
 
 /// Frames enough for some seconds of a test build, in twelve clips.
 const LONG: &str = "--frames 1:96:0.1 --clip-frames 80";
@@ -17,9 +16,8 @@ fn line(out: &str, options: &str) -> String {
     format!("bake hatchling.usda -o {out} --backend cpu --quiet {options}")
 }
 
-/// A bake that leaves the processors to this test while it is watched.
-fn start(folder: &Folder, out: &str, options: &str) -> Child {
-    at_work(folder, &line(out, options))
+fn start(folder: &Folder, out: &str, options: &str) -> Running {
+    Running::start(folder, &line(out, options))
 }
 
 /// Clips that have their names.
@@ -30,11 +28,6 @@ fn finished(clips: &Path) -> usize {
 
 fn changed(file: &Path) -> SystemTime {
     file.metadata().unwrap().modified().unwrap()
-}
-
-fn remains(folder: &Path) -> usize {
-    let files = listing(folder);
-    files.keys().filter(|f| is_temporary(f)).count()
 }
 
 /// Four bakes are killed twice each; the second kill comes while the bake goes on.
@@ -52,17 +45,15 @@ pub fn after_kills() {
         let clips = killed.join("hero_clips");
         let mut kills = 0;
         for most in [1 + trial, 4 + 2 * trial] {
-            let mut child = start(&folder, &out, &resumed);
-            wait(&mut child, "so far", |_| finished(&clips) >= most);
+            let mut bake = start(&folder, &out, &resumed);
+            bake.wait("so far", |_| finished(&clips) >= most);
             std::thread::sleep(Duration::from_micros(random.below(40_000) as u64));
-            kills += usize::from(child.try_wait().unwrap().is_none());
-            child.kill().unwrap();
-            child.wait().unwrap();
+            if !bake.is_over() {
+                kills += 1;
+                bake.kill();
+            }
             let is_whole = finished(&clips) == 12;
-            assert!(
-                is_whole || !folder.path(&out).exists(),
-                "the stage comes last"
-            );
+            assert!(is_whole || !folder.path(&out).exists(), "the stage is last");
         }
         let there = finished(&clips);
         let first = clips.join("hero.0001.usdc");
@@ -79,20 +70,22 @@ pub fn after_kills() {
 /// SIGTERM, as schedulers send it first.
 pub fn an_interrupt_keeps_what_is_whole() {
     let folder = Folder::new();
+    let terminate = |bake: Running| {
+        bake.signal(libc::SIGTERM);
+        assert_eq!(bake.end().code, Some(130));
+    };
     let clips = folder.path("hero_clips");
-    let mut child = start(&folder, "hero.usdc", LONG);
-    wait(&mut child, "two clips", |_| finished(&clips) >= 2);
-    signal(&child, "-TERM");
-    assert_eq!(end(child).0.code(), Some(130));
+    let mut bake = start(&folder, "hero.usdc", LONG);
+    bake.wait("two clips", |_| finished(&clips) >= 2);
+    terminate(bake);
     assert!(!folder.path("hero.usdc").exists());
     assert!(finished(&clips) >= 2);
-    assert_eq!(remains(&clips), 0);
+    assert!(!listing(&clips).keys().any(|file| is_temporary(file)));
     // Before the first clip is whole, the folder goes too.
-    let mut child = start(&folder, "none.usdc", "--frames 1:96:0.1 --clip-frames 960");
+    let mut bake = start(&folder, "none.usdc", "--frames 1:96:0.1 --clip-frames 960");
     let none = folder.path("none_clips");
-    wait(&mut child, "a folder", |_| none.exists());
-    signal(&child, "-TERM");
-    assert_eq!(end(child).0.code(), Some(130));
+    bake.wait("a folder", |_| none.exists());
+    terminate(bake);
     assert!(!none.exists());
 }
 
@@ -102,24 +95,21 @@ pub fn a_rebake_removes_the_old_stage() {
     let out = folder.path("hero.usdc");
     let clips = folder.path("hero_clips");
     let clip = |n: usize| clips.join(format!("hero.{n:04}.usdc"));
-    let kill = |mut child: Child| {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before");
-        child.kill().unwrap();
-        child.wait().unwrap();
+    let kill = |mut bake: Running| {
+        assert!(!bake.is_over(), "it ended before");
+        bake.kill();
         // What it was writing.
-        for (file, _) in folder.listing() {
-            if is_temporary(&file) {
-                std::fs::remove_file(folder.path(file.to_str().unwrap())).unwrap();
-            }
+        for file in folder.listing().keys().filter(|file| is_temporary(file)) {
+            std::fs::remove_file(folder.path(file.to_str().unwrap())).unwrap();
         }
     };
     folder.run(0, &line("hero.usdc", SHORTER));
     let first = folder.listing();
     // The same once more gives the same clips, so OUT is good throughout.
     let before = changed(&clip(2));
-    let mut child = start(&folder, "hero.usdc", SHORTER);
-    wait(&mut child, "a second clip", |_| changed(&clip(2)) != before);
-    kill(child);
+    let mut bake = start(&folder, "hero.usdc", SHORTER);
+    bake.wait("a second clip", |_| changed(&clip(2)) != before);
+    kill(bake);
     assert!(folder.listing() == first);
     // Another one has its own, whoever bakes them.
     for more in [
@@ -129,15 +119,15 @@ pub fn a_rebake_removes_the_old_stage() {
     ] {
         assert!(out.exists());
         let before = std::fs::read(clip(5)).unwrap();
-        let mut child = start(&folder, "hero.usdc", &format!("{SHORTER} {more}"));
-        wait(&mut child, "the old stage", |_| {
+        let mut bake = start(&folder, "hero.usdc", &format!("{SHORTER} {more}"));
+        bake.wait("the old stage", |_| {
             // Read first: what is removed meanwhile is told by the next look.
             let now = std::fs::read(clip(5)).unwrap();
             let is_gone = !out.exists();
             assert!(is_gone || now == before, "a stage is over its own clips");
             is_gone
         });
-        kill(child);
+        kill(bake);
         assert!(!out.exists());
         folder.run(0, &line("hero.usdc", &format!("{SHORTER} --resume")));
     }

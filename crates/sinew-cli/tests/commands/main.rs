@@ -1,14 +1,15 @@
 //! The command as people and scripts meet it.
 
-mod check_files;
-mod cli;
+mod arrays;
+mod codes;
 mod example_asset;
 mod fbx;
 mod hints;
+// What a process takes of the processors is read as Linux tells it.
+#[cfg(target_os = "linux")]
 mod hostile;
 mod humanoid;
 mod manners;
-mod no_files;
 mod runs;
 mod types;
 

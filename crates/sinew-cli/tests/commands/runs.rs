@@ -1,36 +1,44 @@
-//! `tests/data/runs.txt`: stages, commands that run in their folder, and what becomes of them. A
-//! line is
+//! `tests/data/runs.txt` and `render.txt`: stages, commands that run in their folder, and what becomes
+//! of them. A line is
 //!
 //! - `$ sinew ...`: runs the command; `$ bake ...` is `sinew bake in.usda -o out.usda --backend cpu`
 //!   with more arguments. Variables may come before. `ASSETS/`, `GOLDENS/` and `CRATES/` are the
-//!   repository's; `copy FILE NAME` copies a file of `tests/crates`;
+//!   repository's. Lines that draw are left out where there is no GPU, with those that follow them;
+//! - `copy FILE NAME` copies a file of the repository, without a folder one of `tests/crates`;
+//!   `edit FILE FROM -> TO` replaces the first FROM in it (`\xNN` is a byte);
 //! - `? CODE`: its exit code, if that is not 0; with 1 or 2 there is no `out.usda`;
-//! - `! WORD, WORD`: what it says; `!! TEXT`: what it does not say; `silent`: it says nothing;
+//! - `! WORD, WORD`: what it says; `!! TEXT`: what it does not say; `once TEXT`: what it says once;
+//!   `silent`: it says nothing;
 //! - `json POINTER = VALUE`: a value of its report;
 //! - `points FILE PRIM.ATTRIBUTE [@ TIME] = VECTORS`, `times FILE PRIM.ATTRIBUTE = TIMES`,
 //!   `type FILE PRIM = TYPE`, `instance FILE PRIM = true`, `prototypes FILE = COUNT`: what the
 //!   written stage holds, `same FILE FILE PRIM.ATTRIBUTE @ TIME`: what two of them hold alike;
-//! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`: what it wrote.
+//! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`, `files FOLDER =
+//!   NAMES`, `equal FILE FILE`: what it wrote;
+//! - `pixels FILE = WIDTH x HEIGHT`, `alike FILE FILE`, `differ FILE FILE`: the pictures.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::command::{Bench, executable, stderr, stdout};
-use common::stages::{Case, Table};
-use common::usd;
+use common::pictures::differing;
+use common::stages::{Case, Table, unescaped};
+use common::{tolerance, usd};
 use glam::DVec3;
+use image::RgbaImage;
 use rayon::prelude::*;
 use serde_json::Value;
 
 #[test]
 fn runs() {
-    let table = Table::read("runs.txt");
-    assert!(table.cases.len() > 50);
+    let [runs, render] = ["runs.txt", "render.txt"].map(|file| Table::read(file).cases);
+    let cases = [runs, render].concat();
+    assert!(cases.len() > 80);
     let faults = |case: &Case| {
         let of_case = |fault| format!("{}: {fault}", case.name);
         faults(case).into_iter().map(of_case).collect::<Vec<_>>()
     };
-    let wrong: Vec<String> = table.cases.par_iter().flat_map(faults).collect();
+    let wrong: Vec<String> = cases.par_iter().flat_map(faults).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -40,13 +48,28 @@ fn faults(case: &Case) -> Vec<String> {
     case.write(bench.folder.path());
     let mut faults = Vec::new();
     let mut last = None;
+    let mut is_left_out = false;
     for (i, (key, text)) in case.lines.iter().enumerate() {
+        if key == "$" {
+            is_left_out = text.starts_with("sinew render") && common::gpu::ignored();
+        }
         let found = match key.as_str() {
             "#" | "?" => continue,
+            _ if is_left_out => continue,
             "copy" => {
                 let (from, to) = text.split_once(' ').unwrap();
-                let from = common::repository().join("tests/crates").join(from);
-                std::fs::copy(from, bench.path(to)).unwrap();
+                let folder = if from.contains('/') {
+                    ""
+                } else {
+                    "tests/crates"
+                };
+                let from = common::repository().join(folder).join(from);
+                bench.write(to, std::fs::read(from).unwrap());
+                continue;
+            }
+            "edit" => {
+                let (name, edit) = text.split_once(' ').unwrap();
+                edited(&bench.path(name), edit);
                 continue;
             }
             "$" => {
@@ -59,10 +82,11 @@ fn faults(case: &Case) -> Vec<String> {
                 // `fix` writes what it could fix.
                 let is_refused = matches!(code, 1 | 2) && !text.starts_with("sinew fix");
                 let is_written = is_refused && bench.path("out.usda").exists();
+                let missing = missing(&bench, &output);
                 last = Some(output);
-                match is_right && !is_written {
+                match is_right && !is_written && missing.is_empty() {
                     true => continue,
-                    false => format!("{found:?}, out.usda {is_written}: {said}"),
+                    false => format!("{found:?}, out.usda {is_written}, {missing:?}: {said}"),
                 }
             }
             _ => match holds(&bench, last.as_ref(), key, text) {
@@ -76,6 +100,25 @@ fn faults(case: &Case) -> Vec<String> {
     let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     faults.extend(left.filter(|name| name.ends_with(".tmp")));
     faults
+}
+
+/// The files that a report names and that are not there.
+fn missing(bench: &Bench, output: &Output) -> Vec<String> {
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let files = report["files"].as_array().into_iter().flatten();
+    let files = files.filter_map(Value::as_str);
+    let missing = files.filter(|file| !bench.path(file).exists());
+    missing.map(str::to_owned).collect()
+}
+
+/// Replaces some bytes of a file.
+fn edited(file: &Path, edit: &str) {
+    let (from, to) = edit.split_once(" -> ").unwrap();
+    let (from, to) = (from.as_bytes(), unescaped(to));
+    let bytes = std::fs::read(file).unwrap();
+    let at = bytes.windows(from.len()).position(|b| b == from).unwrap();
+    let bytes = [&bytes[..at], &to, &bytes[at + from.len()..]].concat();
+    std::fs::write(file, bytes).unwrap();
 }
 
 fn run(bench: &Bench, line: &str) -> Output {
@@ -120,7 +163,11 @@ fn holds(bench: &Bench, output: Option<&Output>, key: &str, text: &str) -> Optio
     let after = text.split_once(' ').map_or("", |(_, after)| after);
     match key {
         "!" => unless(text.split(", ").all(|word| said().contains(word)), said()),
-        "!!" => unless(!said().contains(text), said()),
+        "!!" => {
+            let text = String::from_utf8(unescaped(text)).unwrap();
+            unless(!said().contains(&text), said())
+        }
+        "once" => unless(said().matches(text).count() == 1, said()),
         "silent" => unless(said().is_empty(), said()),
         "json" => {
             let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -159,9 +206,36 @@ fn holds(bench: &Bench, output: Option<&Output>, key: &str, text: &str) -> Optio
             let found = read().matches(wanted).count().to_string();
             unless(found == count, found)
         }
+        "files" => {
+            let entries = std::fs::read_dir(file(place)).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            equals(names.join(" "))
+        }
+        "equal" => {
+            let [a, b] = [name, rest].map(|name| std::fs::read(file(name)).unwrap());
+            unless(a == b, "other bytes".to_owned())
+        }
+        "pixels" => {
+            let (width, height) = picture(&file(place)).dimensions();
+            equals(format!("{width} x {height}"))
+        }
+        "alike" => {
+            let share = differing(&picture(&file(name)), &picture(&file(rest)));
+            unless(share < tolerance::SAME_PICTURE, share.to_string())
+        }
+        "differ" => {
+            let share = differing(&picture(&file(name)), &picture(&file(rest)));
+            unless(share > 0.002, share.to_string())
+        }
         "gone" => unless(!file(text).exists(), "it is there".to_owned()),
         key => panic!("{key} {text}"),
     }
+}
+
+fn picture(file: &Path) -> RgbaImage {
+    image::open(file).unwrap().into_rgba8()
 }
 
 /// The vectors of `PRIM.ATTRIBUTE` or `PRIM.ATTRIBUTE @ TIME`, to 6 digits.

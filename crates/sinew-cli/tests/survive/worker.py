@@ -1,9 +1,9 @@
-"""The side of usd-core of the test that everything survives.
+"""Runs every command on layers and stages that use everything, and compares what comes out with what went in.
 
-    python worker.py prepare FOLDER     makes the layers and stages that use everything, each beside a character
-    python worker.py compare FOLDER     compares the files that FOLDER/jobs.json names, and prints what differs
+    python worker.py FOLDER SINEW
 
-Both print JSON.
+Makes the stages in FOLDER, each beside a character, and prints JSON: what differs for each topic, and the table of
+docs/conformance.md.
 """
 
 import fnmatch
@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 USD_TESTS = os.path.join(HERE, "../../../../tests/usd")
@@ -24,6 +25,41 @@ import compare  # noqa: E402
 from pxr import Ar, Sdf, Usd  # noqa: E402
 
 CHARACTER = "SkinnedCharacter"
+
+# The columns of the table: a command, its name there, and its forms.
+COLUMNS = [
+    ("convert", "convert", ["usda", "usdc"]),
+    ("flatten", "--flatten", ["usda", "usdc", "usdz"]),
+    ("bake", "bake", ["usda", "usdc", "usdz"]),
+    ("layer", "--layer", ["usda", "usdc"]),
+    ("fix", "fix", ["usda", "usdc", "usdz"]),
+    ("retarget", "retarget", ["usda", "usdc", "usdz"]),
+]
+CLIP = "The stage takes the rate and the range of the clip."
+# What differs: the topic, the command, how it is told, and why. `*` is any.
+EXPECTED = [
+    ("*", "*", "*Paths: nothing -> ('PathListOp', True, {'explicitItems': [[]],*",
+     "An empty list of targets stays, as it hides inherited ones; usd-core's Flatten drops it."),
+    ("unregistered", "*", "*: nothing -> ('unreadable'*",
+     "Metadata that no schema has stay; usd-core's Flatten drops them."),
+    ("expressions", "*", "/Referenced.*: *",
+     "Expressions with variables of a referenced layer are evaluated; usd-core keeps them, broken."),
+    ("splines", "*", "*.regressive spline: *",
+     "Regressive tangents stay; usd-core shortens them when it reads a crate file."),
+    ("units", "*", "*.length displayUnit: *",
+     "Crate files have no units: the name is written as a token. usd-core refuses to write it."),
+    ("unknownTypes", "*", "/D.points typeName: *",
+     "A value of another type than the schema's keeps its type; usd-core's text is unreadable."),
+    ("*", "retarget", "/ timeCodesPerSecond: *",
+     CLIP),
+    ("*", "retarget", "/ framesPerSecond: *",
+     CLIP),
+    ("*", "retarget", "/ startTimeCode: *",
+     CLIP),
+    ("*", "retarget", "/ endTimeCode: *",
+     CLIP),
+]
+
 # Files that the topics name; others that they name are not there.
 PICTURES = ["texture.png", "tex/a.png", "tex/0.png", "tex/3.png", "tex/1001.exr", "tex/1002.exr", "x.png", "f.png",
             "c.png", "with space/a b.png", "ümläut/日本.png", "a%20b.png"]
@@ -64,7 +100,7 @@ def prepare(folder):
             offset = Sdf.LayerOffset(3, 0.5)
             prim.referenceList.prependedItems.append(Sdf.Reference(f"./{topic}.{form}", first.path, offset))
         beside.Export(os.path.join(folder, f"beside_{topic}.{form}"))
-    print(json.dumps(topics))
+    return topics
 
 
 class Side(compare.Side):
@@ -159,19 +195,97 @@ def run_all(jobs):
     return answers
 
 
+def jobs_of(topic, form, folder):
+    """Every command with an input of one form, and how its output is compared. The character is `inside` the layer or
+    `beside` it. Without one the output is written to the folder of the input (`here`), or elsewhere."""
+    for command, _, extensions in COLUMNS:
+        places = {"convert": ["here", ""], "flatten": [""]}.get(command, ["inside", "beside"])
+        for extension, place in itertools.product(extensions, places):
+            has_character = place in ("inside", "beside")
+            source = os.path.join(folder, f"{place}_{topic}.{form}" if has_character else f"{topic}.{form}")
+            out = f"{place}_{topic}_{form}_{command}.{extension}"
+            # Packages are flattened.
+            stays = command in ("fix", "retarget") and extension != "usdz"
+            yield {
+                "topic": topic,
+                "command": command,
+                "name": f"{topic} {command} {form} {extension} {place}",
+                "a": source,
+                "b": os.path.join(folder, out) if place == "here" else os.path.join(folder, "elsewhere", out),
+                "a_flattened": command != "convert",
+                "b_flattened": stays or command == "layer",
+                "in_flattened": command != "convert",
+                "same_text": place == "here",
+                "masked": [f"/{CHARACTER}"] if has_character else [],
+                "expected": [(why, text) for of_topic, of_command, text, why in EXPECTED
+                             if of_topic in ("*", topic) and of_command in ("*", command)],
+            }
+
+
+def write(job, sinew, clip):
+    """Runs the command of a job: why it failed, or nothing."""
+    source = job["a"]
+    arguments = {
+        "flatten": ["convert", "--flatten", source],
+        "layer": ["bake", "--layer", "--backend", "cpu", source],
+        "bake": ["bake", "--backend", "cpu", source],
+        "retarget": ["retarget", clip, source],
+    }.get(job["command"], [job["command"], source])
+    done = subprocess.run([sinew, *arguments, "--quiet", "--output", job["b"]], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True)
+    # The input may have errors that `fix` cannot fix: then its output has them too, and it ends with 1.
+    is_written = job["command"] == "fix" and " left: `sinew check " in done.stderr
+    if done.returncode and not is_written:
+        return f"{job['name']}: {done.stderr}"
+
+
+def table(topics, answers):
+    """A row for each topic, a cell for each command: `=`, and the numbers of the notes that follow."""
+    notes = [CLIP]
+    names = [name + (" (1)" if command == "retarget" else "") for command, name, _ in COLUMNS]
+    lines = ["| what | " + " | ".join(names) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for topic, what in topics.items():
+        cells = []
+        for command, _, _ in COLUMNS:
+            of_cell = [a for a in answers if a["name"].startswith(f"{topic} {command} ")]
+            numbers = set()
+            for note in (note for a in of_cell for note in a["expected"] if note != CLIP):
+                if note not in notes:
+                    notes.append(note)
+                numbers.add(notes.index(note) + 1)
+            cell = "differs" if any(a["differences"] for a in of_cell) else "="
+            cells.append(" ".join([cell, *(f"({n})" for n in sorted(numbers))]))
+        lines.append(f"| {what} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", *(f"{i}. {note}" for i, note in enumerate(notes, 1)), ""])
+
+
 def main():
-    command, folder = sys.argv[1:]
-    if command == "prepare":
-        prepare(folder)
-        return
-    with open(os.path.join(folder, "jobs.json")) as file:
-        jobs = json.load(file)
+    folder, sinew = sys.argv[1:]
+    with open(os.path.join(HERE, "topics.txt")) as file:
+        topics = dict(line.strip().split(" | ") for line in file if not line.startswith("#"))
+    made = prepare(folder)
+    unknown = {one["topic"] for one in made} - topics.keys()
+    if unknown:
+        sys.exit(f"topics.txt lacks {unknown}")
+    os.mkdir(os.path.join(folder, "elsewhere"))
+    jobs = [job for one in made for job in jobs_of(one["topic"], one["form"], folder)]
+    clip = os.path.join(folder, "beside_units.usda")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed = [why for why in pool.map(lambda job: write(job, sinew, clip), jobs) if why]
+    if failed:
+        sys.exit("\n".join(failed))
     groups = {}
     for job in jobs:
         groups.setdefault((job["a"], job["a_flattened"]), []).append(job)
     with multiprocessing.Pool() as pool:
-        answers = pool.map(run_all, groups.values(), chunksize=1)
-    print(json.dumps([answer for some in answers for answer in some]))
+        answers = [a for some in pool.map(run_all, groups.values(), chunksize=1) for a in some]
+    differences = {topic: [] for topic in topics}
+    for answer in sorted(answers, key=lambda answer: answer["name"]):
+        topic = answer["name"].split(" ")[0]
+        differences[topic] += [f"{answer['name']}: {text}" for text in answer["differences"]]
+    counts = [sum(a[key] for a in answers) for key in ("specs", "fields")]
+    print(json.dumps({"differences": differences, "table": table(topics, sorted(answers, key=lambda a: a["name"])),
+                      "counts": [*counts, len(answers)]}))
 
 
 if __name__ == "__main__":

@@ -244,9 +244,6 @@ pub const SAMPLED_CURVES: f64 = 2e-3;
 /// A clip retargeted onto the character that it was made for, of the size of what is posed: rotations that exporters
 /// rounded are of unit length afterwards, f32 down a dozen joints else.
 pub const OWN_CLIP: f64 = 2e-6;
-/// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
-/// f32 translations and quaternions.
-pub const LIMBS_IN_USD: f64 = 1e-5;
 
 /// Edges of a silhouette against projected points, in pixels: a pixel counts where one of four samples is covered, half a
 /// pixel either way, and the highest point of a curve has its neighbours beside it.

@@ -6,7 +6,6 @@ mod example_asset;
 mod fbx;
 mod hints;
 mod hostile;
-mod humanoid;
 mod manners;
 mod no_files;
 mod runs;

@@ -1,17 +1,19 @@
-//! `tests/data/runs.txt`: stages, commands that run in their folder, and what becomes of them. A
-//! line is
+//! `tests/data/runs.txt` and `motion.txt`: stages, commands that run in their folder, and what
+//! becomes of them. A line is
 //!
 //! - `$ sinew ...`: runs the command; `$ bake ...` is `sinew bake in.usda -o out.usda --backend cpu`
-//!   with more arguments. Variables may come before. `ASSETS/`, `GOLDENS/` and `CRATES/` are the
-//!   repository's; `copy FILE NAME` copies a file of `tests/crates`;
+//!   with more arguments. Variables may come before. `ASSETS/`, `DATA/`, `GOLDENS/` and `CRATES/` are
+//!   the repository's; `copy FILE NAME` copies a file of `tests/crates`;
 //! - `? CODE`: its exit code, if that is not 0; with 1 or 2 there is no `out.usda`;
 //! - `! WORD, WORD`: what it says; `!! TEXT`: what it does not say; `silent`: it says nothing;
 //! - `json POINTER = VALUE`: a value of its report;
 //! - `points FILE PRIM.ATTRIBUTE [@ TIME] = VECTORS`, `times FILE PRIM.ATTRIBUTE = TIMES`,
 //!   `type FILE PRIM = TYPE`, `instance FILE PRIM = true`, `prototypes FILE = COUNT`: what the
 //!   written stage holds, `same FILE FILE PRIM.ATTRIBUTE @ TIME`: what two of them hold alike;
-//! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`: what it wrote.
+//! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`: what it wrote;
+//!   `distinct FILE...`: no two of them are the same.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -24,13 +26,14 @@ use serde_json::Value;
 
 #[test]
 fn runs() {
-    let table = Table::read("runs.txt");
-    assert!(table.cases.len() > 50);
+    let tables = ["runs.txt", "motion.txt"].map(Table::read);
+    let cases: Vec<&Case> = tables.iter().flat_map(|table| &table.cases).collect();
+    assert!(cases.len() > 60);
     let faults = |case: &Case| {
         let of_case = |fault| format!("{}: {fault}", case.name);
         faults(case).into_iter().map(of_case).collect::<Vec<_>>()
     };
-    let wrong: Vec<String> = table.cases.par_iter().flat_map(faults).collect();
+    let wrong: Vec<String> = cases.into_par_iter().flat_map(faults).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -85,6 +88,7 @@ fn run(bench: &Bench, line: &str) -> Output {
     let line = line.replace("ASSETS/", &place("examples/assets"));
     let line = line.replace("GOLDENS/", &place("tests/goldens"));
     let line = line.replace("CRATES/", &place("tests/crates"));
+    let line = line.replace("DATA/", &place("crates/sinew-io/tests/data"));
     let mut words = line.split(' ').peekable();
     let mut command = Command::new(executable());
     command.current_dir(bench.folder.path());
@@ -158,6 +162,14 @@ fn holds(bench: &Bench, output: Option<&Output>, key: &str, text: &str) -> Optio
             let (count, wanted) = after.split_once(' ').unwrap();
             let found = read().matches(wanted).count().to_string();
             unless(found == count, found)
+        }
+        "distinct" => {
+            let files = text
+                .split(' ')
+                .map(|name| std::fs::read(file(name)).unwrap());
+            let distinct: HashSet<Vec<u8>> = files.collect();
+            let found = format!("{} of them", distinct.len());
+            unless(distinct.len() == text.split(' ').count(), found)
         }
         "gone" => unless(!file(text).exists(), "it is there".to_owned()),
         key => panic!("{key} {text}"),

@@ -1,4 +1,4 @@
-//! What the glTF files of `sinew humanoid` must have kept.
+//! Running `sinew humanoid`, and what its glTF files must have kept.
 
 use std::path::Path;
 
@@ -6,7 +6,31 @@ use serde_json::Value;
 use sinew_animate::asset::{AssetClip, Keys};
 use sinew_io::gltf::GltfEdit;
 
+use crate::command::sinew;
 use crate::tolerance::STORED_IN_F32;
+
+/// `sinew humanoid`.
+pub fn run(args: &[&Path], more: &[&str]) -> std::process::Output {
+    command("humanoid", args, more)
+}
+
+/// `sinew describe`.
+pub fn describe(model: &Path, more: &[&str]) -> std::process::Output {
+    command("describe", &[model], more)
+}
+
+fn command(name: &str, args: &[&Path], more: &[&str]) -> std::process::Output {
+    let mut all = vec![name];
+    all.extend(args.iter().map(|p| p.to_str().unwrap()));
+    all.extend(more);
+    sinew(&all)
+}
+
+pub fn put(model: &Path, clip: &Path, out: &Path, more: &[&str]) -> std::process::Output {
+    let mut all = vec!["-o", out.to_str().unwrap()];
+    all.extend(more);
+    run(&[model, clip], &all)
+}
 
 pub fn json_of(file: &Path) -> Value {
     GltfEdit::open(file).unwrap().json().clone()

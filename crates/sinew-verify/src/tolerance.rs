@@ -367,9 +367,6 @@ pub const TURNED_FIGURE: f64 = 1e-5;
 /// Volumes of boxes of some units, of points in f32: three coordinates are multiplied, each rounded by 6e-8.
 pub const VOLUME_OF_A_BOX: f64 = 1e-5;
 
-/// Sums of a point's weights in our own examples, which write weights with four digits.
-pub const WEIGHTS_OF_THE_EXAMPLE: f32 = 1e-4;
-
 /// Sums of up to 12 weights in f32 that were normalised.
 pub const SUM_OF_WEIGHTS: f32 = 1e-5;
 

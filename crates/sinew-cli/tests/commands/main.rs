@@ -2,7 +2,6 @@
 
 mod check_files;
 mod cli;
-mod example_asset;
 mod fbx;
 mod hints;
 mod hostile;

@@ -2,25 +2,23 @@
 //!
 //! `tests/data/clips/hero.gltf` is a character of two joints with three clips, and `twins.gltf` two
 //! of them whose joints have the same names: each clip has a side for each, and `Alone` moves Bob.
+//! `crowd.gltf` is three figures with human bones, of which the third has no head.
 
 use std::path::{Path, PathBuf};
 
 use common::command::Bench;
 use common::document::Document;
-use common::gltf_maker::GltfMaker;
-use common::mannequin::{Build, Mannequin};
 use common::trials::Trial;
 use common::{tolerance, usd};
-use glam::{DMat4, DQuat, DVec3};
+use glam::DVec3;
 use libtest_mimic::Failed;
-use serde_json::{Value, json};
+use serde_json::json;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew::skel::AnimSource;
 use sinew::skel::reference::deform;
 use sinew_animate::asset::TrackTarget;
 use sinew_animate::humanoid::{ApplyOptions, apply_to_all};
-use sinew_animate::retarget::Bone;
 use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::gltf;
 use sinew_io::usd::{BakeEdits, ReadOptions, UsdFile};
@@ -331,43 +329,10 @@ fn a_skeleton_elsewhere() -> Result<(), Failed> {
 
 const NEAR: f32 = 10.0 * tolerance::READ as f32;
 
-/// Two mannequins, and a third without the bone that moves.
-fn crowd() -> (GltfMaker, Vec<Mannequin>) {
-    let at = |x: f64| Build {
-        root: DMat4::from_translation(DVec3::new(x, 0.0, 0.0)),
-        ..Build::default()
-    };
-    let headless = Build {
-        bones: vec![Bone::Hips, Bone::Spine],
-        ..at(4.0)
-    };
-    let mut gltf = GltfMaker::new();
-    let mut made = Vec::new();
-    for build in [at(0.0), at(2.0), headless] {
-        let one = build.add_to(gltf);
-        gltf = one.gltf.clone();
-        made.push(one);
-    }
-    let skeletons: Vec<Value> = made.iter().map(Mannequin::humanoid_skeleton).collect();
-    let value = json!({ "humanoidSkeletons": skeletons });
-    gltf.extension("EXT_skeleton_humanoid", value);
-    let clip = gltf.animation("Nod");
-    let turns = [0.0, 0.5].map(DQuat::from_rotation_x);
-    gltf.bone_channel(clip, "head", &[0.0, 1.0], &turns);
-    (gltf, made)
-}
-
+/// A clip for the head moves each figure that has one, or the one that is asked for.
 fn every_humanoid_moves() -> Result<(), Failed> {
-    let bench = Bench::new();
-    let (gltf, made) = crowd();
-    let own = gltf.write(bench.folder.path(), "own.glb");
-    let model = gltf::read(&own)?;
-    let heads: Vec<usize> = made
-        .iter()
-        .filter_map(|m| m.nodes.get(&Bone::Head))
-        .copied()
-        .collect();
-    assert_eq!(heads.len(), 2);
+    let file = common::fixture("clips/crowd.gltf");
+    let model = gltf::read(&file)?;
     let options = ApplyOptions::default();
     let applied = |only| apply_to_all(&model, &model, &model.clips[0], &options, only);
     let driven = |scene: Scene| {
@@ -376,35 +341,33 @@ fn every_humanoid_moves() -> Result<(), Failed> {
             .filter(|s| s.instance.animation().is_some())
             .count()
     };
-    for (only, expected) in [(None, &heads[..]), (Some(1), &heads[1..])] {
+    let both = "humanoid skeleton 2 does not move";
+    for (only, heads, unmoved, told) in [
+        (None, &[3, 8][..], &[2][..], &[both][..]),
+        (Some(1), &[8], &[], &[]),
+    ] {
         let all = applied(only)?;
-        let numbers: Vec<usize> = all.moved.iter().map(|(number, _)| *number).collect();
-        assert_eq!(numbers, if only.is_none() { vec![0, 1] } else { vec![1] });
-        assert_eq!(all.unmoved, if only.is_none() { vec![2] } else { vec![] });
+        assert_eq!(all.moved.len(), heads.len());
+        assert_eq!(all.unmoved, unmoved);
         let applied = all.into_applied();
-        let moved = applied.clip.tracks.iter().map(|t| &t.target);
-        assert!(
-            moved.eq(expected
-                .iter()
-                .map(|n| TrackTarget::Node(*n))
-                .collect::<Vec<_>>()
-                .iter())
-        );
-        let told: Vec<String> = applied
-            .report
-            .warnings
+        let moved: Vec<_> = applied
+            .clip
+            .tracks
             .iter()
-            .map(ToString::to_string)
+            .map(|t| t.target.clone())
             .collect();
-        assert_eq!(told.len(), usize::from(only.is_none()), "{told:?}");
-        for told in told {
-            assert!(told.contains("[humanoid-unmoved]"), "{told}");
-            assert!(told.contains("humanoid skeleton 2 does not move"), "{told}");
+        let heads: Vec<_> = heads.iter().map(|n| TrackTarget::Node(*n)).collect();
+        assert_eq!(moved, heads);
+        let warnings = &applied.report.warnings;
+        assert_eq!(warnings.len(), told.len(), "{warnings:?}");
+        for (warning, words) in warnings.iter().zip(told) {
+            assert_eq!(warning.code, "humanoid-unmoved");
+            assert!(warning.to_string().contains(words), "{warning}");
         }
         // As USD, each character that moves has a side of the clip.
         let asset = applied.into_asset(model.clone());
-        let file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
-        assert_eq!(driven(file.scene(Default::default())?), expected.len());
+        let made = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+        assert_eq!(driven(made.scene(Default::default())?), heads.len());
     }
     let refused = applied(Some(2)).unwrap_err().to_string();
     assert!(
@@ -412,6 +375,6 @@ fn every_humanoid_moves() -> Result<(), Failed> {
         "{refused}"
     );
     // The clip in the model's own file moves both too.
-    assert_eq!(driven(scene(&own, None)?), 2);
+    assert_eq!(driven(scene(&file, None)?), 2);
     Ok(())
 }

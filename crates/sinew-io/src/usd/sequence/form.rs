@@ -62,8 +62,9 @@ impl Form {
         })
     }
 
-    /// Why a part cannot be a value clip as it was published.
-    pub fn misfit(&self, part: &Part<'_>, varies: &Varies) -> Option<&'static str> {
+    /// Why a part cannot be a value clip as it was published. `all` are the clips of the sequence in
+    /// this form.
+    pub fn misfit(&self, part: &Part<'_>, all: &[SkelAnimation]) -> Option<&'static str> {
         let animation = &part.found.animation;
         match published_at(part) {
             Err(why) => Some(why),
@@ -71,7 +72,7 @@ impl Form {
                 Some("value clips in a sequence need the same joints and blend shapes in one order")
             }
             Ok(prim) if prim != self.prim => Some("value clips in a sequence need one prim path"),
-            Ok(_) if varies.lacks_samples(animation) => {
+            Ok(_) if lacks_samples(animation, all) => {
                 Some("value clips have samples alone, and it has a value without time")
             }
             Ok(_) => None,
@@ -173,60 +174,45 @@ fn published_at(part: &Part<'_>) -> std::result::Result<ScenePath, &'static str>
     Ok(path)
 }
 
-/// Which components of the clips of a sequence vary: over time, or from clip to clip.
-pub(super) struct Varies {
-    translations: bool,
-    rotations: bool,
-    scales: bool,
-    weights: bool,
+/// Whether a clip has no samples of a component that varies: over time, or from clip to clip.
+fn lacks<T: PartialEq>(
+    own: &SkelAnimation,
+    all: &[SkelAnimation],
+    of: impl Fn(&SkelAnimation) -> &Sampled<T>,
+) -> bool {
+    let is_sampled = |clip: &SkelAnimation| of(clip).times().next().is_some();
+    let first = all.first().and_then(|clip| of(clip).first());
+    let varies = all.iter().any(|c| is_sampled(c) || of(c).first() != first);
+    varies && !is_sampled(own)
 }
 
-impl Varies {
-    pub fn of(clips: &[SkelAnimation]) -> Self {
-        fn varies<T: PartialEq>(
-            clips: &[SkelAnimation],
-            of: impl Fn(&SkelAnimation) -> &Sampled<T>,
-        ) -> bool {
-            let first = clips.first().and_then(|c| of(c).first());
-            let mut all = clips.iter().map(of);
-            all.any(|s| s.times().next().is_some() || s.first() != first)
-        }
-        Self {
-            translations: varies(clips, |c| &c.translations),
-            rotations: varies(clips, |c| &c.rotations),
-            scales: varies(clips, |c| &c.scales),
-            weights: varies(clips, |c| &c.blend_shape_weights),
-        }
-    }
+fn lacks_samples(own: &SkelAnimation, all: &[SkelAnimation]) -> bool {
+    lacks(own, all, |c| &c.translations)
+        || lacks(own, all, |c| &c.rotations)
+        || lacks(own, all, |c| &c.scales)
+        || lacks(own, all, |c| &c.blend_shape_weights)
+}
 
-    /// Whether a clip has no samples of something that varies.
-    fn lacks_samples(&self, clip: &SkelAnimation) -> bool {
-        fn lacks<T>(varies: bool, of: &Sampled<T>) -> bool {
-            varies && of.times().next().is_none()
-        }
-        lacks(self.translations, &clip.translations)
-            || lacks(self.rotations, &clip.rotations)
-            || lacks(self.scales, &clip.scales)
-            || lacks(self.weights, &clip.blend_shape_weights)
-    }
-
-    /// The clip with a sample at `time` of what varies and has none.
-    pub fn sampled(&self, clip: &SkelAnimation, time: f64) -> SkelAnimation {
-        fn at<T: Clone>(varies: bool, of: &Sampled<T>, time: f64) -> Sampled<T> {
-            match of.first() {
-                Some(value) if varies && of.times().next().is_none() => {
-                    let sample = (time, Some(T::clone(value)));
-                    Sampled::new(None, vec![sample], Interpolation::Linear)
-                }
-                _ => of.clone(),
+/// One of the clips of a sequence, with a sample at `time` of what varies and has none.
+pub(super) fn sampled(own: &SkelAnimation, all: &[SkelAnimation], time: f64) -> SkelAnimation {
+    fn at<T: Clone + PartialEq>(
+        (own, all, time): (&SkelAnimation, &[SkelAnimation], f64),
+        of: impl Fn(&SkelAnimation) -> &Sampled<T>,
+    ) -> Sampled<T> {
+        match of(own).first() {
+            Some(value) if lacks(own, all, &of) => {
+                let sample = (time, Some(T::clone(value)));
+                Sampled::new(None, vec![sample], Interpolation::Linear)
             }
+            _ => of(own).clone(),
         }
-        SkelAnimation {
-            translations: at(self.translations, &clip.translations, time),
-            rotations: at(self.rotations, &clip.rotations, time),
-            scales: at(self.scales, &clip.scales, time),
-            blend_shape_weights: at(self.weights, &clip.blend_shape_weights, time),
-            ..clip.clone()
-        }
+    }
+    let clip = (own, all, time);
+    SkelAnimation {
+        translations: at(clip, |c| &c.translations),
+        rotations: at(clip, |c| &c.rotations),
+        scales: at(clip, |c| &c.scales),
+        blend_shape_weights: at(clip, |c| &c.blend_shape_weights),
+        ..own.clone()
     }
 }

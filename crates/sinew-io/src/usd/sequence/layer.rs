@@ -18,7 +18,7 @@ use sinew_layer::value::{AssetPath, LayerOffset, Reference};
 use sinew_layer::{Dictionary, Layer, ListOp, Path as ScenePath, Token, Value};
 
 use super::Played;
-use super::form::{COPY, Form, Varies};
+use super::form::{COPY, Form, sampled};
 use super::matching::Found;
 use crate::error::{Error, Result};
 use crate::usd::clips::{as_prim_name, bind_animation};
@@ -215,14 +215,13 @@ impl<'a> Assembly<'a> {
                 })
         });
         let conformed = conformed.collect::<Result<Vec<_>, _>>()?;
-        let varies = Varies::of(&conformed);
         let mut assets: Vec<String> = Vec::new();
         let mut active = Vec::new();
         for (part, animation) in parts.iter().zip(&conformed) {
-            let asset = match form.misfit(part, &varies) {
+            let asset = match form.misfit(part, &conformed) {
                 None => relative_to(part.played.file.file(), self.out),
                 Some(why) => {
-                    let animation = varies.sampled(animation, part.played.range.0);
+                    let animation = sampled(animation, &conformed, part.played.range.0);
                     let file = self.copy(*part, &animation, &form.prim, why);
                     beside(&file, self.out)
                 }

@@ -135,7 +135,7 @@ impl Sequence {
         let mut warnings = Vec::new();
         let mut played: Vec<Played<'_>> = Vec::with_capacity(of_clip.len());
         for (clip, at) in request.clips.iter().zip(of_clip) {
-            let file = &opened[at].file;
+            let file = &opened[at].1;
             let found = matching::matched(clip, &clip.chosen(file)?, &targets, &mut warnings)?;
             check_rate(clip, file)?;
             warnings.extend(other_units(clip, file, &character));

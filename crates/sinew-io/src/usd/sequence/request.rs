@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use sinew::error::first_few;
 use sinew::skel::SkelAnimation;
+use sinew_animate::humanoid::on_own_skeleton;
 
 use crate::error::{Error, Result};
 use crate::usd::{StageClip, UsdFile};
@@ -86,36 +87,25 @@ impl ClipRequest {
     }
 
     /// Opens the file of the clip, once, and gives its index in `opened`. Other formats than USD are
-    /// converted with one clip.
-    pub(super) fn open(&self, opened: &mut Vec<Opened>) -> Result<usize> {
-        let is_open =
-            |o: &Opened| o.path == self.file && (o.file.origin().is_none() || o.clip == self.clip);
+    /// converted, with the clip that is asked for.
+    pub(super) fn open<'a>(&'a self, opened: &mut Vec<Opened<'a>>) -> Result<usize> {
+        let is_open = |(by, file): &Opened<'_>| {
+            by.file == self.file && (!file.is_made() || by.clip == self.clip)
+        };
         if let Some(known) = opened.iter().position(is_open) {
             return Ok(known);
         }
         let file = match read_asset(&self.file)? {
             None => UsdFile::open(&self.file)?,
             Some(asset) => {
-                let clips = match (&self.clip, asset.clips.len()) {
-                    (Some(name), _) => ClipChoice::Named(name.clone()),
-                    (None, 1) => ClipChoice::First,
-                    (None, _) => {
-                        let names = asset.clips.iter().map(|c| c.name.as_str());
-                        return self.undecided(&names.collect::<Vec<_>>());
-                    }
-                };
                 let options = OpenOptions {
-                    clips,
+                    clips: self.clip.clone().map_or(ClipChoice::All, ClipChoice::Named),
                     ..OpenOptions::default()
                 };
-                crate::open_with(&self.file, &options)?
+                UsdFile::from_asset(&on_own_skeleton(asset), &options)?
             }
         };
-        opened.push(Opened {
-            path: self.file.clone(),
-            clip: self.clip.clone(),
-            file,
-        });
+        opened.push((self, file));
         Ok(opened.len() - 1)
     }
 
@@ -123,13 +113,14 @@ impl ClipRequest {
     pub(super) fn chosen(&self, file: &UsdFile) -> Result<Vec<(StageClip, SkelAnimation)>> {
         let mut clips = match &self.clip {
             // A file of another format was converted with only the clip that was asked for.
-            Some(name) if file.origin().is_none() => file.find_clip(name)?,
+            Some(name) if !file.is_made() => file.find_clip(name)?,
             _ => file.stage_clips()?,
         };
         let is_one = |clips: &[StageClip]| clips.windows(2).all(|w| w[0].name == w[1].name);
         if self.clip.is_none() && !is_one(&clips) {
-            // Of several the file may play one itself.
-            let driving = clips.iter().filter(|c| !c.drives.is_empty());
+            // Of several a USD file may play one itself.
+            let plays = |clip: &&StageClip| !file.is_made() && !clip.drives.is_empty();
+            let driving = clips.iter().filter(plays);
             let driving: Vec<StageClip> = driving.cloned().collect();
             if driving.is_empty() || !is_one(&driving) {
                 let names: Vec<&str> = clips.iter().map(|c| c.name.as_str()).collect();
@@ -161,12 +152,8 @@ impl ClipRequest {
     }
 }
 
-/// A file that is open.
-pub(super) struct Opened {
-    path: PathBuf,
-    clip: Option<String>,
-    pub file: UsdFile,
-}
+/// A file that is open, and the first request of it.
+pub(super) type Opened<'a> = (&'a ClipRequest, UsdFile);
 
 #[cfg(test)]
 mod tests {

@@ -193,7 +193,7 @@ struct Part {
 /// Where points are while a clip plays.
 enum Truth {
     /// A clip for the hero, by hand.
-    Clip(Stage, String),
+    Clip(Box<Stage>, String),
     /// A character that plays it.
     Character(Box<Scene>),
 }
@@ -208,7 +208,7 @@ impl Truth {
         let mut prims = stage.traverse(sinew_stage::Predicate::DEFAULT);
         let clip = prims.find(|p| p.type_name() == "SkelAnimation");
         let path = clip.ok_or("a clip")?.path().as_str().to_owned();
-        Ok(Self::Clip(stage, path))
+        Ok(Self::Clip(Box::new(stage), path))
     }
 
     fn points(&self, time: f64) -> Result<Vec<DVec3>, Failed> {

@@ -1,6 +1,6 @@
 //! Clips are chosen by the same names in USD as in other formats, and move what they are for.
 //!
-//! `tests/data/clips/hero.gltf` is a character of two joints with three clips, and `twins.gltf` two
+//! `crates/sinew-io/tests/data/clips/hero.gltf` is a character of two joints with three clips, and `twins.gltf` two
 //! of them whose joints have the same names: each clip has a side for each, and `Alone` moves Bob.
 //! `crowd.gltf` is three figures with human bones, of which the third has no head.
 

@@ -1,11 +1,9 @@
 //! `sinew describe`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::json;
 use sinew::Warning;
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::{bones_by_name, bones_from_json, describe};
@@ -14,7 +12,7 @@ use sinew_io::gltf::{GltfEdit, described_as};
 
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::finding::{self, Finding};
+use crate::finding;
 use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
 use crate::open::check_extension;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
@@ -48,29 +46,10 @@ const EXAMPLES: &str = "Examples:
   sinew describe mannequin.gltf --json | jq .bones
   sinew describe robot.glb --map bones.json -o robot_humanoid.glb";
 
-/// The report of --json.
-#[derive(Serialize)]
-struct Report {
-    /// Absent without OUT.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<String>,
-    /// The extension as glTF has it, if there is no OUT.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    extension: Option<Value>,
-    /// Name of the node of each human bone.
-    bones: BTreeMap<&'static str, String>,
-    /// Source of the bones: the map, a convention of names, or a location in the file.
-    by: String,
-    /// Bones that the model lacks.
-    lacking: Vec<&'static str>,
-    warnings: Vec<Finding>,
-    /// Absent without OUT.
-    #[serde(flatten)]
-    sizes: Option<Sizes>,
-}
+/// The most bones that a message names.
+const SHOWN: usize = 8;
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    let quiet = verbosity.is_quiet();
     if let Some(output) = &args.output {
         check_extension(output, &GLTF)?;
         refuse_same(&args.model, output)?;
@@ -104,48 +83,40 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         print_result(&to_json(extension)?)?;
         return Ok(Exit::Done);
     }
-    let lacking = Bone::ALL.iter().filter(|b| !skeleton.bones.contains_key(b));
-    let report = Report {
-        output: args.output.as_ref().map(|out| out.display().to_string()),
-        extension,
-        bones: skeleton
-            .bones
-            .iter()
-            .map(|(bone, node)| (bone.name(), model.nodes[*node].name.clone()))
-            .collect(),
-        by,
-        lacking: lacking.map(|b| b.name()).collect(),
-        warnings: finding::of_warnings(&warnings, Some(&args.model)),
-        sizes: args
-            .output
-            .as_ref()
-            .map(|out| Sizes::of("MODEL", &args.model, &[out])),
-    };
-    match (args.json, quiet) {
-        (true, _) => print_result(&result_json("describe", Exit::Done, &report)?)?,
-        (false, true) => {}
-        (false, false) => print_result(&summary(&report))?,
+    let lacking = Bone::ALL.iter();
+    let lacking = lacking
+        .filter(|b| !skeleton.bones.contains_key(b))
+        .map(|b| b.name());
+    let lacking: Vec<&str> = lacking.collect();
+    let output = args.output.as_ref();
+    let written = output.map(|out| (out, Sizes::of("MODEL", &args.model, &[out])));
+    if args.json {
+        let name = |(bone, node): (&Bone, &usize)| (bone.name(), &model.nodes[*node].name);
+        let mut report = json!({
+            "bones": skeleton.bones.iter().map(name).collect::<BTreeMap<_, _>>(),
+            "by": by,
+            "lacking": lacking,
+            "warnings": finding::of_warnings(&warnings, Some(&args.model)),
+        });
+        if let Some((output, sizes)) = &written {
+            report["output"] = json!(output.display().to_string());
+            report["input_bytes"] = json!(sizes.input_bytes);
+            report["output_bytes"] = json!(sizes.output_bytes);
+        }
+        if let Some(extension) = extension {
+            report["extension"] = extension;
+        }
+        print_result(&result_json("describe", Exit::Done, &report)?)?;
+    } else if let (Some((output, sizes)), false) = (&written, verbosity.is_quiet()) {
+        let mut text = format!("{}\n", output.display());
+        text += &format!("  {}, by {by}\n", count(skeleton.bones.len(), "bone"));
+        if !lacking.is_empty() {
+            let lacking = sinew::error::first_few(&lacking, SHOWN);
+            text += &format!("  without {lacking}\n");
+        }
+        print_result(&format!("{text}  {sizes}\n"))?;
     }
     Ok(Exit::Done)
-}
-
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn summary(report: &Report) -> String {
-    const SHOWN: usize = 8;
-    let mut out = String::new();
-    if let Some(output) = &report.output {
-        let _ = writeln!(out, "{output}");
-    }
-    let bones = count(report.bones.len(), "bone");
-    let _ = writeln!(out, "  {bones}, by {}", report.by);
-    if !report.lacking.is_empty() {
-        let lacking = sinew::error::first_few(&report.lacking, SHOWN);
-        let _ = writeln!(out, "  without {lacking}");
-    }
-    if let Some(sizes) = &report.sizes {
-        let _ = writeln!(out, "  {sizes}");
-    }
-    out
 }
 
 /// Reads the map of `--map`: the node of each human bone.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::extents;
-use crate::finding::{self, Finding};
+use crate::finding;
 use clap::ValueEnum;
-use serde::Serialize;
+use serde_json::json;
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, AssetClip, unique_clip_name};
-use sinew_animate::humanoid::{Applied, ApplyOptions, Mode, apply_to_all, expressions_to_weights};
-use sinew_animate::retarget::Bone;
+use sinew_animate::humanoid::{
+    Applied, ApplyOptions, HumanoidReport, Mode, apply_to_all, expressions_to_weights,
+};
 use sinew_io::OpenOptions;
 use sinew_io::gltf::{self, GltfEdit};
 use sinew_io::usd::{UsdFile, find_asset_clip};
@@ -53,8 +53,8 @@ pub struct Args {
     scale_translation: bool,
     /// Humanoid skeletons of MODEL to move: all that have a bone that the clip moves, or one, by its
     /// number from 0. A warning names those that `all` does not move.
-    #[arg(long, value_name = "N|all", default_value = "all", value_parser = skeletons)]
-    skeleton: Skeletons,
+    #[arg(long, value_name = "N|all", default_value = "all", value_parser = skeleton)]
+    skeleton: Only,
     /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits.
     /// Without this the first one.
     #[arg(long, value_name = "NAME")]
@@ -82,63 +82,16 @@ Examples:
 /// The extensions of files that can have human bones.
 pub const GLTF: [&str; 3] = ["gltf", "glb", "vrm"];
 
-/// Which humanoid skeletons of the model move.
+/// The number of the humanoid skeleton that moves; `None` if all do.
 #[derive(Clone, Copy)]
-enum Skeletons {
-    All,
-    One(usize),
-}
+struct Only(Option<usize>);
 
-fn skeletons(text: &str) -> std::result::Result<Skeletons, String> {
-    match text {
-        "all" => Ok(Skeletons::All),
-        number => number
-            .parse()
-            .map(Skeletons::One)
-            .map_err(|_| "expected `all` or a number from 0".to_owned()),
+fn skeleton(text: &str) -> std::result::Result<Only, &'static str> {
+    match (text, text.parse()) {
+        ("all", _) => Ok(Only(None)),
+        (_, Ok(number)) => Ok(Only(Some(number))),
+        _ => Err("expected `all` or a number from 0"),
     }
-}
-
-/// The report of --json, for a clip that was applied to a model.
-#[derive(Serialize)]
-struct Report {
-    output: String,
-    clip: String,
-    /// Human bones that the clip moves on the model, on any of its humanoid skeletons.
-    bones: Vec<&'static str>,
-    /// Bones that the clip moves and a humanoid skeleton lacks.
-    missing: Vec<MissingReport>,
-    /// The humanoid skeletons that move.
-    skeletons: Vec<SkeletonReport>,
-    /// Numbers of the humanoid skeletons that were asked for and do not move.
-    unmoved: Vec<usize>,
-    /// Expressions that the clip moves.
-    expressions: Vec<String>,
-    /// Factor of translations of the first humanoid skeleton that has one.
-    hips_scale: Option<f64>,
-    errors: Vec<Finding>,
-    warnings: Vec<Finding>,
-    #[serde(flatten)]
-    sizes: Sizes,
-}
-
-#[derive(Serialize)]
-struct SkeletonReport {
-    /// Its number, for --skeleton.
-    skeleton: usize,
-    /// Human bones that the clip moves.
-    bones: Vec<&'static str>,
-    /// Factor of translations; `None` if they are not scaled.
-    hips_scale: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct MissingReport {
-    /// The number of the humanoid skeleton that lacks it.
-    skeleton: usize,
-    bone: &'static str,
-    /// Bones that its rotation is multiplied into.
-    folded_into: Vec<&'static str>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -170,10 +123,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         ModeArg::Conjugate => Mode::Conjugate,
     };
     options.scale_translation = args.scale_translation;
-    let only = match args.skeleton {
-        Skeletons::All => None,
-        Skeletons::One(number) => Some(number),
-    };
+    let Only(only) = args.skeleton;
     let all = apply_to_all(&model, &source, &clip, &options, only).map_err(with_advice)?;
     let moved = all.moved.clone();
     let unmoved = all.unmoved.clone();
@@ -192,36 +142,42 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     };
     drop(progress);
     print_findings(&errors, &warnings, verbosity);
-    let names = |bones: &[Bone]| bones.iter().map(|b| b.name()).collect();
+    let sizes = Sizes::of("MODEL", &args.model, &[output]);
     let missing = moved.iter().flat_map(|(skeleton, report)| {
-        report.missing.iter().map(|m| MissingReport {
-            skeleton: *skeleton,
-            bone: m.bone.name(),
-            folded_into: names(&m.folded_into),
-        })
+        let missing = report.missing.iter();
+        missing.map(
+            move |m| json!({ "skeleton": skeleton, "bone": m.bone, "folded_into": m.folded_into }),
+        )
     });
-    let skeletons = moved.iter().map(|(skeleton, report)| SkeletonReport {
-        skeleton: *skeleton,
-        bones: names(&report.bones),
-        hips_scale: report.hips_scale,
+    let skeletons = moved.iter().map(|(skeleton, report)| {
+        json!({ "skeleton": skeleton, "bones": report.bones, "hips_scale": report.hips_scale })
     });
-    let report = Report {
-        output: output.display().to_string(),
-        clip: name,
-        bones: names(&done.bones),
-        missing: missing.collect(),
-        skeletons: skeletons.collect(),
-        unmoved,
-        expressions: done.expressions,
-        hips_scale: done.hips_scale,
-        errors: finding::of_invalid(&errors, Some(&args.model)),
-        warnings: finding::of_warnings(&warnings, None),
-        sizes: Sizes::of("MODEL", &args.model, &[output]),
-    };
+    let report = json!({
+        "output": output.display().to_string(),
+        "clip": name,
+        "bones": done.bones,
+        "missing": missing.collect::<Vec<_>>(),
+        "skeletons": skeletons.collect::<Vec<_>>(),
+        "unmoved": unmoved,
+        "expressions": done.expressions,
+        "hips_scale": done.hips_scale,
+        "errors": finding::of_invalid(&errors, Some(&args.model)),
+        "warnings": finding::of_warnings(&warnings, None),
+        "input_bytes": sizes.input_bytes,
+        "output_bytes": sizes.output_bytes,
+    });
     match (args.json, quiet) {
         (true, _) => print_result(&result_json("humanoid", Exit::Done, &report)?)?,
         (false, true) => {}
-        (false, false) => print_result(&summary(&report))?,
+        (false, false) => {
+            let mut text = format!("{}\n  clip ", output.display());
+            text += &match name.as_str() {
+                "" => "(unnamed)".to_owned(),
+                name => format!("\"{name}\""),
+            };
+            text += &summary(&done, &moved, &unmoved);
+            print_result(&format!("{text}  {sizes}\n"))?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -256,7 +212,7 @@ fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> Resu
     asset.warnings = distinct(warnings);
     let mut file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
     let scene = file.scene(Default::default())?;
-    extents::author(&mut file, &scene, None)?;
+    file.author_extents(&scene, None)?;
     file.save_as(output)?;
     Ok((scene.errors, scene.warnings))
 }
@@ -292,43 +248,40 @@ fn choose(source: &Asset, name: Option<&str>, quiet: bool) -> Result<AssetClip> 
     Ok(first.clone())
 }
 
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn summary(report: &Report) -> String {
-    let mut out = format!("{}\n", report.output);
-    let clip = match report.clip.as_str() {
-        "" => "clip (unnamed)".to_owned(),
-        name => format!("clip \"{name}\""),
-    };
-    let _ = writeln!(
-        out,
-        "  {clip}: {}, {}",
-        count(report.bones.len(), "bone"),
-        count(report.expressions.len(), "expression")
+/// What moves and what does not, as text behind the clip's name. Writing to a String cannot fail, so
+/// its results are dropped.
+fn summary(done: &HumanoidReport, moved: &[(usize, HumanoidReport)], unmoved: &[usize]) -> String {
+    let mut out = format!(
+        ": {}, {}\n",
+        count(done.bones.len(), "bone"),
+        count(done.expressions.len(), "expression")
     );
-    if !report.missing.is_empty() {
-        let folded = report.missing.iter().filter(|m| !m.folded_into.is_empty());
+    let missing: Vec<_> = moved
+        .iter()
+        .flat_map(|(_, report)| &report.missing)
+        .collect();
+    if !missing.is_empty() {
+        let folded = missing.iter().filter(|m| !m.folded_into.is_empty());
         let _ = writeln!(
             out,
             "  {} missing in the model, {} of them folded into others",
-            count(report.missing.len(), "bone"),
+            count(missing.len(), "bone"),
             folded.count()
         );
     }
-    let several = report.skeletons.len() + report.unmoved.len() > 1;
-    for moved in &report.skeletons {
-        let number = moved.skeleton;
+    let several = moved.len() + unmoved.len() > 1;
+    for (number, report) in moved {
         if several {
-            let bones = count(moved.bones.len(), "bone");
+            let bones = count(report.bones.len(), "bone");
             let _ = writeln!(out, "  humanoid skeleton {number}: {bones}");
         }
-        if let Some(scale) = moved.hips_scale {
+        if let Some(scale) = report.hips_scale {
             let _ = writeln!(out, "  translations scaled by {scale:.4}");
         }
     }
-    for number in &report.unmoved {
+    for number in unmoved {
         let _ = writeln!(out, "  humanoid skeleton {number}: does not move");
     }
-    let _ = writeln!(out, "  {}", report.sizes);
     out
 }
 

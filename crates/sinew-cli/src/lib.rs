@@ -12,7 +12,6 @@ mod describe;
 mod devices;
 mod error;
 mod exit;
-mod extents;
 mod failure;
 mod finding;
 mod fix;

@@ -133,9 +133,9 @@ pub struct Sizes {
     #[serde(skip)]
     name: &'static str,
     /// Bytes of the input, without the files that it refers to.
-    input_bytes: u64,
+    pub input_bytes: u64,
     /// Bytes of the files that were written.
-    output_bytes: u64,
+    pub output_bytes: u64,
 }
 
 impl Sizes {

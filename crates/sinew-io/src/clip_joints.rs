@@ -13,7 +13,10 @@ const MOST_NAMES: usize = 8;
 /// the last parts of their paths, where these are unique. The warning says that this was done, and
 /// which joints have another parent, so that their transforms are of another space. `None` if a
 /// path of the clip is a path of the skeleton, or if no name is.
-pub fn renamed(clip: &SkelAnimation, skeleton: &Skeleton) -> Option<(SkelAnimation, Warning)> {
+pub(crate) fn renamed(
+    clip: &SkelAnimation,
+    skeleton: &Skeleton,
+) -> Option<(SkelAnimation, Warning)> {
     let joints = skeleton.joints();
     if clip.joints.iter().any(|j| joints.contains(j)) {
         return None;

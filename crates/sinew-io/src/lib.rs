@@ -44,7 +44,6 @@ mod rigs;
 pub mod usd;
 mod vertices;
 
-pub use clip_joints::renamed;
 pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;
 pub use files::{extension, is_same_file, read_text};

@@ -230,9 +230,6 @@ pub const SAMPLED_CURVES: f64 = 2e-3;
 /// A clip retargeted onto the character that it was made for, of the size of what is posed: rotations that exporters
 /// rounded are of unit length afterwards, f32 down a dozen joints else.
 pub const OWN_CLIP: f64 = 2e-6;
-/// Directions of limbs a quarter of a metre long, a metre from the hips and from the origin, from joints that usd-core places by
-/// f32 translations and quaternions.
-pub const LIMBS_IN_USD: f64 = 1e-5;
 
 /// Edges of a silhouette against projected points, in pixels: a pixel counts where one of four samples is covered, half a
 /// pixel either way, and the highest point of a curve has its neighbours beside it.
@@ -355,9 +352,6 @@ pub const TURNED_FIGURE: f64 = 1e-5;
 
 /// Volumes of boxes of some units, of points in f32: three coordinates are multiplied, each rounded by 6e-8.
 pub const VOLUME_OF_A_BOX: f64 = 1e-5;
-
-/// Sums of a point's weights in our own examples, which write weights with four digits.
-pub const WEIGHTS_OF_THE_EXAMPLE: f32 = 1e-4;
 
 /// Sums of up to 12 weights in f32 that were normalised.
 pub const SUM_OF_WEIGHTS: f32 = 1e-5;

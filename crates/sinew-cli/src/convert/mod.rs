@@ -5,17 +5,14 @@ mod gltf;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-use sinew::Warning;
-use sinew::scene::{PlacedSkeleton, Scene};
+use serde_json::{Value, json};
 use sinew_io::ClipChoice;
-use sinew_io::usd::{BakeEdits, Origin};
+use sinew_io::usd::BakeEdits;
 
 use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
-use crate::extents;
-use crate::finding::{self, Finding};
+use crate::finding;
 use crate::host::{self, Step};
 use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
@@ -85,50 +82,6 @@ const EXAMPLES: &str = "Examples:
   sinew convert walk.fbx -o walk.glb --clip Walk
   sinew convert hero.glb -o hero.usdc --json | jq -r '.clips[].animation'";
 
-/// The report of --json.
-#[derive(Serialize)]
-struct Report {
-    output: String,
-    /// All files that were written, OUT first.
-    files: Vec<PathBuf>,
-    skeletons: Vec<SkeletonReport>,
-    /// Paths of skinned prims.
-    skinned: Vec<String>,
-    /// One entry for each clip and each Skeleton that it moves. Empty for a USD file, whose
-    /// animation is copied unchanged.
-    clips: Vec<ClipReport>,
-    /// Prims that are in OUT but cannot be skinned.
-    failed: Vec<Finding>,
-    errors: Vec<Finding>,
-    warnings: Vec<Finding>,
-    #[serde(flatten)]
-    sizes: Sizes,
-}
-
-/// The report of either kind of OUT.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum AnyReport {
-    Usd(Report),
-    Gltf(gltf::Report),
-}
-
-#[derive(Serialize)]
-struct SkeletonReport {
-    prim: String,
-    joints: usize,
-}
-
-#[derive(Serialize)]
-struct ClipReport {
-    /// Name of the clip; empty if it has none.
-    name: String,
-    /// Path of the Skeleton.
-    skeleton: String,
-    /// Path of the SkelAnimation.
-    animation: String,
-}
-
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let batch = Batch {
         command: "convert",
@@ -151,7 +104,7 @@ fn convert_one(
     input: &Path,
     output: &Path,
     verbosity: Verbosity,
-) -> Result<Done<AnyReport>> {
+) -> Result<Done<Value>> {
     let choice = match &args.clip {
         Some(name) => ClipChoice::Named(name.clone()),
         None => ClipChoice::All,
@@ -181,7 +134,7 @@ fn convert_one(
     progress.doing(&format!("writing {}", output.display()));
     let written;
     if file.origin().is_some() {
-        extents::author(&mut file, &scene, None)?;
+        file.author_extents(&scene, None)?;
         host::go_on(Step::Part)?;
         written = file.save_as(output)?;
     } else if args.flatten {
@@ -194,20 +147,62 @@ fn convert_one(
     warnings.extend(written.warnings);
     drop(progress);
     print_findings(&scene.errors, &warnings, verbosity);
-    let report = report(
-        (input, output),
-        written.files,
-        &scene,
-        file.origin(),
-        &warnings,
+    let of = Some(input);
+    let failed = finding::of_unskinned(&scene.unskinned, of);
+    print_failed(&failed);
+    let sizes = Sizes::of("IN", input, &written.files);
+    let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    let skeletons = skeletons.map(|s| (&s.path, s.instance.skeleton().joints().len()));
+    let skeletons: Vec<(&String, usize)> = skeletons.collect();
+    let skinned: Vec<&String> = scene.bindings.iter().map(|b| &b.path).collect();
+    // A USD file, whose animation is copied unchanged, has none.
+    let made = file.origin().into_iter().flat_map(|o| &o.skeletons);
+    let clips = made.flat_map(|s| {
+        s.animations
+            .iter()
+            .map(|(name, clip)| (name, &s.path, clip))
+    });
+    let clips: Vec<(&String, &String, &String)> = clips.collect();
+    let mut text = listed(&written.files);
+    for (path, joints) in &skeletons {
+        let _ = writeln!(text, "  {path}: {}", count(*joints, "joint"));
+    }
+    let _ = writeln!(text, "  {}", count(skinned.len(), "skinned prim"));
+    for (name, _, clip) in &clips {
+        let _ = writeln!(text, "  clip {}: {clip}", or_unnamed(name));
+    }
+    let _ = writeln!(text, "  {sizes}");
+    let brief = format!(
+        "{}, {}, {}",
+        count(skeletons.len(), "skeleton"),
+        count(skinned.len(), "skinned prim"),
+        sizes.written()
     );
-    print_failed(&report.failed);
+    let skeleton = |(prim, joints): &(&String, usize)| json!({ "prim": prim, "joints": joints });
+    let clip = |(name, skeleton, animation): &(&String, &String, &String)| json!({ "name": name, "skeleton": skeleton, "animation": animation });
+    let report = json!({
+        "output": output.display().to_string(),
+        "files": names(&written.files),
+        "skeletons": skeletons.iter().map(skeleton).collect::<Vec<_>>(),
+        "skinned": skinned,
+        "clips": clips.iter().map(clip).collect::<Vec<_>>(),
+        "failed": failed,
+        "errors": finding::of_invalid(&scene.errors, of),
+        "warnings": finding::of_warnings(&warnings, of),
+        "input_bytes": sizes.input_bytes,
+        "output_bytes": sizes.output_bytes,
+    });
     Ok(Done {
-        exit: args.partial.exit(!report.failed.is_empty()),
-        text: describe(&report),
-        brief: brief(&report),
-        report: AnyReport::Usd(report),
+        exit: args.partial.exit(!failed.is_empty()),
+        report,
+        text,
+        brief,
     })
+}
+
+/// The names of the files that were written, OUT first.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|f| f.display().to_string()).collect()
 }
 
 /// The library's error, with advice about the options of this command, which the library does not
@@ -219,62 +214,4 @@ fn with_advice(error: sinew_io::Error) -> Error {
         }
         _ => error.into(),
     }
-}
-
-fn report(
-    (input, output): (&Path, &Path),
-    files: Vec<PathBuf>,
-    scene: &Scene,
-    origin: Option<&Origin>,
-    warnings: &[Warning],
-) -> Report {
-    let file = Some(input);
-    let skeleton = |s: &PlacedSkeleton| SkeletonReport {
-        prim: s.path.clone(),
-        joints: s.instance.skeleton().joints().len(),
-    };
-    let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
-    let mut clips = Vec::new();
-    for skeleton in origin.iter().flat_map(|o| &o.skeletons) {
-        for (name, animation) in &skeleton.animations {
-            clips.push(ClipReport {
-                name: name.clone(),
-                skeleton: skeleton.path.clone(),
-                animation: animation.clone(),
-            });
-        }
-    }
-    Report {
-        output: output.display().to_string(),
-        skeletons: skeletons.map(skeleton).collect(),
-        skinned: scene.bindings.iter().map(|b| b.path.clone()).collect(),
-        clips,
-        failed: finding::of_unskinned(&scene.unskinned, file),
-        errors: finding::of_invalid(&scene.errors, file),
-        warnings: finding::of_warnings(warnings, file),
-        sizes: Sizes::of("IN", input, &files),
-        files,
-    }
-}
-
-fn brief(report: &Report) -> String {
-    let skeletons = count(report.skeletons.len(), "skeleton");
-    let skinned = count(report.skinned.len(), "skinned prim");
-    let written = report.sizes.written();
-    format!("{skeletons}, {skinned}, {written}")
-}
-
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn describe(report: &Report) -> String {
-    let mut out = listed(&report.files);
-    for s in &report.skeletons {
-        let _ = writeln!(out, "  {}: {}", s.prim, count(s.joints, "joint"));
-    }
-    let _ = writeln!(out, "  {}", count(report.skinned.len(), "skinned prim"));
-    for c in &report.clips {
-        let name = or_unnamed(&c.name);
-        let _ = writeln!(out, "  clip {name}: {}", c.animation);
-    }
-    let _ = writeln!(out, "  {}", report.sizes);
-    out
 }

@@ -6,20 +6,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
-use crate::extents;
 use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
 use sinew_animate::Error as AnimateError;
 use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
 use sinew_io::retarget::{
-    Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
+    Error as RetargetError, Request, Side, Source, SourceRequest, Target, retarget,
 };
 
 use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, print_findings, print_result};
-use report::Report;
+use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
 
 /// Move a clip from one character to another.
 ///
@@ -130,21 +128,15 @@ enum PoseArg {
     Align,
 }
 
-impl From<PoseArg> for RetargetPose {
-    fn from(arg: PoseArg) -> Self {
-        match arg {
-            PoseArg::Auto => Self::Auto,
-            PoseArg::Bind => Self::Bind,
-            PoseArg::Rest => Self::Rest,
-            PoseArg::Align => Self::Align,
-        }
-    }
-}
-
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     check_extension(&args.output, &USD)?;
     let mut options = RetargetOptions::default();
-    options.pose = args.pose.into();
+    options.pose = match args.pose {
+        PoseArg::Auto => RetargetPose::Auto,
+        PoseArg::Bind => RetargetPose::Bind,
+        PoseArg::Rest => RetargetPose::Rest,
+        PoseArg::Align => RetargetPose::Align,
+    };
     options.in_place = args.in_place;
     options.no_scale = args.no_scale;
     options.root_bone = args.root_bone.clone();
@@ -188,38 +180,34 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     warnings.extend(in_layer);
     host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", args.output.display()));
-    let Retargeted {
-        animation,
-        time_line,
-        skeleton,
-        matching,
-        ..
-    } = &moved;
+    let (animation, time_line) = (&moved.animation, &moved.time_line);
     let file = &mut target.file;
     let mut files = vec![args.output.clone()];
     if args.animation_only {
         warnings.extend(file.write_animation(&args.output, "Animation", animation, time_line)?);
     } else {
-        file.set_animation(skeleton, "Animation", animation, time_line)?;
+        file.set_animation(&moved.skeleton, "Animation", animation, time_line)?;
         let scene = file.scene(args.anim.read())?;
-        extents::author(file, &scene, Some(skeleton))?;
+        file.author_extents(&scene, Some(std::slice::from_ref(&moved.skeleton)))?;
         host::go_on(Step::Part)?;
         let written = file.write(&args.output)?;
         files = written.files;
         warnings.extend(written.warnings);
     }
     if let Some(file) = &args.write_map {
-        write_map(&matching.map_to_edit(), file)?;
+        write_map(&moved.matching.map_to_edit(), file)?;
     }
-    let exit = args.partial.exit(!matching.unsure.is_empty());
+    let exit = args.partial.exit(!moved.matching.unsure.is_empty());
     drop(progress);
     print_findings(&[], &warnings, verbosity);
     let sizes = Sizes::of("TARGET", &args.target, &files);
-    let report = Report::new(&moved);
     match (args.json, verbosity) {
-        (true, _) => print_result(&report.json(&args.output, exit, &warnings, sizes)?)?,
+        (true, _) => {
+            let report = report::json(&moved, &args.output, &warnings, &sizes);
+            print_result(&result_json("retarget", exit, &report)?)?;
+        }
         (false, Verbosity::Quiet) => {}
-        (false, _) => print_result(&report.text(&args.output, &sizes, verbosity))?,
+        (false, _) => print_result(&report::text(&moved, &args.output, &sizes, verbosity))?,
     }
     Ok(exit)
 }

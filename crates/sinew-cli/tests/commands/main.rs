@@ -2,13 +2,11 @@
 
 mod arrays;
 mod codes;
-mod example_asset;
 mod fbx;
 mod hints;
 // What a process takes of the processors is read as Linux tells it.
 #[cfg(target_os = "linux")]
 mod hostile;
-mod humanoid;
 mod manners;
 mod runs;
 mod types;

@@ -1,9 +1,9 @@
-//! `tests/data/runs.txt` and `render.txt`: stages, commands that run in their folder, and what becomes
-//! of them. A line is
+//! `tests/data/runs.txt`, `motion.txt` and `render.txt`: stages, commands that run in their folder,
+//! and what becomes of them. A line is
 //!
 //! - `$ sinew ...`: runs the command; `$ bake ...` is `sinew bake in.usda -o out.usda --backend cpu`
-//!   with more arguments. Variables may come before. `ASSETS/`, `GOLDENS/` and `CRATES/` are the
-//!   repository's. Lines that draw are left out where there is no GPU, with those that follow them;
+//!   with more arguments. Variables may come before. `ASSETS/`, `DATA/`, `GOLDENS/` and `CRATES/` are
+//!   the repository's. Lines that draw are left out where there is no GPU, with those that follow them;
 //! - `copy FILE NAME` copies a file of the repository, without a folder one of `tests/crates`;
 //!   `edit FILE FROM -> TO` replaces the first FROM in it (`\xNN` is a byte);
 //! - `? CODE`: its exit code, if that is not 0; with 1 or 2 there is no `out.usda`;
@@ -15,8 +15,10 @@
 //!   written stage holds, `same FILE FILE PRIM.ATTRIBUTE @ TIME`: what two of them hold alike;
 //! - `has FILE TEXT`, `lacks FILE TEXT`, `count FILE NUMBER TEXT`, `gone FILE`, `files FOLDER =
 //!   NAMES`, `equal FILE FILE`: what it wrote;
-//! - `pixels FILE = WIDTH x HEIGHT`, `alike FILE FILE`, `differ FILE FILE`: the pictures.
+//! - `pixels FILE = WIDTH x HEIGHT`, `alike FILE FILE`, `differ FILE FILE`: the pictures;
+//! - `distinct FILE...`: no two of them are the same.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -31,14 +33,14 @@ use serde_json::Value;
 
 #[test]
 fn runs() {
-    let [runs, render] = ["runs.txt", "render.txt"].map(|file| Table::read(file).cases);
-    let cases = [runs, render].concat();
-    assert!(cases.len() > 80);
+    let tables = ["runs.txt", "motion.txt", "render.txt"].map(Table::read);
+    let cases: Vec<&Case> = tables.iter().flat_map(|table| &table.cases).collect();
+    assert!(cases.len() > 100);
     let faults = |case: &Case| {
         let of_case = |fault| format!("{}: {fault}", case.name);
         faults(case).into_iter().map(of_case).collect::<Vec<_>>()
     };
-    let wrong: Vec<String> = cases.par_iter().flat_map(faults).collect();
+    let wrong: Vec<String> = cases.into_par_iter().flat_map(faults).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -128,6 +130,7 @@ fn run(bench: &Bench, line: &str) -> Output {
     let line = line.replace("ASSETS/", &place("examples/assets"));
     let line = line.replace("GOLDENS/", &place("tests/goldens"));
     let line = line.replace("CRATES/", &place("tests/crates"));
+    let line = line.replace("DATA/", &place("crates/sinew-io/tests/data"));
     let mut words = line.split(' ').peekable();
     let mut command = Command::new(executable());
     command.current_dir(bench.folder.path());
@@ -228,6 +231,14 @@ fn holds(bench: &Bench, output: Option<&Output>, key: &str, text: &str) -> Optio
         "differ" => {
             let share = differing(&picture(&file(name)), &picture(&file(rest)));
             unless(share > 0.002, share.to_string())
+        }
+        "distinct" => {
+            let files = text
+                .split(' ')
+                .map(|name| std::fs::read(file(name)).unwrap());
+            let distinct: HashSet<Vec<u8>> = files.collect();
+            let found = format!("{} of them", distinct.len());
+            unless(distinct.len() == text.split(' ').count(), found)
         }
         "gone" => unless(!file(text).exists(), "it is there".to_owned()),
         key => panic!("{key} {text}"),

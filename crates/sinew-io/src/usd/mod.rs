@@ -4,6 +4,7 @@
 //! - `geometry` turns it into a [`Geometry`](sinew::scene::Geometry).
 //! - `write` writes bakes, edits and copies.
 //! - `from_asset` turns an [`Asset`](sinew_animate::asset::Asset) of another format into a stage.
+//! - [`sequence`] puts clips on a character, one after another.
 //! - `to_asset` turns a stage into an `Asset`, which can be written as glTF.
 
 mod clips;
@@ -12,6 +13,7 @@ mod fingerprint;
 mod from_asset;
 mod geometry;
 pub(crate) mod read;
+pub mod sequence;
 mod to_asset;
 mod variants;
 pub(crate) mod write;
@@ -31,7 +33,6 @@ pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransfo
 pub use write::fixes::{Fix, PrimFix};
 pub use write::old_motion::BlockedAttribute;
 pub use write::save::Written;
-pub use write::sequence::{Assembled, SequencePart, SkeletonSequence};
 pub use write::value_clips::{ClipLayout, ClipStage, without_still};
 
 /// The codes of warnings about references, layers and clips that could not be composed.

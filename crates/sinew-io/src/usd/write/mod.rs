@@ -12,7 +12,6 @@ pub(crate) mod instances;
 pub(crate) mod old_motion;
 pub(crate) mod package;
 pub(crate) mod save;
-pub(crate) mod sequence;
 pub(crate) mod sockets;
 mod unbind;
 pub(crate) mod value_clips;

@@ -1,4 +1,4 @@
-"""Reads a converted character with Pixar's usd-core, for bvh_fbx.rs beside it to compare with.
+"""Reads a converted character with Pixar's usd-core, for usd_core.rs and sequences.rs beside it to compare with.
 
 usage: character_readback.py FILE TIME...
 

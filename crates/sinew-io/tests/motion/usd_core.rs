@@ -1,0 +1,141 @@
+//! BVH and FBX files converted, in usd-core: where their joints and points then are.
+
+use std::path::Path;
+use std::process::Command;
+
+use common::bvh_maker::{Part, mixamo};
+use common::command::Bench;
+use common::trials::Trial;
+use common::{python, tolerance};
+use glam::DVec3;
+use libtest_mimic::Failed;
+use serde_json::Value;
+use sinew_check::{CheckOptions, Severity, check_file};
+
+pub fn trials() -> Vec<Trial> {
+    #[cfg(feature = "fbx")]
+    let fbx = python::trial("fbx_joints_and_points", fbx::joints_and_points);
+    #[cfg(not(feature = "fbx"))]
+    let fbx = Trial::test("fbx_joints_and_points", || Err("build with fbx".into()))
+        .with_kind("needs --features fbx")
+        .with_ignored_flag(true);
+    vec![python::trial("bvh_joints", bvh), fbx]
+}
+
+/// What usd-core has in a file at these times: rate, units, joints in the world by their names, and
+/// points of all skinned meshes in the world.
+pub fn read(python: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/motion/character_readback.py");
+    let output = Command::new(python)
+        .arg(script)
+        .arg(file)
+        .args(times.iter().map(f64::to_string))
+        .output()?;
+    match output.status.success() {
+        true => Ok(serde_json::from_slice(&output.stdout)?),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
+}
+
+/// The points of a mesh at one of the times.
+pub fn points(read: &Value, mesh: usize, time: f64) -> Vec<DVec3> {
+    let points = read["points"][mesh][key(time)].as_array();
+    points.expect("points").iter().map(vector).collect()
+}
+
+fn vector(value: &Value) -> DVec3 {
+    DVec3::from_array([0, 1, 2].map(|i| value[i].as_f64().expect("a number")))
+}
+
+/// The key of a time, as Python writes numbers.
+fn key(time: f64) -> String {
+    format!("{time:?}")
+}
+
+/// Converts a file, which breaks no rule before and after, and asks usd-core.
+fn converted(python: &str, bench: &Bench, input: &Path, times: &[f64]) -> Result<Value, Failed> {
+    let out = bench.path("out.usda");
+    sinew_io::open(input)?.save_as(&out)?;
+    for file in [input, &out] {
+        let mut report = check_file(file, &CheckOptions::default())?;
+        report.keep(Severity::Error);
+        assert!(report.findings.is_empty(), "{:?}", report.findings);
+    }
+    let read = read(python, &out, times)?;
+    assert_eq!(read["upAxis"], "Y");
+    Ok(read)
+}
+
+fn near(what: &str, found: DVec3, want: DVec3, most: f64) -> Result<(), Failed> {
+    match found.abs_diff_eq(want, most) {
+        true => Ok(()),
+        false => Err(format!("{what}: {found}, not {want}").into()),
+    }
+}
+
+fn bvh(python: &str) -> Result<(), Failed> {
+    let mut walk = mixamo("mixamorig:", 12, 21);
+    // A second root.
+    let turn = ["Xrotation", "Zrotation"];
+    let prop = walk.parts.len();
+    let at = [40.0, 80.0, 0.0];
+    walk.parts.push(Part::new("Prop", None, at, &turn));
+    walk.parts
+        .push(Part::new("Tip", Some(prop), [0.0, 30.0, 0.0], &[]));
+    for (i, frame) in walk.frames.iter_mut().enumerate() {
+        frame.extend([3.0 * i as f64, 200.0 - 30.0 * i as f64]);
+    }
+    let bench = Bench::new();
+    let times: Vec<f64> = (0..12).map(f64::from).collect();
+    let file = bench.write("walk.bvh", walk.text());
+    let read = converted(python, &bench, &file, &times)?;
+    assert_eq!(read["rate"], 30.0);
+    assert_eq!(read["metersPerUnit"], 0.01);
+    for (frame, time) in times.iter().enumerate() {
+        for (part, (_, place)) in walk.parts.iter().zip(walk.world(frame)) {
+            let what = format!("{} in frame {frame}", part.name);
+            let found = vector(&read["world"][key(*time)][&part.name]);
+            near(&what, found, place, tolerance::JOINTS_IN_USD * 200.0)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(feature = "fbx")]
+mod fbx {
+    use common::fbx::{JOINTS, Y_UP, Z_UP, table, text};
+
+    use super::*;
+
+    pub fn joints_and_points(python: &str) -> Result<(), Failed> {
+        let most = tolerance::FBX_IN_USD * 10.0;
+        for axes in [Y_UP, Z_UP] {
+            let table = table("tube", &axes);
+            // The first clip, which the Skeleton is bound to.
+            let poses = table.poses.iter();
+            let poses: Vec<_> = poses
+                .filter(|p| p.clip.as_deref() == Some("Wave"))
+                .collect();
+            let times: Vec<f64> = poses.iter().map(|p| p.seconds * 24.0).collect();
+            assert!(times.len() >= 5, "{times:?}");
+            let bench = Bench::new();
+            let file = bench.write("tube.fbx", axes.applied_to(&text("tube")));
+            let read = converted(python, &bench, &file, &times)?;
+            assert_eq!(read["rate"], 24.0);
+            for (pose, time) in poses.into_iter().zip(times) {
+                for (name, want) in JOINTS.iter().zip(&pose.joints) {
+                    let found = vector(&read["world"][key(time)][name]);
+                    near(&format!("{name} at {time}"), found, *want, most)?;
+                }
+                let meshes = 0..read["points"].as_array().unwrap().len();
+                let found: Vec<DVec3> = meshes.flat_map(|m| points(&read, m, time)).collect();
+                assert_eq!(found.len(), table.order.len());
+                for (found, point) in found.into_iter().zip(&table.order) {
+                    let what = format!("point {point} at {time}");
+                    near(&what, found, pose.points[*point], most)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

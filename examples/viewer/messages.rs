@@ -203,7 +203,7 @@ fn is_dialog_error(metadata: &log::Metadata<'_>) -> bool {
 
 /// Has log records and panics written without paths of the machine that built the viewer.
 pub fn install() {
-    let filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error,rfd=off";
+    let filter = "warn,wgpu_core=error,wgpu_hal=off,naga=error,egui_winit=error,egui_wgpu=error,rfd=off";
     let logger =
         env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(filter))
             .format(|out, record| {

@@ -209,44 +209,37 @@ mod tests {
 
     use super::*;
 
-    fn skeleton() -> SkeletonInfo {
-        let joint = |name: &str, parent| StageJoint {
+    #[test]
+    fn the_list_is_a_tree_that_folds_and_can_be_searched() {
+        let joint = |(name, parent): (&str, _)| StageJoint {
             path: name.to_owned(),
             name: name.to_owned(),
             parent,
         };
-        skeleton_info(&StageSkeleton {
+        let joints = [
+            ("Hips", None),
+            ("Spine", Some(0)),
+            ("LegL", Some(0)),
+            ("Head", Some(1)),
+        ];
+        let skeleton = skeleton_info(&StageSkeleton {
             path: "/S".into(),
-            joints: vec![
-                joint("Hips", None),
-                joint("Spine", Some(0)),
-                joint("LegL", Some(0)),
-                joint("Head", Some(1)),
-            ],
+            joints: joints.map(joint).to_vec(),
             world_from_joint: Vec::new(),
-        })
-    }
-
-    #[test]
-    fn the_list_is_a_tree_that_folds() {
-        let skeleton = skeleton();
+        });
         assert_eq!(rows(&skeleton, "", |_| false), [0, 1, 3, 2]);
         assert_eq!(rows(&skeleton, "", |j| j == 1), [0, 1, 2]);
         assert_eq!(rows(&skeleton, "", |j| j == 0), [0]);
+        // Also in folded branches.
+        assert_eq!(rows(&skeleton, " LEG ", |_| true), [2]);
         assert_eq!(skeleton.joints[3].depth, 2);
         assert_eq!(branches(&skeleton), [true, true, false, false]);
-    }
-
-    #[test]
-    fn a_search_finds_parts_of_names_even_in_folded_branches() {
-        let skeleton = skeleton();
-        assert_eq!(rows(&skeleton, " LEG ", |_| true), [2]);
+        let skeletons = vec![skeleton];
         let model = Model {
-            skeletons: vec![skeleton],
+            skeletons,
             ..Model::default()
         };
-        let found = model.find_joint("spi").map(|j| j.joint);
-        assert_eq!(found, Some(1));
-        assert_eq!(model.find_joint("tail"), None);
+        let found = ["spi", "tail"].map(|name| model.find_joint(name).map(|j| j.joint));
+        assert_eq!(found, [Some(1), None]);
     }
 }

@@ -95,7 +95,7 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
         for frame in &timing.frames {
             let right = x(frame);
             // A pause is a gap.
-            let from = match frame.interval {
+            let from = match frame.took.interval {
                 Some(_) => left,
                 None => right - 2.0,
             };
@@ -135,11 +135,13 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
 }
 
 fn parts(frame: &FrameTime) -> [(f64, Color32); 3] {
-    [
-        (frame.posing.unwrap_or(0.0), POSING),
-        (frame.skinning.unwrap_or(0.0), SKINNING),
-        (frame.drawing.unwrap_or(0.0), DRAWING),
-    ]
+    let took = frame.took;
+    let parts = [
+        (took.posing, POSING),
+        (took.skinning, SKINNING),
+        (took.drawing, DRAWING),
+    ];
+    parts.map(|(seconds, color)| (seconds.unwrap_or(0.0), color))
 }
 
 fn total(frame: &FrameTime) -> f64 {

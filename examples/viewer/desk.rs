@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::beside::Beside;
 use super::drawing::Drawing;
-use super::drops::{self, Before, Intent, Unfit};
+use super::drops::{self, Intent, Unfit};
 use super::files::{self, Picked, Purpose};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
@@ -50,7 +50,7 @@ pub struct Desk {
     /// By [`Place`].
     sides: [Side; 2],
     /// What was shown before the file that is being read was dropped.
-    before: Option<Before>,
+    before: Option<Model>,
     /// Motions that do not fit a character, which are not offered again.
     unfit: Unfit,
     watch: Option<FileWatch>,
@@ -215,7 +215,7 @@ impl Desk {
         &mut self,
         request: &Request,
         ready: Ready,
-        before: Option<Before>,
+        before: Option<Model>,
     ) -> Result<(), Failed> {
         let drawing = self.drawing.as_mut().ok_or("there is no device")?;
         let (files, task) = (ready.files.clone(), ready.task.clone());
@@ -284,12 +284,6 @@ impl Desk {
         for wish in std::mem::take(&mut self.state.wishes) {
             match wish {
                 Wish::Reload => self.reload(),
-                Wish::Clip(number) => {
-                    let model = self.state.model.as_ref();
-                    if let Some(task) = model.and_then(|m| drops::clip_of(m, number)) {
-                        self.load(task, Place::Main);
-                    }
-                }
                 Wish::Load(task, place) => self.load(task, place),
                 Wish::Alone => self.alone(),
                 Wish::Camera(number) => self.look_through(number),
@@ -352,7 +346,7 @@ impl Desk {
         self.state.offer = None;
         self.state.untried.clear();
         let (task, place) = drops::task(self.state.model.as_ref(), path, intent);
-        self.before = self.state.model.as_ref().map(Before::new);
+        self.before = self.state.model.clone();
         self.load(task, place);
     }
 

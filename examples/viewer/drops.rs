@@ -45,30 +45,6 @@ impl Intent {
     }
 }
 
-/// What was shown when a file was dropped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Before {
-    path: PathBuf,
-    /// Shows it again, with the clip that it played.
-    task: Task,
-    name: String,
-    is_character: bool,
-    has_motion: bool,
-}
-
-impl Before {
-    pub fn new(model: &Model) -> Self {
-        let clip = model.clip.and_then(|number| clip_of(model, number));
-        Self {
-            path: model.path.clone(),
-            task: clip.unwrap_or_else(|| Task::open(model.path.clone(), None)),
-            name: model.name(),
-            is_character: model.is_character(),
-            has_motion: has_motion(model),
-        }
-    }
-}
-
 fn has_motion(model: &Model) -> bool {
     let joints = model.skeletons.iter().any(|s| !s.joints.is_empty());
     joints && (model.times.end > model.times.start || !model.clips.is_empty())
@@ -126,8 +102,8 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
     })
 }
 
-/// After a file was opened in place of another one: what else the drop may have meant.
-pub fn after_opening(before: &Before, now: &Model, task: &Task, unfit: &Unfit) -> Option<Offer> {
+/// After a file was opened in place of `before`: what else the drop may have meant.
+pub fn after_opening(before: &Model, now: &Model, task: &Task, unfit: &Unfit) -> Option<Offer> {
     let Task::Open { file, .. } = task else {
         return None;
     };
@@ -150,14 +126,20 @@ pub fn after_opening(before: &Before, now: &Model, task: &Task, unfit: &Unfit) -
         };
         choices.push((text, Wish::Load(task, Place::Main)));
     };
-    if before.is_character && has_motion(now) {
-        retarget(format!("Play its clip on {}", before.name), file, old);
+    if before.is_character() && has_motion(now) {
+        retarget(format!("Play its clip on {}", before.name()), file, old);
     }
-    if before.has_motion && now.is_character() {
-        retarget(format!("Play the clip of {} on it", before.name), old, file);
+    if has_motion(before) && now.is_character() {
+        retarget(
+            format!("Play the clip of {} on it", before.name()),
+            old,
+            file,
+        );
     }
-    let beside = Wish::Load(before.task.clone(), Place::Beside);
-    choices.push((format!("Show {} beside it", before.name), beside));
+    let clip = before.clip.and_then(|number| clip_of(before, number));
+    let shown = clip.unwrap_or_else(|| Task::open(old.clone(), None));
+    let beside = Wish::Load(shown, Place::Beside);
+    choices.push((format!("Show {} beside it", before.name()), beside));
     Some(Offer {
         text: format!("{} was opened.", now.name()),
         choices,
@@ -254,21 +236,24 @@ impl Unfit {
 #[cfg(test)]
 mod tests {
     use super::super::clips::ClipEntry;
-    use super::super::model::{Counts, Joint, SkeletonInfo};
+    use sinew_render::{StageJoint, StageSkeleton};
+
+    use super::super::model::Counts;
     use super::super::state::State;
     use super::*;
 
     fn model(file: &str, meshes: usize) -> Model {
-        let joint = Joint {
+        let joint = StageJoint {
+            path: "hips".into(),
             name: "hips".into(),
             parent: None,
-            depth: 0,
         };
         Model {
             path: file.into(),
-            skeletons: vec![SkeletonInfo {
+            skeletons: vec![StageSkeleton {
                 path: "/S".into(),
                 joints: vec![joint],
+                world_from_joint: Vec::new(),
             }],
             counts: Counts {
                 meshes,
@@ -383,9 +368,9 @@ mod tests {
         // It was opened in place of the hero, and then played on the hero.
         (hero.times.end, odd.times.end) = (10.0, 10.0);
         (failed.guess, failed.can_open) = (guess.clone(), true);
-        let (before, opened) = (Before::new(&hero), Task::open("odd.bvh".into(), None));
+        let opened = Task::open("odd.bvh".into(), None);
         let mut unfit = Unfit::default();
-        let offer = after_opening(&before, &odd, &opened, &unfit).unwrap();
+        let offer = after_opening(&hero, &odd, &opened, &unfit).unwrap();
         let (play, show) = ("Play its clip on hero.usda", "Show hero.usda beside it");
         assert_eq!(labels(Some(&offer)), [play, show]);
         let mut state = State {
@@ -403,14 +388,14 @@ mod tests {
         let by_guess = format!("{play} by the best guess");
         for (guess, expected) in [(guess, vec![&*by_guess, show]), (None, vec![show])] {
             unfit.note(&task, guess);
-            let offer = after_opening(&before, &odd, &opened, &unfit);
+            let offer = after_opening(&hero, &odd, &opened, &unfit);
             assert_eq!(labels(offer.as_ref()), expected);
         }
         unfit.clear();
-        let offer = after_opening(&before, &odd, &opened, &unfit);
+        let offer = after_opening(&hero, &odd, &opened, &unfit);
         assert_eq!(labels(offer.as_ref()), [play, show]);
         // The same file again.
         let same = Task::open("hero.usda".into(), None);
-        assert_eq!(after_opening(&before, &hero, &same, &unfit), None);
+        assert_eq!(after_opening(&hero, &hero, &same, &unfit), None);
     }
 }

@@ -230,7 +230,7 @@ fn step(line: &str) -> Option<Step> {
                 }
                 let model = desk.state.model.as_ref();
                 let clip = clips::find_meant(model.map_or(&[], |m| &m.clips), &name)?;
-                desk.state.wishes.push(Wish::Clip(clip));
+                desk.state.play_clip(clip);
                 is_asked = true;
                 Ok(false)
             }))

@@ -8,6 +8,7 @@ use sinew_render::{Bounds, Camera, Control, JointId, Look};
 
 use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
+use super::drops;
 use super::follow::{self, Follow};
 use super::keys;
 use super::layout::View;
@@ -21,8 +22,6 @@ use super::timing::Timing;
 pub enum Wish {
     /// Read the file again, with the clip that is chosen.
     Reload,
-    /// Another clip of the list.
-    Clip(usize),
     /// Another file, in this place.
     Load(Task, Place),
     /// The main character alone.
@@ -267,6 +266,13 @@ impl State {
         Some((camera, between))
     }
 
+    /// Plays another clip of the list.
+    pub fn play_clip(&mut self, number: usize) {
+        let task = self.model.as_ref().and_then(|m| drops::clip_of(m, number));
+        let wish = task.map(|task| Wish::Load(task, Place::Main));
+        self.wishes.extend(wish);
+    }
+
     /// Takes a choice of what is offered, counted from 0; false if there is none. Should it fail, the
     /// others are offered again.
     pub fn take_choice(&mut self, number: usize) -> bool {
@@ -413,19 +419,22 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Joint, SkeletonInfo, Times};
+    use sinew_render::{StageJoint, StageSkeleton};
+
+    use super::super::model::Times;
     use super::*;
 
     fn model(joints: usize, end: f64) -> Model {
-        let joint = |i: usize| Joint {
+        let joint = |i: usize| StageJoint {
+            path: format!("j{i}"),
             name: format!("j{i}"),
             parent: i.checked_sub(1),
-            depth: i,
         };
         Model {
-            skeletons: vec![SkeletonInfo {
+            skeletons: vec![StageSkeleton {
                 path: "/Skel".into(),
                 joints: (0..joints).map(joint).collect(),
+                world_from_joint: Vec::new(),
             }],
             shapes: vec!["smile".into()],
             times: Times {

@@ -4,7 +4,7 @@ use egui::{RichText, ScrollArea, Sense, Ui};
 use sinew_render::JointId;
 
 use super::{choice, cut, icons, strong, weak};
-use crate::model::{Model, branches, rows};
+use crate::model::{Model, Row, rows};
 use crate::state::State;
 use crate::theme;
 
@@ -61,8 +61,7 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model) -> bool {
 /// A line of the list.
 enum Line {
     Skeleton(usize),
-    /// A joint, and whether others hang below it.
-    Joint(JointId, bool),
+    Joint(JointId, Row),
 }
 
 fn list(ui: &mut Ui, state: &mut State, model: &Model) {
@@ -97,9 +96,9 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
                 Line::Skeleton(number) => {
                     ui.label(weak(&model.skeletons[*number].path).small());
                 }
-                Line::Joint(id, branches) => {
+                Line::Joint(id, shown) => {
                     let joint = &model.skeletons[id.skeleton].joints[id.joint];
-                    row(ui, state, *id, joint, *branches);
+                    row(ui, state, *id, &joint.name, *shown);
                 }
             }
         }
@@ -122,8 +121,7 @@ fn lines(state: &State, model: &Model) -> Vec<Line> {
         if model.skeletons.len() > 1 && !found.is_empty() {
             lines.push(Line::Skeleton(number));
         }
-        let branches = branches(skeleton);
-        lines.extend(found.into_iter().map(|j| Line::Joint(id(j), branches[j])));
+        lines.extend(found.into_iter().map(|row| Line::Joint(id(row.joint), row)));
     }
     lines
 }
@@ -141,21 +139,21 @@ fn unfold_above(state: &mut State, model: &Model, id: JointId) {
     }
 }
 
-fn row(ui: &mut Ui, state: &mut State, id: JointId, joint: &crate::model::Joint, branches: bool) {
+fn row(ui: &mut Ui, state: &mut State, id: JointId, name: &str, row: Row) {
     let searching = !state.joint_search.trim().is_empty();
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         if !searching {
-            ui.add_space(joint.depth.min(16) as f32 * 9.0);
+            ui.add_space(row.depth.min(16) as f32 * 9.0);
             let folded = state.folded.contains(&id);
-            if icons::fold(ui, branches, folded).clicked() && branches && !state.folded.remove(&id)
-            {
+            let fold = icons::fold(ui, row.branches, folded);
+            if fold.clicked() && row.branches && !state.folded.remove(&id) {
                 state.folded.insert(id);
             }
         }
         let chosen = state.look.chosen == Some(id);
         let color = if chosen { theme::ACCENT } else { theme::TEXT };
-        let name = egui::Label::new(RichText::new(&joint.name).color(color))
+        let name = egui::Label::new(RichText::new(name).color(color))
             .sense(Sense::click())
             .selectable(false)
             .truncate();

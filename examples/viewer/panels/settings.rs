@@ -138,8 +138,8 @@ fn clip(ui: &mut Ui, state: &mut State) {
     let through = "Look through a camera of the file";
     let clip = list(ui, "clip", playing, &names, model.clip);
     let camera = list(ui, "camera", through, &cameras, None);
-    let wishes = [clip.map(Wish::Clip), camera.map(Wish::Camera)];
-    state.wishes.extend(wishes.into_iter().flatten());
+    clip.into_iter().for_each(|number| state.play_clip(number));
+    state.wishes.extend(camera.map(Wish::Camera));
     if state.follow.walk.is_some() {
         let hint = "the camera goes where the root goes (a)";
         switch(ui, state, ("Follow the root", "a", |s| s.follow.on), hint);

@@ -58,13 +58,7 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
     match (intent, character, shown) {
         (Intent::Beside, _, Some(_)) => (Task::open(file, None), Place::Beside),
         (Intent::Retarget, _, Some(model)) => {
-            let motion = Motion::new(file);
-            let onto = onto(model);
-            let task = Task::Retarget {
-                motion,
-                onto,
-                others,
-            };
+            let task = Task::retarget(Motion::new(file), onto(model), others);
             (task, Place::Main)
         }
         (Intent::Auto, Some(model), _) => {
@@ -89,15 +83,12 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
         }
         Some(file) => {
             let last = model.matched.as_ref().map(|m| &m.motion);
-            Task::Retarget {
-                motion: Motion {
-                    file: file.clone(),
-                    clip: Some(clip.name.clone()),
-                    guess: last.is_some_and(|m| m.guess && m.file == *file),
-                },
-                onto: model.path.clone(),
-                others: model.clips.clone(),
-            }
+            let motion = Motion {
+                file: file.clone(),
+                clip: Some(clip.name.clone()),
+                guess: last.is_some_and(|m| m.guess && m.file == *file),
+            };
+            Task::retarget(motion, model.path.clone(), model.clips.clone())
         }
     })
 }
@@ -119,11 +110,7 @@ pub fn after_opening(before: &Model, now: &Model, task: &Task, unfit: &Unfit) ->
             // It failed already.
             Some(None) => return,
         };
-        let task = Task::Retarget {
-            motion,
-            onto: onto.clone(),
-            others: Vec::new(),
-        };
+        let task = Task::retarget(motion, onto.clone(), Vec::new());
         choices.push((text, Wish::Load(task, Place::Main)));
     };
     if before.is_character() && has_motion(now) {
@@ -176,11 +163,7 @@ pub fn after_failure(
                     true => format!("Play it {BY_GUESS}"),
                     false => format!("Play it on {on} {BY_GUESS}"),
                 };
-                let task = Task::Retarget {
-                    motion,
-                    onto: onto.clone(),
-                    others: others.clone(),
-                };
+                let task = Task::retarget(motion, onto.clone(), others.clone());
                 (text, Wish::Load(task, Place::Main))
             });
             let text = format!("{name} could not be played on {on}.");
@@ -308,15 +291,12 @@ mod tests {
             clip: Some("Idle".into()),
             others: hero.clips[1..].to_vec(),
         };
-        let other = Task::Retarget {
-            motion: Motion {
-                file: "walk.bvh".into(),
-                clip: Some("Walk".into()),
-                guess: false,
-            },
-            onto: "hero.usda".into(),
-            others: hero.clips.clone(),
+        let motion = Motion {
+            file: "walk.bvh".into(),
+            clip: Some("Walk".into()),
+            guess: false,
         };
+        let other = Task::retarget(motion, "hero.usda".into(), hero.clips.clone());
         let found = [0, 1, 2].map(|number| clip_of(&hero, number));
         assert_eq!(found, [Some(own), Some(other), None]);
     }
@@ -334,11 +314,7 @@ mod tests {
             guess: true,
             ..motion.clone()
         });
-        let task = Task::Retarget {
-            motion,
-            onto: "hero.usda".into(),
-            others: Vec::new(),
-        };
+        let task = Task::retarget(motion, "hero.usda".into(), Vec::new());
         let mut failed = Failed {
             guess: guess.clone(),
             can_open: true,

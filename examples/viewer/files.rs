@@ -150,29 +150,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_kind_is_told_in_a_sentence() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = |name: &str| {
-            let file = folder.path().join(name);
-            std::fs::write(&file, "# notes").unwrap();
-            file
-        };
-        for name in ["notes.md", "notes"] {
-            let told = not_readable(&file(name)).unwrap();
-            assert!(told.contains(&format!("{name} is no 3D file")), "{told}");
-            assert!(
-                told.contains("end in .usd, .usda, .usdc, .usdz, .gltf"),
-                "{told}"
-            );
-            assert_eq!(told.contains(".fbx"), cfg!(feature = "fbx"));
-        }
-        // What is wrong in these, or with these, is the reader's to say.
-        assert_eq!(not_readable(&file("hero.USDA")), None);
-        assert_eq!(not_readable(&folder.path().join("gone.md")), None);
-        assert_eq!(not_readable(folder.path()), None);
-    }
-
-    #[test]
     fn pictures_have_an_extension() {
         assert_eq!(with_png("a/hero".into()), PathBuf::from("a/hero.png"));
         assert_eq!(with_png("a/hero.PNG".into()), PathBuf::from("a/hero.PNG"));

@@ -238,21 +238,4 @@ mod tests {
             assert_eq!(follow.walked(), DVec3::X * walked);
         }
     }
-
-    #[test]
-    fn a_box_is_outside_once_none_of_it_is_in_the_picture() {
-        let cube = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
-        let mut camera = Camera::new('Y');
-        camera.frame(&cube, 1.0);
-        // By a half of it, and by all.
-        for (right, outside) in [(0.0, false), (0.5, false), (0.8, true)] {
-            camera.pan(right, 0.0, &cube);
-            assert_eq!(is_outside(&camera, &cube, 1.0), outside);
-        }
-        // Inside of it there is something to see.
-        camera.frame(&cube, 1.0);
-        camera.zoom(1e-3, &cube);
-        assert!(!is_outside(&camera, &cube, 1.0));
-        assert!(!is_outside(&camera, &Bounds::EMPTY, 1.0));
-    }
 }

@@ -237,13 +237,8 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     };
     let done = Files::retargeted(request, onto, &options);
     let (mut files, moved) = done.map_err(|e| failed(&e, motion))?;
-    let file = &mut files.target.file;
-    file.set_animation(
-        &moved.skeleton,
-        "Animation",
-        &moved.animation,
-        &moved.time_line,
-    )?;
+    let (file, clip, times) = (&mut files.target.file, &moved.animation, &moved.time_line);
+    file.set_animation(&moved.skeleton, "Animation", clip, times)?;
     let loaded = Loaded::of(file, &OpenOptions::default())?;
     let mut read = file.layer_files();
     read.extend([onto.to_owned(), motion.file.clone()]);
@@ -272,11 +267,7 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         clips,
         clip,
         matched: Some(Arc::new(Matched::new(motion.clone(), &moved))),
-        task: Task::Retarget {
-            motion,
-            onto: onto.to_owned(),
-            others,
-        },
+        task: Task::retarget(motion, onto.to_owned(), others),
         files: read,
         loaded,
         walk: None,

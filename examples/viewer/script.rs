@@ -12,6 +12,7 @@ use super::clips;
 use super::desk::Desk;
 use super::drops::Intent;
 use super::keys;
+use super::model::Model;
 use super::panels::scene;
 use super::state::{State, Wish};
 
@@ -26,15 +27,19 @@ const FRAMES: u32 = 3;
 /// Frames that egui spreads a turn of the wheel over.
 const SMOOTH: usize = 6;
 
+type Act = dyn Fn(&mut Desk) -> Result<(), String>;
+type IsDone = dyn FnMut(&mut Desk, Duration) -> Result<bool, String>;
+type Pointer = dyn Fn(&State) -> Result<Vec<Event>, String>;
+
 /// One line of a script.
 pub enum Step {
     /// Is done at once, or fails.
-    Do(Box<dyn Fn(&mut Desk) -> Result<(), String>>),
+    Do(Box<Act>),
     /// Is asked again until it is done; nothing has to be drawn for it. Takes the time since the
     /// step began.
-    Wait(Box<dyn FnMut(&mut Desk, Duration) -> Result<bool, String>>),
+    Wait(Box<IsDone>),
     /// Gives what the pointer does, an event for each frame.
-    Point(Box<dyn Fn(&State) -> Result<Vec<Event>, String>>),
+    Point(Box<Pointer>),
     /// Resizes the window.
     Size([u32; 2]),
     /// Writes a picture of the window.
@@ -191,35 +196,38 @@ fn step(line: &str) -> Option<Step> {
             let time = number(0)?;
             act(move |desk| {
                 let clock = &mut desk.state.clock;
-                let is_there = (clock.start..=clock.end).contains(&time);
-                let range = || format!("{} to {}", clock.start, clock.end);
-                found(is_there.then_some(()), || {
-                    format!("the file plays from time code {}", range())
+                let (start, end) = (clock.start, clock.end);
+                let is_there = (start..=end).contains(&time).then_some(());
+                found(is_there, || {
+                    format!("the file plays from time code {start} to {end}")
                 })?;
                 clock.scrub(time);
                 Ok(())
             })
         }
-        "joint" => {
-            let name = text()?;
-            act(move |desk| {
-                let model = desk.state.model.as_ref();
-                let joint = model.and_then(|m| m.find_joint(&name));
-                let joint = found(joint, || format!("no joint is called '{name}'"))?;
-                desk.state.choose(Some(joint));
-                Ok(())
-            })
+        "joint" => named("joint", text()?, Model::find_joint, |state, joint| {
+            state.choose(Some(joint));
+        }),
+        "camera" => {
+            let find = |model: &Model, name: &str| model.cameras.iter().position(|c| c == name);
+            let look = |state: &mut State, camera| state.wishes.push(Wish::Camera(camera));
+            named("camera", text()?, find, look)
         }
         "shape" => {
             let (name, weight) = rest.rsplit_once(char::is_whitespace)?;
-            let (name, weight): (String, f32) = (name.trim().into(), weight.parse().ok()?);
-            act(move |desk| {
-                let model = desk.state.model.as_ref();
-                let shape = model.filter(|m| m.shapes.contains(&name));
-                found(shape, || format!("no blend shape is called '{name}'"))?;
-                desk.state.control.weights.insert(name.clone(), weight);
-                Ok(())
-            })
+            let weight: f32 = weight.parse().ok()?;
+            let find = |model: &Model, name: &str| {
+                let found = model.shapes.iter().find(|shape| *shape == name);
+                found.cloned()
+            };
+            named(
+                "blend shape",
+                name.trim().into(),
+                find,
+                move |state, shape| {
+                    state.control.weights.insert(shape, weight);
+                },
+            )
         }
         "clip" => {
             let (name, mut is_asked) = (text()?, false);
@@ -234,16 +242,6 @@ fn step(line: &str) -> Option<Step> {
                 is_asked = true;
                 Ok(false)
             }))
-        }
-        "camera" => {
-            let name = text()?;
-            act(move |desk| {
-                let model = desk.state.model.as_ref();
-                let camera = model.and_then(|m| m.cameras.iter().position(|c| *c == name));
-                let camera = found(camera, || format!("no camera is called '{name}'"))?;
-                desk.state.wishes.push(Wish::Camera(camera));
-                Ok(())
-            })
         }
         "method" => {
             let linear = Some(SkinningMethod::ClassicLinear);
@@ -294,6 +292,22 @@ fn step(line: &str) -> Option<Step> {
 
 fn found<T>(found: Option<T>, told: impl FnOnce() -> String) -> Result<T, String> {
     found.ok_or_else(told)
+}
+
+/// Does something with the part of the model that has a name.
+fn named<T>(
+    what: &'static str,
+    name: String,
+    find: impl Fn(&Model, &str) -> Option<T> + 'static,
+    then: impl Fn(&mut State, T) + 'static,
+) -> Step {
+    act(move |desk| {
+        let model = desk.state.model.as_ref();
+        let part = model.and_then(|model| find(model, &name));
+        let part = found(part, || format!("no {what} is called '{name}'"))?;
+        then(&mut desk.state, part);
+        Ok(())
+    })
 }
 
 fn point(events: impl Fn(&State) -> Result<Vec<Event>, String> + 'static) -> Step {

@@ -161,18 +161,4 @@ mod tests {
             assert_eq!(background_of(wrong), None, "{wrong}");
         }
     }
-
-    #[test]
-    fn the_ground_is_what_was_chosen() {
-        let mut state = State::default();
-        for (name, ground, _) in Ground::ALL {
-            ground_of(name).unwrap().apply(&mut state);
-            assert_eq!(Ground::of(&state), ground);
-        }
-        // The key of the grid brings back what was there.
-        Ground::Shadow.apply(&mut state);
-        state.key("g");
-        state.key("g");
-        assert_eq!(Ground::of(&state), Ground::Shadow);
-    }
 }

@@ -358,7 +358,7 @@ impl Play {
                 let (clip, times) = (&moved.animation, &moved.time_line);
                 let target = &mut target.file;
                 target.set_animation(&moved.skeleton, "Animation", clip, times)?;
-                target.write(&folder.join("reference.usdc"))?;
+                target.write(folder.join("reference.usdc"))?;
                 target.write_animation(&folder.join("alone.usda"), "Animation", clip, times)?;
             }
             _ => {

@@ -1,8 +1,12 @@
 //! The window's events, and what becomes of them.
 
+use std::io::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use image::RgbaImage;
+use serde_json::json;
+use sinew::wgpu;
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
 use winit::event::{ElementState, KeyEvent, WindowEvent};
@@ -14,9 +18,12 @@ use super::desk::{Desk, Wake};
 use super::drawing::Drawing;
 use super::drops::Intent;
 use super::messages::clean;
-use super::screen::{Painted, Screen};
-use super::script::{self, Script};
+use super::screen::Screen;
+use super::script::{Answer, Next, Script};
 use super::{keys, panels, theme};
+
+/// A script that waits for a file looks this often.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 pub struct App {
     pub desk: Desk,
@@ -28,16 +35,12 @@ pub struct App {
     /// Title of the window.
     title: String,
     /// Frames that were painted.
-    pub frames: u64,
+    frames: u64,
     /// When a script that waits looks again; nothing is drawn before.
-    pub next_step: Option<Instant>,
+    next_step: Option<Instant>,
     /// When egui wants to be drawn again.
     repaint_at: Option<Instant>,
     modifiers: ModifiersState,
-    /// Pixel that a step of the script is pressing.
-    pub pressing: Option<[f32; 2]>,
-    /// The clip of the step that is due has been asked for.
-    pub clip_asked: bool,
     lost_before: bool,
     /// Why the viewer cannot go on.
     pub failed: Option<String>,
@@ -63,8 +66,6 @@ impl App {
             next_step: None,
             repaint_at: None,
             modifiers: ModifiersState::empty(),
-            pressing: None,
-            clip_asked: false,
             lost_before: false,
             failed: None,
         }
@@ -91,30 +92,16 @@ impl App {
         if event.state != ElementState::Pressed {
             return;
         }
-        let named = keys::name(&event.logical_key);
-        if self.modifiers.control_key() || self.modifiers.super_key() {
-            if let Some(action) = named
-                .filter(|_| !event.repeat)
-                .and_then(|n| keys::command(&n))
-            {
-                self.desk.state.act(action);
-                self.redraw();
-            }
+        let Some(name) = keys::name(&event.logical_key) else {
             return;
-        }
-        let again = |action: Option<keys::Action>| {
-            // Held keys move the camera and step; they do not flicker switches.
-            action.is_some_and(|a| {
-                super::moves::of_action(a).is_some()
-                    || matches!(a, keys::Action::StepOn | keys::Action::StepBack)
-            })
         };
-        if let Some(name) = named
-            && (!event.repeat || again(keys::action(&name, self.modifiers.shift_key())))
-        {
-            self.desk.press(&name, self.modifiers.shift_key());
-            self.redraw();
+        let (state, modifiers) = (&mut self.desk.state, self.modifiers);
+        if !modifiers.control_key() && !modifiers.super_key() {
+            keys::press(state, &name, modifiers.shift_key(), event.repeat);
+        } else if let Some(name) = keys::command(&name) {
+            keys::press(state, name, false, event.repeat);
         }
+        self.redraw();
     }
 
     fn wishes(&mut self) {
@@ -143,67 +130,59 @@ impl App {
         };
         self.desk.drawing = None;
         self.screen = None;
-        let screen = Screen::new(event_loop, Arc::clone(&window))?;
-        self.desk.drawing = Some(Drawing::new(&screen.device, &screen.queue)?);
-        self.desk.state.adapter = (screen.adapter.name.clone(), screen.is_software());
-        let side = screen.device.limits().max_texture_dimension_2d as usize;
-        let viewport = egui::ViewportId::ROOT;
-        let scale = Some(window.scale_factor() as f32);
+        let screen = Screen::new(event_loop, Arc::clone(&window), &self.egui)?;
+        let gpu = &screen.gpu;
+        self.desk.drawing = Some(Drawing::new(&gpu.device, &gpu.queue)?);
+        let adapter = gpu.adapter.get_info();
+        let is_software = adapter.device_type == wgpu::DeviceType::Cpu;
+        self.desk.state.adapter = (adapter.name, is_software);
         self.input = Some(egui_winit::State::new(
             self.egui.clone(),
-            viewport,
+            egui::ViewportId::ROOT,
             &window,
-            scale,
+            Some(window.scale_factor() as f32),
             None,
-            Some(side),
+            Some(gpu.device.limits().max_texture_dimension_2d as usize),
         ));
         self.screen = Some(screen);
         Ok(())
     }
 
-    /// One frame; gives the window's picture where the script wants it.
-    pub fn frame(
+    /// One frame; gives the window's picture if `capture` asks for it and there is one.
+    fn frame(
         &mut self,
         event_loop: &ActiveEventLoop,
         capture: bool,
-    ) -> Result<Painted, String> {
+    ) -> Result<Option<RgbaImage>, String> {
         self.desk.pose();
         self.set_title();
         let state = &mut self.desk.state;
         let (Some(screen), Some(drawing), Some(input)) =
             (&mut self.screen, &mut self.desk.drawing, &mut self.input)
         else {
-            return Ok(Painted::Skipped);
+            return Ok(None);
         };
-        let window = Arc::clone(&screen.window);
         let ids = screen.picture_ids();
-        let raw = input.take_egui_input(&window);
+        let raw = input.take_egui_input(&screen.window);
         let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, ids));
-        input.handle_platform_output_with_event_loop(
-            &window,
-            event_loop,
-            output.platform_output.clone(),
-        );
-        let delay = output
-            .viewport_output
-            .get(&egui::ViewportId::ROOT)
-            .map(|v| v.repaint_delay);
-        self.repaint_at = delay.and_then(|d| Instant::now().checked_add(d));
+        let platform = output.platform_output.clone();
+        input.handle_platform_output_with_event_loop(&screen.window, event_loop, platform);
+        let viewport = output.viewport_output.get(&egui::ViewportId::ROOT);
+        self.repaint_at = viewport.and_then(|v| Instant::now().checked_add(v.repaint_delay));
 
         let [_, _, width, height] = state.viewport;
-        let views = [0, 1].map(|which| match which {
-            1 if state.beside.is_none() => screen.picture(1, 1, 1).0,
-            which => screen.picture(which, width, height).0,
-        });
-        let mut encoder = screen.device.create_command_encoder(&Default::default());
         let size = [width.max(1), height.max(1)];
+        let beside = if state.beside.is_some() { size } else { [1, 1] };
+        let views = [screen.picture(0, size), screen.picture(1, beside)];
+        let device = screen.gpu.device.clone();
+        let mut encoder = device.create_command_encoder(&Default::default());
         drawing.frame = (self.frames, self.desk.interval);
         if let Err(e) = drawing.draw(&mut encoder, [&views[0], &views[1]], size, state) {
             state.error = Some(clean(&e));
         }
-        let painted = screen.paint(&self.egui, output, encoder, capture)?;
+        let picture = screen.paint(&self.egui, output, encoder, capture)?;
         self.frames += 1;
-        drawing.measure(&screen.device, state);
+        drawing.measure(&device, state);
         let faults = screen.take_faults();
         if let Some(e) = faults.error {
             state.error.get_or_insert_with(|| clean(&e));
@@ -211,7 +190,7 @@ impl App {
         if let Some(lost) = faults.lost {
             self.recover(event_loop, &lost)?;
         }
-        Ok(painted)
+        Ok(picture)
     }
 
     /// Makes a new device for one that was lost, and reads the file again.
@@ -244,11 +223,13 @@ impl ApplicationHandler<Wake> for App {
 
     fn user_event(&mut self, _event_loop: &ActiveEventLoop, wake: Wake) {
         match wake {
-            Wake::Line(line) => match script::parse(&line) {
-                Ok(Some(step)) => self.script.push(&line, step),
-                Ok(None) => {}
-                Err(e) => self.refuse(&line, &e),
-            },
+            Wake::Line(line) => {
+                if let Err(e) = self.script.push(&line) {
+                    self.script.failures += 1;
+                    let (line, failed) = (line.trim().to_owned(), Some(e));
+                    self.answer(&Answer { line, failed });
+                }
+            }
             Wake::NoMoreLines => self.script.ended = true,
             wake => self.desk.take(wake),
         }
@@ -329,25 +310,79 @@ impl ApplicationHandler<Wake> for App {
 }
 
 impl App {
-    pub fn window_size(&self) -> [u32; 2] {
-        self.screen.as_ref().map_or([0, 0], Screen::size)
+    fn window_size(&self) -> [u32; 2] {
+        self.screen.as_ref().map_or([0, 0], |screen| screen.size)
     }
 
-    pub fn resize_window(&mut self, width: u32, height: u32) {
+    fn resize_window(&mut self, [width, height]: [u32; 2]) {
         if let Some(screen) = &mut self.screen {
-            let asked = screen
-                .window
-                .request_inner_size(PhysicalSize::new(width, height));
-            if let Some(size) = asked {
+            let asked = PhysicalSize::new(width, height);
+            if let Some(size) = screen.window.request_inner_size(asked) {
                 screen.resize(size.width, size.height);
             }
         }
     }
 
-    /// An event of the window, by a script.
-    pub fn inject(&mut self, event_loop: &ActiveEventLoop, event: WindowEvent) {
-        if let Some(id) = self.screen.as_ref().map(|s| s.window.id()) {
-            self.window_event(event_loop, id, event);
+    /// Takes every step of the script that is due, and draws a frame.
+    fn step_script(&mut self, event_loop: &ActiveEventLoop) -> Result<(), String> {
+        loop {
+            let answer = match self.script.next(&mut self.desk) {
+                Next::Ended(answer) => answer,
+                Next::Size(size) if self.window_size() == size => self.script.end(None),
+                Next::Shot(path) => match self.frame(event_loop, true)? {
+                    Some(picture) => {
+                        let saved = picture.save(&path);
+                        let failed = |e| format!("{}: {e}", path.display());
+                        self.script.end(saved.map_err(failed).err())
+                    }
+                    None => break,
+                },
+                Next::Size(size) => {
+                    self.resize_window(size);
+                    break;
+                }
+                Next::Rest if !self.desk.state.clock.playing => {
+                    self.next_step = Some(Instant::now() + LOOK_AGAIN);
+                    return Ok(());
+                }
+                Next::Frame(Some(event)) => {
+                    if let Some(input) = &mut self.input {
+                        input.egui_input_mut().events.push(event);
+                    }
+                    break;
+                }
+                Next::Frame(None) | Next::Rest | Next::Nothing => break,
+            };
+            self.answer(&answer);
+            // What a step wishes for begins before the next step.
+            if !self.desk.state.wishes.is_empty() || self.desk.quit {
+                return Ok(());
+            }
         }
+        if self.script.is_empty() && self.script.ended {
+            self.desk.quit = true;
+            return Ok(());
+        }
+        self.frame(event_loop, false)?;
+        self.script.count_frame();
+        Ok(())
+    }
+
+    /// Answers a step on stdout.
+    fn answer(&self, Answer { line, failed }: &Answer) {
+        if let Some(reason) = failed {
+            log::error!("{}", clean(&format!("{line}: {reason}")));
+        }
+        if !self.script.answers {
+            return;
+        }
+        let mut report = self.desk.report();
+        report["frames"] = json!(self.frames);
+        report["window"] = json!(self.window_size());
+        report["step"] = json!(line);
+        report["failed"] = json!(failed);
+        let mut out = std::io::stdout().lock();
+        // Whoever reads may have hung up.
+        let _ = writeln!(out, "{report}").and_then(|()| out.flush());
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use super::script::{self, LANGUAGE, Step};
+use super::script::{LANGUAGE, Script, Step};
 
 #[derive(Debug, Parser)]
 #[command(name = "viewer", version, about = about(), max_term_width = 100, after_help = help())]
@@ -48,7 +48,7 @@ fn about() -> String {
 }
 
 fn help() -> String {
-    format!("{EXAMPLES}\n\n{LANGUAGE}")
+    format!("{EXAMPLES}\n\n{}", LANGUAGE.trim_end())
 }
 
 fn size(text: &str) -> Result<(u32, u32), String> {
@@ -59,52 +59,39 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 }
 
 impl Args {
-    /// The steps that --screenshot stands for.
-    pub fn screenshots(&self) -> Result<Vec<(String, Step)>, String> {
-        if !self.time.is_empty() && self.time.len() != self.screenshot.len() {
+    /// The steps that --screenshot stands for, or those of --script if it is a file.
+    ///
+    /// # Errors
+    /// A sentence, if the command line is wrong or the script cannot be read.
+    pub fn steps(&self) -> Result<Script, String> {
+        let (times, pictures) = (self.time.len(), self.screenshot.len());
+        if times != 0 && times != pictures {
             return Err(format!(
-                "--time: {} of them for {} of --screenshot; there is one for each, or none",
-                self.time.len(),
-                self.screenshot.len()
+                "--time: {times} of them for {pictures} of --screenshot; there is one for each, or none"
             ));
         }
-        let mut lines = Vec::new();
-        if !self.screenshot.is_empty() {
-            lines.push(("settle".to_owned(), Step::Settle));
-            lines.push((
-                "key Home".into(),
-                Step::Key {
-                    name: "Home".into(),
-                    shift: false,
-                },
-            ));
+        let mut script = Script::default();
+        (script.answers, script.ended) = (self.script.is_some(), pictures > 0);
+        if script.ended {
+            script.push("settle")?;
+            script.push("key Home")?;
         }
         for (i, path) in self.screenshot.iter().enumerate() {
             if let Some(time) = self.time.get(i) {
-                lines.push((format!("time {time}"), Step::Time(*time)));
+                script.push(&format!("time {time}"))?;
             }
-            lines.push((format!("shot {}", path.display()), Step::Shot(path.clone())));
+            script.add(format!("shot {}", path.display()), Step::Shot(path.clone()));
         }
-        Ok(lines)
-    }
-
-    /// The steps of a script that is a file.
-    pub fn script_file(&self) -> Result<Vec<(String, Step)>, String> {
-        let Some(path) = self
-            .script
-            .as_ref()
-            .filter(|p| *p != std::path::Path::new("-"))
-        else {
-            return Ok(Vec::new());
-        };
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let mut steps = Vec::new();
-        for (number, line) in text.lines().enumerate() {
-            let step = script::parse(line)
-                .map_err(|e| format!("{}:{}: {e}", path.display(), number + 1))?;
-            steps.extend(step.map(|s| (line.to_owned(), s)));
+        if let Some(path) = self.script.as_ref().filter(|p| p.as_os_str() != "-") {
+            let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+            let text = std::fs::read_to_string(path).map_err(|e| failed(&e))?;
+            for (i, line) in text.lines().enumerate() {
+                let at = |e| format!("{}:{}: {e}", path.display(), i + 1);
+                script.push(line).map_err(at)?;
+            }
+            script.ended = !script.is_empty();
         }
-        Ok(steps)
+        Ok(script)
     }
 }
 
@@ -113,24 +100,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn screenshots_have_a_time_each_or_none() {
-        let args = |more: &[&str]| {
-            let words = [
-                "viewer",
-                "a.glb",
-                "--screenshot",
-                "x.png",
-                "--screenshot",
-                "y.png",
-            ];
-            Args::try_parse_from(words.iter().chain(more)).unwrap()
-        };
-        assert_eq!(args(&[]).screenshots().unwrap().len(), 4);
-        let two = args(&["--time", "-1", "--time", "2"])
-            .screenshots()
-            .unwrap();
-        assert_eq!(two[2].1, Step::Time(-1.0));
-        assert!(args(&["--time", "1"]).screenshots().is_err());
+    fn times_may_be_negative() {
+        let words = ["viewer", "--screenshot", "x.png", "--time", "-1"];
+        assert_eq!(Args::try_parse_from(words).unwrap().time, [-1.0]);
     }
 
     #[test]

@@ -20,16 +20,15 @@ pub struct Beside {
 }
 
 impl Beside {
-    pub fn new(model: Model, bounds: Bounds) -> Self {
-        let times = model.times;
+    pub fn new(model: Model, bounds: Bounds, together: bool) -> Self {
         let mut clock = Clock::default();
-        clock.set_range(times.start, times.end, times.codes_per_second, false);
+        clock.set_range(model.times, false);
         Self {
             follow: Follow::new(model.walk, model.origin),
             model,
             bounds,
             clock,
-            together: true,
+            together,
             joints: Vec::new(),
         }
     }
@@ -50,8 +49,8 @@ impl Beside {
 
 /// A character as both pictures' cameras see it: where it stands, how large its units are.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing<'a> {
-    pub bounds: &'a Bounds,
+pub struct Standing {
+    pub bounds: Bounds,
     pub walked: DVec3,
     pub meters_per_unit: f64,
     pub up_axis: char,
@@ -71,13 +70,13 @@ pub struct Between {
 }
 
 impl Between {
-    pub fn new(main: Standing<'_>, other: Standing<'_>) -> Self {
+    pub fn new(main: Standing, other: Standing) -> Self {
         let axes = [main, other].map(|s| Camera::new(s.up_axis).axes());
-        let base = |s: &Standing<'_>, [_, up, _]: [DVec3; 3]| {
+        let base = |s: &Standing, [_, up, _]: [DVec3; 3]| {
             let center = s.bounds.center() + s.walked;
             center - up * (s.bounds.size().dot(up).abs() * 0.5)
         };
-        let high = |s: &Standing<'_>, [_, up, _]: [DVec3; 3]| s.bounds.size().dot(up).abs();
+        let high = |s: &Standing, [_, up, _]: [DVec3; 3]| s.bounds.size().dot(up).abs();
         let metres = other.meters_per_unit / main.meters_per_unit;
         let (a, b) = (high(&main, axes[0]), high(&other, axes[1]));
         let scale = match b * metres / a {
@@ -129,9 +128,9 @@ impl Between {
 mod tests {
     use super::*;
 
-    fn standing<'a>(bounds: &'a Bounds, up_axis: char, meters_per_unit: f64) -> Standing<'a> {
+    fn standing(bounds: &Bounds, up_axis: char, meters_per_unit: f64) -> Standing {
         Standing {
-            bounds,
+            bounds: *bounds,
             walked: DVec3::ZERO,
             meters_per_unit,
             up_axis,

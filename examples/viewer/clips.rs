@@ -279,21 +279,22 @@ fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
 mod tests {
     use super::*;
 
+    fn labels(clips: &[ClipEntry]) -> Vec<&str> {
+        clips.iter().map(|c| c.label.as_str()).collect()
+    }
+
     #[test]
     fn clips_that_belong_together_are_listed_joined_and_alone() {
-        let labels = |from: Option<&PathBuf>| -> Vec<String> {
-            let clips = listed(&["Walk", "Run", "WalkShapes"], &[(0, 2)], from);
-            clips.into_iter().map(|c| c.label).collect()
-        };
+        let file = PathBuf::from("folder/moves.glb");
+        let clips = listed(&["Walk", "Run", "WalkShapes"], &[(0, 2)], None);
         assert_eq!(
-            labels(None),
+            labels(&clips),
             ["Walk + WalkShapes", "Walk", "Run", "WalkShapes"]
         );
-        let file = PathBuf::from("folder/moves.glb");
-        assert_eq!(labels(Some(&file))[0], "moves.glb: Walk + WalkShapes");
-        let clips = listed(&["Walk", "WalkShapes"], &[(0, 1)], None);
-        assert_eq!(find(&clips, "Walk+WalkShapes"), Some(0));
-        assert_eq!(find(&clips, "Walk"), Some(1));
+        let found = ["Walk+WalkShapes", "Walk"].map(|name| find(&clips, name));
+        assert_eq!(found, [Some(0), Some(1)]);
+        let clips = listed(&["Walk", "WalkShapes"], &[(0, 1)], Some(&file));
+        assert_eq!(clips[0].label, "moves.glb: Walk + WalkShapes");
         // Nameless clips of another file are called by its name.
         assert_eq!(listed(&[""], &[], Some(&file))[0].label, "moves.glb");
     }
@@ -304,7 +305,8 @@ mod tests {
         let mut clips = listed(&["Wave", "/Hero/Idle"], &[], None);
         clips.extend(listed(&["walk"], &[], Some(&walk)));
         clips.extend(listed(&["Rig|Run", "Rig|Wave"], &[], Some(&moves)));
-        for (asked, label) in [
+        let none = "no clip is called 'Jump'; the clips are Wave, /Hero/Idle, walk.bvh: walk";
+        for (asked, told) in [
             // The shown file's own.
             ("Wave", "Wave"),
             ("Idle", "/Hero/Idle"),
@@ -315,22 +317,20 @@ mod tests {
             ("R?g|R*", "moves.glb: Rig|Run"),
             ("*glb*Run", "moves.glb: Rig|Run"),
             ("Rig|Wave", "moves.glb: Rig|Wave"),
-        ] {
-            let found = find_meant(&clips, asked).unwrap();
-            assert_eq!(clips[found].label, label, "{asked}");
-        }
-        for (asked, told) in [
-            (
-                "Jump",
-                "no clip is called 'Jump'; the clips are Wave, /Hero/Idle, walk.bvh: walk",
-            ),
+            ("Jump", none),
             (
                 "moves.glb",
-                "any of moves.glb: Rig|Run, moves.glb: Rig|Wave",
+                "'moves.glb' may be any of moves.glb: Rig|Run, moves.glb: Rig|Wave",
             ),
         ] {
-            let e = find_meant(&clips, asked).unwrap_err();
-            assert!(e.contains(told), "{e}");
+            let found = find_meant(&clips, asked).map(|i| clips[i].label.clone());
+            let found = found.unwrap_or_else(|e| e);
+            let is_told = if told == none {
+                found.starts_with(told)
+            } else {
+                found == told
+            };
+            assert!(is_told, "{asked}: {found}");
         }
     }
 
@@ -338,17 +338,14 @@ mod tests {
     fn clips_of_files_of_one_name_are_told_apart() {
         let of = |file: &str| listed(&["walk"], &[], Some(&PathBuf::from(file)));
         let mut clips = [of("a/walk.bvh"), of("b/walk.bvh"), of("b/run.bvh")].concat();
+        let expected = ["a/walk.bvh: walk", "b/walk.bvh: walk", "run.bvh: walk"];
         tell_apart(&mut clips);
-        let labels: Vec<&str> = clips.iter().map(|c| c.label.as_str()).collect();
-        assert_eq!(
-            labels,
-            ["a/walk.bvh: walk", "b/walk.bvh: walk", "run.bvh: walk"]
-        );
+        assert_eq!(labels(&clips), expected);
         assert_eq!(find_meant(&clips, "b/walk.bvh: walk"), Ok(1));
         // They stay so when one of them is read again.
         clips[0] = of("a/walk.bvh").remove(0);
         tell_apart(&mut clips);
-        assert_eq!(clips[0].label, "a/walk.bvh: walk");
+        assert_eq!(labels(&clips), expected);
         let mut clips = [of("x/a/walk.bvh"), of("y/a/walk.bvh")].concat();
         tell_apart(&mut clips);
         assert_eq!(clips[1].label, "y/a/walk.bvh: walk");

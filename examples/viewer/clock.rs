@@ -1,5 +1,7 @@
 //! The playback clock: which time code is shown, and how it moves on.
 
+use super::model::Times;
+
 /// Plays time codes `start..=end`. Times are f64 time codes; seconds are `codes / codes_per_second`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clock {
@@ -33,19 +35,19 @@ const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
 
 impl Clock {
     /// Takes over another file's times. `keep_time` is for a file that was read again: the same moment stays shown.
-    pub fn set_range(&mut self, start: f64, end: f64, codes_per_second: f64, keep_time: bool) {
+    pub fn set_range(&mut self, times: Times, keep_time: bool) {
+        let Times {
+            start,
+            end,
+            codes_per_second,
+        } = times;
         let sane = start.is_finite() && end.is_finite() && end >= start;
         (self.start, self.end) = if sane { (start, end) } else { (0.0, 0.0) };
-        self.codes_per_second = if codes_per_second.is_finite() && codes_per_second > 0.0 {
-            codes_per_second
-        } else {
-            24.0
-        };
+        let is_rate = codes_per_second.is_finite() && codes_per_second > 0.0;
+        self.codes_per_second = if is_rate { codes_per_second } else { 24.0 };
         let time = if keep_time { self.time } else { self.start };
         self.time = time.clamp(self.start, self.end);
-        if self.length() == 0.0 {
-            self.playing = false;
-        }
+        self.playing &= self.moves();
     }
 
     pub fn length(&self) -> f64 {
@@ -87,17 +89,12 @@ impl Clock {
     /// Play or pause; at the end, playing begins anew.
     pub fn toggle(&mut self) {
         self.playing = !self.playing && self.moves();
-        let at_end = if self.speed < 0.0 {
-            self.time <= self.start
-        } else {
-            self.time >= self.end
+        let (first, last) = match self.speed < 0.0 {
+            true => (self.end, self.start),
+            false => (self.start, self.end),
         };
-        if self.playing && at_end && !self.looping {
-            self.time = if self.speed < 0.0 {
-                self.end
-            } else {
-                self.start
-            };
+        if self.playing && !self.looping && self.time == last {
+            self.time = first;
         }
     }
 
@@ -141,9 +138,17 @@ impl Clock {
 mod tests {
     use super::*;
 
+    fn times(start: f64, end: f64, codes_per_second: f64) -> Times {
+        Times {
+            start,
+            end,
+            codes_per_second,
+        }
+    }
+
     fn walk() -> Clock {
         let mut clock = Clock::default();
-        clock.set_range(1.0, 25.0, 24.0, false);
+        clock.set_range(times(1.0, 25.0, 24.0), false);
         clock.playing = true;
         clock
     }
@@ -155,9 +160,14 @@ mod tests {
         assert_eq!(clock.time, 13.0);
         clock.speed = 0.5;
         clock.advance(0.5);
-        assert_eq!(clock.time, 19.0);
-        assert_eq!(clock.seconds(), 0.75);
-        assert_eq!(clock.length_seconds(), 1.0);
+        let told = (clock.time, clock.seconds(), clock.length_seconds());
+        assert_eq!(told, (19.0, 0.75, 1.0));
+        let faster = [(1.0, true, 2.0), (-0.3, false, -0.25), (8.0, true, 8.0)];
+        for (speed, faster, expected) in faster {
+            clock.speed = speed;
+            clock.change_speed(faster);
+            assert_eq!(clock.speed, expected);
+        }
     }
 
     #[test]
@@ -180,51 +190,31 @@ mod tests {
     #[test]
     fn steps_land_on_whole_codes_and_go_round() {
         let mut clock = walk();
-        clock.scrub(3.4);
-        assert!(!clock.playing);
-        clock.step(1.0);
-        assert_eq!(clock.time, 4.0);
-        clock.scrub(3.4);
-        clock.step(-1.0);
-        assert_eq!(clock.time, 3.0);
-        clock.scrub(25.0);
-        clock.step(1.0);
-        assert_eq!(clock.time, 1.0);
-        clock.step(-1.0);
-        assert_eq!(clock.time, 25.0);
+        for (from, by, to) in [
+            (3.4, 1.0, 4.0),
+            (3.4, -1.0, 3.0),
+            (25.0, 1.0, 1.0),
+            (1.0, -1.0, 25.0),
+        ] {
+            clock.scrub(from);
+            clock.step(by);
+            assert_eq!((clock.time, clock.playing), (to, false));
+        }
     }
 
     #[test]
-    fn a_file_without_times_does_not_play() {
+    fn a_file_without_times_does_not_play_and_one_read_again_keeps_its_moment() {
         let mut clock = walk();
-        clock.set_range(5.0, 5.0, 0.0, true);
-        assert_eq!((clock.time, clock.playing), (5.0, false));
+        clock.set_range(times(5.0, 5.0, 0.0), true);
         clock.toggle();
-        assert!(!clock.playing);
-        clock.set_range(f64::NAN, 1.0, f64::NAN, false);
+        assert_eq!((clock.time, clock.playing), (5.0, false));
+        clock.set_range(times(f64::NAN, 1.0, f64::NAN), false);
         assert_eq!((clock.time, clock.codes_per_second), (0.0, 24.0));
-    }
-
-    #[test]
-    fn a_file_read_again_keeps_its_moment() {
-        let mut clock = walk();
+        clock.set_range(times(1.0, 25.0, 24.0), false);
         clock.scrub(20.0);
-        clock.set_range(1.0, 12.0, 30.0, true);
+        clock.set_range(times(1.0, 12.0, 30.0), true);
         assert_eq!(clock.time, 12.0);
-        clock.set_range(0.0, 100.0, 30.0, false);
+        clock.set_range(times(0.0, 100.0, 30.0), false);
         assert_eq!(clock.time, 0.0);
-    }
-
-    #[test]
-    fn speeds_go_up_and_down_the_list() {
-        let mut clock = walk();
-        clock.change_speed(true);
-        assert_eq!(clock.speed, 2.0);
-        clock.speed = -0.3;
-        clock.change_speed(false);
-        assert_eq!(clock.speed, -0.25);
-        clock.speed = 8.0;
-        clock.change_speed(true);
-        assert_eq!(clock.speed, 8.0);
     }
 }

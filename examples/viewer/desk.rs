@@ -6,13 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sinew_render::Bounds;
-
 use super::beside::Beside;
 use super::drawing::Drawing;
-use super::drops::{self, Before, Intent, Shown, Unfit};
+use super::drops::{self, Intent, Unfit};
 use super::files::{self, Picked, Purpose};
-use super::keys;
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
 use super::state::{State, Wish};
@@ -36,18 +33,24 @@ pub type Tell = Arc<dyn Fn(Wake) + Send + Sync>;
 /// A file that is being written changes several times; it is read when it has been quiet for so long.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// What is shown in one place, and what is to be.
+#[derive(Default)]
+struct Side {
+    /// What was asked for last.
+    wanted: Option<Request>,
+    shown: Option<Request>,
+    /// Files that it is made of.
+    files: Vec<PathBuf>,
+}
+
 pub struct Desk {
     pub state: State,
     pub drawing: Option<Drawing>,
     tell: Tell,
-    /// What was asked for last, for each side.
-    wanted: [Option<Request>; 2],
-    /// What each side shows.
-    shown: [Option<Request>; 2],
-    /// Files that each side is made of.
-    watched: [Vec<PathBuf>; 2],
+    /// By [`Place`].
+    sides: [Side; 2],
     /// What was shown before the file that is being read was dropped.
-    before: Option<Before>,
+    before: Option<Model>,
     /// Motions that do not fit a character, which are not offered again.
     unfit: Unfit,
     watch: Option<FileWatch>,
@@ -62,7 +65,7 @@ pub struct Desk {
     /// Whether the clip played at the frame before.
     played: bool,
     /// A dialog is open.
-    pub asking: bool,
+    asking: bool,
     pub quit: bool,
 }
 
@@ -76,9 +79,7 @@ impl Desk {
             state,
             drawing: None,
             tell,
-            wanted: Default::default(),
-            shown: Default::default(),
-            watched: Default::default(),
+            sides: Default::default(),
             before: None,
             unfit: Unfit::default(),
             watch,
@@ -107,9 +108,14 @@ impl Desk {
         }
     }
 
-    /// Whether a file is being read, for either side.
+    /// Whether a file is being read, for either place.
     pub fn is_reading(&self) -> bool {
-        self.state.loading.is_some() || self.state.loading_beside.is_some()
+        self.state.loading.iter().any(Option::is_some)
+    }
+
+    /// Whether nothing is being read and no dialog is open.
+    pub fn is_settled(&self) -> bool {
+        !self.is_reading() && !self.asking
     }
 
     /// Reads files again that changed and have been quiet since. Gives when to look again, if some have not been.
@@ -136,141 +142,122 @@ impl Desk {
             task,
             place,
         };
-        let path = Some(request.task.file().to_owned());
-        self.wanted[place as usize] = Some(request.clone());
-        match place {
-            Place::Main => self.state.loading = path,
-            Place::Beside => self.state.loading_beside = path,
-        }
+        self.state.loading[place as usize] = Some(request.task.file().to_owned());
+        self.sides[place as usize].wanted = Some(request.clone());
         let tell = Arc::clone(&self.tell);
         let started = loader::start(request, move |request, result| {
             tell(Wake::Read(request, Box::new(result)));
         });
         if let Err(e) = started {
-            self.state.fail(e);
-            self.state.loading_beside = None;
+            self.state.fail(e, place);
         }
     }
 
     /// Reads what is shown again, or else what was asked for and is broken.
     pub fn reload(&mut self) {
-        self.read_again(|shown, wanted, _| shown.or(wanted));
+        self.read_again(|side| side.shown.as_ref().or(side.wanted.as_ref()));
     }
 
     /// Reads again what files of these names are part of: what could not be shown, or else what is shown.
     fn reload_changed(&mut self, names: &HashSet<OsString>) {
         let has = |file: &Path| file.file_name().is_some_and(|n| names.contains(n));
-        self.read_again(|shown, wanted, files| {
+        self.read_again(|side| {
             let number = |request: &Option<Request>| request.as_ref().map(|r| r.number);
-            let is_broken = number(&wanted) != number(&shown);
-            let broken = wanted.filter(|w| is_broken && has(w.task.file()));
-            broken.or_else(|| shown.filter(|_| files.iter().any(|f| has(f))))
+            let is_broken = number(&side.wanted) != number(&side.shown);
+            let wanted = side.wanted.as_ref().filter(|_| is_broken);
+            let broken = wanted.filter(|w| has(w.task.file()));
+            let shown = side.shown.as_ref();
+            broken.or_else(|| shown.filter(|_| side.files.iter().any(|f| has(f))))
         });
     }
 
-    /// Loads, for each side, what is chosen of what it shows, what was asked for last, and the files of what it shows.
-    fn read_again(
-        &mut self,
-        choose: impl Fn(Option<Request>, Option<Request>, &[PathBuf]) -> Option<Request>,
-    ) {
+    /// Loads what is chosen of each side.
+    fn read_again(&mut self, choose: impl Fn(&Side) -> Option<&Request>) {
         // They may fit by now.
         self.unfit.clear();
         for place in [Place::Main, Place::Beside] {
-            let at = place as usize;
-            let (shown, wanted) = (self.shown[at].clone(), self.wanted[at].clone());
-            if let Some(request) = choose(shown, wanted, &self.watched[at]) {
-                self.load(request.task, place);
+            let request = choose(&self.sides[place as usize]);
+            if let Some(task) = request.map(|r| r.task.clone()) {
+                self.load(task, place);
             }
         }
     }
 
     fn received(&mut self, request: Request, result: Result<Ready, Failed>) {
+        let place = request.place;
         self.loads += 1;
-        let latest = self.wanted[request.place as usize].as_ref();
+        let latest = self.sides[place as usize].wanted.as_ref();
         if latest.is_none_or(|latest| latest.number != request.number) {
             return;
         }
         self.last_frame = None;
-        let result = result.and_then(|ready| {
-            let (files, task) = (ready.files.clone(), ready.task.clone());
-            let drawing = self.drawing.as_mut().ok_or("there is no device")?;
-            let (model, bounds) = drawing.load(ready, request.place)?;
-            Ok((model, bounds, files, task))
-        });
-        let before = match request.place {
+        let before = match place {
             Place::Main => self.before.take(),
             Place::Beside => None,
         };
         let untried = std::mem::take(&mut self.state.untried);
-        match result {
-            Ok((model, bounds, files, task)) => {
-                self.watched[request.place as usize] = files;
-                let request = Request { task, ..request };
-                match request.place {
-                    Place::Main => self.show(request, model, bounds, before),
-                    Place::Beside => self.show_beside(request, model, bounds),
-                }
-                self.follow();
-            }
-            Err(failed) => {
-                // It is read again when it is mended, and what is shown if that changes.
-                self.follow();
-                log::warn!("{}", failed.message);
-                let message = failed.message.clone();
-                match request.place {
-                    Place::Main => self.state.fail(message),
-                    Place::Beside => {
-                        self.state.error = Some(message);
-                        self.state.loading_beside = None;
-                    }
-                }
-                self.unfit.note(&request.task, failed.guess.clone());
-                let shown = Shown {
-                    main: self.state.model.as_ref(),
-                    beside: self.state.beside.as_ref().map(|b| &b.model),
-                };
-                self.state.offer = drops::after_failure(&request.task, &failed, &shown, untried);
-            }
-        }
+        let failed = match result.and_then(|ready| self.show(&request, ready, before)) {
+            Ok(()) => return self.follow(),
+            Err(failed) => failed,
+        };
+        // It is read again when it is mended, and what is shown if that changes.
+        self.follow();
+        log::warn!("{}", failed.message);
+        self.state.fail(failed.message.clone(), place);
+        self.unfit.note(&request.task, failed.guess.clone());
+        let beside = self.state.beside.as_ref().map(|b| &b.model);
+        let shown = [self.state.model.as_ref(), beside];
+        self.state.offer = drops::after_failure(&request.task, &failed, shown, untried);
     }
 
-    fn show(&mut self, request: Request, model: Model, bounds: Bounds, before: Option<Before>) {
-        let shown = self.state.model.as_ref().map(|m| m.path.clone());
-        let again = shown.is_some_and(|shown| loader::same_file(&shown, &model.path));
-        // What was put beside another file before goes with it.
-        if !again
-            && self.wanted[Place::Beside as usize]
-                .as_ref()
-                .is_some_and(|b| b.number < request.number)
-        {
-            self.alone();
+    /// Puts a file that was read into its place.
+    fn show(
+        &mut self,
+        request: &Request,
+        ready: Ready,
+        before: Option<Model>,
+    ) -> Result<(), Failed> {
+        let drawing = self.drawing.as_mut().ok_or("there is no device")?;
+        let (files, task) = (ready.files.clone(), ready.task.clone());
+        let (model, bounds) = drawing.load(ready, request.place)?;
+        let shown = Request {
+            task,
+            ..request.clone()
+        };
+        let same = |shown: &Model| loader::same_file(&shown.path, &model.path);
+        match request.place {
+            Place::Main => {
+                let again = self.state.model.as_ref().is_some_and(same);
+                let offer =
+                    before.and_then(|b| drops::after_opening(&b, &model, &shown.task, &self.unfit));
+                // What was put beside another file before goes with it.
+                let beside = self.sides[Place::Beside as usize].wanted.as_ref();
+                if !again && beside.is_some_and(|b| b.number < request.number) {
+                    self.alone();
+                }
+                self.state.bounds = bounds;
+                self.state.show(model, again);
+                self.state.offer = offer;
+            }
+            Place::Beside => {
+                let old = self.state.beside.as_ref().filter(|b| same(&b.model));
+                let together = old.is_none_or(|b| b.together);
+                let beside = Beside::new(model, bounds, together);
+                self.state.set_beside(Some(beside));
+                self.state.offer = None;
+            }
         }
-        let offer = before
-            .and_then(|before| drops::after_opening(&before, &model, &request.task, &self.unfit));
-        self.has_shown(request);
-        self.state.bounds = bounds;
-        // Another clip of the file is not the file again, for the clock.
-        self.state.show(model, again);
-        self.state.offer = offer;
-    }
-
-    fn show_beside(&mut self, request: Request, model: Model, bounds: Bounds) {
-        self.has_shown(request);
-        let mut other = Beside::new(model, bounds);
-        if let Some(beside) = &self.state.beside
-            && beside.model.path == other.model.path
-        {
-            other.together = beside.together;
-        }
-        self.state.set_beside(Some(other));
-        self.state.offer = None;
+        self.sides[request.place as usize] = Side {
+            wanted: Some(shown.clone()),
+            shown: Some(shown),
+            files,
+        };
+        Ok(())
     }
 
     /// Shows the main character alone.
     fn alone(&mut self) {
-        let at = Place::Beside as usize;
-        (self.wanted[at], self.shown[at]) = (None, None);
-        self.watched[at].clear();
+        self.sides[Place::Beside as usize] = Side::default();
         self.state.set_beside(None);
         if let Some(drawing) = &mut self.drawing {
             drawing.alone();
@@ -278,30 +265,17 @@ impl Desk {
         self.follow();
     }
 
-    fn has_shown(&mut self, request: Request) {
-        let at = request.place as usize;
-        self.wanted[at] = Some(request.clone());
-        self.shown[at] = Some(request);
-    }
-
     /// Watches the files of what is shown, and those that were asked for and could not be shown.
     fn follow(&mut self) {
-        let mut files = self.watched.concat();
-        let wanted = self.wanted.iter().flatten();
-        files.extend(wanted.map(|r| r.task.file().to_owned()));
+        let of_side = |side: &Side| {
+            let wanted = side.wanted.iter().map(|r| r.task.file().to_owned());
+            side.files.iter().cloned().chain(wanted).collect::<Vec<_>>()
+        };
+        let files: Vec<PathBuf> = self.sides.iter().flat_map(of_side).collect();
         let result = self.watch.as_mut().map(|w| w.set_files(&files));
         if let Some(Err(e)) = result {
             log::warn!("{e}");
         }
-    }
-
-    /// A key by its name in the table.
-    pub fn press(&mut self, name: &str, shift: bool) -> bool {
-        let action = keys::action(name, shift);
-        if let Some(action) = action {
-            self.state.act(action);
-        }
-        action.is_some()
     }
 
     /// Takes what the panels and keys wish for; gives the dialog that is to be shown, if there is one.
@@ -310,7 +284,6 @@ impl Desk {
         for wish in std::mem::take(&mut self.state.wishes) {
             match wish {
                 Wish::Reload => self.reload(),
-                Wish::Clip(number) => self.play_clip(number),
                 Wish::Load(task, place) => self.load(task, place),
                 Wish::Alone => self.alone(),
                 Wish::Camera(number) => self.look_through(number),
@@ -346,7 +319,7 @@ impl Desk {
         });
         match started {
             Ok(()) => self.asking = true,
-            Err(e) => self.state.fail(e),
+            Err(e) => self.state.fail(e, Place::Main),
         }
     }
 
@@ -361,7 +334,7 @@ impl Desk {
             }
             Picked::File(path) => {
                 if let Err(e) = self.save_picture(&files::with_png(path)) {
-                    self.state.fail(e);
+                    self.state.fail(e, Place::Main);
                 }
             }
         }
@@ -373,7 +346,7 @@ impl Desk {
         self.state.offer = None;
         self.state.untried.clear();
         let (task, place) = drops::task(self.state.model.as_ref(), path, intent);
-        self.before = self.state.model.as_ref().map(Before::new);
+        self.before = self.state.model.clone();
         self.load(task, place);
     }
 
@@ -388,17 +361,6 @@ impl Desk {
         Ok(())
     }
 
-    fn play_clip(&mut self, number: usize) {
-        let task = self
-            .state
-            .model
-            .as_ref()
-            .and_then(|m| drops::clip_of(m, number));
-        if let Some(task) = task {
-            self.load(task, Place::Main);
-        }
-    }
-
     /// Poses what is shown at its time, and moves the camera along with it.
     pub fn pose(&mut self) {
         self.tick();
@@ -406,7 +368,7 @@ impl Desk {
             return;
         };
         if let Err(e) = drawing.pose(state) {
-            state.fail(e);
+            state.fail(e, Place::Main);
         }
         state.follow_root();
         if !state.frame_wanted && drawing.has_left(state) {

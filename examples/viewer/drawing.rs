@@ -19,7 +19,7 @@ use super::loader::{Place, Ready};
 use super::model::Model;
 use super::screen::PICTURE_FORMAT;
 use super::state::State;
-use super::timing::{FrameTime, Skinning, Source};
+use super::timing::{FrameTime, Parts, Skinning, Source};
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
@@ -242,15 +242,14 @@ impl Drawing {
             clock.drawn(encoder, id);
         }
         let recorded = recording.elapsed().as_secs_f64();
-        let frame = FrameTime {
-            id,
-            at: began,
+        let took = Parts {
             interval,
             posing: self.posing,
             skinning: skinned,
             drawing: self.clock.is_none().then_some(recorded),
         };
-        state.stats.count(frame, source);
+        let at = began;
+        state.stats.count(FrameTime { id, at, took }, source);
         Ok(())
     }
 
@@ -293,10 +292,8 @@ impl Drawing {
     /// Takes the GPU times of frames that are done by now.
     pub fn measure(&mut self, device: &wgpu::Device, state: &mut State) {
         let times = self.clock.as_mut().map(|c| c.take(device));
-        for time in times.unwrap_or_default() {
-            state
-                .stats
-                .count_gpu(time.frame, time.skinning, time.drawing);
+        for (frame, [skinning, drawing]) in times.unwrap_or_default() {
+            state.stats.count_gpu(frame, skinning, drawing);
         }
     }
 }
@@ -394,12 +391,7 @@ fn bounds(stage: &mut Stage, model: &mut Model) -> sinew_render::Result<Bounds> 
 
 /// The picture of no file.
 fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
-    let grey = wgpu::Color {
-        r: 0.055,
-        g: 0.06,
-        b: 0.07,
-        a: 1.0,
-    };
+    let [r, g, b, a] = [0.055, 0.06, 0.07, 1.0];
     encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some("viewer.empty"),
         color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -407,7 +399,7 @@ fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
             depth_slice: None,
             resolve_target: None,
             ops: wgpu::Operations {
-                load: wgpu::LoadOp::Clear(grey),
+                load: wgpu::LoadOp::Clear(wgpu::Color { r, g, b, a }),
                 store: wgpu::StoreOp::Store,
             },
         })],

@@ -45,30 +45,6 @@ impl Intent {
     }
 }
 
-/// What was shown when a file was dropped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Before {
-    path: PathBuf,
-    /// Shows it again, with the clip that it played.
-    task: Task,
-    name: String,
-    is_character: bool,
-    has_motion: bool,
-}
-
-impl Before {
-    pub fn new(model: &Model) -> Self {
-        let clip = model.clip.and_then(|number| clip_of(model, number));
-        Self {
-            path: model.path.clone(),
-            task: clip.unwrap_or_else(|| Task::open(model.path.clone(), None)),
-            name: model.name(),
-            is_character: model.is_character(),
-            has_motion: has_motion(model),
-        }
-    }
-}
-
 fn has_motion(model: &Model) -> bool {
     let joints = model.skeletons.iter().any(|s| !s.joints.is_empty());
     joints && (model.times.end > model.times.start || !model.clips.is_empty())
@@ -82,13 +58,7 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
     match (intent, character, shown) {
         (Intent::Beside, _, Some(_)) => (Task::open(file, None), Place::Beside),
         (Intent::Retarget, _, Some(model)) => {
-            let motion = Motion::new(file);
-            let onto = onto(model);
-            let task = Task::Retarget {
-                motion,
-                onto,
-                others,
-            };
+            let task = Task::retarget(Motion::new(file), onto(model), others);
             (task, Place::Main)
         }
         (Intent::Auto, Some(model), _) => {
@@ -113,21 +83,18 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
         }
         Some(file) => {
             let last = model.matched.as_ref().map(|m| &m.motion);
-            Task::Retarget {
-                motion: Motion {
-                    file: file.clone(),
-                    clip: Some(clip.name.clone()),
-                    guess: last.is_some_and(|m| m.guess && m.file == *file),
-                },
-                onto: model.path.clone(),
-                others: model.clips.clone(),
-            }
+            let motion = Motion {
+                file: file.clone(),
+                clip: Some(clip.name.clone()),
+                guess: last.is_some_and(|m| m.guess && m.file == *file),
+            };
+            Task::retarget(motion, model.path.clone(), model.clips.clone())
         }
     })
 }
 
-/// After a file was opened in place of another one: what else the drop may have meant.
-pub fn after_opening(before: &Before, now: &Model, task: &Task, unfit: &Unfit) -> Option<Offer> {
+/// After a file was opened in place of `before`: what else the drop may have meant.
+pub fn after_opening(before: &Model, now: &Model, task: &Task, unfit: &Unfit) -> Option<Offer> {
     let Task::Open { file, .. } = task else {
         return None;
     };
@@ -143,37 +110,27 @@ pub fn after_opening(before: &Before, now: &Model, task: &Task, unfit: &Unfit) -
             // It failed already.
             Some(None) => return,
         };
-        let task = Task::Retarget {
-            motion,
-            onto: onto.clone(),
-            others: Vec::new(),
-        };
+        let task = Task::retarget(motion, onto.clone(), Vec::new());
         choices.push((text, Wish::Load(task, Place::Main)));
     };
-    if before.is_character && has_motion(now) {
-        retarget(format!("Play its clip on {}", before.name), file, old);
+    if before.is_character() && has_motion(now) {
+        retarget(format!("Play its clip on {}", before.name()), file, old);
     }
-    if before.has_motion && now.is_character() {
-        retarget(format!("Play the clip of {} on it", before.name), old, file);
+    if has_motion(before) && now.is_character() {
+        retarget(
+            format!("Play the clip of {} on it", before.name()),
+            old,
+            file,
+        );
     }
-    let beside = Wish::Load(before.task.clone(), Place::Beside);
-    choices.push((format!("Show {} beside it", before.name), beside));
+    let clip = before.clip.and_then(|number| clip_of(before, number));
+    let shown = clip.unwrap_or_else(|| Task::open(old.clone(), None));
+    let beside = Wish::Load(shown, Place::Beside);
+    choices.push((format!("Show {} beside it", before.name()), beside));
     Some(Offer {
         text: format!("{} was opened.", now.name()),
         choices,
     })
-}
-
-/// The files that are shown.
-pub struct Shown<'a> {
-    pub main: Option<&'a Model>,
-    pub beside: Option<&'a Model>,
-}
-
-impl Shown<'_> {
-    fn is(model: Option<&Model>, file: &Path) -> bool {
-        model.is_some_and(|m| same_file(&m.path, file))
-    }
 }
 
 const BY_GUESS: &str = "by the best guess";
@@ -183,30 +140,30 @@ fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// After a file could not be shown: what else can be tried. `untried` are the other choices of the
-/// offer that led here. Nothing is offered that is shown already or that was tried, so every choice
+/// After a file could not be shown: what else can be tried. `shown` is what is shown, by [`Place`],
+/// and `untried` are the other choices of the offer that led here. Nothing is offered that is shown already or that was tried, so every choice
 /// leads on.
 pub fn after_failure(
     task: &Task,
     failed: &Failed,
-    shown: &Shown<'_>,
+    shown: [Option<&Model>; 2],
     untried: Vec<Choice>,
 ) -> Option<Offer> {
     let name = name_of(task.file());
+    let is_shown = |place: Place, file: &Path| {
+        let model = shown[place as usize];
+        model.is_some_and(|m| same_file(&m.path, file))
+    };
     let (text, mut choices) = match task {
         Task::Open { .. } => (format!("{name} could not be opened."), Vec::new()),
         Task::Drop { onto, others, .. } | Task::Retarget { onto, others, .. } => {
             let on = name_of(onto);
             let guess = failed.guess.clone().map(|motion| {
-                let text = match Shown::is(shown.main, onto) {
+                let text = match is_shown(Place::Main, onto) {
                     true => format!("Play it {BY_GUESS}"),
                     false => format!("Play it on {on} {BY_GUESS}"),
                 };
-                let task = Task::Retarget {
-                    motion,
-                    onto: onto.clone(),
-                    others: others.clone(),
-                };
+                let task = Task::retarget(motion, onto.clone(), others.clone());
                 (text, Wish::Load(task, Place::Main))
             });
             let text = format!("{name} could not be played on {on}.");
@@ -218,9 +175,9 @@ pub fn after_failure(
         let task = Task::open(task.file().to_owned(), None);
         (text, Wish::Load(task, place))
     };
-    if failed.can_open && !Shown::is(shown.main, task.file()) {
+    if failed.can_open && !is_shown(Place::Main, task.file()) {
         choices.push(open(format!("Open {name}"), Place::Main));
-        if shown.main.is_some() && !Shown::is(shown.beside, task.file()) {
+        if shown[0].is_some() && !is_shown(Place::Beside, task.file()) {
             choices.push(open(format!("Show {name} beside"), Place::Beside));
         }
     }
@@ -262,21 +219,24 @@ impl Unfit {
 #[cfg(test)]
 mod tests {
     use super::super::clips::ClipEntry;
-    use super::super::model::{Counts, Joint, SkeletonInfo};
+    use sinew_render::{StageJoint, StageSkeleton};
+
+    use super::super::model::Counts;
     use super::super::state::State;
     use super::*;
 
     fn model(file: &str, meshes: usize) -> Model {
-        let joint = Joint {
+        let joint = StageJoint {
+            path: "hips".into(),
             name: "hips".into(),
             parent: None,
-            depth: 0,
         };
         Model {
             path: file.into(),
-            skeletons: vec![SkeletonInfo {
+            skeletons: vec![StageSkeleton {
                 path: "/S".into(),
                 joints: vec![joint],
+                world_from_joint: Vec::new(),
             }],
             counts: Counts {
                 meshes,
@@ -286,95 +246,59 @@ mod tests {
         }
     }
 
-    fn entry(name: &str, from: Option<&str>) -> ClipEntry {
-        ClipEntry {
-            label: name.into(),
-            title: name.into(),
-            name: name.into(),
-            from: from.map(PathBuf::from),
-        }
-    }
-
     #[test]
     fn a_drop_means_what_is_shown_and_which_keys_are_held() {
-        let hero = model("hero.usda", 2);
-        let file = || PathBuf::from("walk.bvh");
-        let auto = task(Some(&hero), file(), Intent::Auto);
-        assert!(matches!(auto, (Task::Drop { .. }, Place::Main)));
-        // Nothing is shown, or nothing that a clip could move.
-        for shown in [None, Some(model("old.bvh", 0))] {
-            let auto = task(shown.as_ref(), file(), Intent::Auto);
-            assert_eq!(auto, (Task::open(file(), None), Place::Main));
+        let (hero, old) = (model("hero.usda", 2), model("old.bvh", 0));
+        let none = ModifiersState::empty();
+        let read = |shown: Option<&Model>, keys: ModifiersState| {
+            let (task, place) = task(shown, "walk.bvh".into(), Intent::of(keys));
+            let what = match task {
+                Task::Open { .. } => "open",
+                Task::Drop { .. } => "drop",
+                Task::Retarget { .. } => "retarget",
+            };
+            (what, place)
+        };
+        for (shown, keys, expected) in [
+            (Some(&hero), none, ("drop", Place::Main)),
+            // Nothing is shown, or nothing that a clip could move.
+            (None, none, ("open", Place::Main)),
+            (Some(&old), none, ("open", Place::Main)),
+            (Some(&hero), ModifiersState::SHIFT, ("open", Place::Beside)),
+            (None, ModifiersState::SHIFT, ("open", Place::Main)),
+            (
+                Some(&hero),
+                ModifiersState::CONTROL,
+                ("retarget", Place::Main),
+            ),
+            (Some(&hero), ModifiersState::ALT, ("open", Place::Main)),
+        ] {
+            assert_eq!(read(shown, keys), expected, "{keys:?}");
         }
-        let beside = task(Some(&hero), file(), Intent::of(ModifiersState::SHIFT));
-        assert_eq!(beside, (Task::open(file(), None), Place::Beside));
-        let first = task(None, file(), Intent::Beside);
-        assert_eq!(first.1, Place::Main);
-        let forced = task(Some(&hero), file(), Intent::of(ModifiersState::CONTROL));
-        assert!(matches!(forced.0, Task::Retarget { .. }));
-        let opened = task(Some(&hero), file(), Intent::of(ModifiersState::ALT));
-        assert_eq!(opened, (Task::open(file(), None), Place::Main));
     }
 
     #[test]
     fn a_clip_of_the_list_is_read_from_where_it_is() {
         let mut hero = model("hero.usda", 2);
+        let entry = |name: &str, from: Option<&str>| ClipEntry {
+            name: name.into(),
+            from: from.map(PathBuf::from),
+            ..ClipEntry::default()
+        };
         hero.clips = vec![entry("Idle", None), entry("Walk", Some("walk.bvh"))];
-        let Some(Task::Open { file, clip, others }) = clip_of(&hero, 0) else {
-            panic!("an own clip");
+        let own = Task::Open {
+            file: "hero.usda".into(),
+            clip: Some("Idle".into()),
+            others: hero.clips[1..].to_vec(),
         };
-        assert_eq!((file, clip), ("hero.usda".into(), Some("Idle".into())));
-        assert_eq!(others, [entry("Walk", Some("walk.bvh"))]);
-        let Some(Task::Retarget { motion, onto, .. }) = clip_of(&hero, 1) else {
-            panic!("a clip of another file");
+        let motion = Motion {
+            file: "walk.bvh".into(),
+            clip: Some("Walk".into()),
+            guess: false,
         };
-        assert_eq!((motion.file, onto), ("walk.bvh".into(), "hero.usda".into()));
-        assert_eq!(clip_of(&hero, 2), None);
-    }
-
-    #[test]
-    fn what_a_drop_may_have_meant_is_offered() {
-        let (mut hero, mut other) = (model("hero.usda", 2), model("other.glb", 1));
-        hero.times.end = 10.0;
-        let opened = |model: &Model| Task::open(model.path.clone(), None);
-        let labels = |before: &Model, now: &Model| -> Vec<String> {
-            let unfit = Unfit::default();
-            let offer = after_opening(&Before::new(before), now, &opened(now), &unfit);
-            let choices = offer.map_or_else(Vec::new, |o| o.choices);
-            choices.into_iter().map(|(label, _)| label).collect()
-        };
-        assert_eq!(
-            labels(&hero, &other),
-            [
-                "Play the clip of hero.usda on it",
-                "Show hero.usda beside it"
-            ]
-        );
-        other.times.end = 5.0;
-        assert_eq!(labels(&hero, &other).len(), 3);
-        // The same file again.
-        assert!(labels(&hero, &hero).is_empty());
-    }
-
-    /// A motion that does not fit the hero.
-    fn unfit_motion() -> (Task, Failed) {
-        let file = PathBuf::from("odd.bvh");
-        let motion = Motion::new(file.clone());
-        let guess = Some(Motion {
-            guess: true,
-            ..motion.clone()
-        });
-        let task = Task::Retarget {
-            motion,
-            onto: "hero.usda".into(),
-            others: Vec::new(),
-        };
-        let failed = Failed {
-            guess,
-            can_open: true,
-            ..Failed::default()
-        };
-        (task, failed)
+        let other = Task::retarget(motion, "hero.usda".into(), hero.clips.clone());
+        let found = [0, 1, 2].map(|number| clip_of(&hero, number));
+        assert_eq!(found, [Some(own), Some(other), None]);
     }
 
     fn labels(offer: Option<&Offer>) -> Vec<&str> {
@@ -383,14 +307,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_offered_after_a_failure_leads_on() {
-        let (hero, odd) = (model("hero.usda", 2), model("odd.bvh", 0));
-        let (task, mut failed) = unfit_motion();
-        let of_hero = Shown {
-            main: Some(&hero),
-            beside: None,
+    fn what_is_offered_leads_on() {
+        let (mut hero, mut odd) = (model("hero.usda", 2), model("odd.bvh", 0));
+        let motion = Motion::new("odd.bvh".into());
+        let guess = Some(Motion {
+            guess: true,
+            ..motion.clone()
+        });
+        let task = Task::retarget(motion, "hero.usda".into(), Vec::new());
+        let mut failed = Failed {
+            guess: guess.clone(),
+            can_open: true,
+            ..Failed::default()
         };
-        let first = after_failure(&task, &failed, &of_hero, Vec::new());
+        let of_hero = [Some(&hero), None];
+        let first = after_failure(&task, &failed, of_hero, Vec::new());
         let all = [
             "Play it by the best guess",
             "Open odd.bvh",
@@ -400,62 +331,47 @@ mod tests {
         // The guess failed too: it is not offered again, and the others are there once.
         failed.guess = None;
         let untried = first.map_or_else(Vec::new, |o| o.choices[1..].to_vec());
-        let second = after_failure(&task, &failed, &of_hero, untried);
+        let second = after_failure(&task, &failed, of_hero, untried);
         assert_eq!(labels(second.as_ref()), all[1..]);
         // It is at the right already.
-        let both = Shown {
-            main: Some(&hero),
-            beside: Some(&odd),
-        };
-        let offer = after_failure(&task, &failed, &both, Vec::new());
+        let both = [Some(&hero), Some(&odd)];
+        let offer = after_failure(&task, &failed, both, Vec::new());
         assert_eq!(labels(offer.as_ref()), ["Open odd.bvh"]);
         // There is nothing to show in the file.
         failed.can_open = false;
-        assert_eq!(after_failure(&task, &failed, &of_hero, Vec::new()), None);
-    }
+        assert_eq!(after_failure(&task, &failed, of_hero, Vec::new()), None);
 
-    #[test]
-    fn a_file_that_is_shown_is_not_offered_to_be_opened() {
-        let (mut hero, mut odd) = (model("hero.usda", 2), model("odd.bvh", 0));
-        (hero.times.end, odd.times.end) = (10.0, 10.0);
-        let (task, failed) = unfit_motion();
         // It was opened in place of the hero, and then played on the hero.
-        let (before, opened) = (Before::new(&hero), Task::open("odd.bvh".into(), None));
+        (hero.times.end, odd.times.end) = (10.0, 10.0);
+        (failed.guess, failed.can_open) = (guess.clone(), true);
+        let opened = Task::open("odd.bvh".into(), None);
         let mut unfit = Unfit::default();
-        let offer = after_opening(&before, &odd, &opened, &unfit).unwrap();
-        let play = "Play its clip on hero.usda";
-        assert_eq!(labels(Some(&offer)), [play, "Show hero.usda beside it"]);
+        let offer = after_opening(&hero, &odd, &opened, &unfit).unwrap();
+        let (play, show) = ("Play its clip on hero.usda", "Show hero.usda beside it");
+        assert_eq!(labels(Some(&offer)), [play, show]);
         let mut state = State {
             offer: Some(offer),
             error: Some("it does not fit".into()),
             ..State::default()
         };
-        assert!(!state.take_choice(7) && state.offer.is_some());
-        assert!(state.error.is_some());
+        assert!(!state.take_choice(7) && state.offer.is_some() && state.error.is_some());
         assert!(state.take_choice(0) && state.offer.is_none() && state.error.is_none());
         assert_eq!(state.wishes, [Wish::Load(task.clone(), Place::Main)]);
-        let shown = Shown {
-            main: Some(&odd),
-            beside: None,
-        };
-        let offer = after_failure(&task, &failed, &shown, state.untried);
+        let offer = after_failure(&task, &failed, [Some(&odd), None], state.untried);
         let on_hero = "Play it on hero.usda by the best guess";
-        assert_eq!(
-            labels(offer.as_ref()),
-            [on_hero, "Show hero.usda beside it"]
-        );
+        assert_eq!(labels(offer.as_ref()), [on_hero, show]);
         // Once more: what failed is not offered again.
-        unfit.note(&task, failed.guess);
-        let offer = after_opening(&before, &odd, &opened, &unfit);
-        assert_eq!(
-            labels(offer.as_ref())[0],
-            format!("{play} by the best guess")
-        );
-        unfit.note(&task, None);
-        let offer = after_opening(&before, &odd, &opened, &unfit);
-        assert_eq!(labels(offer.as_ref()), ["Show hero.usda beside it"]);
+        let by_guess = format!("{play} by the best guess");
+        for (guess, expected) in [(guess, vec![&*by_guess, show]), (None, vec![show])] {
+            unfit.note(&task, guess);
+            let offer = after_opening(&hero, &odd, &opened, &unfit);
+            assert_eq!(labels(offer.as_ref()), expected);
+        }
         unfit.clear();
-        let offer = after_opening(&before, &odd, &opened, &unfit);
-        assert_eq!(labels(offer.as_ref())[0], play);
+        let offer = after_opening(&hero, &odd, &opened, &unfit);
+        assert_eq!(labels(offer.as_ref()), [play, show]);
+        // The same file again.
+        let same = Task::open("hero.usda".into(), None);
+        assert_eq!(after_opening(&hero, &hero, &same, &unfit), None);
     }
 }

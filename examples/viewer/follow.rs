@@ -183,8 +183,8 @@ mod tests {
     /// Feet, hips and head, of which the hips go `x` to the side and `y` up.
     fn body(x: f64, y: f64) -> Vec<DVec3> {
         let by = DVec3::new(x, y, 0.0);
+        // A root that stays behind.
         vec![
-            // A root that stays behind.
             DVec3::ZERO,
             DVec3::Y + by,
             DVec3::Y * 0.5 + by,
@@ -195,57 +195,47 @@ mod tests {
     #[test]
     fn the_root_is_the_first_joint_that_walks_with_most_of_the_body() {
         let parents = [None, Some(0), Some(1), Some(1)];
-        let walks: Vec<_> = (0..5).map(|i| body(f64::from(i), 0.1)).collect();
-        assert_eq!(way(&walks, &parents, DVec3::Y), Some((1, false)));
-        // Up is another axis: the same way goes up.
-        assert_eq!(way(&walks, &parents, DVec3::X), Some((1, true)));
-        let sways: Vec<_> = (0..5).map(|i| body(f64::from(i % 2) * 0.3, 0.0)).collect();
-        assert_eq!(way(&sways, &parents, DVec3::Y), None);
-        // There and back again.
-        let returns: Vec<_> = [0.0, 2.0, 0.0].map(|x| body(x, 0.0)).into();
-        assert_eq!(way(&returns, &parents, DVec3::Y), Some((1, false)));
+        let walks = [0.0, 1.0, 2.0, 3.0, 4.0].map(|x| body(x, 0.1));
+        let sways = [0.0, 0.3, 0.0, 0.3, 0.0].map(|x| body(x, 0.0));
+        let returns = [0.0, 2.0, 0.0].map(|x| body(x, 0.0));
         // A head that goes far carries nobody away.
-        let mut nods = vec![body(0.0, 0.0); 2];
+        let mut nods = [body(0.0, 0.0), body(0.0, 0.0)];
         nods[1][3] += DVec3::Z * 3.0;
-        assert_eq!(way(&nods, &parents, DVec3::Y), None);
-        assert_eq!(way(&[], &[], DVec3::Y), None);
+        for (frames, up, expected) in [
+            (&walks[..], DVec3::Y, Some((1, false))),
+            // Up is another axis: the same way goes up.
+            (&walks, DVec3::X, Some((1, true))),
+            (&sways, DVec3::Y, None),
+            (&returns, DVec3::Y, Some((1, false))),
+            (&nods, DVec3::Y, None),
+            (&[], DVec3::Y, None),
+        ] {
+            assert_eq!(way(frames, &parents, up), expected);
+        }
     }
 
     #[test]
     fn the_camera_goes_along_the_ground_with_the_root() {
-        let joint = JointId {
-            skeleton: 0,
-            joint: 1,
-        };
-        let climbs = false;
+        let (joint, climbs) = (
+            JointId {
+                skeleton: 0,
+                joint: 1,
+            },
+            false,
+        );
         let mut follow = Follow::new(Some(Walk { joint, climbs }), Some(DVec3::X * 4.0));
-        let step = |follow: &mut Follow, x, y| follow.step(&[body(x, y)], 'Y');
-        assert_eq!(step(&mut follow, 5.0, 0.0), DVec3::ZERO);
-        assert_eq!(step(&mut follow, 7.0, 3.0), DVec3::X * 2.0);
-        assert_eq!(follow.walked(), DVec3::X * 3.0);
-        follow.on = false;
-        assert_eq!(step(&mut follow, 9.0, 0.0), DVec3::ZERO);
-        // Where it was switched on again it begins anew.
-        follow.on = true;
-        assert_eq!(step(&mut follow, 9.5, 0.0), DVec3::ZERO);
-        assert_eq!(step(&mut follow, 9.0, 0.0), DVec3::X * -0.5);
-    }
-
-    #[test]
-    fn a_box_is_outside_once_none_of_it_is_in_the_picture() {
-        let cube = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
-        let mut camera = Camera::new('Y');
-        camera.frame(&cube, 1.0);
-        assert!(!is_outside(&camera, &cube, 1.0));
-        // Half of it.
-        camera.pan(0.5, 0.0, &cube);
-        assert!(!is_outside(&camera, &cube, 1.0));
-        camera.pan(0.8, 0.0, &cube);
-        assert!(is_outside(&camera, &cube, 1.0));
-        // Inside of it there is something to see.
-        camera.frame(&cube, 1.0);
-        camera.zoom(1e-3, &cube);
-        assert!(!is_outside(&camera, &cube, 1.0));
-        assert!(!is_outside(&camera, &Bounds::EMPTY, 1.0));
+        for (on, x, y, by) in [
+            (true, 5.0, 0.0, 0.0),
+            (true, 7.0, 3.0, 2.0),
+            (false, 9.0, 0.0, 0.0),
+            // Where it was switched on again it begins anew.
+            (true, 9.5, 0.0, 0.0),
+            (true, 9.0, 0.0, -0.5),
+        ] {
+            follow.on = on;
+            assert_eq!(follow.step(&[body(x, y)], 'Y'), DVec3::X * by);
+            let walked = if on { x - 4.0 } else { 0.0 };
+            assert_eq!(follow.walked(), DVec3::X * walked);
+        }
     }
 }

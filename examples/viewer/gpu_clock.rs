@@ -13,16 +13,11 @@ const BYTES: u64 = MARKS as u64 * 8;
 /// Timestamps of a slot are resolved to a multiple of this.
 const ALIGNMENT: u64 = wgpu::QUERY_RESOLVE_BUFFER_ALIGNMENT;
 
-enum Use {
-    Free,
-    /// The frame with this number is recorded.
-    Recorded(u64),
-    Mapping(u64, Receiver<bool>),
-}
-
+/// A buffer that brings the timestamps of one frame back.
 struct Slot {
     readback: wgpu::Buffer,
-    used: Use,
+    /// The frame that is on its way, and whether it has arrived, once that was asked for.
+    frame: Option<(u64, Option<Receiver<bool>>)>,
 }
 
 pub struct GpuClock {
@@ -32,14 +27,6 @@ pub struct GpuClock {
     /// Seconds of a tick.
     period: f64,
     recording: Option<usize>,
-}
-
-/// GPU times of one frame, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GpuTime {
-    pub frame: u64,
-    pub skinning: f64,
-    pub drawing: f64,
 }
 
 /// The features of a device that a [`GpuClock`] needs.
@@ -66,19 +53,15 @@ impl GpuClock {
                 mapped_at_creation: false,
             })
         };
+        let back = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let resolves = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
         let slot = |_| Slot {
-            readback: buffer(
-                BYTES,
-                wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            ),
-            used: Use::Free,
+            readback: buffer(BYTES, back),
+            frame: None,
         };
         Some(Self {
             queries,
-            resolved: buffer(
-                ALIGNMENT * u64::from(SLOTS),
-                wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-            ),
+            resolved: buffer(ALIGNMENT * u64::from(SLOTS), resolves),
             slots: (0..SLOTS).map(slot).collect(),
             period,
             recording: None,
@@ -87,7 +70,7 @@ impl GpuClock {
 
     /// Begins a frame, before skinning is recorded.
     pub fn begin(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        self.recording = self.slots.iter().position(|s| matches!(s.used, Use::Free));
+        self.recording = self.slots.iter().position(|s| s.frame.is_none());
         self.mark(encoder, 0);
     }
 
@@ -106,7 +89,7 @@ impl GpuClock {
         encoder.resolve_query_set(&self.queries, first..first + MARKS, &self.resolved, at);
         let slot = &mut self.slots[slot];
         encoder.copy_buffer_to_buffer(&self.resolved, at, &slot.readback, 0, BYTES);
-        slot.used = Use::Recorded(frame);
+        slot.frame = Some((frame, None));
     }
 
     fn mark(&self, encoder: &mut wgpu::CommandEncoder, mark: u32) {
@@ -115,43 +98,36 @@ impl GpuClock {
         }
     }
 
-    /// Asks for the times of the frames that were submitted, and gives those that have arrived.
-    pub fn take(&mut self, device: &wgpu::Device) -> Vec<GpuTime> {
+    /// Asks for the times of the frames that were submitted, and gives those that have arrived: the number of the frame,
+    /// and the seconds of skinning and drawing.
+    pub fn take(&mut self, device: &wgpu::Device) -> Vec<(u64, [f64; 2])> {
         for slot in &mut self.slots {
-            let Use::Recorded(frame) = slot.used else {
-                continue;
-            };
-            let (sender, receiver) = channel();
-            slot.readback
-                .map_async(wgpu::MapMode::Read, .., move |result| {
-                    // Nobody may wait any more.
-                    let _ = sender.send(result.is_ok());
-                });
-            slot.used = Use::Mapping(frame, receiver);
+            if let Some((_, asked @ None)) = &mut slot.frame {
+                let (sender, receiver) = channel();
+                *asked = Some(receiver);
+                slot.readback
+                    .map_async(wgpu::MapMode::Read, .., move |result| {
+                        // Nobody may wait any more.
+                        let _ = sender.send(result.is_ok());
+                    });
+            }
         }
         // A device that is lost is told of elsewhere.
         let _ = device.poll(wgpu::PollType::Poll);
         let mut out = Vec::new();
         for slot in &mut self.slots {
-            let Use::Mapping(frame, receiver) = &slot.used else {
+            let Some((frame, Some(receiver))) = &slot.frame else {
                 continue;
             };
-            let frame = *frame;
-            match receiver.try_recv() {
-                Ok(true) => {
-                    out.extend(
-                        read(&slot.readback, self.period).map(|[skinning, drawing]| GpuTime {
-                            frame,
-                            skinning,
-                            drawing,
-                        }),
-                    );
-                    slot.readback.unmap();
-                }
-                Ok(false) => {}
-                Err(_) => continue,
+            let Ok(is_mapped) = receiver.try_recv() else {
+                continue;
+            };
+            if is_mapped {
+                let times = read(&slot.readback, self.period);
+                out.extend(times.map(|times| (*frame, times)));
+                slot.readback.unmap();
             }
-            slot.used = Use::Free;
+            slot.frame = None;
         }
         out
     }

@@ -1,83 +1,51 @@
-//! Which key does what: one table for the window, the list on `?`, and scripts.
+//! Which key does what: one table for the window, its buttons, the list on `?`, and scripts.
 
-use winit::keyboard::{Key, NamedKey};
+use std::f64::consts::{FRAC_PI_2, PI};
 
-/// What a key press does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    PlayPause,
-    StepBack,
-    StepOn,
-    First,
-    Last,
-    Slower,
-    Faster,
-    Reverse,
-    Loop,
-    FrameAll,
-    FrameJoint,
-    Follow,
-    OrbitLeft,
-    OrbitRight,
-    OrbitUp,
-    OrbitDown,
-    PanLeft,
-    PanRight,
-    PanUp,
-    PanDown,
-    ZoomIn,
-    ZoomOut,
-    ViewFront,
-    ViewSide,
-    ViewTop,
-    Joints,
-    Names,
-    Heat,
-    Surface,
-    Wireframe,
-    Normals,
-    Bounds,
-    Grid,
-    Method,
-    Backend,
-    Difference,
-    Open,
-    Save,
-    Reload,
-    Graph,
-    Panels,
-    Help,
-    Close,
-    Quit,
-}
+use sinew::skel::SkinningMethod;
+use sinew_render::DrawBackend;
+use winit::keyboard::Key;
 
-/// A line of the list on `?`.
+use super::moves;
+use super::state::{State, Wish};
+
+/// A key, and a line of the list on `?`.
 pub struct Row {
-    pub action: Action,
-    /// As scripts and the list name it: a character, or a key's name.
+    /// As scripts and the list name it: a character or a key's name, with `Shift+` before it.
     pub key: &'static str,
-    pub shift: bool,
     pub text: &'static str,
+    act: fn(&mut State),
+    /// A held key acts again and again.
+    repeats: bool,
 }
 
-const fn row(action: Action, key: &'static str, text: &'static str) -> Row {
-    let shift = false;
+const fn row(key: &'static str, text: &'static str, act: fn(&mut State)) -> Row {
+    let repeats = false;
     Row {
-        action,
         key,
-        shift,
         text,
+        act,
+        repeats,
     }
 }
 
-const fn shifted(action: Action, key: &'static str, text: &'static str) -> Row {
-    let shift = true;
+const fn held(key: &'static str, text: &'static str, act: fn(&mut State)) -> Row {
+    let repeats = true;
     Row {
-        action,
         key,
-        shift,
         text,
+        act,
+        repeats,
     }
+}
+
+/// Parts by which a key press moves the camera.
+const TURN: f64 = PI / 24.0;
+const PAN: f64 = 0.05;
+const ZOOM: f64 = 0.87;
+
+fn flip(flag: &mut bool) {
+    *flag = !*flag;
 }
 
 /// The list, in groups with a title.
@@ -85,74 +53,100 @@ pub const GROUPS: &[(&str, &[Row])] = &[
     (
         "Time",
         &[
-            row(Action::PlayPause, "Space", "play or pause"),
-            row(Action::StepBack, ",", "one frame back"),
-            row(Action::StepOn, ".", "one frame on"),
-            row(Action::First, "Home", "to the first frame"),
-            row(Action::Last, "End", "to the last frame"),
-            row(Action::Slower, "[", "slower"),
-            row(Action::Faster, "]", "faster"),
-            row(Action::Reverse, "\\", "backwards"),
-            row(Action::Loop, "l", "loop"),
+            row("Space", "play or pause", |s| s.clock.toggle()),
+            held(",", "one frame back", |s| s.clock.step(-1.0)),
+            held(".", "one frame on", |s| s.clock.step(1.0)),
+            row("Home", "to the first frame", |s| {
+                s.clock.scrub(s.clock.start)
+            }),
+            row("End", "to the last frame", |s| s.clock.scrub(s.clock.end)),
+            row("[", "slower", |s| s.clock.change_speed(false)),
+            row("]", "faster", |s| s.clock.change_speed(true)),
+            row("\\", "backwards", |s| s.clock.speed = -s.clock.speed),
+            row("l", "loop", |s| flip(&mut s.clock.looping)),
         ],
     ),
     (
         "Camera",
         &[
-            row(Action::FrameAll, "f", "frame all"),
-            row(Action::FrameJoint, "c", "centre on the chosen joint"),
-            row(Action::Follow, "a", "along with the root, or not"),
-            row(Action::OrbitLeft, "Left", "orbit"),
-            row(Action::OrbitRight, "Right", "orbit"),
-            row(Action::OrbitUp, "Up", "orbit"),
-            row(Action::OrbitDown, "Down", "orbit"),
-            shifted(Action::PanLeft, "Left", "pan"),
-            shifted(Action::PanRight, "Right", "pan"),
-            shifted(Action::PanUp, "Up", "pan"),
-            shifted(Action::PanDown, "Down", "pan"),
-            row(Action::ZoomIn, "+", "nearer"),
-            row(Action::ZoomOut, "-", "farther"),
-            row(Action::ViewFront, "1", "from the front"),
-            row(Action::ViewSide, "3", "from the side"),
-            row(Action::ViewTop, "7", "from above"),
+            row("f", "frame all", |s| s.refit = true),
+            row("c", "centre on the chosen joint", State::frame_joint),
+            row("a", "along with the root, or not", State::toggle_follow),
+            held("Left", "orbit", |s| s.moves(|c, b| c.orbit(-TURN, 0.0, b))),
+            held("Right", "orbit", |s| s.moves(|c, b| c.orbit(TURN, 0.0, b))),
+            held("Up", "orbit", |s| s.moves(|c, b| c.orbit(0.0, TURN, b))),
+            held("Down", "orbit", |s| s.moves(|c, b| c.orbit(0.0, -TURN, b))),
+            held("Shift+Left", "pan", |s| s.moves(|c, b| c.pan(-PAN, 0.0, b))),
+            held("Shift+Right", "pan", |s| s.moves(|c, b| c.pan(PAN, 0.0, b))),
+            held("Shift+Up", "pan", |s| s.moves(|c, b| c.pan(0.0, PAN, b))),
+            held("Shift+Down", "pan", |s| s.moves(|c, b| c.pan(0.0, -PAN, b))),
+            held("+", "nearer", |s| s.moves(|c, b| c.zoom(ZOOM, b))),
+            held("-", "farther", |s| s.moves(|c, b| c.zoom(1.0 / ZOOM, b))),
+            held("1", "from the front", |s| {
+                s.moves(|c, b| moves::turn(c, b, 0.0, 0.0))
+            }),
+            held("3", "from the side", |s| {
+                s.moves(|c, b| moves::turn(c, b, FRAC_PI_2, 0.0))
+            }),
+            held("7", "from above", |s| {
+                s.moves(|c, b| moves::turn(c, b, 0.0, FRAC_PI_2 - 1e-3))
+            }),
         ],
     ),
     (
         "Look",
         &[
-            row(Action::Joints, "j", "joints"),
-            row(Action::Names, "n", "joint names"),
-            row(Action::Heat, "h", "weights of the chosen joint"),
-            row(Action::Surface, "s", "surfaces"),
-            row(Action::Wireframe, "w", "wireframe"),
-            row(Action::Normals, "v", "normals"),
-            row(Action::Bounds, "b", "bounds"),
-            row(Action::Grid, "g", "ground"),
+            row("j", "joints", |s| flip(&mut s.look.joints)),
+            row("n", "joint names", |s| flip(&mut s.names)),
+            row("h", "weights of the chosen joint", State::toggle_heat),
+            row("s", "surfaces", |s| flip(&mut s.look.surface)),
+            row("w", "wireframe", |s| flip(&mut s.look.wireframe)),
+            row("v", "normals", |s| flip(&mut s.look.normals)),
+            row("b", "bounds", |s| flip(&mut s.look.bounds)),
+            row("g", "ground", |s| flip(&mut s.look.grid)),
         ],
     ),
     (
         "Skinning",
         &[
-            row(Action::Method, "m", "method: authored, linear, dual quat."),
-            row(Action::Backend, "p", "GPU or CPU"),
-            row(Action::Difference, "d", "difference between GPU and CPU"),
+            row("m", "method: authored, linear, dual quat.", |s| {
+                s.control.method = match s.control.method {
+                    None => Some(SkinningMethod::ClassicLinear),
+                    Some(SkinningMethod::ClassicLinear) => Some(SkinningMethod::DualQuaternion),
+                    Some(SkinningMethod::DualQuaternion) => None,
+                }
+            }),
+            row("p", "GPU or CPU", |s| {
+                s.control.backend = match s.control.backend {
+                    DrawBackend::Gpu => DrawBackend::Cpu,
+                    DrawBackend::Cpu => DrawBackend::Gpu,
+                }
+            }),
+            row("d", "difference between GPU and CPU", |s| {
+                flip(&mut s.compare);
+                s.difference = None;
+            }),
         ],
     ),
     (
         "Viewer",
         &[
-            row(Action::Open, "o", "open a file (Ctrl+o)"),
-            shifted(Action::Save, "s", "save the picture (Ctrl+s)"),
-            row(Action::Reload, "r", "read the file again"),
-            row(Action::Graph, "i", "graph of frame times"),
-            row(Action::Panels, "Tab", "show or hide the panels"),
-            row(Action::Help, "?", "this list"),
+            row("o", "open a file (Ctrl+o)", |s| {
+                s.wishes.push(Wish::AskFile)
+            }),
+            row("Shift+s", "save the picture (Ctrl+s)", |s| {
+                s.wishes.extend(s.model.as_ref().map(|_| Wish::AskPicture));
+            }),
+            row("r", "read the file again", |s| s.wishes.push(Wish::Reload)),
+            row("i", "graph of frame times", |s| flip(&mut s.view.graph)),
+            row("Tab", "show or hide the panels", |s| flip(&mut s.panels)),
+            row("?", "this list", |s| flip(&mut s.help)),
             row(
-                Action::Close,
                 "Escape",
                 "close list or message, let go of joint",
+                State::close,
             ),
-            row(Action::Quit, "q", "quit"),
+            row("q", "quit", |s| s.wishes.push(Wish::Quit)),
         ],
     ),
 ];
@@ -170,84 +164,90 @@ pub const MOUSE: &[(&str, &str)] = &[
 
 /// The key's name as the table has it.
 pub fn name(key: &Key) -> Option<String> {
-    Some(match key {
+    let name = match key {
         Key::Character(text) => match text.to_lowercase().as_str() {
             "=" => "+".into(),
             "_" => "-".into(),
             other => other.to_owned(),
         },
-        Key::Named(NamedKey::Space) => "Space".into(),
-        Key::Named(NamedKey::ArrowLeft) => "Left".into(),
-        Key::Named(NamedKey::ArrowRight) => "Right".into(),
-        Key::Named(NamedKey::ArrowUp) => "Up".into(),
-        Key::Named(NamedKey::ArrowDown) => "Down".into(),
-        Key::Named(NamedKey::Home) => "Home".into(),
-        Key::Named(NamedKey::End) => "End".into(),
-        Key::Named(NamedKey::Tab) => "Tab".into(),
-        Key::Named(NamedKey::Escape) => "Escape".into(),
+        // Space, Home, End, Tab and Escape are named as in the table.
+        Key::Named(named) => match format!("{named:?}") {
+            name if name.len() < 7 => name,
+            name => name.strip_prefix("Arrow")?.to_owned(),
+        },
         _ => return None,
-    })
+    };
+    find(&name, false).map(|_| name)
 }
 
-/// What a key does. Shift counts where a key means something else with it: `?` itself needs Shift on many
-/// keyboards.
-pub fn action(key: &str, shift: bool) -> Option<Action> {
-    let rows = || GROUPS.iter().flat_map(|(_, rows)| rows.iter());
-    let exact = rows().find(|r| r.key == key && r.shift == shift);
-    let row = exact.or_else(|| rows().find(|r| r.key == key && !r.shift))?;
-    Some(row.action)
+/// The row of a key. Shift counts where a key means something else with it: `?` itself needs Shift
+/// on many keyboards.
+fn find(key: &str, shift: bool) -> Option<&'static Row> {
+    let by_name = |name: &str| {
+        let mut rows = GROUPS.iter().flat_map(|(_, rows)| *rows);
+        rows.find(|r| r.key == name)
+    };
+    let shifted = shift.then(|| by_name(&format!("Shift+{key}"))).flatten();
+    shifted.or_else(|| by_name(key))
 }
 
-/// What a key does while Ctrl or Command is held.
-pub fn command(key: &str) -> Option<Action> {
+/// Does what a key does; false if it does nothing. `again` is for one that was pressed before and
+/// is held: these move the camera and step, and do not flicker switches.
+pub fn press(state: &mut State, key: &str, shift: bool, again: bool) -> bool {
+    let row = find(key, shift).filter(|row| row.repeats || !again);
+    row.map(|row| (row.act)(state)).is_some()
+}
+
+/// The key of the table that does what this one does while Ctrl or Command is held.
+pub fn command(key: &str) -> Option<&str> {
     match key {
-        "o" => Some(Action::Open),
-        "s" => Some(Action::Save),
-        "r" => Some(Action::Reload),
-        "q" => Some(Action::Quit),
+        "s" => Some("Shift+s"),
+        "o" | "r" | "q" => Some(key),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use winit::keyboard::NamedKey;
+
     use super::*;
 
     #[test]
-    fn keys_with_ctrl_are_those_of_other_programs() {
-        assert_eq!(command("o"), Some(Action::Open));
-        assert_eq!(command("s"), Some(Action::Save));
-        // Copying a text does not move the camera.
-        assert_eq!(command("c"), None);
-        assert_eq!(action("s", true), Some(Action::Save));
-        assert_eq!(action("s", false), Some(Action::Surface));
-    }
-
-    #[test]
-    fn no_key_means_two_things() {
-        let mut seen = std::collections::HashSet::new();
-        for (_, rows) in GROUPS {
-            for row in *rows {
-                assert!(seen.insert((row.key, row.shift)), "{}", row.key);
-                assert_eq!(action(row.key, row.shift), Some(row.action));
-            }
-        }
-    }
-
-    #[test]
     fn keys_of_the_window_have_the_names_of_the_table() {
-        let named = |key: Key| name(&key).and_then(|n| action(&n, false));
-        assert_eq!(named(Key::Named(NamedKey::Space)), Some(Action::PlayPause));
-        assert_eq!(named(Key::Character("F".into())), Some(Action::FrameAll));
-        assert_eq!(named(Key::Character("=".into())), Some(Action::ZoomIn));
-        assert_eq!(named(Key::Named(NamedKey::F5)), None);
+        for (key, expected) in [
+            (Key::Named(NamedKey::Space), Some("Space")),
+            (Key::Named(NamedKey::ArrowLeft), Some("Left")),
+            (Key::Named(NamedKey::Home), Some("Home")),
+            (Key::Named(NamedKey::End), Some("End")),
+            (Key::Named(NamedKey::Tab), Some("Tab")),
+            (Key::Named(NamedKey::Escape), Some("Escape")),
+            (Key::Character("F".into()), Some("f")),
+            (Key::Character("=".into()), Some("+")),
+            (Key::Named(NamedKey::F5), None),
+            (Key::Named(NamedKey::Shift), None),
+        ] {
+            assert_eq!(name(&key).as_deref(), expected, "{key:?}");
+        }
+        // Copying a text does not move the camera.
+        let commands = ["o", "s", "c"].map(command);
+        assert_eq!(commands, [Some("o"), Some("Shift+s"), None]);
     }
 
     #[test]
-    fn shift_counts_where_it_makes_a_difference() {
-        assert_eq!(action("Left", true), Some(Action::PanLeft));
-        assert_eq!(action("Left", false), Some(Action::OrbitLeft));
-        assert_eq!(action("?", true), Some(Action::Help));
-        assert_eq!(action("nonsense", false), None);
+    fn a_key_means_one_thing_and_another_with_shift() {
+        let all = || GROUPS.iter().flat_map(|(_, rows)| *rows);
+        for row in all() {
+            assert_eq!(all().filter(|r| r.key == row.key).count(), 1, "{}", row.key);
+        }
+        let text = |key, shift| find(key, shift).map(|row| row.text);
+        assert_eq!(text("Left", true), Some("pan"));
+        assert_eq!(text("Left", false), Some("orbit"));
+        assert_eq!(text("?", true), Some("this list"));
+        assert_eq!(text("s", true), Some("save the picture (Ctrl+s)"));
+        assert_eq!(text("nonsense", false), None);
+        let mut state = State::default();
+        let pressed = ["Left", "j"].map(|key| press(&mut state, key, false, true));
+        assert_eq!(pressed, [true, false]);
     }
 }

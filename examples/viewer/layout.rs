@@ -134,6 +134,8 @@ pub struct View {
     pub copied: Option<String>,
     pub list: JointList,
     pub places: Places,
+    /// Pixels per point.
+    pub scale: f32,
 }
 
 #[cfg(test)]

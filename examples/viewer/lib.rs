@@ -28,7 +28,6 @@ pub mod report;
 pub mod screen;
 pub mod script;
 pub mod state;
-pub mod steps;
 pub mod theme;
 pub mod timing;
 pub mod watch;

@@ -237,13 +237,8 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
     };
     let done = Files::retargeted(request, onto, &options);
     let (mut files, moved) = done.map_err(|e| failed(&e, motion))?;
-    let file = &mut files.target.file;
-    file.set_animation(
-        &moved.skeleton,
-        "Animation",
-        &moved.animation,
-        &moved.time_line,
-    )?;
+    let (file, clip, times) = (&mut files.target.file, &moved.animation, &moved.time_line);
+    file.set_animation(&moved.skeleton, "Animation", clip, times)?;
     let loaded = Loaded::of(file, &OpenOptions::default())?;
     let mut read = file.layer_files();
     read.extend([onto.to_owned(), motion.file.clone()]);
@@ -272,11 +267,7 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         clips,
         clip,
         matched: Some(Arc::new(Matched::new(motion.clone(), &moved))),
-        task: Task::Retarget {
-            motion,
-            onto: onto.to_owned(),
-            others,
-        },
+        task: Task::retarget(motion, onto.to_owned(), others),
         files: read,
         loaded,
         walk: None,
@@ -428,78 +419,74 @@ mod tests {
         }
     }
 
-    fn matched(rows: Vec<MatchRow>) -> Matched {
-        Matched {
+    /// The summary of these rows after the main bones, and whether bones that lack are told calmly.
+    fn told(
+        main: MatchHow,
+        missing: Option<usize>,
+        more: &[(&'static str, bool, bool)],
+    ) -> (Vec<(Tone, String)>, bool) {
+        let mut rows: Vec<MatchRow> = Bone::MAIN
+            .iter()
+            .map(|b| row(b.name(), true, true))
+            .collect();
+        rows.iter_mut().for_each(|row| row.how = main);
+        if let Some(missing) = missing {
+            rows[missing] = row(Bone::MAIN[missing].name(), true, false);
+        }
+        rows.extend(
+            more.iter()
+                .map(|(bone, source, target)| row(bone, *source, *target)),
+        );
+        let matched = Matched {
             motion: Motion::new("walk.bvh".into()),
             rows,
             origins: [None, None],
             unmatched: [Vec::new(), Vec::new()],
             root_scale: 1.0,
             warnings: Vec::new(),
-        }
-    }
-
-    fn body() -> Vec<MatchRow> {
-        Bone::MAIN
-            .iter()
-            .map(|b| row(b.name(), true, true))
-            .collect()
+        };
+        let warning = |code| Warning::new(code, "", "no joint follows it");
+        assert!(!matched.is_told_calmly(&warning("retarget-guess")));
+        let is_calm = matched.is_told_calmly(&warning("retarget-bone-missing"));
+        (matched.summary(), is_calm)
     }
 
     #[test]
-    fn a_match_without_fingers_is_a_success() {
-        let mut rows = body();
-        rows.push(row("neck", true, true));
-        rows.extend(["leftThumbProximal", "jaw"].map(|b| row(b, true, false)));
-        rows.push(row("leftEye", false, true));
-        let matched = matched(rows);
-        assert_eq!(matched.main(), [15, 15]);
-        let expected = [
+    fn a_match_is_a_success_a_doubt_or_a_failure() {
+        let lines = |lines: &[(Tone, &str)]| -> Vec<(Tone, String)> {
+            lines
+                .iter()
+                .map(|(tone, text)| (*tone, (*text).to_owned()))
+                .collect()
+        };
+        let thumb = ("leftThumbProximal", true, false);
+        let more = [
+            ("neck", true, true),
+            thumb,
+            ("jaw", true, false),
+            ("leftEye", false, true),
+        ];
+        // Without fingers it is a success.
+        let success = lines(&[
             (Tone::Good, "15 of 15 main bones matched"),
             (Tone::Calm, "1 other joint matched too"),
             (Tone::Calm, "2 optional bones of the clip alone"),
             (Tone::Calm, "1 optional bone of the character alone"),
-        ];
+        ]);
+        assert_eq!(told(MatchHow::Named, None, &more), (success, true));
+        // A main bone that lacks is named.
+        let last = Bone::MAIN.len() - 1;
+        let lacks = format!("the character lacks {}", Bone::MAIN[last].name());
+        let failure = lines(&[
+            (Tone::Bad, "14 of 15 main bones matched"),
+            (Tone::Bad, &lacks),
+            (Tone::Calm, "1 optional bone of the clip alone"),
+        ]);
         assert_eq!(
-            matched.summary(),
-            expected.map(|(tone, text)| (tone, text.to_owned()))
+            told(MatchHow::Named, Some(last), &[thumb]),
+            (failure, false)
         );
-        let warning = |code| Warning::new(code, "", "no joint follows leftThumbProximal");
-        assert!(matched.is_told_calmly(&warning("retarget-bone-missing")));
-        assert!(!matched.is_told_calmly(&warning("retarget-guess")));
-    }
-
-    #[test]
-    fn a_main_bone_that_lacks_is_named() {
-        let mut rows = body();
-        let last = rows.len() - 1;
-        rows[last] = row("rightFoot", true, false);
-        rows.push(row("leftThumbProximal", true, false));
-        let matched = matched(rows);
-        assert_eq!(
-            matched.summary()[..2],
-            [
-                (Tone::Bad, "14 of 15 main bones matched".to_owned()),
-                (Tone::Bad, "the character lacks rightFoot".to_owned()),
-            ]
-        );
-        let warning = Warning::new("retarget-bone-missing", "", "no joint follows rightFoot");
-        assert!(!matched.is_told_calmly(&warning));
-    }
-
-    #[test]
-    fn a_guess_is_doubtful_and_rigs_of_the_same_names_have_no_main_bones() {
-        let mut guess = body();
-        for row in &mut guess {
-            row.how = MatchHow::Guessed;
-        }
-        let told = (Tone::Doubtful, "15 of 15 main bones guessed".to_owned());
-        assert_eq!(matched(guess).summary(), [told]);
-        let fox = MatchRow {
-            bone: None,
-            ..row("tail", true, true)
-        };
-        let told = (Tone::Good, "2 joints matched".to_owned());
-        assert_eq!(matched(vec![fox.clone(), fox]).summary(), [told]);
+        let doubt = lines(&[(Tone::Doubtful, "15 of 15 main bones guessed")]);
+        assert_eq!(told(MatchHow::Guessed, None, &[]), (doubt, true));
     }
 }

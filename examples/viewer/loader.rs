@@ -45,6 +45,15 @@ impl Task {
         Self::Open { file, clip, others }
     }
 
+    /// The clip of a file, on another one's character.
+    pub fn retarget(motion: Motion, onto: PathBuf, others: Vec<ClipEntry>) -> Self {
+        Self::Retarget {
+            motion,
+            onto,
+            others,
+        }
+    }
+
     /// The file that it is about.
     pub fn file(&self) -> &Path {
         match self {
@@ -255,64 +264,4 @@ fn ready(
 /// The same file, whatever way it is named.
 pub fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
-}
-
-#[cfg(test)]
-mod tests {
-    use common::bvh_maker::mixamo;
-
-    use super::*;
-
-    const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
-
-    fn failure(task: &Task) -> Failed {
-        match read(task) {
-            Ok(_) => panic!("{task:?} was read"),
-            Err(failed) => failed,
-        }
-    }
-
-    #[test]
-    fn a_failure_says_whether_the_file_can_be_opened_by_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let task = |name: &str, text: &str| {
-            let file = folder.path().join(name);
-            std::fs::write(&file, text).unwrap();
-            let onto = PUPPET.into();
-            let others = Vec::new();
-            Task::Drop { file, onto, others }
-        };
-        let mut odd = mixamo("", 5, 3);
-        for (i, part) in odd.parts.iter_mut().enumerate() {
-            part.name = format!("node{i}");
-        }
-        // The second one is known by its first bytes, so its ending is no fault.
-        for name in ["odd.bvh", "odd.txt"] {
-            let failed = failure(&task(name, &odd.text()));
-            assert!(failed.guess.is_some() && failed.can_open, "{failed:?}");
-            assert!(failed.message.contains("no human body"), "{failed:?}");
-        }
-        let broken = failure(&task("broken.usda", "#usda 1.0\ndef {"));
-        assert!(!broken.can_open && broken.message.contains("line 2"));
-        let notes = failure(&task("notes.md", "# notes"));
-        assert!(!notes.can_open);
-        let opened = failure(&Task::open(folder.path().join("notes.md"), None));
-        for failed in [notes, opened] {
-            assert!(
-                failed.message.contains("notes.md is no 3D file"),
-                "{failed:?}"
-            );
-            assert!(!failed.message.contains("#usda"), "{failed:?}");
-        }
-        // A SkelAnimation alone has no joints to show.
-        let clip = "#usda 1.0\ndef SkelAnimation \"A\"\n{\n}\n";
-        assert!(
-            !failure(&Task::Retarget {
-                motion: Motion::new(task("clip.usda", clip).file().to_owned()),
-                onto: PUPPET.into(),
-                others: Vec::new(),
-            })
-            .can_open
-        );
-    }
 }

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     quiet_headless_drivers();
     let args = args::Args::parse();
     messages::install();
-    let script = match script_of(&args) {
+    let script = match args.steps() {
         Ok(script) => script,
         Err(e) => {
             eprintln!("error: {e}");
@@ -30,18 +30,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn script_of(args: &args::Args) -> Result<Script, String> {
-    let mut script = Script::default();
-    let mut lines = args.screenshots()?;
-    lines.extend(args.script_file()?);
-    script.ended = !lines.is_empty();
-    script.answers = args.script.is_some();
-    for (line, step) in lines {
-        script.push(&line, step);
-    }
-    Ok(script)
 }
 
 fn run(args: &args::Args, script: Script) -> Result<(), String> {

@@ -4,28 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DVec3;
-use sinew_render::{JointId, Stage, StageSkeleton};
+use sinew_render::{JointId, Stage, StageJoint, StageSkeleton};
 
 use super::clips::ClipEntry;
 use super::findings::Messages;
 use super::follow::Walk;
 use super::live::Matched;
-
-/// A joint as the list shows it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Joint {
-    /// Last part of its path, or the name that it had where the file was made.
-    pub name: String,
-    pub parent: Option<usize>,
-    /// How many joints are above it.
-    pub depth: usize,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SkeletonInfo {
-    pub path: String,
-    pub joints: Vec<Joint>,
-}
 
 /// Time codes that are played.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,7 +33,8 @@ pub struct Counts {
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     pub path: PathBuf,
-    pub skeletons: Vec<SkeletonInfo>,
+    /// With the pose that they had when the file was read.
+    pub skeletons: Vec<StageSkeleton>,
     /// The joint with the largest sum of weights, if meshes are skinned.
     pub strongest: Option<JointId>,
     pub clips: Vec<ClipEntry>,
@@ -80,7 +65,7 @@ impl Model {
         let (start, end) = stage.time_range().unwrap_or_default();
         Self {
             path: scene.file.clone(),
-            skeletons: stage.skeletons().iter().map(skeleton_info).collect(),
+            skeletons: stage.skeletons().to_vec(),
             strongest: stage.strongest_joint(),
             shapes: stage.channels().into_keys().collect(),
             cameras: stage.cameras().iter().map(|c| c.path.clone()).collect(),
@@ -125,7 +110,7 @@ impl Model {
         Some(JointId { skeleton, joint: 0 })
     }
 
-    pub fn joint(&self, id: JointId) -> Option<&Joint> {
+    pub fn joint(&self, id: JointId) -> Option<&StageJoint> {
         self.skeletons.get(id.skeleton)?.joints.get(id.joint)
     }
 
@@ -142,111 +127,90 @@ impl Model {
     }
 }
 
-fn skeleton_info(skeleton: &StageSkeleton) -> SkeletonInfo {
-    let mut joints: Vec<Joint> = Vec::with_capacity(skeleton.joints.len());
-    for joint in &skeleton.joints {
-        joints.push(Joint {
-            name: joint.name.clone(),
-            // Parents come before their children.
-            depth: joint.parent.map_or(0, |p| joints[p].depth + 1),
-            parent: joint.parent,
-        });
-    }
-    SkeletonInfo {
-        path: skeleton.path.clone(),
-        joints,
-    }
+/// A row of the joint list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub joint: usize,
+    /// How many joints are above it.
+    pub depth: usize,
+    /// Whether others hang below it.
+    pub branches: bool,
 }
 
-/// Rows of the joint list: those that a search finds, else the tree without what is folded.
-pub fn rows(skeleton: &SkeletonInfo, search: &str, folded: impl Fn(usize) -> bool) -> Vec<usize> {
+/// The joints that a search finds, else the tree without what is folded: each joint followed by all
+/// below it.
+pub fn rows(skeleton: &StageSkeleton, search: &str, folded: impl Fn(usize) -> bool) -> Vec<Row> {
+    let joints = &skeleton.joints;
     let search = search.trim().to_lowercase();
-    let all = 0..skeleton.joints.len();
-    if !search.is_empty() {
-        let fits = |i: &usize| skeleton.joints[*i].name.to_lowercase().contains(&search);
-        return all.filter(fits).collect();
-    }
-    let mut hidden = vec![false; skeleton.joints.len()];
-    for (i, joint) in skeleton.joints.iter().enumerate() {
-        // Parents come before their children.
-        hidden[i] = joint.parent.is_some_and(|p| hidden[p] || folded(p));
-    }
-    let order = depth_first(skeleton);
-    order.into_iter().filter(|i| !hidden[*i]).collect()
-}
-
-/// Joints in the tree's order: each one followed by all below it.
-fn depth_first(skeleton: &SkeletonInfo) -> Vec<usize> {
-    let mut children = vec![Vec::new(); skeleton.joints.len()];
+    let mut children = vec![Vec::new(); joints.len()];
     let mut stack = Vec::new();
-    for (i, joint) in skeleton.joints.iter().enumerate() {
+    for (i, joint) in joints.iter().enumerate() {
         match joint.parent {
             Some(parent) => children[parent].push(i),
-            None => stack.push(i),
+            None => stack.push((i, 0)),
         }
     }
     stack.reverse();
-    let mut order = Vec::with_capacity(skeleton.joints.len());
-    while let Some(joint) = stack.pop() {
-        order.push(joint);
-        stack.extend(children[joint].iter().rev());
+    let mut rows = Vec::with_capacity(joints.len());
+    while let Some((joint, depth)) = stack.pop() {
+        let below = &children[joint];
+        let branches = !below.is_empty();
+        rows.push(Row {
+            joint,
+            depth,
+            branches,
+        });
+        if !search.is_empty() || !folded(joint) {
+            stack.extend(below.iter().rev().map(|child| (*child, depth + 1)));
+        }
     }
-    order
-}
-
-/// For each joint whether others hang below it.
-pub fn branches(skeleton: &SkeletonInfo) -> Vec<bool> {
-    let mut out = vec![false; skeleton.joints.len()];
-    for parent in skeleton.joints.iter().filter_map(|j| j.parent) {
-        out[parent] = true;
+    if !search.is_empty() {
+        rows.retain(|row| joints[row.joint].name.to_lowercase().contains(&search));
+        rows.sort_by_key(|row| row.joint);
     }
-    out
+    rows
 }
 
 #[cfg(test)]
 mod tests {
-    use sinew_render::StageJoint;
-
     use super::*;
 
-    fn skeleton() -> SkeletonInfo {
-        let joint = |name: &str, parent| StageJoint {
+    #[test]
+    fn the_list_is_a_tree_that_folds_and_can_be_searched() {
+        let joint = |(name, parent): (&str, _)| StageJoint {
             path: name.to_owned(),
             name: name.to_owned(),
             parent,
         };
-        skeleton_info(&StageSkeleton {
+        let joints = [
+            ("Hips", None),
+            ("Spine", Some(0)),
+            ("LegL", Some(0)),
+            ("Head", Some(1)),
+        ];
+        let skeleton = StageSkeleton {
             path: "/S".into(),
-            joints: vec![
-                joint("Hips", None),
-                joint("Spine", Some(0)),
-                joint("LegL", Some(0)),
-                joint("Head", Some(1)),
-            ],
+            joints: joints.map(joint).to_vec(),
             world_from_joint: Vec::new(),
-        })
-    }
-
-    #[test]
-    fn the_list_is_a_tree_that_folds() {
-        let skeleton = skeleton();
-        assert_eq!(rows(&skeleton, "", |_| false), [0, 1, 3, 2]);
-        assert_eq!(rows(&skeleton, "", |j| j == 1), [0, 1, 2]);
-        assert_eq!(rows(&skeleton, "", |j| j == 0), [0]);
-        assert_eq!(skeleton.joints[3].depth, 2);
-        assert_eq!(branches(&skeleton), [true, true, false, false]);
-    }
-
-    #[test]
-    fn a_search_finds_parts_of_names_even_in_folded_branches() {
-        let skeleton = skeleton();
-        assert_eq!(rows(&skeleton, " LEG ", |_| true), [2]);
+        };
+        let listed = |search: &str, folded: &[usize]| -> Vec<(usize, usize, bool)> {
+            let rows = rows(&skeleton, search, |joint| folded.contains(&joint));
+            rows.iter()
+                .map(|r| (r.joint, r.depth, r.branches))
+                .collect()
+        };
+        let all = [(0, 0, true), (1, 1, true), (3, 2, false), (2, 1, false)];
+        assert_eq!(listed("", &[]), all);
+        assert_eq!(listed("", &[1]), [all[0], all[1], all[3]]);
+        assert_eq!(listed("", &[0]), all[..1]);
+        // Also in folded branches.
+        assert_eq!(listed(" LEG ", &[0, 1]), [all[3]]);
+        let skeletons = vec![skeleton];
         let model = Model {
-            skeletons: vec![skeleton],
+            skeletons,
             ..Model::default()
         };
-        let found = model.find_joint("spi").map(|j| j.joint);
-        assert_eq!(found, Some(1));
-        assert_eq!(model.find_joint("tail"), None);
+        let found = ["spi", "tail"].map(|name| model.find_joint(name).map(|j| j.joint));
+        assert_eq!(found, [Some(1), None]);
     }
 }

@@ -1,23 +1,16 @@
 //! What the viewer shows, as JSON: answers of a script, which tests judge too.
 
-use glam::DVec3;
 use serde_json::{Value, json};
-use sinew_render::JointId;
+use sinew_render::{Camera, JointId};
 
 use super::desk::Desk;
 use super::findings::Message;
 use super::model::Model;
 
 impl Desk {
-    /// Where the chosen joint is in the window.
-    fn joint_at(&self) -> Option<[f64; 2]> {
-        let state = &self.state;
-        let id = state.look.chosen?;
-        self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?)
-    }
-
-    /// The pixel of the window that shows a position.
-    fn window_pixel(&self, position: DVec3) -> Option<[f64; 2]> {
+    /// The pixel of the window that shows a joint.
+    fn joint_at(&self, id: JointId) -> Option<[f64; 2]> {
+        let position = *self.state.joints.get(id.skeleton)?.get(id.joint)?;
         let [left, top, width, height] = self.state.viewport;
         let (pixel, _) = self.state.camera.project(position, [width, height])?;
         Some([pixel.x + f64::from(left), pixel.y + f64::from(top)])
@@ -27,8 +20,6 @@ impl Desk {
     fn report_beside(&self) -> Option<Value> {
         let beside = self.state.beside.as_ref()?;
         let (camera, _) = self.state.beside_camera()?;
-        let m = camera.matrices(self.state.aspect());
-        let clip_from_world = m.clip_from_view * m.view_from_world;
         Some(json!({
             "file": beside.model.path,
             "clip": beside.model.playing(),
@@ -36,24 +27,27 @@ impl Desk {
             "range": [beside.clock.start, beside.clock.end],
             "together": beside.together,
             "viewport": self.state.viewport_beside,
-            "clip_from_world": clip_from_world.to_cols_array(),
+            "clip_from_world": self.clip_from_world(&camera),
         }))
+    }
+
+    /// Column by column.
+    fn clip_from_world(&self, camera: &Camera) -> [f64; 16] {
+        let m = camera.matrices(self.state.aspect());
+        (m.clip_from_view * m.view_from_world).to_cols_array()
     }
 
     /// What the window shows, for a script to judge.
     pub fn report(&self) -> Value {
         let state = &self.state;
-        let matrices = state.camera.matrices(state.aspect());
-        let clip_from_world = matrices.clip_from_view * matrices.view_from_world;
         let model = state.model.as_ref();
         let chosen = state.look.chosen.and_then(|id| model?.joint(id));
         let difference = state.difference.as_ref();
         let labels = |m: &Model| m.clips.iter().map(|c| c.label.clone()).collect::<Vec<_>>();
-        let root = |id: JointId| self.window_pixel(*state.joints.get(id.skeleton)?.get(id.joint)?);
         let mut report = json!({
             "file": model.map(|m| &m.path),
             "error": state.error,
-            "loading": state.loading,
+            "loading": state.loading[0],
             "loads": self.loads,
             "time": state.clock.time,
             "range": [state.clock.start, state.clock.end],
@@ -61,8 +55,7 @@ impl Desk {
             "speed": state.clock.speed,
             // Pixels from the window's left upper corner: left, top, width, height.
             "viewport": state.viewport,
-            // Column by column.
-            "clip_from_world": clip_from_world.to_cols_array(),
+            "clip_from_world": self.clip_from_world(&state.camera),
             "up_axis": model.map(|m| m.up_axis.to_string()),
             "meters_per_unit": model.map(|m| m.meters_per_unit),
             "points": model.map(|m| m.counts.points),
@@ -84,14 +77,14 @@ impl Desk {
             "follow": {
                 "on": state.follow.on,
                 "joint": state.follow.walk.and_then(|w| Some(&model?.joint(w.joint)?.name)),
-                "root": state.follow.walk.and_then(|w| root(w.joint)),
+                "root": state.follow.walk.and_then(|w| self.joint_at(w.joint)),
             },
             "reframed": state.reframed,
             "shapes": model.map(|m| &m.shapes),
             "weights": state.weights,
             "joint": chosen.map(|j| &j.name),
             // Pixel of the window.
-            "joint_at": self.joint_at(),
+            "joint_at": state.look.chosen.and_then(|id| self.joint_at(id)),
             "heat": state.control.heat.is_some(),
             "backend": format!("{:?}", state.control.backend),
             "method": state.control.method,

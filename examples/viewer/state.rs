@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use glam::DVec3;
-use sinew::skel::SkinningMethod;
-use sinew_render::{Bounds, Camera, Control, DrawBackend, JointId, Look};
+use sinew_render::{Bounds, Camera, Control, JointId, Look};
 
 use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
+use super::drops;
 use super::follow::{self, Follow};
-use super::keys::Action;
+use super::keys;
 use super::layout::View;
 use super::loader::{Place, Task};
 use super::messages::clean;
 use super::model::Model;
-use super::moves::{self, Move};
 use super::timing::Timing;
 
 /// What only the application can do.
@@ -23,8 +22,6 @@ use super::timing::Timing;
 pub enum Wish {
     /// Read the file again, with the clip that is chosen.
     Reload,
-    /// Another clip of the list.
-    Clip(usize),
     /// Another file, in this place.
     Load(Task, Place),
     /// The main character alone.
@@ -74,10 +71,8 @@ pub struct State {
     pub untried: Vec<Choice>,
     /// Shown until it is closed or a file opens.
     pub error: Option<String>,
-    /// The file that is being read.
-    pub loading: Option<PathBuf>,
-    /// The file for the right that is being read.
-    pub loading_beside: Option<PathBuf>,
+    /// The files that are being read, by [`Place`].
+    pub loading: [Option<PathBuf>; 2],
     /// Joint names are written beside joints.
     pub names: bool,
     /// The chosen joint's weights are shown as colours.
@@ -131,8 +126,7 @@ impl Default for State {
             offer: None,
             untried: Vec::new(),
             error: None,
-            loading: None,
-            loading_beside: None,
+            loading: [None, None],
             names: false,
             heat: false,
             compare: false,
@@ -159,13 +153,12 @@ impl Default for State {
 impl State {
     /// Shows another file, or the same one read again, which leaves camera, time, joint and sliders as they were.
     pub fn show(&mut self, model: Model, again: bool) {
-        let times = model.times;
         let motion = |m: &Model| m.matched.as_ref().map(|m| m.motion.clone());
         let is_new_motion =
             motion(&model).is_some() && self.model.as_ref().and_then(motion) != motion(&model);
         let keep_time = again && !is_new_motion;
-        self.clock
-            .set_range(times.start, times.end, times.codes_per_second, keep_time);
+        // Another clip of the file is not the file again, for the clock.
+        self.clock.set_range(model.times, keep_time);
         let on = self.follow.on;
         self.follow = Follow::new(model.walk, model.origin);
         if keep_time && self.model.as_ref().is_some_and(|m| m.walk == model.walk) {
@@ -202,7 +195,7 @@ impl State {
             .retain(|name, _| model.shapes.contains(name));
         self.difference = None;
         self.error = None;
-        self.loading = None;
+        self.loading[Place::Main as usize] = None;
         self.stats.clear();
         let strongest = model.strongest;
         let is_still = model.times.end <= model.times.start;
@@ -222,19 +215,18 @@ impl State {
         let other = beside.as_ref().map(|b| b.model.times);
         let is_still = main.is_none_or(|t| t.end <= t.start);
         if let Some(times) = other.or(main).filter(|_| is_still) {
-            let rate = times.codes_per_second;
-            self.clock.set_range(times.start, times.end, rate, false);
+            self.clock.set_range(times, false);
             self.clock.playing = self.clock.moves();
         }
         self.beside = beside;
-        self.loading_beside = None;
+        self.loading[Place::Beside as usize] = None;
         self.frame_wanted = true;
     }
 
     /// A file could not be read: what was shown stays, under the message.
-    pub fn fail(&mut self, message: String) {
+    pub fn fail(&mut self, message: String, place: Place) {
         self.error = Some(clean(&message));
-        self.loading = None;
+        self.loading[place as usize] = None;
     }
 
     /// The box is that of the time shown now.
@@ -261,22 +253,24 @@ impl State {
     /// The camera of the picture at the right, and how its space lies in that of the main one.
     pub fn beside_camera(&self) -> Option<(Camera, Between)> {
         let (model, beside) = (self.model.as_ref()?, self.beside.as_ref()?);
-        let main = Standing {
-            bounds: &self.bounds,
-            walked: self.follow.walked(),
+        let standing = |model: &Model, bounds: &Bounds, follow: &Follow| Standing {
+            bounds: *bounds,
+            walked: follow.walked(),
             meters_per_unit: model.meters_per_unit,
             up_axis: model.up_axis,
         };
-        let other = Standing {
-            bounds: &beside.bounds,
-            walked: beside.follow.walked(),
-            meters_per_unit: beside.model.meters_per_unit,
-            up_axis: beside.model.up_axis,
-        };
+        let main = standing(model, &self.bounds, &self.follow);
+        let other = standing(&beside.model, &beside.bounds, &beside.follow);
         let between = Between::new(main, other);
-        let around = &self.bounds;
-        let camera = between.camera(&self.camera, beside.model.up_axis, around);
+        let camera = between.camera(&self.camera, other.up_axis, &self.bounds);
         Some((camera, between))
+    }
+
+    /// Plays another clip of the list.
+    pub fn play_clip(&mut self, number: usize) {
+        let task = self.model.as_ref().and_then(|m| drops::clip_of(m, number));
+        let wish = task.map(|task| Wish::Load(task, Place::Main));
+        self.wishes.extend(wish);
     }
 
     /// Takes a choice of what is offered, counted from 0; false if there is none. Should it fail, the
@@ -304,9 +298,10 @@ impl State {
         self.control.heat = self.look.chosen.filter(|_| self.heat);
     }
 
-    pub fn move_camera(&mut self, step: Move) {
+    /// Moves the camera, which looks at the box that is given too.
+    pub fn moves(&mut self, by: impl FnOnce(&mut Camera, &Bounds)) {
         self.framed_for = None;
-        moves::apply(&mut self.camera, step, &self.bounds);
+        by(&mut self.camera, &self.bounds);
     }
 
     pub fn aspect(&self) -> f64 {
@@ -339,7 +334,7 @@ impl State {
     }
 
     /// Puts the chosen joint in the middle of the picture.
-    fn frame_joint(&mut self) {
+    pub fn frame_joint(&mut self) {
         let position = self.look.chosen.and_then(|id| {
             let joints = self.joints.get(id.skeleton)?;
             joints.get(id.joint).copied()
@@ -350,62 +345,17 @@ impl State {
         }
     }
 
-    pub fn act(&mut self, action: Action) {
-        if let Some(step) = moves::of_action(action) {
-            self.move_camera(step);
-            return;
-        }
-        let flip = |flag: &mut bool| *flag = !*flag;
-        match action {
-            Action::PlayPause => self.clock.toggle(),
-            Action::StepBack => self.clock.step(-1.0),
-            Action::StepOn => self.clock.step(1.0),
-            Action::First => self.clock.scrub(self.clock.start),
-            Action::Last => self.clock.scrub(self.clock.end),
-            Action::Slower => self.clock.change_speed(false),
-            Action::Faster => self.clock.change_speed(true),
-            Action::Reverse => self.clock.speed = -self.clock.speed,
-            Action::Loop => flip(&mut self.clock.looping),
-            Action::FrameAll => self.refit = true,
-            Action::Follow => self.toggle_follow(),
-            Action::FrameJoint => self.frame_joint(),
-            Action::Joints => flip(&mut self.look.joints),
-            Action::Names => flip(&mut self.names),
-            Action::Heat => self.toggle_heat(),
-            Action::Surface => flip(&mut self.look.surface),
-            Action::Wireframe => flip(&mut self.look.wireframe),
-            Action::Normals => flip(&mut self.look.normals),
-            Action::Bounds => flip(&mut self.look.bounds),
-            Action::Grid => flip(&mut self.look.grid),
-            Action::Method => self.control.method = next_method(self.control.method),
-            Action::Backend => {
-                self.control.backend = match self.control.backend {
-                    DrawBackend::Gpu => DrawBackend::Cpu,
-                    DrawBackend::Cpu => DrawBackend::Gpu,
-                }
-            }
-            Action::Difference => {
-                flip(&mut self.compare);
-                self.difference = None;
-            }
-            Action::Reload => self.wishes.push(Wish::Reload),
-            Action::Open => self.wishes.push(Wish::AskFile),
-            Action::Save if self.model.is_some() => self.wishes.push(Wish::AskPicture),
-            Action::Graph => flip(&mut self.view.graph),
-            Action::Panels => flip(&mut self.panels),
-            Action::Help => flip(&mut self.help),
-            Action::Close => self.close(),
-            Action::Quit => self.wishes.push(Wish::Quit),
-            _ => {}
-        }
+    /// Does what a key of the table does.
+    pub fn key(&mut self, name: &str) {
+        keys::press(self, name, false, false);
     }
 
-    fn toggle_follow(&mut self) {
+    pub fn toggle_follow(&mut self) {
         self.follow.on = self.follow.walk.is_some() && !self.follow.on;
     }
 
     /// With no joint chosen yet, the one with the most weight is: a root often has none.
-    fn toggle_heat(&mut self) {
+    pub fn toggle_heat(&mut self) {
         self.heat = !self.heat;
         let any = self.model.as_ref();
         let any = any.and_then(|m| m.strongest.or_else(|| m.first_joint()));
@@ -416,7 +366,7 @@ impl State {
     }
 
     /// Closes one thing at a time, the topmost first.
-    fn close(&mut self) {
+    pub fn close(&mut self) {
         if self.help {
             self.help = false;
         } else if self.error.is_some() || self.view.notice.is_some() {
@@ -437,62 +387,54 @@ impl State {
 
     /// What the window is doing, in a few words, and in a sentence.
     pub fn activity(&self) -> (String, &'static str) {
-        const UNTIL: &str = "nothing is redrawn until something changes";
-        if self.loading.is_some() {
-            return (
-                "reading a file".into(),
+        let interval = self.stats.figures().interval;
+        let (text, hint) = match &self.model {
+            _ if self.loading[Place::Main as usize].is_some() => (
+                "reading a file",
                 "the window is redrawn while a file is read",
-            );
-        }
-        if self.model.is_none() {
-            return ("no file is open".into(), UNTIL);
-        }
-        if !self.clock.moves() {
-            return (
-                "nothing moves".into(),
+            ),
+            None => (
+                "no file is open",
+                "nothing is redrawn until something changes",
+            ),
+            Some(_) if !self.clock.moves() => (
+                "nothing moves",
                 "the file has one time only; nothing is redrawn until something changes",
-            );
-        }
-        match self.stats.figures().interval {
-            _ if !self.clock.playing => (
-                "paused".into(),
+            ),
+            Some(_) if !self.clock.playing => (
+                "paused",
                 "paused: nothing is redrawn until something changes",
             ),
-            Some(seconds) => {
-                let text = format!("{:.1} ms/frame", seconds * 1e3);
-                (
-                    text,
-                    "from one frame to the next, the median of the last 2 s",
-                )
-            }
-            None => ("playing".into(), "the first frames are not timed yet"),
+            Some(_) => match interval {
+                Some(_) => ("", "from one frame to the next, the median of the last 2 s"),
+                None => ("playing", "the first frames are not timed yet"),
+            },
+        };
+        match interval.filter(|_| text.is_empty()) {
+            Some(seconds) => (format!("{:.1} ms/frame", seconds * 1e3), hint),
+            None => (text.into(), hint),
         }
-    }
-}
-
-fn next_method(method: Option<SkinningMethod>) -> Option<SkinningMethod> {
-    match method {
-        None => Some(SkinningMethod::ClassicLinear),
-        Some(SkinningMethod::ClassicLinear) => Some(SkinningMethod::DualQuaternion),
-        Some(SkinningMethod::DualQuaternion) => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Joint, SkeletonInfo, Times};
+    use sinew_render::{StageJoint, StageSkeleton};
+
+    use super::super::model::Times;
     use super::*;
 
     fn model(joints: usize, end: f64) -> Model {
-        let joint = |i: usize| Joint {
+        let joint = |i: usize| StageJoint {
+            path: format!("j{i}"),
             name: format!("j{i}"),
             parent: i.checked_sub(1),
-            depth: i,
         };
         Model {
-            skeletons: vec![SkeletonInfo {
+            skeletons: vec![StageSkeleton {
                 path: "/Skel".into(),
                 joints: (0..joints).map(joint).collect(),
+                world_from_joint: Vec::new(),
             }],
             shapes: vec!["smile".into()],
             times: Times {
@@ -522,7 +464,7 @@ mod tests {
         state.control.weights.insert("smile".into(), 0.5);
         state.control.weights.insert("frown".into(), 0.5);
         let camera = state.camera;
-        state.fail("broken".into());
+        state.fail("broken".into(), Place::Main);
         assert!(state.model.is_some(), "what was shown stays");
         state.show(model(4, 24.0), true);
         assert_eq!(state.error, None);
@@ -532,98 +474,32 @@ mod tests {
         assert_eq!(state.control.weights.len(), 1);
         state.show(model(2, 24.0), true);
         assert_eq!((state.look.chosen, state.control.heat), (None, None));
-    }
-
-    #[test]
-    fn keys_change_what_they_name() {
-        let mut state = State::default();
-        state.show(model(5, 48.0), false);
-        state.act(Action::Heat);
-        assert_eq!(state.control.heat.map(|j| j.joint), Some(0));
-        state.act(Action::Heat);
-        assert_eq!(state.control.heat, None);
-        let mut seen = Vec::new();
-        for _ in 0..3 {
-            state.act(Action::Method);
-            seen.push(state.control.method);
-        }
-        let linear = Some(SkinningMethod::ClassicLinear);
-        assert_eq!(seen, [linear, Some(SkinningMethod::DualQuaternion), None]);
-        state.act(Action::Backend);
-        assert_eq!(state.control.backend, DrawBackend::Cpu);
-        state.act(Action::Quit);
-        assert_eq!(state.wishes, [Wish::Quit]);
-    }
-
-    #[test]
-    fn weights_begin_at_the_joint_with_the_most_of_them() {
-        let mut state = State::default();
-        let mut strong = model(5, 48.0);
+        // Weights that are shown when another file opens begin at its strongest joint.
+        let mut strong = model(5, 0.0);
         strong.strongest = Some(JOINT);
-        state.show(strong.clone(), false);
-        state.act(Action::Heat);
-        assert_eq!(state.control.heat, Some(JOINT));
-        // Another file while they are shown.
-        strong.strongest = Some(JointId { joint: 1, ..JOINT });
         state.show(strong, false);
-        assert_eq!(state.control.heat, Some(JointId { joint: 1, ..JOINT }));
-    }
-
-    #[test]
-    fn the_window_tells_what_it_is_doing() {
-        let mut state = State::default();
-        assert_eq!(state.activity().0, "no file is open");
-        state.show(model(5, 48.0), false);
-        assert_eq!(state.activity().0, "playing");
-        state.clock.scrub(3.0);
-        assert_eq!(state.activity().0, "paused");
-        assert!(state.activity().1.contains("nothing is redrawn until"));
-        state.show(model(5, 0.0), false);
+        assert_eq!(state.control.heat, Some(JOINT));
         assert_eq!(state.activity().0, "nothing moves");
-        state.loading = Some("a.glb".into());
+        state.loading[0] = Some("a.glb".into());
         assert_eq!(state.activity().0, "reading a file");
     }
 
     #[test]
-    fn escape_closes_the_topmost_thing() {
-        let mut state = State::default();
-        state.show(model(5, 48.0), false);
-        state.choose(Some(JOINT));
-        state.error = Some("broken".into());
-        state.help = true;
-        state.act(Action::Close);
-        assert!(!state.help && state.error.is_some());
-        state.act(Action::Close);
-        assert!(state.error.is_none() && state.look.chosen.is_some());
-        state.act(Action::Close);
-        assert_eq!(state.look.chosen, None);
-    }
-
-    #[test]
     fn a_picture_of_another_shape_is_framed_again_until_the_camera_moves() {
-        let mut state = State {
-            bounds: Bounds::of([DVec3::splat(-1.0), DVec3::ONE]),
-            viewport: [0, 0, 800, 600],
-            ..State::default()
-        };
-        state.frame_all();
-        let wide = state.camera.world_from_camera();
-        state.viewport = [0, 0, 300, 600];
-        state.fit_shape();
-        let narrow = state.camera.world_from_camera();
-        assert!(narrow.w_axis.truncate().length() > 1.5 * wide.w_axis.truncate().length());
-        state.move_camera(Move::Zoom(2.0));
-        let moved = state.camera.world_from_camera();
-        state.viewport = [0, 0, 800, 600];
-        state.fit_shape();
-        assert_eq!(state.camera.world_from_camera(), moved);
-    }
-
-    #[test]
-    fn nothing_to_show_can_be_framed() {
         let mut state = State::default();
         state.frame_all();
-        state.act(Action::FrameJoint);
-        assert!(state.camera.world_from_camera().is_finite());
+        state.frame_joint();
+        assert!(state.camera.world_from_camera().is_finite(), "of nothing");
+        state.bounds = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
+        let distance = |state: &mut State, width: u32| {
+            state.viewport = [0, 0, width, 600];
+            state.fit_shape();
+            state.camera.world_from_camera().w_axis.truncate().length()
+        };
+        let wide = distance(&mut state, 800);
+        assert!(distance(&mut state, 300) > 1.5 * wide);
+        state.key("-");
+        let moved = distance(&mut state, 300);
+        assert_eq!(distance(&mut state, 800), moved);
     }
 }

@@ -74,12 +74,9 @@ impl Source {
     }
 }
 
-/// The parts of one frame, in seconds; `None` where they are not known, or not yet.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameTime {
-    /// Number of the frame.
-    pub id: u64,
-    pub at: Instant,
+/// The parts of a frame, in seconds; `None` where they are not known, or not yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
     /// Since the frame before, while the clip plays.
     pub interval: Option<f64>,
     /// CPU time to evaluate the animation and to set the poses; `None` if the frame has the pose of the one before.
@@ -89,13 +86,13 @@ pub struct FrameTime {
     pub drawing: Option<f64>,
 }
 
-/// Medians over the last frames, in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
-    pub interval: Option<f64>,
-    pub posing: Option<f64>,
-    pub skinning: Option<f64>,
-    pub drawing: Option<f64>,
+/// What one frame took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameTime {
+    /// Number of the frame.
+    pub id: u64,
+    pub at: Instant,
+    pub took: Parts,
 }
 
 /// The frames of the last seconds.
@@ -103,7 +100,7 @@ pub struct Figures {
 pub struct Timing {
     pub frames: VecDeque<FrameTime>,
     pub source: Source,
-    figures: Figures,
+    figures: Parts,
     figured: Option<Instant>,
     /// When the first frame of this source was.
     first: Option<Instant>,
@@ -135,44 +132,44 @@ impl Timing {
     pub fn count_gpu(&mut self, id: u64, skinning: f64, drawing: f64) {
         let gpu_skins = self.source.is_skinning_timed();
         if let Some(frame) = self.frames.iter_mut().rev().find(|f| f.id == id) {
-            if gpu_skins && frame.posing.is_some() {
-                frame.skinning = Some(skinning);
+            if gpu_skins && frame.took.posing.is_some() {
+                frame.took.skinning = Some(skinning);
             }
-            frame.drawing = Some(drawing);
+            frame.took.drawing = Some(drawing);
         }
     }
 
     /// Forgets all frames: those to come are of another file.
     pub fn clear(&mut self) {
         self.frames.clear();
-        self.figures = Figures::default();
+        self.figures = Parts::default();
         self.figured = None;
         self.first = None;
     }
 
     /// Medians that change at most twice a second.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> Parts {
         self.figures
     }
 
-    fn medians(&self) -> Figures {
+    fn medians(&self) -> Parts {
         let Some(newest) = self.frames.back() else {
-            return Figures::default();
+            return Parts::default();
         };
-        let last = || self.frames.iter().filter(|f| newest.at - f.at <= WINDOW);
-        Figures {
-            interval: median(last().filter_map(|f| f.interval)),
-            posing: median(last().filter_map(|f| f.posing)),
-            skinning: median(last().filter_map(|f| f.skinning)),
-            drawing: median(last().filter_map(|f| f.drawing)),
+        let median = |part: fn(&Parts) -> Option<f64>| {
+            let last = self.frames.iter().filter(|f| newest.at - f.at <= WINDOW);
+            let known = last.filter_map(|f| part(&f.took));
+            let mut values: Vec<f64> = known.filter(|v| v.is_finite()).collect();
+            values.sort_by(f64::total_cmp);
+            values.get(values.len() / 2).copied()
+        };
+        Parts {
+            interval: median(|p| p.interval),
+            posing: median(|p| p.posing),
+            skinning: median(|p| p.skinning),
+            drawing: median(|p| p.drawing),
         }
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -183,138 +180,77 @@ mod tests {
         skinning: Skinning::Gpu,
         timestamps: true,
     };
-    const MIRROR: Source = Source {
-        skinning: Skinning::Mirror,
-        timestamps: true,
-    };
 
+    /// Adds frames of 10 ms, timed by the GPU too; gives the figure of posing after each.
     fn play(
         timing: &mut Timing,
-        from: Instant,
-        frames: u64,
-        skinning: impl Fn(u64) -> f64,
-    ) -> Instant {
-        let mut at = from;
-        for id in 0..frames {
-            at = from + Duration::from_millis(10 * id);
-            let frame = FrameTime {
-                id,
-                at,
-                interval: Some(0.01),
-                posing: Some(0.001),
-                skinning: None,
-                drawing: None,
-            };
-            timing.count(frame, GPU);
-            timing.count_gpu(id, skinning(id), 0.004);
-        }
-        at
-    }
-
-    #[test]
-    fn single_slow_frames_do_not_move_the_figures() {
-        let mut timing = Timing::default();
-        let slow_now_and_then = |id: u64| if id.is_multiple_of(7) { 0.5 } else { 0.002 };
-        play(&mut timing, Instant::now(), 300, slow_now_and_then);
-        let figures = timing.figures();
-        assert_eq!(figures.skinning, Some(0.002));
-        assert_eq!(
-            (figures.interval, figures.posing, figures.drawing),
-            (Some(0.01), Some(0.001), Some(0.004))
-        );
-    }
-
-    /// Six seconds of frames. The figure of posing after each, which is the number of the frame of the median; `known` is
-    /// what skinning and drawing take.
-    fn six_seconds(known: Option<f64>, source: Source) -> (Timing, Vec<Option<f64>>) {
-        let mut timing = Timing::default();
-        let start = Instant::now();
-        let seen = (0..600).map(|id| {
-            let frame = FrameTime {
-                id,
-                at: start + Duration::from_millis(10 * id),
-                interval: None,
-                posing: Some(id as f64),
-                skinning: known,
-                drawing: known,
-            };
-            timing.count(frame, source);
+        ids: std::ops::Range<u64>,
+        source: Source,
+        frame: impl Fn(u64) -> (Parts, f64),
+    ) -> Vec<Option<f64>> {
+        let start = *timing.first.get_or_insert_with(Instant::now);
+        let mut add = |id: u64| {
+            let (took, skinning) = frame(id);
+            let at = start + Duration::from_millis(10 * id);
+            timing.count(FrameTime { id, at, took }, source);
+            timing.count_gpu(id, skinning, 0.004);
             timing.figures().posing
-        });
-        let seen = seen.collect();
-        (timing, seen)
+        };
+        ids.map(&mut add).collect()
+    }
+
+    /// The number of the frame as the time of posing, so that the figure tells which frames it is of.
+    fn numbered(id: u64) -> (Parts, f64) {
+        let posing = Some(id as f64);
+        let interval = Some(0.01);
+        let took = Parts {
+            interval,
+            posing,
+            ..Parts::default()
+        };
+        (took, if id.is_multiple_of(7) { 0.5 } else { 0.002 })
     }
 
     #[test]
-    fn figures_stay_for_half_a_second_and_follow_a_change() {
-        let (timing, mut seen) = six_seconds(Some(1.0), GPU);
+    fn figures_stay_for_half_a_second_and_single_slow_frames_do_not_move_them() {
+        let mut timing = Timing::default();
+        let mut seen = play(&mut timing, 0..600, GPU, numbered);
         seen.dedup();
         assert!((10..=14).contains(&seen.len()), "{}", seen.len());
         let kept = timing.frames.len() as u64;
         assert!((500..=502).contains(&kept), "{kept}");
+        let figures = timing.figures();
+        let steady = (figures.interval, figures.skinning, figures.drawing);
+        assert_eq!(steady, (Some(0.01), Some(0.002), Some(0.004)));
         // The median of the last 2 s, at most half a second ago.
-        assert!(timing.figures().posing > Some(440.0));
+        assert!(figures.posing > Some(440.0));
+        // Frames with the pose of the one before skin nothing.
+        play(&mut timing, 600..700, GPU, |_| (Parts::default(), 1e-6));
+        assert_eq!(timing.figures().skinning, Some(0.002));
+        // Another source begins anew.
+        let mirror = Source {
+            skinning: Skinning::Mirror,
+            ..GPU
+        };
+        let took = Parts {
+            posing: Some(1.0),
+            skinning: Some(0.2),
+            ..Parts::default()
+        };
+        play(&mut timing, 700..701, mirror, |_| (took, 9.0));
+        let told = (timing.frames.len(), timing.figures().skinning);
+        assert_eq!(told, (1, Some(0.2)));
     }
 
     #[test]
     fn figures_that_never_come_do_not_hurry_the_others() {
-        let (_, mut seen) = six_seconds(None, Source::default());
+        let none = Source::default();
+        let mut seen = play(&mut Timing::default(), 0..600, none, numbered);
         // Those of the first half second come at once.
         let mut later = seen.split_off(50);
         later.dedup();
         assert!((9..=13).contains(&later.len()), "{}", later.len());
-    }
-
-    #[test]
-    fn what_is_measured_is_told() {
-        assert!(
-            GPU.of_skinning().contains("timestamps") && GPU.of_drawing().contains("timestamps")
-        );
-        let none = Source::default();
         assert!(none.of_skinning().starts_with("not measured"));
         assert!(none.of_drawing().contains("only the CPU"));
-        let told = |skinning| Source { skinning, ..GPU }.of_skinning();
-        assert!(told(Skinning::Mirror).contains("on the CPU"));
-        assert!(told(Skinning::Software).contains("software adapter"));
-    }
-
-    #[test]
-    fn frames_with_the_pose_of_the_one_before_skin_nothing() {
-        let mut timing = Timing::default();
-        let mut at = play(&mut timing, Instant::now(), 50, |_| 0.002);
-        for id in 50..150 {
-            at += Duration::from_millis(10);
-            let frame = FrameTime {
-                id,
-                at,
-                interval: None,
-                posing: None,
-                skinning: None,
-                drawing: None,
-            };
-            timing.count(frame, GPU);
-            timing.count_gpu(id, 1e-6, 0.004);
-        }
-        assert_eq!(timing.figures().skinning, Some(0.002));
-    }
-
-    #[test]
-    fn another_source_begins_anew() {
-        let mut timing = Timing::default();
-        let at = play(&mut timing, Instant::now(), 50, |_| 0.002);
-        let frame = FrameTime {
-            id: 50,
-            at,
-            interval: None,
-            posing: Some(0.001),
-            skinning: Some(0.2),
-            drawing: None,
-        };
-        timing.count(frame, MIRROR);
-        timing.count_gpu(50, 9.0, 0.003);
-        assert_eq!(
-            (timing.frames.len(), timing.figures().skinning),
-            (1, Some(0.2))
-        );
     }
 }

@@ -79,46 +79,8 @@ fn is_change(kind: EventKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::mpsc::{Receiver, channel};
+    use std::sync::mpsc::channel;
     use std::time::Duration;
-
-    /// A folder with files that are watched.
-    struct Bench {
-        folder: tempfile::TempDir,
-        told: Receiver<OsString>,
-        /// How many marks were written.
-        marks: usize,
-    }
-
-    impl Bench {
-        fn path(&self, name: &str) -> PathBuf {
-            self.folder.path().join(name)
-        }
-
-        fn mark(&self) -> PathBuf {
-            self.path(&format!("mark{}", self.marks))
-        }
-
-        /// The names that were told since the last call. The folder's events come in order, so they are complete when a file
-        /// that is written now, and that is watched too, is told.
-        fn told(&mut self) -> HashSet<OsString> {
-            let mark = self.mark();
-            self.marks += 1;
-            std::fs::write(&mark, "").unwrap();
-            let mut told = HashSet::new();
-            loop {
-                // Against hangs.
-                let name = self.told.recv_timeout(Duration::from_secs(120));
-                let name = name.expect("the mark is told");
-                if Some(&*name) == mark.file_name() {
-                    return told;
-                }
-                if !name.as_encoded_bytes().starts_with(b"mark") {
-                    told.insert(name);
-                }
-            }
-        }
-    }
 
     #[test]
     fn a_file_written_or_replaced_is_told_and_its_neighbours_are_not() {
@@ -127,32 +89,39 @@ mod tests {
             let _ = sender.send(name.to_owned());
         })
         .unwrap();
-        let mut bench = Bench {
-            folder: tempfile::tempdir().unwrap(),
-            told,
-            marks: 0,
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let write = |name: &str| std::fs::write(path(name), "text").unwrap();
+        std::fs::create_dir(path("sub")).unwrap();
+        write("hero.usda");
+        let mut marks = 0;
+        // Whether the file is told of after a change, while these are watched.
+        let mut is_told = |files: &[&str], change: &dyn Fn()| {
+            // The folder's events come in order, so they are complete when that of a mark, which is written now and
+            // watched too, is told.
+            marks += 1;
+            let mark = format!("mark{marks}");
+            let files: Vec<PathBuf> = files.iter().chain([&&*mark]).map(|f| path(f)).collect();
+            watch.set_files(&files).unwrap();
+            change();
+            write(&mark);
+            // Against hangs.
+            let next = || told.recv_timeout(Duration::from_secs(120)).unwrap();
+            let before = std::iter::repeat_with(next).take_while(|name| *name != *mark);
+            let before: Vec<OsString> = before
+                .filter(|n| !n.to_string_lossy().starts_with("mark"))
+                .collect();
+            assert!(before.iter().all(|name| name == "hero.usda"), "{before:?}");
+            !before.is_empty()
         };
-        let (file, other) = (bench.path("hero.usda"), bench.path("other.usda"));
-        let hero = HashSet::from([OsString::from("hero.usda")]);
-        std::fs::write(&file, "one").unwrap();
-        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
-        std::fs::write(&file, "two").unwrap();
-        assert_eq!(bench.told(), hero);
-        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
-        std::fs::write(&other, "three").unwrap();
-        assert_eq!(bench.told(), HashSet::new());
-        watch.set_files(&[file.clone(), bench.mark()]).unwrap();
-        std::fs::rename(&other, &file).unwrap();
-        assert_eq!(bench.told(), hero);
+        let (hero, again) = ("hero.usda", "sub/../hero.usda");
+        assert!(is_told(&[hero], &|| write(hero)));
+        assert!(!is_told(&[hero], &|| write("other.usda")));
+        let replace = || std::fs::rename(path("other.usda"), path(hero)).unwrap();
+        assert!(is_told(&[hero], &replace));
         // By two names of its folder, and then by one of them.
-        std::fs::create_dir(bench.path("sub")).unwrap();
-        let again = bench.path("sub").join("..").join("hero.usda");
-        watch.set_files(&[file.clone(), again.clone()]).unwrap();
-        watch.set_files(&[again, bench.mark()]).unwrap();
-        std::fs::write(&file, "five").unwrap();
-        assert_eq!(bench.told(), hero);
-        watch.set_files(&[bench.mark()]).unwrap();
-        std::fs::write(&file, "four").unwrap();
-        assert_eq!(bench.told(), HashSet::new());
+        assert!(is_told(&[hero, again], &|| write(hero)));
+        assert!(is_told(&[again], &|| write(hero)));
+        assert!(!is_told(&[], &|| write(hero)));
     }
 }

@@ -2,7 +2,7 @@
 
 use egui::{Align, Label, Layout as Flow, RichText, Ui};
 
-use super::{button, rate, thousands};
+use super::{button, choice, cut, rate, strong, thousands, weak};
 use crate::layout::{Layout, Tab};
 use crate::state::{State, Wish};
 use crate::theme;
@@ -66,8 +66,7 @@ fn help(ui: &mut Ui, state: &mut State) {
 fn tabs(ui: &mut Ui, state: &mut State) {
     for (name, tab) in [("Joints", Tab::Joints), ("Settings", Tab::Settings)] {
         let open = state.view.tab == Some(tab);
-        let response = ui.selectable_label(open, name);
-        state.view.places.note(ui, name, response.rect);
+        let response = choice(ui, state, name, open);
         if response.clicked() {
             state.view.tab = (!open).then_some(tab);
         }
@@ -75,59 +74,51 @@ fn tabs(ui: &mut Ui, state: &mut State) {
 }
 
 fn name(ui: &mut Ui, state: &State) {
-    if let Some(path) = &state.loading {
+    if let Some(path) = &state.loading[0] {
         ui.spinner();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let text = RichText::new(format!("reading {name}")).color(theme::ACCENT);
-        ui.add(Label::new(text).truncate());
-        return;
+        cut(
+            ui,
+            RichText::new(format!("reading {name}")).color(theme::ACCENT),
+        );
+    } else if let Some(model) = &state.model {
+        let hint = format!("{}\n{}", model.path.display(), state.adapter.0);
+        cut(ui, strong(model.name())).on_hover_text(hint);
     }
-    let Some(model) = &state.model else {
-        return;
-    };
-    let text = RichText::new(model.name()).strong().color(theme::STRONG);
-    let label = ui.add(Label::new(text).truncate());
-    label.on_hover_text(format!("{}\n{}", model.path.display(), state.adapter.0));
 }
 
 fn counts(ui: &mut Ui, state: &State) {
-    let Some(model) = state.model.as_ref().filter(|_| state.loading.is_none()) else {
+    let Some(model) = state.model.as_ref().filter(|_| state.loading[0].is_none()) else {
         return;
     };
     let counts = model.counts;
     let joints: usize = model.skeletons.iter().map(|s| s.joints.len()).sum();
-    let text = if counts.meshes == 0 {
-        format!("{} joints, no mesh", thousands(joints))
-    } else {
-        format!(
-            "{} points · {} triangles · {} {}",
-            thousands(counts.points),
-            thousands(counts.triangles),
-            counts.meshes,
-            if counts.meshes == 1 { "mesh" } else { "meshes" }
-        )
+    let meshes = if counts.meshes == 1 { "mesh" } else { "meshes" };
+    let (points, triangles) = (thousands(counts.points), thousands(counts.triangles));
+    let text = match counts.meshes {
+        0 => format!("{} joints, no mesh", thousands(joints)),
+        n => format!("{points} points · {triangles} triangles · {n} {meshes}"),
     };
     let hint = format!(
         "{} points of {} meshes are skinned or blended at each frame",
         thousands(counts.deformed_points),
         counts.skinned_meshes
     );
-    ui.add(Label::new(RichText::new(text).color(theme::WEAK)).truncate())
-        .on_hover_text(hint);
+    cut(ui, weak(text)).on_hover_text(hint);
 }
 
 fn adapter(ui: &mut Ui, state: &State) {
     let (name, software) = &state.adapter;
     if *software {
-        ui.label(RichText::new("software adapter").color(theme::WARNING))
-            .on_hover_text(format!(
-                "{name}: drawn and skinned by the CPU, since no graphics card was found. \
-                 Skinning on the CPU backend (p) is faster here."
-            ));
+        let hint = format!(
+            "{name}: drawn and skinned by the CPU, since no graphics card was found. \
+             Skinning on the CPU backend (p) is faster here."
+        );
+        let text = RichText::new("software adapter").color(theme::WARNING);
+        ui.label(text).on_hover_text(hint);
     } else {
         let short: String = name.chars().take(28).collect();
-        ui.label(RichText::new(short).color(theme::WEAK))
-            .on_hover_text(name);
+        ui.label(weak(short)).on_hover_text(name);
     }
 }
 
@@ -145,7 +136,7 @@ fn numbers(ui: &mut Ui, state: &mut State) {
             skin * 1e3,
             state.stats.source.of_skinning()
         ));
-        ui.label(RichText::new("·").color(theme::WEAK));
+        ui.label(weak("·"));
     }
     let (text, hint) = state.activity();
     let label = Label::new(text)

@@ -50,44 +50,32 @@ pub fn show(ui: &mut Ui, state: &mut State, picture: Rect) {
 
 /// The three figures, and what they are.
 fn legend(painter: &egui::Painter, rect: Rect, timing: &Timing) {
-    let figures = timing.figures();
-    let font = FontId::proportional(11.0);
+    let (figures, source) = (timing.figures(), timing.source);
     let parts = [
         ("posing", "by the CPU", figures.posing, POSING),
-        (
-            "skinning",
-            timing.source.skinned_on(),
-            figures.skinning,
-            SKINNING,
-        ),
-        (
-            "drawing",
-            timing.source.drawn_on(),
-            figures.drawing,
-            DRAWING,
-        ),
+        ("skinning", source.skinned_on(), figures.skinning, SKINNING),
+        ("drawing", source.drawn_on(), figures.drawing, DRAWING),
     ];
     let column = (rect.width() - 2.0 * MARGIN) / 3.0;
     for (i, (name, place, seconds, color)) in parts.into_iter().enumerate() {
-        let at = rect.min + Vec2::new(MARGIN + column * i as f32, 6.0);
-        painter.text(at, Align2::LEFT_TOP, name, font.clone(), color);
         let figure = seconds.map_or("not measured".into(), milliseconds);
-        let below = at + Vec2::new(0.0, 15.0);
-        painter.text(
-            below,
-            Align2::LEFT_TOP,
-            figure,
-            FontId::proportional(12.5),
-            theme::STRONG,
-        );
-        let last = at + Vec2::new(0.0, 30.0);
-        let font = FontId::proportional(10.0);
-        painter.text(last, Align2::LEFT_TOP, place, font, theme::WEAK);
+        for (text, y, size, color) in [
+            (name, 6.0, 11.0, color),
+            (&*figure, 21.0, 12.5, theme::STRONG),
+            (place, 36.0, 10.0, theme::WEAK),
+        ] {
+            let at = rect.min + Vec2::new(MARGIN + column * i as f32, y);
+            write(painter, at, Align2::LEFT_TOP, text, size, color);
+        }
     }
 }
 
+fn write(painter: &egui::Painter, at: Pos2, align: Align2, text: &str, size: f32, color: Color32) {
+    painter.text(at, align, text, FontId::proportional(size), color);
+}
+
 /// `0.0012` as `1.20 ms`.
-pub fn milliseconds(seconds: f64) -> String {
+fn milliseconds(seconds: f64) -> String {
     match seconds * 1e3 {
         ms if ms >= 100.0 => format!("{ms:.0} ms"),
         ms if ms >= 10.0 => format!("{ms:.1} ms"),
@@ -107,7 +95,7 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
         for frame in &timing.frames {
             let right = x(frame);
             // A pause is a gap.
-            let from = match frame.interval {
+            let from = match frame.took.interval {
                 Some(_) => left,
                 None => right - 2.0,
             };
@@ -125,39 +113,35 @@ fn curve(painter: &egui::Painter, plot: Rect, timing: &Timing) {
         }
     }
     let budget = y(BUDGET);
-    let stroke = Stroke::new(1.0, theme::GOOD);
-    painter.line_segment(
-        [
-            Pos2::new(plot.left(), budget),
-            Pos2::new(plot.right(), budget),
-        ],
-        stroke,
-    );
-    let font = FontId::proportional(10.0);
+    painter.hline(plot.x_range(), budget, Stroke::new(1.0, theme::GOOD));
     let at = Pos2::new(plot.left() + 2.0, budget - 1.0);
-    painter.text(
+    write(
+        painter,
         at,
         Align2::LEFT_BOTTOM,
         "16.7 ms",
-        font.clone(),
+        10.0,
         theme::GOOD,
     );
-    let at = plot.right_top() - Vec2::new(0.0, 1.0);
-    painter.text(
+    let (at, most) = (plot.right_top() - Vec2::new(0.0, 1.0), milliseconds(most));
+    write(
+        painter,
         at,
         Align2::RIGHT_BOTTOM,
-        format!("up to {}", milliseconds(most)),
-        font,
+        &format!("up to {most}"),
+        10.0,
         theme::WEAK,
     );
 }
 
 fn parts(frame: &FrameTime) -> [(f64, Color32); 3] {
-    [
-        (frame.posing.unwrap_or(0.0), POSING),
-        (frame.skinning.unwrap_or(0.0), SKINNING),
-        (frame.drawing.unwrap_or(0.0), DRAWING),
-    ]
+    let took = frame.took;
+    let parts = [
+        (took.posing, POSING),
+        (took.skinning, SKINNING),
+        (took.drawing, DRAWING),
+    ];
+    parts.map(|(seconds, color)| (seconds.unwrap_or(0.0), color))
 }
 
 fn total(frame: &FrameTime) -> f64 {

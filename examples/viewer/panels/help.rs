@@ -1,7 +1,8 @@
 //! The list of keys on `?`.
 
-use egui::{Align2, Context, RichText, ScrollArea, Ui, Vec2};
+use egui::{Align2, Context, Label, RichText, ScrollArea, Ui, Vec2};
 
+use super::strong;
 use crate::keys::{GROUPS, MOUSE, Row};
 use crate::state::State;
 use crate::theme;
@@ -20,9 +21,13 @@ pub fn show(ctx: &Context, state: &mut State) {
             ScrollArea::both()
                 .max_width(room.x)
                 .max_height(room.y)
-                .show(ui, |ui| match in_columns {
-                    true => columns(ui),
-                    false => column(ui),
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 3.0;
+                    ui.spacing_mut().interact_size.y = 16.0;
+                    match in_columns {
+                        true => columns(ui),
+                        false => column(ui),
+                    }
                 });
         });
 }
@@ -31,7 +36,6 @@ pub fn show(ctx: &Context, state: &mut State) {
 const COLUMNS: f32 = 860.0;
 
 fn columns(ui: &mut Ui) {
-    dense(ui);
     ui.horizontal_top(|ui| {
         ui.vertical(|ui| groups(ui, &[0, 2]));
         ui.add_space(22.0);
@@ -46,7 +50,6 @@ fn columns(ui: &mut Ui) {
 
 /// All groups below each other.
 fn column(ui: &mut Ui) {
-    dense(ui);
     ui.vertical(|ui| {
         groups(ui, &[0, 1]);
         mouse(ui);
@@ -55,69 +58,48 @@ fn column(ui: &mut Ui) {
     });
 }
 
-fn dense(ui: &mut Ui) {
-    ui.spacing_mut().item_spacing.y = 3.0;
-    ui.spacing_mut().interact_size.y = 16.0;
-}
-
 fn groups(ui: &mut Ui, which: &[usize]) {
     for (title, rows) in which.iter().filter_map(|i| GROUPS.get(*i)) {
-        heading(ui, title);
-        egui::Grid::new(title).num_columns(2).show(ui, |ui| {
-            for (keys, text) in merged(rows) {
-                line(ui, &keys, text);
-            }
-        });
+        let lines = merged(rows).into_iter();
+        let lines = lines.map(|(keys, text)| (RichText::new(keys).monospace(), text));
+        table(ui, title, lines);
         ui.add_space(8.0);
     }
 }
 
 fn mouse(ui: &mut Ui) {
-    heading(ui, "Mouse");
-    egui::Grid::new("mouse").num_columns(2).show(ui, |ui| {
-        for (what, text) in MOUSE {
-            ui.add(egui::Label::new(RichText::new(*what).color(theme::ACCENT)).extend());
-            ui.add(egui::Label::new(*text).extend());
+    let lines = MOUSE
+        .iter()
+        .map(|(what, text)| (RichText::new(*what), *text));
+    table(ui, "Mouse", lines);
+}
+
+fn table<'a>(ui: &mut Ui, title: &str, lines: impl Iterator<Item = (RichText, &'a str)>) {
+    ui.label(strong(title));
+    ui.add_space(1.0);
+    egui::Grid::new(title).num_columns(2).show(ui, |ui| {
+        for (what, text) in lines {
+            ui.add(Label::new(what.color(theme::ACCENT)).extend());
+            ui.add(Label::new(text).extend());
             ui.end_row();
         }
     });
 }
 
-fn heading(ui: &mut Ui, text: &str) {
-    ui.label(RichText::new(text).strong().color(theme::STRONG));
-    ui.add_space(1.0);
-}
-
-fn line(ui: &mut Ui, keys: &str, text: &str) {
-    ui.label(RichText::new(keys).monospace().color(theme::ACCENT));
-    ui.add(egui::Label::new(text).extend());
-    ui.end_row();
-}
-
-/// Neighbours that say the same share a line.
+/// The four arrow keys, with what is held with them, share a line.
 fn merged(rows: &'static [Row]) -> Vec<(String, &'static str)> {
     let mut out: Vec<(String, &'static str)> = Vec::new();
     for row in rows {
-        let key = match row.key {
-            key if row.shift => format!("Shift+{key}"),
-            key => key.to_owned(),
-        };
         match out.last_mut() {
-            Some((keys, text)) if *text == row.text => *keys = arrows(keys),
-            _ => out.push((key, row.text)),
+            Some((keys, text)) if *text == row.text => {
+                *keys = row
+                    .key
+                    .replace(row.key.trim_start_matches("Shift+"), "arrows");
+            }
+            _ => out.push((row.key.to_owned(), row.text)),
         }
     }
     out
-}
-
-/// The four arrow keys, with what is held with them.
-fn arrows(keys: &str) -> String {
-    let held = if keys.starts_with("Shift+") {
-        "Shift+"
-    } else {
-        ""
-    };
-    format!("{held}arrows")
 }
 
 #[cfg(test)]
@@ -126,12 +108,11 @@ mod tests {
 
     #[test]
     fn arrows_share_a_line_and_each_other_key_has_its_own() {
-        for (title, rows) in GROUPS {
-            let lines = merged(rows);
-            let arrows = rows.iter().filter(|r| r.text == "orbit" || r.text == "pan");
-            let others = rows.len() - arrows.count();
-            let shared = if *title == "Camera" { 2 } else { 0 };
-            assert_eq!(lines.len(), others + shared, "{title}");
+        let lines: Vec<_> = GROUPS.iter().flat_map(|(_, rows)| merged(rows)).collect();
+        let all = GROUPS.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+        assert_eq!(lines.len(), all - 6);
+        for line in [("arrows", "orbit"), ("Shift+arrows", "pan")] {
+            assert!(lines.contains(&(line.0.to_owned(), line.1)), "{lines:?}");
         }
     }
 }

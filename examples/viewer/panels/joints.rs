@@ -3,15 +3,15 @@
 use egui::{RichText, ScrollArea, Sense, Ui};
 use sinew_render::JointId;
 
-use super::{choice, icons};
-use crate::model::{Model, branches, rows};
+use super::{choice, cut, icons, strong, weak};
+use crate::model::{Model, Row, rows};
 use crate::state::State;
 use crate::theme;
 
 /// Fills what the panel has left.
 pub fn show(ui: &mut Ui, state: &mut State) {
     let Some(model) = state.model.take() else {
-        ui.label(RichText::new("no file is open").color(theme::WEAK));
+        ui.label(weak("no file is open"));
         return;
     };
     let heat_pressed = head(ui, state, &model);
@@ -25,15 +25,14 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     list(ui, state, &model);
     state.model = Some(model);
     if heat_pressed {
-        state.act(crate::keys::Action::Heat);
+        state.key("h");
     }
 }
 
 /// The title, and whether the button of the weights was pressed.
 fn head(ui: &mut Ui, state: &mut State, model: &Model) -> bool {
     let count: usize = model.skeletons.iter().map(|s| s.joints.len()).sum();
-    let title = RichText::new(format!("Joints ({count})")).strong();
-    ui.label(title.color(theme::STRONG));
+    ui.label(strong(format!("Joints ({count})")));
     let mut pressed = false;
     ui.horizontal(|ui| {
         let hint = "weights of the chosen joint as colours (h)";
@@ -47,22 +46,23 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model) -> bool {
                         state.choose(None);
                     }
                     ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                        let name = RichText::new(&joint.name).color(theme::ACCENT);
-                        ui.add(egui::Label::new(name).truncate());
+                        cut(ui, RichText::new(&joint.name).color(theme::ACCENT));
                     });
                 });
             }
             None => {
-                let none = RichText::new("no joint chosen").color(theme::WEAK);
-                ui.add(egui::Label::new(none).truncate());
+                cut(ui, weak("no joint chosen"));
             }
         }
     });
     pressed
 }
 
-/// A line of the list: a heading of a skeleton, or one of its joints and whether others hang below it.
-type Line = (usize, Option<(usize, bool)>);
+/// A line of the list.
+enum Line {
+    Skeleton(usize),
+    Joint(JointId, Row),
+}
 
 fn list(ui: &mut Ui, state: &mut State, model: &Model) {
     let to_reveal = state.look.chosen != state.view.list.revealed;
@@ -71,7 +71,7 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
     }
     let lines = lines(state, model);
     if lines.is_empty() {
-        ui.label(RichText::new("none of that name").color(theme::WEAK));
+        ui.label(weak("none of that name"));
     }
     let height = ui.text_style_height(&egui::TextStyle::Body);
     ui.spacing_mut().interact_size.y = height;
@@ -79,18 +79,10 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
     let pitch = height + 2.0;
     let mut area = ScrollArea::vertical().id_salt("joints").auto_shrink(false);
     if to_reveal {
-        let is_chosen = |line: &Line| {
-            let joint = line.1.map(|(joint, _)| joint);
-            let id = joint.map(|joint| JointId {
-                skeleton: line.0,
-                joint,
-            });
-            id.is_some() && id == state.look.chosen
-        };
-        let top = lines
-            .iter()
-            .position(is_chosen)
-            .map(|row| row as f32 * pitch);
+        let chosen = state.look.chosen;
+        let is_chosen = |line: &Line| matches!(line, Line::Joint(id, _) if Some(*id) == chosen);
+        let row = lines.iter().position(is_chosen);
+        let top = row.map(|row| row as f32 * pitch);
         let seen = state.view.list;
         let hidden = |top: &f32| *top < seen.offset || top + height > seen.offset + seen.height;
         if let Some(top) = top.filter(hidden) {
@@ -99,17 +91,16 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
         state.view.list.revealed = state.look.chosen;
     }
     let shown = area.show_rows(ui, height, lines.len(), |ui, range| {
-        for &(number, joint) in lines.get(range).unwrap_or_default() {
-            let skeleton = &model.skeletons[number];
-            let Some((joint, branches)) = joint else {
-                ui.label(RichText::new(&skeleton.path).small().color(theme::WEAK));
-                continue;
-            };
-            let id = JointId {
-                skeleton: number,
-                joint,
-            };
-            row(ui, state, id, &skeleton.joints[joint], branches);
+        for line in lines.get(range).unwrap_or_default() {
+            match line {
+                Line::Skeleton(number) => {
+                    ui.label(weak(&model.skeletons[*number].path).small());
+                }
+                Line::Joint(id, shown) => {
+                    let joint = &model.skeletons[id.skeleton].joints[id.joint];
+                    row(ui, state, *id, &joint.name, *shown);
+                }
+            }
         }
     });
     state.view.list.offset = shown.state.clamped_offset().y;
@@ -121,19 +112,16 @@ fn list(ui: &mut Ui, state: &mut State, model: &Model) {
 fn lines(state: &State, model: &Model) -> Vec<Line> {
     let mut lines = Vec::new();
     for (number, skeleton) in model.skeletons.iter().enumerate() {
-        let folded = |joint| {
-            let id = JointId {
-                skeleton: number,
-                joint,
-            };
-            state.folded.contains(&id)
+        let id = |joint| JointId {
+            skeleton: number,
+            joint,
         };
+        let folded = |joint| state.folded.contains(&id(joint));
         let found = rows(skeleton, &state.joint_search, folded);
         if model.skeletons.len() > 1 && !found.is_empty() {
-            lines.push((number, None));
+            lines.push(Line::Skeleton(number));
         }
-        let branches = branches(skeleton);
-        lines.extend(found.into_iter().map(|j| (number, Some((j, branches[j])))));
+        lines.extend(found.into_iter().map(|row| Line::Joint(id(row.joint), row)));
     }
     lines
 }
@@ -151,21 +139,21 @@ fn unfold_above(state: &mut State, model: &Model, id: JointId) {
     }
 }
 
-fn row(ui: &mut Ui, state: &mut State, id: JointId, joint: &crate::model::Joint, branches: bool) {
+fn row(ui: &mut Ui, state: &mut State, id: JointId, name: &str, row: Row) {
     let searching = !state.joint_search.trim().is_empty();
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         if !searching {
-            ui.add_space(joint.depth.min(16) as f32 * 9.0);
+            ui.add_space(row.depth.min(16) as f32 * 9.0);
             let folded = state.folded.contains(&id);
-            if icons::fold(ui, branches, folded).clicked() && branches && !state.folded.remove(&id)
-            {
+            let fold = icons::fold(ui, row.branches, folded);
+            if fold.clicked() && row.branches && !state.folded.remove(&id) {
                 state.folded.insert(id);
             }
         }
         let chosen = state.look.chosen == Some(id);
         let color = if chosen { theme::ACCENT } else { theme::TEXT };
-        let name = egui::Label::new(RichText::new(&joint.name).color(color))
+        let name = egui::Label::new(RichText::new(name).color(color))
             .sense(Sense::click())
             .selectable(false)
             .truncate();

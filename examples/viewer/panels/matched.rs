@@ -3,6 +3,7 @@
 use egui::{Grid, RichText, ScrollArea, Ui};
 use sinew_animate::retarget::{MatchHow, MatchRow};
 
+use super::weak;
 use crate::findings;
 use crate::live::{self, Matched, Tone};
 use crate::loader::{Place, Task};
@@ -34,7 +35,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
             egui::CollapsingHeader::new(title)
                 .id_salt(what)
                 .show(ui, |ui| {
-                    ui.label(RichText::new(joints.join(", ")).small().color(theme::WEAK));
+                    ui.label(weak(joints.join(", ")).small());
                 });
         }
     }
@@ -61,16 +62,15 @@ fn summary(ui: &mut Ui, matched: &Matched) {
         .map(|w| format!("{} [{}]", w.message, w.code))
         .collect();
     for (tone, text) in matched.summary() {
-        let text = RichText::new(text);
         match tone {
             Tone::Calm => {
-                let label = ui.label(text.small().color(theme::WEAK));
+                let label = ui.label(weak(text).small());
                 if !hint.is_empty() {
                     label.on_hover_text(hint.join("\n"));
                 }
             }
             tone => {
-                ui.label(text.strong().color(color(tone)));
+                ui.label(RichText::new(text).strong().color(color(tone)));
             }
         }
     }
@@ -80,8 +80,7 @@ fn summary(ui: &mut Ui, matched: &Matched) {
         false => format!("by {source}; the character: {target}"),
     };
     let scale = format!("root motion scaled by {:.3}", matched.root_scale);
-    ui.label(RichText::new(text).small().color(theme::WEAK))
-        .on_hover_text(scale);
+    ui.label(weak(text).small()).on_hover_text(scale);
 }
 
 fn color(tone: Tone) -> egui::Color32 {
@@ -107,38 +106,31 @@ fn tone(row: &MatchRow) -> Tone {
 fn table(ui: &mut Ui, matched: &Matched) {
     let pairs = matched.rows.iter().filter(|r| r.how != MatchHow::Missing);
     let rows = matched.lacking().chain(pairs).chain(matched.optional());
-    ScrollArea::both()
-        .id_salt("match")
-        .max_height(220.0)
-        .auto_shrink([false, true])
-        .show(ui, |ui| {
-            Grid::new("match")
-                .num_columns(3)
-                .spacing([10.0, 2.0])
-                .show(ui, |ui| {
-                    for title in ["source", "target", "bone"] {
-                        ui.label(RichText::new(title).small().color(theme::WEAK));
-                    }
-                    ui.end_row();
-                    for row in rows {
-                        let tone = tone(row);
-                        let cell = |name: &Option<String>| {
-                            let (text, color) = match (name.as_deref(), tone) {
-                                (Some(name), Tone::Calm) => (name, theme::WEAK),
-                                (Some(name), _) => (name, theme::TEXT),
-                                (None, Tone::Bad) => ("missing", theme::ERROR),
-                                (None, _) => ("none", theme::WEAK),
-                            };
-                            RichText::new(text).small().color(color)
-                        };
-                        ui.label(cell(&row.source));
-                        ui.label(cell(&row.target));
-                        let bone = RichText::new(row.bone.unwrap_or("-")).small();
-                        ui.label(bone.color(color(tone))).on_hover_text(hint(row));
-                        ui.end_row();
-                    }
-                });
-        });
+    let area = ScrollArea::both().id_salt("match").max_height(220.0);
+    let grid = Grid::new("match").num_columns(3).spacing([10.0, 2.0]);
+    let show = |ui: &mut Ui| {
+        for title in ["source", "target", "bone"] {
+            ui.label(weak(title).small());
+        }
+        ui.end_row();
+        for row in rows {
+            let tone = tone(row);
+            for name in [&row.source, &row.target] {
+                let (text, color) = match (name.as_deref(), tone) {
+                    (Some(name), Tone::Calm) => (name, theme::WEAK),
+                    (Some(name), _) => (name, theme::TEXT),
+                    (None, Tone::Bad) => ("missing", theme::ERROR),
+                    (None, _) => ("none", theme::WEAK),
+                };
+                ui.label(RichText::new(text).small().color(color));
+            }
+            let bone = RichText::new(row.bone.unwrap_or("-")).small();
+            ui.label(bone.color(color(tone))).on_hover_text(hint(row));
+            ui.end_row();
+        }
+    };
+    area.auto_shrink([false, true])
+        .show(ui, |ui| grid.show(ui, show));
 }
 
 /// How a row was found.

@@ -6,7 +6,7 @@ mod help;
 mod icons;
 mod joints;
 mod matched;
-pub mod message;
+mod message;
 mod offer;
 mod pair;
 mod picture;
@@ -14,7 +14,7 @@ pub mod scene;
 mod settings;
 mod timeline;
 
-use egui::{Frame, Margin, Panel, Response, RichText, Ui};
+use egui::{Frame, Label, Margin, Panel, Response, RichText, Ui};
 
 use super::layout::{self, Layout, Tab};
 use super::state::State;
@@ -24,41 +24,40 @@ use super::theme;
 pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     layout::fit(ui.ctx());
     state.view.places.clear();
+    state.view.scale = ui.ctx().pixels_per_point();
     let size = ui.ctx().content_rect().size();
     let layout = Layout::of(size);
     if state.panels {
         bars(ui, state, layout);
-        match layout {
-            Layout::Wide => {
-                if state
-                    .model
-                    .as_ref()
-                    .is_some_and(|m| m.first_joint().is_some())
-                {
-                    let panel = Panel::left("joints").default_size(210.0);
-                    let panel = panel.size_range(130.0..=size.x * 0.4);
-                    side(ui, state, panel, Tab::Joints);
-                }
-                let panel = Panel::right("settings").default_size(296.0);
-                side(
-                    ui,
-                    state,
-                    panel.size_range(220.0..=size.x * 0.45),
-                    Tab::Settings,
-                );
-            }
-            Layout::Tall => {
-                if let Some(tab) = state.view.tab {
-                    let panel = Panel::bottom("below").default_size(size.y * 0.42);
-                    side(ui, state, panel.size_range(100.0..=size.y * 0.7), tab);
-                }
-            }
-            Layout::Short => {
-                if let Some(tab) = state.view.tab {
-                    let panel = Panel::right("beside").default_size(296.0_f32.min(size.x * 0.5));
-                    side(ui, state, panel.size_range(160.0..=size.x * 0.65), tab);
-                }
-            }
+        let model = state.model.as_ref();
+        let has_joints = model.is_some_and(|m| m.first_joint().is_some());
+        let (left, right) = (Panel::left("joints"), Panel::right("settings"));
+        let (below, beside) = (Panel::bottom("below"), Panel::right("beside"));
+        // Each with its size at first, and the range of its size.
+        let wide = [
+            (Tab::Joints, left, 210.0, 130.0..=size.x * 0.4),
+            (Tab::Settings, right, 296.0, 220.0..=size.x * 0.45),
+        ];
+        let narrow = state.view.tab.map(|tab| match layout {
+            Layout::Tall => (tab, below, size.y * 0.42, 100.0..=size.y * 0.7),
+            _ => (
+                tab,
+                beside,
+                296.0_f32.min(size.x * 0.5),
+                160.0..=size.x * 0.65,
+            ),
+        });
+        let shown: Vec<_> = match layout.is_wide() {
+            true => wide.into_iter().skip(usize::from(!has_joints)).collect(),
+            false => narrow.into_iter().collect(),
+        };
+        for (tab, panel, at_first, range) in shown {
+            side(
+                ui,
+                state,
+                panel.default_size(at_first).size_range(range),
+                tab,
+            );
         }
     }
     egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, pictures));
@@ -69,20 +68,18 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
 
 /// The bars above and below everything.
 fn bars(ui: &mut Ui, state: &mut State, layout: Layout) {
-    let frame = Frame::new()
-        .fill(theme::BAR)
-        .inner_margin(Margin::symmetric(10, 6));
-    let bar = Panel::top("bar").frame(frame).show_separator_line(false);
-    let bar = bar.show(ui, |ui| bar::show(ui, state, layout));
-    state.view.places.note(ui, "bar", bar.response.rect);
-    let timeline = Panel::bottom("timeline")
-        .frame(frame)
-        .show_separator_line(false);
-    let timeline = timeline.show(ui, |ui| timeline::show(ui, state, layout));
-    state
-        .view
-        .places
-        .note(ui, "timeline", timeline.response.rect);
+    type Show = fn(&mut Ui, &mut State, Layout);
+    for (name, bar, contents) in [
+        ("bar", Panel::top("bar"), bar::show as Show),
+        ("timeline", Panel::bottom("timeline"), timeline::show),
+    ] {
+        let frame = Frame::new()
+            .fill(theme::BAR)
+            .inner_margin(Margin::symmetric(10, 6));
+        let bar = bar.frame(frame).show_separator_line(false);
+        let shown = bar.show(ui, |ui| contents(ui, state, layout));
+        state.view.places.note(ui, name, shown.response.rect);
+    }
 }
 
 /// A panel beside the picture. Its edge can be dragged.
@@ -118,10 +115,52 @@ fn choice(ui: &mut Ui, state: &mut State, name: &str, chosen: bool) -> Response 
     response
 }
 
+/// All of several choices beside each other, each with a hint; gives the one that was clicked.
+fn choices<T: Copy + PartialEq>(
+    ui: &mut Ui,
+    state: &mut State,
+    all: &[(&str, T, &str)],
+    now: T,
+) -> Option<T> {
+    let mut clicked = None;
+    for (name, value, hint) in all {
+        let mut response = choice(ui, state, name, *value == now);
+        if !hint.is_empty() {
+            response = response.on_hover_text(*hint);
+        }
+        clicked = clicked.or(response.clicked().then_some(*value));
+    }
+    clicked
+}
+
+/// A row of a grid: a label, and what it is about.
+fn row(ui: &mut Ui, label: &str, contents: impl FnOnce(&mut Ui)) {
+    ui.label(label);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
+        contents(ui);
+    });
+    ui.end_row();
+}
+
+/// Text that says less than the others.
+fn weak(text: impl Into<String>) -> RichText {
+    RichText::new(text).color(theme::WEAK)
+}
+
+/// The text of a title.
+fn strong(text: impl Into<String>) -> RichText {
+    RichText::new(text).strong().color(theme::STRONG)
+}
+
+/// A label that is cut off at the right end of its place.
+fn cut(ui: &mut Ui, text: RichText) -> Response {
+    ui.add(Label::new(text).truncate())
+}
+
 /// A group of settings under a small title.
 fn section(ui: &mut Ui, title: &str, open: bool, contents: impl FnOnce(&mut Ui)) {
-    let title = RichText::new(title).strong().color(theme::STRONG);
-    egui::CollapsingHeader::new(title)
+    egui::CollapsingHeader::new(strong(title))
         .default_open(open)
         .show_unindented(ui, |ui| {
             ui.add_space(1.0);

@@ -1,7 +1,8 @@
 //! What else can be done with a file that was dropped, below the picture.
 
-use egui::{Align2, Color32, Frame, Margin, Rect, RichText, Stroke, Ui, Vec2};
+use egui::{Align2, Color32, Rect, RichText, Ui, Vec2};
 
+use super::message::framed;
 use crate::state::State;
 use crate::theme;
 
@@ -9,11 +10,7 @@ pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
     let Some(offer) = state.offer.clone() else {
         return;
     };
-    let frame = Frame::new()
-        .fill(theme::PANEL)
-        .stroke(Stroke::new(1.0, theme::ACCENT))
-        .corner_radius(8)
-        .inner_margin(Margin::same(10));
+    let frame = framed(theme::PANEL, theme::ACCENT, 10);
     let width = (rect.width() - 48.0).clamp(160.0, 560.0);
     egui::Area::new(egui::Id::unique("viewer.offer"))
         .pivot(Align2::CENTER_BOTTOM)

@@ -5,7 +5,7 @@ use sinew_render::JointId;
 
 use super::{offer, pair};
 use crate::files;
-use crate::moves::{self, Pointer};
+use crate::moves::Pointer;
 use crate::state::State;
 use crate::theme;
 
@@ -20,17 +20,14 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let rect = ui.available_rect_before_wrap();
     let scale = ui.ctx().pixels_per_point();
     // Whole pixels, so that the picture is shown texel by texel.
-    let edge = |v: f32| (v * scale).round().max(0.0);
+    let edge = |v: f32| (v * scale).round().max(0.0) as u32;
     let (left, top) = (edge(rect.left()), edge(rect.top()));
-    let (right, bottom) = (edge(rect.right()), edge(rect.bottom()));
-    let pixels = [left, top, right - left, bottom - top];
-    let rect = Rect::from_min_max(
-        Pos2::new(left, top) / scale,
-        Pos2::new(right, bottom) / scale,
-    );
-    let [whole, beside] = pair::split(pixels.map(|n| n.max(0.0) as u32), state.beside.is_some());
-    (state.viewport, state.viewport_beside) = (whole, beside);
-    let (all, rect) = (rect, pair::rect(state.viewport, scale));
+    let width = edge(rect.right()).saturating_sub(left);
+    let height = edge(rect.bottom()).saturating_sub(top);
+    let pixels = [left, top, width, height];
+    let all = pair::rect(pixels, scale);
+    [state.viewport, state.viewport_beside] = pair::split(pixels, state.beside.is_some());
+    let rect = pair::rect(state.viewport, scale);
     if state.frame_wanted && !state.bounds.is_empty() {
         state.frame_wanted = false;
         state.frame_all();
@@ -54,9 +51,8 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     let (drag, over) = (response.drag_delta(), response.contains_pointer());
     let left = response.dragged_by(egui::PointerButton::Primary);
     let pointer = ui.input(|input| Pointer {
-        drag: [drag.x, drag.y],
-        left,
-        shift: input.modifiers.shift,
+        drag: drag.into(),
+        orbits: left && !input.modifiers.shift,
         scroll: if over {
             input.smooth_scroll_delta().y
         } else {
@@ -64,28 +60,23 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
         },
         pinch: if over { input.zoom_delta() } else { 1.0 },
     });
-    for step in moves::of_pointer(pointer, rect.height()) {
-        state.move_camera(step);
+    if !pointer.rests() {
+        state.moves(|camera, around| pointer.apply(camera, around, rect.height()));
     }
     if response.double_clicked() {
         state.refit = true;
     }
-    joints(
-        ui,
-        state,
-        rect,
-        response
-            .clicked()
-            .then(|| response.interact_pointer_pos())
-            .flatten(),
-    );
+    let click = response
+        .interact_pointer_pos()
+        .filter(|_| response.clicked());
+    joints(ui, state, rect, click);
     if state.heat && state.control.heat.is_some() {
         legend(ui, state, rect);
     }
     if state.model.is_none() {
         empty(ui, rect);
     }
-    if state.model.is_none() && state.loading.is_none() && state.error.is_none() {
+    if state.model.is_none() && state.loading[0].is_none() && state.error.is_none() {
         invitation(ui, rect);
     }
     if state.hovering {
@@ -105,37 +96,28 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
 
 /// What to do while nothing is shown, as wide as the picture is.
 fn invitation(ui: &Ui, rect: Rect) {
-    let line = |text: String, size: f32, grey: u8| {
-        let font = FontId::proportional(size);
-        let mut job = egui::text::LayoutJob::simple(
-            text,
-            font,
-            Color32::from_gray(grey),
-            rect.width() - 24.0,
-        );
-        job.halign = egui::Align::Center;
-        ui.painter().layout_job(job)
-    };
     let mut y = rect.center().y - 30.0;
-    for galley in [
-        line("Drop a character here, or press Open".into(), 19.0, 236),
-        line(files::formats(), 12.5, 205),
-        line("? lists the keys".into(), 12.5, 205),
+    for (text, size, grey) in [
+        ("Drop a character here, or press Open".into(), 19.0, 236),
+        (files::formats(), 12.5, 205),
+        ("? lists the keys".into(), 12.5, 205),
     ] {
-        let height = galley.size().y;
-        ui.painter()
-            .galley(Pos2::new(rect.center().x, y), galley, Color32::WHITE);
-        y += height + 8.0;
+        let (font, color) = (FontId::proportional(size), Color32::from_gray(grey));
+        let width = rect.width() - 24.0;
+        let mut job = egui::text::LayoutJob::simple(text, font, color, width);
+        job.halign = egui::Align::Center;
+        let galley = ui.painter().layout_job(job);
+        let at = Pos2::new(rect.center().x, y);
+        y += galley.size().y + 8.0;
+        ui.painter().galley(at, galley, Color32::WHITE);
     }
 }
 
 /// Behind nothing.
 fn empty(ui: &Ui, rect: Rect) {
     let mut mesh = egui::Mesh::default();
-    let (top, bottom) = (
-        Color32::from_rgb(66, 71, 79),
-        Color32::from_rgb(108, 110, 113),
-    );
+    let top = Color32::from_rgb(66, 71, 79);
+    let bottom = Color32::from_rgb(108, 110, 113);
     mesh.colored_vertex(rect.left_top(), top);
     mesh.colored_vertex(rect.right_top(), top);
     mesh.colored_vertex(rect.right_bottom(), bottom);
@@ -185,47 +167,33 @@ fn joints(ui: &Ui, state: &mut State, rect: Rect, click: Option<Pos2>) {
 
 /// Writes a name beside a joint, unless it would cover another one.
 fn name_at(painter: &egui::Painter, at: Pos2, name: &str, chosen: bool, written: &mut Vec<Rect>) {
-    let font = FontId::proportional(if chosen { 12.5 } else { 10.5 });
-    let color = if chosen {
-        theme::ACCENT
-    } else {
-        Color32::from_gray(245)
+    let (size, color, dark) = match chosen {
+        true => (12.5, theme::ACCENT, 210),
+        false => (10.5, Color32::from_gray(245), 130),
     };
-    let text = painter.layout_no_wrap(name.to_owned(), font, color);
+    let text = painter.layout_no_wrap(name.to_owned(), FontId::proportional(size), color);
     let place = Rect::from_min_size(at + Vec2::new(8.0, -text.size().y * 0.5), text.size());
     if !chosen && written.iter().any(|r| r.intersects(place)) {
         return;
     }
     let back = place.expand2(Vec2::new(3.0, 0.5));
-    painter.rect_filled(
-        back,
-        3.0,
-        Color32::from_black_alpha(if chosen { 210 } else { 130 }),
-    );
+    painter.rect_filled(back, 3.0, Color32::from_black_alpha(dark));
     painter.galley(place.min, text, color);
     written.push(place);
 }
 
 /// What the colours of weights mean.
 fn legend(ui: &Ui, state: &State, rect: Rect) {
-    let Some(joint) = state
-        .control
-        .heat
-        .and_then(|id| state.model.as_ref()?.joint(id))
-    else {
-        return;
-    };
+    let model = state.model.as_ref();
+    let joint = state.control.heat.and_then(|id| model?.joint(id));
+    let Some(joint) = joint else { return };
     let painter = ui.painter_at(rect);
-    let bar = Rect::from_min_size(
-        Pos2::new(rect.left() + 16.0, rect.bottom() - 30.0),
-        Vec2::new(150.0, 10.0),
-    );
-    painter.rect_filled(
-        bar.expand2(Vec2::new(10.0, 20.0))
-            .translate(Vec2::new(0.0, -4.0)),
-        6.0,
-        Color32::from_black_alpha(140),
-    );
+    let corner = rect.left_bottom() + Vec2::new(16.0, -30.0);
+    let bar = Rect::from_min_size(corner, Vec2::new(150.0, 10.0));
+    let back = bar
+        .expand2(Vec2::new(10.0, 20.0))
+        .translate(Vec2::new(0.0, -4.0));
+    painter.rect_filled(back, 6.0, Color32::from_black_alpha(140));
     let steps = 48;
     for i in 0..steps {
         let part = i as f32 / (steps - 1) as f32;
@@ -236,17 +204,22 @@ fn legend(ui: &Ui, state: &State, rect: Rect) {
         );
         painter.rect_filled(cell, CornerRadius::ZERO, theme::heat(part));
     }
-    let font = FontId::proportional(11.0);
-    let color = Color32::from_gray(240);
     let above = bar.left_top() - Vec2::new(0.0, 3.0);
-    let text = format!("weight of {}", joint.name);
-    painter.text(above, Align2::LEFT_BOTTOM, text, font.clone(), color);
-    painter.text(
-        bar.left_bottom(),
-        Align2::LEFT_TOP,
-        "0",
-        font.clone(),
-        color,
-    );
-    painter.text(bar.right_bottom(), Align2::RIGHT_TOP, "1", font, color);
+    for (at, align, text) in [
+        (
+            above,
+            Align2::LEFT_BOTTOM,
+            &*format!("weight of {}", joint.name),
+        ),
+        (bar.left_bottom(), Align2::LEFT_TOP, "0"),
+        (bar.right_bottom(), Align2::RIGHT_TOP, "1"),
+    ] {
+        painter.text(
+            at,
+            align,
+            text,
+            FontId::proportional(11.0),
+            Color32::from_gray(240),
+        );
+    }
 }

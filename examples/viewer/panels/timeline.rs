@@ -1,10 +1,9 @@
 //! The bar at the bottom: play, pause, scrub, speed, loop.
 
-use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, Sense, Stroke, Ui, Vec2};
+use egui::{Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
-use super::icons::{self, Icon};
+use super::{icons, weak};
 use crate::clock::Clock;
-use crate::keys::Action;
 use crate::layout::Layout;
 use crate::state::State;
 use crate::theme;
@@ -29,34 +28,24 @@ pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
 
 fn buttons(ui: &mut Ui, state: &mut State) {
     let moves = state.clock.moves();
+    let play = match state.clock.playing {
+        true => icons::PAUSE,
+        false => icons::PLAY,
+    };
     ui.add_enabled_ui(moves, |ui| {
-        let mut pressed = None;
         ui.spacing_mut().item_spacing.x = 3.0;
-        let play = if state.clock.playing {
-            Icon::Pause
-        } else {
-            Icon::Play
-        };
-        for (icon, name, hint, action) in [
-            (
-                Icon::First,
-                "First",
-                "to the first frame (Home)",
-                Action::First,
-            ),
-            (Icon::Back, "Back", "one frame back (,)", Action::StepBack),
-            (play, "Play", "play or pause (Space)", Action::PlayPause),
-            (Icon::On, "On", "one frame on (.)", Action::StepOn),
-            (Icon::Last, "Last", "to the last frame (End)", Action::Last),
+        for (icon, name, hint, key) in [
+            (icons::FIRST, "First", "to the first frame (Home)", "Home"),
+            (icons::BACK, "Back", "one frame back (,)", ","),
+            (play, "Play", "play or pause (Space)", "Space"),
+            (icons::ON, "On", "one frame on (.)", "."),
+            (icons::LAST, "Last", "to the last frame (End)", "End"),
         ] {
             let button = icons::button(ui, icon, hint);
             state.view.places.note(ui, name, button.rect);
             if button.clicked() {
-                pressed = Some(action);
+                state.key(key);
             }
-        }
-        if let Some(action) = pressed {
-            state.act(action);
         }
     });
 }
@@ -95,7 +84,7 @@ fn numbers(ui: &mut Ui, state: &mut State, layout: Layout) {
         _ => format!("{:5.2} / {:.2} s", clock.seconds(), clock.length_seconds()),
     };
     let label = ui
-        .label(RichText::new(text).monospace().color(theme::WEAK))
+        .label(weak(text).monospace())
         .on_hover_text(format!("{} time codes per second", clock.codes_per_second));
     state.view.places.note(ui, "seconds", label.rect);
 }
@@ -105,62 +94,53 @@ fn rail(ui: &mut Ui, state: &mut State) {
     let is_empty = state.model.is_none();
     let clock = &mut state.clock;
     let size = Vec2::new(ui.available_width().max(40.0), 30.0);
-    let sense = if clock.moves() {
-        Sense::click_and_drag()
-    } else {
-        Sense::hover()
+    let sense = match clock.moves() {
+        true => Sense::click_and_drag(),
+        false => Sense::hover(),
     };
     let (rect, response) = ui.allocate_exact_size(size, sense);
     state.view.places.note(ui, "rail", rect);
-    let line = Rect::from_min_max(
-        Pos2::new(rect.left() + 8.0, rect.top()),
-        Pos2::new(rect.right() - 8.0, rect.bottom()),
-    );
+    let (left, right) = (rect.left() + 8.0, rect.right() - 8.0);
+    let width = right - left;
     if let Some(pointer) = response.interact_pointer_pos().filter(|_| clock.moves()) {
-        let part = f64::from((pointer.x - line.left()) / line.width().max(1.0)).clamp(0.0, 1.0);
+        let part = f64::from((pointer.x - left) / width.max(1.0)).clamp(0.0, 1.0);
         clock.scrub(clock.start + part * clock.length());
     }
     let painter = ui.painter_at(rect);
     let y = rect.top() + 9.0;
-    let track = Rect::from_min_max(
-        Pos2::new(line.left(), y - 2.0),
-        Pos2::new(line.right(), y + 2.0),
-    );
-    painter.rect_filled(track, 2.0, Color32::from_gray(58));
+    let track = |right: f32, color: Color32| {
+        let track = Rect::from_x_y_ranges(left..=right, y - 2.0..=y + 2.0);
+        painter.rect_filled(track, 2.0, color);
+    };
+    let below = |x: f32, y: f32, size: f32, text: &str| {
+        let font = FontId::proportional(size);
+        painter.text(
+            Pos2::new(x, y),
+            Align2::CENTER_BOTTOM,
+            text,
+            font,
+            theme::WEAK,
+        );
+    };
+    track(right, Color32::from_gray(58));
     if !clock.moves() {
         let text = match is_empty {
             true => "no file is open",
             false => "nothing moves in this file",
         };
-        let font = FontId::proportional(10.5);
-        let below = Pos2::new(rect.center().x, rect.bottom() - 1.0);
-        painter.text(below, Align2::CENTER_BOTTOM, text, font, theme::WEAK);
+        below(rect.center().x, rect.bottom() - 1.0, 10.5, text);
         return;
     }
-    let at =
-        |time: f64| line.left() + ((time - clock.start) / clock.length()) as f32 * line.width();
-    for tick in ticks(clock, line.width()) {
-        let x = at(tick);
+    let at = |time: f64| left + ((time - clock.start) / clock.length()) as f32 * width;
+    for tick in ticks(clock, width) {
         let stroke = Stroke::new(1.0, Color32::from_gray(88));
-        painter.line_segment([Pos2::new(x, y + 4.0), Pos2::new(x, y + 8.0)], stroke);
-        let font = FontId::proportional(10.0);
-        let below = Pos2::new(x, rect.bottom());
-        painter.text(
-            below,
-            Align2::CENTER_BOTTOM,
-            format!("{tick}"),
-            font,
-            theme::WEAK,
-        );
+        painter.vline(at(tick), y + 4.0..=y + 8.0, stroke);
+        below(at(tick), rect.bottom(), 10.0, &tick.to_string());
     }
     let x = at(clock.time);
-    let played = Rect::from_min_max(track.min, Pos2::new(x, track.max.y));
-    painter.rect_filled(played, 2.0, theme::ACCENT.gamma_multiply(0.75));
-    let radius = if response.hovered() || response.dragged() {
-        7.0
-    } else {
-        5.5
-    };
+    track(x, theme::ACCENT.gamma_multiply(0.75));
+    let held = response.hovered() || response.dragged();
+    let radius = if held { 7.0 } else { 5.5 };
     painter.circle_filled(Pos2::new(x, y), radius, theme::ACCENT);
 }
 
@@ -189,13 +169,16 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_leave_room() {
-        let mut clock = Clock::default();
-        clock.set_range(1.0, 101.0, 24.0, false);
-        let ticks_at = |clock: &Clock| ticks(clock, 420.0);
-        assert_eq!(ticks_at(&clock)[..3], [10.0, 20.0, 30.0]);
-        clock.set_range(-3.5, 2.0, 24.0, false);
-        assert_eq!(ticks_at(&clock), [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0]);
-        clock.set_range(0.0, 1e300, 24.0, false);
-        assert!(ticks_at(&clock).len() <= 11);
+        let ticks_of = |start: f64, end: f64| {
+            let clock = Clock {
+                start,
+                end,
+                ..Clock::default()
+            };
+            ticks(&clock, 420.0)
+        };
+        assert_eq!(ticks_of(1.0, 101.0)[..3], [10.0, 20.0, 30.0]);
+        assert_eq!(ticks_of(-3.5, 2.0), [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0]);
+        assert!(ticks_of(0.0, 1e300).len() <= 11);
     }
 }

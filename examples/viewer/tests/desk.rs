@@ -1,39 +1,37 @@
 //! The viewer without a window: its panels, keys, messages and drops, and the pictures that it draws, which are where
-//! the f64 reference says.
+//! the f64 reference says. The trials are scripts in `desk/*.txt`; `desk/play.rs` says what there is to write in them.
 
-#[path = "desk/files.rs"]
-mod files;
-#[path = "desk/live.rs"]
-mod live;
-#[path = "desk/panels.rs"]
-mod panels;
-#[path = "desk/picture.rs"]
-mod picture;
+mod judge;
+#[path = "desk/play.rs"]
+mod play;
 mod truth;
 #[path = "desk/viewer.rs"]
 mod viewer;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchling.usda");
-const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
-
-type Run = fn() -> Result<(), Failed>;
+const SCRIPTS: [(&str, &str); 4] = [
+    ("files", include_str!("desk/files.txt")),
+    ("live", include_str!("desk/live.txt")),
+    ("panels", include_str!("desk/panels.txt")),
+    ("picture", include_str!("desk/picture.txt")),
+];
 
 fn main() {
     let args = Arguments::from_args();
     let ignored = common::gpu::ignored();
-    let trials = [files::TRIALS, live::TRIALS, panels::TRIALS, picture::TRIALS];
-    let trials = trials
-        .concat()
-        .into_iter()
-        .map(|(name, run)| Trial::test(name, run).with_ignored_flag(ignored));
-    libtest_mimic::run(&args, trials.collect()).exit();
-}
-
-fn check(condition: bool, message: impl FnOnce() -> String) -> Result<(), Failed> {
-    match condition {
-        true => Ok(()),
-        false => Err(message().into()),
+    std::env::set_current_dir(common::repository()).expect("the repository");
+    let mut trials = Vec::new();
+    for (file, text) in SCRIPTS {
+        for (name, script) in text
+            .split("\n## ")
+            .skip(1)
+            .filter_map(|s| s.split_once('\n'))
+        {
+            let run = move || play::play(script).map_err(Failed::from);
+            let trial = Trial::test(format!("{file}::{name}"), run);
+            trials.push(trial.with_ignored_flag(ignored));
+        }
     }
+    libtest_mimic::run(&args, trials).exit();
 }

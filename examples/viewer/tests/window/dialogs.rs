@@ -4,18 +4,9 @@ use std::path::Path;
 
 use libtest_mimic::Failed;
 
+use crate::judge::check;
 use crate::window::{Display, Viewer};
-use crate::{PUPPET, check};
-
-/// Starts the viewer with these programs instead of those of the system, and without a desktop's portal.
-fn with_programs(display: &Display, folder: &Path, args: &[&str]) -> Result<Viewer, String> {
-    let path = folder.display().to_string();
-    let variables = [
-        ("PATH", path.as_str()),
-        ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus"),
-    ];
-    Viewer::start_with(display, "1000x660", &variables, args)
-}
+use crate::{PUPPET, ends};
 
 /// Writes a program in place of zenity, which notes its arguments and then runs the last line.
 fn zenity(folder: &Path, last: &str) -> Result<(), Failed> {
@@ -35,18 +26,13 @@ pub fn dialogs(display: &Display) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let noted = || std::fs::read_to_string(folder.path().join("noted"));
     zenity(folder.path(), &format!("echo '{PUPPET}'"))?;
-    let mut viewer = with_programs(display, folder.path(), &[])?;
-    let empty = viewer.shot("dialog-before")?;
-    check(empty.report["activity"] == "no file is open", || {
-        empty.report.to_string()
-    })?;
-    let report = viewer.steps(&["press Open", "settle", "state"])?;
-    check(
-        report["file"]
-            .as_str()
-            .is_some_and(|f| f.ends_with("puppet.glb")),
-        || report.to_string(),
-    )?;
+    // These programs instead of those of the system, and no desktop's portal.
+    let path = folder.path().display().to_string();
+    let bus = "unix:path=/nonexistent/bus";
+    let variables = [("PATH", &*path), ("DBUS_SESSION_BUS_ADDRESS", bus)];
+    let mut viewer = Viewer::start(display, &variables, &["--size", "1000x660"])?;
+    viewer.play("wait 0.1\n= /activity \"no file is open\"")?;
+    viewer.play("press Open\nsettle\nstate\n~ /file puppet.glb")?;
     let asked = noted()?;
     let extensions = sinew_io::readable_formats().flat_map(|f| f.extensions);
     let all: Vec<String> = extensions.map(|e| format!("*.{e}")).collect();
@@ -57,44 +43,23 @@ pub fn dialogs(display: &Display) -> Result<(), Failed> {
     // A dialog that is closed changes nothing.
     zenity(folder.path(), "exit 1")?;
     std::fs::remove_file(folder.path().join("noted"))?;
-    let report = viewer.steps(&["key o", "settle", "state"])?;
+    viewer.play("key o\nsettle\nstate\n= /notice null\n= /error null\n= /loads 1")?;
     check(noted().is_ok_and(|n| n == asked), || {
         "no dialog was shown".into()
     })?;
-    check(
-        report["notice"].is_null() && report["error"].is_null() && report["loads"] == 1,
-        || report.to_string(),
-    )?;
 
     let picture = folder.path().join("saved");
     zenity(folder.path(), &format!("echo '{}'", picture.display()))?;
-    let report = viewer.steps(&["key s shift", "settle", "state"])?.clone();
+    viewer.play("key s shift\nsettle\nstate\n~ /notice saved.png")?;
     check(noted()?.contains("--save"), || noted().unwrap_or_default())?;
-    check(
-        report["notice"]
-            .as_str()
-            .is_some_and(|n| n.contains("saved.png")),
-        || report.to_string(),
-    )?;
     let saved = image::open(picture.with_extension("png"))?;
-    let size = [saved.width(), saved.height()];
-    check(
-        report["viewport"][2] == size[0] && report["viewport"][3] == size[1],
-        || format!("{size:?}: {report}"),
-    )?;
+    let (width, height) = (saved.width(), saved.height());
+    viewer.play(&format!("= /viewport/2 {width}\n= /viewport/3 {height}"))?;
 
     // No program and no portal: what else can be done is told.
     std::fs::remove_file(folder.path().join("zenity"))?;
-    viewer.steps(&["key Escape", "key o", "settle"])?;
-    let told = viewer.shot("dialog-none")?;
-    let notice = told.report["notice"].as_str().unwrap_or_default();
-    check(
-        notice.contains("no file dialog") && notice.contains("Drop a file"),
-        || told.report.to_string(),
-    )?;
-    viewer.steps(&["key Escape"])?;
-    check(viewer.steps(&["state"])?["notice"].is_null(), || {
-        "the notice stays".into()
-    })?;
-    check(viewer.end()?.success(), || "the viewer failed".into())
+    viewer.play("key Escape\nkey o\nsettle\n~ /notice no file dialog\n~ /notice Drop a file")?;
+    viewer.shot("dialog-none")?;
+    viewer.play("key Escape\nstate\n= /notice null")?;
+    ends(viewer, 0)
 }

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use image::RgbaImage;
 use serde_json::Value;
 
+use crate::judge::{self, check};
+
 /// A step may take so long on a busy machine. The viewer gives up before, and says why.
 const PATIENCE: Duration = Duration::from_secs(360);
 
@@ -42,15 +44,7 @@ pub struct Display {
 impl Display {
     pub fn new() -> Result<Self, String> {
         let mut server = Command::new("Xvfb")
-            .args([
-                "-displayfd",
-                "1",
-                "-screen",
-                "0",
-                "1600x1000x24",
-                "-nolisten",
-                "tcp",
-            ])
+            .args("-displayfd 1 -screen 0 1600x1000x24 -nolisten tcp".split(' '))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -88,19 +82,14 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    pub fn start(display: &Display, args: &[&str]) -> Result<Self, String> {
-        Self::start_with(display, "1000x660", &[], args)
-    }
-
-    /// Like [`Viewer::start`], in a window of this size and with these variables of the environment.
-    pub fn start_with(
+    /// Starts the viewer with these arguments and these variables of the environment.
+    pub fn start(
         display: &Display,
-        size: &str,
         variables: &[(&str, &str)],
         args: &[&str],
     ) -> Result<Self, String> {
-        let mut child = command(display)?
-            .args(["--size", size, "--script", "-"])
+        let mut child = command(display)
+            .args(["--script", "-"])
             .args(args)
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
@@ -110,11 +99,8 @@ impl Viewer {
         let (sender, answers) = channel();
         if let Some(out) = child.stdout.take() {
             std::thread::spawn(move || {
-                for line in BufReader::new(out).lines().map_while(Result::ok) {
-                    if sender.send(line).is_err() {
-                        break;
-                    }
-                }
+                let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+                lines.try_for_each(|line| sender.send(line))
             });
         }
         Ok(Self {
@@ -125,64 +111,48 @@ impl Viewer {
         })
     }
 
-    /// Takes a step and gives its answer, whether it failed or not.
-    pub fn try_step(&mut self, line: &str) -> Result<&Value, String> {
-        self.send(line)?;
-        self.answer(line)
-    }
-
-    /// Writes one line.
-    fn send(&mut self, line: &str) -> Result<(), String> {
+    /// Takes a step and gives its answer.
+    fn step(&mut self, line: &str) -> Result<&Value, String> {
         let input = self.input.as_mut().ok_or("the viewer has ended")?;
-        let written = input.write_all(format!("{line}\n").as_bytes());
-        written.map_err(|e| format!("{line}: {e}"))
-    }
-
-    fn answer(&mut self, line: &str) -> Result<&Value, String> {
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|e| e.to_string())?;
         let answer = self.answers.recv_timeout(PATIENCE);
         let answer =
-            answer.map_err(|_| format!("{line}: no answer; ended: {:?}", self.child.try_wait()))?;
+            answer.map_err(|_| format!("no answer; ended: {:?}", self.child.try_wait()))?;
         self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
+        check(self.last["step"] == line, || answer)?;
         Ok(&self.last)
     }
 
-    /// Takes steps that have to succeed.
-    pub fn steps(&mut self, lines: &[&str]) -> Result<&Value, String> {
-        for line in lines {
-            self.send(line)?;
-            self.succeeded(line)?;
-        }
-        Ok(&self.last)
-    }
-
-    fn succeeded(&mut self, line: &str) -> Result<(), String> {
-        let answer = self.answer(line)?;
-        if answer["step"] != line || !answer["failed"].is_null() {
-            return Err(format!("{line}: {answer}"));
+    /// Plays a script: actions that succeed, those that are `refused`, and lines that judge the last answer.
+    pub fn play(&mut self, script: &str) -> Result<(), String> {
+        for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let result = match word {
+                "refused" => {
+                    let answer = self.step(rest)?;
+                    check(answer["failed"].is_string(), || answer.to_string())
+                }
+                word if judge::is_judgement(word) => judge::judge(&self.last, line),
+                _ => {
+                    let answer = self.step(line)?;
+                    check(answer["failed"].is_null(), || answer.to_string())
+                }
+            };
+            result.map_err(|e| format!("{line}: {e}"))?;
         }
         Ok(())
     }
 
-    /// Tries again until it succeeds; after [`PATIENCE`] the last failure counts.
-    pub fn eventually<T, E: std::fmt::Debug>(
-        &mut self,
-        what: &str,
-        mut attempt: impl FnMut(&mut Self) -> Result<T, E>,
-    ) -> Result<T, String> {
+    /// Plays a script again until it succeeds; after [`PATIENCE`] the last failure counts.
+    pub fn until(&mut self, script: &str) -> Result<(), String> {
         let began = Instant::now();
-        loop {
-            match attempt(self) {
-                Ok(done) => return Ok(done),
-                Err(e) if began.elapsed() > PATIENCE || self.has_ended() => {
-                    return Err(format!("{what}: {e:?}"));
-                }
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
-            }
+        while let Err(e) = self.play(script) {
+            let goes_on = began.elapsed() < PATIENCE && matches!(self.child.try_wait(), Ok(None));
+            check(goes_on, || e)?;
         }
-    }
-
-    fn has_ended(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
+        Ok(())
     }
 
     /// What the viewer's threads took of all processors so far.
@@ -190,19 +160,21 @@ impl Viewer {
         common::processor::so_far(self.child.id()).ok_or_else(|| "no process".into())
     }
 
-    /// A picture of the window, kept under a name.
-    pub fn shot(&mut self, name: &str) -> Result<Shot, String> {
+    /// A picture of the window, kept under a name, and that of its 3D picture.
+    pub fn shot(&mut self, name: &str) -> Result<[RgbaImage; 2], String> {
         let path = shots().join(format!("{name}.png"));
-        let step = format!("shot {}", path.display());
-        let report = self.steps(&[&step])?.clone();
+        self.play(&format!("shot {}", path.display()))?;
         let image = image::open(&path).map_err(|e| e.to_string())?.to_rgba8();
-        Ok(Shot { image, report })
+        let edge = |i: usize| self.last["viewport"][i].as_u64().unwrap_or(0) as u32;
+        let picture = image::imageops::crop_imm(&image, edge(0), edge(1), edge(2), edge(3));
+        let picture = picture.to_image();
+        Ok([image, picture])
     }
 
-    /// Closes the script, and waits for the end.
-    pub fn end(mut self) -> Result<ExitStatus, String> {
+    /// Closes the script, and waits for the end; gives the exit code.
+    pub fn end(mut self) -> Result<Option<i32>, String> {
         drop(self.input.take());
-        wait(&mut self.child)
+        Ok(wait(&mut self.child)?.code())
     }
 }
 
@@ -215,14 +187,14 @@ impl Drop for Viewer {
 }
 
 /// The viewer's command in this display.
-pub fn command(display: &Display) -> Result<Command, String> {
+pub fn command(display: &Display) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_viewer"));
     command
         .current_dir(common::repository())
         .env("DISPLAY", &display.name)
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WAYLAND_SOCKET");
-    Ok(command)
+    command
 }
 
 /// Runs to its end; exit code and stderr.
@@ -251,30 +223,5 @@ fn wait(child: &mut Child) -> Result<ExitStatus, String> {
             return Err("the viewer does not end".into());
         }
         std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// A picture of the window, and what it shows.
-pub struct Shot {
-    pub image: RgbaImage,
-    pub report: Value,
-}
-
-impl Shot {
-    /// Left, top, width and height of the 3D picture in the window.
-    pub fn viewport(&self) -> [u32; 4] {
-        std::array::from_fn(|i| self.report["viewport"][i].as_u64().unwrap_or(0) as u32)
-    }
-
-    /// The 3D picture.
-    pub fn picture(&self) -> RgbaImage {
-        let [left, top, width, height] = self.viewport();
-        image::imageops::crop_imm(&self.image, left, top, width, height).to_image()
-    }
-
-    /// Colours in the window, in steps of 8.
-    pub fn colors(&self) -> usize {
-        let colors = self.image.pixels().map(|p| p.0.map(|c| c / 8));
-        colors.collect::<std::collections::HashSet<_>>().len()
     }
 }

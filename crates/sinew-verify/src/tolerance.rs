@@ -203,22 +203,12 @@ pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
 pub const NORMALS_OF_8_BITS: f32 = 0.012;
 
-/// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
-pub const STATED_BOUNDS: f32 = 1e-5;
-
 /// Weights of real glTF files sum to 1 as exporters understand it; the worst of ours is 2e-3 off.
 pub const REAL_WEIGHT_SUMS: f32 = 0.01;
 
 /// Points of a converted character against glTF's rules in f64, relative to the size of the mesh: components of up to five
 /// joints below each other are stored in f32, and skinned in f32 by usd-core. The issue asks for 1e-4.
 pub const CONVERTED: f64 = 1e-5;
-
-/// The same between keys of splines, which are followed in straight lines that stray by 3e-4 per joint. The issue asks
-/// for 4e-3.
-pub const CONVERTED_SPLINES: f64 = 1.5e-3;
-
-/// Points far from the origin, relative to their distance from it: a few roundings of 6e-8.
-pub const IN_F32: f64 = 5e-7;
 /// Weights from integers of 16 bits.
 pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
 

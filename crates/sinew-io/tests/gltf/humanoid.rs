@@ -17,7 +17,8 @@ use crate::eval::Document;
 use crate::play::Play;
 use common::figure::{Figure, angle};
 use common::humanoid::{json_of, keeps, same_clip};
-use common::tolerance;
+use common::trials::Trial;
+use common::{fixture, python, tolerance};
 
 /// Models with a clip, below SINEW_ASSETS.
 pub const PAIRS: &[(&str, &str)] = &[
@@ -30,10 +31,21 @@ pub const PAIRS: &[(&str, &str)] = &[
     ("vrm/smoke_spring.vrm", "vrm/three-vrm-test.vrma"),
 ];
 
-/// The example's puppet and the clip for any humanoid.
-pub fn example() -> (PathBuf, PathBuf) {
-    let folder = common::repository().join("examples/assets");
-    (folder.join("puppet.glb"), folder.join("bow.glb"))
+/// The example's puppet with a clip for any humanoid, and a character with expressions.
+pub fn trials() -> Vec<Trial> {
+    let example = |name| common::repository().join("examples/assets").join(name);
+    let pairs = [
+        ("puppet", example("puppet.glb"), example("bow.glb")),
+        (
+            "expressions",
+            fixture("vrm1.gltf"),
+            fixture("vrma_linear.gltf"),
+        ),
+    ];
+    let trial = |(name, model, clip): (&str, PathBuf, PathBuf)| {
+        python::trial(name, move |python| both_forms(python, &model, &clip))
+    };
+    pairs.into_iter().map(trial).collect()
 }
 
 /// Writes the model's file with the clip as one more animation.

@@ -209,6 +209,7 @@ pub const REAL_WEIGHT_SUMS: f32 = 0.01;
 /// Points of a converted character against glTF's rules in f64, relative to the size of the mesh: components of up to five
 /// joints below each other are stored in f32, and skinned in f32 by usd-core. The issue asks for 1e-4.
 pub const CONVERTED: f64 = 1e-5;
+
 /// Weights from integers of 16 bits.
 pub const SIXTEEN_BIT_WEIGHTS: f32 = 1e-5;
 

@@ -115,7 +115,8 @@ fn cut() {
     let written = with_at_most(1);
     let cut = written.influences.unwrap();
     assert_eq!((cut.vertices, cut.most), (2, 1));
-    assert_eq!(cut.worst_clip, "Bend");
+    assert_eq!((&*cut.worst_clip, cut.worst_time), ("Bend", 0.5));
+    assert_eq!(cut.worst_mesh, "Skin");
     // Points at the joint B, half a unit beside it, lose a weight of 0.4 of a turn by 120 degrees,
     // which leads them sqrt(1/2) away. The unit is a centimetre.
     let (want, found) = (0.4 * 0.5f64.sqrt() * 0.01, cut.worst_distance);

@@ -160,9 +160,6 @@ pub const DIRECTION_IN_F32: f64 = 3e-6;
 
 /// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
 pub const RETARGETED_METRES: f64 = 3e-6;
-/// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
-pub const USDZ_CONVERT: f64 = 1e-5;
-
 /// Points of a glTF file as sinew skins them, relative to the mesh's size: attributes and keys are f32 on one side, f64 on the
 /// other, and a dozen joints lie between a point and the world.
 pub const GLTF_DIRECT: f64 = 1e-5;
@@ -202,9 +199,6 @@ pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
 
 /// Octahedral normals of 8 bits: a step of 1/127 in the encoding, half a one in the decoded components.
 pub const NORMALS_OF_8_BITS: f32 = 0.012;
-
-/// Weights of real glTF files sum to 1 as exporters understand it; the worst of ours is 2e-3 off.
-pub const REAL_WEIGHT_SUMS: f32 = 0.01;
 
 /// Points of a converted character against glTF's rules in f64, relative to the size of the mesh: components of up to five
 /// joints below each other are stored in f32, and skinned in f32 by usd-core. The issue asks for 1e-4.

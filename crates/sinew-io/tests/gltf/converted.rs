@@ -104,8 +104,7 @@ fn same_picture(play: Play<'_>, moments: &[Moment], got: &[Shown]) -> Result<(),
         size: play.least_size(&want),
         ..Allowed::new(points, normals, moments)
     };
-    let mut pairs = pair(&want, got).all()?.into_iter();
-    pairs.try_for_each(|p| allowed.compare(p))
+    allowed.compare_all(pair(&want, got))
 }
 
 /// Our bake of the converted file, read by usd-core, is usd-core's.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use glam::{DVec3, I64Vec3};
+use libtest_mimic::Failed;
 
 use crate::shown::{Paired, Shown, cheapest};
 use common::compare::{bounds, size};
@@ -29,6 +30,36 @@ const TOGETHER: f64 = 1e-5;
 /// Whether an error is more than what is allowed, or no number.
 pub fn exceeds(error: f64, allowed: f64) -> bool {
     error.is_nan() || error > allowed
+}
+
+/// What is off, if that is more than what is allowed.
+pub fn within(error: f64, allowed: f64) -> Result<(), String> {
+    match exceeds(error, allowed) {
+        true => Err(format!("off by {error:.2e}, {allowed:.2e} are allowed")),
+        false => Ok(()),
+    }
+}
+
+/// Pairs meshes by where they are, and matches the points of each pair at all moments.
+///
+/// # Errors
+/// Text with the first mesh or point that has no partner, or that `judge` says.
+pub fn matched(
+    want: &[Shown],
+    got: &[Shown],
+    judge: impl Fn(&Shown, &Shown, &Match) -> Result<(), String>,
+) -> Result<(), Failed> {
+    for (want, got) in pair_meshes(want, got, false)?.pairs {
+        let found = match_points(want, got, |_| true)?;
+        let (vertex, moment) = found.worst;
+        judge(want, got, &found).map_err(|e| {
+            format!(
+                "'{}', worst at vertex {vertex}, moment {moment}: {e}",
+                got.name
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::eval::Document;
 use crate::judges;
-use crate::matching::{exceeds, match_points, pair_meshes};
+use crate::matching::{matched, within};
 use crate::play::{Moment, Play, text};
 use crate::shown::{Allowed, Shown, pair};
 use crate::subjects::{fixture, richer, rows};
@@ -80,8 +80,7 @@ fn comparison() -> Result<(), Failed> {
     let want = play.shown(&moments);
     let allowed = Allowed::new((SHARE, SHARE), 1e-3, &moments);
     notices(WRONG_POINTS, &want, |got| {
-        let mut pairs = pair(&want, got).all()?.into_iter();
-        pairs.try_for_each(|p| allowed.compare(p))
+        allowed.compare_all(pair(&want, got))
     })
 }
 
@@ -131,14 +130,10 @@ fn matching() -> Result<(), Failed> {
     let (prim, node) = plate();
     let prims = [prim];
     notices(WRONG_VERTICES, &[node], |nodes| {
-        for (prim, node) in pair_meshes(&prims, nodes, false)?.pairs {
-            let found = match_points(prim, node, |_| true)?;
-            if exceeds(found.error, 1e-4) {
-                return Err(format!("off by {}", found.error).into());
-            }
-            found.same_faces(prim, node)?;
-        }
-        Ok(())
+        matched(&prims, nodes, |prim, node, found| {
+            within(found.error, 1e-4)?;
+            found.same_faces(prim, node)
+        })
     })
 }
 

@@ -18,7 +18,7 @@ use sinew_stage::Stage;
 use crate::convert::{How, to_gltf};
 use crate::direct::skinned;
 use crate::eval::Document;
-use crate::matching::{exceeds, match_points, pair_meshes};
+use crate::matching::{exceeds, match_points, matched, within};
 use crate::play::code;
 use crate::shown::{Shown, by_node, pair, shown};
 use common::compare::size;
@@ -151,9 +151,7 @@ pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
                     |worst, off| if exceeds(off, worst) { off } else { worst },
                 )
             });
-            if exceeds(off, allowed) {
-                return Err(format!("{who}: {} is off by {off:.2e} m", got.name).into());
-            }
+            within(off, allowed).map_err(|e| format!("{who}, {}, in metres: {e}", got.name))?;
         }
     }
     Ok(())
@@ -167,16 +165,9 @@ pub fn as_glb(stage: &Path, metres: f64) -> Result<(), Failed> {
     let truth = Truth::beside(stage)?;
     let clips: Vec<_> = document.clips.iter().take(1).collect();
     let nodes = by_node(shown(&document, &clips, &truth.seconds));
-    for (mesh, node) in pair_meshes(&truth.shown(), &nodes, false)?.pairs {
-        let found = match_points(mesh, node, |_| true)?;
-        let (vertex, moment) = found.worst;
-        let off = found.error * size(&mesh.points[moment]);
-        if exceeds(off, metres) {
-            let at = format!("vertex {vertex}, frame {moment}");
-            return Err(format!("{}: off by {off:.2e} m at {at}", node.name).into());
-        }
-    }
-    Ok(())
+    matched(&truth.shown(), &nodes, |mesh, _, found| {
+        within(found.error * size(&mesh.points[found.worst.1]), metres)
+    })
 }
 
 /// Blender's axes have z up, glTF's y.

@@ -8,7 +8,7 @@ use super::layer::{LayerBuilder, PrimId};
 use super::names::Names;
 use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::usd::read::values::{matrix4d, vectors};
 use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Primitive};
@@ -120,44 +120,36 @@ fn author_primvars(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive
         true => "faceVarying",
         false => "vertex",
     };
+    let mut author = |name: &str, type_name: &str, value: Value, interpolation: &str| {
+        let attribute = layer.attribute(prim, name, type_name)?;
+        attribute.value(value).interpolation(interpolation);
+        Ok::<(), Error>(())
+    };
     if !primitive.normals.is_empty() {
-        layer
-            .attribute(prim, "normals", "normal3f[]")?
-            .value(vectors(&primitive.normals))
-            .interpolation(interpolation);
+        let normals = vectors(&primitive.normals);
+        author("normals", "normal3f[]", normals, interpolation)?;
     }
-    for (set, uvs) in primitive.uvs.iter().enumerate() {
-        if uvs.is_empty() {
-            continue;
-        }
+    let sets = primitive.uvs.iter().enumerate();
+    for (set, uvs) in sets.filter(|(_, uvs)| !uvs.is_empty()) {
         // USD's origin is at the lower left.
         let uvs = uvs.iter().map(|uv| [uv.x, 1.0 - uv.y]).collect();
-        layer
-            .attribute(prim, &format!("primvars:{}", uv_name(set)), "texCoord2f[]")?
-            .value(Value::Vec2fArray(uvs))
-            .interpolation(interpolation);
+        let name = format!("primvars:{}", uv_name(set));
+        author(&name, "texCoord2f[]", Value::Vec2fArray(uvs), interpolation)?;
     }
-    if !primitive.colors.is_empty() {
-        let colors: Vec<Vec3> = primitive.colors.iter().map(|c| c.truncate()).collect();
-        layer
-            .attribute(prim, "primvars:displayColor", "color3f[]")?
-            .value(vectors(&colors))
-            .interpolation(interpolation);
-        if primitive.colors.iter().any(|c| c.w != 1.0) {
-            let alphas = primitive.colors.iter().map(|c| c.w).collect();
-            layer
-                .attribute(prim, "primvars:displayOpacity", "float[]")?
-                .value(Value::FloatArray(alphas))
-                .interpolation(interpolation);
-        }
+    let colors = &primitive.colors;
+    if !colors.is_empty() {
+        let rgb: Vec<Vec3> = colors.iter().map(|c| c.truncate()).collect();
+        let name = "primvars:displayColor";
+        author(name, "color3f[]", vectors(&rgb), interpolation)?;
+    }
+    if colors.iter().any(|c| c.w != 1.0) {
+        let alphas = Value::FloatArray(colors.iter().map(|c| c.w).collect());
+        author("primvars:displayOpacity", "float[]", alphas, interpolation)?;
     }
     if !primitive.tangents.is_empty() {
-        let tangents = primitive.tangents.iter();
-        let tangents = tangents.map(|t| t.to_array()).collect();
-        layer
-            .attribute(prim, "primvars:tangents", "float4[]")?
-            .value(Value::Vec4fArray(tangents))
-            .interpolation("vertex");
+        let tangents = primitive.tangents.iter().map(|t| t.to_array());
+        let tangents = Value::Vec4fArray(tangents.collect());
+        author("primvars:tangents", "float4[]", tangents, "vertex")?;
     }
     Ok(())
 }

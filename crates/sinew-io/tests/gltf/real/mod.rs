@@ -9,7 +9,7 @@ use std::path::Path;
 use common::trials::Trial;
 
 use crate::Needs::{Nothing, Python};
-use crate::{Real, direct, humanoid, truth};
+use crate::{Real, humanoid, truth};
 
 /// On the folder of real files.
 const OF_ALL: [(&str, fn(&Path)); 4] = [
@@ -47,11 +47,6 @@ pub fn trials(real: &Real) -> Vec<Trial> {
         let stage = real.path(&below);
         let run = move |_: &str| truth::as_glb(&stage, metres);
         trials.extend(real.trial(Python, below.replace('/', "::"), &below, run));
-    }
-    for model in &direct::MODELS {
-        let (name, assets) = (format!("usdz::{}", model.name), real.path(""));
-        let run = move |_: &str| direct::same_as_usdz(&assets, model);
-        trials.extend(real.trial(Nothing, name, "usd-wg-assets", run));
     }
     for (model, clip) in humanoid::PAIRS {
         let [file, clip] = [model, clip].map(|f| real.path(f));

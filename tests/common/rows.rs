@@ -12,7 +12,6 @@
 //! | `text {}` | replaces the whole file |
 //! | `! PLACE \| words \| words` | reading fails at this place, and the message has these words |
 //! | `! [CODE] PLACE` | the same with the code of the error |
-//! | `! \| words` | reading fails for something that is not in the file |
 //! | `? CODE PLACE \| words` | reading gives this warning; warnings stand in their order |
 //! | `> anything` | what else the test of this table looks at |
 //!
@@ -21,7 +20,6 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sinew::error::Warning;
 use sinew_animate::asset::Asset;
 
 use super::document::Document;
@@ -119,7 +117,6 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
 fn expected_error(text: &str) -> Expected {
     match text.strip_prefix('[').and_then(|t| t.split_once("] ")) {
         Some((code, rest)) => expected(code, rest),
-        None if text.starts_with("| ") => expected("", &format!(" {text}")),
         None => expected("", text),
     }
 }
@@ -128,7 +125,7 @@ fn expected(code: &str, rest: &str) -> Expected {
     let mut parts = rest.split(" | ").map(str::to_owned);
     Expected {
         code: code.to_owned(),
-        place: parts.next().unwrap().trim().to_owned(),
+        place: parts.next().unwrap(),
         words: parts.collect(),
     }
 }
@@ -173,7 +170,7 @@ fn unescaped(text: &str) -> String {
 
 impl Row {
     /// Whether reading said what the row expects; else what it said.
-    pub fn judge(&self, result: sinew_io::Result<Vec<Warning>>) -> Result<(), String> {
+    pub fn judge(&self, result: sinew_io::Result<Asset>) -> Result<(), String> {
         match (result, &self.error) {
             (Err(sinew_io::Error::Invalid(found)), Some(expected)) => {
                 let text = found.to_string();
@@ -187,7 +184,8 @@ impl Row {
                 let code = found.code.unwrap_or("no code");
                 is_right.then_some(()).ok_or(format!("[{code}] {text}"))
             }
-            (Ok(found), None) => {
+            (Ok(asset), None) => {
+                let found = &asset.warnings;
                 let is_right = found.len() == self.warnings.len()
                     && found.iter().zip(&self.warnings).all(|(found, expected)| {
                         found.code == expected.code
@@ -196,16 +194,13 @@ impl Row {
                     });
                 is_right.then_some(()).ok_or(format!("warnings {found:#?}"))
             }
-            (Ok(found), Some(_)) => Err(format!("it was read, with {found:?}")),
-            (Err(error), expected) => {
+            (Err(error), Some(expected)) if expected.code.is_empty() => {
                 let text = error.to_string();
-                let is_right = expected.as_ref().is_some_and(|e| {
-                    e.place.is_empty()
-                        && !e.words.is_empty()
-                        && e.words.iter().all(|w| text.contains(w))
-                });
-                is_right.then_some(()).ok_or(text)
+                let mut words = expected.words.iter().chain([&expected.place]);
+                words.all(|w| text.contains(w)).then_some(()).ok_or(text)
             }
+            (Ok(asset), Some(_)) => Err(format!("it was read, with {:?}", asset.warnings)),
+            (Err(error), _) => Err(error.to_string()),
         }
     }
 }
@@ -215,8 +210,7 @@ pub fn check(table: &Path, mut read_row: impl FnMut(&Row) -> sinew_io::Result<As
     let wrong: Vec<String> = read(table)
         .iter()
         .filter_map(|row| {
-            let read = read_row(row).map(|asset| asset.warnings);
-            let said = row.judge(read).err()?;
+            let said = row.judge(read_row(row)).err()?;
             Some(format!("{}: {said}", row.at))
         })
         .collect();

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use libtest_mimic::Failed;
 use serde_json::Value;
+use sinew_animate::asset::Asset;
 use sinew_io::gltf::read_bytes;
 use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 
@@ -93,12 +94,16 @@ fn each(then: impl Fn(&Row, &UsdFile, &Path) -> Outcome) -> Outcome {
     let mut wrong = Vec::new();
     for row in rows::read(&common::fixture("from_asset.txt")) {
         let folder = tempfile::tempdir()?;
-        let result = converted(&row);
-        let said = match &result {
+        // A row judges the warnings of an asset.
+        let warned = |warnings| Asset {
+            warnings,
+            ..Asset::default()
+        };
+        let said = match converted(&row) {
             Ok((file, warnings)) if row.error.is_none() => row
-                .judge(Ok(warnings.clone()))
-                .and_then(|()| then(&row, file, folder.path()).map_err(|e| format!("{e:?}"))),
-            _ => row.judge(result.map(|(_, warnings)| warnings)),
+                .judge(Ok(warned(warnings)))
+                .and_then(|()| then(&row, &file, folder.path()).map_err(|e| format!("{e:?}"))),
+            result => row.judge(result.map(|(_, warnings)| warned(warnings))),
         };
         wrong.extend(said.err().map(|said| format!("{}: {said}", row.at)));
     }

@@ -1,6 +1,6 @@
 //! Humanoid clips on models, written as glTF and as USD.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libtest_mimic::Failed;
 use sinew_animate::asset::{Asset, AssetClip, TrackTarget};
@@ -17,8 +17,7 @@ use crate::eval::Document;
 use crate::play::Play;
 use common::figure::{Figure, angle};
 use common::humanoid::{json_of, keeps, same_clip};
-use common::trials::Trial;
-use common::{fixture, python, tolerance};
+use common::tolerance;
 
 /// Models with a clip, below SINEW_ASSETS.
 pub const PAIRS: &[(&str, &str)] = &[
@@ -30,23 +29,6 @@ pub const PAIRS: &[(&str, &str)] = &[
     ),
     ("vrm/smoke_spring.vrm", "vrm/three-vrm-test.vrma"),
 ];
-
-/// The example's puppet with a clip for any humanoid, and a character with expressions.
-pub fn trials() -> Vec<Trial> {
-    let example = |name| common::repository().join("examples/assets").join(name);
-    let pairs = [
-        ("puppet", example("puppet.glb"), example("bow.glb")),
-        (
-            "expressions",
-            fixture("vrm1.gltf"),
-            fixture("vrma_linear.gltf"),
-        ),
-    ];
-    let trial = |(name, model, clip): (&str, PathBuf, PathBuf)| {
-        python::trial(name, move |python| both_forms(python, &model, &clip))
-    };
-    pairs.into_iter().map(trial).collect()
-}
 
 /// Writes the model's file with the clip as one more animation.
 fn with_clip(file: &Path, model: &Asset, applied: &Applied, out: &Path) -> Result<(), Failed> {

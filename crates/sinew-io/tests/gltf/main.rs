@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 
 use common::files::missing;
 use common::trials::Trial;
-use common::{node, python};
+use common::{fixture, node, python};
 use libtest_mimic::Failed;
 
 use Needs::{Blender, Node, Nothing, Python};
@@ -52,7 +52,7 @@ fn main() {
         ("written", written::trials()),
         ("from_asset", from_asset::trials()),
         ("assets", assets::trials()),
-        ("humanoid", humanoid::trials()),
+        ("humanoid", humanoids()),
         ("gltf", files(&real)),
         ("stages", stages(&real)),
         ("real", real::trials(&real)),
@@ -139,6 +139,25 @@ fn files(real: &Real) -> Vec<Trial> {
         }
     }
     trials
+}
+
+/// The example's puppet with a clip for any humanoid, and a character with expressions.
+fn humanoids() -> Vec<Trial> {
+    let example = |name| common::repository().join("examples/assets").join(name);
+    let pairs = [
+        ("puppet", example("puppet.glb"), example("bow.glb")),
+        (
+            "expressions",
+            fixture("vrm1.gltf"),
+            fixture("vrma_linear.gltf"),
+        ),
+    ];
+    let trial = |(name, model, clip): (&str, PathBuf, PathBuf)| {
+        python::trial(name, move |python| {
+            humanoid::both_forms(python, &model, &clip)
+        })
+    };
+    pairs.into_iter().map(trial).collect()
 }
 
 const OF_STAGES: [FileTest; 2] = [

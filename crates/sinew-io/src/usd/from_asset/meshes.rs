@@ -10,6 +10,7 @@ use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
 use crate::error::{Error, Result};
 use crate::usd::read::values::{matrix4d, vectors};
+use crate::vertices::{bounds, offsets_by_point};
 use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Primitive};
 
@@ -107,10 +108,8 @@ fn author_faces(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive) -
     };
     layer.set(prim, "faceVertexCounts", "int[]", counts)?;
     layer.set(prim, "faceVertexIndices", "int[]", ints(&faces.indices))?;
-    let low = points.iter().copied().reduce(Vec3::min);
-    let high = points.iter().copied().reduce(Vec3::max);
-    if let (Some(low), Some(high)) = (low, high) {
-        layer.set(prim, "extent", "float3[]", vectors(&[low, high]))?;
+    if let Some(extent) = bounds(points.iter().copied()) {
+        layer.set(prim, "extent", "float3[]", vectors(&extent))?;
     }
     Ok(())
 }
@@ -286,16 +285,9 @@ fn has_point_normals(primitive: &Primitive) -> bool {
 
 /// Adds `weight` times offsets of some points, or of all, to those of all.
 fn scatter(into: &mut [Vec3], indices: Option<&[u32]>, offsets: &[Vec3], weight: f32) {
-    match indices {
-        Some(indices) => {
-            for (i, offset) in indices.iter().zip(offsets) {
-                into[*i as usize] += *offset * weight;
-            }
-        }
-        None => {
-            for (into, offset) in into.iter_mut().zip(offsets) {
-                *into += *offset * weight;
-            }
+    for (point, offset) in offsets_by_point(indices, offsets) {
+        if let Some(into) = into.get_mut(point) {
+            *into += offset * weight;
         }
     }
 }

@@ -25,9 +25,10 @@ use common::trials::Trial;
 use common::usd::{open, prim, value, vectors};
 
 type Outcome = Result<(), Failed>;
+type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [(&str, fn() -> Outcome); 12] = [
+    let all: [Case; 12] = [
         ("inbetweens", inbetweens),
         ("expressions", expressions),
         ("a_bind_matrix_that_is_not_affine", not_affine),

@@ -261,7 +261,7 @@ impl Builder<'_> {
                     let above = source.parent.and_then(|p| xforms.prims.get(&p).copied());
                     let above = above.unwrap_or(self.root);
                     let prim = self.layer.define(above, &wanted, "Xform")?;
-                    author_transform(&mut self.layer, prim, (*node, source), clip, size)?;
+                    author_transform(self.layer, prim, (*node, source), clip, size)?;
                     prim
                 }
                 Some((skeleton, joint)) => {
@@ -275,7 +275,7 @@ impl Builder<'_> {
                         clip,
                         size,
                     };
-                    follower.author(&mut self.layer, prim)?;
+                    follower.author(self.layer, prim)?;
                     let joint = &self.plans[*skeleton].joints[*joint];
                     let token = Value::string(joint.token.as_str());
                     self.layer.source_data(prim, FOLLOWS_JOINT, token)?;
@@ -297,7 +297,7 @@ impl Builder<'_> {
                 Some(_) => self.asset.chain(*node).any(|n| self.asset.nodes[n].hidden),
             };
             if is_hidden {
-                author_invisible(&mut self.layer, prim)?;
+                author_invisible(self.layer, prim)?;
             }
             let (layer, warnings) = (&mut self.layer, &mut self.warnings);
             if let Some(camera) = source.camera {
@@ -465,7 +465,7 @@ impl Builder<'_> {
                 }
             }
         }
-        materials.author_variants(&mut self.layer)?;
+        materials.author_variants(self.layer)?;
         self.warn_of_instances();
         Ok(materials.images)
     }

@@ -12,7 +12,9 @@ use crate::Needs::{Nothing, Python};
 use crate::{Real, humanoid, truth};
 
 /// On the folder of real files.
-const OF_ALL: [(&str, fn(&Path)); 4] = [
+type RealTest = (&'static str, fn(&Path));
+
+const OF_ALL: [RealTest; 4] = [
     ("vrm_characters", vrm::real_characters),
     ("vrm_animations", vrm::real_animations),
     (

@@ -21,6 +21,7 @@
 //! | `twist hips x 30` | turns a node about its own axis, and leaves those below where they are |
 //! | `bind` | binds all skins as their joints stand at rest |
 //! | `with WORDS` | words for the test of the table |
+//! | `> anything` | what else the test of this table looks at |
 //!
 //! A row without `!` is read, with the warnings of its `?` lines and no others. Lines that begin with `#` are comments.
 
@@ -74,6 +75,8 @@ enum Expects {
     Count(String, usize),
     /// At a time, the position or the matrix of a node.
     Pose(f64, String, Vec<f64>),
+    /// The lines that begin with `>`.
+    pub lines: Vec<String>,
 }
 
 /// What is changed. Text files stand as they are, glTF files as JSON and buffer.
@@ -112,7 +115,7 @@ pub fn read(table: &Path) -> Vec<Row> {
 fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)]) -> Row {
     let file = table.file_name().unwrap().display();
     let at = format!("{file}:{}", block[0].0);
-    let (mut error, mut warnings) = (None, Vec::new());
+    let (mut error, mut warnings, mut lines) = (None, Vec::new(), Vec::new());
     let (mut with, mut values, mut within) = (Vec::new(), Vec::new(), None);
     for (_, line) in block {
         if let Some(rest) = line.strip_prefix("! ") {
@@ -121,6 +124,8 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
         } else if let Some(rest) = line.strip_prefix("? ") {
             let (code, rest) = rest.split_once(' ').expect("? CODE PLACE");
             warnings.push(expected(code, rest));
+        } else if let Some(rest) = line.strip_prefix("> ") {
+            lines.push(rest.to_owned());
         } else if let Some(words) = line.strip_prefix("with ") {
             with = words.split(' ').map(str::to_owned).collect();
         } else if let Some(number) = line.strip_prefix("within ") {
@@ -149,6 +154,7 @@ fn row(table: &Path, (mut base, name): (Base, PathBuf), block: &[(usize, &str)])
         error,
         warnings,
         values,
+        lines,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
+use glam::Vec3;
 use sinew::mesh::FaceTriangles;
+use sinew_animate::asset::Primitive;
 
 /// The vertices that some triangles of a mesh need, in the order in which they are first used.
 #[derive(Debug, Default)]
@@ -61,9 +63,45 @@ pub(crate) fn bits(numbers: &[f32], key: &mut Vec<u32>) {
     key.extend(numbers.iter().map(|n| (n + 0.0).to_bits()));
 }
 
+/// The box around points; `None` without any.
+pub(crate) fn bounds(points: impl Iterator<Item = Vec3>) -> Option<[Vec3; 2]> {
+    points.fold(None, |found, point| {
+        let [low, high] = found.unwrap_or([point; 2]);
+        Some([low.min(point), high.max(point)])
+    })
+}
+
+/// Gives each offset of a morph target with its point: one that `indices` name, or all in turn.
+pub(crate) fn offsets_by_point<'a>(
+    indices: Option<&'a [u32]>,
+    offsets: &'a [Vec3],
+) -> impl Iterator<Item = (usize, Vec3)> + 'a {
+    let point = move |i: usize| match indices {
+        Some(indices) => indices.get(i).map(|point| *point as usize),
+        None => Some(i),
+    };
+    let each = offsets.iter().enumerate();
+    each.filter_map(move |(i, offset)| Some((point(i)?, *offset)))
+}
+
+/// The influences of a point that are above 0, each joint once.
+pub(crate) fn merged_influences(primitive: &Primitive, point: usize) -> Vec<(u32, f32)> {
+    let each = primitive.influences;
+    let range = point * each..(point + 1) * each;
+    let joints = primitive.joints[range.clone()].iter();
+    let pairs = joints.zip(&primitive.weights[range]);
+    let mut row: Vec<(u32, f32)> = Vec::new();
+    for (joint, weight) in pairs.filter(|(_, w)| **w > 0.0) {
+        match row.iter_mut().find(|(j, _)| j == joint) {
+            Some((_, sum)) => *sum += *weight,
+            None => row.push((*joint, *weight)),
+        }
+    }
+    row
+}
+
 #[cfg(test)]
 mod tests {
-    use glam::Vec3;
     use sinew::skel::MeshTopology;
 
     use super::*;

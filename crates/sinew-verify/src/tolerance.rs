@@ -151,9 +151,6 @@ pub const DIRECTION_IN_F32: f64 = 3e-6;
 
 /// Positions of retargeted joints, in metres: f32 translations of a few metres, and turns above them as before.
 pub const RETARGETED_METRES: f64 = 3e-6;
-/// A .usdz by usdzconvert against the .glb that it was made from, relative to the mesh's size.
-pub const USDZ_CONVERT: f64 = 1e-5;
-
 /// Points of a glTF file as sinew skins them, relative to the mesh's size: attributes and keys are f32 on one side, f64 on the
 /// other, and a dozen joints lie between a point and the world.
 pub const GLTF_DIRECT: f64 = 1e-5;
@@ -191,22 +188,9 @@ pub const THREE_JS: f64 = 2e-6;
 /// The same between keys, where three.js takes the straight line between two rotations that are near each other.
 pub const THREE_JS_BETWEEN_KEYS: f64 = 1e-5;
 
-/// Bounds that a glTF accessor states against its values: some exporters round them in JSON, most to six digits.
-pub const STATED_BOUNDS: f32 = 1e-5;
-
-/// Weights of real glTF files sum to 1 as exporters understand it; the worst of ours is 2e-3 off.
-pub const REAL_WEIGHT_SUMS: f32 = 0.01;
-
 /// Points of a converted character against glTF's rules in f64, relative to the size of the mesh: components of up to five
 /// joints below each other are stored in f32, and skinned in f32 by usd-core. The issue asks for 1e-4.
 pub const CONVERTED: f64 = 1e-5;
-
-/// The same between keys of splines, which are followed in straight lines that stray by 3e-4 per joint. The issue asks
-/// for 4e-3.
-pub const CONVERTED_SPLINES: f64 = 1.5e-3;
-
-/// Points far from the origin, relative to their distance from it: a few roundings of 6e-8.
-pub const IN_F32: f64 = 5e-7;
 
 /// Points of our own FBX character at key times, in units of which it is ten tall: points, offsets and weights are f32 in
 /// an asset, and weights are normalised.

@@ -6,11 +6,10 @@ use libtest_mimic::Failed;
 
 use crate::eval::Document;
 use crate::judges;
-use crate::matching::{exceeds, match_points, pair_meshes};
+use crate::matching::{matched, within};
 use crate::play::{Moment, Play, seconds};
-use crate::shown::{Shown, by_node, shown};
+use crate::shown::{Allowed, Shown, by_node, shown};
 use crate::subjects::rows;
-use common::compare::{compare_within, size};
 use common::tolerance;
 
 /// Files that three.js shows in another way, and why.
@@ -50,23 +49,17 @@ pub fn in_three(file: &Path, play: Play<'_>, moments: &[Moment]) -> Result<(), F
         let (Some(got), None) = (same.next(), same.next()) else {
             return Err(format!("{} is not there once", want.label()).into());
         };
-        same_points(&want, got, moments)?;
-    }
-    Ok(())
-}
-
-fn same_points(want: &Shown, got: &Shown, moments: &[Moment]) -> Result<(), String> {
-    let first = size(&want.points[0]);
-    for ((want_points, got_points), moment) in want.points.iter().zip(&got.points).zip(moments) {
-        let what = format!("{} at {} s", want.label(), moment.seconds);
-        let farthest = want_points.iter().map(|p| p.length()).fold(0.0, f64::max);
-        // Roundings of f32 grow with the distance from the origin.
-        let size = size(want_points).max(first).max(0.1 * farthest);
-        let share = match moment.is_key {
-            true => tolerance::THREE_JS,
-            false => tolerance::THREE_JS_BETWEEN_KEYS,
+        let points = (tolerance::THREE_JS, tolerance::THREE_JS_BETWEEN_KEYS);
+        let allowed = Allowed {
+            normals_may_lack: true,
+            far: 0.1,
+            ..Allowed::new(points, 0.0, moments)
         };
-        compare_within(&what, got_points, want_points, share * size)?;
+        let got = Shown {
+            corners: Vec::new(),
+            ..got.clone()
+        };
+        allowed.compare((&want, &got))?;
     }
     Ok(())
 }
@@ -82,15 +75,9 @@ pub fn blender_and_evaluator(python: &str, file: &Path) -> Result<(), Failed> {
         let seconds = a_dozen(&play.keys());
         let want = by_node(shown(&document, &play.clips(), &seconds));
         let got = judges::blender(python, file, name, &seconds)?;
-        for (want, got) in pair_meshes(&want, &got, false)?.pairs {
-            let found = match_points(want, got, |_| true)?;
-            if exceeds(found.error, tolerance::BLENDER) {
-                let (error, at) = (found.error, seconds[found.worst.1]);
-                let name = &got.name;
-                return Err(format!("'{name}' is off by {error:.1e} of its size at {at} s").into());
-            }
-        }
-        Ok(())
+        matched(&want, &got, |_, _, found| {
+            within(found.error, tolerance::BLENDER)
+        })
     })
 }
 

@@ -1,6 +1,6 @@
 //! Humanoid clips on models, written as glTF and as USD.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libtest_mimic::Failed;
 use sinew_animate::asset::{Asset, AssetClip, TrackTarget};
@@ -28,12 +28,6 @@ pub const PAIRS: &[(&str, &str)] = &[
     ),
     ("vrm/smoke_spring.vrm", "vrm/three-vrm-test.vrma"),
 ];
-
-/// The example's puppet and the clip for any humanoid.
-pub fn example() -> (PathBuf, PathBuf) {
-    let folder = common::repository().join("examples/assets");
-    (folder.join("puppet.glb"), folder.join("bow.glb"))
-}
 
 /// Writes the model's file with the clip as one more animation.
 fn with_clip(file: &Path, model: &Asset, applied: &Applied, out: &Path) -> Result<(), Failed> {

@@ -102,6 +102,15 @@ pub fn facts(python: &str, file: &Path) -> Result<Value, Failed> {
     Ok(ask(&USD_CORE, python, &json!({ "stage": file }))?["stage"].take())
 }
 
+/// What usd-core computes of every prim: cameras, lights, instances, transforms in the world at time codes, and so on.
+pub fn describe(python: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
+    ask(
+        &USD_CORE,
+        python,
+        &json!({ "describe": file, "times": times }),
+    )
+}
+
 /// usd-core's validators find nothing.
 pub fn valid_usd(python: &str, file: &Path) -> Result<(), Failed> {
     let answer = ask(&USD_CORE, python, &json!({ "validate": file }))?;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use glam::{DVec3, I64Vec3};
+use libtest_mimic::Failed;
 
 use crate::shown::{Paired, Shown, cheapest};
 use common::compare::{bounds, size};
@@ -29,6 +30,36 @@ const TOGETHER: f64 = 1e-5;
 /// Whether an error is more than what is allowed, or no number.
 pub fn exceeds(error: f64, allowed: f64) -> bool {
     error.is_nan() || error > allowed
+}
+
+/// What is off, if that is more than what is allowed.
+pub fn within(error: f64, allowed: f64) -> Result<(), String> {
+    match exceeds(error, allowed) {
+        true => Err(format!("off by {error:.2e}, {allowed:.2e} are allowed")),
+        false => Ok(()),
+    }
+}
+
+/// Pairs meshes by where they are, and matches the points of each pair at all moments.
+///
+/// # Errors
+/// Text with the first mesh or point that has no partner, or that `judge` says.
+pub fn matched(
+    want: &[Shown],
+    got: &[Shown],
+    judge: impl Fn(&Shown, &Shown, &Match) -> Result<(), String>,
+) -> Result<(), Failed> {
+    for (want, got) in pair_meshes(want, got, false)?.pairs {
+        let found = match_points(want, got, |_| true)?;
+        let (vertex, moment) = found.worst;
+        judge(want, got, &found).map_err(|e| {
+            format!(
+                "'{}', worst at vertex {vertex}, moment {moment}: {e}",
+                got.name
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Finds the points of all vertices of a mesh, by where they are at the moments that are keys: between keys they may be off by more than
@@ -178,16 +209,25 @@ impl Match {
             .fold(0.0, f64::max)
     }
 
+    /// Every point of a face is a vertex.
+    ///
+    /// # Errors
+    /// Text with the first that is none.
+    pub fn every_point(&self, want: &Shown) -> Result<(), String> {
+        let found: BTreeSet<usize> = self.points.iter().flatten().copied().collect();
+        let used: BTreeSet<usize> = want.corners.iter().copied().collect();
+        match used.difference(&found).next() {
+            Some(lost) => Err(format!("point {lost} is no vertex")),
+            None => Ok(()),
+        }
+    }
+
     /// Every point of a face is a vertex, and triangles are parts of faces and cover them, facing the same way.
     ///
     /// # Errors
     /// Text with the first that is not so.
     pub fn same_faces(&self, want: &Shown, got: &Shown) -> Result<(), String> {
-        let found: BTreeSet<usize> = self.points.iter().flatten().copied().collect();
-        let used: BTreeSet<usize> = want.corners.iter().copied().collect();
-        if let Some(lost) = used.difference(&found).next() {
-            return Err(format!("point {lost} is no vertex"));
-        }
+        self.every_point(want)?;
         let mut faces: Vec<&[usize]> = Vec::new();
         let mut rest = &want.corners[..];
         for count in &want.counts {
@@ -241,7 +281,7 @@ fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], left_handed: bool) -> b
 }
 
 /// Points by the cell that they are in.
-pub struct Grid<'a> {
+struct Grid<'a> {
     points: &'a [DVec3],
     cell: f64,
     cells: HashMap<I64Vec3, Vec<usize>>,
@@ -249,7 +289,7 @@ pub struct Grid<'a> {
 
 impl<'a> Grid<'a> {
     /// Of some of the points; those within `radius` of a place are found.
-    pub fn new(points: &'a [DVec3], used: impl Iterator<Item = usize>, radius: f64) -> Self {
+    fn new(points: &'a [DVec3], used: impl Iterator<Item = usize>, radius: f64) -> Self {
         let mut grid = Self {
             points,
             cell: radius,
@@ -267,7 +307,7 @@ impl<'a> Grid<'a> {
     }
 
     /// The points within the radius of a place.
-    pub fn near(&self, place: DVec3) -> Vec<usize> {
+    fn near(&self, place: DVec3) -> Vec<usize> {
         let center = self.cell_of(place);
         let mut out: Vec<usize> = Vec::new();
         for number in 0..27 {

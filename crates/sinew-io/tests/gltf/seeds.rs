@@ -10,14 +10,28 @@ use crate::eval::Document;
 use crate::play::{Play, text};
 use crate::random::random;
 use crate::{converted, direct};
+use common::python;
+use common::trials::Trial;
 
 /// Seeds without usd-core, which are quick.
-pub const DIRECT: Range<u64> = 0..400;
+const DIRECT: Range<u64> = 0..400;
 
-pub const CONVERTED: Range<u64> = 0..80;
+const CONVERTED: Range<u64> = 0..80;
+
+pub fn trials() -> Vec<Trial> {
+    let direct_seeds = asked(DIRECT, 0..40);
+    let converted_seeds = asked(CONVERTED, 0..8);
+    vec![
+        Trial::test("coverage", coverage),
+        Trial::test(format!("direct::{direct_seeds:?}"), || direct(direct_seeds)),
+        python::trial(&format!("converted::{converted_seeds:?}"), |python| {
+            converted(python, converted_seeds)
+        }),
+    ]
+}
 
 /// The seeds that `SINEW_GLTF_SEEDS` asks for, as 7 or 7..90; else all with `tests/run.sh --all`, or the usual ones.
-pub fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
+fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("SINEW_GLTF_SEEDS") else {
         return if common::all() { all } else { usual };
     };
@@ -28,7 +42,7 @@ pub fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
 }
 
 /// Every interpolation of every property is in so many clips of all seeds.
-pub fn coverage() -> Result<(), Failed> {
+fn coverage() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for seed in DIRECT {
@@ -57,11 +71,11 @@ pub fn coverage() -> Result<(), Failed> {
     }
 }
 
-pub fn direct(seeds: Range<u64>) -> Result<(), Failed> {
+fn direct(seeds: Range<u64>) -> Result<(), Failed> {
     each(seeds, "direct", |play, file, _| direct::one(play, file))
 }
 
-pub fn converted(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
+fn converted(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     each(seeds, "converted", |play, file, out| {
         converted::one(python, play, file, out)
     })

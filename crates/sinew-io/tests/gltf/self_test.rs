@@ -8,11 +8,22 @@ use serde_json::Value;
 
 use crate::eval::Document;
 use crate::judges;
-use crate::matching::{exceeds, match_points, pair_meshes};
+use crate::matching::{matched, within};
 use crate::play::{Moment, Play, text};
 use crate::shown::{Allowed, Shown, pair};
 use crate::subjects::{fixture, richer, rows};
 use crate::survival::{Survival, Tally};
+use common::node;
+use common::trials::Trial;
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("comparison", comparison),
+        Trial::test("matching", matching),
+        Trial::test("survival", survival),
+        node::trial("validator", validator),
+    ]
+}
 
 /// One way in which meshes may be wrong.
 type Wrong = (&'static str, fn(&mut Vec<Shown>));
@@ -62,15 +73,14 @@ const WRONG_POINTS: &[Wrong] = &[
 ];
 
 /// The comparison of meshes point by point.
-pub fn comparison() -> Result<(), Failed> {
+fn comparison() -> Result<(), Failed> {
     let document = Document::open(&fixture("two_skins.gltf"));
     let play = Play::all(&document)[0];
     let moments: Vec<Moment> = play.moments();
     let want = play.shown(&moments);
     let allowed = Allowed::new((SHARE, SHARE), 1e-3, &moments);
     notices(WRONG_POINTS, &want, |got| {
-        let mut pairs = pair(&want, got).all()?.into_iter();
-        pairs.try_for_each(|p| allowed.compare(p))
+        allowed.compare_all(pair(&want, got))
     })
 }
 
@@ -116,18 +126,14 @@ const WRONG_VERTICES: &[Wrong] = &[
 ];
 
 /// Matching of points with vertices.
-pub fn matching() -> Result<(), Failed> {
+fn matching() -> Result<(), Failed> {
     let (prim, node) = plate();
     let prims = [prim];
     notices(WRONG_VERTICES, &[node], |nodes| {
-        for (prim, node) in pair_meshes(&prims, nodes, false)?.pairs {
-            let found = match_points(prim, node, |_| true)?;
-            if exceeds(found.error, 1e-4) {
-                return Err(format!("off by {}", found.error).into());
-            }
-            found.same_faces(prim, node)?;
-        }
-        Ok(())
+        matched(&prims, nodes, |prim, node, found| {
+            within(found.error, 1e-4)?;
+            found.same_faces(prim, node)
+        })
     })
 }
 
@@ -135,7 +141,7 @@ pub fn matching() -> Result<(), Failed> {
 const CHANGES: &str = include_str!("changes.txt");
 
 /// Everything of a file survives in the file itself, and what is changed does not.
-pub fn survival() -> Result<(), Failed> {
+fn survival() -> Result<(), Failed> {
     for (name, file) in richer() {
         let same = Survival::of(&file, &file)?;
         let lost = |t: &Tally| t.kept < t.all || t.all == 0;
@@ -174,7 +180,7 @@ fn changed(file: &Path, folder: &Path, place: &str, value: Value) -> Result<Path
 }
 
 /// The validator finds no error in the files that the tests make, and finds those that are made on purpose.
-pub fn validator() -> Result<(), Failed> {
+fn validator() -> Result<(), Failed> {
     let allowed = [
         "ACCESSOR_JOINTS_USED_ZERO_WEIGHT",
         "BUFFER_VIEW_TARGET_MISSING",

@@ -184,6 +184,8 @@ pub struct Allowed<'a> {
     pub normals_may_lack: bool,
     /// Sizes below this one count as this one: of small meshes far down a tree.
     pub size: f64,
+    /// Sizes below this part of the distance from the origin count as that: roundings of f32 grow with it.
+    pub far: f64,
     pub moments: &'a [Moment],
 }
 
@@ -195,8 +197,15 @@ impl<'a> Allowed<'a> {
             normals,
             normals_may_lack: false,
             size: 0.0,
+            far: 0.0,
             moments,
         }
+    }
+
+    /// Compares every pair; every mesh has to have a partner.
+    pub fn compare_all(&self, paired: Paired<'_>) -> Result<(), Failed> {
+        let mut pairs = paired.all()?.into_iter();
+        pairs.try_for_each(|pair| self.compare(pair))
     }
 
     /// Compares every moment.
@@ -207,7 +216,11 @@ impl<'a> Allowed<'a> {
         for (i, moment) in self.moments.iter().enumerate() {
             // Of what a clip scales away, the size that it began with.
             let size = size(&want.points[i]).max(size(&want.points[0]));
-            let size = size.max(self.size);
+            let farthest = want.points[i]
+                .iter()
+                .map(|p| p.length())
+                .fold(0.0, f64::max);
+            let size = size.max(self.size).max(self.far * farthest);
             let (share, when) = match moment.is_key {
                 true => (self.points.0, "a key"),
                 false => (self.points.1, "between keys"),

@@ -84,12 +84,12 @@ impl Side {
         self.0.skins.iter().map(|s| names(&s.joints)).collect()
     }
 
-    /// The next joint above each joint.
-    pub fn joint_parents(&self) -> BTreeMap<String, Option<String>> {
+    /// Joints above each joint that has a name, the nearest first.
+    pub fn joints_above(&self) -> BTreeMap<String, Vec<String>> {
         let named = self.joints().filter(|j| !self.name(*j).is_empty());
-        let parent = |joint| self.above(joint).find(|n| self.is_joint(*n));
+        let above = |joint| self.above(joint).filter(|n| self.is_joint(*n));
         named
-            .map(|j| (self.name(j), parent(j).map(|p| self.name(p))))
+            .map(|j| (self.name(j), above(j).map(|n| self.name(n)).collect()))
             .collect()
     }
 

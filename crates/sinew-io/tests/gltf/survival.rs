@@ -74,7 +74,6 @@ impl Survival {
         let [before, after] = [before, after].map(|path| Side(Document::open(path)));
         let mut out = Self::default();
         out.nodes(&before, &after);
-        out.skins(&before, &after);
         out.clips(&before, &after);
         out.meshes(&before, &after);
         out.materials(&before, &after);
@@ -112,32 +111,20 @@ impl Survival {
                 self.count("nodes: node above", same, node);
             }
         }
-    }
-
-    fn skins(&mut self, before: &Side, after: &Side) {
-        let got: BTreeSet<String> = after.joint_names().into_iter().flatten().collect();
+        let joints: BTreeSet<String> = after.joint_names().into_iter().flatten().collect();
         for joint in before.joint_names().into_iter().flatten() {
-            let found = joint.is_empty() || got.contains(&joint);
+            let found = joint.is_empty() || joints.contains(&joint);
             self.count("joints: name", found, joint);
         }
-        let (want, got) = (before.joint_parents(), after.joint_parents());
-        for (joint, parent) in &want {
+        let got = after.joints_above();
+        for (joint, above) in before.joints_above() {
             // Nodes between joints become joints.
-            let Some(parent) = parent.as_ref().filter(|p| !p.is_empty()) else {
+            let Some(parent) = above.first().filter(|p| !p.is_empty()) else {
                 continue;
             };
-            let mut above = Vec::new();
-            let mut at = joint;
-            while let Some(Some(next)) = got.get(at) {
-                // Two joints of one name lead round in a circle.
-                if above.contains(&next) {
-                    break;
-                }
-                above.push(next);
-                at = next;
-            }
-            let lost = format_args!("{joint}: below {above:?}, was below {parent}");
-            self.count("joints: joint above", above.contains(&parent), lost);
+            let there = got.get(&joint).map_or(&[][..], Vec::as_slice);
+            let lost = format_args!("{joint}: below {there:?}, was below {parent}");
+            self.count("joints: joint above", there.contains(parent), lost);
         }
     }
 

@@ -18,17 +18,17 @@ use sinew_stage::Stage;
 use crate::convert::{How, to_gltf};
 use crate::direct::skinned;
 use crate::eval::Document;
-use crate::matching::{Grid, exceeds, match_points, pair_meshes};
+use crate::matching::{exceeds, match_points, matched, within};
 use crate::play::code;
 use crate::shown::{Shown, by_node, pair, shown};
-use common::compare::{compare_within, size};
+use common::compare::size;
 use common::tolerance::{
     BLENDER_4_INFLUENCES_METRES as FOUR_INFLUENCES, BLENDER_HALF_SCALES_METRES as HALF_SCALES,
     BLENDER_METRES as EXACT, SAME_REST_METRES,
 };
 use common::usd;
 
-/// Files that Blender exported, the stage of each that holds the rest points, and how far off it may be in metres.
+/// Files that Blender exported, the stage of each that lies beside its vertices, and how far off it may be in metres.
 pub const FILES: [(&str, &str, f64); 4] = [
     ("rig_identity_8infl.glb", "rig_identity.usda", EXACT),
     ("rig_noscale.glb", "rig_noscale.usda", EXACT),
@@ -83,46 +83,25 @@ impl Truth {
         Ok(Self { seconds, meshes })
     }
 
-    /// Compares the meshes, which have the names of Blender's, with them at each frame.
-    fn compare(&self, got: &[Shown], rest: &Rest, allowed: f64) -> Result<(), Failed> {
-        assert_eq!(got.len(), self.meshes.len(), "meshes");
-        for got in got {
-            let want = self.meshes.get(&got.name).ok_or("the mesh")?;
-            let frames = || got.points.iter().zip(want);
-            let nearest = |(vertex, candidates): (usize, &Vec<usize>)| {
-                let off = |c: usize| -> f64 {
-                    frames()
-                        .map(|(got, want)| got[vertex].distance(want[c]))
-                        .sum()
-                };
-                let best = candidates.iter();
-                *best
-                    .min_by(|a, b| off(**a).total_cmp(&off(**b)))
-                    .expect("at least one")
-            };
-            let chosen: Vec<usize> = rest[&got.name].iter().enumerate().map(nearest).collect();
-            for ((got_points, want), seconds) in frames().zip(&self.seconds) {
-                let want: Vec<DVec3> = chosen.iter().map(|c| want[*c]).collect();
-                let what = format!("{} at frame {}", got.name, seconds * FRAMES_PER_SECOND);
-                compare_within(&what, got_points, &want, allowed)?;
-            }
-        }
-        Ok(())
+    /// The meshes, all of whose points are looked at.
+    fn shown(self) -> Vec<Shown> {
+        let meshes = self.meshes.into_iter().map(|(name, points)| Shown {
+            name,
+            corners: (0..points[0].len()).collect(),
+            points,
+            ..Shown::default()
+        });
+        meshes.collect()
     }
 }
 
 /// The evaluator and sinew's scene of the file against Blender.
 pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
     let truth = Truth::beside(stage)?;
-    let document = Document::open(file);
-    let rest = rest_of(&document, &usd::open(stage))?;
+    let (document, stage) = (Document::open(file), usd::open(stage));
     // Blender exports the bones' action and the shape keys' as two animations; it plays both.
     let clips: Vec<_> = document.clips.iter().collect();
     let evaluated = shown(&document, &clips, &truth.seconds);
-    truth
-        .compare(&by_node(evaluated.clone()), &rest, allowed)
-        .map_err(|e| format!("the evaluator: {}", e.message().unwrap_or_default()))?;
-
     let mut asset = sinew_io::gltf::read(file)?;
     // Both actions at once, as above: glTF has no word for that, so they become one clip.
     let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
@@ -142,7 +121,40 @@ pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
         points: got.points.clone(),
         ..want.clone()
     });
-    truth.compare(&by_node(named.collect()), &rest, allowed)
+    let sides = [
+        ("sinew", by_node(named.collect())),
+        ("the evaluator", by_node(evaluated)),
+    ];
+    let truth = truth.shown();
+    for (who, got) in sides {
+        assert_eq!(got.len(), truth.len(), "meshes");
+        for got in got {
+            let want = truth.iter().find(|mesh| mesh.name == got.name);
+            let want = want.ok_or("the mesh")?;
+            // Which vertex is which is seen at rest.
+            let at_rest = |shown: &Shown, points: Vec<DVec3>| Shown {
+                points: vec![points],
+                ..shown.clone()
+            };
+            let theirs = at_rest(want, rest_points(&stage, &got.name)?);
+            let mesh = document.nodes[got.place.0].mesh.ok_or("a mesh")?;
+            let own = document.meshes[mesh].primitives.iter();
+            let own = at_rest(&got, own.flat_map(|p| p.points.clone()).collect());
+            let found = match_points(&theirs, &own, |_| true)?;
+            assert!(found.error * size(&theirs.points[0]) < SAME_REST_METRES);
+            found.every_point(&theirs)?;
+            let off = found.worst_of(|vertex, point| {
+                let frames = got.points.iter().zip(&want.points);
+                let off = frames.map(|(got, want)| got[vertex].distance(want[point]));
+                off.fold(
+                    0.0,
+                    |worst, off| if exceeds(off, worst) { off } else { worst },
+                )
+            });
+            within(off, allowed).map_err(|e| format!("{who}, {}, in metres: {e}", got.name))?;
+        }
+    }
+    Ok(())
 }
 
 /// A stage that Blender exported, as .glb, against Blender.
@@ -153,38 +165,9 @@ pub fn as_glb(stage: &Path, metres: f64) -> Result<(), Failed> {
     let truth = Truth::beside(stage)?;
     let clips: Vec<_> = document.clips.iter().take(1).collect();
     let nodes = by_node(shown(&document, &clips, &truth.seconds));
-    let meshes = truth.meshes.into_iter().map(|(name, points)| Shown {
-        name,
-        corners: (0..points[0].len()).collect(),
-        points,
-        ..Shown::default()
-    });
-    let meshes: Vec<Shown> = meshes.collect();
-    for (mesh, node) in pair_meshes(&meshes, &nodes, false)?.pairs {
-        let found = match_points(mesh, node, |_| true)?;
-        let (vertex, moment) = found.worst;
-        let off = found.error * size(&mesh.points[moment]);
-        if exceeds(off, metres) {
-            let at = format!("vertex {vertex}, frame {moment}");
-            return Err(format!("{}: off by {off:.2e} m at {at}", node.name).into());
-        }
-    }
-    Ok(())
-}
-
-/// For every vertex of each mesh, by the mesh's name, Blender's vertices that rest where it does.
-type Rest = BTreeMap<String, Vec<Vec<usize>>>;
-
-fn rest_of(document: &Document, stage: &Stage) -> Result<Rest, Failed> {
-    let mut out = Rest::new();
-    for node in &document.nodes {
-        let Some(mesh) = node.mesh else { continue };
-        let primitives = document.meshes[mesh].primitives.iter();
-        let own: Vec<DVec3> = primitives.flat_map(|p| p.points.clone()).collect();
-        let theirs = rest_points(stage, &node.name)?;
-        out.insert(node.name.clone(), same_places(&own, &theirs)?);
-    }
-    Ok(out)
+    matched(&truth.shown(), &nodes, |mesh, _, found| {
+        within(found.error * size(&mesh.points[found.worst.1]), metres)
+    })
 }
 
 /// Blender's axes have z up, glTF's y.
@@ -206,23 +189,4 @@ fn rest_points(stage: &Stage, mesh: &str) -> Result<Vec<DVec3>, Failed> {
         .into_iter()
         .map(|p| world_from_mesh.transform_point3(p));
     Ok(world.map(y_up).collect())
-}
-
-/// For each of `points`, which `places` are there; every place is that of a point.
-fn same_places(points: &[DVec3], places: &[DVec3]) -> Result<Vec<Vec<usize>>, Failed> {
-    let grid = Grid::new(places, 0..places.len(), SAME_REST_METRES);
-    let mut used = vec![false; places.len()];
-    let mut out = Vec::with_capacity(points.len());
-    for point in points {
-        let found = grid.near(*point);
-        if found.is_empty() {
-            return Err(format!("no vertex of Blender's rests at {point}").into());
-        }
-        found.iter().for_each(|i| used[*i] = true);
-        out.push(found);
-    }
-    match used.iter().filter(|u| !**u).count() {
-        0 => Ok(out),
-        n => Err(format!("{n} vertices of Blender's are not in the file").into()),
-    }
 }

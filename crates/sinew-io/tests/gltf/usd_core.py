@@ -7,6 +7,7 @@
     "normals": false leaves normals out, and meshes whose number of points changes.
     "animation": PATH binds every Skeleton to that SkelAnimation first.
 {"stage": FILE}                                      {"stage": {...}} alone
+{"describe": FILE, "times": [TIME CODE]}             {"prims": {PATH: what its schema computes}, "variants": [...]}
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
 
 An answer with "error" holds the traceback of a bug in here.
@@ -17,7 +18,7 @@ import sys
 import traceback
 
 import numpy as np
-from pxr import Gf, Usd, UsdGeom, UsdSkel, UsdValidation
+from pxr import Gf, Usd, UsdGeom, UsdShade, UsdSkel, UsdValidation
 
 
 def open_stage(request):
@@ -202,7 +203,54 @@ def validate(path):
     return errors
 
 
+def rows(matrix):
+    return [list(matrix.GetRow(i)) for i in range(4)]
+
+
+def camera(prim):
+    frustum = UsdGeom.Camera(prim).GetCamera(Usd.TimeCode.Default()).frustum
+    window, depth = frustum.window, frustum.nearFar
+    return {"window": [*window.min, *window.max], "depth": [depth.min, depth.max]}
+
+
+def variants(stage):
+    """The chosen variant of materials, and what each binds the shoe of scenery.gltf to."""
+    if not stage.GetPrimAtPath("/scenery/Shoe/Shoe"):
+        return None
+    chosen = stage.GetDefaultPrim().GetVariantSet("materialVariant")
+    out = [chosen.GetVariantSelection(), {}]
+    shoe = UsdShade.MaterialBindingAPI(stage.GetPrimAtPath("/scenery/Shoe/Shoe"))
+    for name in chosen.GetVariantNames():
+        chosen.SetVariantSelection(name)
+        out[1][name] = str(shoe.ComputeBoundMaterial()[0].GetPath())
+    stage.GetSessionLayer().Clear()
+    return out
+
+
+def describe(file, times):
+    stage = Usd.Stage.Open(file)
+    stage.SetEditTarget(stage.GetSessionLayer())
+    out = {"variants": variants(stage), "prims": {}}
+    for prim in stage.TraverseAll():
+        found = {"visible": None}
+        if prim.IsA(UsdGeom.Imageable):
+            found["visible"] = UsdGeom.Imageable(prim).ComputeVisibility() == "inherited"
+            caches = [UsdGeom.XformCache(time) for time in times]
+            found["world"] = [rows(c.GetLocalToWorldTransform(prim)) for c in caches]
+        if prim.IsA(UsdGeom.Camera):
+            found["camera"] = camera(prim)
+        if prim.IsA(UsdGeom.PointInstancer):
+            matrices = UsdGeom.PointInstancer(prim).ComputeInstanceTransformsAtTime(0, 0)
+            found["instances"] = [rows(m) for m in matrices]
+        if bind := UsdSkel.BindingAPI(prim).GetGeomBindTransformAttr().Get():
+            found["bind"] = rows(bind)
+        out["prims"][str(prim.GetPath())] = found
+    return out
+
+
 def answer(request):
+    if "describe" in request:
+        return describe(request["describe"], request["times"])
     if "validate" in request:
         return {"errors": validate(request["validate"])}
     stage = open_stage(request)

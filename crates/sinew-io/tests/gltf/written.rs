@@ -10,6 +10,7 @@ use crate::direct::skinned;
 use crate::eval::Document;
 use crate::matching::match_points;
 use crate::shown::{Shown, shown};
+use crate::subjects::fixture;
 use common::command::Bench;
 use common::trials::{Trial, named};
 
@@ -113,9 +114,12 @@ fn cut() {
         to_gltf(&source, bench.path("cut.glb"), &how).unwrap()
     };
     let written = with_at_most(1);
-    let cut = written.influences.unwrap();
+    let cut = written.influences.as_ref().unwrap();
     assert_eq!((cut.vertices, cut.most), (2, 1));
-    assert_eq!(cut.worst_clip, "Bend");
+    // What is left adds up to 1.
+    assert!(written.codes().is_empty(), "{:?}", written.codes());
+    assert_eq!((&*cut.worst_clip, cut.worst_time), ("Bend", 0.5));
+    assert_eq!(cut.worst_mesh, "Skin");
     // Points at the joint B, half a unit beside it, lose a weight of 0.4 of a turn by 120 degrees,
     // which leads them sqrt(1/2) away. The unit is a centimetre.
     let (want, found) = (0.4 * 0.5f64.sqrt() * 0.01, cut.worst_distance);
@@ -191,6 +195,10 @@ fn other_inputs() {
     let bench = Bench::new();
     let walk = convert(&asset("walk.bvh"), bench.path("walk.glb"));
     assert_eq!(walk.clips[0], "walk");
+    // Joints of a skin get a common root.
+    let apart = convert(&fixture("no_common_root.gltf"), bench.path("apart.glb"));
+    let nodes = json_of(&apart.file)["nodes"].as_array().unwrap().clone();
+    assert!(nodes.iter().any(|n| n["name"] == "Root"), "{nodes:?}");
     let how = How {
         clip: Some("Wave"),
         ..How::default()

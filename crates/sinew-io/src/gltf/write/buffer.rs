@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use glam::{DMat4, Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
 
+use crate::vertices;
+
 /// What a view is used for (`bufferView.target`).
 const VERTICES: u32 = 34962;
 const INDICES: u32 = 34963;
@@ -245,8 +247,7 @@ impl BufferBuilder {
 }
 
 fn bounds(values: &[Vec3]) -> (Vec<f32>, Vec<f32>) {
-    let low = values.iter().copied().reduce(Vec3::min).unwrap_or_default();
-    let high = values.iter().copied().reduce(Vec3::max).unwrap_or_default();
+    let [low, high] = vertices::bounds(values.iter().copied()).unwrap_or_default();
     (low.to_array().to_vec(), high.to_array().to_vec())
 }
 

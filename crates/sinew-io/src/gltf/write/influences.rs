@@ -3,6 +3,8 @@
 use glam::{DMat4, DVec3};
 use serde::Serialize;
 
+use crate::vertices::{bounds, merged_influences, offsets_by_point};
+
 use sinew_animate::asset::{Asset, AssetClip, Curve, Keys, Mesh, Primitive, TrackTarget, Trs};
 
 /// The most times of a clip at which the error is measured.
@@ -58,8 +60,7 @@ fn cut_primitive(primitive: &mut Primitive, most: usize) -> usize {
     let (mut joints, mut weights) = (Vec::new(), Vec::new());
     let mut cut = 0;
     for point in 0..primitive.points.len() {
-        let range = point * each..(point + 1) * each;
-        let mut row = merged(&primitive.joints[range.clone()], &primitive.weights[range]);
+        let mut row = merged_influences(primitive, point);
         let whole: f64 = row.iter().map(|(_, w)| f64::from(*w)).sum();
         // Equal weights stay in their order.
         row.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -77,18 +78,6 @@ fn cut_primitive(primitive: &mut Primitive, most: usize) -> usize {
         primitive.influences = most;
     }
     cut
-}
-
-/// Influences above 0, each joint once.
-fn merged(joints: &[u32], weights: &[f32]) -> Vec<(u32, f32)> {
-    let mut row: Vec<(u32, f32)> = Vec::new();
-    for (joint, weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
-        match row.iter_mut().find(|(j, _)| j == joint) {
-            Some((_, sum)) => *sum += *weight,
-            None => row.push((*joint, *weight)),
-        }
-    }
-    row
 }
 
 /// Finds the largest distance between points with the influences of `before` and those of the asset.
@@ -204,11 +193,8 @@ fn morphed(primitive: &Primitive, weights: &[f64]) -> Vec<DVec3> {
         if *weight == 0.0 {
             continue;
         }
-        for (entry, offset) in target.offsets.iter().enumerate() {
-            let point = match &target.point_indices {
-                Some(indices) => indices[entry] as usize,
-                None => entry,
-            };
+        let indices = target.point_indices.as_deref();
+        for (point, offset) in offsets_by_point(indices, &target.offsets) {
             points[point] += offset.as_dvec3() * *weight;
         }
     }
@@ -217,8 +203,7 @@ fn morphed(primitive: &Primitive, weights: &[f64]) -> Vec<DVec3> {
 
 /// A point as glTF skins it, with weights divided by their sum.
 fn skinned(primitive: &Primitive, index: usize, point: DVec3, matrices: &[DMat4]) -> DVec3 {
-    let range = index * primitive.influences..(index + 1) * primitive.influences;
-    let row = merged(&primitive.joints[range.clone()], &primitive.weights[range]);
+    let row = merged_influences(primitive, index);
     let sum: f64 = row.iter().map(|(_, w)| f64::from(*w)).sum();
     if sum <= 0.0 {
         return point;
@@ -232,69 +217,7 @@ fn skinned(primitive: &Primitive, index: usize, point: DVec3, matrices: &[DMat4]
 
 /// The length of the diagonal of the box around a mesh.
 fn size(mesh: &Mesh) -> f64 {
-    let points = || mesh.primitives.iter().flat_map(|p| &p.points).copied();
-    let low = points().reduce(glam::Vec3::min).unwrap_or_default();
-    let high = points().reduce(glam::Vec3::max).unwrap_or_default();
+    let points = mesh.primitives.iter().flat_map(|p| &p.points);
+    let [low, high] = bounds(points.copied()).unwrap_or_default();
     f64::from(low.distance(high)).max(f64::MIN_POSITIVE)
-}
-
-#[cfg(test)]
-mod tests {
-    use glam::Vec3;
-    use sinew_animate::asset::{AssetSkin, CurveInterpolation, Node, Track};
-
-    use super::*;
-
-    #[test]
-    fn the_error_is_that_of_the_worst_key() {
-        let primitive = Primitive {
-            points: vec![Vec3::X, Vec3::ZERO],
-            influences: 3,
-            joints: vec![0, 1, 2, 0, 0, 0],
-            weights: vec![0.5, 0.3, 0.2, 1.0, 0.0, 0.0],
-            ..Primitive::default()
-        };
-        let bone = Node::default();
-        let shown = Node {
-            mesh: Some(0),
-            skin: Some(0),
-            ..Node::default()
-        };
-        // Only the joint with the smallest weight moves, by 2 at second 1.
-        let track = Track {
-            target: TrackTarget::Node(2),
-            curve: Curve {
-                times: vec![0.0, 1.0],
-                interpolation: CurveInterpolation::Linear,
-                keys: Keys::Translation(vec![DVec3::ZERO, DVec3::Y * 2.0]),
-            },
-        };
-        let mut asset = Asset {
-            nodes: vec![bone.clone(), bone.clone(), bone, shown],
-            meshes: vec![Mesh {
-                name: "Body".into(),
-                primitives: vec![primitive],
-                ..Mesh::default()
-            }],
-            skins: vec![AssetSkin {
-                joints: vec![0, 1, 2],
-                inverse_bind: vec![DMat4::IDENTITY; 3],
-                ..AssetSkin::default()
-            }],
-            clips: vec![AssetClip {
-                name: "Wave".into(),
-                tracks: vec![track],
-                ..AssetClip::default()
-            }],
-            ..Asset::default()
-        };
-        assert!(cut(&mut asset, 3).is_none());
-        let found = cut(&mut asset, 2).unwrap();
-        assert_eq!((found.vertices, found.worst_mesh.as_str()), (1, "Body"));
-        assert!((found.worst_distance - 0.4).abs() < 1e-6, "{found:?}");
-        assert_eq!((found.worst_clip.as_str(), found.worst_time), ("Wave", 1.0));
-        let left = &asset.meshes[0].primitives[0];
-        assert_eq!((left.influences, &left.joints[..]), (2, &[0, 1, 0, 0][..]));
-        assert_eq!(left.weights, [0.625, 0.375, 1.0, 0.0]);
-    }
 }

@@ -402,27 +402,3 @@ fn uv_transform(parts: &UvParts) -> Value {
     set_unless(&mut out, "scale", parts.scale, [1.0; 2]);
     Value::Object(out)
 }
-
-#[cfg(test)]
-mod tests {
-    use glam::Vec2;
-
-    use super::*;
-
-    #[test]
-    fn uv_transforms_keep_offset_rotation_and_scale() {
-        let m =
-            Mat3::from_scale_angle_translation(Vec2::new(2.0, -0.5), -0.75, Vec2::new(0.25, 1.0));
-        assert!(UvParts::of(m).is_all_of(m));
-        let written = uv_transform(&UvParts::of(m));
-        let number = |v: &Value| v.as_f64().unwrap();
-        assert!((number(&written["rotation"]) - 0.75).abs() < 1e-6);
-        assert!((number(&written["scale"][1]) + 0.5).abs() < 1e-6);
-        assert_eq!(number(&written["offset"][0]), 0.25);
-        let mut sheared = m;
-        sheared.y_axis.x += 0.5;
-        assert!(!UvParts::of(sheared).is_all_of(sheared));
-        let moved = UvParts::of(Mat3::from_translation(Vec2::X));
-        assert_eq!(uv_transform(&moved), json!({ "offset": [1.0, 0.0] }));
-    }
-}

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::buffer::BufferBuilder;
 use super::materials::Materials;
-use crate::vertices::{SplitVertices, bits};
+use crate::vertices::{SplitVertices, bits, merged_influences, offsets_by_point};
 use sinew::error::{Invalid, Warning};
 use sinew::mesh::FaceTriangles;
 use sinew::skel::MeshTopology;
@@ -278,18 +278,11 @@ pub(super) fn material_of(primitive: &Primitive, asset: &Asset) -> (Option<usize
 }
 
 /// Offsets of all points from those of some, or of all.
-pub(super) fn dense(count: usize, indices: Option<&[u32]>, offsets: &[Vec3]) -> Vec<Vec3> {
+fn dense(count: usize, indices: Option<&[u32]>, offsets: &[Vec3]) -> Vec<Vec3> {
     let mut out = vec![Vec3::ZERO; count];
-    match indices {
-        Some(indices) => {
-            for (i, offset) in indices.iter().zip(offsets) {
-                out[*i as usize] = *offset;
-            }
-        }
-        None => {
-            for (out, offset) in out.iter_mut().zip(offsets) {
-                *out = *offset;
-            }
+    for (point, offset) in offsets_by_point(indices, offsets) {
+        if let Some(out) = out.get_mut(point) {
+            *out = offset;
         }
     }
     out
@@ -350,27 +343,15 @@ impl Influences {
             return Err(Invalid::new(at, "", expected, joints.to_string()));
         }
         let points = primitive.points.len();
-        let each = primitive.influences;
         let mut out = Self {
             sets: Vec::new(),
             loose: 0,
             off: 0.0,
         };
-        let mut row: Vec<(u16, f32)> = Vec::new();
         for point in 0..points {
-            row.clear();
-            let range = point * each..(point + 1) * each;
-            let pairs = primitive.joints[range.clone()]
-                .iter()
-                .zip(&primitive.weights[range]);
-            for (joint, weight) in pairs.filter(|(_, w)| **w > 0.0) {
-                // Joints are below the number of the skin's, which u16 counts.
-                let joint = *joint as u16;
-                match row.iter_mut().find(|(j, _)| *j == joint) {
-                    Some((_, sum)) => *sum += *weight,
-                    None => row.push((joint, *weight)),
-                }
-            }
+            let row = merged_influences(primitive, point).into_iter();
+            // Joints are below the number of the skin's, which u16 counts.
+            let mut row: Vec<(u16, f32)> = row.map(|(j, w)| (j as u16, w)).collect();
             let sum: f64 = row.iter().map(|(_, w)| f64::from(*w)).sum();
             if (sum - 1.0).abs() > LOOSE_SUM {
                 out.loose += 1;
@@ -463,28 +444,6 @@ mod tests {
         );
         assert_eq!((made.loose, made.off), (1, 1.0));
         assert!(Influences::of(&p, 70_000, "here").is_err());
-    }
-
-    #[test]
-    fn sums_are_1_in_f32() {
-        let mut state = 7u32;
-        let mut random = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 24) as f32
-        };
-        for count in 1..20 {
-            let mut row: Vec<(u16, f32)> = (0..count).map(|i| (i, random() + 1e-3)).collect();
-            normalise(&mut row);
-            let sum: f64 = row.iter().map(|(_, w)| f64::from(*w)).sum();
-            assert!(
-                (sum - 1.0).abs() <= SUM_TOLERANCE * f64::from(count),
-                "{count}: {sum}"
-            );
-        }
-        let kept = [(0, 0.25f32), (1, 0.75)];
-        let mut row = kept;
-        normalise(&mut row);
-        assert_eq!(row, kept);
     }
 
     #[test]

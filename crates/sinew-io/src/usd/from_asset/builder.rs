@@ -22,7 +22,7 @@ pub(super) struct Builder<'a> {
     pub expressions: ExpressionBinds,
     /// Values of the clips written so far.
     pub values: usize,
-    pub layer: LayerBuilder,
+    pub layer: &'a mut LayerBuilder,
     /// The prim above everything of the scene.
     pub root: PrimId,
     /// The scope of SkelAnimations, once there are any.

@@ -219,26 +219,3 @@ fn switched(curve: &Curve) -> Curve {
         keys: Keys::Weights { count: 1, values },
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn binary_expressions_switch_at_one_half() {
-        let curve = Curve {
-            times: vec![0.0, 1.0, 2.0],
-            interpolation: CurveInterpolation::Linear,
-            keys: Keys::Weights {
-                count: 1,
-                values: vec![0.0, 1.0, 0.0],
-            },
-        };
-        let on = switched(&curve);
-        assert_eq!(on.times.len(), 3);
-        assert!((on.times[1] - 0.5).abs() < 1e-9 && (on.times[2] - 1.5).abs() < 1e-9);
-        for (t, want) in [(0.0, 0.0), (0.4, 0.0), (0.6, 1.0), (1.4, 1.0), (1.6, 0.0)] {
-            assert_eq!(on.weight(0, t), Some(want), "{t}");
-        }
-    }
-}

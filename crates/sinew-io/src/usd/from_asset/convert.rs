@@ -39,7 +39,7 @@ impl UsdFile {
     /// [`Error::NoSuchClip`] if the asset lacks a clip; [`Error::Invalid`] or [`Error::TooLarge`]
     /// if UsdSkel cannot hold the asset.
     pub fn from_asset(asset: &Asset, options: &OpenOptions) -> Result<Self> {
-        let converted = from_asset::author(asset, &options.clips)?;
+        let (layer, converted) = from_asset::author(asset, &options.clips)?;
         let picture = |(path, image): &(String, usize)| {
             (
                 path.clone(),
@@ -47,7 +47,7 @@ impl UsdFile {
             )
         };
         let pictures: Pictures = converted.images.iter().map(picture).collect();
-        let layer = Arc::new(converted.layer);
+        let layer = Arc::new(layer);
         let mut file = Self::compose(&asset.file, ROOT, options, Some(Arc::clone(&layer)))?;
         file.made = Some(MadeStage {
             pictures,

@@ -82,37 +82,3 @@ pub(super) fn bytes(value: &Value) -> usize {
         _ => 128,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn types_are_the_nearest_ones() {
-        let cases = [
-            (json!(true), Value::Bool(true)),
-            (json!(7), Value::Int(7)),
-            (json!(5_000_000_000_i64), Value::Int64(5_000_000_000)),
-            (json!(u64::MAX), Value::UInt64(u64::MAX)),
-            (json!(0.5), Value::Double(0.5)),
-            (json!("a\0b"), Value::string("a\u{fffd}b")),
-            (json!(null), Value::string("null")),
-            (json!([1, 2]), Value::IntArray(vec![1, 2].into())),
-            (json!([1, 2.5]), Value::DoubleArray(vec![1.0, 2.5].into())),
-            (
-                json!([true, false]),
-                Value::BoolArray(vec![true, false].into()),
-            ),
-            (json!([1, "a", null]), Value::string(r#"[1,"a",null]"#)),
-        ];
-        for (json, want) in cases {
-            assert_eq!(value(&json), want, "{json}");
-        }
-        let Value::Dictionary(members) = value(&json!({ "a": { "b": [] }, "": 1 })) else {
-            panic!("a dictionary")
-        };
-        assert_eq!(members["_"], Value::Int(1));
-        assert!(matches!(&members["a"], Value::Dictionary(inner) if inner.len() == 1));
-    }
-}

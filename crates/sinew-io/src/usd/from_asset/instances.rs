@@ -9,6 +9,7 @@ use half::f16;
 use super::layer::{LayerBuilder, PrimId};
 use crate::error::Result;
 use crate::usd::read::values::vectors;
+use crate::vertices::bounds;
 use sinew_animate::asset::{Asset, Trs};
 
 /// Authors a PointInstancer below the Xform of a node. Gives the prim that its mesh belongs below.
@@ -44,32 +45,19 @@ pub(super) fn author_instancer(
     ] {
         layer.set(instancer, name, type_name, value)?;
     }
-    if let Some((low, high)) = extent(asset, node) {
-        layer.set(instancer, "extent", "float3[]", vectors(&[low, high]))?;
+    if let Some(extent) = extent(asset, node) {
+        layer.set(instancer, "extent", "float3[]", vectors(&extent))?;
     }
     Ok(prototype)
 }
 
 /// The box around all instances.
-fn extent(asset: &Asset, node: usize) -> Option<(Vec3, Vec3)> {
+fn extent(asset: &Asset, node: usize) -> Option<[Vec3; 2]> {
     let node = &asset.nodes[node];
-    let points = asset.meshes[node.mesh?].primitives.iter();
-    let points = || points.clone().flat_map(|p| &p.points).copied();
-    let (low, high) = (points().reduce(Vec3::min)?, points().reduce(Vec3::max)?);
-    let corners = (0..8).map(|i| {
-        let pick = |axis: usize| {
-            let from = if i >> axis & 1 == 0 { low } else { high };
-            f64::from(from[axis])
-        };
-        DVec3::new(pick(0), pick(1), pick(2))
-    });
-    let placed = node.instances.iter().flat_map(|t| {
-        let matrix = t.matrix();
-        corners
-            .clone()
-            .map(move |c| matrix.transform_point3(c).as_vec3())
-    });
-    let placed: Vec<Vec3> = placed.collect();
-    let low = placed.iter().copied().reduce(Vec3::min)?;
-    Some((low, placed.into_iter().reduce(Vec3::max)?))
+    let primitives = asset.meshes[node.mesh?].primitives.iter();
+    let own = bounds(primitives.flat_map(|p| &p.points).copied())?;
+    let corner = |i: usize| Vec3::new(own[i & 1].x, own[i >> 1 & 1].y, own[i >> 2].z).as_dvec3();
+    let placed = node.instances.iter().map(Trs::matrix);
+    let placed = placed.flat_map(|m| (0..8).map(move |i| m.transform_point3(corner(i)).as_vec3()));
+    bounds(placed)
 }

@@ -214,31 +214,3 @@ pub(super) fn components(local: &LocalTransform) -> Option<Trs> {
     let is_affine = m.row(3) == DMat4::IDENTITY.row(3);
     (same && is_affine).then_some(trs)
 }
-
-#[cfg(test)]
-mod tests {
-    use glam::{DQuat, DVec3};
-
-    use super::*;
-
-    #[test]
-    fn shear_has_no_components() {
-        let trs = Trs {
-            translation: DVec3::new(1.0, 2.0, 3.0),
-            rotation: DQuat::from_rotation_y(0.7),
-            scale: DVec3::new(-1.0, 2.0, 0.5),
-        };
-        let found = components(&LocalTransform::Matrix(trs.matrix())).unwrap();
-        assert!(found.matrix().abs_diff_eq(trs.matrix(), 1e-12));
-        let mut sheared = trs.matrix();
-        sheared.y_axis += sheared.x_axis * 0.1;
-        assert_eq!(components(&LocalTransform::Matrix(sheared)), None);
-        let flat = LocalTransform::Matrix(DMat4::from_scale(DVec3::new(1.0, 0.0, 1.0)));
-        let scale = DVec3::new(1.0, 0.0, 1.0);
-        let flattened = Trs {
-            scale,
-            ..Trs::IDENTITY
-        };
-        assert_eq!(components(&flat), Some(flattened));
-    }
-}

@@ -8,8 +8,9 @@ use super::layer::{LayerBuilder, PrimId};
 use super::names::Names;
 use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::usd::read::values::{matrix4d, vectors};
+use crate::vertices::{bounds, offsets_by_point};
 use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, Primitive};
 
@@ -107,10 +108,8 @@ fn author_faces(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive) -
     };
     layer.set(prim, "faceVertexCounts", "int[]", counts)?;
     layer.set(prim, "faceVertexIndices", "int[]", ints(&faces.indices))?;
-    let low = points.iter().copied().reduce(Vec3::min);
-    let high = points.iter().copied().reduce(Vec3::max);
-    if let (Some(low), Some(high)) = (low, high) {
-        layer.set(prim, "extent", "float3[]", vectors(&[low, high]))?;
+    if let Some(extent) = bounds(points.iter().copied()) {
+        layer.set(prim, "extent", "float3[]", vectors(&extent))?;
     }
     Ok(())
 }
@@ -120,44 +119,36 @@ fn author_primvars(layer: &mut LayerBuilder, prim: PrimId, primitive: &Primitive
         true => "faceVarying",
         false => "vertex",
     };
+    let mut author = |name: &str, type_name: &str, value: Value, interpolation: &str| {
+        let attribute = layer.attribute(prim, name, type_name)?;
+        attribute.value(value).interpolation(interpolation);
+        Ok::<(), Error>(())
+    };
     if !primitive.normals.is_empty() {
-        layer
-            .attribute(prim, "normals", "normal3f[]")?
-            .value(vectors(&primitive.normals))
-            .interpolation(interpolation);
+        let normals = vectors(&primitive.normals);
+        author("normals", "normal3f[]", normals, interpolation)?;
     }
-    for (set, uvs) in primitive.uvs.iter().enumerate() {
-        if uvs.is_empty() {
-            continue;
-        }
+    let sets = primitive.uvs.iter().enumerate();
+    for (set, uvs) in sets.filter(|(_, uvs)| !uvs.is_empty()) {
         // USD's origin is at the lower left.
         let uvs = uvs.iter().map(|uv| [uv.x, 1.0 - uv.y]).collect();
-        layer
-            .attribute(prim, &format!("primvars:{}", uv_name(set)), "texCoord2f[]")?
-            .value(Value::Vec2fArray(uvs))
-            .interpolation(interpolation);
+        let name = format!("primvars:{}", uv_name(set));
+        author(&name, "texCoord2f[]", Value::Vec2fArray(uvs), interpolation)?;
     }
-    if !primitive.colors.is_empty() {
-        let colors: Vec<Vec3> = primitive.colors.iter().map(|c| c.truncate()).collect();
-        layer
-            .attribute(prim, "primvars:displayColor", "color3f[]")?
-            .value(vectors(&colors))
-            .interpolation(interpolation);
-        if primitive.colors.iter().any(|c| c.w != 1.0) {
-            let alphas = primitive.colors.iter().map(|c| c.w).collect();
-            layer
-                .attribute(prim, "primvars:displayOpacity", "float[]")?
-                .value(Value::FloatArray(alphas))
-                .interpolation(interpolation);
-        }
+    let colors = &primitive.colors;
+    if !colors.is_empty() {
+        let rgb: Vec<Vec3> = colors.iter().map(|c| c.truncate()).collect();
+        let name = "primvars:displayColor";
+        author(name, "color3f[]", vectors(&rgb), interpolation)?;
+    }
+    if colors.iter().any(|c| c.w != 1.0) {
+        let alphas = Value::FloatArray(colors.iter().map(|c| c.w).collect());
+        author("primvars:displayOpacity", "float[]", alphas, interpolation)?;
     }
     if !primitive.tangents.is_empty() {
-        let tangents = primitive.tangents.iter();
-        let tangents = tangents.map(|t| t.to_array()).collect();
-        layer
-            .attribute(prim, "primvars:tangents", "float4[]")?
-            .value(Value::Vec4fArray(tangents))
-            .interpolation("vertex");
+        let tangents = primitive.tangents.iter().map(|t| t.to_array());
+        let tangents = Value::Vec4fArray(tangents.collect());
+        author("primvars:tangents", "float4[]", tangents, "vertex")?;
     }
     Ok(())
 }
@@ -294,16 +285,9 @@ fn has_point_normals(primitive: &Primitive) -> bool {
 
 /// Adds `weight` times offsets of some points, or of all, to those of all.
 fn scatter(into: &mut [Vec3], indices: Option<&[u32]>, offsets: &[Vec3], weight: f32) {
-    match indices {
-        Some(indices) => {
-            for (i, offset) in indices.iter().zip(offsets) {
-                into[*i as usize] += *offset * weight;
-            }
-        }
-        None => {
-            for (into, offset) in into.iter_mut().zip(offsets) {
-                *into += *offset * weight;
-            }
+    for (point, offset) in offsets_by_point(indices, offsets) {
+        if let Some(into) = into.get_mut(point) {
+            *into += offset * weight;
         }
     }
 }

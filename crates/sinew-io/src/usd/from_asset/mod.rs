@@ -29,6 +29,8 @@ mod stage;
 mod time;
 mod variants;
 
+use std::collections::HashSet;
+
 use convert::{ConvertedHumanoid, ConvertedSkeleton};
 use glam::Vec3;
 use sinew_layer::Layer;
@@ -37,12 +39,10 @@ use crate::error::{Error, Result};
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, AssetClip, FoundName};
+use sinew_animate::asset::{Asset, AssetClip, FoundName, Track};
 
-/// What an asset became.
+/// What an asset, or one of its scenes, became beside its layer.
 pub(crate) struct Converted {
-    /// The layer, complete in itself but for pictures.
-    pub layer: Layer,
     /// Asset paths in the layer, and the images that belong there.
     pub images: Vec<(String, usize)>,
     /// Exact scales of SkelAnimations, by path, where the layer's half3 are not.
@@ -53,12 +53,12 @@ pub(crate) struct Converted {
     pub warnings: Vec<Warning>,
 }
 
-/// Turns an asset into a layer.
+/// Turns an asset into a layer, which is complete in itself but for pictures.
 ///
 /// # Errors
 /// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
 /// hundreds of levels.
-pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<Converted> {
+pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<(Layer, Converted)> {
     let clips = chosen(asset, clips)?;
     stage::author(asset, &clips)
 }
@@ -104,16 +104,22 @@ fn joined_name(asset: &Asset, clips: &[usize]) -> String {
 }
 
 /// Finds the clip of an asset that a text names, as [`ClipChoice::Named`] does. Clips that play
-/// together are one with the tracks of all.
+/// together are one with the tracks of all; if two move the same, the earlier one counts.
 ///
 /// # Errors
 /// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
 pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<AssetClip> {
     let clips = named(asset, asked)?;
     let all = || clips.iter().map(|c| &asset.clips[*c]);
+    let mut moved = HashSet::new();
+    let mut is_first = |track: &&Track| {
+        let kind = std::mem::discriminant(&track.curve.keys);
+        clips.len() == 1 || moved.insert((track.target.clone(), kind))
+    };
+    let tracks = all().flat_map(|c| &c.tracks);
     Ok(AssetClip {
         name: joined_name(asset, &clips),
-        tracks: all().flat_map(|c| c.tracks.iter().cloned()).collect(),
+        tracks: tracks.filter(|t| is_first(t)).cloned().collect(),
         extras: all().find_map(|c| c.extras.clone()),
     })
 }

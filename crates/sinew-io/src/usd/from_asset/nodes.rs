@@ -8,12 +8,12 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::{DMat4, DQuat, DVec3};
-use sinew_layer::{Token, Value};
+use sinew_layer::Value;
 
 use super::clips::CodedClip;
 use super::joints::{Hierarchy, components};
 use super::layer::{LayerBuilder, PrimId};
-use super::placement::{ANGLE, Homes, MeshUse, Place, WAY, author_order, quatd, vec3d};
+use super::placement::{ANGLE, Homes, MeshUse, Place, WAY, author_ops, quatd, vec3d};
 use super::sampling::{Samples, Tolerated, angle, sample_times};
 use super::skeletons::SkeletonPlan;
 use crate::error::Result;
@@ -182,8 +182,7 @@ impl Follower<'_> {
         };
         let Some(mut parts) = parts else {
             let samples = samples.map(matrix4d);
-            layer.sampled(prim, "xformOp:transform", "matrix4d", samples)?;
-            return author_order(layer, prim, vec!["xformOp:transform".into()]);
+            return author_ops(layer, prim, vec![("xformOp:transform", samples)]);
         };
         let mut last = DQuat::IDENTITY;
         for (_, trs) in &mut parts {
@@ -192,24 +191,19 @@ impl Follower<'_> {
             }
             last = trs.rotation;
         }
-        let mut order: Vec<Token> = Vec::new();
-        let mut op = |name: &str, type_name: &str, of: &dyn Fn(&Trs) -> Value| -> Result<()> {
-            order.push(name.into());
+        let samples = |of: &dyn Fn(&Trs) -> Value| {
             let values = parts.iter().map(|(t, trs)| (*t, of(trs))).collect();
-            let samples = Samples::new(values, || of(&Trs::IDENTITY));
-            layer.sampled(prim, name, type_name, samples)
+            Samples::new(values, || of(&Trs::IDENTITY))
         };
-        op("xformOp:translate", "double3", &|trs| {
-            vec3d(trs.translation)
-        })?;
-        op("xformOp:orient", "quatd", &|trs| quatd(trs.rotation))?;
-        if parts
-            .iter()
-            .any(|(_, trs)| (trs.scale - DVec3::ONE).abs().max_element() > 1e-9)
-        {
-            op("xformOp:scale", "double3", &|trs| vec3d(trs.scale))?;
+        let mut ops = vec![
+            ("xformOp:translate", samples(&|trs| vec3d(trs.translation))),
+            ("xformOp:orient", samples(&|trs| quatd(trs.rotation))),
+        ];
+        let is_scaled = |scale: DVec3| (scale - DVec3::ONE).abs().max_element() > 1e-9;
+        if parts.iter().any(|(_, trs)| is_scaled(trs.scale)) {
+            ops.push(("xformOp:scale", samples(&|trs| vec3d(trs.scale))));
         }
-        author_order(layer, prim, order)
+        author_ops(layer, prim, ops)
     }
 }
 

@@ -10,7 +10,7 @@ use sinew_layer::{Token, Value};
 use super::clips::CodedClip;
 use super::joints::{Hierarchy, Joint, components};
 use super::layer::{LayerBuilder, PrimId};
-use super::sampling::{rotations, sample_times, vectors};
+use super::sampling::{Samples, rotations, sample_times, vectors};
 use super::skeletons::SkeletonPlan;
 use crate::error::Result;
 use crate::usd::read::values::matrix4d;
@@ -187,42 +187,34 @@ pub(super) fn author_transform(
     let s = clip.and_then(|c| c.scales.get(&index));
     let keys = clip.map_or(&[][..], |c| &c.keys);
     let is_moved = t.is_some() || r.is_some() || s.is_some();
-    let mut order: Vec<Token> = Vec::new();
     let trs = match components(&node.local) {
         Some(trs) => trs,
         None if is_moved => node.local.trs(),
         None => {
-            order.push("xformOp:transform".into());
-            let value = matrix4d(node.local.matrix());
-            layer.set(prim, "xformOp:transform", "matrix4d", value)?;
-            return author_order(layer, prim, order);
+            let matrix = Samples::Constant(matrix4d(node.local.matrix()));
+            return author_ops(layer, prim, vec![("xformOp:transform", matrix)]);
         }
     };
     let times = |curve: Option<&Curve>, tolerance: f64| {
         let times = curve.map(|c| sample_times(&[(c, tolerance)], 1, keys).0);
         times.unwrap_or_default()
     };
+    let vector = |rest: DVec3, curve: Option<&Curve>, tolerance: f64| {
+        let samples = vectors(&[rest], &only(curve), &times(curve, tolerance));
+        samples.map(|v| vec3d(v[0]))
+    };
     let mut ops = Vec::new();
     if t.is_some() || trs.translation != DVec3::ZERO {
-        let samples = vectors(&[trs.translation], &only(t), &times(t, WAY * size));
-        let samples = samples.map(|v| vec3d(v[0]));
-        ops.push(("xformOp:translate", "double3", samples));
+        ops.push(("xformOp:translate", vector(trs.translation, t, WAY * size)));
     }
     if r.is_some() || trs.rotation != DQuat::IDENTITY {
         let samples = rotations(&[trs.rotation], &only(r), &times(r, ANGLE));
-        let samples = samples.map(|v| quatd(v[0]));
-        ops.push(("xformOp:orient", "quatd", samples));
+        ops.push(("xformOp:orient", samples.map(|v| quatd(v[0]))));
     }
     if s.is_some() || trs.scale != DVec3::ONE {
-        let samples = vectors(&[trs.scale], &only(s), &times(s, WAY));
-        let samples = samples.map(|v| vec3d(v[0]));
-        ops.push(("xformOp:scale", "double3", samples));
+        ops.push(("xformOp:scale", vector(trs.scale, s, WAY)));
     }
-    for (name, type_name, samples) in ops {
-        layer.sampled(prim, name, type_name, samples)?;
-        order.push(name.into());
-    }
-    author_order(layer, prim, order)
+    author_ops(layer, prim, ops)
 }
 
 /// The curve of the only part, if there is one.
@@ -230,19 +222,25 @@ fn only(curve: Option<&Curve>) -> Vec<(usize, &Curve, f64)> {
     curve.map(|c| (0, c, 1.0)).into_iter().collect()
 }
 
-pub(super) fn author_order(
+/// Authors xformOps, and their order.
+pub(super) fn author_ops(
     layer: &mut LayerBuilder,
     prim: PrimId,
-    order: Vec<Token>,
+    ops: Vec<(&str, Samples<Value>)>,
 ) -> Result<()> {
-    if !order.is_empty() {
-        layer.uniform(
-            prim,
-            "xformOpOrder",
-            "token[]",
-            Value::TokenArray(order.into()),
-        )?;
+    if ops.is_empty() {
+        return Ok(());
     }
+    let order = ops.iter().map(|(name, _)| Token::from(*name)).collect();
+    for (name, samples) in ops {
+        let type_name = match name {
+            "xformOp:transform" => "matrix4d",
+            "xformOp:orient" => "quatd",
+            _ => "double3",
+        };
+        layer.sampled(prim, name, type_name, samples)?;
+    }
+    layer.uniform(prim, "xformOpOrder", "token[]", Value::TokenArray(order))?;
     Ok(())
 }
 

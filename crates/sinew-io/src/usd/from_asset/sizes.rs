@@ -1,9 +1,10 @@
 //! Sizes of meshes and Skeletons, and how closely samples follow curves by them.
 
-use glam::{DMat4, DVec3, Vec3};
+use glam::{DMat4, DVec3};
 
 use super::placement::{MeshUse, Place};
 use super::skeletons::SkeletonPlan;
+use crate::vertices::bounds;
 use sinew_animate::asset::Asset;
 
 /// How far samples may stray from cubic curves: joints below each other add up.
@@ -60,8 +61,7 @@ fn diagonals<'a>(asset: &'a Asset, at: &'a MeshUse) -> impl Iterator<Item = f64>
     let primitives = at.primitives.iter();
     let primitives = primitives.map(|i| &asset.meshes[at.mesh].primitives[*i]);
     primitives.filter_map(|p| {
-        let low = p.points.iter().copied().reduce(Vec3::min)?;
-        let high = p.points.iter().copied().reduce(Vec3::max)?;
+        let [low, high] = bounds(p.points.iter().copied())?;
         Some(f64::from(low.distance(high)))
     })
 }

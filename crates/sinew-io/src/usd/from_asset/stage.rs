@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::{DMat4, DVec3, Vec3};
+use glam::{DMat4, DVec3};
 use sinew_layer::layer::field;
 use sinew_layer::value::Dictionary;
-use sinew_layer::{Path, Token, Value};
+use sinew_layer::{Layer, Path, Token, Value};
 
 use super::binds::rescale;
 use super::budget::Budget;
@@ -30,22 +30,12 @@ use crate::error::Result;
 use crate::usd::read::values::{matrices, matrix4d};
 use crate::usd::write::sockets::{FOLLOWS_JOINT, FOLLOWS_SKELETON, JOINT_OFFSET, SOCKETS};
 use sinew::error::{Invalid, Warning};
-use sinew::sampled::Sampled;
 use sinew_animate::asset::{Asset, AssetScene, Axis};
 
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
 
-/// What a scene became.
-struct ConvertedScene {
-    images: Vec<(String, usize)>,
-    float_scales: Vec<(String, Sampled<Vec<Vec3>>)>,
-    skeletons: Vec<ConvertedSkeleton>,
-    humanoids: Vec<ConvertedHumanoid>,
-    warnings: Vec<Warning>,
-}
-
-pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> {
+pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<(Layer, Converted)> {
     let sources = chosen.iter().flat_map(|c| &c.sources);
     let sources: Vec<_> = sources.map(|i| &asset.clips[*i]).collect();
     let rate = Rate::of(asset, &sources);
@@ -66,9 +56,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         clips: &clips,
         expressions: &expressions,
     };
-    let (layer_back, root, mut converted) =
-        scene.author(layer, &asset.roots, &[&stem, "Asset"], shown)?;
-    layer = layer_back;
+    let (root, mut converted) = scene.author(&mut layer, &asset.roots, &[&stem, "Asset"], shown)?;
     layer.metadata(root, "kind", Value::token("component"));
     let range = clips.first().and_then(|c| c.range);
     author_layer_metadata(&mut layer, asset, root, &rate, range);
@@ -82,9 +70,7 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
         }
         let unnamed = format!("Scene{i}");
         let wanted = [other.name.as_str(), &unnamed];
-        let (layer_back, root, mut scene) =
-            scene.author(layer, &other.roots, &wanted, Some(other))?;
-        layer = layer_back;
+        let (root, mut scene) = scene.author(&mut layer, &other.roots, &wanted, Some(other))?;
         layer.metadata(root, field::ACTIVE, Value::Bool(false));
         layer.display_name(root, &other.name);
         further.push(layer.path(root).as_str().to_owned());
@@ -104,14 +90,8 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<Converted> 
     }
     converted.images.sort();
     converted.images.dedup();
-    Ok(Converted {
-        humanoids: converted.humanoids,
-        skeletons: converted.skeletons,
-        images: converted.images,
-        float_scales: converted.float_scales,
-        layer: layer.finish()?,
-        warnings,
-    })
+    converted.warnings = warnings;
+    Ok((layer.finish()?, converted))
 }
 
 /// What all scenes share.
@@ -126,11 +106,11 @@ impl Scene<'_> {
     /// Authors what stands below `roots` as a root prim.
     fn author(
         &self,
-        mut layer: LayerBuilder,
+        layer: &mut LayerBuilder,
         roots: &[usize],
         wanted: &[&str],
         scene: Option<&AssetScene>,
-    ) -> Result<(LayerBuilder, PrimId, ConvertedScene)> {
+    ) -> Result<(PrimId, Converted)> {
         let asset = self.asset;
         let mut warnings = Vec::new();
         let hierarchy = Hierarchy::new(asset, roots, moved_nodes(asset))?;
@@ -148,7 +128,7 @@ impl Scene<'_> {
             "SkelRoot"
         };
         let root = layer.define(ROOT, wanted, root_type)?;
-        author_scene(&mut layer, root, scene)?;
+        author_scene(layer, root, scene)?;
         let mut builder = Builder {
             asset,
             clips: self.clips,
@@ -164,8 +144,7 @@ impl Scene<'_> {
             animations: None,
             warnings,
         };
-        let converted = builder.build()?;
-        Ok((builder.layer, root, converted))
+        Ok((root, builder.build()?))
     }
 }
 
@@ -234,7 +213,7 @@ fn check_repeats(
 }
 
 impl Builder<'_> {
-    fn build(&mut self) -> Result<ConvertedScene> {
+    fn build(&mut self) -> Result<Converted> {
         let xforms = self.author_xforms()?;
         let skeletons = self.author_skeletons(&xforms.prims)?;
         for (prim, skeleton) in &xforms.followers {
@@ -258,7 +237,7 @@ impl Builder<'_> {
                 bones: bones.collect(),
             }
         });
-        Ok(ConvertedScene {
+        Ok(Converted {
             humanoids: humanoids.collect(),
             skeletons,
             images,
@@ -282,7 +261,7 @@ impl Builder<'_> {
                     let above = source.parent.and_then(|p| xforms.prims.get(&p).copied());
                     let above = above.unwrap_or(self.root);
                     let prim = self.layer.define(above, &wanted, "Xform")?;
-                    author_transform(&mut self.layer, prim, (*node, source), clip, size)?;
+                    author_transform(self.layer, prim, (*node, source), clip, size)?;
                     prim
                 }
                 Some((skeleton, joint)) => {
@@ -296,7 +275,7 @@ impl Builder<'_> {
                         clip,
                         size,
                     };
-                    follower.author(&mut self.layer, prim)?;
+                    follower.author(self.layer, prim)?;
                     let joint = &self.plans[*skeleton].joints[*joint];
                     let token = Value::string(joint.token.as_str());
                     self.layer.source_data(prim, FOLLOWS_JOINT, token)?;
@@ -318,7 +297,7 @@ impl Builder<'_> {
                 Some(_) => self.asset.chain(*node).any(|n| self.asset.nodes[n].hidden),
             };
             if is_hidden {
-                author_invisible(&mut self.layer, prim)?;
+                author_invisible(self.layer, prim)?;
             }
             let (layer, warnings) = (&mut self.layer, &mut self.warnings);
             if let Some(camera) = source.camera {
@@ -486,7 +465,7 @@ impl Builder<'_> {
                 }
             }
         }
-        materials.author_variants(&mut self.layer)?;
+        materials.author_variants(self.layer)?;
         self.warn_of_instances();
         Ok(materials.images)
     }

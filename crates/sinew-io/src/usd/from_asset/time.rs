@@ -149,21 +149,4 @@ mod tests {
         let close = rate(vec![0.0, 0.000_001, 1.0], None);
         assert_ne!(close.code(0.000_001), close.code(0.0));
     }
-
-    #[test]
-    fn tangents_are_per_time_code() {
-        // x^2 over seconds from 1 to 3.
-        let curve = Curve {
-            times: vec![1.0, 3.0],
-            interpolation: CurveInterpolation::CubicSpline,
-            keys: Keys::Weights {
-                count: 1,
-                values: vec![9.0, 1.0, 2.0, 6.0, 9.0, 7.0],
-            },
-        };
-        let rate = rate(vec![1.0, 3.0], None);
-        let coded = rate.curve(&curve);
-        let at = coded.weight(0, 2.5 * rate.per_second).unwrap();
-        assert!((at - 6.25).abs() < 1e-12);
-    }
 }

@@ -101,26 +101,3 @@ fn json(value: &Value) -> Option<Json> {
         _ => return None,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn values_become_json_again() {
-        let cases = [
-            (Value::Int(7), json!(7)),
-            (Value::Double(0.5), json!(0.5)),
-            (Value::string("a"), json!("a")),
-            (Value::string("null"), json!(null)),
-            (Value::string("[1,\"a\",null]"), json!([1, "a", null])),
-            (Value::IntArray(vec![1, 2].into()), json!([1, 2])),
-        ];
-        for (value, want) in cases {
-            assert_eq!(super::json(&value), Some(want), "{value:?}");
-        }
-        assert_eq!(super::json(&Value::Block), None);
-    }
-}

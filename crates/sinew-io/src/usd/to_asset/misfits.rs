@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::clips::{ClipPlan, driven_by};
 use super::skeletons::joint_times;
 use super::time::{Clock, merged};
+use crate::vertices::bounds;
 use sinew::error::{Invalid, Warning};
 use sinew::math::Trs;
 use sinew::sampled::Time;
@@ -320,8 +321,7 @@ pub(super) fn warn_of_points(mesh: &DrawnMesh, clock: &Clock, warnings: &mut Vec
 
 /// The length of the diagonal of the box around points.
 fn size(points: &[Vec3]) -> f64 {
-    let low = points.iter().copied().reduce(Vec3::min).unwrap_or_default();
-    let high = points.iter().copied().reduce(Vec3::max).unwrap_or_default();
+    let [low, high] = bounds(points.iter().copied()).unwrap_or_default();
     low.as_dvec3()
         .distance(high.as_dvec3())
         .max(f64::MIN_POSITIVE)

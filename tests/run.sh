@@ -180,8 +180,8 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
 fi
 
 # The long ones: the kernels once more with WebGPU's default limits, files that are made to exhaust a reader, bakes that
-# are killed again and again, and a crate that is built for its test.
-long=(default_limits:: hostile:: resume::after_kills no_files::)
+# are killed again and again.
+long=(default_limits:: hostile:: resume::after_kills)
 packages=() skipped=()
 if [ -n "$all" ]; then
     packages=(--workspace --no-fail-fast)

@@ -172,23 +172,6 @@ impl GltfMaker {
         )
     }
 
-    /// A rotation channel of a human bone (EXT_skeleton_humanoid).
-    pub fn bone_channel(
-        &mut self,
-        animation: usize,
-        bone: &str,
-        times: &[f32],
-        rotations: &[DQuat],
-    ) -> usize {
-        let values: Vec<f32> = rotations
-            .iter()
-            .flat_map(|q| q.to_array().map(|v| v as f32))
-            .collect();
-        let curve = self.curve("LINEAR", times, "VEC4", &values);
-        self.use_extension("EXT_skeleton_humanoid");
-        self.channel(animation, curve, bone_target(bone, "rotation"))
-    }
-
     /// Lists an extension in extensionsUsed, once.
     pub fn use_extension(&mut self, name: &str) {
         let used = &mut self.json["extensionsUsed"];
@@ -218,22 +201,4 @@ impl GltfMaker {
         }
         path
     }
-}
-
-/// A channel's target by human bone, without a node.
-pub fn bone_target(bone: &str, path: &str) -> Value {
-    json!({
-        "path": path,
-        "extensions": { "EXT_skeleton_humanoid": { "humanoidBoneName": bone } },
-    })
-}
-
-/// A node in components, as JSON.
-pub fn trs_node(name: &str, translation: DVec3, rotation: DQuat, scale: DVec3) -> Value {
-    json!({
-        "name": name,
-        "translation": translation.to_array(),
-        "rotation": rotation.to_array(),
-        "scale": scale.to_array(),
-    })
 }

@@ -10,7 +10,6 @@ pub mod files;
 pub mod gltf_maker;
 pub mod gpu;
 pub mod humanoid;
-pub mod mannequin;
 pub mod node;
 pub mod pictures;
 pub mod pixar;

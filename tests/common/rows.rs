@@ -57,6 +57,8 @@ pub struct Row {
     pub with: Vec<String>,
     pub error: Option<Expected>,
     pub warnings: Vec<Expected>,
+    /// The lines that begin with `>`.
+    pub lines: Vec<String>,
     values: Vec<Content>,
 }
 
@@ -75,8 +77,6 @@ enum Expects {
     Count(String, usize),
     /// At a time, the position or the matrix of a node.
     Pose(f64, String, Vec<f64>),
-    /// The lines that begin with `>`.
-    pub lines: Vec<String>,
 }
 
 /// What is changed. Text files stand as they are, glTF files as JSON and buffer.

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 use serde_json::{Value, json};
 
 /// A glTF document under construction.

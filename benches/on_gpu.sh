@@ -24,7 +24,7 @@ library() { # NAME: the file of a shared library of this machine; nothing if it 
 }
 
 rm -rf "$folder"
-mkdir -p "$folder/bin" "$folder/lib" "$folder/ozz" "$folder/checkout/examples" "$folder/checkout/crates/sinew-render"
+mkdir -p "$folder/bin" "$folder/lib" "$folder/ozz" "$folder/checkout/examples" "$folder/checkout/crates/sinew-render/tests/render"
 echo "building" >&2
 cp "$(built bin sinew build --release -p sinew-cli --bin sinew)" "$folder/bin/sinew"
 cp "$(built bench suite bench -p sinew-cli --bench suite --no-run)" "$folder/bin/suite"
@@ -34,6 +34,7 @@ cp "$(built test render test --release -p sinew-render --test render --no-run)" 
 strip "$folder"/bin/*
 # The tests of pictures read these, from the folder of their package.
 cp -r examples/assets "$folder/checkout/examples/"
+cp -r crates/sinew-render/tests/render/scenes "$folder/checkout/crates/sinew-render/tests/render/"
 if [ -n "${SINEW_OZZ:-}" ]; then
     cp "$SINEW_OZZ"/skinning_time* "$folder/ozz/"
 fi

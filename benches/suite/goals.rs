@@ -27,7 +27,7 @@ pub struct Found {
     pub figure: String,
     /// Time of the floor, and how many of it the figure takes.
     pub floor: Option<(f64, f64)>,
-    /// Yes, no, or why there is no telling.
+    /// `yes`, `no`, or why this run cannot tell.
     pub met: &'static str,
 }
 

@@ -33,7 +33,7 @@ pub type Tell = Arc<dyn Fn(Wake) + Send + Sync>;
 /// A file that is being written changes several times; it is read when it has been quiet for so long.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// What is shown in one place, and what is to be.
+/// One place of the window: what it shows, and what was asked for there.
 #[derive(Default)]
 struct Side {
     /// What was asked for last.

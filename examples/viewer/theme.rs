@@ -94,7 +94,8 @@ pub fn apply(ctx: &egui::Context) {
     });
 }
 
-/// The colour of a weight between 0 and 1, as shaders/render/surface.wgsl has it before it is lit.
+/// The colour of a weight between 0 and 1, as `crates/sinew-render/shaders/surface.wgsl`
+/// has it before it is lit.
 pub fn heat(weight: f32) -> Color32 {
     const STOPS: [[u8; 3]; 5] = [
         [68, 1, 84],

@@ -175,17 +175,6 @@ impl Player {
     pub fn needs_held(&self, ticks: u32) -> bool {
         self.held != NONE && self.faded(ticks) < 1.0
     }
-
-    /// Whether a frame updates the rig.
-    #[must_use]
-    pub fn is_updated(&self, clock: &Clock) -> bool {
-        let every = (self.flags >> 8 & 0xff).max(1);
-        let turn = clock
-            .frame
-            .wrapping_add(self.flags >> 16 & 0xff)
-            .is_multiple_of(every);
-        clock.all != 0 || self.updated == clock.frame || turn
-    }
 }
 
 /// Two weights from 0 to 1 as fractions of 16 bits, as a [`Player`] holds them.

@@ -15,13 +15,13 @@
 //! | `? CODE PLACE \| words` | reading gives this warning; warnings stand in their order |
 //! | `= /nodes/0/name "Hips"` | what is read has this value there; see [`shown`](super::shown) |
 //! | `count /nodes 3` | a list or a map of what is read has so many elements |
-//! | `@ 0.5 Hips 0 1 0` | so long into the first clip, a node stands there; or 12 numbers, the columns of its matrix |
-//! | `within 1e-6` | the next lines of the row allow for this difference |
+//! | `@ 0.5 Hips 0 1 0` | the place of a node 0.5 s into the first clip; 12 numbers are the columns of its matrix |
+//! | `within 1e-6` | the next lines of the row allow this difference |
 //! | `turn hips x 30` | turns a node about an axis of the scene, in degrees |
-//! | `twist hips x 30` | turns a node about its own axis, and leaves those below where they are |
-//! | `bind` | binds all skins as their joints stand at rest |
-//! | `with WORDS` | words for the test of the table |
-//! | `> anything` | what else the test of this table looks at |
+//! | `twist hips x 30` | turns a node about its own axis; the nodes below it stay where they are |
+//! | `bind` | makes the rest pose the bind pose of all skins |
+//! | `with WORDS` | words that the runner of the table understands |
+//! | `> TEXT` | a line that the runner of the table understands |
 //!
 //! A row without `!` is read, with the warnings of its `?` lines and no others. Lines that begin with `#` are comments.
 

@@ -174,25 +174,6 @@ impl Baker {
         Ok(report)
     }
 
-    /// Bakes an open file, with a scene that was read from it, into a file.
-    ///
-    /// # Errors
-    /// Those of [`bake`](crate::bake), and [`Error::Cancelled`].
-    pub fn bake_opened(
-        &mut self,
-        file: &UsdFile,
-        scene: &Scene,
-        output: &Path,
-        options: &BakeOptions,
-        progress: &mut Watch<'_>,
-    ) -> Result<BakeReport> {
-        let start = Instant::now();
-        let out = (output, check_output(output, options)?);
-        let mut report = self.bake_into(file, scene, out, options, progress)?;
-        report.elapsed = start.elapsed();
-        Ok(report)
-    }
-
     /// Bakes an open file into an output that was checked.
     pub(super) fn bake_into(
         &mut self,

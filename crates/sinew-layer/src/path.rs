@@ -83,12 +83,6 @@ impl Path {
         !self.is_empty() && !self.is_root() && self.property_start().is_none()
     }
 
-    /// Whether this is a property of a prim, or of a property's target.
-    #[must_use]
-    pub fn is_property(&self) -> bool {
-        self.property_start().is_some() && !self.0.ends_with(']')
-    }
-
     /// Whether the last element is a variant, as in `/Char{look=red}`.
     #[must_use]
     pub fn is_variant(&self) -> bool {

@@ -261,7 +261,7 @@ pub const SILHOUETTE_OVERLAP: f64 = 0.97;
 pub const SAME_IN_F64: f64 = 1e-9;
 
 /// What posing in f32 may be off by per level of a hierarchy, in units of 2^-24, of a chain's scales and reach. 18 is
-/// derived (`kernel/pose_joints.rs`); random rigs measure 1.2, and 2.0 for normals.
+/// derived (`src/kernel/pose_rig.rs`); random rigs measure 1.2, and 2.0 for normals.
 pub const POSED_PER_LEVEL: f64 = 4.0;
 
 /// Points and normals of a rig of so many levels, posed and skinned by the GPU and by its mirror, relative to the

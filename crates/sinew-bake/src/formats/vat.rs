@@ -40,9 +40,10 @@ pub enum VatValues {
 /// converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to centimetres.
 ///
 /// A texture has one row per frame, the first frame at the top, and one column per vertex of the
-/// meshes. A vertex of several materials is in the mesh file once for each of them. If there are more vertices than `max_width`, a frame has `rowsPerFrame` rows, one
-/// below the other. The second UV set of the mesh is the centre of each vertex's texel in the first
-/// frame. So a vertex shader needs no vertex numbers, and importers may reorder vertices:
+/// meshes. The mesh file has a vertex of several materials once for each of them. If there are more
+/// vertices than `max_width`, a frame has `rowsPerFrame` rows, one below the other. The second UV set
+/// of the mesh is the centre of each vertex's texel in the first frame. So a vertex shader needs no
+/// vertex numbers, and importers may reorder vertices:
 ///
 /// ```glsl
 /// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus if v points up

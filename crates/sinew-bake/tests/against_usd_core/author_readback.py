@@ -1,4 +1,4 @@
-"""Reads authored blend shapes with Pixar's usd-core, for tests/author.rs to compare with.
+"""Reads authored blend shapes with Pixar's usd-core, for author.rs to compare with.
 
 usage: author_readback.py FILE MESH ANIMATION TIME...
 

@@ -1,4 +1,4 @@
-"""Bakes files with Pixar's usd-core, for tests/assets.rs to compare with.
+"""Bakes files with Pixar's usd-core, for assets.rs to compare with.
 
 usage: pixar_bake.py OUT_FOLDER FILE...
 

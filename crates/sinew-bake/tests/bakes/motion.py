@@ -1,4 +1,4 @@
-"""Compares a baked mesh with the points that usd-core's joints give, in f64: velocities.py IN OUT PRIM.
+"""Compares a baked mesh with the points that usd-core's joints give, in f64: motion.py IN OUT PRIM.
 
 Prints one JSON object: the largest error of velocities (relative to the largest speed), of what ComputePointsAtTime makes of
 them, of points between samples, the number of samples, and whether points and velocities have the same times.

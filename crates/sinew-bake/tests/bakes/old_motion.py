@@ -1,4 +1,4 @@
-"""Prints which attributes about motion have a value in a bake of limb.usda: for the mesh that is baked, and for one that is not."""
+"""Prints which attributes about motion have a value in a bake of the base `limb` of bakes.txt: for the mesh that is baked, and for one that is not."""
 
 import sys
 

@@ -1,35 +1,45 @@
-//! `tests/data/rules.txt` and `tests/data/bakes.txt`: stages, bakes of them, and what must come out. A case is written into
-//! a folder of its own, and its lines are followed in their order. `ASSETS/` and `GOLDENS/` are the repository's.
+//! `tests/data/rules.txt` and `tests/data/bakes.txt`: stages, bakes of them, and what must come out.
+//! Each case has a folder of its own, and its lines are done in their order. `ASSETS/` and `GOLDENS/`
+//! stand for the repository's folders. `#` begins a comment, and `gpu` marks a case that needs a GPU.
 //!
 //! Bakes:
-//! - `bake [IN > OUT] OPTIONS`: bakes, from `in.usda` to `out.usda` if nothing else is said; the options are those of
-//!   [`options`](crate::bench::options). `stitch` likewise. `again OPTIONS` repeats the last one with more options. A case whose
-//!   first line asks for a result is baked before;
-//! - `fails WORD, WORD`, `usage WORD, WORD`: the bake before is refused with these words, the second as wrong usage. A
-//!   refused bake changes no file;
-//! - `shards IN OPTIONS`: bakes at once and in three shards, and finds the same files.
+//! - `bake [IN > OUT] OPTIONS`: bakes IN into OUT, or `in.usda` into `out.usda`;
+//!   [`options`](crate::bench::options) has the options. `stitch` stitches in the same way. `again
+//!   OPTIONS` repeats the last bake with further options. If a case begins with the line of a result,
+//!   `in.usda` is baked first;
+//! - `fails WORD, WORD`: the bake above is refused, its error has these words, and no file is changed;
+//!   `usage WORD, WORD`: the same, and the error is one of wrong usage;
+//! - `shards IN OPTIONS`: a bake in three shards writes the same files as one without shards.
 //!
 //! Results of the last bake:
-//! - `= PRIM.ATTRIBUTE [@ TIME] VECTORS`: its values by hand (`tolerance::BY_HAND`), at the first time if none is named; `==` to
-//!   the bit; `~` within a few roundings; `reference PRIM TIME`: its points as the f64 reference has them;
-//! - `moved PRIM X Y Z`: the translation of its transform; `times`, `tokens`, `type`, `none`, `instance`, `prototypes`;
+//! - `= PRIM.ATTRIBUTE [@ TIME] VECTORS`: the values that were computed by hand, within
+//!   `tolerance::BY_HAND`, at TIME or else at the first time; `==`: to the bit; `~`: within a few
+//!   roundings; `reference PRIM TIME`: the points are those of the f64 reference;
+//! - `moved PRIM X Y Z`: its transform is this translation; `times PRIM.ATTRIBUTE TIMES`, `tokens
+//!   PRIM.ATTRIBUTE TOKENS`, `none PRIM.ATTRIBUTE`: it has no value; `type PRIM TYPE`, `instance PRIM
+//!   true`, `prototypes NUMBER`;
 //! - `alike FILE FILE PRIM.ATTRIBUTE ATTRIBUTE TIMES`: two stages have the same values;
-//! - `warns CODE`, `told COUNT CODE WORDS`, `says WORD, WORD`, `quiet WORD`: what the report says;
-//! - `report FIELD NUMBER`, `clips OF BAKED KEPT`, `files NAMES`, `failed PATHS`: what it counts; `as-one IN OPTIONS`: a bake into one
-//!   file counts the same; `estimate LEAST MOST`: the estimated size, as a multiple of the written one;
-//! - `written TEXT`, `unwritten TEXT`: text of the output; `pc2 FILE FIRST STEP SAMPLES`; `count FILE POINTER NUMBER`: elements of
-//!   a JSON file.
+//! - `warns CODE`: there is such a warning; `told COUNT CODE WORDS`: there are so many, all with these
+//!   words; `says WORD, WORD`, `quiet WORD`: the report has these words, or does not have the word;
+//! - `report FIELD NUMBER`, `clips OF BAKED KEPT`, `files NAMES`, `failed PATHS`: fields of the report;
+//!   `as-one IN OPTIONS`: a bake into one file counts the same; `estimate LEAST MOST`: the estimated
+//!   size, as a multiple of the written one;
+//! - `written TEXT`, `unwritten TEXT`: the output has this text, or does not have it; `pc2 FILE FIRST
+//!   STEP SAMPLES`; `count FILE POINTER NUMBER`: the length of a list in a JSON file.
 //!
-//! Files: `copy`, `rename`, `remove`, `mkdir`, `put NAMES` (with the text `half`), `append FILE TEXT`, `cut FILE BYTES`, `drop FILE TEXT` (lines),
-//! `replace FILE FROM -> TO`, `tamper FILE FROM -> TO` (the first, as bytes); `there NAMES`, `gone NAMES`, `entries FOLDER NUMBER`, `same FOLDER FOLDER`,
-//! `equal FILE FILE`; `keep` remembers all files, `kept` finds them again.
+//! Files:
+//! - `copy FROM TO`, `rename FROM TO`, `remove FILE`, `mkdir FOLDER`, `put NAMES` (with the text
+//!   `half`), `append FILE TEXT`, `cut FILE BYTES` (from its end), `drop FILE TEXT` (the lines with
+//!   it), `replace FILE FROM -> TO` (all of them), `tamper FILE FROM -> TO` (the first bytes);
+//! - `there NAMES`, `gone NAMES`, `entries FOLDER NUMBER`, `same FOLDER FOLDER`, `equal FILE FILE`;
+//!   `keep` remembers all files, and `kept` compares them.
 //!
-//! Scenes, by the reading `at-skeleton` or `at-binding`, of the file of `open FILE` or else `in.usda`:
-//! - `binds READING MESH SKELETON ANIMATION, ...`: all bindings; `ignores READING PATHS`: animation sources without effect;
-//!   `poses READING NUMBER`; `found READING CODE WORD`: a warning;
-//! - `first READING PRIM TIME X Y Z`: its first point by the f64 reference; `weights READING PRIM WEIGHTS`.
-//!
-//! The key `#` is a comment, and `gpu` marks a case that needs a GPU.
+//! A scene is read from the file of `open FILE`, or else from `in.usda`. READING says where its
+//! animation is searched, `at-skeleton` or `at-binding`:
+//! - `binds READING MESH SKELETON ANIMATION, ...`: all bindings; `ignores READING PATHS`: animation
+//!   sources without effect; `poses READING NUMBER`: skeletons; `found READING CODE WORD`: a warning;
+//! - `first READING PRIM TIME X Y Z`: its first point by the f64 reference; `weights READING PRIM
+//!   WEIGHTS`: its channel weights.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

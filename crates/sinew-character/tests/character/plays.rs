@@ -1,23 +1,24 @@
-//! Rows of `plays.txt`: what a character plays, against the clips of the CPU.
+//! Rows of `plays.txt`: what a character plays on the GPU, compared with the same clips on the CPU.
 //!
-//! A row begins with `## its name`. Its lines are done in their order:
+//! A row begins with `## NAME`. Its lines are done in their order:
 //!
 //! | line | what it does |
 //! |---|---|
-//! | `play CLIP`, `crossfade SECONDS CLIP`, `stop SECONDS` | with `at=`, `speed=` and `once` after the clip |
-//! | `blend WEIGHT SECONDS CLIP`, `add WEIGHT SECONDS CLIP` | the same; `none` adds nothing |
+//! | `play CLIP`, `crossfade SECONDS CLIP`, `stop SECONDS` | plays; `at=`, `speed=` and `once` may follow the clip |
+//! | `blend WEIGHT SECONDS CLIP`, `add WEIGHT SECONDS CLIP` | plays a second clip; `add ... none` ends an addition |
 //! | `roots stay`, `roots move` | sets whether clips move the root |
 //! | `pose POSE` | poses the skeleton by the host |
-//! | `change crowds` | leaves the crowd for another one |
+//! | `change crowds` | moves the character to another crowd |
 //! | `frame SECONDS` | computes the next frame |
-//! | `is POSE` | the frame looks as the pose |
-//! | `shows CLIP SECONDS`, `shows rest` | the frame looks as the clip alone, at a time |
-//! | `differs CLIP SECONDS` | it does not |
-//! | `way X Y Z` | the root's way in the last frame |
-//! | `let NAME = POSE` | names a pose |
+//! | `is POSE` | the frame has this pose |
+//! | `shows CLIP SECONDS`, `shows rest` | the frame is that of the clip alone at this time, or of the rest pose |
+//! | `differs CLIP SECONDS` | the frame is not that of the clip alone at this time |
+//! | `way X Y Z` | how far the root moved in the last frame |
+//! | `let NAME = POSE` | gives a pose a name |
 //!
-//! A pose is `CLIP@SECONDS` or a name, and what is done to it from left to right: `blend POSE WEIGHT`,
-//! `add FROM TO WEIGHT`, `below JOINT POSE`, `in place of POSE`.
+//! A pose is `CLIP@SECONDS` or a name. Changes may follow, which are made from left to right: `blend POSE
+//! WEIGHT`, `add FROM TO WEIGHT`, `below JOINT POSE` (JOINT and those below have POSE), `in place of POSE`
+//! (the root stays where it is in POSE).
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! What the command bakes and draws, as a process: requests that it refuses, kills, signals, full disks, schedulers, JSON,
-//! pictures, adapters and how it starts. What bakes hold is tested in crates/sinew-bake; one run for each format and option is
-//! a row of tests/data/runs.txt or render.txt.
+//! What the command bakes and draws, as a process: tables of commands and what they write, requests that it refuses, kills,
+//! signals, full disks, schedulers, JSON, pictures, adapters and how it starts. What bakes hold is tested in crates/sinew-bake.
 
 mod bench;
 mod completions;
@@ -15,6 +14,7 @@ mod process;
 mod render;
 #[cfg(target_os = "linux")]
 mod resume;
+mod runs;
 #[cfg(unix)]
 mod schedulers;
 mod start;
@@ -96,6 +96,8 @@ fn main() {
     ];
     #[cfg(unix)]
     render.extend(trials![no_gpu, render: videos_need_ffmpeg]);
+    let mut runs = trials![false, runs: motion, runs];
+    runs.extend(trials![no_gpu, runs: pictures]);
     let mut start = trials![false, start: inspect_of_a_megabyte_is_quick];
     start.extend(trials![no_gpu, start:
         drivers_are_loaded_when_needed,
@@ -123,6 +125,7 @@ fn main() {
         ("render", render),
         ("requests", trials![false, bench: nonsense_is_refused]),
         ("resume", resume),
+        ("runs", runs),
         ("schedulers", schedulers),
         ("start", start),
         ("usd_core", usd_core),

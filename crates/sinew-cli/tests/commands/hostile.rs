@@ -104,6 +104,7 @@ fn holds(case: &Case, target: &str) {
         let mut words = case.one("says").split(", ").chain([name]);
         let is_told = matches!(code, 1 | 2) && words.all(|word| text.contains(word));
         assert!(is_told, "{}, {target}: {code} {text}", case.name);
+        assert!(!bench.path("out.usda").exists(), "{}: a file", case.name);
     }
     for line in case.all("done") {
         let (code, text) = run(&bench, &line.split(' ').collect::<Vec<_>>());

@@ -8,7 +8,6 @@ mod hints;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod manners;
-mod runs;
 mod types;
 
 /// Whole conversations: tests/cmd has what the command says, word for word.

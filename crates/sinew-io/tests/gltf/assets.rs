@@ -28,7 +28,7 @@ type Outcome = Result<(), Failed>;
 type Case = (&'static str, fn() -> Outcome);
 
 pub fn trials() -> Vec<Trial> {
-    let all: [Case; 12] = [
+    let all: [Case; 13] = [
         ("inbetweens", inbetweens),
         ("expressions", expressions),
         ("a_bind_matrix_that_is_not_affine", not_affine),
@@ -36,6 +36,7 @@ pub fn trials() -> Vec<Trial> {
         ("scales_keep_their_digits", exact_scales),
         ("hundreds_of_levels", levels),
         ("a_mesh_in_a_million_places", places),
+        ("a_texture_of_another_format", odd_texture),
         ("skins_all_at_odds", odd_skins),
         ("keys_at_odds", odd_keys),
         ("clips_of_a_joint_among_thousands", wide_clips),
@@ -94,6 +95,18 @@ fn inbetweens() -> Outcome {
     assert_eq!(vectors(&stage, shape, name, None), Some(vec![DVec3::Z; 2]));
     let weight = prim(&stage, shape).attribute(name).metadata("weight")?;
     assert_eq!(weight, Some(UsdValue::Float(0.5)));
+    Ok(())
+}
+
+/// USD renderers read PNG, JPEG, EXR and the like.
+fn odd_texture() -> Outcome {
+    let mut asset = asset(&Document::fixture("assets/painted.gltf"))?;
+    for image in &mut asset.images {
+        image.file_name = "odd.webp".to_owned();
+    }
+    let scene = converted(&asset, ClipChoice::First)?.scene(Default::default())?;
+    let mut codes = scene.warnings.iter().map(|w| w.code);
+    assert!(codes.any(|code| code == "texture-format"));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
-//! Assets as USD: the rows of `tests/data/from_asset.txt`, and what no file can say.
+//! Assets as USD: the rows of `crates/sinew-io/tests/data/from_asset.txt`. What only an asset can have,
+//! and no file, is in `assets.rs`.
 //!
-//! Where converted points stand is the part of `converted`, which sees the fixtures of this table too.
+//! `converted.rs` compares where the converted points are, also for the fixtures of this table.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -7,9 +7,9 @@
 //!   angle: the clip alone, and the puppet with it;
 //! - `! WORD, WORD`: it is refused, with these words; `? CODE WORDS`: it warns so, and of nothing
 //!   else;
-//! - `part FROM FILE FIRST SPEED`: from that time on the clip of the file plays, which begins at its
-//!   own time FIRST and goes on by SPEED time codes for each; of a FILE with a character, what is
-//!   compared is how that plays; `of 1`: the parts that follow are those of the second character;
+//! - `part FROM FILE FIRST SPEED`: from the time FROM on the clip of FILE plays, from its own time FIRST
+//!   on, by SPEED of its time codes for each of the result. If FILE has a character, the points are
+//!   compared with those of that character. `of 1`: the next parts are of the second character;
 //! - `range FIRST LAST`: the time codes of the result; `drives PATH...`: the skeletons that are
 //!   moved; `height Y`: where the second point is;
 //! - `has TEXT`, `lacks TEXT`: what the layer says; `copies NAME...`: what is written beside it.
@@ -142,7 +142,8 @@ fn check(case: &Case, python: Option<&str>) -> Result<(), Failed> {
                     .map(|e| e.unwrap().file_name());
                 names.eq(words)
             }
-            _ => true,
+            "#" | "$" | "!" | "?" | "convert" | "retarget" => true,
+            _ => return Err(format!("{key}: no such word").into()),
         };
         if !is_so {
             return Err(format!("not so: {key} {line}\n{text}").into());

@@ -89,29 +89,29 @@ pub fn mutated() -> Done {
 pub fn take_linear_time() -> Done {
     let long_name = format!("def \"{}\" {{\n", "x".repeat(50_000));
     let prim = "def \"A\" {\n";
-    // What comes first, and what is there many times.
+    // What comes first, what is there many times, and what comes last.
     let texts = [
-        ("", prim),
-        (&long_name, "int a;"),
-        ("(customLayerData = {", "dictionary a = {"),
-        (&format!("{prim}int[] a = "), "["),
-        ("(a = ", "["),
-        (prim, "variantSet \"a\" = { \"b\" {\n"),
-        ("", "/* */ # \n"),
-        ("", "/* "),
-        ("(a = [", "@a@, "),
-        ("(a = @@@", "\\@@@"),
-        ("(", "\"a\";"),
-        ("(a = ", "1234567890"),
-        (&format!("{prim}rel a = </"), "a/"),
-        ("", "      "),
-        (&format!("{prim}int[] a = edit ["), "append 1;"),
-        (&format!("{prim}double a.spline = {{"), "1: 2, "),
-        (&format!("{prim}double a.timeSamples = {{"), "1: 2, "),
-        (&format!("{prim}pathExpression a = \""), "../a{ "),
+        ("", prim, ""),
+        (&long_name, "int a;", ""),
+        ("(customLayerData = {", "dictionary a = {", ""),
+        (&format!("{prim}int[] a = "), "[", ""),
+        ("(a = ", "[", ""),
+        (prim, "variantSet \"a\" = { \"b\" {\n", ""),
+        ("", "/* */ # \n", ""),
+        ("", "/* ", ""),
+        ("(a = [", "@a@, ", ""),
+        ("(a = @@@", "\\@@@", "@@@)"),
+        ("(", "\"a\";", ""),
+        ("(a = ", "1234567890", ""),
+        (&format!("{prim}rel a = </"), "a/", "a>\n}"),
+        ("", "      ", ""),
+        (&format!("{prim}int[] a = edit ["), "append 1;", ""),
+        (&format!("{prim}double a.spline = {{"), "1: 2, ", ""),
+        (&format!("{prim}double a.timeSamples = {{"), "1: 2, ", ""),
+        (&format!("{prim}pathExpression a = \""), "../a{ ", "\"\n}"),
     ];
-    for (first, many) in texts {
-        let text = format!("#usda 1.0\n{first}{}", many.repeat(200_000));
+    for (first, many, last) in texts {
+        let text = format!("#usda 1.0\n{first}{}{last}", many.repeat(200_000));
         let start = processor_time();
         let _ = usda::parse("long", text.as_bytes());
         let spent = processor_time() - start;

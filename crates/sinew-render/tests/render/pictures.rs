@@ -14,12 +14,13 @@ type Named = (&'static str, fn() -> Done);
 
 pub fn trials() -> Vec<Trial> {
     let ignored = gpu::ignored();
-    let trials: [Named; 6] = [
+    let trials: [Named; 7] = [
         ("backends_differ_by_rounding_alone", backends),
         ("shape_weights_can_be_set", shapes),
         ("limits_are_named", limits),
         ("two_pictures_in_one_submit", two_in_one_submit),
         ("focus_frames_a_part", focus),
+        ("skinned_prototypes_stand_under_their_instancer", instanced),
         ("the_strongest_joint_has_the_most_weight", strongest),
     ];
     let trials = trials.map(|(name, run)| Trial::test(name, run).with_ignored_flag(ignored));
@@ -178,6 +179,16 @@ fn focus() -> Done {
     for skeleton in stage.skeletons() {
         assert_eq!(with_bones.union(skeleton.bounds()), with_bones);
     }
+    Ok(())
+}
+
+fn instanced() -> Done {
+    let mut drawing = Drawing::open(scene("instanced.usda"))?;
+    drawing.at(1.0, &Control::default())?;
+    assert_eq!(drawing.stage.meshes().len(), 2);
+    let bounds = drawing.stage.bounds();
+    let found = [bounds.low, bounds.high].map(|v| v.to_array());
+    assert_eq!(found, [[100.0, 0.0, 0.0], [106.0, 8.0, 0.0]]);
     Ok(())
 }
 

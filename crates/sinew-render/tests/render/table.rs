@@ -1,20 +1,23 @@
 //! Rows of `pictures.txt`: scenes, what is drawn of them, and what is expected of the pictures.
 //!
-//! A row begins with `## its name`, and is a trial of this name. Its lines are done in their order:
+//! A row begins with `## NAME`, and is a trial of this name. Its lines are done in their order:
 //!
 //! | line | what it does |
 //! |---|---|
-//! | `scene FILE` | takes a file of `scenes`, or an example |
-//! | `- old -> new` | replaces text once in it; `\n` is a line break |
-//! | `image NAME WIDTH COLORS` | writes a square PNG beside it, of one colour or of a colour a pixel |
+//! | `scene FILE` | takes a file of the folder `scenes` or of `examples/assets` |
+//! | `- old -> new` | replaces the first such text in it; `\n` is a line break |
+//! | `image NAME WIDTH COLORS` | writes a square PNG beside it; its pixels take the colours in turn |
 //! | `file NAME TEXT` | writes another file beside it |
-//! | `time 30 cpu dual heat=head` | poses it, with settings |
-//! | `camera yaw 0.3 pitch 0 rise 0.6` | frames what is drawn when the next picture is, from there |
-//! | `camera of the file`, `camera before 1 4` | is the file's; stands 4 before the height 1 |
-//! | `look default light.turn=1` | what is drawn: surfaces alone, before one colour, and what is named |
-//! | `draw A` | adds a picture to those of the name A |
-//! | `lies A notices 0.05` | A lies where the f64 reference projects, and not so far aside |
-//! | `expect differing A B < 0.1` | compares two sums of numbers, measures and tolerances |
+//! | `time 30 cpu dual heat=head` | poses it at a time, with settings |
+//! | `camera yaw 0.3` | a camera from this yaw that frames what the next picture shows |
+//! | `camera yaw 0.3 pitch 0`, `camera yaw 0.3 rise 0.6` | the same with this pitch; the same, raised by an angle |
+//! | `camera of the file` | the first camera of the file |
+//! | `camera before 1 4` | a camera 4 units before the point at the height 1 |
+//! | `look default light.turn=1` | what is drawn; without it surfaces alone, before one colour |
+//! | `draw A` | draws a picture; A may have several |
+//! | `lies A` | the last picture of A covers the points that the f64 reference projects, and no more |
+//! | `lies A notices 0.05` | the same, and it would fail with points that are moved by 0.05 along x |
+//! | `expect differing A B < 0.1` | compares two sums of products of numbers, measures and tolerances |
 //!
 //! `measure.rs` has the measures of pictures, and `Easel::measure` those of the stage.
 

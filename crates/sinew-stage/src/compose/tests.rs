@@ -27,8 +27,8 @@ fn sites(prim: &PrimIndex) -> Vec<String> {
     prim.opinions().map(site).collect()
 }
 
-/// A row is a name, files, and what is expected: `/PRIM: SITES`, and the `codes:` of diagnostics, of which there are no
-/// others.
+/// A row is a name, files, and what is expected: `/PRIM: SITES`, the contributing specs of a prim, and `codes:`, the codes
+/// of all diagnostics.
 #[test]
 fn sites_and_diagnostics_are_those_of_the_rows() {
     for row in include_str!("stages.txt").split("\n## ").skip(1) {

@@ -1,9 +1,10 @@
-//! What a flattened stage has, as rows of `flatten.txt`. crates/sinew-cli/tests/survive compares it with usd-core's Flatten for
-//! everything that USD has.
+//! Flattened stages, as rows of `flatten.txt`. crates/sinew-cli/tests/survive compares the flattening of
+//! everything that USD has with usd-core's Flatten.
 //!
-//! A row begins with `## its name`. `== name` begins a layer, whose first is the root layer; EXT in it is the extension of
-//! all files. `== flattened` begins what is expected of both forms, text and crate files. `share HOME PRIM PRIM` before the
-//! layers has instances share what is below them in a prim HOME.
+//! A row begins with `## NAME`. `== NAME` begins the text of a layer; the layer `root` is opened. EXT
+//! stands for the extension of the files. The text below `== flattened` is expected of text and of crate
+//! files. With `share HOME PRIM PRIM` before the layers, these instances share the prim HOME for what is
+//! below them.
 
 use std::io::Cursor;
 use std::sync::Arc;

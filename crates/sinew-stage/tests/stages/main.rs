@@ -1,7 +1,7 @@
-//! Stages: what they compose and flatten to, and the values that they give, most of it against usd-core 26.11.
+//! Stages: how they are composed and flattened, and their values, most of it compared with usd-core 26.11.
 //!
-//! `SINEW_PYTHON` names a Python with usd-core; without it those trials show as ignored. `SINEW_ASSETS` may name a folder of
-//! further files.
+//! `SINEW_PYTHON` names a Python with usd-core; without it the trials that compare show as ignored.
+//! `SINEW_ASSETS` may name a folder of further files.
 
 mod compose;
 mod dump;
@@ -33,7 +33,7 @@ fn against_usd_core(name: impl Into<String>, run: impl FnOnce() -> Done + Send +
         .with_ignored_flag(is_ignored)
 }
 
-/// Runs a script of this folder or above it, and gives what it prints.
+/// Runs a script of this folder, and gives what it prints.
 fn python(script: &str, arguments: &[&Path]) -> Result<String, Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stages");
     let output = Command::new(std::env::var("SINEW_PYTHON")?)

@@ -1,24 +1,25 @@
-//! Plays a script: the actions of `viewer --script`, and lines that judge what the viewer tells and shows.
+//! Plays a script: the actions of `viewer --script`, and lines that judge the viewer's report and picture.
 //!
 //! | line | what it does |
 //! |---|---|
 //! | `window W H SCALE` | the size of the window in pixels, before the files; 1000 660 1 without it |
 //! | `files A B` | opens the viewer with these files |
 //! | `= /PATH JSON` | the report has this value there |
-//! | `~ /PATH WORDS`, `!~ /PATH WORDS` | the value has these words, or has them not |
-//! | `once /PATH WORDS` | the value has them once |
-//! | `< /PATH N`, `> /PATH N` | a number below or above |
+//! | `~ /PATH WORDS`, `!~ /PATH WORDS` | the value has these words, or does not have them |
+//! | `once /PATH WORDS` | the value has these words exactly once |
+//! | `< /PATH N`, `> /PATH N` | the value is a number below N, or above N |
 //! | `keep NAME /PATH` | keeps the value; `%NAME/PATH%` in a line is replaced by it |
 //! | `same NAME /PATH`, `other NAME /PATH` | the value is the one that was kept, or is not |
-//! | `near NAME /PATH COUNT BY TOLERANCE` | the first numbers are those that were kept, plus BY |
-//! | `text`, `label`, `no text`, `no line` WORDS | what is written in the window, or a whole line of it |
+//! | `near NAME /PATH COUNT BY TOLERANCE` | the first COUNT numbers are those that were kept, plus BY |
+//! | `text`, `line`, `label`, `no text`, `no line` WORDS | what is written in the window, or a whole line of it |
 //! | `until LINE` | tries the line until it succeeds, while files that changed are read again |
 //! | `refused ACTION \| WORDS` | the action fails with these words |
-//! | `picture NAME`, `differ NAME LEAST MOST` | keeps the picture; so many pixels differ from it |
+//! | `picture NAME`, `differ NAME LEAST MOST` | keeps the picture; LEAST to MOST pixels differ from that one |
 //! | `measure NAME A [B]`, `brighter A B BY` | keeps the brightness of an area, or by how much A is brighter than B |
 //! | `bright AREA LEAST MOST`, `pixel X Y R G B`, `yellow LEAST` | judges the picture itself |
-//! | `alpha FILE ALPHA LEAST` | so many pixels of a saved picture have this alpha |
+//! | `alpha FILE ALPHA LEAST` | at least LEAST pixels of a saved picture have this alpha |
 //! | `covers [beside] FILE TIME`, `uncovers FILE TIME` | surfaces are where the reference says, or are not |
+//! | `whole` | no surface is at the picture's edge |
 //! | `agrees`, `middle`, `fits` | GPU and CPU agree; the root is in the middle; nothing is cut or covered |
 //! | `write`, `replace` NAME TEXT, `copy FROM NAME` | makes a file of the folder `$`; `\n` is a line break |
 //! | `bvh NAME PREFIX FRAMES SEED`, `nameless ...`, `chain NAME COUNT` | makes a motion, or many joints |
@@ -174,6 +175,10 @@ impl Play {
                 let texts = self.viewer()?.texts();
                 check(texts.contains(rest), || texts)?;
             }
+            "line" => {
+                let texts = self.viewer()?.texts();
+                check(texts.lines().any(|l| l == rest), || texts)?;
+            }
             "label" => {
                 let is_there = self.viewer()?.has(rest);
                 check(is_there, || "not in the panels".into())?;
@@ -233,6 +238,16 @@ impl Play {
                 check(is_there == (word == "covers"), || {
                     format!("silhouettes overlap by {overlap}")
                 })?;
+            }
+            "whole" => {
+                let (found, [width, height], _) = self.surfaces(false)?;
+                let is_inside = |i: usize| {
+                    let (x, y) = (i as u32 % width, i as u32 / width);
+                    x > 2 && y > 2 && x + 3 < width && y + 3 < height
+                };
+                let cut = (0..found.len()).filter(|i| found[*i] && !is_inside(*i));
+                let cut = cut.count();
+                check(cut == 0, || format!("{cut} pixels at the picture's edge"))?;
             }
             "picture" => {
                 let picture = self.viewer()?.picture()?;
@@ -301,6 +316,22 @@ impl Play {
 
     /// How well the surfaces in the picture overlap a file's triangles at a time.
     fn overlap(&mut self, file: &str, time: f64, is_beside: bool) -> Result<f64, String> {
+        let (found, size, report) = self.surfaces(is_beside)?;
+        let covered = found.iter().filter(|c| **c).count() as f64 / found.len() as f64;
+        check(covered > 0.01, || {
+            format!("{covered} of the picture is covered")
+        })?;
+        let matrix = match is_beside {
+            true => "/beside/clip_from_world",
+            false => "/clip_from_world",
+        };
+        let triangles = truth::triangles(file, time)?;
+        let expected = truth::silhouette(&triangles, view(&report, matrix), size);
+        Ok(truth::overlap(&expected, &found))
+    }
+
+    /// Which pixels surfaces cover, the size of their picture, and the report.
+    fn surfaces(&mut self, is_beside: bool) -> Result<(Vec<bool>, [u32; 2], Value), String> {
         let viewer = self.viewer()?;
         let report = viewer.report();
         let state = &mut viewer.desk().state;
@@ -312,19 +343,13 @@ impl Play {
         let without = viewer.picture()?;
         let look = &mut viewer.desk().state.look;
         (look.grid, look.surface) = was;
-        let (x, y, matrix) = match is_beside {
-            true => (right[0] - left, right[1] - top, "/beside/clip_from_world"),
-            false => (0, 0, "/clip_from_world"),
+        let (x, y) = match is_beside {
+            true => (right[0] - left, right[1] - top),
+            false => (0, 0),
         };
         let part = |p: &RgbaImage| image::imageops::crop_imm(p, x, y, width, height).to_image();
         let found = truth::differs(&part(&with), &part(&without));
-        let covered = found.iter().filter(|c| **c).count() as f64 / found.len() as f64;
-        check(covered > 0.01, || {
-            format!("{covered} of the picture is covered")
-        })?;
-        let triangles = truth::triangles(file, time)?;
-        let expected = truth::silhouette(&triangles, view(&report, matrix), [width, height]);
-        Ok(truth::overlap(&expected, &found))
+        Ok((found, [width, height], report))
     }
 
     /// Makes a file in the folder.

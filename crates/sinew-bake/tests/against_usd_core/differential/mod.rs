@@ -1,8 +1,8 @@
 //! Random stages from seeds, baked by sinew and by Pixar's usd-core, compared in world space.
 //!
 //! `SINEW_PYTHON` names a Python with usd-core 26.11 (tests/run.sh makes one). `SINEW_SEEDS=FIRST` or
-//! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The stages, the bakes and the comparison are in
-//! tests/differential, in Python; what sinew is known to do otherwise is listed in its differences.py.
+//! `SINEW_SEEDS=FIRST..END` runs other seeds than the usual ones. The Python files beside
+//! this one make the stages, bake them and compare; differences.py lists what sinew is known to do otherwise.
 
 mod total;
 

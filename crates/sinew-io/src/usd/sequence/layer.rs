@@ -35,7 +35,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Whether its file has the SkelAnimation just so: it was neither converted nor renamed.
+    /// Whether its file has this SkelAnimation itself: it was neither converted nor renamed.
     pub fn is_published(&self) -> bool {
         !self.played.file.is_made() && !self.found.is_renamed
     }

@@ -1,6 +1,7 @@
 //! Puts clips on a character, one after another, as a small layer of references.
 //!
-//! Nothing is copied that need not be, so what is published anew is seen in the layer at once.
+//! The layer refers to the published files wherever it can, so it shows their newest versions. A clip that
+//! cannot be referred to is copied.
 //!
 //! ```
 //! use sinew_io::usd::sequence::{ClipRequest, Request, Sequence};
@@ -38,7 +39,7 @@ use layer::{Assembly, Part, Track};
 use matching::{Found, Target};
 pub use request::ClipRequest;
 
-/// What is put together.
+/// A character, and the clips to put on it.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The USD file with the character.

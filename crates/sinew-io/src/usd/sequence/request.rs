@@ -30,7 +30,7 @@ impl ClipRequest {
     /// file or the name; a `#` belongs to the file's name if that file is there.
     ///
     /// ```
-    /// use sinew_io::sequence::ClipRequest;
+    /// use sinew_io::usd::sequence::ClipRequest;
     ///
     /// let wave = ClipRequest::parse("clips.usda#/Clips/Wave@48")?;
     /// assert_eq!(wave.clip.as_deref(), Some("/Clips/Wave"));

@@ -120,7 +120,8 @@ fn files_stand_and_move_as_fbx_has_them() {
     rows::check(&fixture("fbx/read.txt"), |row| {
         let asset = read(&row.bytes)?;
         let name = row.name.file_stem().unwrap().to_str().unwrap();
-        if fixture(&format!("fbx/{name}.txt")).exists() {
+        // One face has no joints, and its table would say nothing.
+        if name != "one_face" {
             compare(&asset, &table(name));
         }
         Ok(asset)

@@ -13,7 +13,7 @@
 //! | `! PLACE \| words \| words` | reading fails at this place, and the message has these words |
 //! | `! [CODE] PLACE` | the same with the code of the error |
 //! | `? CODE PLACE \| words` | reading gives this warning; warnings stand in their order |
-//! | `= /nodes/0/name "Hips"` | what is read has this value there; see [`shown`](super::shown) |
+//! | `= /nodes/0/name "Hips"` | what is read has this value there; see `shown.rs` |
 //! | `count /nodes 3` | a list or a map of what is read has so many elements |
 //! | `@ 0.5 Hips 0 1 0` | the place of a node 0.5 s into the first clip; 12 numbers are the columns of its matrix |
 //! | `within 1e-6` | the next lines of the row allow this difference |

@@ -6,13 +6,14 @@ mod crate_reader;
 mod crate_writer;
 mod splines;
 mod text;
+#[path = "../../../../tests/common/usd_core.rs"]
+mod usd_core;
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-type Done = Result<(), Failed>;
+use usd_core::{Done, against_usd_core};
 
 fn main() {
     let mut trials = vec![
@@ -37,27 +38,8 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-fn against_usd_core(name: impl Into<String>, run: impl FnOnce() -> Done + Send + 'static) -> Trial {
-    let python = std::env::var("SINEW_PYTHON").unwrap_or_default();
-    let (kind, is_ignored) = match python.is_empty() {
-        false => ("", false),
-        true => ("needs SINEW_PYTHON", true),
-    };
-    Trial::test(name, run)
-        .with_kind(kind)
-        .with_ignored_flag(is_ignored)
-}
-
 /// Runs a script of this folder, and gives what it prints.
 fn python(script: &str, arguments: &[&str]) -> Result<String, Failed> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/layers");
-    let output = Command::new(std::env::var("SINEW_PYTHON")?)
-        .arg(path.join(script))
-        .args(arguments)
-        .output()?;
-    let printed = String::from_utf8(output.stdout)?;
-    match output.status.success() {
-        true => Ok(printed),
-        false => Err(format!("{printed}{}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/layers");
+    usd_core::run(&folder, script, arguments)
 }

@@ -6,14 +6,15 @@
 mod compose;
 mod dump;
 mod flatten;
+#[path = "../../../../tests/common/usd_core.rs"]
+mod usd_core;
 mod values;
 
 use std::path::Path;
-use std::process::Command;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
 
-type Done = Result<(), Failed>;
+use usd_core::{Done, against_usd_core};
 
 fn main() {
     let mut trials = vec![compose::trial()];
@@ -22,26 +23,8 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-fn against_usd_core(name: impl Into<String>, run: impl FnOnce() -> Done + Send + 'static) -> Trial {
-    let python = std::env::var("SINEW_PYTHON").unwrap_or_default();
-    let (kind, is_ignored) = match python.is_empty() {
-        false => ("", false),
-        true => ("needs SINEW_PYTHON", true),
-    };
-    Trial::test(name, run)
-        .with_kind(kind)
-        .with_ignored_flag(is_ignored)
-}
-
 /// Runs a script of this folder, and gives what it prints.
 fn python(script: &str, arguments: &[&Path]) -> Result<String, Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stages");
-    let output = Command::new(std::env::var("SINEW_PYTHON")?)
-        .arg(folder.join(script))
-        .args(arguments)
-        .output()?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{script}: {}", String::from_utf8_lossy(&output.stderr)).into()),
-    }
+    usd_core::run(&folder, script, arguments)
 }

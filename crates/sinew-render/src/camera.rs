@@ -287,26 +287,6 @@ impl Camera {
         let pixel = DVec2::new((ndc.x + 1.0) * 0.5 * width, (1.0 - ndc.y) * 0.5 * height);
         Some((pixel, -view.z))
     }
-
-    /// The ray through a pixel: its origin on the near plane and its direction of unit length, in
-    /// world space. Pixels are counted from the left and the top of a picture of `size` pixels.
-    #[must_use]
-    pub fn ray(&self, pixel: DVec2, size: [u32; 2]) -> (DVec3, DVec3) {
-        let [width, height] = size.map(f64::from);
-        let m = self.matrices(width / height);
-        let ndc = DVec4::new(
-            pixel.x / width * 2.0 - 1.0,
-            1.0 - pixel.y / height * 2.0,
-            1.0,
-            1.0,
-        );
-        let world_from_view = m.view_from_world.inverse();
-        let near = m.clip_from_view.inverse() * ndc;
-        let near = world_from_view.transform_point3(near.truncate() / near.w);
-        let forward = -world_from_view.z_axis.truncate();
-        let direction = if m.perspective { near - m.eye } else { forward };
-        (near, direction.normalize_or(forward))
-    }
 }
 
 /// The axes of a camera in world space.
@@ -374,16 +354,6 @@ mod tests {
             let at = |p: DVec3| camera.project(p, SIZE).unwrap().0.y;
             assert!(at(bounds.center() + up * 0.1) < at(bounds.center()));
         }
-    }
-
-    #[test]
-    fn rays_go_through_what_projects_to_their_pixel() {
-        let mut camera = Camera::new('Z');
-        camera.orbit(0.7, 0.3, &Bounds::EMPTY);
-        let point = DVec3::new(0.3, -0.2, 0.4);
-        let (pixel, _) = camera.project(point, SIZE).unwrap();
-        let (from, along) = camera.ray(pixel, SIZE);
-        assert!((point - from).cross(along).length() < 1e-9);
     }
 
     #[test]

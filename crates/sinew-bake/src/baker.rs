@@ -193,6 +193,9 @@ impl Baker {
             options,
             chosen: &chosen,
         };
+        if chosen.is_empty() && (format != Format::Usd || options.clip_frames.is_some()) {
+            return Err(nothing_to_skin(scene, &report));
+        }
         if options.clip_frames.is_some() {
             file.check_output(output)?;
             asked.bake_clips(&mut self.deformer, &mut report, progress)?;
@@ -298,7 +301,7 @@ pub(super) fn end(
     report.warnings.extend(found.warnings);
     failed::add(scene, found.failed, copies, report);
     report.deform_time = ran.deform_time;
-    match ran.tally.is_empty() {
+    match ran.tally.is_empty() && !failed::is_switched_off(scene) {
         true => Err(nothing_to_skin(scene, report)),
         false => Ok(()),
     }
@@ -520,7 +523,7 @@ fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Ve
             None => chosen.push(i),
         }
     }
-    match chosen.is_empty() {
+    match chosen.is_empty() && !failed::is_switched_off(scene) {
         true => Err(nothing_to_skin(scene, report)),
         false => Ok(chosen),
     }

@@ -7,6 +7,7 @@ use super::baker::is_below;
 use super::options::BakeReport;
 use sinew::error::{Invalid, Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};
+use sinew::skel::binding::SWITCHED_OFF;
 
 /// A prim that the output lacks, or that is not skinned as the input asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +65,14 @@ const OF_PRIMS: [&str; 10] = [
 
 /// Codes of warnings about an animation that moves nothing, at some times or at all.
 const OF_ANIMATIONS: [&str; 2] = ["animation-component", "animation-not-finite"];
+
+/// Whether the stage switches off everything that could be skinned, so that its bake is the stage
+/// as it is.
+pub(super) fn is_switched_off(scene: &Scene) -> bool {
+    let nothing = scene.bindings.is_empty() && scene.unskinned.is_empty();
+    let has = |code: &dyn Fn(&str) -> bool| scene.warnings.iter().any(|w| code(w.code));
+    nothing && has(&|code| code == SWITCHED_OFF) && !has(&|code| OF_PRIMS.contains(&code))
+}
 
 /// Adds to the report every prim that the output does not have as it was asked for, after the bake
 /// has added those that failed while they were deformed.

@@ -34,6 +34,7 @@ pub const CODES: &[Code] = &[
     row("binding-outside-skel-root", Warning, "", "a prim outside any SkelRoot has SkelBindingAPI, which the schema does not allow", "move the prim below the SkelRoot, or remove the API"),
     row("skel-root-nested", Warning, "", "a SkelRoot is inside another SkelRoot: only the outer one is used", "make the inner one an Xform"),
     row("skeleton-unbound", Error, "skel:skeleton", "skel:skeleton does not target an active Skeleton: the prim is not skinned", "target the Skeleton prim"),
+    row("switched-off", Info, "", "something is switched off in one of the schema's own ways: its prim is inactive, or its value is None", "nothing, if that is intended"),
     row("no-skeleton-bound", Error, "skel:skeleton", "a prim has influences or blend shapes but no Skeleton: it is not skinned", "author skel:skeleton on the prim or the SkelRoot"),
     row("several-targets", Warning, "", "a relationship has more than one target: the first one is used", "keep only the target that is meant"),
     row("binding-not-visited", Error, "", "a bound prim is below a gprim or below a prim that is not imageable: it is not skinned", "move the prim out from below that prim"),

@@ -36,6 +36,7 @@ use serde::Serialize;
 
 use sinew::scene::Scene;
 use sinew::skel::AnimSource;
+use sinew::skel::binding::SWITCHED_OFF;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, OpenOptions};
 
@@ -163,7 +164,8 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     influences::check(&context, options, &mut findings);
     bound::check(&context, scene, &mut findings);
     drawn::check(file, scene, &mut findings)?;
-    if scene.bindings.is_empty() && !findings.list.iter().any(|f| f.severity == Severity::Error) {
+    let explains = |f: &Finding| f.severity == Severity::Error || f.code == SWITCHED_OFF;
+    if scene.bindings.is_empty() && !findings.list.iter().any(explains) {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");
     }

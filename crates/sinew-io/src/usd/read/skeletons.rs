@@ -5,12 +5,12 @@ use sinew_layer::Value;
 use sinew_stage::{Attribute, Prim};
 
 use super::tree::read_tree;
-use super::values::{read, read_sampled, read_uniform};
+use super::values::{is_blocked, read, read_sampled, read_uniform};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Interpolation;
-use sinew::skel::binding::PrimKind;
+use sinew::skel::binding::{PrimKind, SWITCHED_OFF};
 use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
 
 pub(crate) fn read_skeleton(
@@ -63,6 +63,7 @@ pub(crate) fn read_animation(
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,
 ) -> Result<SkelAnimation, sinew_stage::Error> {
+    let mut switched_off = false;
     let animation = SkelAnimation {
         path: prim.path().as_str().to_owned(),
         joints: read_uniform(&prim.attribute("joints"))?.unwrap_or_default(),
@@ -73,7 +74,16 @@ pub(crate) fn read_animation(
         blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
         blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
     };
-    warn_of_components(&animation, warnings);
+    for name in ["translations", "rotations", "scales"] {
+        if !animation.joints.is_empty() && is_blocked(&prim.attribute(name)) {
+            let message = format!("{name} is None: the joints of this animation are ignored");
+            warnings.push(Warning::new(SWITCHED_OFF, &animation.path, message).on(name));
+            switched_off = true;
+        }
+    }
+    if !switched_off {
+        warn_of_components(&animation, warnings);
+    }
     let weights = animation.blend_shape_weights.values();
     if !weights.flat_map(|w| w.iter()).all(|w| w.is_finite()) {
         let message = "blendShapeWeights holds values that are not finite: they count as 0";

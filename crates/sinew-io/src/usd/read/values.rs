@@ -3,6 +3,7 @@
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use sinew_layer::Value;
+use sinew_layer::layer::field;
 use sinew_layer::value::Array;
 use sinew_stage::{Attribute, Source};
 
@@ -312,6 +313,15 @@ pub(crate) fn read_metadata<T: FromUsd>(
     key: &str,
 ) -> Result<Option<T>, sinew_stage::Error> {
     Ok(attribute.metadata(key)?.and_then(T::from_usd))
+}
+
+/// Whether the value of an attribute is `None`, by which a stage switches it off.
+pub(crate) fn is_blocked(attribute: &Attribute<'_, '_>) -> bool {
+    let is_block = |value: Option<&Value>| matches!(value, Some(Value::Block));
+    !attribute.has_authored_value()
+        && attribute
+            .opinions()
+            .any(|o| is_block(o.spec.get(field::DEFAULT)))
 }
 
 /// An attribute with its time samples. Blocked samples, and those of another type, are no value at

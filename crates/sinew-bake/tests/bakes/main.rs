@@ -59,6 +59,7 @@ fn main() {
         spaces::extents_are_in_the_space_of_the_points,
         spaces::rule_28_rigid_by_points_and_by_transform_give_one_picture,
         spaces::rule_28_a_rigid_prims_transform_serves_an_instance,
+        spaces::rule_28_what_hangs_on_a_rigid_prim_follows_it,
         spaces::prims_of_another_scene_are_its_own,
         spaces::rule_10_joints_are_where_skinning_takes_their_bind_poses,
         streams::a_streamed_file_holds_what_a_held_one_does,

@@ -7,7 +7,7 @@ use sinew::skel::reference;
 use sinew_stage::Stage;
 
 use crate::bench::*;
-use common::compare::{bounds, compare_within, size};
+use common::compare::{bounds, compare_matrices, compare_within, size};
 use common::{tolerance, usd};
 
 /// Stages with moving parents, rigid prims, prims that only blend, and every gprim type.
@@ -130,6 +130,25 @@ pub fn rule_28_rigid_by_points_and_by_transform_give_one_picture() {
 }
 
 /// One transform does what skinning every point by the same influences does, in every space.
+/// What is drawn below a prim that joints move as a whole stands where the bake has it.
+pub fn rule_28_what_hangs_on_a_rigid_prim_follows_it() {
+    let baked = baked("rigid_followers", "");
+    let file = sinew_io::open(golden("rigid_followers")).expect("a stage");
+    let scene = file.scene(Default::default()).expect("a scene");
+    let geometry = file.geometry(&scene).expect("its geometry");
+    let mut followers: Vec<_> = geometry.meshes.iter().collect();
+    followers.retain(|m| m.binding.is_none());
+    assert_eq!(followers.len(), 12);
+    for mesh in followers {
+        for time in [1.0, 2.0, 4.0, 5.0] {
+            let want = usd::world_from_prim(&baked, &mesh.path, time);
+            let got = mesh.world_from_prim(Time::At(time));
+            let same = compare_matrices(&mesh.path, got, want, tolerance::PIXAR_TRANSFORM);
+            same.unwrap_or_else(|e| panic!("at {time}: {e}"));
+        }
+    }
+}
+
 pub fn rule_28_a_rigid_prims_transform_serves_an_instance() {
     let mut compared = 0;
     for stage in ["constant_rigid_meshless_note", "xform_ops", "gprims"] {

@@ -92,6 +92,7 @@ impl UsdFile {
             .collect();
         maker.plans = self.plan_clips(scene, animations)?;
         maker.add_skeletons(&placed)?;
+        maker.add_carriers()?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
         }
@@ -219,6 +220,58 @@ impl<'a> Maker<'a> {
                 &mut self.warnings,
             );
             self.joints.push(joints);
+        }
+        Ok(())
+    }
+
+    /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
+    /// them. One joint is the node's parent. What several joints move, on the stage's time line, is
+    /// in no node of its own unless something hangs on it.
+    fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
+        let rest = self.clock.rest();
+        for (path, carrier) in self.scene.carriers() {
+            let Some(prim) = self.prim(&path) else {
+                continue;
+            };
+            let bound = self.scene.bindings.iter().position(|b| b.path == path);
+            let bound = self.scene.bound(bound.expect("a carrier is bound"));
+            let joints = &self.joints[bound.binding().instance];
+            let geom_bind = bound.binding().geom_bind.at(rest);
+            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+            let Ok(skin) = bound.skin(rest) else { continue };
+            let Ok(inverse) = joints.skeleton.inverse_bind() else {
+                continue;
+            };
+            let node = match whole_joint(&skin).map(|j| skin.skeleton_joint(j)) {
+                Some(Some(joint)) => {
+                    let joint = joint as usize;
+                    let local = local_transform(&(inverse[joint] * geom_bind));
+                    let parent = Some(joints.nodes[joint]);
+                    self.builder.push(prim.name(), parent, local)
+                }
+                Some(None) => {
+                    let local = local_transform(&geom_bind);
+                    self.builder.push(prim.name(), joints.space, local)
+                }
+                None if prim.children(Predicate::DEFAULT_PROXIES).next().is_none() => continue,
+                None => {
+                    let own = &self.scene.prims[bound.binding().prim].xform;
+                    let resets = own.resets;
+                    let parent = prim.parent().filter(|p| !resets && !p.path().is_root());
+                    let parent = match parent {
+                        Some(parent) => self.builder.space(parent)?,
+                        None => None,
+                    };
+                    if self.plans.len() > 1 {
+                        let message = "several joints move it as a whole: what is below it follows it in the bound clip alone";
+                        self.warn("gltf-followers", &path, message);
+                    }
+                    let times = time::merged(carrier.times());
+                    let local = |t| carrier.local(t).unwrap_or_else(|| own.local(t));
+                    self.builder.add_moving(prim.name(), parent, times, local)
+                }
+            };
+            self.builder.carry(prim, node);
         }
         Ok(())
     }
@@ -353,21 +406,12 @@ impl<'a> Maker<'a> {
         }
         let shapes = self.shapes(bound);
         if influences.interpolation() == InfluenceInterpolation::Constant
-            && let Some(joint) = whole_joint(&skin)
+            && whole_joint(&skin).is_some()
+            && let Some(node) = self.builder.carried(&mesh.path)
         {
-            let joints = &self.joints[instance];
-            let inverse = joints.skeleton.inverse_bind()?;
-            let (parent, local) = match skin.skeleton_joint(joint) {
-                Some(joint) => {
-                    let joint = joint as usize;
-                    (Some(joints.nodes[joint]), inverse[joint] * geom_bind)
-                }
-                None => (joints.space, geom_bind),
-            };
             let Some(index) = self.mesh(mesh, None, &shapes) else {
                 return Ok(None);
             };
-            let node = self.builder.push("", parent, local_transform(&local));
             self.builder.nodes[node].mesh = Some(index);
             self.show(binding, node, &shapes);
             return Ok(Some(node));

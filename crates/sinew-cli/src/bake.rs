@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sinew::Warning;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
     OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
@@ -412,9 +413,17 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::FrameNumber { .. } => "; or choose one frame with --frames",
         Bake::DiskSpace { is_full: false, .. } => "; begin nevertheless with --ignore-free-space",
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
+        Bake::NothingToSkin(nothing) if nothing.warnings.iter().any(is_fixable) => {
+            "\n`sinew fix` can repair this"
+        }
         _ => "",
     };
     Failure::from(error).with_advice(advice).into()
+}
+
+/// Whether `sinew fix` can mend what a warning tells of.
+fn is_fixable(warning: &Warning) -> bool {
+    sinew_check::code(warning.code).is_some_and(|code| code.fixable)
 }
 
 /// The report of --json.

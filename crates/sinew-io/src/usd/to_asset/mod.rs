@@ -5,7 +5,7 @@
 //! | prims with transforms | nodes, with the same names and hierarchy |
 //! | a Skeleton | a node per joint below the Skeleton's own |
 //! | a mesh with influences | a node without a parent, with a skin per geomBindTransform |
-//! | a mesh that one joint moves as a whole | a node below that joint |
+//! | a prim that joints move as a whole | a node below its joint, or a moving one, with all that hangs on it |
 //! | any other mesh | the node of its prim |
 //! | blend shapes, with in-betweens | morph targets |
 //! | a SkelAnimation | a clip; the bound ones come first, with all that moves on the time line |

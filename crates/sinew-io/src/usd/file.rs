@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use glam::Vec3;
 use sinew_layer::Layer;
 use sinew_stage::resolver::FileResolver;
 use sinew_stage::{Stage, StageOptions};
@@ -59,6 +60,8 @@ pub struct UsdFile {
     pub(crate) opened_with: OpenOptions,
     /// The clip that was chosen in a USD file.
     pub(crate) chosen_clip: ChosenClip,
+    /// Boxes of SkelRoots that are written with the file, by path; the open stage lacks them.
+    pub(crate) extents: Vec<(String, [Vec3; 2])>,
     /// What the stage in memory has besides its layer; none where the file is USD.
     pub(crate) made: Option<MadeStage>,
     pub(crate) resolver: Arc<FileResolver>,
@@ -142,6 +145,7 @@ impl UsdFile {
             stage,
             opened_with: options.clone(),
             chosen_clip: ChosenClip::default(),
+            extents: Vec::new(),
             made: None,
             resolver,
             file: file.to_owned(),

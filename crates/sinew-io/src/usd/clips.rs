@@ -461,6 +461,12 @@ def SkelRoot "B" {
     def SkelAnimation "Odd" ( displayName = "Rig|Odd" ) { uniform token[] joints = ["a", "x", "y"]; }
     def SkelAnimation "Lost" { uniform token[] joints = ["x"]; }
 }
+def "One" {
+    def SkelAnimation "Nod" { uniform token[] joints = ["a"]; }
+}
+def "Two" {
+    def SkelAnimation "Nod" { uniform token[] joints = ["a"]; }
+}
 "#;
 
     fn open(choice: &str) -> Result<UsdFile> {
@@ -510,8 +516,10 @@ def SkelRoot "B" {
         let lost = "it moves x, which the skeletons of the file lack: /A/Skel, /B/Skel";
         assert!(message("Lost").contains(lost), "{}", message("Lost"));
         assert!(
-            message("Run").ends_with("no clip is named 'Run': it has Wave, Idle, Rig|Odd, Lost")
+            message("Run")
+                .ends_with("no clip is named 'Run': it has Wave, Idle, Rig|Odd, Lost, Nod")
         );
         assert!(message("*").contains("'*' fits several clips"));
+        assert!(message("Nod").ends_with("choose one of /One/Nod, /Two/Nod"));
     }
 }

@@ -2,6 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
+use libtest_mimic::Failed;
+
+use crate::trials::Trial;
+
+/// A test of the folder of real files, which needs `file` in it.
+pub fn real(
+    name: &str,
+    file: &str,
+    run: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let reason = missing(assets.as_deref(), file);
+    let assets = assets.unwrap_or_default();
+    let trial = Trial::test(name, move || run(&assets));
+    trial
+        .with_kind(reason.unwrap_or_default())
+        .with_ignored_flag(reason.is_some())
+}
+
 /// Why a test of the real file `file` (a path below `SINEW_ASSETS`) is ignored; `None` if it runs.
 ///
 /// Files that are made in house are not published (`tests/assets.tsv`), so they may be absent. Other

@@ -108,9 +108,7 @@ fn all(asked: Asked<'_>, source: &Source) -> Result<VecDeque<Wanted>> {
     let fits = file.clip_fits(&clips)?;
     let mut known: HashSet<&str> = HashSet::new();
     for (clip, fits) in clips.iter().zip(fits) {
-        let moves = fits
-            .iter()
-            .any(|(path, _)| skeletons.contains(path.as_str()));
+        let moves = fits.iter().any(|path| skeletons.contains(path.as_str()));
         let is_new = !plays(clip) && moves && known.insert(&clip.name);
         if is_new {
             out.push_back(Wanted {

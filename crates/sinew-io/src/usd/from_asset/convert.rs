@@ -48,7 +48,8 @@ impl UsdFile {
         };
         let pictures: Pictures = converted.images.iter().map(picture).collect();
         let layer = Arc::new(layer);
-        let mut file = Self::compose(&asset.file, ROOT, options, Some(Arc::clone(&layer)))?;
+        let in_memory = [(ROOT.to_owned(), Arc::clone(&layer))];
+        let mut file = Self::compose(&asset.file, ROOT, options, in_memory)?;
         file.made = Some(MadeStage {
             pictures,
             layer,

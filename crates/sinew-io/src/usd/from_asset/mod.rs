@@ -36,10 +36,11 @@ use glam::Vec3;
 use sinew_layer::Layer;
 
 use crate::error::{Error, Result};
+use crate::usd::clips::one_named;
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, AssetClip, FoundName, Track};
+use sinew_animate::asset::{Asset, AssetClip, Track};
 
 /// What an asset, or one of its scenes, became beside its layer.
 pub(crate) struct Converted {
@@ -125,20 +126,6 @@ pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<AssetClip> {
 }
 
 fn find(asset: &Asset, asked: &str) -> Result<usize> {
-    let file = || asset.file.clone();
-    let name = |clip: usize| asset.clips[clip].name.clone();
-    let asked = asked.to_owned();
-    match asset.find_clip(&asked) {
-        FoundName::One(clip) => Ok(clip),
-        FoundName::Several(clips) => Err(Error::AmbiguousClip {
-            file: file(),
-            asked,
-            candidates: clips.into_iter().map(name).collect(),
-        }),
-        FoundName::None => Err(Error::NoSuchClip {
-            file: file(),
-            asked,
-            known: (0..asset.clips.len()).map(name).collect(),
-        }),
-    }
+    let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+    one_named(&asset.file, &names, asked)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::clips::{ClipPlan, driven_by};
+use super::clips::{SceneClip, driven_by};
 use super::skeletons::joint_times;
 use super::time::{Clock, merged};
 use crate::vertices::bounds;
@@ -70,7 +70,7 @@ const UNIT: f32 = 1e-4;
 
 /// The misfit of joints whose rotations are none, if a clip has such: UsdSkel takes quaternions as
 /// they are.
-pub(super) fn of_clips(skeleton: usize, plans: &[ClipPlan]) -> Option<Misfit> {
+pub(super) fn of_clips(skeleton: usize, plans: &[SceneClip]) -> Option<Misfit> {
     let parts = plans.iter().flat_map(|p| &p.parts);
     let mut animations = parts.filter(|(s, _)| *s == skeleton).map(|(_, a)| a);
     let is_loose = |q: &glam::Quat| (q.length() - 1.0).abs() > UNIT;
@@ -114,7 +114,7 @@ pub(super) struct Movement {
 
 /// How the clips move a prim: all its samples, those of its rest data in the stage's clip, and no
 /// clip at all if there is none.
-pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock) -> Vec<Movement> {
+pub(super) fn movements(bound: BoundSkin<'_>, plans: &[SceneClip], clock: &Clock) -> Vec<Movement> {
     let binding = bound.binding();
     let skeleton = bound.skeleton().instance.skeleton();
     let mut own = binding.rest_times(false);
@@ -124,7 +124,7 @@ pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock)
         for (_, animation) in plan.parts.iter().filter(|(s, _)| *s == binding.instance) {
             let mut times = joint_times(animation, clock);
             times.extend(animation.blend_shape_weights.times());
-            if plan.is_stage {
+            if plan.is_bound {
                 times.extend(&own);
             }
             out.push(Movement {
@@ -155,7 +155,7 @@ pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock)
 
 impl Movement {
     /// The clip's name for messages.
-    pub fn name<'a>(&self, plans: &'a [ClipPlan]) -> &'a str {
+    pub fn name<'a>(&self, plans: &'a [SceneClip]) -> &'a str {
         match &self.animation {
             Some(_) => &plans[self.clip].name,
             None => "no clip",
@@ -247,7 +247,7 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
 pub(super) fn warn(
     bound: BoundSkin<'_>,
     misfits: Vec<Misfit>,
-    plans: &[ClipPlan],
+    plans: &[SceneClip],
     clock: &Clock,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), Invalid> {

@@ -38,7 +38,6 @@ use sinew_stage::{Predicate, Prim};
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
-use clips::ClipPlan;
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
@@ -131,7 +130,7 @@ struct Maker<'a> {
     shown: Vec<(usize, usize, Vec<usize>)>,
     /// Meshes that nodes share.
     meshes: HashMap<MeshKey, usize>,
-    plans: Vec<ClipPlan>,
+    plans: Vec<SceneClip>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Tracks of baked meshes by the clip's plan.
@@ -596,7 +595,7 @@ impl<'a> Maker<'a> {
 
     /// What a clip was called in the file that its animations come from, and its extras: what they
     /// have of it, if all call it the same.
-    fn clip_name(&self, plan: &ClipPlan) -> Result<(String, Option<Json>), sinew_stage::Error> {
+    fn clip_name(&self, plan: &SceneClip) -> Result<(String, Option<Json>), sinew_stage::Error> {
         let mut kept: Option<(String, Option<Json>)> = None;
         for (_, animation) in &plan.parts {
             let Some(prim) = self.prim(&animation.path) else {
@@ -636,7 +635,7 @@ impl<'a> Maker<'a> {
 
     fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
         let plans = std::mem::take(&mut self.plans);
-        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
+        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_bound) {
             self.asset.clips.push(AssetClip {
                 name: clips::STAGE.to_owned(),
                 tracks: std::mem::take(&mut self.builder.tracks),
@@ -665,7 +664,7 @@ impl<'a> Maker<'a> {
             }
             let baked = self.baked.iter().filter(|(clip, _)| *clip == index);
             tracks.extend(baked.map(|(_, track)| track.clone()));
-            if plan.is_stage {
+            if plan.is_bound {
                 tracks.append(&mut self.builder.tracks);
             }
             if tracks.is_empty() {

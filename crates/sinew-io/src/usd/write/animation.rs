@@ -9,6 +9,7 @@ use sinew_layer::{Layer, Path, Value};
 
 use super::blend_shapes::{Authored, Failure, refuse, token_array};
 use super::edits::author;
+use super::sockets::MovedSockets;
 use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
 use crate::usd::read::values::vectors;
@@ -95,7 +96,9 @@ impl UsdFile {
             path = skeleton.child(&format!("{name}_{number}"));
         }
         let binds = prim.has_api("SkelBindingAPI");
+        let sockets = MovedSockets::new(prim, animation)?;
         self.edit_root(|layer| {
+            sockets.author(layer);
             author_animation(layer, &path, animation);
             author_times(layer, time_line);
             if !binds {
@@ -104,7 +107,6 @@ impl UsdFile {
             let source = skeleton.property("skel:animationSource");
             layer.relationship(&source, vec![path.clone()]);
         })?;
-        self.move_sockets(&skeleton, animation)?;
         Ok(path.as_str().to_owned())
     }
 }

@@ -23,6 +23,14 @@ pub struct Dispatch {
     pub count: usize,
 }
 
+impl Dispatch {
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.count.div_ceil(WORKGROUP) as u32, 1, 1);
+    }
+}
+
 /// Seconds of what an encoder does between two timestamps; where the device has none, from the submit to its end.
 pub struct Clock<'a> {
     device: &'a GpuDevice,
@@ -143,7 +151,7 @@ impl Gpu<'_> {
             label: Some(name),
             layout: None,
             module: &module,
-            entry_point: Some("main"),
+            entry_point: None,
             compilation_options: Default::default(),
             cache: None,
         })
@@ -268,9 +276,7 @@ impl Gpu<'_> {
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut pass = clock.pass(&mut encoder, Some(0), Some(1));
         for dispatch in dispatches {
-            pass.set_pipeline(&dispatch.pipeline);
-            pass.set_bind_group(0, &dispatch.group, &[]);
-            pass.dispatch_workgroups(dispatch.count.div_ceil(WORKGROUP) as u32, 1, 1);
+            dispatch.record(&mut pass);
         }
         drop(pass);
         clock.seconds(encoder)

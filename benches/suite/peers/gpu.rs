@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bytemuck::Pod;
+use glam::Vec3;
 use sinew::gpu::{GpuDevice, GpuError};
 use wgpu::BufferUsages as Usages;
 use wgpu::util::DeviceExt;
@@ -287,6 +288,13 @@ impl Gpu<'_> {
         let place = &arrays.places[number];
         let buffer = &arrays.buffers[place.buffer];
         read(self.device, buffer, place.offset, place.size)
+    }
+
+    /// The first so many points or normals that a kernel wrote to an array of floats.
+    pub fn vectors(&self, arrays: &Arrays, number: usize, count: usize) -> Result<Vec<Vec3>> {
+        let floats: Vec<f32> = self.array(arrays, number)?;
+        let vectors = floats.chunks_exact(3).map(Vec3::from_slice);
+        Ok(vectors.take(count).collect())
     }
 }
 

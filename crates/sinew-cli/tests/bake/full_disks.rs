@@ -145,10 +145,6 @@ pub fn memory_does_not_grow_with_the_frames() {
 }
 
 /// Most memory that a process had at a time.
-#[expect(
-    clippy::zombie_processes,
-    reason = "wait4 waits, and tells what it used"
-)]
 fn peak_megabytes(command: &mut Command) -> u64 {
     let ended = Ended::wait(&mut command.spawn().unwrap()).unwrap();
     assert!(ended.status.success());

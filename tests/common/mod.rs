@@ -7,7 +7,6 @@ pub mod command;
 pub mod document;
 pub mod fbx;
 pub mod files;
-pub mod gltf_maker;
 pub mod gpu;
 pub mod humanoid;
 pub mod node;

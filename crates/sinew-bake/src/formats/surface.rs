@@ -6,7 +6,7 @@ use super::names;
 use super::prims::FramedPrim;
 use super::vat::VatPart;
 use sinew::error::Invalid;
-use sinew::mesh::{RenderInputs, RenderMesh};
+use sinew::mesh::RenderMesh;
 use sinew::scene::{DrawnMesh, Geometry};
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
@@ -138,18 +138,9 @@ pub(super) fn vat_part(
     surface: &Surface<'_>,
 ) -> Result<VatPart, Invalid> {
     let mesh = surface.mesh;
-    let rest = mesh.points.first().cloned().unwrap_or_default();
-    let normals = mesh.normals.as_ref().filter(|_| !surface.smooth_normals);
-    let inputs = RenderInputs {
-        points: &rest,
-        normals: normals.and_then(|n| n.first()),
-        uvs: mesh.uvs.as_ref().and_then(|uvs| uvs.first()),
-        colors: mesh
-            .display_color
-            .as_ref()
-            .and_then(|colors| colors.first()),
-        ..RenderInputs::default()
-    };
+    let mut inputs = mesh.render_inputs();
+    inputs.normals = inputs.normals.filter(|_| !surface.smooth_normals);
+    inputs.opacities = None;
     let cut = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
     let mut group_of_face = vec![0; mesh.topology.face_count()];
     let mut triangles = Vec::new();

@@ -84,7 +84,7 @@ struct Run<'a> {
     report: Option<BakeReport>,
     /// The file that scenes are read from.
     opened: PathBuf,
-    kept: BTreeMap<PathBuf, Vec<u8>>,
+    kept: BTreeMap<PathBuf, Option<Vec<u8>>>,
 }
 
 impl<'a> Run<'a> {

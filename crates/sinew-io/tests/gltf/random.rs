@@ -1,9 +1,11 @@
 //! glTF files from seeds: any tree of nodes, any joints of it in any skins, any curves on any of them.
 
+use std::path::PathBuf;
+
 use glam::{DMat4, DQuat, DVec3, EulerRot};
 use serde_json::{Value, json};
 
-use common::gltf_maker::{GltfMaker, Shape};
+use common::document::{Document, components, push_to};
 use common::rng::Rng;
 
 const NAMES: [&str; 8] = [
@@ -25,7 +27,7 @@ const TARGETS: usize = 2;
 
 struct Random {
     rng: Rng,
-    gltf: GltfMaker,
+    gltf: Document,
     /// The parent of each node, and parent_from_node.
     nodes: Vec<(Option<usize>, DMat4)>,
     /// Nodes in components, which may be animated.
@@ -34,15 +36,16 @@ struct Random {
     morphed: Vec<usize>,
 }
 
-/// The file of a seed.
-pub fn random(seed: u64) -> GltfMaker {
+/// Writes the file of a seed.
+pub fn random(seed: u64, file: PathBuf) -> PathBuf {
     let mut random = Random {
         rng: Rng::new(seed),
-        gltf: GltfMaker::new(),
+        gltf: Document::empty(),
         nodes: Vec::new(),
         movable: Vec::new(),
         morphed: Vec::new(),
     };
+    random.gltf.push("scenes", json!({ "nodes": [] }));
     for _ in 0..4 + random.rng.below(10) {
         random.node(json!({}));
     }
@@ -71,7 +74,8 @@ pub fn random(seed: u64) -> GltfMaker {
     for clip in 0..random.rng.below(3) {
         random.clip(&format!("clip {clip}"), scales);
     }
-    random.gltf
+    std::fs::write(&file, random.gltf.glb()).expect("a file");
+    file
 }
 
 impl Random {
@@ -120,7 +124,34 @@ impl Random {
             self.movable.push(count);
         }
         self.nodes.push((parent, local));
-        self.gltf.node(parent, node)
+        self.gltf.push("nodes", node);
+        let holder = match parent {
+            Some(parent) => &mut self.gltf.json["nodes"][parent]["children"],
+            None => &mut self.gltf.json["scenes"][0]["nodes"],
+        };
+        push_to(holder, json!(count));
+        count
+    }
+
+    /// An accessor of f32 values, with min and max.
+    fn floats(&mut self, kind: &str, values: &[f32]) -> usize {
+        let numbers: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        let index = self.gltf.accessor("f32", kind, &numbers);
+        let width = components(kind);
+        let bound = |pick: fn(f32, f32) -> f32| -> Vec<f32> {
+            let column = |c: usize| values.iter().skip(c).step_by(width).copied();
+            (0..width).filter_map(|c| column(c).reduce(pick)).collect()
+        };
+        let accessor = &mut self.gltf.json["accessors"][index];
+        accessor["min"] = json!(bound(f32::min));
+        accessor["max"] = json!(bound(f32::max));
+        index
+    }
+
+    /// An accessor of u16 values.
+    fn shorts(&mut self, kind: &str, values: &[u16]) -> usize {
+        let numbers: Vec<f64> = values.iter().map(|v| f64::from(*v)).collect();
+        self.gltf.accessor("u16", kind, &numbers)
     }
 
     fn world(&self, node: usize) -> DMat4 {
@@ -146,42 +177,52 @@ impl Random {
                 true => DMat4::from_rotation_translation(self.rotation(), self.vector(1.0)),
                 false => DMat4::IDENTITY,
             };
-            bound.push(own * self.world(*joint).inverse() * moved);
+            let bind = own * self.world(*joint).inverse() * moved;
+            bound.extend(bind.to_cols_array().map(|v| v as f32));
         }
-        (self.gltf.skin(&joints, &bound), count)
+        let bound = self.floats("MAT4", &bound);
+        let skin = json!({ "joints": joints, "inverseBindMatrices": bound });
+        (self.gltf.push("skins", skin), count)
     }
 
     /// A mesh for so many joints, and whether it has morph targets.
     fn mesh(&mut self, joints: usize) -> (usize, bool) {
         let has_targets = self.rng.chance(0.5);
         let primitives = 0..1 + self.rng.below(2);
-        let shapes = primitives.map(|_| self.shape(joints, has_targets));
-        let shapes: Vec<Shape> = shapes.collect();
-        (self.gltf.mesh("mesh", &shapes), has_targets)
+        let primitives = primitives.map(|_| self.primitive(joints, has_targets));
+        let primitives: Vec<Value> = primitives.collect();
+        let mut mesh = json!({ "name": "mesh", "primitives": primitives });
+        if has_targets {
+            mesh["extras"] = json!({ "targetNames": ["swell", "lift"] });
+        }
+        (self.gltf.push("meshes", mesh), has_targets)
     }
 
     /// Points anywhere, in a strip of triangles with indices, or in triangles without.
-    fn shape(&mut self, joints: usize, has_targets: bool) -> Shape {
+    fn primitive(&mut self, joints: usize, has_targets: bool) -> Value {
         let count = 3 * (2 + self.rng.below(10));
         let mut vectors = |size: f32| -> Vec<[f32; 3]> {
             let vectors = (0..count).map(|_| self.vector(size));
             vectors.map(|v| v.as_vec3().to_array()).collect()
         };
-        let mut shape = Shape {
-            points: vectors(1.0),
-            ..Shape::default()
+        let points = vectors(1.0);
+        let targets = match has_targets {
+            true => vec![vectors(0.4), vectors(0.4)],
+            false => Vec::new(),
         };
-        if has_targets {
-            let targets = ["swell", "lift"].map(|name| (name.to_owned(), vectors(0.4)));
-            shape.targets = targets.into();
-        }
         let normals = vectors(1.0).into_iter();
         let unit = |v: [f32; 3]| DVec3::from(v.map(f64::from)).normalize_or(DVec3::Y);
-        shape.normals = normals.map(|v| unit(v).as_vec3().to_array()).collect();
+        let normals: Vec<[f32; 3]> = normals.map(|v| unit(v).as_vec3().to_array()).collect();
+        let mut primitive = json!({ "attributes": {
+            "POSITION": self.floats("VEC3", points.as_flattened()),
+            "NORMAL": self.floats("VEC3", normals.as_flattened()),
+        } });
         if self.rng.chance(0.6) {
             let last = count as u16 - 2;
-            shape.triangles = (0..last).flat_map(|i| [i, i + 1, i + 2]).collect();
+            let triangles: Vec<u16> = (0..last).flat_map(|i| [i, i + 1, i + 2]).collect();
+            primitive["indices"] = json!(self.shorts("SCALAR", &triangles));
         }
+        let (mut bones, mut shares) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let first = self.rng.below(joints);
             // Up to four joints, each once; what is left over is joint 0 without a weight.
@@ -193,9 +234,7 @@ impl Random {
                     0
                 }
             };
-            shape
-                .joints
-                .push([0, 1, 2, 3].map(|slot| joint(slot) as u16));
+            bones.extend([0, 1, 2, 3].map(|slot| joint(slot) as u16));
             let mut weights = [0.0f32; 4];
             for (slot, weight) in weights.iter_mut().enumerate().take(slots) {
                 if slot == 0 || self.rng.chance(0.6) {
@@ -203,13 +242,19 @@ impl Random {
                 }
             }
             let sum: f32 = weights.iter().sum();
-            shape.weights.push(weights.map(|w| w / sum));
+            shares.extend(weights.map(|w| w / sum));
         }
-        shape
+        primitive["attributes"]["JOINTS_0"] = json!(self.shorts("VEC4", &bones));
+        primitive["attributes"]["WEIGHTS_0"] = json!(self.floats("VEC4", &shares));
+        for offsets in &targets {
+            let target = json!({ "POSITION": self.floats("VEC3", offsets.as_flattened()) });
+            push_to(&mut primitive["targets"], target);
+        }
+        primitive
     }
 
     fn clip(&mut self, name: &str, scales: bool) {
-        let clip = self.gltf.animation(name);
+        let mut clip = json!({ "name": name, "channels": [], "samplers": [] });
         // Frames of 30 a second, or seconds that no rate has.
         let framed = self.rng.chance(0.5);
         let mut used = Vec::new();
@@ -252,10 +297,16 @@ impl Random {
                     values.extend(self.numbers(width, -0.7, 0.7));
                 }
             }
-            let curve = self.gltf.curve(interpolation, &times, kind, &values);
+            let (input, output) = (self.floats("SCALAR", &times), self.floats(kind, &values));
+            let curve = json!({
+                "input": input, "output": output, "interpolation": interpolation,
+            });
+            let sampler = push_to(&mut clip["samplers"], curve);
             let target = json!({ "node": node, "path": path });
-            self.gltf.channel(clip, curve, target);
+            let channel = json!({ "sampler": sampler, "target": target });
+            push_to(&mut clip["channels"], channel);
         }
+        self.gltf.push("animations", clip);
     }
 
     fn times(&mut self, framed: bool) -> Vec<f32> {

@@ -46,7 +46,7 @@ fn coverage() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for seed in DIRECT {
-        let document = Document::open(&random(seed).write(folder.path(), "seed.glb"));
+        let document = Document::open(&random(seed, folder.path().join("seed.glb")));
         let mut count = |what: String| *seen.entry(what).or_default() += 1;
         for channel in document.clips.iter().flat_map(|c| &c.channels) {
             count(format!(
@@ -91,7 +91,7 @@ fn each(
     std::fs::create_dir_all(&folder)?;
     let mut failures = Vec::new();
     for seed in seeds.clone() {
-        let file = random(seed).write(&folder, &format!("seed{seed}.glb"));
+        let file = random(seed, folder.join(format!("seed{seed}.glb")));
         let out = folder.join(format!("seed{seed}.usdc"));
         let result = Play::each(&Document::open(&file), |play| {
             let play = Play {

@@ -149,6 +149,7 @@ struct MeshKey {
     skinned: bool,
     materials: Vec<Option<usize>>,
     colored: Vec<bool>,
+    turned: bool,
 }
 
 impl<'a> Maker<'a> {
@@ -292,7 +293,7 @@ impl<'a> Maker<'a> {
             }
             misfits::warn_of_points(mesh, &self.clock, &mut self.warnings);
         }
-        let Some(index) = self.mesh(mesh, None, &shapes) else {
+        let Some(index) = self.mesh(mesh, None, &shapes, false) else {
             return Ok(None);
         };
         let node = match self.prim(&mesh.path).filter(|_| mesh.instances.is_empty()) {
@@ -339,10 +340,8 @@ impl<'a> Maker<'a> {
         let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
         let instance = bound.binding().instance;
         // Without them the prim cannot be skinned at all.
-        bound
-            .skeleton()
-            .instance
-            .skinning_transforms(self.clock.rest())?;
+        let skeleton = bound.skeleton();
+        let moved = skeleton.instance.skinning_transforms(self.clock.rest())?;
         let mut misfits = misfits::of_bound(bound.binding(), &skin);
         misfits.extend(misfits::of_clips(instance, &self.plans));
         if !misfits.is_empty() {
@@ -364,7 +363,12 @@ impl<'a> Maker<'a> {
                 }
                 None => (joints.space, geom_bind),
             };
-            let Some(index) = self.mesh(mesh, None, &shapes) else {
+            let mut world = self.scene.world_from_prim(skeleton.prim, self.clock.rest());
+            if let Some(joint) = skin.skeleton_joint(joint) {
+                world *= moved[joint as usize];
+            }
+            let turned = self.is_turned(mesh, &(world * geom_bind));
+            let Some(index) = self.mesh(mesh, None, &shapes, turned) else {
                 return Ok(None);
             };
             let node = self.builder.push("", parent, local_transform(&local));
@@ -380,7 +384,9 @@ impl<'a> Maker<'a> {
             &mut self.builder,
             &mut self.asset.skins,
         )?;
-        let Some(index) = self.mesh(mesh, Some(&points), &shapes) else {
+        // Its node has no parent and no transform.
+        let turned = self.is_turned(mesh, &DMat4::IDENTITY);
+        let Some(index) = self.mesh(mesh, Some(&points), &shapes, turned) else {
             return Ok(None);
         };
         let rest = sinew_animate::asset::LocalTransform::default();
@@ -406,12 +412,20 @@ impl<'a> Maker<'a> {
             .collect()
     }
 
-    /// The index of the asset's mesh; `None` if it has no triangles.
+    /// Whether the triangles of a prim have to turn the other way. Both USD and glTF turn them where
+    /// the prim or the node is mirrored, so one of the two alone must not be.
+    fn is_turned(&self, mesh: &DrawnMesh, world_from_node: &DMat4) -> bool {
+        let world_from_prim = mesh.world_from_prim(self.clock.rest());
+        (world_from_prim.determinant() < 0.0) != (world_from_node.determinant() < 0.0)
+    }
+
+    /// The index of the asset's mesh; `None` if it has no triangles. `turned` reverses them.
     fn mesh(
         &mut self,
         mesh: &'a DrawnMesh,
         influences: Option<&PointInfluences>,
         shapes: &[Channel],
+        turned: bool,
     ) -> Option<usize> {
         let parts = self.parts(mesh);
         let has_data = influences.is_some() || !shapes.is_empty();
@@ -424,6 +438,7 @@ impl<'a> Maker<'a> {
             skinned: influences.is_some(),
             materials: parts.iter().map(|p| p.material).collect(),
             colored: parts.iter().map(|p| p.colored).collect(),
+            turned,
         };
         if let Some(known) = self.meshes.get(&key) {
             return Some(*known);
@@ -438,6 +453,7 @@ impl<'a> Maker<'a> {
             influences,
             shapes: &shapes,
             parts,
+            turned,
         })?;
         let mut made = made.mesh;
         if let Some(prim) = self.prim(&mesh.path) {
@@ -720,24 +736,17 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     let mut has_unmapped = false;
     for point in 0..skin.points().len() {
         let first = out.weights.len();
-        for (joint, weight) in influences.of_point(point) {
+        let row = influences.of_point(point);
+        out.weights.extend(row.map(|(_, weight)| weight));
+        misfits::fit_weights(&mut out.weights[first..]);
+        for ((joint, _), weight) in influences.of_point(point).zip(&out.weights[first..]) {
             let joint = skin.skeleton_joint(joint);
-            has_unmapped |= joint.is_none() && weight > 0.0;
+            has_unmapped |= joint.is_none() && *weight > 0.0;
             out.joints.push(match joint {
                 Some(joint) => joint,
-                None if weight > 0.0 => unmapped,
+                None if *weight > 0.0 => unmapped,
                 None => 0,
             });
-            out.weights.push(weight.max(0.0));
-        }
-        // glTF's add up to 1. What that changes is measured elsewhere.
-        let row = &mut out.weights[first..];
-        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
-        if sum <= 0.0 {
-            row.iter_mut().take(1).for_each(|w| *w = 1.0);
-        } else if (sum - 1.0).abs() > misfits::LOOSE {
-            row.iter_mut()
-                .for_each(|w| *w = (f64::from(*w) / sum) as f32);
         }
     }
     (out, has_unmapped)

@@ -340,8 +340,10 @@ impl<'a> Maker<'a> {
         let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
         let instance = bound.binding().instance;
         // Without them the prim cannot be skinned at all.
-        let skeleton = bound.skeleton();
-        let moved = skeleton.instance.skinning_transforms(self.clock.rest())?;
+        bound
+            .skeleton()
+            .instance
+            .skinning_transforms(self.clock.rest())?;
         let mut misfits = misfits::of_bound(bound.binding(), &skin);
         misfits.extend(misfits::of_clips(instance, &self.plans));
         if !misfits.is_empty() {
@@ -363,12 +365,8 @@ impl<'a> Maker<'a> {
                 }
                 None => (joints.space, geom_bind),
             };
-            let mut world = self.scene.world_from_prim(skeleton.prim, self.clock.rest());
-            if let Some(joint) = skin.skeleton_joint(joint) {
-                world *= moved[joint as usize];
-            }
-            let turned = self.is_turned(mesh, &(world * geom_bind));
-            let Some(index) = self.mesh(mesh, None, &shapes, turned) else {
+            // Its node has the transform that usd-core's bake would give the prim.
+            let Some(index) = self.mesh(mesh, None, &shapes, false) else {
                 return Ok(None);
             };
             let node = self.builder.push("", parent, local_transform(&local));

@@ -63,3 +63,20 @@ pub(super) fn merged(mut times: Vec<f64>) -> Vec<f64> {
     times.dedup();
     times
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_the_stage() {
+        let clock = Clock::new(TimeLine {
+            range: Some((1.0, 9.0)),
+            time_codes_per_second: 24.0,
+            frames_per_second: 12.0,
+        });
+        assert_eq!(clock.frames_between(3.5, 7.5), [3.5, 5.0, 7.0, 7.5]);
+        assert_eq!(clock.frames_between(-1.5, 1.0), [-1.5, -1.0, 1.0]);
+        assert_eq!(clock.frames_between(3.5, 3.75), [3.5, 3.75]);
+    }
+}

@@ -24,6 +24,7 @@ pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
 pub(crate) use fits::{Fits, MOST_NAMES, Moved, Mover};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
+pub(crate) use from_asset::first_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use to_asset::{
     AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh, SceneClip,

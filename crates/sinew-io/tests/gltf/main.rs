@@ -5,6 +5,7 @@ mod agreement;
 mod assets;
 mod convert;
 mod converted;
+mod cuts;
 mod direct;
 mod eval;
 mod from_asset;
@@ -50,6 +51,7 @@ fn main() {
         ("evaluator", hand::trials()),
         ("seeds", seeds::trials()),
         ("written", written::trials()),
+        ("cuts", cuts::trials()),
         ("from_asset", from_asset::trials()),
         ("assets", assets::trials()),
         ("humanoid", humanoids()),

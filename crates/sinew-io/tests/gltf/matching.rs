@@ -245,7 +245,8 @@ impl Match {
         for triangle in got.triangles() {
             let corners = triangle.map(|v| &self.points[v]);
             let of_first = corners[0].iter().filter_map(|p| faces_of.get(p)).flatten();
-            let holds = |f: &&usize| turns_with(faces[**f], corners, want.left_handed);
+            let holds =
+                |f: &&usize| turns_with(faces[**f], corners, want.left_handed != got.left_handed);
             let holding: Vec<usize> = of_first.filter(holds).copied().collect();
             // Of faces that lie together, the one that lacks triangles.
             let lacking = |f: &&usize| triangles_of[**f] + 2 < faces[**f].len();
@@ -264,14 +265,14 @@ impl Match {
     }
 }
 
-/// Whether a face has points of all three lists, in their order or, if it is left-handed, against it.
-fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], left_handed: bool) -> bool {
+/// Whether a face has points of all three lists, in their order or, if it is `turned`, against it.
+fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], turned: bool) -> bool {
     let at = |list: &Vec<usize>| -> Vec<usize> {
         let places = 0..face.len();
         places.filter(|i| list.contains(&face[*i])).collect()
     };
     let [a, mut b, mut c] = corners.map(at);
-    if left_handed {
+    if turned {
         std::mem::swap(&mut b, &mut c);
     }
     let after = |from: usize, to: usize| (to + face.len() - from) % face.len();

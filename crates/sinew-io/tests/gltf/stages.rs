@@ -231,7 +231,7 @@ fn every_clip_in_three(file: &Path) -> Result<(), Failed> {
     })
 }
 
-/// Stages of this project: the goldens and the example character. And, where they are there, all real USD files.
+/// Stages of this project: the goldens, mirrored prims and the example character. And, where they are there, all real USD files.
 pub fn subjects(assets: Option<&Path>) -> Vec<(String, PathBuf)> {
     let mut out = Vec::new();
     let goldens = files::files_of(&repository().join("tests/goldens"), &["json"]);
@@ -242,6 +242,8 @@ pub fn subjects(assets: Option<&Path>) -> Vec<(String, PathBuf)> {
             out.push((format!("goldens::{stem}"), stage));
         }
     }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gltf/mirrors.usda");
+    out.push(("mirrors".to_owned(), own));
     let hatchling = repository().join("examples/assets/hatchling.usda");
     out.push(("examples::hatchling".to_owned(), hatchling));
     for file in assets.map(files::usd_files).into_iter().flatten() {

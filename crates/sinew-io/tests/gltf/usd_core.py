@@ -125,10 +125,12 @@ def meshes(stage, times, out, with_normals):
                     count = len(normals)
                 row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist(),
                        "counts": list(mesh.GetFaceVertexCountsAttr().Get(time) or []),
-                       "left_handed": mesh.GetOrientationAttr().Get(time) == "leftHanded"}
+                       # Mirrored prims turn their faces.
+                       "left_handed": (mesh.GetOrientationAttr().Get(time) == "leftHanded")
+                       != bool(np.linalg.det(world[:3, :3]) < 0)}
                 if len(told) == i:
                     told.append(row | {"sampled": sampled(mesh)})
-                elif told[i] != row | {"sampled": told[i]["sampled"]}:
+                elif told[i] != row | {key: told[i][key] for key in ("sampled", "left_handed")}:
                     raise RuntimeError(f"{row['path']}: other sizes at {time}")
     return told
 

@@ -149,6 +149,7 @@ struct MeshKey {
     skinned: bool,
     materials: Vec<Option<usize>>,
     colored: Vec<bool>,
+    turned: bool,
 }
 
 impl<'a> Maker<'a> {
@@ -344,7 +345,7 @@ impl<'a> Maker<'a> {
             }
             misfits::warn_of_points(mesh, &self.clock, &mut self.warnings);
         }
-        let Some(index) = self.mesh(mesh, None, &shapes) else {
+        let Some(index) = self.mesh(mesh, None, &shapes, false) else {
             return Ok(None);
         };
         let node = match self.prim(&mesh.path).filter(|_| mesh.instances.is_empty()) {
@@ -408,7 +409,8 @@ impl<'a> Maker<'a> {
             && whole_joint(&skin).is_some()
             && let Some(node) = self.builder.carried(&mesh.path)
         {
-            let Some(index) = self.mesh(mesh, None, &shapes) else {
+            // Its node has the transform that usd-core's bake would give the prim.
+            let Some(index) = self.mesh(mesh, None, &shapes, false) else {
                 return Ok(None);
             };
             self.builder.nodes[node].mesh = Some(index);
@@ -423,7 +425,9 @@ impl<'a> Maker<'a> {
             &mut self.builder,
             &mut self.asset.skins,
         )?;
-        let Some(index) = self.mesh(mesh, Some(&points), &shapes) else {
+        // Its node has no parent and no transform.
+        let turned = self.is_turned(mesh, &DMat4::IDENTITY);
+        let Some(index) = self.mesh(mesh, Some(&points), &shapes, turned) else {
             return Ok(None);
         };
         let rest = sinew_animate::asset::LocalTransform::default();
@@ -449,12 +453,20 @@ impl<'a> Maker<'a> {
             .collect()
     }
 
-    /// The index of the asset's mesh; `None` if it has no triangles.
+    /// Whether the triangles of a prim have to turn the other way. Both USD and glTF turn them where
+    /// the prim or the node is mirrored, so one of the two alone must not be.
+    fn is_turned(&self, mesh: &DrawnMesh, world_from_node: &DMat4) -> bool {
+        let world_from_prim = mesh.world_from_prim(self.clock.rest());
+        (world_from_prim.determinant() < 0.0) != (world_from_node.determinant() < 0.0)
+    }
+
+    /// The index of the asset's mesh; `None` if it has no triangles. `turned` reverses them.
     fn mesh(
         &mut self,
         mesh: &'a DrawnMesh,
         influences: Option<&PointInfluences>,
         shapes: &[Channel],
+        turned: bool,
     ) -> Option<usize> {
         let parts = self.parts(mesh);
         let has_data = influences.is_some() || !shapes.is_empty();
@@ -467,6 +479,7 @@ impl<'a> Maker<'a> {
             skinned: influences.is_some(),
             materials: parts.iter().map(|p| p.material).collect(),
             colored: parts.iter().map(|p| p.colored).collect(),
+            turned,
         };
         if let Some(known) = self.meshes.get(&key) {
             return Some(*known);
@@ -481,6 +494,7 @@ impl<'a> Maker<'a> {
             influences,
             shapes: &shapes,
             parts,
+            turned,
         })?;
         let mut made = made.mesh;
         if let Some(prim) = self.prim(&mesh.path) {
@@ -763,24 +777,17 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     let mut has_unmapped = false;
     for point in 0..skin.points().len() {
         let first = out.weights.len();
-        for (joint, weight) in influences.of_point(point) {
+        let row = influences.of_point(point);
+        out.weights.extend(row.map(|(_, weight)| weight));
+        misfits::fit_weights(&mut out.weights[first..]);
+        for ((joint, _), weight) in influences.of_point(point).zip(&out.weights[first..]) {
             let joint = skin.skeleton_joint(joint);
-            has_unmapped |= joint.is_none() && weight > 0.0;
+            has_unmapped |= joint.is_none() && *weight > 0.0;
             out.joints.push(match joint {
                 Some(joint) => joint,
-                None if weight > 0.0 => unmapped,
+                None if *weight > 0.0 => unmapped,
                 None => 0,
             });
-            out.weights.push(weight.max(0.0));
-        }
-        // glTF's add up to 1. What that changes is measured elsewhere.
-        let row = &mut out.weights[first..];
-        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
-        if sum <= 0.0 {
-            row.iter_mut().take(1).for_each(|w| *w = 1.0);
-        } else if (sum - 1.0).abs() > misfits::LOOSE {
-            row.iter_mut()
-                .for_each(|w| *w = (f64::from(*w) / sum) as f32);
         }
     }
     (out, has_unmapped)

@@ -271,7 +271,7 @@ fn refine(
 }
 
 /// The components between two keys, as glTF interpolates them.
-fn mix(a: &Trs, b: &Trs, alpha: f64) -> Trs {
+pub(super) fn mix(a: &Trs, b: &Trs, alpha: f64) -> Trs {
     Trs {
         translation: a.translation.lerp(b.translation, alpha),
         rotation: a.rotation.slerp(b.rotation, alpha).normalize(),

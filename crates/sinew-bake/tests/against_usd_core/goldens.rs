@@ -375,7 +375,7 @@ fn same_samples(stage: &Stage, prim: &str, what: &str, samples: &Samples) -> Res
 }
 
 /// Compares a property at a time with Pixar's, and returns its values.
-pub fn same_vectors(
+fn same_vectors(
     stage: &Stage,
     prim: &str,
     property: &str,

@@ -38,8 +38,8 @@
 //! animation is searched, `at-skeleton` or `at-binding`:
 //! - `binds READING MESH SKELETON ANIMATION, ...`: all bindings; `ignores READING PATHS`: animation
 //!   sources without effect; `poses READING NUMBER`: skeletons; `found READING CODE WORD`: a warning;
-//! - `first READING PRIM TIME X Y Z`: its first point by the f64 reference; `weights READING PRIM
-//!   WEIGHTS`: its channel weights.
+//! - `first READING PRIM TIME X Y Z, TIME CODE, ...`: its first point by the f64 reference, or the code
+//!   of its error, one time after the other; `weights READING PRIM WEIGHTS`: its channel weights.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,7 @@ use common::trials::Trial;
 use common::{gpu, processor, tolerance, usd};
 use glam::{DMat4, DVec3};
 use serde_json::Value;
+use sinew::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene};
 use sinew::skel::{AnimSource, reference};
@@ -291,11 +292,20 @@ impl<'a> Run<'a> {
                 holds(is_there, &format!("{:?}", scene.warnings))
             }
             "first" => {
-                let bound = scene.resolve(words[0]).unwrap();
-                let time = words[1].parse().map_or(Time::Default, Time::At);
-                let (skin, pose) = (bound.skin(time).unwrap(), bound.pose(time).unwrap());
-                let points = reference::deform(&skin, &pose).unwrap().points;
-                equal(points[0], vectors(&words[2..].join(" "))[0])
+                let (prim, rows) = rest.split_once(' ').unwrap();
+                let bound = scene.resolve(prim).unwrap();
+                let first = |time: Time| {
+                    let (skin, pose) = (bound.skin(time)?, bound.pose(time)?);
+                    // Both zeros are one.
+                    let point = reference::deform(&skin, &pose).unwrap().points[0] + DVec3::ZERO;
+                    Ok(format!("{} {} {}", point.x, point.y, point.z))
+                };
+                rows.split(", ").try_for_each(|row| {
+                    let (time, want) = row.split_once(' ').unwrap();
+                    let found = first(time.parse().map_or(Time::Default, Time::At));
+                    let code = |e: Invalid| e.code.unwrap_or_default().to_owned();
+                    equal(found.unwrap_or_else(code), want.to_owned())
+                })
             }
             "weights" => {
                 let pose = scene.resolve(words[0]).unwrap().pose(Time::Default);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::baker::is_below;
+use super::asked::is_below;
 use super::options::BakeReport;
 use sinew::error::{Invalid, Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};

@@ -4,8 +4,10 @@
 //! already open, can use the caller's GPU device, can be cancelled, and writes to any
 //! [`FrameSink`]. Implement [`FrameSink`] for formats that this crate does not have.
 
+mod asked;
 mod backend;
 mod baker;
+mod clip;
 mod clips;
 mod diagnostics;
 mod error;
@@ -25,6 +27,7 @@ mod sink;
 mod space;
 mod stream;
 mod tracks;
+mod work;
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Options, progress and report of a bake.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,13 +9,12 @@ use serde::{Serialize, Serializer};
 
 use crate::backend::Backend;
 use crate::clips::{ClipCounts, Shard};
+use crate::error::{Error, Result};
 use crate::failed::FailedPrim;
 use crate::formats::{BoneOptions, BoneReport, VatOptions};
 use crate::plan::{BakePlan, Rigid};
-use crate::run::Tally;
 use crate::schedule::FrameRange;
 use crate::shutter::Shutter;
-use crate::tracks::Work;
 use sinew::error::{Invalid, Warning};
 use sinew::scene::{OutSpace, Scene};
 use sinew::skel::AnimSource;
@@ -130,6 +129,17 @@ pub enum Progress {
 /// A callback that is called with the progress and decides whether to continue.
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
+/// Reports the progress of a bake.
+///
+/// # Errors
+/// [`Error::Cancelled`] if the callback stops the bake.
+pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
+    match watch(progress) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
+    }
+}
+
 /// Results of a bake.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -203,42 +213,5 @@ impl BakeReport {
             backend,
             ..Self::default()
         }
-    }
-
-    /// Counts prims that were baked at their own times; `copies` are prims with the same result as
-    /// another one.
-    pub(super) fn count(
-        &mut self,
-        scene: &Scene,
-        tally: &Tally,
-        copies: &BTreeMap<usize, Vec<usize>>,
-    ) {
-        for (binding, prim) in tally {
-            let places = 1 + copies.get(binding).map_or(0, Vec::len);
-            self.prims += places;
-            self.shared += places - 1;
-            self.points += prim.points * places;
-            self.deformed_points += prim.deformed_points;
-            self.samples += prim.samples * places;
-            let moved = scene.bindings[*binding].is_rigid() && prim.has_transform;
-            self.moved += usize::from(moved) * places;
-        }
-    }
-
-    /// Adds the errors that are left if few samples were asked for.
-    pub(super) fn tell_fewest(&mut self, work: &Work) {
-        if let Some(fewest) = &work.fewest {
-            self.largest_error = Some(fewest.largest_error);
-            self.warnings.extend(fewest.warnings.iter().cloned());
-        }
-    }
-
-    /// Counts prims that were all baked at the same frames.
-    pub(super) fn count_frames(&mut self, tally: &Tally, frames: usize) {
-        self.frames = frames;
-        self.prims = tally.len();
-        self.points = tally.values().map(|p| p.points).sum();
-        self.samples = self.prims * frames;
-        self.deformed_points = self.points as u64 * frames as u64;
     }
 }

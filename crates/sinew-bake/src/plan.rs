@@ -179,6 +179,19 @@ impl Plan {
         self.prims.values()
     }
 
+    /// Number of points, normals and velocities of a prim at one time.
+    pub fn vectors(&self, scene: &Scene, b: usize) -> u64 {
+        if self.of(b).parts.is_empty() {
+            return 0;
+        }
+        let binding = &scene.bindings[b];
+        let normals = binding.normals.iter().map(|n| n.values.first());
+        let points = || std::iter::once(binding.points.first());
+        let velocities = points().filter(|_| self.velocities);
+        let arrays = points().chain(normals).chain(velocities);
+        arrays.flatten().map(|v| v.len() as u64).sum()
+    }
+
     /// The [`PrimInfo`] of a binding's prim.
     pub fn info(&self, scene: &Scene, b: usize, points: usize) -> PrimInfo {
         let binding = &scene.bindings[b];

@@ -1,6 +1,9 @@
 //! The times at which prims are sampled (rule 31).
 
-use super::plan::{PrimPlan, TransformKind};
+use std::collections::BTreeMap;
+
+use super::plan::{Plan, PrimPlan, TransformKind};
+use super::shutter::Shutter;
 use crate::error::{Error, Result};
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
@@ -92,6 +95,85 @@ impl FrameRange {
             .map(|i| self.first + self.step * i as f64)
             .collect()
     }
+}
+
+/// Prims by the index of their Skeleton into [`Scene::instances`].
+pub(super) fn by_skeleton<'p>(
+    scene: &Scene,
+    prims: impl Iterator<Item = &'p PrimPlan>,
+) -> BTreeMap<usize, Vec<&'p PrimPlan>> {
+    let mut out: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
+    for prim in prims {
+        let instance = scene.bindings[prim.binding].instance;
+        out.entry(instance).or_default().push(prim);
+    }
+    out
+}
+
+/// The times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
+pub(super) fn times_of_skeletons(
+    scene: &Scene,
+    plan: &Plan,
+    frames: Option<&FrameRange>,
+) -> Result<BTreeMap<usize, Vec<Time>>> {
+    if let Some(frames) = frames {
+        frames.check(scene)?;
+    }
+    let mut out = BTreeMap::new();
+    for (instance, prims) in by_skeleton(scene, plan.prims()) {
+        let times = match frames {
+            Some(frames) => frames.times().into_iter().map(Time::At).collect(),
+            None => authored_times(scene, instance, &prims)?,
+        };
+        out.insert(instance, times);
+    }
+    Ok(out)
+}
+
+/// Replaces the times of skeletons by the samples of a shutter: at the frames that were asked for,
+/// or else those of the stage, or the authored times if the stage has no frames.
+///
+/// # Errors
+/// [`Error::TooManyFrames`] for more than a million samples, or frames of the stage.
+pub(super) fn open_shutter(
+    scene: &Scene,
+    shutter: &Shutter,
+    asked: Option<&FrameRange>,
+    times_of: &mut BTreeMap<usize, Vec<Time>>,
+) -> Result<()> {
+    let line = &scene.time_line;
+    let step = line.time_codes_per_second / line.frames_per_second;
+    let of_stage = line
+        .range
+        .map(|(first, last)| FrameRange { first, last, step });
+    let of_stage = of_stage.filter(|_| asked.is_none());
+    let of_stage = match of_stage.map(|frames| frames.check(scene)) {
+        None | Some(Ok(())) => of_stage,
+        Some(Err(Error::EmptyRange { .. })) => None,
+        Some(Err(e)) => return Err(e),
+    };
+    for times in times_of.values_mut() {
+        let codes: Vec<f64> = times.iter().filter_map(|t| t.code()).collect();
+        if codes.is_empty() {
+            continue;
+        }
+        let frames = of_stage.map_or(codes, |frames| frames.times());
+        let too_many = || Error::TooManyFrames {
+            file: scene.file.clone(),
+            most: MAX_SAMPLES,
+            range: asked.map(|frames| (frames.first, frames.last)),
+        };
+        // Frames whose shutters meet share a sample, but no request for that many is meant.
+        if frames.len().saturating_mul(shutter.samples) > 2 * MAX_SAMPLES {
+            return Err(too_many());
+        }
+        let samples = shutter.times(&frames);
+        if samples.len() > MAX_SAMPLES {
+            return Err(too_many());
+        }
+        *times = samples.into_iter().map(Time::At).collect();
+    }
+    Ok(())
 }
 
 /// The times at which the prims of one skeleton are sampled.

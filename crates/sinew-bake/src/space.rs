@@ -7,7 +7,7 @@ use super::formats::Format;
 use super::options::{BakeOptions, BakeReport};
 use super::plan::Plan;
 use super::schedule::Scheduled;
-use super::tracks::Work;
+use super::work::Work;
 use sinew::scene::Scene;
 
 /// An estimate is too high if samples are thinned, so a bake is refused only if the disk has less
@@ -98,7 +98,7 @@ pub(super) fn of_usd(scene: &Scene, work: &Work, schedule: &[Scheduled], output:
         _ => BINARY,
     };
     let samples = schedule.iter().flat_map(|(_, bindings)| bindings);
-    let size = |b: &usize| vectors(scene, &work.plan, *b) * vector + SAMPLE;
+    let size = |b: &usize| work.plan.vectors(scene, *b) * vector + SAMPLE;
     samples.fold(0u64, |sum, b| sum.saturating_add(size(b)))
 }
 
@@ -120,19 +120,6 @@ pub(super) fn of_frames(
         _ => all.map(|b| points(b) * 2 * 16).sum::<u64>(),
     };
     frame.saturating_mul(frames as u64)
-}
-
-/// Number of points and normals of a prim at one time.
-pub(super) fn vectors(scene: &Scene, plan: &Plan, b: usize) -> u64 {
-    if plan.of(b).parts.is_empty() {
-        return 0;
-    }
-    let binding = &scene.bindings[b];
-    let normals = binding.normals.iter().map(|n| n.values.first());
-    let points = || std::iter::once(binding.points.first());
-    let velocities = points().filter(|_| plan.velocities);
-    let arrays = points().chain(normals).chain(velocities);
-    arrays.flatten().map(|v| v.len() as u64).sum()
 }
 
 /// Free bytes of the disk that an output, which need not exist, will be on.

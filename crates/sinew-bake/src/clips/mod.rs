@@ -12,15 +12,15 @@ mod stage;
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::asked::{Asked, skel_roots_to_retype};
 use super::backend::Deformer;
-use super::baker::{Asked, skel_roots_to_retype};
 use super::error::{Error, Result};
 use super::failed::{self, FailedPrim};
 use super::hints::hinted;
-use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::options::{BakeOptions, BakeReport, Progress, Watch, tell};
 use super::space::{self, Space};
-use super::stream::tell;
-use super::tracks::Work;
+use super::stream::Runner;
+use super::work::Work;
 use super::{BakedHint, Format};
 pub use cuts::Shard;
 use cuts::{Cut, Cuts};
@@ -78,7 +78,7 @@ impl Asked<'_> {
         report: &mut BakeReport,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
+        let work = Work::of_own_times(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let cuts = &prepared.cuts;
         let count = cuts.count();
@@ -122,7 +122,6 @@ impl Asked<'_> {
             stale |= belongs && expected(number - 1).difference(&found.record).is_some();
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
-        let mut before = 0;
         let needed = todo.iter().map(|(i, ..)| {
             space::of_usd(self.scene, &work, &cuts.cut(*i, &[]).schedule, self.output)
         });
@@ -139,18 +138,15 @@ impl Asked<'_> {
         output::remove_leftovers(&names.folder, |name| {
             names.number(name).is_some_and(|n| mine.contains(&(n - 1)))
         })?;
-        let mut maker = ClipMaker::new(self, &work, &prepared, stale);
+        let mut runner = Runner::new(self.scene, deformer, &mut *watch);
+        runner.whole = Some((0, total));
+        let mut maker = ClipMaker::new(self, runner, &work, &prepared, stale);
         for (i, name, record) in &todo {
-            let whole = maker.bake(*i, name, record, deformer, &mut |done| {
-                let done = before + done;
-                watch(Progress::Deforming { done, total })
-            });
-            let whole = space.explain(whole)?;
-            before += whole;
+            space.explain(maker.bake(*i, name, record))?;
         }
         folder.finish()?;
         let made = maker.finish();
-        report.tell_fewest(&work);
+        work.tell_fewest(report);
         report.deform_time = made.deform_time;
         report.deformed_points = made.deformed_points;
         report.warnings.extend(made.broken_shapes);
@@ -164,10 +160,8 @@ impl Asked<'_> {
             None => space.explain(self.write_stage(&work, &prepared, report, watch))?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let found = made.diagnostics.finish(self.scene, came_out);
-        report.errors.extend(found.errors);
-        report.warnings.extend(found.warnings);
-        failed::add(self.scene, found.failed, &work.copies, report);
+        made.diagnostics
+            .finish(self.scene, came_out, &work.copies, report);
         if self.options.shard.is_none() {
             // Clips that were kept have no diagnostics.
             self.add_missing(&work, &prepared, &contents, report)?;
@@ -180,7 +174,7 @@ impl Asked<'_> {
 
     /// Writes the stage after all clips exist.
     pub fn stitch_clips(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
+        let work = Work::of_own_times(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
         let records = Records::new(self.file, self.output, self.options, count)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::baker::is_below;
+use crate::asked::is_below;
 use crate::error::Result;
 use crate::options::BakeOptions;
 use crate::plan::Rigid;

@@ -4,7 +4,6 @@
 //! either, so rigid prims move by their points.
 
 mod bones;
-mod clip;
 mod layout;
 mod names;
 mod obj;
@@ -22,8 +21,8 @@ use crate::error::{Error, Result};
 use sinew::scene::OutSpace;
 
 pub use bones::{BoneOptions, BoneReport, BoneValues};
-pub(super) use clip::Clip;
 pub use names::FramePattern;
+pub(super) use prims::{framed_prims, points_of};
 pub(super) use session::bake_frames;
 pub use vat::{VatOptions, VatValues};
 

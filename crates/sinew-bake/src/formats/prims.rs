@@ -23,17 +23,17 @@ pub(super) struct PrimFrame {
 
 /// A prim of frames.
 #[derive(Clone, Debug)]
-pub(super) struct FramedPrim {
+pub(crate) struct FramedPrim {
     /// Index into [`Scene::bindings`].
-    pub binding: usize,
+    pub(super) binding: usize,
     /// Index into [`Geometry::meshes`], if faces are needed.
-    pub mesh: Option<usize>,
-    pub normals: Option<NormalsFrom>,
+    pub(super) mesh: Option<usize>,
+    pub(super) normals: Option<NormalsFrom>,
 }
 
 /// The chosen bindings that have points and, if a geometry is given, faces. The others become
 /// warnings.
-pub(super) fn framed_prims(
+pub(crate) fn framed_prims(
     scene: &Scene,
     geometry: Option<&Geometry>,
     chosen: &[usize],
@@ -121,7 +121,7 @@ pub(super) fn keep_drawn(
 }
 
 /// The work to compute the points of every prim, with one skin each.
-pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
+pub(crate) fn points_of(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     let parts = prims.iter().map(|prim| {
         let (normals, smooth) = match &prim.normals {
             Some(NormalsFrom::Authored(normals, _)) => (*normals, None),

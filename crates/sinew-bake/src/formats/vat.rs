@@ -8,12 +8,12 @@ use glam::{DMat3, DVec3, Vec2, Vec3};
 use serde::Serialize;
 
 use super::Format;
-use super::clip::Clip;
 use super::layout::{MAX_SIDE, TextureLayout};
 use super::names::beside;
 use super::prims::PrimFrame;
 use super::vat_mesh;
 use super::vat_texture::{self, VatEncoding};
+use crate::clip::Clip;
 use crate::error::{Error, Result};
 use sinew::error::Invalid;
 use sinew::scene::Scene;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 
 use super::super::{BakedPrim, Samples};
-use crate::baker::is_below_any;
+use crate::asked::is_below_any;
 use sinew::math;
 use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};

@@ -2,10 +2,10 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::baker::Asked;
+use crate::asked::Asked;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
 use crate::failed::{self, FailedPrim};
-use crate::formats::clip::Clip;
 use crate::options::BakeReport;
 use crate::plan::Plan;
 use sinew::error::Invalid;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::BoneValues;
 use super::motion::JointData;
-use crate::formats::clip::Clip;
+use crate::clip::Clip;
 use crate::formats::layout::TextureLayout;
 use crate::formats::vat::SourceData;
 

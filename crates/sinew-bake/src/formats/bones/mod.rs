@@ -14,20 +14,18 @@ use ::exr::prelude::{SpecificChannels, Vec2, f16};
 use glam::Vec4;
 use serde::Serialize;
 
-use super::clip::Clip;
 use super::layout::{MAX_SIDE, TextureLayout};
 use super::names::beside;
 use super::prims::{FramedPrim, framed_prims, keep_drawn, tell_geometry};
 use super::vat::{gltf_from_world, source_of};
 use super::vat_texture::exr;
-use crate::baker::Asked;
+use crate::asked::Asked;
+use crate::clip::Clip;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::failed;
-use crate::options::{BakeReport, Progress, Watch};
+use crate::options::{BakeReport, Progress, Watch, tell};
 use crate::run::nothing_to_skin;
 use crate::space::Space;
-use crate::stream::tell;
 use clips::BoneClip;
 use measure::Measure;
 use metadata::{ClipData, Metadata, PartData, TextureData};
@@ -232,10 +230,8 @@ pub(super) fn bake_bones(
             report.warnings.push(warning);
         }
     }
-    let found = diagnostics.finish(scene, |b| meshes.iter().any(|m| m.binding == b));
-    report.errors.extend(found.errors);
-    report.warnings.extend(found.warnings);
-    failed::add(scene, found.failed, &BTreeMap::new(), report);
+    let came_out = |b| meshes.iter().any(|m| m.binding == b);
+    diagnostics.finish(scene, came_out, &BTreeMap::new(), report);
     if meshes.is_empty() {
         return Err(nothing_to_skin(scene, report));
     }

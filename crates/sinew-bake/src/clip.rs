@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::plan::Plan;
-use crate::schedule::FrameRange;
-use crate::tracks::times_of_skeletons;
+use crate::schedule::{FrameRange, times_of_skeletons};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 

@@ -1,0 +1,154 @@
+//! What a caller asks for: the prims of a scene to bake, and the file to bake into.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use super::error::{Error, Result};
+use super::failed;
+use super::formats::Format;
+use super::options::{BakeOptions, BakeReport};
+use super::run::nothing_to_skin;
+use sinew::error::Warning;
+use sinew::scene::Scene;
+use sinew_io::usd::{BakedPrim, UsdFile};
+
+/// A bake of an open file into an output.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub file: &'a UsdFile,
+    pub scene: &'a Scene,
+    pub output: &'a Path,
+    pub format: Format,
+    pub options: &'a BakeOptions,
+    /// Bindings to bake, by index into [`Scene::bindings`].
+    pub chosen: &'a [usize],
+}
+
+/// The report of a bake at its beginning, and the bindings to bake.
+///
+/// # Errors
+/// Those of [`choose`].
+pub(super) fn begin(
+    scene: &Scene,
+    prims: &[String],
+    backend: String,
+) -> Result<(BakeReport, Vec<usize>)> {
+    let mut report = BakeReport::new(backend);
+    report.errors.clone_from(&scene.errors);
+    report.warnings.clone_from(&scene.warnings);
+    let chosen = choose(scene, prims, &mut report)?;
+    failed::check_input(scene, &chosen, &mut report);
+    Ok((report, chosen))
+}
+
+/// Does the same for a bake into a file, where other prims may lose their skinning.
+pub(super) fn begin_file(
+    scene: &Scene,
+    prims: &[String],
+    backend: String,
+) -> Result<(BakeReport, Vec<usize>)> {
+    let (mut report, chosen) = begin(scene, prims, backend)?;
+    let left = no_longer_skinned(scene, prims, &chosen);
+    report.warnings.extend(left);
+    Ok((report, chosen))
+}
+
+/// SkelRoots that become Xforms once these prims are baked.
+pub(super) fn retyped<'a>(
+    scene: &Scene,
+    prims: impl Iterator<Item = &'a BakedPrim>,
+) -> Vec<String> {
+    let places: HashSet<&str> = prims.flat_map(BakedPrim::places).collect();
+    let bound = scene.bindings.iter();
+    let roots = bound
+        .filter(|b| places.contains(b.path.as_str()))
+        .map(|b| scene.prims[b.skel_root].path.clone());
+    skel_roots_to_retype(scene, &roots.collect())
+}
+
+/// Whether a prim is another one or below it.
+pub(super) fn is_below(path: &str, top: &str) -> bool {
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path is one of `tops` or below one of them.
+pub(super) fn is_below_any(path: &str, tops: &HashSet<&str>) -> bool {
+    let ends = path.match_indices('/').map(|(i, _)| i).skip(1);
+    let mut above = ends.map(|i| &path[..i]).chain([path]);
+    above.any(|p| tops.contains(p))
+}
+
+/// The requested bindings that can be baked. The others become warnings.
+///
+/// # Errors
+/// [`Error::PrimPath`] or [`Error::UnknownPrim`] for a path without a skinned prim;
+/// [`Error::NothingToSkin`] if nothing can be baked.
+fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Vec<usize>> {
+    for path in prims {
+        let path = path.clone();
+        if !path.starts_with('/') {
+            return Err(Error::PrimPath { path });
+        }
+        // A prim that cannot be skinned is known, and has an error of its own.
+        let mut unskinned = scene.unskinned.iter();
+        let is_unskinned = unskinned.any(|p| is_below(&p.path, &path));
+        if !is_unskinned && !scene.bindings.iter().any(|b| is_below(&b.path, &path)) {
+            let known = scene.bindings.iter().map(|b| b.path.clone());
+            return Err(Error::UnknownPrim {
+                file: scene.file.clone(),
+                path,
+                known: known.take(8).collect(),
+            });
+        }
+    }
+    let mut chosen = Vec::new();
+    for (i, binding) in scene.bindings.iter().enumerate() {
+        if !is_asked(prims, &binding.path) {
+            continue;
+        }
+        match &binding.unsupported {
+            Some(reason) => {
+                let message = format!("{reason}: it is not baked");
+                let warning = Warning::new("not-baked", &binding.path, message);
+                report.warnings.push(warning);
+            }
+            None => chosen.push(i),
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(nothing_to_skin(scene, report)),
+        false => Ok(chosen),
+    }
+}
+
+fn is_asked(prims: &[String], path: &str) -> bool {
+    prims.is_empty() || prims.iter().any(|p| is_below(path, p))
+}
+
+/// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes
+/// an Xform.
+fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<Warning> {
+    let roots: HashSet<usize> = chosen
+        .iter()
+        .map(|c| scene.bindings[*c].skel_root)
+        .collect();
+    let left = scene.bindings.iter().filter(|b| !is_asked(prims, &b.path));
+    left.filter(|b| roots.contains(&b.skel_root))
+        .map(|b| {
+            let message = "the prim is not among those to bake, but its SkelRoot becomes an Xform, so it keeps its rest points";
+            Warning::new("no-longer-skinned", &b.path, message)
+        })
+        .collect()
+}
+
+/// Baked SkelRoots and all SkelRoots nested in them.
+pub(super) fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
+    let baked: HashSet<&str> = baked.iter().map(String::as_str).collect();
+    scene
+        .skel_roots
+        .iter()
+        .filter(|r| is_below_any(&r.path, &baked))
+        .map(|r| r.path.clone())
+        .collect()
+}

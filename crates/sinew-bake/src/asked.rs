@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::error::{Error, Result};
 use super::failed;
-use super::formats::Format;
-use super::options::{BakeOptions, BakeReport};
-use super::run::nothing_to_skin;
+use super::format::Format;
+use super::options::BakeOptions;
+use super::paths::{is_below, is_below_any};
+use super::report::{BakeReport, nothing_to_skin};
 use sinew::error::Warning;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakedPrim, UsdFile};
@@ -64,19 +65,6 @@ pub(super) fn retyped<'a>(
         .filter(|b| places.contains(b.path.as_str()))
         .map(|b| scene.prims[b.skel_root].path.clone());
     skel_roots_to_retype(scene, &roots.collect())
-}
-
-/// Whether a prim is another one or below it.
-pub(super) fn is_below(path: &str, top: &str) -> bool {
-    let rest = path.strip_prefix(top.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether a path is one of `tops` or below one of them.
-pub(super) fn is_below_any(path: &str, tops: &HashSet<&str>) -> bool {
-    let ends = path.match_indices('/').map(|(i, _)| i).skip(1);
-    let mut above = ends.map(|i| &path[..i]).chain([path]);
-    above.any(|p| tops.contains(p))
 }
 
 /// The requested bindings that can be baked. The others become warnings.

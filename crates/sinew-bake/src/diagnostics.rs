@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::failed::{self, FailedPrim};
-use super::options::BakeReport;
+use super::failed;
+use super::report::{BakeReport, FailedPrim};
 use super::schedule::Scheduled;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;

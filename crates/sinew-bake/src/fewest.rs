@@ -24,9 +24,9 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::frames::MAX_SAMPLES;
 use super::options::{Progress, Watch, tell};
 use super::plan::{Plan, PrimPlan};
-use super::schedule::MAX_SAMPLES;
 use crate::error::{Error, Result};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;

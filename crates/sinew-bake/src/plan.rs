@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::DMat4;
 
-use crate::schedule::FrameRange;
+use crate::frames::FrameRange;
 use crate::shutter::Shutter;
 use crate::sink::PrimInfo;
 use sinew::error::Invalid;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use super::diagnostics::broken_shapes;
-use super::error::{Error, NothingToSkin, Result};
-use super::options::BakeReport;
+use super::error::{Error, Result};
+use super::report::{BakeReport, nothing_to_skin};
 use super::schedule::Scheduled;
 use super::sink::{BakeStart, Frame, FrameSink, PrimInfo, SinkError};
 use super::stream::Runner;
@@ -218,14 +218,4 @@ impl FrameSink for Counting<'_> {
     fn finish(&mut self) -> Result<(), SinkError> {
         Ok(())
     }
-}
-
-/// The error of a bake in which no prim was baked.
-pub(super) fn nothing_to_skin(scene: &Scene, report: &BakeReport) -> Error {
-    Error::NothingToSkin(Box::new(NothingToSkin {
-        file: scene.file.clone(),
-        has_skel_root: !scene.skel_roots.is_empty(),
-        errors: report.errors.clone(),
-        warnings: report.warnings.clone(),
-    }))
 }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::{Error, Result};
-use super::formats::Format;
-use super::options::{BakeOptions, BakeReport};
+use super::error::{Error, Result, bytes_as_text};
+use super::format::Format;
+use super::options::BakeOptions;
 use super::plan::Plan;
+use super::report::BakeReport;
 use super::schedule::Scheduled;
 use super::work::Work;
 use sinew::scene::Scene;
@@ -162,32 +163,9 @@ fn is_full(error: &Error) -> bool {
         || text.contains("No space left on device")
 }
 
-/// Bytes as text, such as `1.5 GB`.
-#[must_use]
-pub fn bytes_as_text(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} bytes"),
-        _ => format!("{value:.1} {}", UNITS[unit]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_short() {
-        assert_eq!(bytes_as_text(999), "999 bytes");
-        assert_eq!(bytes_as_text(1_500), "1.5 kB");
-        assert_eq!(bytes_as_text(2_340_000_000), "2.3 GB");
-    }
 
     #[test]
     fn a_full_disk_is_recognised_by_its_kind_and_its_text() {

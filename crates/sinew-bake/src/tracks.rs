@@ -11,10 +11,9 @@ use super::schedule::Scheduled;
 use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
 use super::stream::Runner;
 use super::work::Work;
-use super::{BakedArray, BakedPrim, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
-use sinew_io::usd::BakeOutput;
+use sinew_io::usd::{BakeOutput, BakedArray, BakedPrim, Samples};
 
 /// The results of a schedule.
 pub(super) struct Baked {

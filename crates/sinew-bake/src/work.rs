@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, HashSet};
 use super::clip::Clip;
 use super::error::{Error, Result};
 use super::fewest::{self, Choosing, Fewest};
-use super::options::{BakeReport, Watch};
+use super::frames::FrameRange;
+use super::options::Watch;
 use super::plan::{BakePlan, Plan, PrimPlan, copies};
 use super::schedule::{
-    FrameRange, Schedule, Scheduled, authored_times, by_skeleton, open_shutter, times_of_skeletons,
+    Schedule, Scheduled, authored_times, by_skeleton, open_shutter, times_of_skeletons,
 };
-use super::{BakedPrim, BakedTransform};
+use crate::report::BakeReport;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
+use sinew_io::usd::{BakedPrim, BakedTransform};
 
 /// The largest size of results in bytes, if the caller did not ask for these frames.
 const MAX_BYTES_UNASKED: u64 = 16 << 30;

@@ -15,34 +15,22 @@ use std::path::Path;
 use super::asked::{Asked, skel_roots_to_retype};
 use super::backend::Deformer;
 use super::error::{Error, Result};
-use super::failed::{self, FailedPrim};
+use super::failed;
+use super::format::Format;
 use super::hints::hinted;
-use super::options::{BakeOptions, BakeReport, Progress, Watch, tell};
+use super::options::{BakeOptions, Progress, Watch, tell};
+use super::report::{BakeReport, ClipCounts, FailedPrim};
 use super::space::{self, Space};
 use super::stream::Runner;
 use super::work::Work;
-use super::{BakedHint, Format};
-pub use cuts::Shard;
-use cuts::{Cut, Cuts};
+use cuts::Cuts;
 use make::ClipMaker;
 use names::ClipNames;
 use record::Records;
 use sinew::error::{Warning, one_line};
 use sinew_io::output::{self, Outputs};
-use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip};
-use stage::Prepared;
-
-/// Numbers of the clips of a bake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct ClipCounts {
-    /// Number of clips of the whole bake, including those of other shards.
-    pub of: usize,
-    /// Number of clips that this run baked.
-    pub baked: usize,
-    /// Number of existing clips that this run kept, because they are what it would have baked.
-    pub kept: usize,
-}
+use sinew_io::usd::{BakeEdits, BakedHint, ClipContents, ClipFile, FoundClip};
+use stage::{Prepared, foreign};
 
 /// Why the options for clips do not fit each other or the output; `None` if they do.
 pub(super) fn refusal(
@@ -305,17 +293,4 @@ impl Asked<'_> {
             names,
         })
     }
-}
-
-impl Cut {
-    fn samples(&self) -> usize {
-        cuts::samples(&self.schedule)
-    }
-}
-
-fn foreign(name: &Path) -> Error {
-    Error::output(
-        name,
-        "the existing file is no whole clip of a bake: move it away, or choose another output",
-    )
 }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::Format;
 use super::bones::bake_bones;
 use super::names::{self, FramePattern};
 use super::obj::ObjWriter;
@@ -17,8 +16,9 @@ use crate::asked::Asked;
 use crate::backend::Deformer;
 use crate::clip::Clip;
 use crate::error::{Error, Result};
-use crate::options::{BakeReport, Progress, Watch, tell};
-use crate::run::nothing_to_skin;
+use crate::format::Format;
+use crate::options::{Progress, Watch, tell};
+use crate::report::{BakeReport, nothing_to_skin};
 use crate::sink::{BakeStart, Frame, FrameSink, SinkError};
 use crate::space::{self, Space};
 use crate::stream::Runner;

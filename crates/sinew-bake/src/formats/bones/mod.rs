@@ -12,9 +12,8 @@ use std::time::Instant;
 
 use ::exr::prelude::{SpecificChannels, Vec2, f16};
 use glam::Vec4;
-use serde::Serialize;
 
-use super::layout::{MAX_SIDE, TextureLayout};
+use super::layout::TextureLayout;
 use super::names::beside;
 use super::prims::{FramedPrim, framed_prims, keep_drawn, tell_geometry};
 use super::vat::{gltf_from_world, source_of};
@@ -23,8 +22,9 @@ use crate::asked::Asked;
 use crate::clip::Clip;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::options::{BakeReport, Progress, Watch, tell};
-use crate::run::nothing_to_skin;
+use crate::format::{BoneOptions, BoneValues};
+use crate::options::{Progress, Watch, tell};
+use crate::report::{BakeReport, BoneReport, nothing_to_skin};
 use crate::space::Space;
 use clips::BoneClip;
 use measure::Measure;
@@ -36,113 +36,6 @@ use sinew::scene::{Geometry, OutSpace, Scene};
 use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 use sinew_io::usd::{BindPose, PlacedMesh};
-
-/// The meaning of the texels of a joint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum BoneValues {
-    /// Three texels, the rows of a 3x4 matrix. They hold any transform, and are blended linearly.
-    #[default]
-    Matrix,
-    /// Two texels, the real and the dual part of a unit dual quaternion as (x, y, z, w). They hold
-    /// rotations and translations, and are blended as dual quaternions.
-    DualQuaternion,
-}
-
-/// Options of bone textures. Start from `BoneOptions::default()` and set fields.
-///
-/// A bake into `OUT.bones.exr` writes three files: the texture, `OUT.bones.glb` with the meshes in
-/// their bind pose, and `OUT.bones.json`. All are in glTF's space: right-handed, Y up, metres. A
-/// vertex shader blends the transforms of a vertex's joints and applies the result to the vertex:
-///
-/// ```glsl
-/// ivec2 texel(int frame, int joint) {        // numbers of the JSON file
-///     int column = frame / framesPerColumn;
-///     return ivec2(column * columnWidth + (joint % jointsPerRow) * texelsPerJoint,
-///                  (frame - column * framesPerColumn) * rowsPerFrame + joint / jointsPerRow);
-/// }
-/// vec3 moved(int frame, int joint, vec3 p) { // "values": "matrix"
-///     ivec2 t = texel(frame, joint);
-///     return vec3(dot(texelFetch(bones, t, 0), vec4(p, 1)),
-///                 dot(texelFetch(bones, t + ivec2(1, 0), 0), vec4(p, 1)),
-///                 dot(texelFetch(bones, t + ivec2(2, 0), 0), vec4(p, 1)));
-/// }
-/// vec3 position = weights.x * moved(frame, joints.x, vertex)
-///               + weights.y * moved(frame, joints.y, vertex) + ...;
-/// ```
-///
-/// Frame `i` of a clip is row `firstFrame + i`. Import the texture as data: nearest texel, no
-/// mipmaps, no compression, no sRGB.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BoneOptions {
-    /// The meaning of texels.
-    pub values: BoneValues,
-    /// Bits per channel: 32 or 16; `None` for 32.
-    pub bits: Option<u8>,
-    /// The largest width of the texture in texels, at least that of a joint and at most 16,384.
-    pub max_width: u32,
-    /// The clips to bake, as [`ClipChoice::Named`](sinew_io::ClipChoice::Named) finds them. If it
-    /// is empty, those of [`OpenOptions::clips`](sinew_io::OpenOptions::clips), and without a
-    /// choice there, all clips of the file.
-    pub clips: Vec<String>,
-}
-
-impl Default for BoneOptions {
-    fn default() -> Self {
-        Self {
-            values: BoneValues::Matrix,
-            bits: None,
-            max_width: 8192,
-            clips: Vec::new(),
-        }
-    }
-}
-
-impl BoneOptions {
-    /// # Errors
-    /// [`Error::Options`] if EXR does not have these bits, or the width is out of range.
-    fn check(&self) -> Result<()> {
-        if !matches!(self.bits, None | Some(32 | 16)) {
-            let bits = self.bits.unwrap_or_default();
-            let text =
-                format!("expected 32 or 16 bits per channel for bone textures, found {bits}");
-            return Err(Error::Options(text));
-        }
-        let least = self.values.texels();
-        match (least..=MAX_SIDE).contains(&self.max_width) {
-            true => Ok(()),
-            false => Err(Error::Options(format!(
-                "expected a largest width of bone textures from {least} to {MAX_SIDE}, found {}",
-                self.max_width
-            ))),
-        }
-    }
-
-    fn is_half(&self) -> bool {
-        self.bits == Some(16)
-    }
-}
-
-/// Numbers of a bake into a bone texture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct BoneReport {
-    /// Number of joints of the texture.
-    pub joints: usize,
-    /// Number of clips.
-    pub clips: usize,
-    /// Bytes of all texels, as a GPU holds them.
-    pub texture_bytes: u64,
-    /// Bytes of the texels of vertex animation textures of the same meshes and frames, with
-    /// positions and normals of as many bits.
-    pub vertex_texture_bytes: u64,
-    /// The largest distance between a point as a vertex shader computes it from the texture and its
-    /// true place, at all frames, in metres.
-    pub largest_error: f64,
-    /// The same as a part of the size of the mesh.
-    pub relative_error: f64,
-}
 
 /// The three files of a bone texture.
 #[derive(Clone, Debug, PartialEq, Eq)]

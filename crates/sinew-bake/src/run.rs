@@ -187,10 +187,6 @@ impl Counting<'_> {
 }
 
 impl FrameSink for Counting<'_> {
-    fn begin(&mut self, _: &BakeStart<'_>) -> Result<(), SinkError> {
-        Ok(())
-    }
-
     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
         if self.prims.is_none() {
             let (scene, plan) = (self.scene, &self.work.plan);
@@ -213,9 +209,5 @@ impl FrameSink for Counting<'_> {
             prim.has_transform |= sample.transform.is_some();
         }
         self.sink.frame(frame)
-    }
-
-    fn finish(&mut self) -> Result<(), SinkError> {
-        Ok(())
     }
 }

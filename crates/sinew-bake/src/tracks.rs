@@ -8,7 +8,7 @@ use super::error::Result;
 use super::run::Ran;
 use super::samples::{Came, Thinner};
 use super::schedule::Scheduled;
-use super::sink::{BakeStart, Frame, FrameSink, PrimSample, SinkError};
+use super::sink::{Frame, FrameSink, PrimSample, SinkError};
 use super::stream::Runner;
 use super::work::Work;
 use sinew::sampled::Time;
@@ -63,10 +63,6 @@ struct TrackSink<'a, 'o> {
 }
 
 impl FrameSink for TrackSink<'_, '_> {
-    fn begin(&mut self, _: &BakeStart<'_>) -> Result<(), SinkError> {
-        Ok(())
-    }
-
     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
         for sample in &mut frame.prims {
             let track = self.tracks.entry(sample.binding);
@@ -77,10 +73,6 @@ impl FrameSink for TrackSink<'_, '_> {
         for array in self.keeping.free.drain(..) {
             frame.recycle(array);
         }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::prims::{
     FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, points_of, tell_geometry,
 };
 use super::surface::{Shape, mesh_of, surfaces, vat_part};
-use super::vat::{VatFiles, VatWriter};
+use super::vat::{self, VatWriter};
 use crate::asked::Asked;
 use crate::backend::Deformer;
 use crate::clip::Clip;
@@ -38,7 +38,7 @@ impl Asked<'_> {
             return Ok((None, pc2::files(output, &paths)));
         }
         if self.format.is_vat() {
-            return Ok((None, VatFiles::of(output).all()));
+            return Ok((None, vat::files(output).into()));
         }
         match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
             Some(pattern) => {
@@ -264,7 +264,7 @@ impl FormatSink<'_> {
                 let writer = VatWriter::new(
                     scene,
                     &self.clip,
-                    VatFiles::of(self.asked.output),
+                    vat::files(self.asked.output),
                     encoding,
                     options,
                     parts,

@@ -21,27 +21,16 @@ use sinew::scene::Scene;
 use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 
-/// The four files of vertex animation textures.
-pub(super) struct VatFiles {
-    position: PathBuf,
-    normal: PathBuf,
-    mesh: PathBuf,
-    metadata: PathBuf,
-}
+/// The four files of vertex animation textures: positions, normals, mesh and metadata.
+pub(super) type VatFiles = [PathBuf; 4];
 
-impl VatFiles {
-    pub fn of(output: &Path) -> Self {
-        Self {
-            position: output.to_owned(),
-            normal: beside(output, "_normal", None),
-            mesh: beside(output, "_mesh", Some("glb")),
-            metadata: beside(output, "", Some("json")),
-        }
-    }
-
-    pub fn all(self) -> Vec<PathBuf> {
-        vec![self.position, self.normal, self.mesh, self.metadata]
-    }
+pub(super) fn files(output: &Path) -> VatFiles {
+    [
+        output.to_owned(),
+        beside(output, "_normal", None),
+        beside(output, "_mesh", Some("glb")),
+        beside(output, "", Some("json")),
+    ]
 }
 
 /// Collects the frames and writes them at the end, because the range and layout of a texture are
@@ -72,7 +61,7 @@ impl VatWriter {
     ) -> Result<Self> {
         let vertices = parts.iter().map(|p| p.points.len()).sum();
         let layout = TextureLayout::of_vertices(vertices, clip.len(), options.max_width)
-            .map_err(|reason| Error::output(&files.position, reason))?;
+            .map_err(|reason| Error::output(&files[0], reason))?;
         let texels = vertices * clip.len();
         Ok(Self {
             out_from_world: gltf_from_world(scene)?,
@@ -129,15 +118,16 @@ impl VatWriter {
                 vat_texture::write(sink, self.encoding, &self.layout, values, range)
             })
         };
-        texture(&self.files.position, &self.positions, of_positions)?;
-        texture(&self.files.normal, &self.normals, of_normals)?;
-        let name = self.files.position.file_stem();
+        let [position, normal, mesh_file, metadata_file] = &self.files;
+        texture(position, &self.positions, of_positions)?;
+        texture(normal, &self.normals, of_normals)?;
+        let name = position.file_stem();
         let name = name.unwrap_or_default().to_string_lossy();
         let normals = &self.normals[..vertices];
         let mesh = vat_mesh::asset(&name, &self.parts, &rest, normals, &self.layout);
-        write_asset_into(mesh, &self.files.mesh, &GltfOptions::default(), outputs)?;
+        write_asset_into(mesh, mesh_file, &GltfOptions::default(), outputs)?;
         let metadata = self.metadata(scene, clip, bounds, of_positions, of_normals);
-        Ok(outputs.file(&self.files.metadata, |sink| {
+        Ok(outputs.file(metadata_file, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
         })?)
     }
@@ -174,9 +164,9 @@ impl VatWriter {
         Metadata {
             generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
             version: 1,
-            position: texture(&self.files.position, values, of_positions),
-            normal: texture(&self.files.normal, "direction", of_normals),
-            mesh: file_name(&self.files.mesh),
+            position: texture(&self.files[0], values, of_positions),
+            normal: texture(&self.files[1], "direction", of_normals),
+            mesh: file_name(&self.files[2]),
             width: self.layout.width,
             height: self.layout.height,
             vertices: self.layout.items,

@@ -74,11 +74,6 @@ pub fn trials() -> Vec<Trial> {
         let missing = missing(assets.as_deref(), &format!("blender/{name}"));
         trials.push(unless(trial, missing, false));
     }
-    let populate = "pixar-openusd/pxr/usd/usdSkel/testenv/testUsdSkelCache/populate.usda";
-    let missing = missing(assets.as_deref(), populate);
-    let populate = root.join(populate);
-    let trial = Trial::test("populate::sources", move || populate_sources(&populate));
-    trials.push(unless(trial, missing, false));
     trials
 }
 
@@ -108,54 +103,6 @@ fn blender(file: &Path, truth: &Path) -> Result<(), Failed> {
     }
     if compared < 10 {
         return Err(format!("{compared} frames compared").into());
-    }
-    Ok(())
-}
-
-/// Pixar's own test of animation sources, with what it expects. It binds no mesh to its Skeletons;
-/// this adds one to each.
-fn populate_sources(populate: &Path) -> Result<(), Failed> {
-    let expected = [
-        ("/AnimBinding/Scope/Inherit", Some("/Anim1")),
-        ("/AnimBinding/Scope/Override", Some("/Anim2")),
-        ("/AnimBinding/Scope/Block", None),
-        ("/AnimBinding/Unbound", None),
-        ("/AnimBinding/BoundToInactiveAnim", None),
-        ("/AnimBinding/Instance/Inherit", Some("/Anim1")),
-        (
-            "/AnimBinding/Instance/Override",
-            Some("/AnimBinding/Instance/Anim"),
-        ),
-    ];
-    let mut text = format!(
-        "#usda 1.0\n(subLayers = [@{}@])\nover \"AnimBinding\" {{\n",
-        populate.display()
-    );
-    for (i, (skeleton, _)) in expected.iter().enumerate() {
-        text += &format!(
-            r#"def Mesh "M{i}" (prepend apiSchemas = ["SkelBindingAPI"]) {{
-                rel skel:skeleton = <{skeleton}>
-                int[] primvars:skel:jointIndices = [] (interpolation = "vertex")
-                float[] primvars:skel:jointWeights = [] (interpolation = "vertex")
-            }}
-            "#
-        );
-    }
-    text += "}\n";
-    let folder = tempfile::tempdir()?;
-    let file = folder.path().join("populate_bound.usda");
-    std::fs::write(&file, text)?;
-    let scene = UsdFile::open(&file)?.scene(ReadOptions::default())?;
-    for (i, (skeleton, animation)) in expected.iter().enumerate() {
-        let prim = format!("/AnimBinding/M{i}");
-        let bound = scene.resolve(&prim)?;
-        let got = bound
-            .skeleton()
-            .instance
-            .animation()
-            .map(|a| a.path.as_str());
-        assert_eq!(bound.skeleton().path, *skeleton);
-        assert_eq!(got, *animation, "{skeleton}");
     }
     Ok(())
 }

@@ -62,8 +62,6 @@ fn main() {
         sinks::two_times_of_one_scene,
         sinks::what_a_sink_says_comes_out,
         spaces::rule_30_the_picture_is_the_same_in_every_space,
-        spaces::extents_are_in_the_space_of_the_points,
-        spaces::rule_28_rigid_by_points_and_by_transform_give_one_picture,
         spaces::rule_28_a_rigid_prims_transform_serves_an_instance,
         spaces::prims_of_another_scene_are_its_own,
         spaces::rule_10_joints_are_where_skinning_takes_their_bind_poses,

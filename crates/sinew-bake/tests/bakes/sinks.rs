@@ -294,9 +294,6 @@ pub fn prims_have_times_of_their_own() {
 pub fn what_a_sink_says_comes_out() {
     struct Full;
     impl FrameSink for Full {
-        fn begin(&mut self, _: &BakeStart<'_>) -> Result<(), SinkError> {
-            Ok(())
-        }
         fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
             match frame.index {
                 2 => Err(std::io::Error::from(std::io::ErrorKind::StorageFull).into()),

@@ -37,27 +37,8 @@ use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 use sinew_io::usd::{BindPose, PlacedMesh};
 
-/// The three files of a bone texture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BoneFiles {
-    pub texture: PathBuf,
-    pub mesh: PathBuf,
-    pub metadata: PathBuf,
-}
-
-impl BoneFiles {
-    pub fn of(output: &Path) -> Self {
-        Self {
-            texture: output.to_owned(),
-            mesh: beside(output, "", Some("glb")),
-            metadata: beside(output, "", Some("json")),
-        }
-    }
-
-    fn all(&self) -> [&Path; 3] {
-        [&self.texture, &self.mesh, &self.metadata]
-    }
-}
+/// The three files of a bone texture: the texture, the mesh and the metadata.
+type BoneFiles = [PathBuf; 3];
 
 /// Bakes into a bone texture and fills the report.
 ///
@@ -77,8 +58,10 @@ pub(super) fn bake_bones(
             "expected world space for bone textures, because they have all prims of a character";
         return Err(Error::Options(text.into()));
     }
-    let files = BoneFiles::of(asked.output);
-    asked.check_files(files.all())?;
+    let output = asked.output;
+    let [mesh, metadata] = ["glb", "json"].map(|end| beside(output, "", Some(end)));
+    let files = [output.to_owned(), mesh, metadata];
+    asked.check_files(files.iter().map(PathBuf::as_path))?;
     let mut clips = clips::of_file(asked)?;
     let mut geometry = asked.file.geometry(scene)?;
     leave_untouched(&mut geometry, report);
@@ -343,6 +326,7 @@ impl Work<'_> {
         report: &mut BakeReport,
     ) -> Result<Vec<PathBuf>> {
         let mut outputs = Outputs::default();
+        let [texture_file, mesh_file, metadata_file] = files;
         let is_half = self.options().is_half();
         let size = (layout.width, layout.height);
         let texel = |x: usize, y: usize| -> [f32; 4] {
@@ -351,14 +335,14 @@ impl Work<'_> {
         };
         let full = |Vec2(x, y)| <(f32, f32, f32, f32)>::from(texel(x, y));
         let half = |Vec2(x, y)| <(f16, f16, f16, f16)>::from(texel(x, y).map(f16::from_f32));
-        outputs.file(&files.texture, |sink| match is_half {
+        outputs.file(texture_file, |sink| match is_half {
             false => exr!(sink, size, SpecificChannels::rgba(full)),
             true => exr!(sink, size, SpecificChannels::rgba(half)),
         })?;
         let known = &report.warnings;
         pose.asset.warnings.retain(|w| !known.contains(w));
         let options = GltfOptions::default();
-        let written = write_asset_into(pose.asset, &files.mesh, &options, &mut outputs)?;
+        let written = write_asset_into(pose.asset, mesh_file, &options, &mut outputs)?;
         report.warnings.extend(written.warnings);
         let scene = self.asked.scene;
         let parts = self.meshes.iter().zip(baked.measure.errors());
@@ -372,12 +356,12 @@ impl Work<'_> {
             generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
             version: 1,
             texture: TextureData {
-                file: super::vat::file_name(&files.texture),
+                file: super::vat::file_name(texture_file),
                 encoding: if is_half { "float16" } else { "float32" },
                 channels: "RGBA",
                 values: self.options().values,
             },
-            mesh: super::vat::file_name(&files.mesh),
+            mesh: super::vat::file_name(mesh_file),
             layout,
             clips: &baked.clips,
             joint_names: &self.bones.joints,
@@ -388,7 +372,7 @@ impl Work<'_> {
             space: "world",
             source: source_of(scene),
         };
-        outputs.file(&files.metadata, |sink| {
+        outputs.file(metadata_file, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
         })?;
         let names = outputs.names().map(Path::to_owned).collect();

@@ -119,7 +119,7 @@ fn many(python: &str, backend: Backend, seeds: Range<u64>, least: &str) -> Resul
         }
     });
     let total = total.into_inner()?;
-    println!("{name}: {total}");
+    println!("{name}: {}", serde_json::to_string_pretty(&total)?);
     total.judge(name, &folder, least)?;
     Ok(std::fs::remove_dir_all(folder)?)
 }

@@ -42,16 +42,33 @@ pub(super) fn begin(
     Ok((report, chosen))
 }
 
-/// Does the same for a bake into a file, where other prims may lose their skinning.
-pub(super) fn begin_file(
+/// Bakes an open file into an output that was checked: finds what to bake, calls `make`, and
+/// completes the report.
+///
+/// # Errors
+/// Those of [`choose`] and of `make`.
+pub(super) fn of_file(
+    file: &UsdFile,
     scene: &Scene,
-    prims: &[String],
+    (output, format): (&Path, Format),
+    options: &BakeOptions,
     backend: String,
-) -> Result<(BakeReport, Vec<usize>)> {
-    let (mut report, chosen) = begin(scene, prims, backend)?;
-    let left = no_longer_skinned(scene, prims, &chosen);
+    make: impl FnOnce(Asked<'_>, &mut BakeReport) -> Result<()>,
+) -> Result<BakeReport> {
+    let (mut report, chosen) = begin(scene, &options.prims, backend)?;
+    let left = no_longer_skinned(scene, &options.prims, &chosen);
     report.warnings.extend(left);
-    Ok((report, chosen))
+    let asked = Asked {
+        file,
+        scene,
+        output,
+        format,
+        options,
+        chosen: &chosen,
+    };
+    make(asked, &mut report)?;
+    failed::complete(scene, &options.prims, &chosen, &mut report);
+    Ok(report)
 }
 
 /// SkelRoots that become Xforms once these prims are baked.

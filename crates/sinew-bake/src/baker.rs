@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use super::asked::{Asked, begin, begin_file, retyped};
+use super::asked::{self, Asked, begin, retyped};
 use super::backend::{Backend, Deformer};
 use super::clip::Clip;
 use super::error::{Error, Result};
@@ -97,12 +97,7 @@ impl Baker {
         let start = Instant::now();
         self.deformer.reset();
         let (mut report, chosen) = begin(scene, &plan.prims, self.backend())?;
-        check_motion(
-            plan.shutter.as_ref(),
-            plan.max_error,
-            plan.velocities,
-            plan.sampling == Sampling::OwnTimes,
-        )?;
+        check_motion(plan, plan.sampling == Sampling::OwnTimes)?;
         let frames = plan.frames.as_ref();
         let work = match plan.sampling {
             Sampling::OwnTimes => Work::of_own_times(scene, &chosen, plan, progress)?,
@@ -149,30 +144,22 @@ impl Baker {
         &mut self,
         file: &UsdFile,
         scene: &Scene,
-        (output, format): (&Path, Format),
+        out: (&Path, Format),
         options: &BakeOptions,
         progress: &mut Watch<'_>,
     ) -> Result<BakeReport> {
         self.deformer.reset();
-        let (mut report, chosen) = begin_file(scene, &options.prims, self.backend())?;
-        let asked = Asked {
-            file,
-            scene,
-            output,
-            format,
-            options,
-            chosen: &chosen,
-        };
-        if options.clip_frames.is_some() {
-            file.check_output(output)?;
-            asked.bake_clips(&mut self.deformer, &mut report, progress)?;
-        } else if format == Format::Usd {
-            self.bake_usd(asked, &mut report, progress)?;
-        } else {
-            formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
-        }
-        failed::complete(scene, &options.prims, &chosen, &mut report);
-        Ok(report)
+        let backend = self.backend();
+        asked::of_file(file, scene, out, options, backend, |asked, report| {
+            if options.clip_frames.is_some() {
+                file.check_output(asked.output)?;
+                asked.bake_clips(&mut self.deformer, report, progress)
+            } else if asked.format == Format::Usd {
+                self.bake_usd(asked, report, progress)
+            } else {
+                formats::bake_frames(asked, &mut self.deformer, report, progress)
+            }
+        })
     }
 
     fn bake_usd(
@@ -241,17 +228,9 @@ pub fn stitch_until(
     }
     let (file, scene) = read(input, options)?;
     file.check_output(output)?;
-    let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
-    let asked = Asked {
-        file: &file,
-        scene: &scene,
-        output,
-        format,
-        options,
-        chosen: &chosen,
-    };
-    asked.stitch_clips(&mut report, watch)?;
-    failed::complete(&scene, &options.prims, &chosen, &mut report);
+    let out = (output, format);
+    let stitch = |asked: Asked<'_>, report: &mut BakeReport| asked.stitch_clips(report, watch);
+    let mut report = asked::of_file(&file, &scene, out, options, String::new(), stitch)?;
     report.elapsed = start.elapsed();
     Ok(report)
 }
@@ -303,12 +282,7 @@ pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Forma
     if options.layer && sinew_io::extension(output) == "usdz" {
         return misfit("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
-    check_motion(
-        options.shutter.as_ref(),
-        options.max_error,
-        options.velocities,
-        format == Format::Usd,
-    )?;
+    check_motion(&options.plan(), format == Format::Usd)?;
     if let Some(reason) = clips::refusal(output, format, options) {
         return misfit(reason);
     }
@@ -328,18 +302,14 @@ pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Forma
 
 /// Fails if samples for motion blur do not fit each other, or an output without sample
 /// times.
-fn check_motion(
-    shutter: Option<&Shutter>,
-    max_error: Option<f64>,
-    velocities: bool,
-    has_times: bool,
-) -> Result<()> {
+fn check_motion(plan: &BakePlan, has_times: bool) -> Result<()> {
+    let (shutter, max_error) = (&plan.shutter, plan.max_error);
     let fail = |text: String| Err(Error::Options(text));
-    if !has_times && (shutter.is_some() || max_error.is_some() || velocities) {
+    if !has_times && (shutter.is_some() || max_error.is_some() || plan.velocities) {
         let text = "a shutter, velocities and a largest error are for USD, which has sample times: expected .usda, .usdc or .usdz";
         return fail(text.to_owned());
     }
-    if let Some(Err(reason)) = shutter.map(Shutter::check) {
+    if let Some(Err(reason)) = shutter.as_ref().map(Shutter::check) {
         return fail(reason);
     }
     match max_error {

@@ -85,7 +85,7 @@ struct Run<'a> {
     report: Option<BakeReport>,
     /// The file that scenes are read from.
     opened: PathBuf,
-    kept: BTreeMap<PathBuf, Vec<u8>>,
+    kept: BTreeMap<PathBuf, Option<Vec<u8>>>,
 }
 
 impl<'a> Run<'a> {
@@ -120,7 +120,7 @@ impl<'a> Run<'a> {
             };
             done.map_err(|found| format!("{key} {text}\n  {found}"))?;
         }
-        let left = files(self.bench.folder.path());
+        let left = listing(self.bench.folder.path());
         let mut left = left.keys().map(|f| f.to_string_lossy());
         holds(
             !left.any(|f| f.ends_with(".tmp")),
@@ -157,7 +157,7 @@ impl<'a> Run<'a> {
         };
         let (input, output) = files;
         let refusal = next.filter(|(key, _)| key == "fails" || key == "usage");
-        let before = refusal.map(|_| crate::bench::files(self.bench.folder.path()));
+        let before = refusal.map(|_| listing(self.bench.folder.path()));
         let options = options(words);
         let (result, took) = processor::spent(|| match key {
             "stitch" => stitch(&input, &output, &options, &mut |_| {}),
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
             let words: Vec<&str> = words.split(", ").collect();
             is_refused(result, kind == "usage", &words, text);
             holds(took.as_secs() < 30, &format!("refused after {took:?}"))?;
-            let after = crate::bench::files(self.bench.folder.path());
+            let after = listing(self.bench.folder.path());
             return holds(before == after, "a refused bake changed files");
         }
         let report = self.report.insert(result.map_err(|e| e.to_string())?);
@@ -250,8 +250,8 @@ impl<'a> Run<'a> {
                 bytes[place..place + from.len()].copy_from_slice(to.as_bytes());
                 std::fs::write(&file, bytes).unwrap();
             }
-            "keep" => self.kept = files(folder),
-            "kept" => return Some(holds(self.kept == files(folder), "other files")),
+            "keep" => self.kept = listing(folder),
+            "kept" => return Some(holds(self.kept == listing(folder), "other files")),
             "there" => return Some(holds(names.all(|f| f.exists()), "not all are there")),
             "gone" => return Some(holds(!names.any(|f| f.exists()), "some are there")),
             "entries" => return Some(equal(entries(&file), rest.parse().unwrap())),

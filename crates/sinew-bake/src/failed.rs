@@ -3,51 +3,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::baker::is_below;
-use super::options::BakeReport;
-use sinew::error::{Invalid, Warning, first_few};
+use super::report::{BakeReport, FailedPrim};
+use crate::paths::is_below;
+use sinew::error::{Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::binding::SWITCHED_OFF;
-
-/// A prim that the output lacks, or that is not skinned as the input asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedPrim {
-    /// Prim path.
-    pub path: String,
-    /// Stable code of the reason, if it has one.
-    pub code: Option<&'static str>,
-    /// The reason. It names the file and another prim if the fault is there, such as in the
-    /// Skeleton.
-    pub reason: String,
-}
-
-impl FailedPrim {
-    /// A prim that fails by an error of its own or of another prim.
-    pub(super) fn by_error(path: &str, error: &Invalid) -> Self {
-        let reason = match error.prim == path {
-            true => error.brief(),
-            false => error.to_string(),
-        };
-        Self {
-            path: path.to_owned(),
-            code: error.code,
-            reason,
-        }
-    }
-
-    pub(super) fn by_warning(path: &str, warning: &Warning) -> Self {
-        let reason = match warning.path == path {
-            true => warning.message.clone(),
-            false => format!("{}: {}", warning.path, warning.message),
-        };
-        Self {
-            path: path.to_owned(),
-            code: Some(warning.code),
-            reason,
-        }
-    }
-}
 
 /// Codes of warnings about a prim that is not skinned, or not as the input asks.
 const OF_PRIMS: [&str; 10] = [

@@ -28,10 +28,9 @@ use model::Model;
 use stage::BakedStage;
 
 use super::samples::thin_hint;
-use super::{BakedPrim, Samples};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
-use sinew_io::usd::BakedHint;
+use sinew_io::usd::{BakedHint, BakedPrim, Samples};
 
 /// The hints to write: one for every prim that has a hint and a baked prim at or below it.
 ///

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 pub use common::command::Bench;
-pub use common::files::{listing as files, same_files};
+pub use common::files::{listing, same_files};
 use common::stages::Table;
 use libtest_mimic::Failed;
 use sinew::Warning;

@@ -15,6 +15,7 @@ use sinew_animate::asset::{Asset, Mesh};
 use crate::agreement::a_dozen;
 use crate::eval::Document;
 use crate::eval::clip::Clip;
+use crate::matching::exceeds;
 use crate::play::{Play, moments};
 use crate::shown::{Shown, pair, shown};
 use common::compare::size;
@@ -199,11 +200,11 @@ impl Survival {
                 self.count("meshes: faces", false, left.label());
             }
             for (want, got) in paired.pairs {
-                let mut worst = 0.0f64;
-                for (want, got) in want.points.iter().zip(&got.points) {
+                let moments = want.points.iter().zip(&got.points);
+                let worst = worst(moments.map(|(want, got)| {
                     let apart = want.iter().zip(got).map(|(a, b)| a.distance(*b));
-                    worst = apart.map(|d| d / size(want)).fold(worst, f64::max);
-                }
+                    worst(apart) / size(want).max(f64::MIN_POSITIVE)
+                }));
                 let what = "meshes: points at keys";
                 self.measure(what, worst, at_keys(play.clip()), want.label());
                 if number == 0 {
@@ -228,7 +229,7 @@ impl Survival {
                 continue;
             };
             let both = values.iter().flatten().zip(found.iter().flatten());
-            let worst = both.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let worst = worst(both.map(|(a, b)| (a - b).abs()));
             self.measure(&kind, worst, SAME_VALUES, lost);
         }
         let (mesh, part) = (before.mesh(want.place.0), want.place.1);
@@ -553,6 +554,14 @@ fn by_corner(mut primitives: Vec<Shown>) -> Vec<Shown> {
         }
     }
     primitives
+}
+
+/// The largest error; one that is no number is larger than all others.
+fn worst(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |worst, error| match exceeds(error, worst) {
+        true => error,
+        false => worst,
+    })
 }
 
 /// How far points and joints may be off at the keys of a clip.

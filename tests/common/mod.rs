@@ -17,7 +17,6 @@ pub mod processor;
 pub mod python;
 pub mod rigs;
 pub mod rows;
-pub mod scenery;
 pub mod shown;
 pub mod stages;
 pub mod trials;

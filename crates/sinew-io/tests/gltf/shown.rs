@@ -27,21 +27,9 @@ pub struct Shown {
     pub counts: Vec<usize>,
     /// Whether faces turn clockwise as seen from outside in the world, at the first moment.
     pub left_handed: bool,
-    /// Time codes of the samples of what moves it, where it is a prim.
-    pub sampled: Vec<f64>,
 }
 
 impl Shown {
-    /// Some of the moments.
-    pub fn at(&self, moments: &[usize]) -> Self {
-        let pick = |all: &[Vec<DVec3>]| moments.iter().map(|i| all[*i].clone()).collect();
-        Self {
-            points: pick(&self.points),
-            normals: pick(&self.normals),
-            ..self.clone()
-        }
-    }
-
     /// Its name, and where it is in a glTF file.
     pub fn label(&self) -> String {
         let (node, primitive) = self.place;

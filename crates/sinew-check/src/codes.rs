@@ -45,7 +45,7 @@ pub const CODES: &[Code] = &[
     row("native-instance", Info, "", "skinned prims are in a native instance, which Pixar's bake refuses", "nothing for sinew; set instanceable = false for Pixar's tools"),
     row("skeleton-unused", Info, "", "no prim is bound to a Skeleton", "bind prims to the Skeleton, or remove it"),
     row("not-skinned", Error, "", "the prim cannot be skinned", "see the message"),
-    row("attribute-type", Error, "", "the type of an attribute is not the schema's: the attribute is treated as missing", "author the attribute with the schema's type"),
+    row("attribute-type", Error, "", "the type of an attribute is not the schema's: the attribute is treated as missing", "author the attribute with the schema's type").fixable(),
     // Skeleton
     row("joint-order", Error, "joints", "a joint is listed before its parent: no prim of this Skeleton is skinned", "sort the joints so that parents come first, and everything that is in joint order with them"),
     row("joint-duplicate", Warning, "joints", "a joint is listed twice: the last entry is used", "rename or remove one of the entries"),
@@ -95,7 +95,8 @@ pub const CODES: &[Code] = &[
     // Influences
     row("influences-ignored", Error, INDICES, "jointIndices and jointWeights differ in interpolation or elementSize, or theirs is not allowed: the influences are ignored", "make both vertex or both constant, with the same elementSize"),
     row("interpolation-missing", Error, INDICES, "there is one row of influences per point but no interpolation, so they are constant: the prim is not skinned", "author interpolation = \"vertex\"").fixable(),
-    row("element-size-missing", Error, INDICES, "constant influences have several values but no elementSize, which is 1 then: the prim is not skinned", "author elementSize = the number of values").fixable(),
+    row("element-size-missing", Error, INDICES, "there are several influences per point, or for the prim, but no elementSize, which is 1 then: the prim is not skinned", "author elementSize = the number of influences per point or, if they are constant, of all").fixable(),
+    row("element-size-wrong", Error, INDICES, "the number of values fits another elementSize than the one that is authored: the prim is not skinned", "author the elementSize that the message names").fixable(),
     row("influences-no-value", Error, INDICES, "jointIndices or jointWeights have no value", "author arrays of the schema's types"),
     row("influences-count", Error, INDICES, "the number of jointIndices is not elementSize times the number of points", "author elementSize influences for every point"),
     row("weights-count", Error, WEIGHTS, "the number of jointWeights is not the number of jointIndices", "author one weight per index"),
@@ -108,6 +109,7 @@ pub const CODES: &[Code] = &[
     row("weights-unsorted", Info, WEIGHTS, "influences are not sorted by weight, largest first, which tools that use only the first few rely on", "sort the influences of each point by weight, largest first").fixable(),
     row("weights-not-finite", Error, WEIGHTS, "some weights are not finite: the prim is not skinned", "author finite weights"),
     row("influences-too-many", Warning, INDICES, "there are more influences per point than the limit that was given", "keep the largest influences of each point and normalise them").fixable(),
+    row("influences-unused", Info, INDICES, "most influences of every point have weight 0", "keep the largest influences of each point (--max-influences)"),
     row("geom-bind-not-finite", Error, GEOM_BIND, "geomBindTransform is not finite: the prim is not skinned", "author a finite matrix"),
     row("geom-bind-singular", Warning, GEOM_BIND, "geomBindTransform is singular: the prim is flattened, and its normals are lost", "author an invertible matrix"),
     row("skinning-method-unknown", Error, "primvars:skel:skinningMethod", "the skinningMethod is unknown: the prim is not skinned", "author classicLinear or dualQuaternion"),

@@ -23,6 +23,7 @@ mod error;
 mod file_codes;
 mod fix;
 mod influences;
+mod layout;
 mod refused;
 mod shapes;
 mod skeletons;
@@ -181,8 +182,7 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     // Fixes are written as USD opinions, so a file of another format cannot be fixed.
     let is_usd = file.origin().is_none();
     for finding in &mut list {
-        finding.fixable &= is_usd
-            && place(finding).is_none_or(|i| context.why_not_fixable(i, finding.code).is_none());
+        finding.fixable &= is_usd && fix::is_fixable(&context, finding, options.max_influences);
     }
     Ok(report(file.file(), list))
 }

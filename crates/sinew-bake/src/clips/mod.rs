@@ -282,9 +282,8 @@ impl Asked<'_> {
         let cuts = Cuts::new(&work.schedule, length, !structure.hints.is_empty());
         let names = ClipNames::of(self.output);
         let clips = (0..cuts.count()).map(|i| names.clip(i + 1));
-        for name in clips.chain([names.topology(), names.manifest()]) {
-            self.file.check_output(&name)?;
-        }
+        let all = clips.chain([names.topology(), names.manifest()]);
+        self.file.check_outputs(all)?;
         Ok(Prepared {
             layout: self
                 .file

@@ -57,13 +57,11 @@ impl Asked<'_> {
 
     /// Fails if a file is one of the input, or a folder.
     pub fn check_files<'f>(&self, files: impl IntoIterator<Item = &'f Path>) -> Result<()> {
-        for file in files {
-            if file.is_dir() {
-                return Err(Error::output(file, "it is a folder"));
-            }
-            self.file.check_output(file)?;
+        let files: Vec<&Path> = files.into_iter().collect();
+        match files.iter().find(|file| file.is_dir()) {
+            Some(folder) => Err(Error::output(folder, "it is a folder")),
+            None => Ok(self.file.check_outputs(files)?),
         }
-        Ok(())
     }
 }
 

@@ -38,6 +38,7 @@ pub fn read(path: &Path) -> Result<Asset> {
     let rate = settings.frames_per_second;
     let mut asset = Asset {
         file: path.to_owned(),
+        sources: materials.sources,
         format: AssetFormat::Fbx,
         up_axis: Axis::Y,
         meters_per_unit: if is_unit {

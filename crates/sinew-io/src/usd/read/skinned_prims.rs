@@ -92,7 +92,7 @@ impl SkinReader<'_> {
         self.warnings.push(Warning::new(code, path, message));
     }
 
-    /// The skinning method, or why the prim is left as it is: one that is unknown (rule 29).
+    /// The skinning method, or why the prim is left as it is: one that is unknown.
     fn read_method(
         &self,
         binding: &Binding,
@@ -143,8 +143,7 @@ impl SkinReader<'_> {
             "vertex" => InfluenceInterpolation::Vertex,
             "constant" => InfluenceInterpolation::Constant,
             other => {
-                let message =
-                    format!("influences are {other}; only vertex and constant count (rule 4)");
+                let message = format!("influences are {other}; only vertex and constant count");
                 self.warn("influences-ignored", &path, message);
                 return Ok(None);
             }

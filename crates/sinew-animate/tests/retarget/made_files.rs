@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::bvh_maker::{Bvh, Part};
 use common::command::Bench;
-use common::gltf_maker::GltfMaker;
+use common::document::Document;
 use glam::DVec3;
 use serde_json::json;
 use sinew_animate::humanoid::bones_by_name;
@@ -58,15 +58,27 @@ fn bvh(all: &[Joint], file: PathBuf) -> Option<PathBuf> {
 
 /// A GLB with a skin.
 fn glb(all: &[Joint], folder: &Path, name: &str) -> PathBuf {
-    let mut gltf = GltfMaker::new();
-    let mut nodes: Vec<usize> = Vec::new();
+    let below = |of: Option<usize>| -> Vec<usize> {
+        let joints = 0..all.len();
+        joints.filter(|j| all[*j].parent == of).collect()
+    };
+    let mut gltf = Document::empty();
+    gltf.json["scenes"] = json!([{ "nodes": below(None) }]);
+    gltf.json["scene"] = json!(0);
     for (j, joint) in all.iter().enumerate() {
-        let at = offset(all, j).to_array();
-        let node = json!({ "name": joint.name, "translation": at });
-        nodes.push(gltf.node(joint.parent.map(|p| nodes[p]), node));
+        let mut node = json!({ "name": joint.name, "translation": offset(all, j).to_array() });
+        let children = below(Some(j));
+        if !children.is_empty() {
+            node["children"] = json!(children);
+        }
+        gltf.push("nodes", node);
     }
-    gltf.skin_at_rest(&nodes);
-    gltf.write(folder, name)
+    let joints: Vec<usize> = (0..all.len()).collect();
+    gltf.push("skins", json!({ "joints": joints }));
+    gltf.bind_at_rest();
+    let file = folder.join(name);
+    std::fs::write(&file, gltf.glb()).unwrap();
+    file
 }
 
 /// A .usda without jointNames: what of the names is valid in a path.

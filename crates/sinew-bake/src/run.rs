@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::diagnostics::broken_shapes;
 use super::error::{Error, Result};
+use super::failed;
 use super::report::{BakeReport, nothing_to_skin};
 use super::schedule::Scheduled;
 use super::sink::{BakeStart, Frame, FrameSink, PrimInfo, SinkError};

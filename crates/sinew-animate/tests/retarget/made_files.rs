@@ -63,7 +63,8 @@ fn glb(all: &[Joint], file: PathBuf) -> PathBuf {
         glb.push("nodes", node);
     }
     let roots: Vec<usize> = below(all, None).collect();
-    glb.push("scenes", json!({ "nodes": roots }));
+    glb.json["scenes"] = json!([{ "nodes": roots }]);
+    glb.json["scene"] = json!(0);
     let joints: Vec<usize> = (0..all.len()).collect();
     glb.push("skins", json!({ "joints": joints }));
     glb.bind_at_rest();

@@ -19,7 +19,7 @@ use crate::matching::exceeds;
 use crate::play::{Play, moments};
 use crate::shown::{Shown, pair, shown};
 use common::compare::size;
-use common::shown::as_json;
+use common::shown::{as_json, is_near};
 
 /// How many things of one kind are kept.
 #[derive(Clone, Debug, Default)]
@@ -605,18 +605,5 @@ fn extras(value: &Value, owner: &str, out: &mut Vec<(String, Value)>) {
 
 /// The same JSON, with numbers as near as f32 keeps them.
 fn same_json(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(a), Value::Number(b)) => {
-            let (a, b) = (a.as_f64().unwrap_or(0.0), b.as_f64().unwrap_or(0.0));
-            (a - b).abs() <= SAME * a.abs().max(b.abs()).max(1.0)
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            let same = |(key, a): (&String, &Value)| b.get(key).is_some_and(|b| same_json(a, b));
-            a.len() == b.len() && a.iter().all(same)
-        }
-        _ => a == b,
-    }
+    is_near(a, b, SAME) && is_near(b, a, SAME)
 }

@@ -9,7 +9,7 @@ use super::values::{is_blocked, read, read_sampled, read_uniform};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use sinew::error::{Invalid, Warning};
-use sinew::sampled::Interpolation;
+use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::binding::{PrimKind, SWITCHED_OFF};
 use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
 
@@ -100,34 +100,18 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
     if joints == 0 {
         return;
     }
-    let mut warn = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
-        let message = match (&mut lengths).find(|n| *n != joints) {
-            _ if missing => {
+    for (name, fault) in component_faults(animation) {
+        let message = match fault {
+            ComponentFault::Missing => {
                 format!("{name} has no value: the joints of this animation are ignored")
             }
-            Some(n) => format!(
+            ComponentFault::Length(n) => format!(
                 "{name}: expected {joints} values, one per joint, found {n}: ignored at such times"
             ),
-            None => return,
         };
         warnings.push(Warning::new("animation-component", &animation.path, message).on(name));
-    };
+    }
     let a = animation;
-    warn(
-        "translations",
-        &mut a.translations.values().map(|v| v.len()),
-        !a.translations.has_value(),
-    );
-    warn(
-        "rotations",
-        &mut a.rotations.values().map(|v| v.len()),
-        !a.rotations.has_value(),
-    );
-    warn(
-        "scales",
-        &mut a.scales.values().map(|v| v.len()),
-        !a.scales.has_value(),
-    );
     let finite = a
         .translations
         .values()
@@ -146,6 +130,35 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
             message,
         ));
     }
+}
+
+/// Why a component of an animation does not pose its joints.
+pub(crate) enum ComponentFault {
+    /// It has no value.
+    Missing,
+    /// It has so many values at some time, and not one for each joint.
+    Length(usize),
+}
+
+/// The components of an animation that do not pose its joints, by their names.
+pub(crate) fn component_faults(animation: &SkelAnimation) -> Vec<(&'static str, ComponentFault)> {
+    fn fault<T>(component: &Sampled<Vec<T>>, joints: usize) -> Option<ComponentFault> {
+        if !component.has_value() {
+            return Some(ComponentFault::Missing);
+        }
+        let length = component.values().map(|v| v.len()).find(|n| *n != joints);
+        length.map(ComponentFault::Length)
+    }
+    let joints = animation.joints.len();
+    let all = [
+        ("translations", fault(&animation.translations, joints)),
+        ("rotations", fault(&animation.rotations, joints)),
+        ("scales", fault(&animation.scales, joints)),
+    ];
+    let found = all.into_iter();
+    found
+        .filter_map(|(name, fault)| Some((name, fault?)))
+        .collect()
 }
 
 /// A BlendShape prim's values, before they are held to the rules.

@@ -12,6 +12,7 @@ use super::edits::author;
 use super::sockets::MovedSockets;
 use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
+use crate::usd::read::skeletons::{ComponentFault, component_faults};
 use crate::usd::read::values::vectors;
 use crate::usd::write::edits::Samples;
 use sinew::error::{Invalid, Warning};
@@ -124,36 +125,14 @@ fn check(
     if !rates.iter().all(|r| r.is_finite() && *r > 0.0) {
         return refuse(format!("{path}: rates of {rates:?} per second"));
     }
-    let joints = animation.joints.len();
-    let component = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
-        let found = match (&mut lengths).find(|n| *n != joints) {
-            _ if missing => "none".to_owned(),
-            Some(n) => n.to_string(),
-            None => return Ok(()),
+    if let Some((name, fault)) = component_faults(animation).into_iter().next() {
+        let found = match fault {
+            ComponentFault::Missing => "none".to_owned(),
+            ComponentFault::Length(n) => n.to_string(),
         };
-        Err(Invalid::new(
-            path,
-            name,
-            format!("{joints} values, one per joint"),
-            found,
-        ))
-    };
-    let (t, r, s) = (
-        &animation.translations,
-        &animation.rotations,
-        &animation.scales,
-    );
-    component(
-        "translations",
-        &mut t.values().map(|v| v.len()),
-        !t.has_value(),
-    )?;
-    component(
-        "rotations",
-        &mut r.values().map(|v| v.len()),
-        !r.has_value(),
-    )?;
-    component("scales", &mut s.values().map(|v| v.len()), !s.has_value())?;
+        let expected = format!("{} values, one per joint", animation.joints.len());
+        return Err(Invalid::new(path, name, expected, found).into());
+    }
     Ok(())
 }
 

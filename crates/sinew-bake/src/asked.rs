@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use super::error::{Error, Result};
-use super::failed;
-use super::format::Format;
-use super::options::BakeOptions;
-use super::paths::{is_below, is_below_any};
-use super::report::{BakeReport, nothing_to_skin};
+use crate::error::{Error, Result};
+use crate::failed;
+use crate::format::Format;
+use crate::options::BakeOptions;
+use crate::paths::{is_below, is_below_any};
+use crate::report::{BakeReport, nothing_to_skin};
 use sinew::error::Warning;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakedPrim, UsdFile};

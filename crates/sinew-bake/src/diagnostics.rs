@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::failed;
-use super::report::{BakeReport, FailedPrim};
-use super::schedule::Scheduled;
+use crate::failed;
+use crate::report::{BakeReport, FailedPrim};
+use crate::schedule::Scheduled;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;

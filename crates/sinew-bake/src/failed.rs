@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::report::{BakeReport, FailedPrim};
 use crate::paths::is_below;
+use crate::report::{BakeReport, FailedPrim};
 use sinew::error::{Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::binding::SWITCHED_OFF;

@@ -24,10 +24,10 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::frames::MAX_SAMPLES;
-use super::options::{Progress, Watch, tell};
-use super::plan::{Plan, PrimPlan};
 use crate::error::{Error, Result};
+use crate::frames::MAX_SAMPLES;
+use crate::options::{Progress, Watch, tell};
+use crate::plan::{Plan, PrimPlan};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::{MotionCache, OutSpace, Scene};

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 use model::Model;
 use stage::BakedStage;
 
-use super::samples::thin_hint;
+use crate::samples::thin_hint;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakedHint, BakedPrim, Samples};

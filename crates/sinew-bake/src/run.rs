@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use super::diagnostics::broken_shapes;
-use super::error::{Error, Result};
-use super::failed;
-use super::report::{BakeReport, nothing_to_skin};
-use super::schedule::Scheduled;
-use super::sink::{BakeStart, Frame, FrameSink, PrimInfo, SinkError};
-use super::stream::Runner;
-use super::work::Work;
+use crate::diagnostics::broken_shapes;
+use crate::error::{Error, Result};
+use crate::failed;
+use crate::plan::PrimPlan;
+use crate::report::{BakeReport, nothing_to_skin};
+use crate::schedule::Scheduled;
+use crate::sink::{BakeStart, Frame, FrameSink, PrimInfo, SinkError};
+use crate::stream::Runner;
+use crate::work::Work;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
@@ -115,7 +116,7 @@ impl Runner<'_, '_> {
 fn prims_of(scene: &Scene, work: &Work, schedule: &[Scheduled]) -> Vec<PrimInfo> {
     let scheduled: HashSet<usize> = schedule.iter().flat_map(|(_, b)| b).copied().collect();
     let prims = work.plan.prims().filter(|p| scheduled.contains(&p.binding));
-    let info = |plan: &super::plan::PrimPlan| {
+    let info = |plan: &PrimPlan| {
         let b = plan.binding;
         let points = match plan.parts.is_empty() {
             true => 0,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::frames::{FrameRange, MAX_SAMPLES};
-use super::plan::{Plan, PrimPlan, TransformKind};
-use super::shutter::Shutter;
 use crate::error::{Error, Result};
+use crate::frames::{FrameRange, MAX_SAMPLES};
+use crate::plan::{Plan, PrimPlan, TransformKind};
+use crate::shutter::Shutter;
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 

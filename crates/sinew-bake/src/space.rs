@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::{Error, Result, bytes_as_text};
-use super::format::Format;
-use super::options::BakeOptions;
-use super::plan::Plan;
-use super::report::BakeReport;
-use super::schedule::Scheduled;
-use super::work::Work;
+use crate::error::{Error, Result, bytes_as_text};
+use crate::format::Format;
+use crate::options::BakeOptions;
+use crate::plan::Plan;
+use crate::report::BakeReport;
+use crate::schedule::Scheduled;
+use crate::work::Work;
 use sinew::scene::Scene;
 
 /// An estimate is too high if samples are thinned, so a bake is refused only if the disk has less

@@ -8,14 +8,14 @@ use std::vec::IntoIter;
 
 use glam::{DMat4, Vec3};
 
-use super::backend::{Buffers, Deformer, Done, UnderWay};
-use super::diagnostics::Diagnostics;
-use super::error::{Error, Result};
-use super::options::{Progress, Watch, tell};
-use super::plan::Plan;
-use super::posing::{Place, PosedBatch, Poser, overflow};
-use super::schedule::Scheduled;
-use super::sink::{Frame, FrameSink};
+use crate::backend::{Buffers, Deformer, Done, UnderWay};
+use crate::diagnostics::Diagnostics;
+use crate::error::{Error, Result};
+use crate::options::{Progress, Watch, tell};
+use crate::plan::Plan;
+use crate::posing::{Place, PosedBatch, Poser, overflow};
+use crate::schedule::Scheduled;
+use crate::sink::{Frame, FrameSink};
 use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{ExtentRule, Scene, SkinBinding};

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::error::Result;
-use super::run::Ran;
-use super::samples::{Came, Thinner};
-use super::schedule::Scheduled;
-use super::sink::{Frame, FrameSink, PrimSample, SinkError};
-use super::stream::Runner;
-use super::work::Work;
+use crate::error::Result;
+use crate::run::Ran;
+use crate::samples::{Came, Thinner};
+use crate::schedule::Scheduled;
+use crate::sink::{Frame, FrameSink, PrimSample, SinkError};
+use crate::stream::Runner;
+use crate::work::Work;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakeOutput, BakedArray, BakedPrim, Samples};

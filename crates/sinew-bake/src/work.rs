@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::clip::Clip;
-use super::error::{Error, Result};
-use super::fewest::{self, Choosing, Fewest};
-use super::frames::FrameRange;
-use super::options::Watch;
-use super::plan::{BakePlan, Plan, PrimPlan, copies};
-use super::schedule::{
+use crate::clip::Clip;
+use crate::error::{Error, Result};
+use crate::fewest::{self, Choosing, Fewest};
+use crate::frames::FrameRange;
+use crate::options::Watch;
+use crate::plan::{BakePlan, Plan, PrimPlan, copies};
+use crate::report::BakeReport;
+use crate::schedule::{
     Schedule, Scheduled, authored_times, by_skeleton, open_shutter, times_of_skeletons,
 };
-use crate::report::BakeReport;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakedPrim, BakedTransform};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use common::compare::compare_within;
 use common::files::{missing, usd_files};
 use common::trials::Trial;
-use common::{gpu, tolerance};
+use common::{gpu, python, tolerance};
 use glam::DVec3;
 use libtest_mimic::Failed;
 use sinew::sampled::Time;
@@ -38,8 +38,6 @@ fn must_bake() -> impl Iterator<Item = &'static str> {
 pub fn trials() -> Vec<Trial> {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let no_gpu = gpu::ignored();
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let no_python = python.is_none().then_some("needs SINEW_PYTHON");
     let real = assets.as_deref().map(usd_files).unwrap_or_default();
     let mut files: Vec<(PathBuf, Option<&str>)> = real.into_iter().map(|f| (f, None)).collect();
     for must in must_bake() {
@@ -51,19 +49,21 @@ pub fn trials() -> Vec<Trial> {
         assert!(reason.is_some(), "{must} is not in SINEW_ASSETS");
         files.push((PathBuf::from(must), reason));
     }
-    let unless = |trial: Trial, missing: Option<&str>, skip: bool| {
-        let trial = trial.with_kind(missing.unwrap_or_default());
-        trial.with_ignored_flag(skip || missing.is_some())
+    let unless = |trial: Trial, missing: Option<&str>, skip: bool| match missing {
+        None if !skip => trial,
+        _ => trial
+            .with_kind(missing.unwrap_or_default())
+            .with_ignored_flag(true),
     };
     let mut trials = Vec::new();
     for (file, missing) in files {
         let below = assets.as_deref().and_then(|a| file.strip_prefix(a).ok());
         let name = below.unwrap_or(&file).display().to_string();
         for (backend, kind, skip) in [(Backend::Cpu, "cpu", false), (Backend::Gpu, "gpu", no_gpu)] {
-            let (file, python) = (file.clone(), python.clone().unwrap_or_default());
-            let run = move || real_file(&python, &file, refusal(&file), backend);
-            let trial = Trial::test(format!("pixar_{kind}::{name}"), run);
-            trials.push(unless(trial, missing.or(no_python), skip));
+            let file = file.clone();
+            let run = move |python: &str| real_file(python, &file, refusal(&file), backend);
+            let trial = python::trial(&format!("pixar_{kind}::{name}"), run);
+            trials.push(unless(trial, missing, skip));
         }
     }
     let root = assets.clone().unwrap_or_default();

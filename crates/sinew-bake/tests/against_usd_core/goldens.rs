@@ -25,6 +25,8 @@ const DIFFERS: &[(&str, &str, &str)] = &[(
     "Pixar uses both of two in-betweens of one weight; the schema text has the second ignored (rule 13), and so do we",
 )];
 
+type Run = fn(&Golden) -> Result<(), Failed>;
+
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
@@ -42,7 +44,7 @@ pub fn trials() -> Vec<Trial> {
             .expect("UTF-8")
             .replace(".golden.json", "");
         let golden = Golden::read(&path, name.clone());
-        let runs: [(&str, bool, fn(&Golden) -> Result<(), Failed>); 6] = [
+        let runs: [(&str, bool, Run); 6] = [
             ("bindings", false, Golden::bindings),
             ("reference", false, Golden::reference),
             ("bake_cpu", false, |g| g.bake(Backend::Cpu, false)),

@@ -98,12 +98,14 @@ struct Kept {
     /// Path, time and points of every sample.
     samples: Vec<(String, Time, Vec<Vec3>)>,
     paths: Vec<String>,
+    bindings: Vec<usize>,
     finished: bool,
 }
 
 impl FrameSink for Kept {
     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError> {
         self.times = start.times.to_vec();
+        self.bindings = start.prims.iter().map(|p| p.binding).collect();
         self.paths = start.prims.iter().map(|p| p.path.clone()).collect();
         Ok(())
     }
@@ -111,6 +113,7 @@ impl FrameSink for Kept {
     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
         assert_eq!(frame.time, self.times[frame.index]);
         for prim in &mut frame.prims {
+            assert_eq!(prim.binding, self.bindings[prim.prim]);
             let path = self.paths[prim.prim].clone();
             // Taken, so that nothing here is memory of a later frame.
             let points = std::mem::take(&mut prim.points);

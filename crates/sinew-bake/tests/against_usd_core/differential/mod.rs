@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::trials::Trial;
 use common::worker::Worker;
-use common::{gpu, tolerance};
+use common::{gpu, python, tolerance};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use sinew_bake::{Backend, BakeOptions, Error, bake};
@@ -33,25 +33,10 @@ const COVERAGE: &str = include_str!("coverage.txt");
 /// Stages that the comparison's own test perturbs.
 const SELF_TEST_SEEDS: Range<u64> = 0..16;
 
-/// A trial, given the Python.
-type Run = Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>;
-
 pub fn trials() -> Vec<Trial> {
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let kind = match &python {
-        Some(_) => "",
-        None => "needs SINEW_PYTHON",
-    };
     let asked = std::env::var("SINEW_SEEDS").ok().map(|text| {
         seeds(&text).unwrap_or_else(|| panic!("SINEW_SEEDS: expected 7 or 7..90, found {text}"))
     });
-    let no_gpu = gpu::ignored();
-    let trial = |name: String, skip: bool, run: Run| {
-        let python = python.clone();
-        Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
-            .with_kind(kind)
-            .with_ignored_flag(skip || !kind.is_empty())
-    };
     let usual = |[all, usual]: [Range<u64>; 2]| match common::all() {
         true => all,
         false => usual,
@@ -62,24 +47,15 @@ pub fn trials() -> Vec<Trial> {
         None if common::all() => COVERAGE,
         _ => "",
     };
-    let trials = vec![
-        trial(
-            format!("cpu::seeds_{}..{}", cpu.start, cpu.end),
-            false,
-            Box::new(move |python| many(python, Backend::Cpu, cpu, least)),
-        ),
-        trial(
-            format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end),
-            no_gpu,
-            Box::new(move |python| many(python, Backend::Gpu, on_gpu, "")),
-        ),
-        trial(
-            "comparison::notices_what_is_wrong".into(),
-            false,
-            Box::new(self_test),
-        ),
-    ];
-    trials
+    let name = format!("cpu::seeds_{}..{}", cpu.start, cpu.end);
+    let of_cpu = python::trial(&name, move |python| many(python, Backend::Cpu, cpu, least));
+    let name = format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end);
+    let mut of_gpu = python::trial(&name, move |python| many(python, Backend::Gpu, on_gpu, ""));
+    if gpu::ignored() {
+        of_gpu = of_gpu.with_ignored_flag(true);
+    }
+    let of_comparison = python::trial("comparison::notices_what_is_wrong", self_test);
+    vec![of_cpu, of_gpu, of_comparison]
 }
 
 fn seeds(text: &str) -> Option<Range<u64>> {

@@ -140,8 +140,10 @@ mod tests {
 
     /// A clock that plays these time codes.
     fn clock(start: f64, end: f64, codes_per_second: f64) -> Clock {
-        let mut clock = Clock::default();
-        clock.playing = true;
+        let mut clock = Clock {
+            playing: true,
+            ..Clock::default()
+        };
         read(&mut clock, (start, end, codes_per_second), false);
         clock
     }

@@ -361,6 +361,7 @@ impl Play {
     ) -> Result<(), Box<dyn std::error::Error>> {
         let folder = Path::new(&self.folder);
         let file = folder.join(words[0]);
+        std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
         let figure = |name: &dyn Fn(usize, &str) -> String, frames: usize| {
             let [frames, seed] = [frames, frames + 1].map(|i| words[i].parse::<u32>());
             Ok::<_, std::num::ParseIntError>(figure(name, frames?, seed?.into()))

@@ -10,6 +10,7 @@ use crate::options::BakeOptions;
 use crate::paths::{is_below, is_below_any};
 use crate::report::{BakeReport, nothing_to_skin};
 use sinew::error::Warning;
+use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_io::usd::{BakedPrim, UsdFile};
 
@@ -23,6 +24,37 @@ pub(super) struct Asked<'a> {
     pub options: &'a BakeOptions,
     /// Bindings to bake, by index into [`Scene::bindings`].
     pub chosen: &'a [usize],
+}
+
+impl Asked<'_> {
+    /// The prims whose faces turn, and whether they are left-handed now: with the points of a
+    /// mirrored prim in another space nothing is left of the mirror but them.
+    ///
+    /// # Errors
+    /// An orientation that cannot be decoded.
+    pub fn orientations<'p>(
+        &self,
+        prims: impl Iterator<Item = (usize, &'p BakedPrim)>,
+    ) -> Result<Vec<(String, bool)>> {
+        let mut out = Vec::new();
+        let start = self.scene.time_line.range.map(|(start, _)| Time::At(start));
+        let space = self.options.space.unwrap_or_default();
+        let mut poses = self.scene.at(start.unwrap_or(Time::Default), space);
+        for (binding, prim) in prims {
+            let bound = self.scene.bound(binding);
+            let out_from_prim = poses.out_from_prim(bound).ok().flatten();
+            if bound.binding().type_name != "Mesh"
+                || out_from_prim.is_none_or(|m| m.determinant() >= 0.0)
+            {
+                continue;
+            }
+            for place in prim.places() {
+                let was_left_handed = self.file.is_left_handed(place)?;
+                out.push((place.to_owned(), !was_left_handed));
+            }
+        }
+        Ok(out)
+    }
 }
 
 /// The report of a bake at its beginning, and the bindings to bake.

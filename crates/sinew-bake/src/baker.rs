@@ -178,7 +178,7 @@ impl Baker {
         let baked = runner.bake_tracks(&work, &work.schedule, Some(&mut out));
         let baked = space.explain(baked)?;
         runner.end(&work, &baked.ran, report)?;
-        let edits = usd_edits(scene, baked.prims, options);
+        let edits = usd_edits(asked, baked.prims)?;
         tell(progress, Progress::Writing)?;
         let finished = out.finish(edits).map_err(Error::from);
         let written = space.explain(finished)?;
@@ -244,25 +244,24 @@ pub(super) fn read(input: &Path, options: &BakeOptions) -> Result<(UsdFile, Scen
 }
 
 /// The edits that are written: baked prims, hints, SkelRoots, and bindings that go.
-fn usd_edits(
-    scene: &Scene,
-    mut prims: BTreeMap<usize, BakedPrim>,
-    options: &BakeOptions,
-) -> BakeEdits {
+fn usd_edits(asked: Asked<'_>, mut prims: BTreeMap<usize, BakedPrim>) -> Result<BakeEdits> {
+    let (scene, options) = (asked.scene, asked.options);
     let retype = retyped(scene, prims.values());
     let window = hints::Window::ALL;
     let only_baked_times = options.frames.is_some();
     let unbind = options.unbind(scene, &retype);
     let roots = (&retype[..], &unbind[..]);
     let hints = hints::bake_hints(scene, &prims, roots, only_baked_times, window);
+    let orientations = asked.orientations(prims.iter().map(|(b, prim)| (*b, prim)))?;
     prims.values_mut().for_each(samples::drop_redundant);
-    BakeEdits {
+    Ok(BakeEdits {
         prims: prims.into_values().collect(),
         hints,
+        orientations,
         unbind,
         retype,
         ..BakeEdits::default()
-    }
+    })
 }
 
 /// The format of an output that can be written with these options.

@@ -66,7 +66,11 @@ impl Asked<'_> {
         }
         for b in work.leaders() {
             if prepared.came_out(self.scene, &contents, b)? {
-                edits.prims.push(work.untouched(self.scene, b));
+                let prim = work.untouched(self.scene, b);
+                edits
+                    .orientations
+                    .extend(self.orientations([(b, &prim)].into_iter())?);
+                edits.prims.push(prim);
             }
         }
         if edits.prims.is_empty() {

@@ -417,9 +417,14 @@ fn read_topology(
             list.clone_from(first);
         }
     }
-    let orientation: Option<Token> = read_uniform(&prim.attribute("orientation"))?;
-    let left_handed = orientation.is_some_and(|o| o.0 == "leftHanded");
+    let left_handed = is_left_handed(&prim)?;
     let [counts, indices, holes] = faces;
     let topology = MeshTopology::new(path, &counts, &indices, left_handed, points);
     Ok(topology.map(|t| t.with_holes(&holes)))
+}
+
+/// Whether the faces of a prim are left-handed.
+pub(crate) fn is_left_handed(prim: &Prim<'_>) -> Result<bool, sinew_stage::Error> {
+    let orientation: Option<Token> = read_uniform(&prim.attribute("orientation"))?;
+    Ok(orientation.is_some_and(|o| o.0 == "leftHanded"))
 }

@@ -42,6 +42,16 @@ impl UsdFile {
         self.all_read(self.read_geometry(scene, false))
     }
 
+    /// Whether the `orientation` of a prim is leftHanded; not if there is no such prim.
+    ///
+    /// # Errors
+    /// A value that cannot be decoded.
+    pub fn is_left_handed(&self, prim: &str) -> Result<bool> {
+        let prim = Path::parse(prim).ok().and_then(|p| self.stage.prim(&p));
+        let read = prim.map_or(Ok(false), |prim| meshes::is_left_handed(&prim));
+        self.all_read(read)
+    }
+
     /// As [`UsdFile::geometry`], with all sets of texture coordinates of each mesh.
     pub(crate) fn geometry_with_all_uvs(&self, scene: &Scene) -> Result<Geometry> {
         self.all_read(self.read_geometry(scene, true))

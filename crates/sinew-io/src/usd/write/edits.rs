@@ -88,6 +88,9 @@ pub struct BakeEdits {
     /// SkelRoots at and below which SkelBindingAPI and its properties are removed, because nothing
     /// is skinned there any more. A layer over the input keeps them.
     pub unbind: Vec<String>,
+    /// Prims whose faces turn, because their points are beyond a mirror that their transform no
+    /// longer has: the path, and whether its `orientation` is leftHanded now.
+    pub orientations: Vec<(String, bool)>,
     /// Attributes that get no value. Those that describe the motion of replaced points are added
     /// when the edits are written.
     pub blocked: Vec<BlockedAttribute>,
@@ -96,6 +99,7 @@ pub struct BakeEdits {
 /// Authors what a bake changes.
 pub(crate) fn apply(layer: &mut Layer, mut edits: BakeEdits) {
     retype(layer, &edits.retype);
+    orient(layer, &edits.orientations);
     old_motion::block(layer, &edits.blocked);
     for prim in &mut edits.prims {
         for (property, samples) in &prim.normals {
@@ -116,6 +120,15 @@ pub(crate) fn retype(layer: &mut Layer, prims: &[String]) {
         let prim = Path::parse(path).unwrap_or_default();
         let fields = &mut layer.over(&prim).fields;
         fields.set(field::TYPE_NAME, Value::token("Xform"));
+    }
+}
+
+/// Authors which way faces turn.
+pub(crate) fn orient(layer: &mut Layer, prims: &[(String, bool)]) {
+    for (prim, is_left_handed) in prims {
+        let path = over(layer, prim).property("orientation");
+        let value = ["rightHanded", "leftHanded"][usize::from(*is_left_handed)];
+        layer.uniform(&path, "token", Value::token(value));
     }
 }
 

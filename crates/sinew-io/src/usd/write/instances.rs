@@ -269,8 +269,11 @@ impl Instances {
             hint.path = place(&hint.path);
             hint
         });
+        let orientations = edits.orientations.into_iter();
+        let orientations = orientations.map(|(prim, is_left)| (place(&prim), is_left));
         BakeEdits {
             prims,
+            orientations: once(orientations, |(prim, _)| prim.clone()),
             retype: paths(&edits.retype),
             unbind: paths(&edits.unbind),
             blocked: once(blocked, |a| (a.prim.clone(), a.name.clone())),

@@ -202,6 +202,7 @@ fn declare(layer: &mut Layer, contents: &ClipContents, edits: BakeEdits) {
         }
     }
     edits::retype(layer, &edits.retype);
+    edits::orient(layer, &edits.orientations);
     old_motion::block(layer, &edits.blocked);
 }
 

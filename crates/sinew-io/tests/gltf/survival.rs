@@ -175,7 +175,7 @@ impl Survival {
         }
     }
 
-    /// Triangles stand in their order, so that each corner is compared with itself.
+    /// Triangles stand in their order, so that each corner is compared with itself; those of mirrored nodes are turned.
     fn meshes(&mut self, before: &Side, after: &Side) {
         for (number, play) in Play::all(&before.document).into_iter().enumerate() {
             let found = play.clip().and_then(|clip| after.clip_of(number, clip));
@@ -218,8 +218,8 @@ impl Survival {
     /// What corners have, and morph targets.
     fn attributes(&mut self, (before, want): (&Side, &Shown), (after, got): (&Side, &Shown)) {
         let name = want.label();
-        let here = before.corners(want.place, |joint| before.joint_name(joint));
-        let there = after.corners(got.place, |joint| before.joint_of(after, joint));
+        let here = before.corners(want, |joint| before.joint_name(joint));
+        let there = after.corners(got, |joint| before.joint_of(after, joint));
         for (what, values) in here {
             let kind = what.split(' ').next().unwrap_or_default();
             let kind = format!("meshes: {kind}");
@@ -441,14 +441,17 @@ impl Side {
     /// What corners of a primitive have: normals, texture coordinates, colours, and weights of each joint, which `name` names.
     fn corners(
         &self,
-        (node, part): (usize, usize),
+        shown: &Shown,
         name: impl Fn(usize) -> String,
     ) -> BTreeMap<String, Vec<Vec<f64>>> {
+        let (node, part) = shown.place;
         let primitive = &self.mesh(node).primitives[part];
-        let points = primitive.faces.indices.iter().map(|i| *i as usize);
+        let corners: Vec<usize> = (0..primitive.faces.indices.len()).collect();
+        let corners = outward(&corners, shown.left_handed);
+        let points = corners.iter().map(|c| primitive.faces.indices[*c] as usize);
         let points: Vec<usize> = points.collect();
         let places = match primitive.corner_data {
-            true => (0..points.len()).collect(),
+            true => corners,
             false => points.clone(),
         };
         let unit = |v: &Vec3| v.normalize_or_zero();
@@ -549,11 +552,22 @@ fn rows<const N: usize, V: Copy + Into<[f32; N]>>(values: &[V], places: &[usize]
 fn by_corner(mut primitives: Vec<Shown>) -> Vec<Shown> {
     primitives.retain(|p| !p.corners.is_empty());
     for primitive in &mut primitives {
+        let corners = outward(&primitive.corners, primitive.left_handed);
         for points in &mut primitive.points {
-            *points = primitive.corners.iter().map(|c| points[*c]).collect();
+            *points = corners.iter().map(|c| points[*c]).collect();
         }
     }
     primitives
+}
+
+/// Corners of triangles so that the front is to the outside, whether a mirror turns them or the file.
+fn outward(corners: &[usize], left_handed: bool) -> Vec<usize> {
+    let mut corners = corners.to_vec();
+    if left_handed {
+        let triangles = corners.chunks_exact_mut(3);
+        triangles.for_each(|triangle| triangle.swap(1, 2));
+    }
+    corners
 }
 
 /// The largest error; one that is no number is larger than all others.

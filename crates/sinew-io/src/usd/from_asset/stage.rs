@@ -431,9 +431,11 @@ impl Builder<'_> {
                     Place::Free => Some(at.node),
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
                 };
-                // Faces turn with mirrored nodes in files, and with mirrored prims in USD.
+                // Faces turn with mirrored nodes in files, and with mirrored prims in USD. What a joint
+                // carries has the whole mirror in the transform that a bake gives it.
                 let is_mirrored = |n: usize| asset.rest_world(n).determinant() < 0.0;
-                let turned = is_mirrored(at.node) != parent.is_some_and(is_mirrored);
+                let turned = !matches!(at.place, Place::Carried { .. })
+                    && is_mirrored(at.node) != parent.is_some_and(is_mirrored);
                 let mut parent = parent.and_then(|n| xforms.get(&n).copied());
                 let is_instanced = !self.asset.nodes[at.node].instances.is_empty();
                 if let (Place::Free, true, Some(above)) = (at.place, is_instanced, parent) {

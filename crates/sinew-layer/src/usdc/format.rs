@@ -68,6 +68,11 @@ impl Rep {
     pub const fn payload(self) -> u64 {
         self.0 & Self::PAYLOAD
     }
+
+    /// The payload as an offset; outside of every file if it is larger than addresses are.
+    pub fn offset(self) -> usize {
+        usize::try_from(self.payload()).unwrap_or(usize::MAX)
+    }
 }
 
 /// Numbers of the types that are not in `for_each_element`.

@@ -62,6 +62,12 @@ impl Map {
         self.0.is_none()
     }
 
+    /// About how many bytes of memory it takes; the texts of its paths are the nodes'.
+    pub(super) fn memory(&self) -> usize {
+        let of_pairs = |p: &Arc<Pairs>| size_of::<Pairs>() + size_of_val(&p.pairs[..]) + 64;
+        self.0.as_ref().map_or(0, of_pairs)
+    }
+
     /// Source time to target time.
     #[must_use]
     pub fn offset(&self) -> LayerOffset {

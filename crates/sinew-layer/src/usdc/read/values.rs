@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Decoder<'a> {
     file: &'a Arc<File>,
     paths: &'a [Path],
-    /// Values that hold others, by where they are: files share them.
+    /// Values that hold others, and arrays, by where they are: files share them.
     nested: HashMap<Rep, Value, foldhash::fast::RandomState>,
     /// Times of samples, by where they are: attributes share them.
     times: HashMap<Rep, Arc<[f64]>, foldhash::fast::RandomState>,
@@ -42,7 +42,7 @@ impl<'a> Decoder<'a> {
             paths,
             nested: HashMap::default(),
             times: HashMap::default(),
-            room: file.bytes.len().saturating_mul(8).saturating_add(1 << 20),
+            room: file.bytes.len().saturating_mul(8).saturating_add(1 << 24),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn cursor(&self, rep: Rep) -> Cursor<'a> {
-        Cursor::new(&self.file.bytes, rep.payload() as usize)
+        Cursor::new(&self.file.bytes, rep.offset())
     }
 
     fn stored(&self, rep: Rep) -> Checked<Value> {
@@ -93,15 +93,20 @@ impl<'a> Decoder<'a> {
     }
 
     fn value(&mut self, rep: Rep, depth: usize) -> Checked<Value> {
-        let at = rep.payload() as usize;
+        let at = rep.offset();
         if rep.is_array_edit() {
             return self.array_edit(rep);
         }
+        if let Some(value) = self.nested.get(&rep).filter(|_| depth < MAX_DEPTH) {
+            return Ok(value.clone());
+        }
         if rep.is_array() {
             let (len, _) = arrays::len(self.file, rep)?;
-            // In memory no element is smaller than a byte or larger than a matrix.
-            self.spend(usize::try_from(len).unwrap_or(usize::MAX), at)?;
-            return arrays::array(self.file, rep)?.ok_or_else(|| unknown(rep));
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            self.spend(len.saturating_mul(arrays::element_size(rep.kind())), at)?;
+            let value = arrays::array(self.file, rep)?.ok_or_else(|| unknown(rep))?;
+            self.nested.insert(rep, value.clone());
+            return Ok(value);
         }
         if let Some(value) = single(self.file, rep)? {
             return Ok(value);
@@ -109,9 +114,6 @@ impl<'a> Decoder<'a> {
         if depth >= MAX_DEPTH {
             let reason = format!("values are nested more than {MAX_DEPTH} levels deep");
             return Err(Bad::new(at, reason));
-        }
-        if let Some(value) = self.nested.get(&rep) {
-            return Ok(value.clone());
         }
         let value = self.compound(rep, depth + 1)?;
         self.nested.insert(rep, value.clone());
@@ -121,7 +123,7 @@ impl<'a> Decoder<'a> {
     /// An edit of an array: the array of the values that it uses, that of its instructions, and whether the values are
     /// no edit but the whole array. An edit without a place in the file changes nothing.
     fn array_edit(&mut self, rep: Rep) -> Checked<Value> {
-        let at = rep.payload() as usize;
+        let at = rep.offset();
         let mut literals = Rep::new(rep.kind(), 0).array();
         let mut instructions = Array::default();
         if at != 0 {
@@ -356,7 +358,7 @@ fn plain<T: bytemuck::AnyBitPattern>(_: &mut Decoder<'_>, c: &mut Cursor<'_>) ->
 
 fn unknown(rep: Rep) -> Bad {
     Bad::unsupported(
-        rep.payload() as usize,
+        rep.offset(),
         format!("the type {} is not known", rep.kind()),
     )
 }
@@ -374,7 +376,7 @@ fn is_large(rep: Rep) -> bool {
 
 /// A value without parts: a number, a few of them, a text or a name. None for all others.
 pub(super) fn single(file: &File, rep: Rep) -> Checked<Option<Value>> {
-    let at = rep.payload() as usize;
+    let at = rep.offset();
     let bits = rep.payload() as u32;
     let bytes = bits.to_le_bytes();
     let small = bytes.map(|b| b as i8);

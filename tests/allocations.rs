@@ -219,9 +219,27 @@ impl Scene {
         gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
         Ok(count)
     }
+
+    /// Allocations of the encoding of each frame, and none by what poses it. The first frames make room.
+    fn encodings(
+        &mut self,
+        gpu: &Gpu,
+        mut pose: impl FnMut(&mut Self, u32) -> Result<usize, Failed>,
+    ) -> Result<Vec<usize>, Failed> {
+        let mut out = Vec::new();
+        for frame in 0..12 {
+            let posing = pose(self, frame)?;
+            let encoding = self.encode(gpu)?;
+            if frame >= 4 {
+                none(&format!("posing in frame {frame}"), posing)?;
+                out.push(encoding);
+            }
+        }
+        Ok(out)
+    }
 }
 
-/// Allocations of each frame's encoding.
+/// Allocations of the encoding of each frame of posed characters.
 fn encodings(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
     let mut scene = Scene::new(gpu, count)?;
     let mut poses = Vec::new();
@@ -231,26 +249,15 @@ fn encodings(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
         let pose = pose.with_weights(vec![0.5; scene.rig.channels]);
         poses.push(PackedPose::pack(&scene.rig.packed, &pose)?);
     }
-    let mut out = Vec::new();
-    for frame in 0..12 {
+    scene.encodings(gpu, |scene, frame| {
+        // One that was set by a palette of the host's gets one of its own afterwards.
         let (posing, result) = allocations(|| scene.pose(frame));
         result?;
         let (one, pose) = (scene.ids[count / 2], &poses[frame as usize % 2]);
         let (setting, result) = allocations(|| scene.crowd.set_pose(one, pose));
         result?;
-        let encoding = scene.encode(gpu)?;
-        // The first frames make room. One that was set by a palette of the host's gets one of its own afterwards.
-        if frame >= 4 {
-            let own = 3;
-            none(
-                &format!("frame {frame}: posing {count}"),
-                posing.saturating_sub(own),
-            )?;
-            none("setting a pose", setting)?;
-            out.push(encoding);
-        }
-    }
-    Ok(out)
+        Ok(posing.saturating_sub(3) + setting)
+    })
 }
 
 fn few_and_many() -> Result<(), Failed> {
@@ -290,8 +297,7 @@ fn encodings_of_rigs(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
     }
     let mut joints = vec![JointTransform::IDENTITY; packed.joint_count()];
     let weights = vec![0.5; scene.rig.channels];
-    let mut encodings = Vec::new();
-    for frame in 0..12 {
+    scene.encodings(gpu, |scene, frame| {
         let (posing, result) = allocations(|| {
             for (id, rig) in &all {
                 joints[1].translation[0] = frame as f32 + id.index() as f32;
@@ -301,12 +307,6 @@ fn encodings_of_rigs(gpu: &Gpu, count: usize) -> Result<Vec<usize>, Failed> {
             }
             Ok::<_, Failed>(())
         });
-        result?;
-        let encoding = scene.encode(gpu)?;
-        if frame >= 4 {
-            none("posing rigs", posing)?;
-            encodings.push(encoding);
-        }
-    }
-    Ok(encodings)
+        result.map(|()| posing)
+    })
 }

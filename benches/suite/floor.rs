@@ -54,20 +54,23 @@ fn rest_bytes(skin: &Skin, with_normals: bool, weights: Option<&[f32]>) -> usize
         read * (4 + joint)
     });
     let number = if points <= 1 << 16 { 2 } else { 4 };
-    let offsets: usize = weights
-        .iter()
-        .flat_map(|w| w.iter().zip(skin.shapes()))
-        .filter_map(|(weight, shape)| shape.as_ref().map(|s| (weight, s)))
-        .map(|(weight, shape)| {
-            let active = shape.sub_shape_weights(f64::from(*weight));
-            let active = active
-                .iter()
-                .zip(shape.sub_shapes())
-                .filter(|(w, _)| **w != 0.0);
-            active.map(|(_, s)| s.offsets.len()).sum::<usize>()
-        })
-        .sum();
+    let [_, offsets] = weights.map_or([0; 2], |weights| self::offsets(skin, weights));
     (points + normals) * VECTOR + influences + offsets * (VECTOR + number)
+}
+
+/// The offsets of the sub-shapes of channels that have a weight, and of the active ones among them.
+pub fn offsets(skin: &Skin, weights: &[f32]) -> [usize; 2] {
+    let channels = weights.iter().zip(skin.shapes());
+    let channels = channels.filter(|(weight, _)| **weight != 0.0);
+    let shapes = channels.filter_map(|(weight, shape)| Some((*weight, shape.as_ref()?)));
+    let counts = shapes.flat_map(|(weight, shape)| {
+        let active = shape.sub_shape_weights(f64::from(weight)).into_iter();
+        let counts = shape.sub_shapes().iter().map(|sub| sub.offsets.len());
+        counts.zip(active.map(|weight| weight != 0.0))
+    });
+    counts.fold([0; 2], |[all, active], (count, is_active)| {
+        [all + count, active + if is_active { count } else { 0 }]
+    })
 }
 
 /// A parallel memcpy that moves `bytes` in all: half read, half written. In the caller's pool.

@@ -161,15 +161,8 @@ impl<'a> OnDevice<'a> {
 
 /// A row of each point, a word of every entry of the channels that have a weight, the offsets of the active sub-shapes.
 fn blend_bytes(skin: &Skin, weights: &[f32]) -> usize {
-    let channels = weights.iter().zip(skin.shapes());
-    let channels = channels.filter(|(w, _)| **w != 0.0);
-    let shapes = channels.filter_map(|(w, shape)| Some((*w, shape.as_ref()?)));
-    let entries = shapes.flat_map(|(weight, shape)| {
-        let active = shape.sub_shape_weights(f64::from(weight));
-        let subs = shape.sub_shapes().iter().zip(active);
-        subs.map(|(sub, w)| sub.offsets.len() * if w != 0.0 { 16 } else { 4 })
-    });
-    entries.sum::<usize>() + skin.points().len() * 4
+    let [all, active] = floor::offsets(skin, weights);
+    all * 4 + active * 12 + skin.points().len() * 4
 }
 
 /// A frame's kernels, in one of the [`WAYS`].

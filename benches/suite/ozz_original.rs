@@ -151,11 +151,7 @@ fn row(load: &Workload, program: &Path, jobs: &Jobs, normals: &str, runs: Runs) 
     let worst = rig::worst(&load.at(&[(0, pose)]), &|_| {
         Ok((points.clone(), with_normals.then(|| normals.clone())))
     })?;
-    let limit = tolerance::PEER_POINTS * f64::from(worst.reach.max(1.0));
-    let is_right = f64::from(worst.points) < limit
-        && f64::from(worst.normals) < tolerance::PEER_NORMALS
-        && f64::from(worst.moved) > limit * 100.0;
-    if !is_right {
+    if !worst.is_within(tolerance::PEER_POINTS, tolerance::PEER_NORMALS) {
         return Err(format!("{NAME}): results are not ours: {worst:?}").into());
     }
     let count = load.points();

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use common::processor::Ended;
+
 use crate::measure::Times;
 use crate::peers::Result;
 
@@ -119,30 +121,12 @@ pub fn time_process(command: &[String]) -> Result<()> {
     let mut command = Command::new(program);
     let command = command.args(arguments).stdout(Stdio::null());
     let child = command.stdin(Stdio::null()).spawn();
-    let (succeeded, peak) = wait(child.map_err(|e| format!("{program}: {e}"))?)?;
+    let ended = Ended::wait(&mut child.map_err(|e| format!("{program}: {e}"))?)?;
     let seconds = start.elapsed().as_secs_f64();
-    if !succeeded {
+    if !ended.status.success() {
         return Err(format!("{program} failed").into());
     }
+    let peak = ended.peak;
     println!("{seconds} {peak}");
     Ok(())
-}
-
-#[cfg(unix)]
-fn wait(child: std::process::Child) -> std::io::Result<(bool, u64)> {
-    let mut status = 0;
-    // SAFETY: plain numbers that the call fills.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to the variables above, and the child is not waited for elsewhere.
-    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
-    if waited < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    Ok((status == 0, usage.ru_maxrss as u64 * unit))
-}
-
-#[cfg(not(unix))]
-fn wait(mut child: std::process::Child) -> std::io::Result<(bool, u64)> {
-    Ok((child.wait()?.success(), 0))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3, Vec4};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, JointCurves};
 use sinew::kernel::{PackedClip, PackedRig, PackedSkin};
-use sinew::mesh::{RenderInputs, RenderMesh, RenderVertices};
+use sinew::mesh::{RenderMesh, RenderVertices};
 use sinew::sampled::Time;
 use sinew::scene::{DrawnMesh, PlacedSkeleton, Scene};
 use sinew::skel::{SkelAnimation, SkeletonInstance, Skin};
@@ -208,13 +208,8 @@ impl Part {
         plain: Vec3,
         paint: &dyn Fn(Vec3, Vec3) -> Vec4,
     ) -> Result<Self> {
-        let points = mesh.points.first().ok_or("a mesh without points")?;
-        let inputs = RenderInputs {
-            points,
-            normals: mesh.normals.as_ref().and_then(|n| n.first()),
-            colors: mesh.display_color.as_ref().and_then(|c| c.first()),
-            ..Default::default()
-        };
+        let mut inputs = mesh.render_inputs();
+        (inputs.uvs, inputs.opacities) = (None, None);
         let drawn = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
         let mut vertices = RenderVertices::new(drawn.points.clone());
         if let Some(normals) = &drawn.skin_normals {
@@ -229,7 +224,7 @@ impl Part {
             // Eyes are darker than paint.
             match own.max_element() < 0.05 {
                 true => own.extend(PAINT_NONE),
-                false => paint(points[*point as usize], own),
+                false => paint(inputs.points[*point as usize], own),
             }
         };
         Ok(Self {

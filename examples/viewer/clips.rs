@@ -279,32 +279,16 @@ fn play(loaded: &mut Loaded, animation: &Arc<SkelAnimation>) {
 mod tests {
     use super::*;
 
-    fn labels(clips: &[ClipEntry]) -> Vec<&str> {
-        clips.iter().map(|c| c.label.as_str()).collect()
-    }
-
-    #[test]
-    fn clips_that_belong_together_are_listed_joined_and_alone() {
-        let file = PathBuf::from("folder/moves.glb");
-        let clips = listed(&["Walk", "Run", "WalkShapes"], &[(0, 2)], None);
-        assert_eq!(
-            labels(&clips),
-            ["Walk + WalkShapes", "Walk", "Run", "WalkShapes"]
-        );
-        let found = ["Walk+WalkShapes", "Walk"].map(|name| find(&clips, name));
-        assert_eq!(found, [Some(0), Some(1)]);
-        let clips = listed(&["Walk", "WalkShapes"], &[(0, 1)], Some(&file));
-        assert_eq!(clips[0].label, "moves.glb: Walk + WalkShapes");
-        // Nameless clips of another file are called by its name.
-        assert_eq!(listed(&[""], &[], Some(&file))[0].label, "moves.glb");
-    }
-
     #[test]
     fn a_clip_is_found_by_what_a_person_calls_it() {
         let (walk, moves) = (PathBuf::from("a/walk.bvh"), PathBuf::from("b/moves.glb"));
         let mut clips = listed(&["Wave", "/Hero/Idle"], &[], None);
         clips.extend(listed(&["walk"], &[], Some(&walk)));
         clips.extend(listed(&["Rig|Run", "Rig|Wave"], &[], Some(&moves)));
+        let hop = PathBuf::from("c/hop.glb");
+        clips.extend(listed(&["Hop", "HopShapes"], &[(0, 1)], Some(&hop)));
+        // Nameless clips of another file are called by its name.
+        clips.extend(listed(&[""], &[], Some(&PathBuf::from("c/bow.glb"))));
         let none = "no clip is called 'Jump'; the clips are Wave, /Hero/Idle, walk.bvh: walk";
         for (asked, told) in [
             // The shown file's own.
@@ -317,6 +301,8 @@ mod tests {
             ("R?g|R*", "moves.glb: Rig|Run"),
             ("*glb*Run", "moves.glb: Rig|Run"),
             ("Rig|Wave", "moves.glb: Rig|Wave"),
+            ("Hop+HopShapes", "hop.glb: Hop + HopShapes"),
+            ("bow.glb", "bow.glb"),
             ("Jump", none),
             (
                 "moves.glb",
@@ -332,22 +318,5 @@ mod tests {
             };
             assert!(is_told, "{asked}: {found}");
         }
-    }
-
-    #[test]
-    fn clips_of_files_of_one_name_are_told_apart() {
-        let of = |file: &str| listed(&["walk"], &[], Some(&PathBuf::from(file)));
-        let mut clips = [of("a/walk.bvh"), of("b/walk.bvh"), of("b/run.bvh")].concat();
-        let expected = ["a/walk.bvh: walk", "b/walk.bvh: walk", "run.bvh: walk"];
-        tell_apart(&mut clips);
-        assert_eq!(labels(&clips), expected);
-        assert_eq!(find_meant(&clips, "b/walk.bvh: walk"), Ok(1));
-        // They stay so when one of them is read again.
-        clips[0] = of("a/walk.bvh").remove(0);
-        tell_apart(&mut clips);
-        assert_eq!(labels(&clips), expected);
-        let mut clips = [of("x/a/walk.bvh"), of("y/a/walk.bvh")].concat();
-        tell_apart(&mut clips);
-        assert_eq!(clips[1].label, "y/a/walk.bvh: walk");
     }
 }

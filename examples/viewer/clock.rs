@@ -138,32 +138,50 @@ impl Clock {
 mod tests {
     use super::*;
 
-    fn times(start: f64, end: f64, codes_per_second: f64) -> Times {
-        Times {
+    /// A clock that plays these time codes.
+    fn clock(start: f64, end: f64, codes_per_second: f64) -> Clock {
+        let mut clock = Clock {
+            playing: true,
+            ..Clock::default()
+        };
+        read(&mut clock, (start, end, codes_per_second), false);
+        clock
+    }
+
+    fn read(
+        clock: &mut Clock,
+        (start, end, codes_per_second): (f64, f64, f64),
+        keep_time: bool,
+    ) -> f64 {
+        let times = Times {
             start,
             end,
             codes_per_second,
-        }
-    }
-
-    fn walk() -> Clock {
-        let mut clock = Clock::default();
-        clock.set_range(times(1.0, 25.0, 24.0), false);
-        clock.playing = true;
-        clock
+        };
+        clock.set_range(times, keep_time);
+        clock.time
     }
 
     #[test]
     fn a_second_is_as_many_codes_as_the_stage_says_times_speed() {
-        let mut clock = walk();
-        assert!(clock.advance(0.5));
-        assert_eq!(clock.time, 13.0);
-        clock.speed = 0.5;
-        clock.advance(0.5);
-        let told = (clock.time, clock.seconds(), clock.length_seconds());
-        assert_eq!(told, (19.0, 0.75, 1.0));
-        let faster = [(1.0, true, 2.0), (-0.3, false, -0.25), (8.0, true, 8.0)];
-        for (speed, faster, expected) in faster {
+        // From time code 1 to 25: seconds, speed, whether it loops, and where it then is, playing or not.
+        for (seconds, speed, looping, time, playing) in [
+            (0.5, 1.0, true, 13.0, true),
+            (0.5, 0.5, true, 7.0, true),
+            (1.25, 1.0, true, 7.0, true),
+            (0.5, -1.0, true, 13.0, true),
+            (10.0, 1.0, false, 25.0, false),
+        ] {
+            let mut clock = clock(1.0, 25.0, 24.0);
+            (clock.speed, clock.looping) = (speed, looping);
+            assert!(clock.advance(seconds));
+            assert_eq!((clock.time, clock.playing), (time, playing));
+            assert_eq!(clock.seconds(), (time - 1.0) / 24.0);
+            assert_eq!(clock.advance(0.25), playing);
+        }
+        for (speed, faster, expected) in [(1.0, true, 2.0), (-0.3, false, -0.25), (8.0, true, 8.0)]
+        {
+            let mut clock = clock(1.0, 25.0, 24.0);
             clock.speed = speed;
             clock.change_speed(faster);
             assert_eq!(clock.speed, expected);
@@ -171,25 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn the_end_loops_or_stops() {
-        let mut clock = walk();
-        clock.advance(1.25);
-        assert_eq!(clock.time, 7.0);
-        clock.speed = -1.0;
-        clock.advance(0.5);
-        assert_eq!(clock.time, 19.0);
-        clock.looping = false;
-        clock.speed = 1.0;
-        clock.advance(10.0);
-        assert_eq!((clock.time, clock.playing), (25.0, false));
-        assert!(!clock.advance(1.0));
-        clock.toggle();
-        assert_eq!((clock.time, clock.playing), (1.0, true));
-    }
-
-    #[test]
     fn steps_land_on_whole_codes_and_go_round() {
-        let mut clock = walk();
+        let mut clock = clock(1.0, 25.0, 24.0);
         for (from, by, to) in [
             (3.4, 1.0, 4.0),
             (3.4, -1.0, 3.0),
@@ -200,21 +201,23 @@ mod tests {
             clock.step(by);
             assert_eq!((clock.time, clock.playing), (to, false));
         }
+        // At the end, playing begins anew.
+        clock.looping = false;
+        clock.toggle();
+        assert_eq!((clock.time, clock.playing), (1.0, true));
     }
 
     #[test]
     fn a_file_without_times_does_not_play_and_one_read_again_keeps_its_moment() {
-        let mut clock = walk();
-        clock.set_range(times(5.0, 5.0, 0.0), true);
+        let mut clock = clock(1.0, 25.0, 24.0);
+        assert_eq!(read(&mut clock, (5.0, 5.0, 0.0), true), 5.0);
         clock.toggle();
-        assert_eq!((clock.time, clock.playing), (5.0, false));
-        clock.set_range(times(f64::NAN, 1.0, f64::NAN), false);
-        assert_eq!((clock.time, clock.codes_per_second), (0.0, 24.0));
-        clock.set_range(times(1.0, 25.0, 24.0), false);
+        assert!(!clock.playing);
+        assert_eq!(read(&mut clock, (f64::NAN, 1.0, f64::NAN), false), 0.0);
+        assert_eq!(clock.codes_per_second, 24.0);
+        read(&mut clock, (1.0, 25.0, 24.0), false);
         clock.scrub(20.0);
-        clock.set_range(times(1.0, 12.0, 30.0), true);
-        assert_eq!(clock.time, 12.0);
-        clock.set_range(times(0.0, 100.0, 30.0), false);
-        assert_eq!(clock.time, 0.0);
+        assert_eq!(read(&mut clock, (1.0, 12.0, 30.0), true), 12.0);
+        assert_eq!(read(&mut clock, (0.0, 100.0, 30.0), false), 0.0);
     }
 }

@@ -142,7 +142,7 @@ impl Desk {
             task,
             place,
         };
-        self.state.loading[place as usize] = Some(request.task.file().to_owned());
+        self.state.loading[place as usize] = Some(request.task.file.clone());
         self.sides[place as usize].wanted = Some(request.clone());
         let tell = Arc::clone(&self.tell);
         let started = loader::start(request, move |request, result| {
@@ -165,7 +165,7 @@ impl Desk {
             let number = |request: &Option<Request>| request.as_ref().map(|r| r.number);
             let is_broken = number(&side.wanted) != number(&side.shown);
             let wanted = side.wanted.as_ref().filter(|_| is_broken);
-            let broken = wanted.filter(|w| has(w.task.file()));
+            let broken = wanted.filter(|w| has(&w.task.file));
             let shown = side.shown.as_ref();
             broken.or_else(|| shown.filter(|_| side.files.iter().any(|f| has(f))))
         });
@@ -204,7 +204,7 @@ impl Desk {
         self.follow();
         log::warn!("{}", failed.message);
         self.state.fail(failed.message.clone(), place);
-        self.unfit.note(&request.task, failed.guess.clone());
+        self.unfit.note(&request.task, failed.can_guess);
         let beside = self.state.beside.as_ref().map(|b| &b.model);
         let shown = [self.state.model.as_ref(), beside];
         self.state.offer = drops::after_failure(&request.task, &failed, shown, untried);
@@ -268,7 +268,7 @@ impl Desk {
     /// Watches the files of what is shown, and those that were asked for and could not be shown.
     fn follow(&mut self) {
         let of_side = |side: &Side| {
-            let wanted = side.wanted.iter().map(|r| r.task.file().to_owned());
+            let wanted = side.wanted.iter().map(|r| r.task.file.clone());
             side.files.iter().cloned().chain(wanted).collect::<Vec<_>>()
         };
         let files: Vec<PathBuf> = self.sides.iter().flat_map(of_side).collect();

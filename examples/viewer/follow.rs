@@ -213,29 +213,4 @@ mod tests {
             assert_eq!(way(frames, &parents, up), expected);
         }
     }
-
-    #[test]
-    fn the_camera_goes_along_the_ground_with_the_root() {
-        let (joint, climbs) = (
-            JointId {
-                skeleton: 0,
-                joint: 1,
-            },
-            false,
-        );
-        let mut follow = Follow::new(Some(Walk { joint, climbs }), Some(DVec3::X * 4.0));
-        for (on, x, y, by) in [
-            (true, 5.0, 0.0, 0.0),
-            (true, 7.0, 3.0, 2.0),
-            (false, 9.0, 0.0, 0.0),
-            // Where it was switched on again it begins anew.
-            (true, 9.5, 0.0, 0.0),
-            (true, 9.0, 0.0, -0.5),
-        ] {
-            follow.on = on;
-            assert_eq!(follow.step(&[body(x, y)], 'Y'), DVec3::X * by);
-            let walked = if on { x - 4.0 } else { 0.0 };
-            assert_eq!(follow.walked(), DVec3::X * walked);
-        }
-    }
 }

@@ -139,7 +139,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             }),
             row("r", "read the file again", |s| s.wishes.push(Wish::Reload)),
             row("i", "graph of frame times", |s| flip(&mut s.view.graph)),
-            row("Tab", "show or hide the panels", |s| flip(&mut s.panels)),
+            row("Tab", "show or hide the panels", |s| flip(&mut s.bare)),
             row("?", "this list", |s| flip(&mut s.help)),
             row(
                 "Escape",

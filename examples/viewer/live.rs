@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew::Warning;
 use sinew_animate::humanoid::on_own_skeleton;
-use sinew_animate::retarget::{Bone, BoneMap, MatchChoice, MatchHow, MatchRow};
+use sinew_animate::retarget::{Bone, MatchChoice, MatchHow, MatchRow};
 use sinew_io::retarget::{
     Error, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
@@ -17,29 +17,11 @@ use sinew_render::Loaded;
 use super::clips::{self, ClipEntry};
 use super::loader::{Failed, Ready, Task};
 
-/// A clip for another character.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Motion {
-    pub file: PathBuf,
-    /// Name of the clip; `None` for the one that the file begins with.
-    pub clip: Option<String>,
-    /// The best guess takes the place of bones that are not recognised.
-    pub guess: bool,
-}
-
-impl Motion {
-    pub fn new(file: PathBuf) -> Self {
-        Self {
-            file,
-            ..Self::default()
-        }
-    }
-}
-
 /// Which joint of the character follows which joint of the clip's file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matched {
-    pub motion: Motion,
+    /// The clip, and the character.
+    pub task: Task,
     pub rows: Vec<MatchRow>,
     /// How the bones of both sides were found.
     pub origins: [Option<String>; 2],
@@ -51,10 +33,10 @@ pub struct Matched {
 }
 
 impl Matched {
-    fn new(motion: Motion, moved: &Retargeted) -> Self {
+    fn new(task: Task, moved: &Retargeted) -> Self {
         let (source, target) = (&moved.source, &moved.target);
         Self {
-            motion,
+            task,
             rows: moved.matching.rows(source, target),
             origins: moved.matching.origins(),
             unmatched: moved.matching.unmatched(source, target),
@@ -156,7 +138,7 @@ impl Matched {
             json!({"bone": r.bone, "source": r.source, "target": r.target, "how": how})
         };
         json!({
-            "source": self.motion.file,
+            "source": self.task.file,
             "named": self.count(MatchHow::Named),
             "guessed": self.count(MatchHow::Guessed),
             "missing": self.count(MatchHow::Missing),
@@ -214,20 +196,19 @@ fn count(n: usize, what: &str) -> String {
     }
 }
 
-/// Reads the clip's file and the character, and moves the clip to it. `others` are the clips that
-/// the list shows besides those of the clip's file.
-pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<Ready, Failed> {
-    let own = listed(&motion.file)?;
-    let mut request = SourceRequest::new(&motion.file);
+/// Reads the file of a task's clip and the character, and moves the clip to it.
+pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
+    let own = listed(&task.file)?;
+    let mut request = SourceRequest::new(&task.file);
     // Of clips that belong together all play, unless one was asked for.
     let joined = || {
         own.first()
             .map(|c| c.name.clone())
             .filter(|n| n.contains('+'))
     };
-    request.clip = motion.clip.clone().or_else(joined);
+    request.clip = task.clip.clone().or_else(joined);
     let asked = request.clip.clone();
-    let matches = match motion.guess {
+    let matches = match task.guess {
         true => MatchChoice::Guess,
         false => MatchChoice::Auto,
     };
@@ -236,38 +217,41 @@ pub fn retargeted(motion: &Motion, onto: &Path, others: &[ClipEntry]) -> Result<
         ..Request::default()
     };
     let done = Files::retargeted(request, onto, &options);
-    let (mut files, moved) = done.map_err(|e| failed(&e, motion))?;
+    let (mut files, moved) = done.map_err(|e| failed(&e, task))?;
     let (file, clip, times) = (&mut files.target.file, &moved.animation, &moved.time_line);
     file.set_animation(&moved.skeleton, "Animation", clip, times)?;
     let loaded = Loaded::of(file, &OpenOptions::default())?;
     let mut read = file.layer_files();
-    read.extend([onto.to_owned(), motion.file.clone()]);
+    read.extend([onto.to_owned(), task.file.clone()]);
     let played = match files.source.file.origin() {
         Some(origin) => asked.or_else(|| Some(origin.clips.first()?.0.clone())),
         None => Some(moved.clip.clone()),
     };
-    let motion = Motion {
-        clip: played.clone(),
-        ..motion.clone()
-    };
     let is_own = |c: &ClipEntry| c.from.is_none();
-    let first = (!others.iter().any(is_own)).then(ClipEntry::as_authored);
+    let first = (!task.others.iter().any(is_own)).then(ClipEntry::as_authored);
     let others: Vec<ClipEntry> = first
         .iter()
-        .chain(others)
-        .filter(|c| c.from.as_ref() != Some(&motion.file))
+        .chain(&task.others)
+        .filter(|c| c.from.as_ref() != Some(&task.file))
         .cloned()
         .collect();
     let clip = played
-        .and_then(|name| clips::find(&own, &name))
+        .as_ref()
+        .and_then(|name| clips::find(&own, name))
         .map(|i| others.len() + i);
     let mut clips: Vec<ClipEntry> = others.iter().cloned().chain(own).collect();
     clips::tell_apart(&mut clips);
+    let task = Task {
+        clip: played,
+        is_drop: false,
+        others,
+        ..task.clone()
+    };
     Ok(Ready {
         clips,
         clip,
-        matched: Some(Arc::new(Matched::new(motion.clone(), &moved))),
-        task: Task::retarget(motion, onto.to_owned(), others),
+        matched: Some(Arc::new(Matched::new(task.clone(), &moved))),
+        task,
         files: read,
         loaded,
         walk: None,
@@ -383,7 +367,7 @@ fn listed(file: &PathBuf) -> Result<Vec<ClipEntry>, Failed> {
     })
 }
 
-fn failed(error: &Error, motion: &Motion) -> Failed {
+fn failed(error: &Error, task: &Task) -> Failed {
     let no_match = match error {
         Error::Animate(error) => match &**error {
             sinew_animate::Error::NoMatch(no_match) => Some(no_match),
@@ -391,102 +375,10 @@ fn failed(error: &Error, motion: &Motion) -> Failed {
         },
         _ => None,
     };
-    let is_new = |guess: &BoneMap| !guess.pairs.is_empty() && !motion.guess;
-    let guess = no_match.filter(|no| is_new(&no.guess)).map(|_| Motion {
-        guess: true,
-        ..motion.clone()
-    });
+    let has_guess = no_match.is_some_and(|no| !no.guess.pairs.is_empty());
     Failed {
         message: error.to_string(),
-        guess,
+        can_guess: has_guess && !task.guess,
         ..Failed::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(bone: &'static str, source: bool, target: bool) -> MatchRow {
-        MatchRow {
-            bone: Some(bone),
-            source: source.then(|| bone.to_uppercase()),
-            target: target.then(|| bone.to_owned()),
-            how: match source && target {
-                true => MatchHow::Named,
-                false => MatchHow::Missing,
-            },
-        }
-    }
-
-    /// The summary of these rows after the main bones, and whether bones that lack are told calmly.
-    fn told(
-        main: MatchHow,
-        missing: Option<usize>,
-        more: &[(&'static str, bool, bool)],
-    ) -> (Vec<(Tone, String)>, bool) {
-        let mut rows: Vec<MatchRow> = Bone::MAIN
-            .iter()
-            .map(|b| row(b.name(), true, true))
-            .collect();
-        rows.iter_mut().for_each(|row| row.how = main);
-        if let Some(missing) = missing {
-            rows[missing] = row(Bone::MAIN[missing].name(), true, false);
-        }
-        rows.extend(
-            more.iter()
-                .map(|(bone, source, target)| row(bone, *source, *target)),
-        );
-        let matched = Matched {
-            motion: Motion::new("walk.bvh".into()),
-            rows,
-            origins: [None, None],
-            unmatched: [Vec::new(), Vec::new()],
-            root_scale: 1.0,
-            warnings: Vec::new(),
-        };
-        let warning = |code| Warning::new(code, "", "no joint follows it");
-        assert!(!matched.is_told_calmly(&warning("retarget-guess")));
-        let is_calm = matched.is_told_calmly(&warning("retarget-bone-missing"));
-        (matched.summary(), is_calm)
-    }
-
-    #[test]
-    fn a_match_is_a_success_a_doubt_or_a_failure() {
-        let lines = |lines: &[(Tone, &str)]| -> Vec<(Tone, String)> {
-            lines
-                .iter()
-                .map(|(tone, text)| (*tone, (*text).to_owned()))
-                .collect()
-        };
-        let thumb = ("leftThumbProximal", true, false);
-        let more = [
-            ("neck", true, true),
-            thumb,
-            ("jaw", true, false),
-            ("leftEye", false, true),
-        ];
-        // Without fingers it is a success.
-        let success = lines(&[
-            (Tone::Good, "15 of 15 main bones matched"),
-            (Tone::Calm, "1 other joint matched too"),
-            (Tone::Calm, "2 optional bones of the clip alone"),
-            (Tone::Calm, "1 optional bone of the character alone"),
-        ]);
-        assert_eq!(told(MatchHow::Named, None, &more), (success, true));
-        // A main bone that lacks is named.
-        let last = Bone::MAIN.len() - 1;
-        let lacks = format!("the character lacks {}", Bone::MAIN[last].name());
-        let failure = lines(&[
-            (Tone::Bad, "14 of 15 main bones matched"),
-            (Tone::Bad, &lacks),
-            (Tone::Calm, "1 optional bone of the clip alone"),
-        ]);
-        assert_eq!(
-            told(MatchHow::Named, Some(last), &[thumb]),
-            (failure, false)
-        );
-        let doubt = lines(&[(Tone::Doubtful, "15 of 15 main bones guessed")]);
-        assert_eq!(told(MatchHow::Guessed, None, &[]), (doubt, true));
     }
 }

@@ -12,53 +12,39 @@ use sinew_render::Loaded;
 use super::clips::{self, ClipEntry};
 use super::files;
 use super::follow::{self, Walk};
-use super::live::{self, Matched, Motion};
+use super::live::{self, Matched};
 
 /// What is to be read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Task {
-    /// A file, with the clip of this name; `None` for the one that the file begins with. `others`
-    /// are clips of other files that the list shows too.
-    Open {
-        file: PathBuf,
-        clip: Option<String>,
-        others: Vec<ClipEntry>,
-    },
-    /// A file that was dropped on a character: without meshes it is a motion for it.
-    Drop {
-        file: PathBuf,
-        onto: PathBuf,
-        others: Vec<ClipEntry>,
-    },
-    /// The clip of a file, on the character of another one.
-    Retarget {
-        motion: Motion,
-        onto: PathBuf,
-        others: Vec<ClipEntry>,
-    },
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    pub file: PathBuf,
+    /// Name of the clip; `None` for the one that the file begins with.
+    pub clip: Option<String>,
+    /// The file whose character plays the clip; `None` if the file itself is shown.
+    pub onto: Option<PathBuf>,
+    /// A file with meshes is shown itself all the same: it was dropped on the character.
+    pub is_drop: bool,
+    /// The best guess takes the place of bones that are not recognised.
+    pub guess: bool,
+    /// Clips of other files that the list shows too.
+    pub others: Vec<ClipEntry>,
 }
 
 impl Task {
     /// A file and the clip that it begins with.
-    pub fn open(file: PathBuf, clip: Option<String>) -> Self {
-        let others = Vec::new();
-        Self::Open { file, clip, others }
-    }
-
-    /// The clip of a file, on another one's character.
-    pub fn retarget(motion: Motion, onto: PathBuf, others: Vec<ClipEntry>) -> Self {
-        Self::Retarget {
-            motion,
-            onto,
-            others,
+    pub fn open(file: impl Into<PathBuf>, clip: Option<String>) -> Self {
+        Self {
+            file: file.into(),
+            clip,
+            ..Self::default()
         }
     }
 
-    /// The file that it is about.
-    pub fn file(&self) -> &Path {
-        match self {
-            Self::Open { file, .. } | Self::Drop { file, .. } => file,
-            Self::Retarget { motion, .. } => &motion.file,
+    /// The clip of a file, on another one's character.
+    pub fn retarget(file: impl Into<PathBuf>, onto: impl Into<PathBuf>) -> Self {
+        Self {
+            onto: Some(onto.into()),
+            ..Self::open(file, None)
         }
     }
 }
@@ -99,8 +85,8 @@ pub struct Ready {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failed {
     pub message: String,
-    /// The motion whose joints could not be matched, although there is a guess.
-    pub guess: Option<Motion>,
+    /// Its joints could not be matched, although there is a guess.
+    pub can_guess: bool,
     /// The motion's file has something to show when it is opened by itself.
     pub can_open: bool,
 }
@@ -122,7 +108,7 @@ pub fn start(
     let work = move || {
         let result = catch_unwind(AssertUnwindSafe(|| read(&request.task)));
         let result = result.unwrap_or_else(|_| {
-            let file = request.task.file().display();
+            let file = request.task.file.display();
             Err(format!("{file}: reading it failed; this is a bug in sinew").into())
         });
         done(request, result);
@@ -142,12 +128,11 @@ fn read(task: &Task) -> Result<Ready, Failed> {
 
 /// The failure, with what is known of the file by itself.
 fn explained(task: &Task, mut failed: Failed) -> Failed {
-    let file = task.file();
-    let sentence = files::not_readable(file);
-    if matches!(task, Task::Open { .. }) && sentence.is_none() {
+    let sentence = files::not_readable(&task.file);
+    if task.onto.is_none() && sentence.is_none() {
         return failed;
     }
-    match (opened(file, None, &[]), sentence) {
+    match (opened(&task.file, None, &[]), sentence) {
         (Ok(ready), _) => failed.can_open = shows_something(&ready.loaded),
         (Err(_), Some(sentence)) => failed.message = sentence,
         (Err(_), None) => {}
@@ -164,26 +149,18 @@ fn shows_something(loaded: &Loaded) -> bool {
 }
 
 fn of_task(task: &Task) -> Result<Ready, Failed> {
-    Ok(match task {
-        Task::Open { file, clip, others } => opened(file, clip.as_deref(), others)?,
-        Task::Drop { file, onto, others } => {
-            // The list of a file that is opened has its own clips only.
-            let ready = opened(file, None, &[])?;
-            let moves = !ready.clips.is_empty() || !ready.loaded.scene.animations.is_empty();
-            match ready.loaded.geometry.meshes.is_empty() && moves {
-                true => {
-                    let motion = Motion::new(file.clone());
-                    live::retargeted(&motion, onto, others)?
-                }
-                false => ready,
-            }
+    let Some(onto) = &task.onto else {
+        return opened(&task.file, task.clip.as_deref(), &task.others);
+    };
+    if task.is_drop {
+        // The list of a file that is opened has its own clips only.
+        let ready = opened(&task.file, None, &[])?;
+        let moves = !ready.clips.is_empty() || !ready.loaded.scene.animations.is_empty();
+        if !ready.loaded.geometry.meshes.is_empty() || !moves {
+            return Ok(ready);
         }
-        Task::Retarget {
-            motion,
-            onto,
-            others,
-        } => live::retargeted(motion, onto, others)?,
-    })
+    }
+    live::retargeted(task, onto)
 }
 
 /// Opens a file with a clip.
@@ -238,10 +215,9 @@ fn ready(
     if !files.iter().any(|f| f == path) {
         files.push(path.to_owned());
     }
-    let task = Task::Open {
-        file: path.to_owned(),
-        clip: clip.map(|i| clips[i].name.clone()),
+    let task = Task {
         others: others.to_vec(),
+        ..Task::open(path, clip.map(|i| clips[i].name.clone()))
     };
     if clips.is_empty() && !others.is_empty() {
         // A way back from the clips of other files.

@@ -1,48 +1,31 @@
 //! Messages as people see them: without paths of the machine that built the viewer, and with the line of the file that
 //! they name.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex};
 
-/// Folders in which Cargo and the Rust compiler keep source, and how many folders below them belong to the machine.
-const SOURCES: [(&str, usize); 3] = [
-    ("/registry/src/", 1),
-    ("/git/checkouts/", 2),
-    ("/rustc/", 1),
-];
+use regex::Regex;
+
+/// A path of a folder in which Cargo or the Rust compiler keeps source, as far as it belongs to the machine, and the text
+/// before it on its line. Folders may hold spaces.
+static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+    let path = r#"(?m)^(|.*[ "'`(<\t])(?:[A-Za-z]:)?[/\\](?:.*[/\\])?"#;
+    let machine = r"(?:registry[/\\]src|git[/\\]checkouts[/\\][^/\\]*|rustc)[/\\][^/\\]*[/\\]";
+    Regex::new(&format!("{path}{machine}")).expect("a pattern")
+});
 
 /// The text without the folders in which the source of dependencies lay when the viewer was built:
 /// `/home/me/.cargo/registry/src/index-1/wgpu-30.0.1/src/lib.rs` becomes `wgpu-30.0.1/src/lib.rs`. Paths of the Rust
 /// compiler's own source lose its hash.
 pub fn clean(text: &str) -> String {
     let mut out = text.to_owned();
-    for (folder, machine) in SOURCES {
-        // The search is the same for both separators, and lengths stay.
-        while let Some(at) = out.replace('\\', "/").find(folder) {
-            let begin = path_start(&out[..at + 1]);
-            let after = |from: usize| {
-                let found = out[from..].find(['/', '\\']);
-                found.map_or(out.len(), |i| from + i + 1)
-            };
-            let end = (0..machine).fold(at + folder.len(), |from, _| after(from));
-            out.replace_range(begin..end, "");
-        }
+    // Each time, the last one of every line.
+    while let Cow::Owned(cleaned) = SOURCE.replace_all(&out, "$1") {
+        out = cleaned;
     }
     out
-}
-
-/// Where the absolute path begins that this text ends with; folders may hold spaces.
-fn path_start(text: &str) -> usize {
-    let line = text.rfind('\n').map_or(0, |i| i + 1);
-    let bytes = text.as_bytes();
-    let starts = |i: &usize| {
-        let opens = *i == line || b" \"'`(<\t".contains(&bytes[*i - 1]);
-        let drive =
-            matches!(bytes[*i..], [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
-        opens && (drive || bytes[*i] == b'/')
-    };
-    (line..bytes.len()).rev().find(starts).unwrap_or(text.len())
 }
 
 /// Lines of a text file around the one that a message names.
@@ -66,38 +49,19 @@ impl Excerpt {
     /// The lines that a message such as `hero.usda: line 4, column 1: expected a number` names; `None` if it names none,
     /// or the file is binary or gone.
     pub fn of(message: &str) -> Option<Self> {
-        let mut from = 0;
-        while let Some(found) = message[from..].find("line ") {
-            let at = from + found;
-            from = at + "line ".len();
-            let Some(line) = number(&message[from..]).filter(|n| *n > 0) else {
-                continue;
-            };
-            if let Some(file) = file_before(&message[..at]) {
-                let column = column(&message[from..]);
-                let text = lines_around(&file, line, column)?;
-                return Some(Self { file, line, text });
-            }
-        }
-        None
+        LINE.captures_iter(message).find_map(|found| {
+            let number = |i| found.get(i)?.as_str().parse().ok().filter(|n| *n > 0);
+            let line = number(1)?;
+            let file = file_before(&message[..found.get(0)?.start()])?;
+            let text = lines_around(&file, line, number(2))?;
+            Some(Self { file, line, text })
+        })
     }
 }
 
-fn number(text: &str) -> Option<usize> {
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    text[..digits].parse().ok()
-}
-
-/// Of the text after `line `: `4, column 7` or `4 column 7`.
-fn column(text: &str) -> Option<usize> {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = rest
-        .trim_start_matches([',', ' '])
-        .strip_prefix("column ")?;
-    number(rest).filter(|n| *n > 0)
-}
+/// `line 4, column 7`, `line 4 column 7` or `line 4`.
+static LINE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"line (\d+)(?:[, ]+column (\d+))?").expect("a pattern"));
 
 /// The file whose name ends this text.
 fn file_before(text: &str) -> Option<PathBuf> {

@@ -45,6 +45,7 @@ pub struct Offer {
 /// What a button says, and what it does.
 pub type Choice = (String, Wish);
 
+#[derive(Default)]
 pub struct State {
     pub clock: Clock,
     pub control: Control,
@@ -81,7 +82,8 @@ pub struct State {
     pub compare: bool,
     /// Largest distance between them, in the stage's units, or why there is none.
     pub difference: Option<Result<f64, String>>,
-    pub panels: bool,
+    /// The panels are hidden.
+    pub bare: bool,
     pub help: bool,
     pub joint_search: String,
     pub shape_search: String,
@@ -108,52 +110,13 @@ pub struct State {
     pub hovering: bool,
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            clock: Clock::default(),
-            control: Control::default(),
-            look: Look::default(),
-            camera: Camera::new('Y'),
-            bounds: Bounds::EMPTY,
-            joints: Vec::new(),
-            weights: BTreeMap::new(),
-            model: None,
-            beside: None,
-            follow: Follow::default(),
-            reframed: 0,
-            dragging: false,
-            offer: None,
-            untried: Vec::new(),
-            error: None,
-            loading: [None, None],
-            names: false,
-            heat: false,
-            compare: false,
-            difference: None,
-            panels: true,
-            help: false,
-            joint_search: String::new(),
-            shape_search: String::new(),
-            folded: HashSet::new(),
-            stats: Timing::default(),
-            view: View::default(),
-            adapter: Default::default(),
-            viewport: [0; 4],
-            viewport_beside: [0; 4],
-            wishes: Vec::new(),
-            frame_wanted: false,
-            refit: false,
-            framed_for: None,
-            hovering: false,
-        }
-    }
-}
-
 impl State {
     /// Shows another file, or the same one read again, which leaves camera, time, joint and sliders as they were.
     pub fn show(&mut self, model: Model, again: bool) {
-        let motion = |m: &Model| m.matched.as_ref().map(|m| m.motion.clone());
+        let motion = |m: &Model| {
+            let task = &m.matched.as_ref()?.task;
+            Some((task.file.clone(), task.clip.clone(), task.guess))
+        };
         let is_new_motion =
             motion(&model).is_some() && self.model.as_ref().and_then(motion) != motion(&model);
         let keep_time = again && !is_new_motion;
@@ -414,92 +377,5 @@ impl State {
             Some(seconds) => (format!("{:.1} ms/frame", seconds * 1e3), hint),
             None => (text.into(), hint),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use sinew_render::{StageJoint, StageSkeleton};
-
-    use super::super::model::Times;
-    use super::*;
-
-    fn model(joints: usize, end: f64) -> Model {
-        let joint = |i: usize| StageJoint {
-            path: format!("j{i}"),
-            name: format!("j{i}"),
-            parent: i.checked_sub(1),
-        };
-        Model {
-            skeletons: vec![StageSkeleton {
-                path: "/Skel".into(),
-                joints: (0..joints).map(joint).collect(),
-                world_from_joint: Vec::new(),
-            }],
-            shapes: vec!["smile".into()],
-            times: Times {
-                start: 0.0,
-                end,
-                codes_per_second: 24.0,
-            },
-            up_axis: 'Z',
-            ..Model::default()
-        }
-    }
-
-    const JOINT: JointId = JointId {
-        skeleton: 0,
-        joint: 3,
-    };
-
-    #[test]
-    fn a_file_read_again_keeps_what_was_chosen_where_it_is_still_there() {
-        let mut state = State::default();
-        state.show(model(5, 48.0), false);
-        assert!(state.clock.playing && state.frame_wanted);
-        state.frame_wanted = false;
-        state.clock.scrub(30.0);
-        state.heat = true;
-        state.choose(Some(JOINT));
-        state.control.weights.insert("smile".into(), 0.5);
-        state.control.weights.insert("frown".into(), 0.5);
-        let camera = state.camera;
-        state.fail("broken".into(), Place::Main);
-        assert!(state.model.is_some(), "what was shown stays");
-        state.show(model(4, 24.0), true);
-        assert_eq!(state.error, None);
-        assert_eq!((state.clock.time, state.frame_wanted), (24.0, false));
-        assert_eq!(state.camera, camera);
-        assert_eq!(state.control.heat, Some(JOINT));
-        assert_eq!(state.control.weights.len(), 1);
-        state.show(model(2, 24.0), true);
-        assert_eq!((state.look.chosen, state.control.heat), (None, None));
-        // Weights that are shown when another file opens begin at its strongest joint.
-        let mut strong = model(5, 0.0);
-        strong.strongest = Some(JOINT);
-        state.show(strong, false);
-        assert_eq!(state.control.heat, Some(JOINT));
-        assert_eq!(state.activity().0, "nothing moves");
-        state.loading[0] = Some("a.glb".into());
-        assert_eq!(state.activity().0, "reading a file");
-    }
-
-    #[test]
-    fn a_picture_of_another_shape_is_framed_again_until_the_camera_moves() {
-        let mut state = State::default();
-        state.frame_all();
-        state.frame_joint();
-        assert!(state.camera.world_from_camera().is_finite(), "of nothing");
-        state.bounds = Bounds::of([DVec3::splat(-1.0), DVec3::ONE]);
-        let distance = |state: &mut State, width: u32| {
-            state.viewport = [0, 0, width, 600];
-            state.fit_shape();
-            state.camera.world_from_camera().w_axis.truncate().length()
-        };
-        let wide = distance(&mut state, 800);
-        assert!(distance(&mut state, 300) > 1.5 * wide);
-        state.key("-");
-        let moved = distance(&mut state, 300);
-        assert_eq!(distance(&mut state, 800), moved);
     }
 }

@@ -11,6 +11,7 @@ use glam::{DMat4, Vec2, Vec3};
 use super::{Material, Placement, StageCamera, Texture};
 use crate::error::{Invalid, Warning};
 use crate::math;
+use crate::mesh::RenderInputs;
 use crate::sampled::{Lerp, Sampled, Time};
 use crate::skel::{MeshTopology, PrimvarInterpolation, PrimvarSlice};
 
@@ -199,6 +200,18 @@ where
 }
 
 impl DrawnMesh {
+    /// What [`RenderMesh`](crate::mesh::RenderMesh) is made of, at the first times.
+    #[must_use]
+    pub fn render_inputs(&self) -> RenderInputs<'_> {
+        RenderInputs {
+            points: self.points.first().map_or(&[], |points| points),
+            normals: self.normals.as_ref().and_then(Primvar::first),
+            uvs: self.uvs.as_ref().and_then(Primvar::first),
+            colors: self.display_color.as_ref().and_then(Primvar::first),
+            opacities: self.display_opacity.as_ref().and_then(Primvar::first),
+        }
+    }
+
     /// The transform from prim space to the world at a time, in stage units. Skinned points do not
     /// need it, because their pose leads to the space of the results.
     #[must_use]

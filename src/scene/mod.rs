@@ -32,7 +32,7 @@ pub use material::{
     ColorSource, Input, Material, Texture, TextureChannel, TextureUse, TextureWrap, Toon,
 };
 pub use motion::MotionCache;
-pub use placement::{PlacedPrim, Placement};
+pub use placement::{Carrier, PlacedPrim, Placement};
 pub use pose_cache::{OutSpace, PoseCache};
 pub use relation::Relation;
 pub use skin_binding::{

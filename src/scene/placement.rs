@@ -1,11 +1,67 @@
 //! The transforms and the visibility of drawn prims and cameras, over time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::DMat4;
 
-use super::XformStack;
+use super::{Scene, SkinBinding, XformStack};
+use crate::math::is_finite;
 use crate::sampled::{Sampled, Time};
+
+/// A prim that joints move as a whole (rule 28), and with it everything below it: the transform by
+/// which a bake replaces that of the prim.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    scene: Arc<Scene>,
+    binding: usize,
+}
+
+impl Carrier {
+    /// The transform from the prim's space to its parent's; `None` where the prim cannot be skinned
+    /// and so keeps its own.
+    #[must_use]
+    pub fn local(&self, time: Time) -> Option<DMat4> {
+        let transform = self.scene.bound(self.binding).rigid_transform(time);
+        transform.ok().filter(is_finite)
+    }
+
+    /// Every authored time at which it may change, unsorted.
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        let bound = self.scene.bound(self.binding);
+        let animation = bound.skeleton().instance.animation();
+        let mut times: Vec<f64> = animation.iter().flat_map(|a| a.joint_times()).collect();
+        times.extend(bound.binding().influence_times());
+        times.extend(self.scene.transform_times(bound.binding().prim));
+        times.extend(self.scene.transform_times(bound.skeleton().prim));
+        times
+    }
+}
+
+impl Scene {
+    /// The prims that joints move as a whole, by path.
+    #[must_use]
+    pub fn carriers(&self) -> BTreeMap<String, Carrier> {
+        let is_carrier = |b: &&SkinBinding| b.is_rigid() && b.unsupported.is_none();
+        let bindings = self.bindings.iter().filter(is_carrier);
+        let bindings: Vec<SkinBinding> = bindings.map(SkinBinding::as_carrier).collect();
+        if bindings.is_empty() {
+            return BTreeMap::new();
+        }
+        // What carriers need of this scene, for as long as something is placed by them.
+        let mut scene = Self::new(&self.file, self.time_line);
+        scene.prims.clone_from(&self.prims);
+        scene.instances.clone_from(&self.instances);
+        scene.bindings = bindings;
+        let scene = Arc::new(scene);
+        let carriers = scene.bindings.iter().enumerate().map(|(binding, b)| {
+            let scene = scene.clone();
+            (b.path.clone(), Carrier { scene, binding })
+        });
+        carriers.collect()
+    }
+}
 
 /// A drawn prim, a camera, or an ancestor of these.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +71,8 @@ pub struct PlacedPrim {
     pub parent: Option<usize>,
     /// Its own transform, from prim space to the parent's space.
     pub xform: XformStack,
+    /// What moves it in place of `xform`, for everything below it.
+    pub carrier: Option<Carrier>,
     /// Whether the visibility of the prim itself is `invisible`. Prims below are then invisible
     /// too.
     pub invisible: Sampled<bool>,
@@ -40,8 +98,9 @@ impl Placement {
     /// (UsdGeomXformable::ComputeLocalToWorldTransform).
     #[must_use]
     pub fn world_from_prim(&self, time: Time) -> DMat4 {
-        self.moving()
-            .fold(DMat4::IDENTITY, |m, p| p.xform.local(time) * m)
+        let prim = self.prims.get(self.prim);
+        let own = prim.map_or(DMat4::IDENTITY, |p| p.xform.local(time));
+        self.world_from_parent(time) * own
     }
 
     /// Whether the prim and all its ancestors are visible (UsdGeomImageable::ComputeVisibility).
@@ -68,18 +127,21 @@ impl Placement {
     /// The transform from the space of the prim's parent to the world; the identity if the prim
     /// resets the transform stack or has no parent.
     pub(super) fn world_from_parent(&self, time: Time) -> DMat4 {
-        let prim = self.prims.get(self.prim);
-        let parent = prim.filter(|p| !p.xform.resets).and_then(|p| p.parent);
-        parent.map_or(DMat4::IDENTITY, |parent| {
-            Self::new(self.prims.clone(), parent).world_from_prim(time)
-        })
+        let local = |p: &PlacedPrim| {
+            let carried = p.carrier.as_ref().and_then(|c| c.local(time));
+            carried.unwrap_or_else(|| p.xform.local(time))
+        };
+        let above = self.moving().skip(1);
+        above.fold(DMat4::IDENTITY, |m, p| local(p) * m)
     }
 
     /// Every authored time of transforms and visibility, unsorted.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
         let moves = self.moving().flat_map(|p| p.xform.times());
+        let carriers = self.moving().skip(1).filter_map(|p| p.carrier.as_ref());
         moves
+            .chain(carriers.flat_map(Carrier::times))
             .chain(self.chain().flat_map(|p| p.invisible.times()))
             .collect()
     }
@@ -126,7 +188,7 @@ mod tests {
             path: path.into(),
             parent,
             xform: XformStack { ops, resets: false },
-            invisible: Sampled::default(),
+            ..PlacedPrim::default()
         }
     }
 

@@ -175,6 +175,18 @@ impl SkinBinding {
         }
     }
 
+    /// What of a rigid prim moves it as a whole.
+    pub(super) fn as_carrier(&self) -> Self {
+        let of = (self.prim, self.skel_root, self.instance);
+        Self {
+            influences: self.influences.clone(),
+            joints: self.joints.clone(),
+            method: self.method,
+            geom_bind: self.geom_bind.clone(),
+            ..Self::new(&self.path, &self.type_name, of.0, of.1, of.2)
+        }
+    }
+
     /// Forgets the skins that were built. Call it if you change other fields after a skin was
     /// built, or if this is a changed copy of another binding.
     pub fn forget_skins(&mut self) {

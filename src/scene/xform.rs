@@ -24,67 +24,41 @@ pub enum OpValue {
     QuatH(Sampled<Vec<[f16; 4]>>),
 }
 
+/// The same expression for the samples of each kind of value.
+macro_rules! of_samples {
+    ($value:expr, $samples:ident => $result:expr) => {
+        match $value {
+            OpValue::Matrix($samples) => $result,
+            OpValue::Scalar($samples) => $result,
+            OpValue::ScalarF($samples) => $result,
+            OpValue::ScalarH($samples) => $result,
+            OpValue::Vec3($samples) => $result,
+            OpValue::Vec3F($samples) => $result,
+            OpValue::Vec3H($samples) => $result,
+            OpValue::Quat($samples) => $result,
+            OpValue::QuatF($samples) => $result,
+            OpValue::QuatH($samples) => $result,
+        }
+    };
+}
+
 impl OpValue {
     fn times(&self) -> Vec<f64> {
-        match self {
-            OpValue::Matrix(s) => s.times().collect(),
-            OpValue::Scalar(s) => s.times().collect(),
-            OpValue::ScalarF(s) => s.times().collect(),
-            OpValue::ScalarH(s) => s.times().collect(),
-            OpValue::Vec3(s) => s.times().collect(),
-            OpValue::Vec3F(s) => s.times().collect(),
-            OpValue::Vec3H(s) => s.times().collect(),
-            OpValue::Quat(s) => s.times().collect(),
-            OpValue::QuatF(s) => s.times().collect(),
-            OpValue::QuatH(s) => s.times().collect(),
-        }
+        of_samples!(self, s => s.times().collect())
     }
 
     fn is_animated(&self) -> bool {
-        match self {
-            OpValue::Matrix(s) => s.is_animated(),
-            OpValue::Scalar(s) => s.is_animated(),
-            OpValue::ScalarF(s) => s.is_animated(),
-            OpValue::ScalarH(s) => s.is_animated(),
-            OpValue::Vec3(s) => s.is_animated(),
-            OpValue::Vec3F(s) => s.is_animated(),
-            OpValue::Vec3H(s) => s.is_animated(),
-            OpValue::Quat(s) => s.is_animated(),
-            OpValue::QuatF(s) => s.is_animated(),
-            OpValue::QuatH(s) => s.is_animated(),
-        }
+        of_samples!(self, s => s.is_animated())
     }
 
     /// The numbers of the value at a time, as usd-core interpolates them.
     fn at(&self, time: Time) -> Option<Vec<f64>> {
-        match self {
-            OpValue::Matrix(s) => s.at(time).map(|v| v.components()),
-            OpValue::Scalar(s) => s.at(time).map(|v| v.components()),
-            OpValue::ScalarF(s) => s.at(time).map(|v| v.components()),
-            OpValue::ScalarH(s) => s.at(time).map(|v| v.components()),
-            OpValue::Vec3(s) => s.at(time).map(|v| v.components()),
-            OpValue::Vec3F(s) => s.at(time).map(|v| v.components()),
-            OpValue::Vec3H(s) => s.at(time).map(|v| v.components()),
-            OpValue::Quat(s) => s.at(time).map(|v| v.components()),
-            OpValue::QuatF(s) => s.at(time).map(|v| v.components()),
-            OpValue::QuatH(s) => s.at(time).map(|v| v.components()),
-        }
+        of_samples!(self, s => s.at(time).map(|v| v.components()))
     }
 
     /// The same without rounding, with rates of change.
     fn jet(&self, time: Time) -> Option<Jet> {
-        match self {
-            OpValue::Matrix(s) => s.jet(time),
-            OpValue::Scalar(s) => s.jet(time),
-            OpValue::ScalarF(s) => s.jet(time),
-            OpValue::ScalarH(s) => s.jet(time),
-            OpValue::Vec3(s) => s.jet(time),
-            OpValue::Vec3F(s) => s.jet(time),
-            OpValue::Vec3H(s) => s.jet(time),
-            OpValue::Quat(s) => s.jet(time),
-            OpValue::QuatF(s) => s.jet(time),
-            OpValue::QuatH(s) => s.jet(time),
-        }
+        of_samples!(self, s => s.jet(time))
     }
 }
 

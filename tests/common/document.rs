@@ -212,7 +212,7 @@ impl Document {
 }
 
 /// Appends to a list, which is made where it is not there; gives the index.
-pub fn push_to(list: &mut Value, item: Value) -> usize {
+fn push_to(list: &mut Value, item: Value) -> usize {
     if list.is_null() {
         *list = json!([]);
     }
@@ -222,7 +222,7 @@ pub fn push_to(list: &mut Value, item: Value) -> usize {
 }
 
 /// Numbers of an element of an accessor.
-pub fn components(kind: &str) -> usize {
+fn components(kind: &str) -> usize {
     match kind {
         "SCALAR" => 1,
         "VEC2" => 2,

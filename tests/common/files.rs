@@ -1,6 +1,26 @@
-//! The real files that tests read.
+//! Files that tests read and compare.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+
+use crate::trials::Trial;
+
+/// A test of the folder of real files, which needs `file` in it.
+pub fn real(
+    name: &str,
+    file: &str,
+    run: impl FnOnce(&Path) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
+    let reason = missing(assets.as_deref(), file);
+    let assets = assets.unwrap_or_default();
+    let trial = Trial::test(name, move || run(&assets));
+    trial
+        .with_kind(reason.unwrap_or_default())
+        .with_ignored_flag(reason.is_some())
+}
 
 /// Why a test of the real file `file` (a path below `SINEW_ASSETS`) is ignored; `None` if it runs.
 ///
@@ -51,4 +71,32 @@ pub fn files_of(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     }
     out.sort();
     out
+}
+
+/// Everything below a folder, by its path in it.
+pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut out = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_owned();
+            // A file that is being written may be gone again.
+            out.insert(name, std::fs::read(&path).ok());
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    out
+}
+
+/// Both folders hold the same files, byte for byte.
+pub fn same_files(a: &Path, b: &Path) {
+    let (a, b) = (listing(a), listing(b));
+    assert!(!a.is_empty());
+    assert!(a.keys().eq(b.keys()), "{:?}, {:?}", a.keys(), b.keys());
+    for (name, bytes) in &a {
+        assert!(b[name] == *bytes, "{} differs", name.display());
+    }
 }

@@ -1,6 +1,6 @@
 //! Poses of assets as matrices: plain evaluation of the nodes' rest transforms and of a clip's tracks.
 
-use glam::{DMat4, DQuat};
+use glam::DMat4;
 use sinew_animate::asset::{Asset, AssetClip, Keys, TrackTarget, Trs};
 
 /// The index of the node of this name.
@@ -30,20 +30,4 @@ pub fn world(asset: &Asset, clip: &AssetClip, node: usize, time: f64) -> DMat4 {
     let chain = asset.chain(node);
     let own = |n: usize| local(asset, clip, n, time).matrix();
     chain.fold(DMat4::IDENTITY, |below, n| own(n) * below)
-}
-
-/// What a clip turns a node by, seen in the world.
-pub fn turn(asset: &Asset, clip: &AssetClip, node: usize, time: f64) -> DQuat {
-    let rotation = |clip: &AssetClip| {
-        let chain = asset.chain(node);
-        let own = |n: usize| local(asset, clip, n, time).rotation;
-        chain.fold(DQuat::IDENTITY, |below, n| own(n) * below)
-    };
-    rotation(clip) * rotation(&AssetClip::default()).inverse()
-}
-
-/// The angle between two rotations, exact for small ones too.
-pub fn angle(a: DQuat, b: DQuat) -> f64 {
-    let d = a.inverse() * b;
-    2.0 * d.xyz().length().atan2(d.w.abs())
 }

@@ -80,7 +80,7 @@ pub fn of_command(command: &mut Command) -> std::io::Result<(Output, Duration)> 
         scope.spawn(|| err.as_mut().map(|pipe| pipe.read_to_end(&mut stderr)));
         out.as_mut().map(|pipe| pipe.read_to_end(&mut stdout))
     });
-    let (status, time) = ended(&mut child)?;
+    let Ended { status, time, .. } = Ended::wait(&mut child)?;
     let output = Output {
         status,
         stdout,
@@ -89,24 +89,51 @@ pub fn of_command(command: &mut Command) -> std::io::Result<(Output, Duration)> 
     Ok((output, time))
 }
 
-#[cfg(unix)]
-fn ended(child: &mut std::process::Child) -> std::io::Result<(ExitStatus, Duration)> {
-    use std::os::unix::process::ExitStatusExt;
-    let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
-    let id = child.id() as libc::pid_t;
-    // SAFETY: it writes one status and one usage; the child is not waited for elsewhere.
-    let usage = unsafe {
-        if libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()) != id {
-            return Err(std::io::Error::last_os_error());
-        }
-        usage.assume_init()
-    };
-    let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
-    let time = of(usage.ru_utime) + of(usage.ru_stime);
-    Ok((ExitStatus::from_raw(status), time))
+/// How a process ended, and what it took.
+pub struct Ended {
+    pub status: ExitStatus,
+    /// Of all processors; nothing where the system does not say (it says on Unix).
+    pub time: Duration,
+    /// Bytes of its largest resident set; 0 where the system does not say.
+    pub peak: u64,
 }
 
-#[cfg(not(unix))]
-fn ended(child: &mut std::process::Child) -> std::io::Result<(ExitStatus, Duration)> {
-    Ok((child.wait()?, Duration::ZERO))
+impl Ended {
+    /// Waits for a process.
+    ///
+    /// # Errors
+    /// It was waited for elsewhere.
+    #[cfg(unix)]
+    pub fn wait(child: &mut Child) -> std::io::Result<Self> {
+        use std::os::unix::process::ExitStatusExt;
+        let (mut status, mut usage) = (0, std::mem::MaybeUninit::<libc::rusage>::zeroed());
+        let id = child.id() as libc::pid_t;
+        // SAFETY: it writes one status and one usage; the child is not waited for elsewhere.
+        let usage = unsafe {
+            if libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()) != id {
+                return Err(std::io::Error::last_os_error());
+            }
+            usage.assume_init()
+        };
+        let of = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+        Ok(Self {
+            status: ExitStatus::from_raw(status),
+            time: of(usage.ru_utime) + of(usage.ru_stime),
+            peak: usage.ru_maxrss as u64 * unit,
+        })
+    }
+
+    /// Waits for a process.
+    ///
+    /// # Errors
+    /// It was waited for elsewhere.
+    #[cfg(not(unix))]
+    pub fn wait(child: &mut Child) -> std::io::Result<Self> {
+        Ok(Self {
+            status: child.wait()?,
+            time: Duration::ZERO,
+            peak: 0,
+        })
+    }
 }

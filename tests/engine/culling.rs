@@ -7,6 +7,9 @@ use libtest_mimic::Failed;
 use sinew::gpu::{BoundsUse, Crowd, InstanceId, Skinner, VisibilityMask};
 use sinew_verify::cases::Spec;
 use sinew_verify::made::{bits, made};
+use wgpu::BufferUsages as Usages;
+
+use crate::peers::gpu::{Gpu, buffer};
 
 pub fn trials() -> Vec<Trial> {
     let trial = Trial::test("the_pages_shader_culls", the_pages_shader_culls);
@@ -18,67 +21,6 @@ const PAGE: &str = include_str!("../../docs/culling.md");
 fn shader() -> &'static str {
     let (_, after) = PAGE.split_once("```wgsl\n").expect("a shader");
     after.split_once("```").expect("its end").0
-}
-
-/// What the page's shader binds.
-struct Culling {
-    pipeline: wgpu::ComputePipeline,
-    frame: wgpu::Buffer,
-    transforms: wgpu::Buffer,
-    mask: wgpu::Buffer,
-}
-
-impl Culling {
-    fn new(device: &wgpu::Device, count: u32) -> Self {
-        use wgpu::BufferUsages as Usages;
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("docs.cull"),
-            source: wgpu::ShaderSource::Wgsl(shader().into()),
-        });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some("docs.cull"),
-            layout: None,
-            module: &module,
-            entry_point: Some("cull"),
-            compilation_options: Default::default(),
-            cache: None,
-        });
-        let buffer = |size, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("docs.cull"),
-                size,
-                usage: usage | Usages::COPY_DST | Usages::COPY_SRC,
-                mapped_at_creation: false,
-            })
-        };
-        Self {
-            pipeline,
-            frame: buffer(112, Usages::UNIFORM),
-            transforms: buffer(u64::from(count) * 64, Usages::STORAGE),
-            mask: buffer(u64::from(count) * 4, Usages::STORAGE),
-        }
-    }
-
-    fn encode(&self, device: &wgpu::Device, crowd: &Crowd, encoder: &mut wgpu::CommandEncoder) {
-        let boxes = crowd.bounds_on_gpu().expect("boxes");
-        let buffers = [&self.frame, boxes, &self.transforms, &self.mask];
-        let entries: Vec<_> = (0..)
-            .zip(buffers)
-            .map(|(binding, buffer)| wgpu::BindGroupEntry {
-                binding,
-                resource: buffer.as_entire_binding(),
-            })
-            .collect();
-        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &self.pipeline.get_bind_group_layout(0),
-            entries: &entries,
-        });
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &bindings, &[]);
-        pass.dispatch_workgroups(crowd.index_count().div_ceil(64), 1, 1);
-    }
 }
 
 /// Instances in a row, seen through a slab that moves along it.
@@ -104,9 +46,15 @@ fn the_pages_shader_culls() -> Result<(), Failed> {
         .iter()
         .map(|id| Mat4::from_translation(at(id)) * Mat4::from_rotation_y(id.index() as f32))
         .collect();
-    let culling = Culling::new(device, crowd.index_count());
-    queue.write_buffer(&culling.transforms, 0, bytemuck::cast_slice(&transforms));
-    crowd.set_visibility(Some(VisibilityMask::words(culling.mask.clone())))?;
+    let gpu = Gpu { device: opened };
+    let kernel = gpu.kernel("docs.cull", shader());
+    let buffer = |size, usage| buffer(opened, "docs.cull", size, usage | Usages::COPY_DST);
+    let count = crowd.index_count();
+    let cameras = buffer(112, Usages::UNIFORM);
+    let places = buffer(u64::from(count) * 64, Usages::STORAGE);
+    let mask = buffer(u64::from(count) * 4, Usages::STORAGE);
+    queue.write_buffer(&places, 0, bytemuck::cast_slice(&transforms));
+    crowd.set_visibility(Some(VisibilityMask::words(mask.clone())))?;
     let mut last: Vec<Vec<u32>> = crowd.read(&ids)?.iter().map(bits).collect();
     for frame in 1..8u64 {
         pose(&mut crowd, frame)?;
@@ -115,14 +63,13 @@ fn the_pages_shader_culls() -> Result<(), Failed> {
         let mut planes = [Vec4::new(0.0, 0.0, 0.0, 1.0); 6];
         planes[0] = Vec4::new(1.0, 0.0, 0.0, 1500.0 - middle);
         planes[1] = Vec4::new(-1.0, 0.0, 0.0, 1500.0 + middle);
-        queue.write_buffer(&culling.frame, 0, bytemuck::cast_slice(&planes));
-        queue.write_buffer(
-            &culling.frame,
-            96,
-            bytemuck::cast_slice(&[crowd.index_count(), 0, 0, 0]),
-        );
+        queue.write_buffer(&cameras, 0, bytemuck::cast_slice(&planes));
+        queue.write_buffer(&cameras, 96, bytemuck::cast_slice(&[count, 0, 0, 0]));
+        let boxes = crowd.bounds_on_gpu().expect("boxes");
+        let bound = [&cameras, boxes, &places, &mask].map(|b| b.as_entire_binding());
+        let culling = gpu.dispatch(&kernel, &bound, count as usize)?;
         let mut encoder = device.create_command_encoder(&Default::default());
-        culling.encode(device, &crowd, &mut encoder);
+        culling.record(&mut encoder.begin_compute_pass(&Default::default()));
         crowd.encode(&mut encoder)?;
         queue.submit([encoder.finish()]);
         let now: Vec<Vec<u32>> = crowd.read(&ids)?.iter().map(bits).collect();

@@ -14,17 +14,6 @@ pub fn trials() -> Vec<Trial> {
     vec![trial.with_ignored_flag(gpu::ignored())]
 }
 
-/// Pixels of the picture, along each side.
-const SIDE: u32 = 64;
-
-const TRIANGLE: &str = "
-@vertex fn corner(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
-    return vec4f(f32(i & 1) * 4 - 1, f32(i >> 1) * 4 - 1, 0.5, 1);
-}
-@fragment fn white() -> @location(0) vec4f {
-    return vec4f(1);
-}";
-
 /// A software adapter gives no times: once something is drawn, its timestamps around passes are
 /// apart by microseconds, however long the pass takes.
 fn times_are_true_or_none() -> Result<(), Failed> {
@@ -44,12 +33,14 @@ fn times_are_true_or_none() -> Result<(), Failed> {
     let skin = crowd.add_skin(made.packed.clone())?;
     let instance = crowd.add_instance(skin)?;
     crowd.set_pose(instance, &made.pose(1))?;
-    let (pipeline, view) = picture(device);
+    let format = wgpu::TextureFormat::Rgba8Unorm;
+    let blitter = wgpu::util::TextureBlitter::new(device, format);
+    let [from, to] = [picture(device, format), picture(device, format)];
     for frame in 0..4 {
         let mut encoder = device.create_command_encoder(&Default::default());
         let began = Instant::now();
         crowd.encode(&mut encoder)?;
-        draw(&mut encoder, &pipeline, &view);
+        blitter.copy(device, &mut encoder, &from, &to);
         queue.submit([encoder.finish()]);
         device.poll(wgpu::PollType::wait_indefinitely())?;
         let wall = began.elapsed();
@@ -62,67 +53,22 @@ fn times_are_true_or_none() -> Result<(), Failed> {
     Ok(())
 }
 
-/// A pipeline that covers a picture, and the picture.
-fn picture(device: &wgpu::Device) -> (wgpu::RenderPipeline, wgpu::TextureView) {
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some("times"),
-        source: wgpu::ShaderSource::Wgsl(TRIANGLE.into()),
-    });
-    let format = wgpu::TextureFormat::Rgba8Unorm;
-    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("times"),
-        layout: None,
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some("corner"),
-            compilation_options: Default::default(),
-            buffers: &[],
-        },
-        primitive: Default::default(),
-        depth_stencil: None,
-        multisample: Default::default(),
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some("white"),
-            compilation_options: Default::default(),
-            targets: &[Some(format.into())],
-        }),
-        multiview_mask: None,
-        cache: None,
-    });
+/// A picture that can be drawn, and drawn to.
+fn picture(device: &wgpu::Device, format: wgpu::TextureFormat) -> wgpu::TextureView {
+    use wgpu::TextureUsages as Usages;
     let texture = device.create_texture(&wgpu::TextureDescriptor {
         label: Some("times"),
         size: wgpu::Extent3d {
-            width: SIDE,
-            height: SIDE,
+            width: 64,
+            height: 64,
             depth_or_array_layers: 1,
         },
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
         format,
-        usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+        usage: Usages::TEXTURE_BINDING | Usages::RENDER_ATTACHMENT,
         view_formats: &[],
     });
-    (pipeline, texture.create_view(&Default::default()))
-}
-
-fn draw(
-    encoder: &mut wgpu::CommandEncoder,
-    pipeline: &wgpu::RenderPipeline,
-    view: &wgpu::TextureView,
-) {
-    let attachment = wgpu::RenderPassColorAttachment {
-        view,
-        depth_slice: None,
-        resolve_target: None,
-        ops: Default::default(),
-    };
-    let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("times"),
-        color_attachments: &[Some(attachment)],
-        ..Default::default()
-    });
-    pass.set_pipeline(pipeline);
-    pass.draw(0..3, 0..1);
+    texture.create_view(&Default::default())
 }

@@ -310,6 +310,29 @@ def constant_rigid_meshless_note():
     ]), 1, 5)}
 
 
+@golden("What lies below a prim that joints move as a whole is not skinned; the prim carries it.")
+def rigid_followers():
+    c = "constant"
+
+    def below(name):
+        def gem(kind, props):
+            return mesh(kind + name, influences=[], normals=False, rings=2, xform=props, api=False)
+
+        moving = xf({1: (0, 0.2, 0), 5: (0.4, 0.2, 0)}, (0, 30, 0))
+        return [gem("Gem", xf((0.2, 0.5, 0), (0, 0, 60))), gem("Bare", ()),
+                P("Xform", "Hook", moving, [gem("Deep", xf((0, 0, 0.3))), gem("Free", xf((0, 0, 0.5), reset=True))])]
+
+    def of(name, joints, weights, **more):
+        kids = below(name)
+        return mesh(name, influences=infl(joints, weights, len(joints), c), normals=False, kids=kids, **more)
+
+    return {"": layer(scene([
+        of("One", [2], [1], bind=GB, xform=xf({1: (0.5, 0, 0), 5: (0.8, 0.1, 0)}, (0, 45, 0))),
+        of("Two", [0, 2], [0.4, 0.6], xform=xf((0, 1, 0), None, (1, 2, 1))),
+        of("Reset", [1], [1], xform=xf((0, 1, 0), (0, 0, 90), reset=True)),
+    ]), 1, 5)}
+
+
 @golden()
 def skel_joints_order():
     own = "uniform token[] skel:joints = "

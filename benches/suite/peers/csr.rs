@@ -6,7 +6,6 @@
 //! | sub-shape number | 4 of every entry |
 //! | offset | 12 of every entry of an active sub-shape |
 
-use glam::Vec3;
 use sinew::gpu::{GpuDevice, GpuError};
 
 use super::rig::Frame;
@@ -58,8 +57,6 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
     ];
     frame.dispatch(&kernel, &resources, points)?;
     frame.measured(runs, &|_| {
-        let mut floats: Vec<f32> = frame.gpu.array(&blended, 0)?;
-        floats.truncate(points * 3);
-        Ok((bytemuck::cast_slice::<f32, Vec3>(&floats).to_vec(), None))
+        Ok((frame.gpu.vectors(&blended, 0, points)?, None))
     })
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bytemuck::Pod;
+use glam::Vec3;
 use sinew::gpu::{GpuDevice, GpuError};
 use wgpu::BufferUsages as Usages;
 use wgpu::util::DeviceExt;
@@ -21,6 +22,14 @@ pub struct Dispatch {
     pub group: wgpu::BindGroup,
     /// Invocations that are needed.
     pub count: usize,
+}
+
+impl Dispatch {
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.count.div_ceil(WORKGROUP) as u32, 1, 1);
+    }
 }
 
 /// Seconds of what an encoder does between two timestamps; where the device has none, from the submit to its end.
@@ -143,7 +152,7 @@ impl Gpu<'_> {
             label: Some(name),
             layout: None,
             module: &module,
-            entry_point: Some("main"),
+            entry_point: None,
             compilation_options: Default::default(),
             cache: None,
         })
@@ -268,9 +277,7 @@ impl Gpu<'_> {
         let mut encoder = device.create_command_encoder(&Default::default());
         let mut pass = clock.pass(&mut encoder, Some(0), Some(1));
         for dispatch in dispatches {
-            pass.set_pipeline(&dispatch.pipeline);
-            pass.set_bind_group(0, &dispatch.group, &[]);
-            pass.dispatch_workgroups(dispatch.count.div_ceil(WORKGROUP) as u32, 1, 1);
+            dispatch.record(&mut pass);
         }
         drop(pass);
         clock.seconds(encoder)
@@ -281,6 +288,13 @@ impl Gpu<'_> {
         let place = &arrays.places[number];
         let buffer = &arrays.buffers[place.buffer];
         read(self.device, buffer, place.offset, place.size)
+    }
+
+    /// The first so many points or normals that a kernel wrote to an array of floats.
+    pub fn vectors(&self, arrays: &Arrays, number: usize, count: usize) -> Result<Vec<Vec3>> {
+        let floats: Vec<f32> = self.array(arrays, number)?;
+        let vectors = floats.chunks_exact(3).map(Vec3::from_slice);
+        Ok(vectors.take(count).collect())
     }
 }
 

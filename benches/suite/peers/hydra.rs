@@ -14,10 +14,9 @@
 //! holds as doubles are floats here.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{Mat4, Vec3};
+use glam::Mat4;
 use sinew::gpu::GpuDevice;
 
-use super::gpu::Arrays;
 use super::rig::{self, Frame, Rest};
 use super::{About, Load, Peer, Result};
 use crate::measure::Runs;
@@ -106,11 +105,7 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
     }
     frame.measured(runs, &|i| {
         let rest = &frame.rests[load.instances[i].0];
-        let vectors = |arrays: &Arrays| -> Result<Vec<Vec3>> {
-            let mut floats: Vec<f32> = frame.gpu.array(arrays, i)?;
-            floats.truncate(rest.points * 3);
-            Ok(bytemuck::cast_slice(&floats).to_vec())
-        };
+        let vectors = |arrays| frame.gpu.vectors(arrays, i, rest.points);
         let normals = rest.has_normals().then(|| vectors(&skinned_normals));
         Ok((vectors(&skinned)?, normals.transpose()?))
     })

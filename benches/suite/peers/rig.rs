@@ -265,6 +265,17 @@ pub struct Worst {
     pub moved: f32,
 }
 
+impl Worst {
+    /// Whether points are within a limit, for each unit of reach but for at least one, and normals within theirs. Rest points
+    /// would not pass for results.
+    pub fn is_within(&self, points: f64, normals: f64) -> bool {
+        let points = points * f64::from(self.reach.max(1.0));
+        f64::from(self.points) < points
+            && f64::from(self.normals) < normals
+            && f64::from(self.moved) > points * 100.0
+    }
+}
+
 /// Instances that are looked at, spread over the load.
 const LOOKED_AT: usize = 7;
 

@@ -15,7 +15,7 @@
 //! write to buffers of their own, for a vertex stage waits for no other.
 
 use bytemuck::{Pod, Zeroable};
-use glam::{Mat4, Vec3};
+use glam::Mat4;
 use sinew::gpu::{GpuDevice, GpuError};
 use wgpu::TextureViewDimension::{D2, D2Array};
 
@@ -117,12 +117,10 @@ pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
     }
     frame.measured(runs, &|i| {
         let rest = &frame.rests[load.instances[i].0];
-        let floats: Vec<f32> = frame.gpu.array(&transformed, i)?;
-        let vectors = floats.as_chunks::<3>().0.iter();
-        let vectors: Vec<Vec3> = vectors.map(|v| Vec3::from_array(*v)).collect();
-        let (points, normals) = vectors.split_at(rest.points);
-        let normals = rest.has_normals().then(|| normals[..rest.points].to_vec());
-        Ok((points.to_vec(), normals))
+        let all = rest.points * vectors(rest);
+        let mut points = frame.gpu.vectors(&transformed, i, all)?;
+        let normals = points.split_off(rest.points);
+        Ok((points, rest.has_normals().then_some(normals)))
     })
 }
 

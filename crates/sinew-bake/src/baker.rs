@@ -1,25 +1,25 @@
 //! The baker, which bakes open scenes into sinks and files into files.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use super::backend::{Backend, Deformer};
-use super::diagnostics::Diagnostics;
-use super::error::{Error, Result};
-use super::formats::{self, Clip, Format};
-use super::options::{BakeOptions, BakeReport, Progress, Watch};
-use super::plan::{BakePlan, Plan, Sampling};
-use super::run::{EvenWork, Ran, every_frame, findings, nothing_to_skin, own_times};
-use super::schedule::Scheduled;
-use super::shutter::Shutter;
-use super::sink::FrameSink;
-use super::space::{self, Space};
-use super::stream::tell;
-use super::tracks::{Work, bake_schedule, check_size};
-use super::{clips, failed, hints, samples};
-use sinew::error::Warning;
-use sinew::scene::{Scene, SkinPart};
+use crate::asked::{self, Asked, begin, retyped};
+use crate::backend::{Backend, Deformer};
+use crate::clip::Clip;
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::formats::{self, framed_prims, points_of};
+use crate::options::{BakeOptions, Progress, Watch, tell};
+use crate::plan::{BakePlan, Sampling};
+use crate::report::BakeReport;
+use crate::shutter::Shutter;
+use crate::sink::FrameSink;
+use crate::space::{self, Space};
+use crate::stream::Runner;
+use crate::work::Work;
+use crate::{clips, failed, hints, samples};
+use sinew::scene::Scene;
 use sinew::wgpu;
 use sinew_io::usd::{BakeEdits, BakedPrim, ReadOptions, UsdFile};
 
@@ -97,56 +97,21 @@ impl Baker {
         let start = Instant::now();
         self.deformer.reset();
         let (mut report, chosen) = begin(scene, &plan.prims, self.backend())?;
-        let mut diagnostics = Diagnostics::default();
-        check_motion(
-            plan.shutter.as_ref(),
-            plan.max_error,
-            plan.velocities,
-            plan.sampling == Sampling::OwnTimes,
-        )?;
-        match plan.sampling {
-            Sampling::OwnTimes => {
-                let work = Work::new(scene, &chosen, plan, progress)?;
-                if plan.frames.is_none() {
-                    check_size(scene, &work.plan, &work.schedule)?;
-                }
-                let ran = own_times(
-                    scene,
-                    &work,
-                    &work.schedule,
-                    &mut self.deformer,
-                    &mut diagnostics,
-                    sink,
-                    progress,
-                )?;
-                report.count(scene, &ran.tally, &work.copies);
-                report.tell_fewest(&work);
-                let ended = (&work.schedule[..], &work.copies);
-                end(scene, ended, diagnostics, &ran, &mut report)?;
-            }
+        check_motion(plan, plan.sampling == Sampling::OwnTimes)?;
+        let frames = plan.frames.as_ref();
+        let work = match plan.sampling {
+            Sampling::OwnTimes => Work::of_own_times(scene, &chosen, plan, progress)?,
             Sampling::EveryFrame => {
-                let with_points = chosen.iter().filter(|b| {
-                    let binding = &scene.bindings[**b];
-                    let has_points = binding.points.has_value();
-                    if !has_points {
-                        let message =
-                            "the prim has no points, and only its transform moves: it is not baked";
-                        let warning = Warning::new("left-out", &binding.path, message);
-                        report.warnings.push(warning);
-                    }
-                    has_points
-                });
-                let parts = with_points.map(|b| (*b, SkinPart::default(), None));
-                let points = Plan::of_points(plan.space, parts);
-                let clip = Clip::new(scene, &points, plan.frames.as_ref())?;
-                let work = EvenWork::new(scene, points, clip, plan.frames.is_some())?;
-                let deformer = &mut self.deformer;
-                let ran = every_frame(scene, &work, deformer, &mut diagnostics, sink, progress)?;
-                report.count_frames(&ran.tally, work.clip.len());
-                let ended = (&work.schedule[..], &BTreeMap::new());
-                end(scene, ended, diagnostics, &ran, &mut report)?;
+                let prims = framed_prims(scene, None, &chosen, &mut report.warnings);
+                let points = points_of(plan.space, &prims);
+                let clip = Clip::new(scene, &points, frames)?;
+                Work::of_clip(points, clip)
             }
-        }
+        };
+        work.check_size(scene, frames)?;
+        let mut runner = Runner::new(scene, &mut self.deformer, &mut *progress);
+        let ran = runner.run(&work, &work.schedule, sink)?;
+        runner.end(&work, &ran, &mut report)?;
         tell(progress, Progress::Writing)?;
         sink.finish().map_err(Error::of_sink)?;
         failed::complete(scene, &plan.prims, &chosen, &mut report);
@@ -179,30 +144,22 @@ impl Baker {
         &mut self,
         file: &UsdFile,
         scene: &Scene,
-        (output, format): (&Path, Format),
+        out: (&Path, Format),
         options: &BakeOptions,
         progress: &mut Watch<'_>,
     ) -> Result<BakeReport> {
         self.deformer.reset();
-        let (mut report, chosen) = begin_file(scene, &options.prims, self.backend())?;
-        let asked = Asked {
-            file,
-            scene,
-            output,
-            format,
-            options,
-            chosen: &chosen,
-        };
-        if options.clip_frames.is_some() {
-            file.check_output(output)?;
-            asked.bake_clips(&mut self.deformer, &mut report, progress)?;
-        } else if format == Format::Usd {
-            self.bake_usd(asked, &mut report, progress)?;
-        } else {
-            formats::bake_frames(asked, &mut self.deformer, &mut report, progress)?;
-        }
-        failed::complete(scene, &options.prims, &chosen, &mut report);
-        Ok(report)
+        let backend = self.backend();
+        asked::of_file(file, scene, out, options, backend, |asked, report| {
+            if options.clip_frames.is_some() {
+                file.check_output(asked.output)?;
+                asked.bake_clips(&mut self.deformer, report, progress)
+            } else if asked.format == Format::Usd {
+                self.bake_usd(asked, report, progress)
+            } else {
+                formats::bake_frames(asked, &mut self.deformer, report, progress)
+            }
+        })
     }
 
     fn bake_usd(
@@ -212,28 +169,15 @@ impl Baker {
         progress: &mut Watch<'_>,
     ) -> Result<()> {
         let (scene, output, options) = (asked.scene, asked.output, asked.options);
-        let work = Work::new(scene, asked.chosen, &options.plan(), progress)?;
-        if options.frames.is_none() {
-            check_size(scene, &work.plan, &work.schedule)?;
-        }
+        let work = Work::of_own_times(scene, asked.chosen, &options.plan(), progress)?;
+        work.check_size(scene, options.frames.as_ref())?;
         let needed = space::of_usd(scene, &work, &work.schedule, output);
         let space = Space::check(output, needed, options, report)?;
         let mut out = asked.file.begin_bake(output, options.layer)?;
-        let mut diagnostics = Diagnostics::default();
-        let baked = bake_schedule(
-            scene,
-            &work,
-            &work.schedule,
-            &mut self.deformer,
-            &mut diagnostics,
-            &mut |time, values| Ok(out.keep(time, values)?),
-            progress,
-        );
+        let mut runner = Runner::new(scene, &mut self.deformer, &mut *progress);
+        let baked = runner.bake_tracks(&work, &work.schedule, Some(&mut out));
         let baked = space.explain(baked)?;
-        report.count(scene, &baked.ran.tally, &work.copies);
-        report.tell_fewest(&work);
-        let ended = (&work.schedule[..], &work.copies);
-        end(scene, ended, diagnostics, &baked.ran, report)?;
+        runner.end(&work, &baked.ran, report)?;
         let edits = usd_edits(scene, baked.prims, options);
         tell(progress, Progress::Writing)?;
         let finished = out.finish(edits).map_err(Error::from);
@@ -241,66 +185,6 @@ impl Baker {
         report.files.extend(written.files);
         report.warnings.extend(written.warnings);
         Ok(())
-    }
-}
-
-/// A bake of an open file into an output.
-#[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
-    pub file: &'a UsdFile,
-    pub scene: &'a Scene,
-    pub output: &'a Path,
-    pub format: Format,
-    pub options: &'a BakeOptions,
-    /// Bindings to bake, by index into [`Scene::bindings`].
-    pub chosen: &'a [usize],
-}
-
-/// The report of a bake at its beginning, and the bindings to bake.
-///
-/// # Errors
-/// Those of [`choose`].
-fn begin(scene: &Scene, prims: &[String], backend: String) -> Result<(BakeReport, Vec<usize>)> {
-    let mut report = BakeReport::new(backend);
-    report.errors.clone_from(&scene.errors);
-    report.warnings.clone_from(&scene.warnings);
-    let chosen = choose(scene, prims, &mut report)?;
-    failed::check_input(scene, &chosen, &mut report);
-    Ok((report, chosen))
-}
-
-/// Does the same for a bake into a file, where other prims may lose their skinning.
-fn begin_file(
-    scene: &Scene,
-    prims: &[String],
-    backend: String,
-) -> Result<(BakeReport, Vec<usize>)> {
-    let (mut report, chosen) = begin(scene, prims, backend)?;
-    let left = no_longer_skinned(scene, prims, &chosen);
-    report.warnings.extend(left);
-    Ok((report, chosen))
-}
-
-/// Adds the errors and warnings of a run to the report. `copies` are the prims that share the
-/// result of another one.
-///
-/// # Errors
-/// [`Error::NothingToSkin`] if nothing was baked.
-pub(super) fn end(
-    scene: &Scene,
-    (schedule, copies): (&[Scheduled], &BTreeMap<usize, Vec<usize>>),
-    diagnostics: Diagnostics,
-    ran: &Ran,
-    report: &mut BakeReport,
-) -> Result<()> {
-    let found = findings(scene, schedule, diagnostics, &ran.tally);
-    report.errors.extend(found.errors);
-    report.warnings.extend(found.warnings);
-    failed::add(scene, found.failed, copies, report);
-    report.deform_time = ran.deform_time;
-    match ran.tally.is_empty() {
-        true => Err(nothing_to_skin(scene, report)),
-        false => Ok(()),
     }
 }
 
@@ -344,17 +228,9 @@ pub fn stitch_until(
     }
     let (file, scene) = read(input, options)?;
     file.check_output(output)?;
-    let (mut report, chosen) = begin_file(&scene, &options.prims, String::new())?;
-    let asked = Asked {
-        file: &file,
-        scene: &scene,
-        output,
-        format,
-        options,
-        chosen: &chosen,
-    };
-    asked.stitch_clips(&mut report, watch)?;
-    failed::complete(&scene, &options.prims, &chosen, &mut report);
+    let out = (output, format);
+    let stitch = |asked: Asked<'_>, report: &mut BakeReport| asked.stitch_clips(report, watch);
+    let mut report = asked::of_file(&file, &scene, out, options, String::new(), stitch)?;
     report.elapsed = start.elapsed();
     Ok(report)
 }
@@ -389,19 +265,6 @@ fn usd_edits(
     }
 }
 
-/// SkelRoots that become Xforms once these prims are baked.
-pub(super) fn retyped<'a>(
-    scene: &Scene,
-    prims: impl Iterator<Item = &'a BakedPrim>,
-) -> Vec<String> {
-    let places: HashSet<&str> = prims.flat_map(BakedPrim::places).collect();
-    let bound = scene.bindings.iter();
-    let roots = bound
-        .filter(|b| places.contains(b.path.as_str()))
-        .map(|b| scene.prims[b.skel_root].path.clone());
-    skel_roots_to_retype(scene, &roots.collect())
-}
-
 /// The format of an output that can be written with these options.
 ///
 /// # Errors
@@ -419,12 +282,7 @@ pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Forma
     if options.layer && sinew_io::extension(output) == "usdz" {
         return misfit("a .usdz has to be self-contained: expected .usda or .usdc for a layer");
     }
-    check_motion(
-        options.shutter.as_ref(),
-        options.max_error,
-        options.velocities,
-        format == Format::Usd,
-    )?;
+    check_motion(&options.plan(), format == Format::Usd)?;
     if let Some(reason) = clips::refusal(output, format, options) {
         return misfit(reason);
     }
@@ -444,18 +302,14 @@ pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Forma
 
 /// Fails if samples for motion blur do not fit each other, or an output without sample
 /// times.
-fn check_motion(
-    shutter: Option<&Shutter>,
-    max_error: Option<f64>,
-    velocities: bool,
-    has_times: bool,
-) -> Result<()> {
+fn check_motion(plan: &BakePlan, has_times: bool) -> Result<()> {
+    let (shutter, max_error) = (&plan.shutter, plan.max_error);
     let fail = |text: String| Err(Error::Options(text));
-    if !has_times && (shutter.is_some() || max_error.is_some() || velocities) {
+    if !has_times && (shutter.is_some() || max_error.is_some() || plan.velocities) {
         let text = "a shutter, velocities and a largest error are for USD, which has sample times: expected .usda, .usdc or .usdz";
         return fail(text.to_owned());
     }
-    if let Some(Err(reason)) = shutter.map(Shutter::check) {
+    if let Some(Err(reason)) = shutter.as_ref().map(Shutter::check) {
         return fail(reason);
     }
     match max_error {
@@ -468,91 +322,4 @@ fn check_motion(
         ),
         _ => Ok(()),
     }
-}
-
-/// Whether a prim is another one or below it.
-pub(super) fn is_below(path: &str, top: &str) -> bool {
-    let rest = path.strip_prefix(top.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether a path is one of `tops` or below one of them.
-pub(super) fn is_below_any(path: &str, tops: &HashSet<&str>) -> bool {
-    let ends = path.match_indices('/').map(|(i, _)| i).skip(1);
-    let mut above = ends.map(|i| &path[..i]).chain([path]);
-    above.any(|p| tops.contains(p))
-}
-
-/// The requested bindings that can be baked. The others become warnings.
-///
-/// # Errors
-/// [`Error::PrimPath`] or [`Error::UnknownPrim`] for a path without a skinned prim;
-/// [`Error::NothingToSkin`] if nothing can be baked.
-fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Vec<usize>> {
-    for path in prims {
-        let path = path.clone();
-        if !path.starts_with('/') {
-            return Err(Error::PrimPath { path });
-        }
-        // A prim that cannot be skinned is known, and has an error of its own.
-        let mut unskinned = scene.unskinned.iter();
-        let is_unskinned = unskinned.any(|p| is_below(&p.path, &path));
-        if !is_unskinned && !scene.bindings.iter().any(|b| is_below(&b.path, &path)) {
-            let known = scene.bindings.iter().map(|b| b.path.clone());
-            return Err(Error::UnknownPrim {
-                file: scene.file.clone(),
-                path,
-                known: known.take(8).collect(),
-            });
-        }
-    }
-    let mut chosen = Vec::new();
-    for (i, binding) in scene.bindings.iter().enumerate() {
-        if !is_asked(prims, &binding.path) {
-            continue;
-        }
-        match &binding.unsupported {
-            Some(reason) => {
-                let message = format!("{reason}: it is not baked");
-                let warning = Warning::new("not-baked", &binding.path, message);
-                report.warnings.push(warning);
-            }
-            None => chosen.push(i),
-        }
-    }
-    match chosen.is_empty() {
-        true => Err(nothing_to_skin(scene, report)),
-        false => Ok(chosen),
-    }
-}
-
-fn is_asked(prims: &[String], path: &str) -> bool {
-    prims.is_empty() || prims.iter().any(|p| is_below(path, p))
-}
-
-/// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes
-/// an Xform.
-fn no_longer_skinned(scene: &Scene, prims: &[String], chosen: &[usize]) -> Vec<Warning> {
-    let roots: HashSet<usize> = chosen
-        .iter()
-        .map(|c| scene.bindings[*c].skel_root)
-        .collect();
-    let left = scene.bindings.iter().filter(|b| !is_asked(prims, &b.path));
-    left.filter(|b| roots.contains(&b.skel_root))
-        .map(|b| {
-            let message = "the prim is not among those to bake, but its SkelRoot becomes an Xform, so it keeps its rest points";
-            Warning::new("no-longer-skinned", &b.path, message)
-        })
-        .collect()
-}
-
-/// Baked SkelRoots and all SkelRoots nested in them.
-pub(super) fn skel_roots_to_retype(scene: &Scene, baked: &BTreeSet<String>) -> Vec<String> {
-    let baked: HashSet<&str> = baked.iter().map(String::as_str).collect();
-    scene
-        .skel_roots
-        .iter()
-        .filter(|r| is_below_any(&r.path, &baked))
-        .map(|r| r.path.clone())
-        .collect()
 }

@@ -2,19 +2,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::failed::FailedPrim;
-use super::schedule::Scheduled;
+use crate::failed;
+use crate::report::{BakeReport, FailedPrim};
+use crate::schedule::Scheduled;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
-
-/// What the errors of a bake come to.
-pub(super) struct Findings {
-    pub errors: Vec<Invalid>,
-    pub warnings: Vec<Warning>,
-    /// By index into [`Scene::bindings`], without the prims that share a result.
-    pub failed: Vec<(usize, FailedPrim)>,
-}
 
 /// The errors of each prim, by index into [`Scene::bindings`].
 #[derive(Default)]
@@ -64,9 +57,15 @@ impl Diagnostics {
         self.broken.contains(&binding)
     }
 
-    /// A prim without any sample becomes an error, and a prim without some samples a warning. Both
-    /// failed.
-    pub fn finish(self, scene: &Scene, baked: impl Fn(usize) -> bool) -> Findings {
+    /// Adds them to the report: a prim without any sample is an error, and a prim without some
+    /// samples a warning. Both failed, with the prims that share their results (`copies`).
+    pub fn finish(
+        self,
+        scene: &Scene,
+        baked: impl Fn(usize) -> bool,
+        copies: &BTreeMap<usize, Vec<usize>>,
+        report: &mut BakeReport,
+    ) {
         let mut failed = Vec::new();
         let mut fails = |binding: usize, e: &Invalid| {
             let path = scene.bindings[binding].path.as_str();
@@ -76,7 +75,6 @@ impl Diagnostics {
         let at_times = self.times.iter().filter(|(b, _)| !baked(**b));
         at_times.for_each(|(b, (_, e, _))| fails(*b, e));
         let mut errors: Vec<Invalid> = self.whole.into_iter().map(|(_, e)| e).collect();
-        let mut warnings = Vec::new();
         for (binding, (time, e, times)) in self.times {
             if baked(binding) {
                 let count = times.len();
@@ -87,7 +85,7 @@ impl Diagnostics {
                 let path = &scene.bindings[binding].path;
                 let warning = Warning::new("times-not-baked", path, message);
                 failed.push((binding, FailedPrim::by_warning(path, &warning)));
-                warnings.push(warning);
+                report.warnings.push(warning);
             } else {
                 errors.push(e);
             }
@@ -95,11 +93,8 @@ impl Diagnostics {
         // A broken skeleton is reported once for all its prims.
         let mut seen = HashSet::new();
         errors.retain(|e| seen.insert(e.to_string()));
-        Findings {
-            errors,
-            warnings,
-            failed,
-        }
+        report.errors.extend(errors);
+        failed::add(scene, failed, copies, report);
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::space;
 use sinew::gpu::GpuError;
 use sinew::sampled::Time;
 use sinew::{Invalid, Warning};
@@ -107,7 +106,7 @@ pub enum Error {
         reason: String,
     },
     /// The disk of the output has too little space, seen before the bake or while it was written.
-    #[error("{}: cannot write: the disk {}: about {} are needed in all and {} were free, so {}", file.display(), if *is_full { "is full" } else { "is too small" }, space::bytes_as_text(*needed), space::bytes_as_text(*free), missing_space(*needed, *free))]
+    #[error("{}: cannot write: the disk {}: about {} are needed in all and {} were free, so {}", file.display(), if *is_full { "is full" } else { "is too small" }, bytes_as_text(*needed), bytes_as_text(*free), missing_space(*needed, *free))]
     DiskSpace {
         /// The output.
         file: PathBuf,
@@ -237,11 +236,27 @@ impl fmt::Display for NothingToSkin {
 
 impl std::error::Error for NothingToSkin {}
 
+/// Bytes as text, such as `1.5 GB`.
+#[must_use]
+pub fn bytes_as_text(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} bytes"),
+        _ => format!("{value:.1} {}", UNITS[unit]),
+    }
+}
+
 /// How much space is missing, in words.
 fn missing_space(needed: u64, free: u64) -> String {
     match needed.checked_sub(free) {
         Some(missing) if missing > 0 => {
-            format!("about {} are missing", space::bytes_as_text(missing))
+            format!("about {} are missing", bytes_as_text(missing))
         }
         _ => "other files took the space meanwhile, or more is needed than was estimated".into(),
     }
@@ -280,6 +295,13 @@ fn runs(numbers: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_are_short() {
+        assert_eq!(bytes_as_text(999), "999 bytes");
+        assert_eq!(bytes_as_text(1_500), "1.5 kB");
+        assert_eq!(bytes_as_text(2_340_000_000), "2.3 GB");
+    }
 
     #[test]
     fn numbers_are_listed_in_runs() {

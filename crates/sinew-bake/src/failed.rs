@@ -3,50 +3,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::baker::is_below;
-use super::options::BakeReport;
-use sinew::error::{Invalid, Warning, first_few};
+use crate::paths::is_below;
+use crate::report::{BakeReport, FailedPrim};
+use sinew::error::{Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};
-
-/// A prim that the output lacks, or that is not skinned as the input asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedPrim {
-    /// Prim path.
-    pub path: String,
-    /// Stable code of the reason, if it has one.
-    pub code: Option<&'static str>,
-    /// The reason. It names the file and another prim if the fault is there, such as in the
-    /// Skeleton.
-    pub reason: String,
-}
-
-impl FailedPrim {
-    /// A prim that fails by an error of its own or of another prim.
-    pub(super) fn by_error(path: &str, error: &Invalid) -> Self {
-        let reason = match error.prim == path {
-            true => error.brief(),
-            false => error.to_string(),
-        };
-        Self {
-            path: path.to_owned(),
-            code: error.code,
-            reason,
-        }
-    }
-
-    pub(super) fn by_warning(path: &str, warning: &Warning) -> Self {
-        let reason = match warning.path == path {
-            true => warning.message.clone(),
-            false => format!("{}: {}", warning.path, warning.message),
-        };
-        Self {
-            path: path.to_owned(),
-            code: Some(warning.code),
-            reason,
-        }
-    }
-}
+use sinew::skel::binding::SWITCHED_OFF;
 
 /// Codes of warnings about a prim that is not skinned, or not as the input asks.
 const OF_PRIMS: [&str; 10] = [
@@ -64,6 +25,14 @@ const OF_PRIMS: [&str; 10] = [
 
 /// Codes of warnings about an animation that moves nothing, at some times or at all.
 const OF_ANIMATIONS: [&str; 2] = ["animation-component", "animation-not-finite"];
+
+/// Whether the stage switches off everything that could be skinned, so that its bake is the stage
+/// as it is.
+pub(super) fn is_switched_off(scene: &Scene) -> bool {
+    let nothing = scene.bindings.is_empty() && scene.unskinned.is_empty();
+    let has = |code: &dyn Fn(&str) -> bool| scene.warnings.iter().any(|w| code(w.code));
+    nothing && has(&|code| code == SWITCHED_OFF) && !has(&|code| OF_PRIMS.contains(&code))
+}
 
 /// Adds to the report every prim that the output does not have as it was asked for, after the bake
 /// has added those that failed while they were deformed.

@@ -24,9 +24,10 @@ use std::sync::Arc;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::plan::{Plan, PrimPlan};
-use super::schedule::MAX_SAMPLES;
 use crate::error::{Error, Result};
+use crate::frames::MAX_SAMPLES;
+use crate::options::{Progress, Watch, tell};
+use crate::plan::{Plan, PrimPlan};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::{MotionCache, OutSpace, Scene};
@@ -67,19 +68,49 @@ pub(super) struct Fewest {
     pub warnings: Vec<Warning>,
 }
 
-/// Chooses the sample times of prims with a common Skeleton from their base times. `told` is called
-/// with the number of base times that are done since its last call.
+/// The base times of all Skeletons that the search has passed.
+pub(super) struct Choosing<'a, 'w> {
+    watch: &'a mut Watch<'w>,
+    pub done: usize,
+    total: usize,
+}
+
+impl<'a, 'w> Choosing<'a, 'w> {
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn new(watch: &'a mut Watch<'w>, total: usize) -> Result<Self> {
+        let mut out = Self {
+            watch,
+            done: 0,
+            total,
+        };
+        out.pass(0)?;
+        Ok(out)
+    }
+
+    /// Tells that so many more are done.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
+    pub fn pass(&mut self, more: usize) -> Result<()> {
+        self.done += more;
+        let (done, total) = (self.done, self.total);
+        tell(self.watch, Progress::Choosing { done, total })
+    }
+}
+
+/// Chooses the sample times of prims with a common Skeleton from their base times.
 ///
 /// # Errors
-/// [`Error::TooManyFrames`] if too many times are needed, and errors of `told`. A prim that cannot
-/// be posed keeps all of its base times, so that the bake reports it.
+/// [`Error::TooManyFrames`] if too many times are needed, and [`Error::Cancelled`]. A prim that
+/// cannot be posed keeps all of its base times, so that the bake reports it.
 pub(super) fn choose(
     (scene, plan): (&Scene, &Plan),
     prims: &[&PrimPlan],
     base: &[Time],
     error: f64,
     out: &mut Fewest,
-    told: &mut dyn FnMut(usize) -> Result<()>,
+    choosing: &mut Choosing<'_, '_>,
 ) -> Result<()> {
     let codes: Vec<f64> = base.iter().filter_map(|t| t.code()).collect();
     let mut keep_all = |prim: &PrimPlan| {
@@ -112,7 +143,7 @@ pub(super) fn choose(
         spans: (CHUNK_BYTES / bytes.saturating_mul(POSES_OF_SPAN).max(1)).min(MOST_SPANS),
         window: (WINDOW_BYTES / bytes.max(1)).max(LEAST_WINDOW),
     };
-    let found = work.search(start, &codes, told)?;
+    let found = work.search(start, &codes, choosing)?;
     for (i, tracked) in tracked.iter().enumerate() {
         let Some(found) = &found else {
             // The bake says at which times the prim fails.
@@ -239,12 +270,12 @@ impl Work<'_> {
     /// Searches the times to keep. `None` if a prim cannot be posed at one of the times.
     ///
     /// # Errors
-    /// Those of `told`.
+    /// [`Error::Cancelled`].
     fn search(
         &self,
         start: Posed,
         codes: &[f64],
-        told: &mut dyn FnMut(usize) -> Result<()>,
+        choosing: &mut Choosing<'_, '_>,
     ) -> Result<Option<Found>> {
         let points = start.points.iter().cloned();
         let segments =
@@ -262,7 +293,7 @@ impl Work<'_> {
                 Ok(last) => before = last,
                 Err(_) => return Ok(None),
             }
-            told(times.len())?;
+            choosing.pass(times.len())?;
         }
         let kept = segments.into_par_iter().map(Segments::finish).collect();
         Ok(Some(Found { kept, jumps }))
@@ -520,6 +551,8 @@ impl Segments {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
 
     /// The kept times of one point that moves along a curve, by the greedy search.
@@ -611,18 +644,20 @@ mod tests {
         let codes = [1.0, 4.0, 6.0, 9.0];
         let search = |work: &Work<'_>| {
             let start = work.pose(codes[0]).unwrap();
-            let mut spans = Vec::new();
-            let mut told = |more: usize| {
-                spans.push(more);
-                Ok(())
+            let mut passed = Vec::new();
+            let watch = &mut |now| {
+                passed.push(now);
+                ControlFlow::Continue(())
             };
-            let found = work.search(start, &codes, &mut told).unwrap().unwrap();
-            (found.kept, spans)
+            let mut choosing = Choosing::new(watch, 3).unwrap();
+            let found = work.search(start, &codes, &mut choosing).unwrap();
+            (found.unwrap().kept, passed.len())
         };
         let at_once = search(&work);
         work.spans = 0;
         let one_by_one = search(&work);
-        assert_eq!((at_once.1, one_by_one.1), (vec![3], vec![1; 3]));
+        // The beginning is told too.
+        assert_eq!((at_once.1, one_by_one.1), (2, 4));
         assert!(at_once.0.iter().any(|(times, _)| times.len() > 10));
         assert_eq!(at_once.0, one_by_one.0);
     }

@@ -27,11 +27,10 @@ use rayon::prelude::*;
 use model::Model;
 use stage::BakedStage;
 
-use super::samples::thin_hint;
-use super::{BakedPrim, Samples};
+use crate::samples::thin_hint;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
-use sinew_io::usd::BakedHint;
+use sinew_io::usd::{BakedHint, BakedPrim, Samples};
 
 /// The hints to write: one for every prim that has a hint and a baked prim at or below it.
 ///

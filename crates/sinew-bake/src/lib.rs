@@ -4,27 +4,35 @@
 //! already open, can use the caller's GPU device, can be cancelled, and writes to any
 //! [`FrameSink`]. Implement [`FrameSink`] for formats that this crate does not have.
 
+mod asked;
 mod backend;
 mod baker;
+mod clip;
 mod clips;
 mod diagnostics;
 mod error;
 mod failed;
 mod fewest;
+mod format;
 mod formats;
+mod frames;
 mod hints;
 mod options;
+mod paths;
 mod plan;
 mod posing;
+mod report;
 mod run;
 mod sampler;
 mod samples;
 mod schedule;
+mod shard;
 mod shutter;
 mod sink;
 mod space;
 mod stream;
 mod tracks;
+mod work;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -32,22 +40,20 @@ use std::time::Instant;
 
 pub use backend::Backend;
 pub use baker::{Baker, stitch, stitch_until};
-pub use clips::{ClipCounts, Shard};
-pub use error::{Error, NothingToSkin, Result};
-pub use failed::FailedPrim;
-pub use formats::{
-    BoneOptions, BoneReport, BoneValues, Format, FramePattern, VatOptions, VatValues,
-};
+pub use error::{Error, NothingToSkin, Result, bytes_as_text};
+pub use format::{BoneOptions, BoneValues, Format, VatOptions, VatValues};
+pub use formats::FramePattern;
+pub use frames::FrameRange;
 use options::Watch;
-pub use options::{BakeOptions, BakeReport, Progress};
+pub use options::{BakeOptions, Progress};
 pub use plan::{BakePlan, Rigid, Sampling};
+pub use report::{BakeReport, BoneReport, ClipCounts, FailedPrim};
 pub use sampler::Sampler;
-pub use schedule::FrameRange;
+pub use shard::Shard;
 pub use shutter::Shutter;
 pub use sinew::scene::OutSpace;
 pub use sinew_io::usd::{BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};
 pub use sink::{BakeStart, Frame, FrameSink, PrimInfo, PrimSample, SinkError};
-pub use space::bytes_as_text;
 
 /// Bakes the file `input` into `output`. The extension of `output` chooses the [`Format`].
 ///

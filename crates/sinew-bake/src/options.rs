@@ -1,22 +1,15 @@
 //! Options, progress and report of a bake.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde::{Serialize, Serializer};
 
 use crate::backend::Backend;
-use crate::clips::{ClipCounts, Shard};
-use crate::failed::FailedPrim;
-use crate::formats::{BoneOptions, BoneReport, VatOptions};
+use crate::error::{Error, Result};
+use crate::format::{BoneOptions, VatOptions};
+use crate::frames::FrameRange;
 use crate::plan::{BakePlan, Rigid};
-use crate::run::Tally;
-use crate::schedule::FrameRange;
+use crate::shard::Shard;
 use crate::shutter::Shutter;
-use crate::tracks::Work;
-use sinew::error::{Invalid, Warning};
 use sinew::scene::{OutSpace, Scene};
 use sinew::skel::AnimSource;
 use sinew_io::OpenOptions;
@@ -130,115 +123,13 @@ pub enum Progress {
 /// A callback that is called with the progress and decides whether to continue.
 pub(super) type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Results of a bake.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-// The findings are left out.
-#[derive(Serialize)]
-pub struct BakeReport {
-    /// Number of prims that were baked.
-    pub prims: usize,
-    /// Number of baked prims that share the result of another one, because they are instances of
-    /// one prototype.
-    pub shared: usize,
-    /// Number of baked prims with constant influences that move by their transform.
-    pub moved: usize,
-    /// Number of frames, in formats with frames; 0 in USD, where each prim has its own times.
-    pub frames: usize,
-    /// The files that were written; empty for a sink of the caller.
-    #[serde(serialize_with = "shown")]
-    pub files: Vec<PathBuf>,
-    /// Number of points of all baked prims.
-    pub points: usize,
-    /// Number of (prim, time) pairs. For a bake into clips these are all pairs of the requested
-    /// clips, including those at which a prim could not be baked.
-    pub samples: usize,
-    /// Sum over all samples of their number of points.
-    pub deformed_points: u64,
-    /// Name of the backend, see [`Baker::backend`](crate::Baker::backend).
-    pub backend: String,
-    /// Estimated size of the output in bytes, before it was written: too high if many samples are
-    /// redundant. 0 for a sink of the caller and for stitching.
-    pub estimated_bytes: u64,
-    /// Numbers of clips, for a bake into clips.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clips: Option<ClipCounts>,
-    /// The largest distance found between a point and the line between two samples, if
-    /// [`BakeOptions::max_error`] was asked for; in units of the points.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub largest_error: Option<f64>,
-    /// Sizes and errors of a bone texture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bones: Option<BoneReport>,
-    /// Time of the whole bake, from opening the input to the written output.
-    #[serde(rename = "seconds", serialize_with = "seconds")]
-    pub elapsed: Duration,
-    /// Time of posing and deforming.
-    #[serde(rename = "deform_seconds", serialize_with = "seconds")]
-    pub deform_time: Duration,
-    /// Prims that were asked for and that the output lacks, or has at some times only, or not
-    /// skinned as the input asks; sorted by path. Empty if everything asked for is in the output.
-    #[serde(skip)]
-    pub failed: Vec<FailedPrim>,
-    /// What is wrong with prims that could not be baked. A Skeleton that takes many prims down is
-    /// listed once.
-    #[serde(skip)]
-    pub errors: Vec<Invalid>,
-    /// What was ignored or dropped, and why.
-    #[serde(skip)]
-    pub warnings: Vec<Warning>,
-}
-
-fn shown<S: Serializer>(files: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(files.iter().map(|file| file.display().to_string()))
-}
-
-fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_f64(time.as_secs_f64())
-}
-
-impl BakeReport {
-    pub(super) fn new(backend: String) -> Self {
-        Self {
-            backend,
-            ..Self::default()
-        }
-    }
-
-    /// Counts prims that were baked at their own times; `copies` are prims with the same result as
-    /// another one.
-    pub(super) fn count(
-        &mut self,
-        scene: &Scene,
-        tally: &Tally,
-        copies: &BTreeMap<usize, Vec<usize>>,
-    ) {
-        for (binding, prim) in tally {
-            let places = 1 + copies.get(binding).map_or(0, Vec::len);
-            self.prims += places;
-            self.shared += places - 1;
-            self.points += prim.points * places;
-            self.deformed_points += prim.deformed_points;
-            self.samples += prim.samples * places;
-            let moved = scene.bindings[*binding].is_rigid() && prim.has_transform;
-            self.moved += usize::from(moved) * places;
-        }
-    }
-
-    /// Adds the errors that are left if few samples were asked for.
-    pub(super) fn tell_fewest(&mut self, work: &Work) {
-        if let Some(fewest) = &work.fewest {
-            self.largest_error = Some(fewest.largest_error);
-            self.warnings.extend(fewest.warnings.iter().cloned());
-        }
-    }
-
-    /// Counts prims that were all baked at the same frames.
-    pub(super) fn count_frames(&mut self, tally: &Tally, frames: usize) {
-        self.frames = frames;
-        self.prims = tally.len();
-        self.points = tally.values().map(|p| p.points).sum();
-        self.samples = self.prims * frames;
-        self.deformed_points = self.points as u64 * frames as u64;
+/// Reports the progress of a bake.
+///
+/// # Errors
+/// [`Error::Cancelled`] if the callback stops the bake.
+pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
+    match watch(progress) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::Cancelled),
     }
 }

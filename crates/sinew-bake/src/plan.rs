@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::DMat4;
 
-use crate::schedule::FrameRange;
+use crate::frames::FrameRange;
 use crate::shutter::Shutter;
 use crate::sink::PrimInfo;
 use sinew::error::Invalid;
@@ -177,6 +177,19 @@ impl Plan {
 
     pub fn prims(&self) -> impl Iterator<Item = &PrimPlan> {
         self.prims.values()
+    }
+
+    /// Number of points, normals and velocities of a prim at one time.
+    pub fn vectors(&self, scene: &Scene, b: usize) -> u64 {
+        if self.of(b).parts.is_empty() {
+            return 0;
+        }
+        let binding = &scene.bindings[b];
+        let normals = binding.normals.iter().map(|n| n.values.first());
+        let points = || std::iter::once(binding.points.first());
+        let velocities = points().filter(|_| self.velocities);
+        let arrays = points().chain(normals).chain(velocities);
+        arrays.flatten().map(|v| v.len() as u64).sum()
     }
 
     /// The [`PrimInfo`] of a binding's prim.

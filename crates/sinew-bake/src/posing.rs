@@ -6,10 +6,10 @@ use std::sync::Arc;
 use glam::{DMat4, Vec3};
 use rayon::prelude::*;
 
-use super::backend::Job;
-use super::plan::{Plan, PrimPlan};
-use super::schedule::Scheduled;
-use super::sink::{Frame, PrimSample};
+use crate::backend::Job;
+use crate::plan::{Plan, PrimPlan};
+use crate::schedule::Scheduled;
+use crate::sink::{Frame, PrimSample};
 use sinew::error::Invalid;
 use sinew::kernel::{PackedPose, PackedSkin, Palette};
 use sinew::sampled::Time;

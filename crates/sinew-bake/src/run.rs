@@ -3,30 +3,26 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use super::backend::Deformer;
-use super::diagnostics::{Diagnostics, Findings, broken_shapes};
-use super::error::{Error, NothingToSkin, Result};
-use super::formats::Clip;
-use super::options::{BakeReport, Watch};
-use super::plan::Plan;
-use super::schedule::{Schedule, Scheduled};
-use super::sink::{BakeStart, Frame, FrameSink, PrimInfo};
-use super::stream::deform_frames;
-use super::tracks::{Work, check_size};
+use crate::diagnostics::broken_shapes;
+use crate::error::{Error, Result};
+use crate::failed;
+use crate::plan::PrimPlan;
+use crate::report::{BakeReport, nothing_to_skin};
+use crate::schedule::Scheduled;
+use crate::sink::{BakeStart, Frame, FrameSink, PrimInfo, SinkError};
+use crate::stream::Runner;
+use crate::work::Work;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 
 /// The result of a run.
-#[derive(Default)]
 pub(super) struct Ran {
-    pub tally: Tally,
+    /// The totals of each binding.
+    pub tally: BTreeMap<usize, PrimTally>,
     /// Time of posing and deforming.
     pub deform_time: Duration,
 }
-
-/// The totals of each binding.
-pub(super) type Tally = BTreeMap<usize, PrimTally>;
 
 /// The totals of one prim.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,180 +37,146 @@ pub(super) struct PrimTally {
     pub has_transform: bool,
 }
 
-fn count(tally: &mut Tally, frame: &Frame) {
-    for sample in &frame.prims {
-        let prim = tally.entry(sample.binding).or_default();
-        prim.samples += 1;
-        prim.points = prim.points.max(sample.points.len());
-        prim.deformed_points += sample.points.len() as u64;
-        prim.has_transform |= sample.transform.is_some();
+impl Runner<'_, '_> {
+    /// Runs a schedule: that of `work`, or a part of it. It does not call [`FrameSink::finish`].
+    ///
+    /// If each frame has every prim, prims that cannot be baked at the first frame are left out. If
+    /// no prim can be baked, the sink is not called at all.
+    ///
+    /// # Errors
+    /// Errors of the GPU or the sink, and [`Error::Cancelled`]. If each frame has every prim,
+    /// [`Error::PrimLost`] if a prim is missing at a later frame, and [`Error::Invalid`] if its
+    /// number of points changes.
+    pub fn run(
+        &mut self,
+        work: &Work,
+        schedule: &[Scheduled],
+        sink: &mut dyn FrameSink,
+    ) -> Result<Ran> {
+        let mut counting = Counting {
+            scene: self.scene,
+            work,
+            times: schedule.iter().map(|(time, _)| *time).collect(),
+            sink,
+            prims: None,
+            index_of: HashMap::new(),
+            tally: BTreeMap::new(),
+            lost: None,
+        };
+        if work.clip.is_none() {
+            let prims = prims_of(self.scene, work, schedule);
+            counting.open(prims).map_err(Error::of_sink)?;
+        }
+        match self.deform(&work.plan, schedule, &mut counting) {
+            Ok(deform_time) => Ok(Ran {
+                tally: counting.tally,
+                deform_time,
+            }),
+            // The error of a prim says more than that the prim is missing.
+            Err(e) => Err(
+                match counting.lost.and_then(|b| self.diagnostics.first_of(b)) {
+                    Some(why) => Error::Invalid(why.clone()),
+                    None => e,
+                },
+            ),
+        }
+    }
+
+    /// Adds to the report what came of the run of a whole schedule.
+    ///
+    /// # Errors
+    /// [`Error::NothingToSkin`] if nothing was baked.
+    pub fn end(self, work: &Work, ran: &Ran, report: &mut BakeReport) -> Result<()> {
+        let scene = self.scene;
+        report.frames = work.clip.as_ref().map_or(0, |clip| clip.len());
+        for (binding, prim) in &ran.tally {
+            let places = 1 + work.copies.get(binding).map_or(0, Vec::len);
+            report.prims += places;
+            report.shared += places - 1;
+            report.points += prim.points * places;
+            report.deformed_points += prim.deformed_points;
+            report.samples += prim.samples * places;
+            let moved = scene.bindings[*binding].is_rigid() && prim.has_transform;
+            report.moved += usize::from(moved && work.clip.is_none()) * places;
+        }
+        work.tell_fewest(report);
+        let came_out = |b| ran.tally.contains_key(&b);
+        self.diagnostics
+            .finish(scene, came_out, &work.copies, report);
+        report.warnings.extend(broken_shapes(scene, &work.schedule));
+        report.deform_time = ran.deform_time;
+        match ran.tally.is_empty() && !failed::is_switched_off(scene) {
+            true => Err(nothing_to_skin(scene, report)),
+            false => Ok(()),
+        }
     }
 }
 
-/// Runs a schedule in which prims have their own times: that of `work`, or a part of it. It does
-/// not call [`FrameSink::finish`].
-///
-/// # Errors
-/// Errors of the GPU or the sink, and [`Error::Cancelled`].
-pub(super) fn own_times(
-    scene: &Scene,
-    work: &Work,
-    schedule: &[Scheduled],
-    deformer: &mut Deformer,
-    diagnostics: &mut Diagnostics,
-    sink: &mut dyn FrameSink,
-    watch: &mut Watch<'_>,
-) -> Result<Ran> {
+/// The prims of a schedule in which each has its own times.
+fn prims_of(scene: &Scene, work: &Work, schedule: &[Scheduled]) -> Vec<PrimInfo> {
     let scheduled: HashSet<usize> = schedule.iter().flat_map(|(_, b)| b).copied().collect();
-    let mut prims = Vec::with_capacity(scheduled.len());
-    let mut index_of = HashMap::with_capacity(scheduled.len());
-    for b in work.plan.prims().map(|p| p.binding) {
-        if !scheduled.contains(&b) {
-            continue;
-        }
-        let points = match work.plan.of(b).parts.is_empty() {
+    let prims = work.plan.prims().filter(|p| scheduled.contains(&p.binding));
+    let info = |plan: &PrimPlan| {
+        let b = plan.binding;
+        let points = match plan.parts.is_empty() {
             true => 0,
             false => scene.bindings[b].points.first().map_or(0, |p| p.len()),
         };
-        index_of.insert(b, prims.len());
-        prims.push(PrimInfo {
+        PrimInfo {
             copies: work.copies.get(&b).cloned().unwrap_or_default(),
             ..work.plan.info(scene, b, points)
-        });
-    }
-    let times: Vec<Time> = schedule.iter().map(|(time, _)| *time).collect();
-    let start = BakeStart {
-        scene,
-        prims: &prims,
-        times: &times,
-        step: None,
-        space: work.plan.space,
-    };
-    sink.begin(&start).map_err(Error::of_sink)?;
-    let mut tally = Tally::new();
-    let deform_time = deform_frames(
-        scene,
-        &work.plan,
-        schedule,
-        deformer,
-        diagnostics,
-        watch,
-        &mut |frame| {
-            for sample in &mut frame.prims {
-                sample.prim = index_of[&sample.binding];
-            }
-            count(&mut tally, frame);
-            sink.frame(frame).map_err(Error::of_sink)
-        },
-    )?;
-    Ok(Ran { tally, deform_time })
-}
-
-/// The work at frames that each have every prim.
-pub(super) struct EvenWork {
-    pub plan: Plan,
-    pub clip: Clip,
-    pub schedule: Schedule,
-}
-
-impl EvenWork {
-    /// `is_asked` says whether the caller asked for these frames.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the frames need too much data and the caller did not ask for them.
-    pub fn new(scene: &Scene, plan: Plan, clip: Clip, is_asked: bool) -> Result<Self> {
-        let bindings: Vec<usize> = plan.prims().map(|p| p.binding).collect();
-        let times = clip.times.iter();
-        let schedule: Schedule = times.map(|t| (*t, bindings.clone())).collect();
-        if !is_asked {
-            check_size(scene, &plan, &schedule)?;
         }
-        Ok(Self {
-            plan,
-            clip,
-            schedule,
-        })
-    }
-}
-
-/// Runs frames that each have every prim of the plan, except prims that cannot be baked at the
-/// first frame. It does not call [`FrameSink::finish`]; if no prim can be baked, it does not call
-/// the sink at all.
-///
-/// # Errors
-/// [`Error::PrimLost`] if a prim is missing at a later frame, [`Error::Invalid`] if its number of
-/// points changes; errors of the GPU or the sink, and [`Error::Cancelled`].
-pub(super) fn every_frame(
-    scene: &Scene,
-    work: &EvenWork,
-    deformer: &mut Deformer,
-    diagnostics: &mut Diagnostics,
-    sink: &mut dyn FrameSink,
-    watch: &mut Watch<'_>,
-) -> Result<Ran> {
-    let mut run = EveryFrame {
-        scene,
-        work,
-        sink,
-        prims: None,
-        tally: Tally::new(),
-        lost: None,
     };
-    let ran = deform_frames(
-        scene,
-        &work.plan,
-        &work.schedule,
-        deformer,
-        diagnostics,
-        watch,
-        &mut |frame| run.frame(frame),
-    );
-    match ran {
-        Ok(deform_time) => Ok(Ran {
-            tally: run.tally,
-            deform_time,
-        }),
-        // The error of a prim says more than that the prim is missing.
-        Err(e) => Err(match run.lost.and_then(|b| diagnostics.first_of(b)) {
-            Some(why) => Error::Invalid(why.clone()),
-            None => e,
-        }),
-    }
+    prims.map(info).collect()
 }
 
-struct EveryFrame<'a> {
+/// Numbers and counts the samples of frames, and passes the frames on.
+struct Counting<'a> {
     scene: &'a Scene,
-    work: &'a EvenWork,
+    work: &'a Work,
+    times: Vec<Time>,
     sink: &'a mut dyn FrameSink,
-    /// The prims of the first frame, after it was deformed.
+    /// The prims of frames. If each frame has every prim, they are known after the first frame.
     prims: Option<Vec<PrimInfo>>,
-    tally: Tally,
+    /// Indices into `prims`, by binding.
+    index_of: HashMap<usize, usize>,
+    tally: BTreeMap<usize, PrimTally>,
     /// A prim that is missing in a later frame.
     lost: Option<usize>,
 }
 
-impl EveryFrame<'_> {
-    fn frame(&mut self, frame: &mut Frame) -> Result<()> {
-        if self.prims.is_none() {
-            self.begin(frame)?;
+impl Counting<'_> {
+    fn open(&mut self, prims: Vec<PrimInfo>) -> Result<(), SinkError> {
+        if !prims.is_empty() {
+            self.sink.begin(&BakeStart {
+                scene: self.scene,
+                prims: &prims,
+                times: &self.times,
+                step: self.work.clip.as_ref().map(|clip| clip.step),
+                space: self.work.plan.space,
+            })?;
         }
-        let prims = self.prims.as_deref().unwrap_or_default();
-        if prims.is_empty() {
-            return Ok(());
-        }
-        let kept: HashSet<usize> = prims.iter().map(|p| p.binding).collect();
-        frame.prims.retain(|p| kept.contains(&p.binding));
-        let mut samples = frame.prims.iter_mut();
-        for (i, prim) in prims.iter().enumerate() {
-            // Both are in the order of the schedule.
-            let Some(sample) = samples.next().filter(|s| s.binding == prim.binding) else {
+        let numbered = prims.iter().enumerate();
+        self.index_of = numbered.map(|(i, p)| (p.binding, i)).collect();
+        self.prims = Some(prims);
+        Ok(())
+    }
+
+    /// Leaves out prims that are not in the first frame, and checks the others.
+    fn check(&mut self, frame: &mut Frame) -> Result<()> {
+        frame
+            .prims
+            .retain(|p| self.index_of.contains_key(&p.binding));
+        // Both are in the order of the schedule.
+        for (i, prim) in self.prims.iter().flatten().enumerate() {
+            let sample = frame.prims.get(i).filter(|s| s.binding == prim.binding);
+            let Some(sample) = sample else {
                 self.lost = Some(prim.binding);
                 return Err(Error::PrimLost {
                     prim: prim.path.clone(),
                     time: frame.time,
                 });
             };
-            sample.prim = i;
             if sample.points.len() != prim.points {
                 let expected = format!("{} points, as at the first frame", prim.points);
                 let found = format!("{} at time {}", sample.points.len(), frame.time);
@@ -222,47 +184,32 @@ impl EveryFrame<'_> {
                 return Err(e.in_file(&self.scene.file).into());
             }
         }
-        count(&mut self.tally, frame);
-        self.sink.frame(frame).map_err(Error::of_sink)
-    }
-
-    fn begin(&mut self, frame: &Frame) -> Result<()> {
-        let info =
-            |s: &crate::PrimSample| self.work.plan.info(self.scene, s.binding, s.points.len());
-        let prims: Vec<PrimInfo> = frame.prims.iter().map(info).collect();
-        if !prims.is_empty() {
-            let start = BakeStart {
-                scene: self.scene,
-                prims: &prims,
-                times: &self.work.clip.times,
-                step: Some(self.work.clip.step),
-                space: self.work.plan.space,
-            };
-            self.sink.begin(&start).map_err(Error::of_sink)?;
-        }
-        self.prims = Some(prims);
         Ok(())
     }
 }
 
-/// The errors and warnings of the prims of a schedule that was run.
-pub(super) fn findings(
-    scene: &Scene,
-    schedule: &[Scheduled],
-    diagnostics: Diagnostics,
-    tally: &Tally,
-) -> Findings {
-    let mut findings = diagnostics.finish(scene, |b| tally.contains_key(&b));
-    findings.warnings.extend(broken_shapes(scene, schedule));
-    findings
-}
-
-/// The error of a bake in which no prim was baked.
-pub(super) fn nothing_to_skin(scene: &Scene, report: &BakeReport) -> Error {
-    Error::NothingToSkin(Box::new(NothingToSkin {
-        file: scene.file.clone(),
-        has_skel_root: !scene.skel_roots.is_empty(),
-        errors: report.errors.clone(),
-        warnings: report.warnings.clone(),
-    }))
+impl FrameSink for Counting<'_> {
+    fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
+        if self.prims.is_none() {
+            let (scene, plan) = (self.scene, &self.work.plan);
+            let samples = frame.prims.iter();
+            let prims = samples.map(|s| plan.info(scene, s.binding, s.points.len()));
+            self.open(prims.collect())?;
+        }
+        if self.index_of.is_empty() {
+            return Ok(());
+        }
+        if self.work.clip.is_some() {
+            self.check(frame)?;
+        }
+        for sample in &mut frame.prims {
+            sample.prim = self.index_of[&sample.binding];
+            let prim = self.tally.entry(sample.binding).or_default();
+            prim.samples += 1;
+            prim.points = prim.points.max(sample.points.len());
+            prim.deformed_points += sample.points.len() as u64;
+            prim.has_transform |= sample.transform.is_some();
+        }
+        self.sink.frame(frame)
+    }
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::backend::{Backend, Buffers, Deformer, Done, Job};
-use super::error::Result;
-use super::plan::{Plan, PrimPlan};
-use super::posing::{Palettes, overflow, pack, pose_prim};
-use super::stream::{extent, leave_prim_space};
+use crate::backend::{Backend, Buffers, Deformer, Done, Job};
+use crate::error::Result;
+use crate::plan::{Plan, PrimPlan};
+use crate::posing::{Palettes, overflow, pack, pose_prim};
+use crate::stream::{extent, leave_prim_space};
 use sinew::error::Invalid;
 use sinew::kernel::{PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;

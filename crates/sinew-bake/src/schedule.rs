@@ -1,7 +1,11 @@
 //! The times at which prims are sampled (rule 31).
 
-use super::plan::{PrimPlan, TransformKind};
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Result};
+use crate::frames::{FrameRange, MAX_SAMPLES};
+use crate::plan::{Plan, PrimPlan, TransformKind};
+use crate::shutter::Shutter;
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 
@@ -11,87 +15,83 @@ pub(super) type Schedule = Vec<Scheduled>;
 /// A time and the bindings to deform at that time.
 pub(super) type Scheduled = (Time, Vec<usize>);
 
-/// The largest number of samples. No shot has more, so a file or request with more is a mistake.
-pub(super) const MAX_SAMPLES: usize = 1_000_000;
-
-/// The frames `first`, `first + step`, ... up to `last`, in time codes of the stage.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrameRange {
-    /// First frame.
-    pub first: f64,
-    /// Last frame, at or after `first`.
-    pub last: f64,
-    /// Time codes from one frame to the next, above 0.
-    pub step: f64,
+/// Prims by the index of their Skeleton into [`Scene::instances`].
+pub(super) fn by_skeleton<'p>(
+    scene: &Scene,
+    prims: impl Iterator<Item = &'p PrimPlan>,
+) -> BTreeMap<usize, Vec<&'p PrimPlan>> {
+    let mut out: BTreeMap<usize, Vec<&PrimPlan>> = BTreeMap::new();
+    for prim in prims {
+        let instance = scene.bindings[prim.binding].instance;
+        out.entry(instance).or_default().push(prim);
+    }
+    out
 }
 
-impl std::str::FromStr for FrameRange {
-    type Err = String;
-
-    /// Parses `FIRST`, `FIRST:LAST` or `FIRST:LAST:STEP`.
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let number = |s: &str| {
-            s.trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|v| v.is_finite())
-                .ok_or_else(|| {
-                    format!("expected a number in FIRST:LAST or FIRST:LAST:STEP, found '{s}'")
-                })
-        };
-        let parts: Vec<&str> = text.split(':').collect();
-        let (first, last, step) = match parts.as_slice() {
-            [a] => (number(a)?, number(a)?, 1.0),
-            [a, b] => (number(a)?, number(b)?, 1.0),
-            [a, b, s] => (number(a)?, number(b)?, number(s)?),
-            _ => {
-                return Err(format!(
-                    "expected FIRST:LAST or FIRST:LAST:STEP, found '{text}'"
-                ));
-            }
-        };
-        if step <= 0.0 {
-            return Err(format!("expected a step above 0, found {step}"));
-        }
-        if last < first {
-            return Err(format!(
-                "the last frame, {last}, is before the first frame, {first}"
-            ));
-        }
-        if (last - first) / step >= MAX_SAMPLES as f64 {
-            return Err(format!("more than {MAX_SAMPLES} frames"));
-        }
-        Ok(Self { first, last, step })
+/// The times at which the prims of each skeleton are sampled, by index into [`Scene::instances`].
+pub(super) fn times_of_skeletons(
+    scene: &Scene,
+    plan: &Plan,
+    frames: Option<&FrameRange>,
+) -> Result<BTreeMap<usize, Vec<Time>>> {
+    if let Some(frames) = frames {
+        frames.check(scene)?;
     }
+    let mut out = BTreeMap::new();
+    for (instance, prims) in by_skeleton(scene, plan.prims()) {
+        let times = match frames {
+            Some(frames) => frames.times().into_iter().map(Time::At).collect(),
+            None => authored_times(scene, instance, &prims)?,
+        };
+        out.insert(instance, times);
+    }
+    Ok(out)
 }
 
-impl FrameRange {
-    /// Fails if the range has no frames, or more than a million.
-    pub(super) fn check(&self, scene: &Scene) -> Result<()> {
-        let Self { first, last, step } = *self;
-        let is_range = first.is_finite() && last.is_finite() && step.is_finite();
-        if !is_range || step <= 0.0 || last < first {
-            return Err(Error::EmptyRange { first, last, step });
+/// Replaces the times of skeletons by the samples of a shutter: at the frames that were asked for,
+/// or else those of the stage, or the authored times if the stage has no frames.
+///
+/// # Errors
+/// [`Error::TooManyFrames`] for more than a million samples, or frames of the stage.
+pub(super) fn open_shutter(
+    scene: &Scene,
+    shutter: &Shutter,
+    asked: Option<&FrameRange>,
+    times_of: &mut BTreeMap<usize, Vec<Time>>,
+) -> Result<()> {
+    let line = &scene.time_line;
+    let step = line.time_codes_per_second / line.frames_per_second;
+    let of_stage = line
+        .range
+        .map(|(first, last)| FrameRange { first, last, step });
+    let of_stage = of_stage.filter(|_| asked.is_none());
+    let of_stage = match of_stage.map(|frames| frames.check(scene)) {
+        None | Some(Ok(())) => of_stage,
+        Some(Err(Error::EmptyRange { .. })) => None,
+        Some(Err(e)) => return Err(e),
+    };
+    for times in times_of.values_mut() {
+        let codes: Vec<f64> = times.iter().filter_map(|t| t.code()).collect();
+        if codes.is_empty() {
+            continue;
         }
-        match (last - first) / step >= MAX_SAMPLES as f64 {
-            true => Err(Error::TooManyFrames {
-                file: scene.file.clone(),
-                most: MAX_SAMPLES,
-                range: Some((first, last)),
-            }),
-            false => Ok(()),
+        let frames = of_stage.map_or(codes, |frames| frames.times());
+        let too_many = || Error::TooManyFrames {
+            file: scene.file.clone(),
+            most: MAX_SAMPLES,
+            range: asked.map(|frames| (frames.first, frames.last)),
+        };
+        // Frames whose shutters meet share a sample, but no request for that many is meant.
+        if frames.len().saturating_mul(shutter.samples) > 2 * MAX_SAMPLES {
+            return Err(too_many());
         }
+        let samples = shutter.times(&frames);
+        if samples.len() > MAX_SAMPLES {
+            return Err(too_many());
+        }
+        *times = samples.into_iter().map(Time::At).collect();
     }
-
-    /// The frames. A frame may be up to half a thousandth of a step after the last, so that steps
-    /// such as 0.1 reach the end.
-    #[must_use]
-    pub fn times(&self) -> Vec<f64> {
-        let count = ((self.last - self.first) / self.step + 5e-4).floor() as usize;
-        (0..=count)
-            .map(|i| self.first + self.step * i as f64)
-            .collect()
-    }
+    Ok(())
 }
 
 /// The times at which the prims of one skeleton are sampled.
@@ -213,21 +213,6 @@ fn stage_frames(line: &TimeLine, first: f64, last: f64) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frame_ranges() {
-        let times = |s: &str| s.parse::<FrameRange>().map(|r| r.times());
-        assert_eq!(times("1:3"), Ok(vec![1.0, 2.0, 3.0]));
-        assert_eq!(times("5"), Ok(vec![5.0]));
-        assert_eq!(times("0:1:0.25"), Ok(vec![0.0, 0.25, 0.5, 0.75, 1.0]));
-        assert_eq!(times("0:1:0.1").unwrap().len(), 11);
-        assert_eq!(times("-2:-1"), Ok(vec![-2.0, -1.0]));
-        for bad in [
-            "", "a", "3:1", "1:2:0", "1:2:-1", "1:2:3:4", "1:nan", "0:1e300", "0:inf",
-        ] {
-            assert!(times(bad).is_err(), "{bad}");
-        }
-    }
 
     fn line(range: Option<(f64, f64)>) -> TimeLine {
         TimeLine {

@@ -25,23 +25,16 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 /// time.
 ///
 /// ```
-/// use sinew_bake::{BakePlan, BakeStart, Baker, Frame, FrameSink, SinkError};
+/// use sinew_bake::{BakePlan, Baker, Frame, FrameSink, SinkError};
 ///
 /// /// The lowest point of each frame.
 /// #[derive(Default)]
 /// struct Lowest(Vec<f32>);
 ///
 /// impl FrameSink for Lowest {
-///     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError> {
-///         self.0.reserve(start.times.len());
-///         Ok(())
-///     }
 ///     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
 ///         let points = frame.prims.iter().flat_map(|prim| &prim.points);
 ///         self.0.push(points.fold(f32::INFINITY, |y, p| y.min(p.y)));
-///         Ok(())
-///     }
-///     fn finish(&mut self) -> Result<(), SinkError> {
 ///         Ok(())
 ///     }
 /// }
@@ -56,11 +49,13 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 /// # Ok::<(), sinew_bake::Error>(())
 /// ```
 pub trait FrameSink {
-    /// Called once, before the first frame.
+    /// Called once, before the first frame. Without it, nothing is done.
     ///
     /// # Errors
     /// Whatever the sink says; the bake ends with it.
-    fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError>;
+    fn begin(&mut self, _start: &BakeStart<'_>) -> Result<(), SinkError> {
+        Ok(())
+    }
 
     /// Receives a frame. The sink may take arrays out of the frame. The memory of arrays that stay
     /// in the frame, and of those passed to [`Frame::recycle`], is used for later frames.
@@ -69,11 +64,13 @@ pub trait FrameSink {
     /// Whatever the sink says; the bake ends with it.
     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError>;
 
-    /// Called once, after the last frame.
+    /// Called once, after the last frame. Without it, nothing is done.
     ///
     /// # Errors
     /// Whatever the sink says; the bake ends with it.
-    fn finish(&mut self) -> Result<(), SinkError>;
+    fn finish(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
 }
 
 /// Information for a sink before the first frame.

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::{Error, Result};
-use super::formats::Format;
-use super::options::{BakeOptions, BakeReport};
-use super::plan::Plan;
-use super::schedule::Scheduled;
-use super::tracks::Work;
+use crate::error::{Error, Result, bytes_as_text};
+use crate::format::Format;
+use crate::options::BakeOptions;
+use crate::plan::Plan;
+use crate::report::BakeReport;
+use crate::schedule::Scheduled;
+use crate::work::Work;
 use sinew::scene::Scene;
 
 /// An estimate is too high if samples are thinned, so a bake is refused only if the disk has less
@@ -98,7 +99,7 @@ pub(super) fn of_usd(scene: &Scene, work: &Work, schedule: &[Scheduled], output:
         _ => BINARY,
     };
     let samples = schedule.iter().flat_map(|(_, bindings)| bindings);
-    let size = |b: &usize| vectors(scene, &work.plan, *b) * vector + SAMPLE;
+    let size = |b: &usize| work.plan.vectors(scene, *b) * vector + SAMPLE;
     samples.fold(0u64, |sum, b| sum.saturating_add(size(b)))
 }
 
@@ -120,19 +121,6 @@ pub(super) fn of_frames(
         _ => all.map(|b| points(b) * 2 * 16).sum::<u64>(),
     };
     frame.saturating_mul(frames as u64)
-}
-
-/// Number of points and normals of a prim at one time.
-pub(super) fn vectors(scene: &Scene, plan: &Plan, b: usize) -> u64 {
-    if plan.of(b).parts.is_empty() {
-        return 0;
-    }
-    let binding = &scene.bindings[b];
-    let normals = binding.normals.iter().map(|n| n.values.first());
-    let points = || std::iter::once(binding.points.first());
-    let velocities = points().filter(|_| plan.velocities);
-    let arrays = points().chain(normals).chain(velocities);
-    arrays.flatten().map(|v| v.len() as u64).sum()
 }
 
 /// Free bytes of the disk that an output, which need not exist, will be on.
@@ -175,32 +163,9 @@ fn is_full(error: &Error) -> bool {
         || text.contains("No space left on device")
 }
 
-/// Bytes as text, such as `1.5 GB`.
-#[must_use]
-pub fn bytes_as_text(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    match unit {
-        0 => format!("{bytes} bytes"),
-        _ => format!("{value:.1} {}", UNITS[unit]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_short() {
-        assert_eq!(bytes_as_text(999), "999 bytes");
-        assert_eq!(bytes_as_text(1_500), "1.5 kB");
-        assert_eq!(bytes_as_text(2_340_000_000), "2.3 GB");
-    }
 
     #[test]
     fn a_full_disk_is_recognised_by_its_kind_and_its_text() {

@@ -2,102 +2,113 @@
 //! while one is written, the next one is deformed and the one after it is posed.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use glam::{DMat4, Vec3};
 
-use super::backend::{Buffers, Deformer, Done, UnderWay};
-use super::diagnostics::Diagnostics;
-use super::error::{Error, Result};
-use super::options::{Progress, Watch};
-use super::plan::Plan;
-use super::posing::{Place, PosedBatch, Poser, overflow};
-use super::schedule::Scheduled;
-use super::sink::Frame;
+use crate::backend::{Buffers, Deformer, Done, UnderWay};
+use crate::diagnostics::Diagnostics;
+use crate::error::{Error, Result};
+use crate::options::{Progress, Watch, tell};
+use crate::plan::Plan;
+use crate::posing::{Place, PosedBatch, Poser, overflow};
+use crate::schedule::Scheduled;
+use crate::sink::{Frame, FrameSink};
 use sinew::math;
 use sinew::sampled::Time;
 use sinew::scene::{ExtentRule, Scene, SkinBinding};
 
-/// Reports the progress of a bake.
-///
-/// # Errors
-/// [`Error::Cancelled`] if the callback stops the bake.
-pub(super) fn tell(watch: &mut Watch<'_>, progress: Progress) -> Result<()> {
-    match watch(progress) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Error::Cancelled),
-    }
+/// What deforms prims: a scene on a backend, and who is told.
+pub(super) struct Runner<'a, 'w> {
+    pub scene: &'a Scene,
+    pub deformer: &'a mut Deformer,
+    pub watch: &'a mut Watch<'w>,
+    /// The errors of prims so far.
+    pub diagnostics: Diagnostics,
+    /// The (prim, time) pairs of the whole bake that are done before this run, and all of them.
+    /// `None` if this run is the whole bake.
+    pub whole: Option<(usize, usize)>,
 }
 
-/// Deforms a schedule. `take` receives every time once, in order. A prim that cannot be deformed is
-/// not in its frame, and its error is added to `diagnostics`.
-///
-/// While `take` handles one batch, the next one is deformed and the one after it is posed. Returns
-/// the time of posing and deforming, without that of `take`.
-///
-/// # Errors
-/// Errors of the GPU and of `take`, and [`Error::Cancelled`].
-pub(super) fn deform_frames(
-    scene: &Scene,
-    plan: &Plan,
-    schedule: &[Scheduled],
-    deformer: &mut Deformer,
-    diagnostics: &mut Diagnostics,
-    watch: &mut Watch<'_>,
-    take: &mut dyn FnMut(&mut Frame) -> Result<()>,
-) -> Result<Duration> {
-    let total: usize = schedule.iter().map(|(_, b)| b.len()).sum();
-    let mut done = 0;
-    tell(watch, Progress::Deforming { done, total })?;
-    let buffers = &Buffers::default();
-    let mut take_batch = |frames: Vec<Frame>| -> Result<()> {
-        for mut frame in frames {
-            take(&mut frame)?;
-            done += schedule[frame.index].1.len();
-            recycle(frame, buffers);
-            tell(watch, Progress::Deforming { done, total })?;
-        }
-        Ok(())
-    };
-    let mut batches = Batches {
-        batches: batches(scene, plan, schedule, deformer.batch_points()).into_iter(),
-        poser: Poser::new(scene, plan),
-        finisher: Finisher {
+impl<'a, 'w> Runner<'a, 'w> {
+    pub fn new(scene: &'a Scene, deformer: &'a mut Deformer, watch: &'a mut Watch<'w>) -> Self {
+        Self {
             scene,
             deformer,
-            diagnostics,
-            buffers,
-        },
-        posed: None,
-        under_way: None,
-        busy: Duration::ZERO,
-    };
-    // A thread of rayon must not wait for another thread of the same pool.
-    if rayon::current_thread_index().is_some() {
-        while let Some(batch) = batches.next() {
-            take_batch(batch?)?;
+            watch,
+            diagnostics: Diagnostics::default(),
+            whole: None,
         }
-        return Ok(batches.busy);
     }
-    let (sender, receiver) = sync_channel(1);
-    std::thread::scope(|scope| {
-        let deforming = scope.spawn(move || {
-            while let Some(batch) = batches.next() {
-                // There is no receiver after a failure or a cancellation.
-                if sender.send(batch?).is_err() {
-                    break;
-                }
+
+    /// Deforms a schedule. `sink` receives every time once, in order. A prim that cannot be deformed
+    /// is not in its frame, and its error is added to the diagnostics.
+    ///
+    /// While the sink handles one batch, the next one is deformed and the one after it is posed.
+    /// Returns the time of posing and deforming, without that of the sink.
+    ///
+    /// # Errors
+    /// Errors of the GPU and of the sink, and [`Error::Cancelled`].
+    pub fn deform(
+        &mut self,
+        plan: &Plan,
+        schedule: &[Scheduled],
+        sink: &mut dyn FrameSink,
+    ) -> Result<Duration> {
+        let scene = self.scene;
+        let own = schedule.iter().map(|(_, b)| b.len()).sum();
+        let (mut done, total) = self.whole.unwrap_or((0, own));
+        let watch = &mut *self.watch;
+        tell(watch, Progress::Deforming { done, total })?;
+        let buffers = &Buffers::default();
+        let mut take_batch = |frames: Vec<Frame>| -> Result<()> {
+            for mut frame in frames {
+                sink.frame(&mut frame).map_err(Error::of_sink)?;
+                done += schedule[frame.index].1.len();
+                recycle(frame, buffers);
+                tell(watch, Progress::Deforming { done, total })?;
             }
-            Ok(batches.busy)
-        });
-        let taken = receiver.iter().try_for_each(&mut take_batch);
-        drop(receiver);
-        let deformed = deforming.join();
-        taken.and(deformed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    })
+            Ok(())
+        };
+        let mut batches = Batches {
+            batches: batches(scene, plan, schedule, self.deformer.batch_points()).into_iter(),
+            poser: Poser::new(scene, plan),
+            finisher: Finisher {
+                scene,
+                deformer: &mut *self.deformer,
+                diagnostics: &mut self.diagnostics,
+                buffers,
+            },
+            posed: None,
+            under_way: None,
+            busy: Duration::ZERO,
+        };
+        // A thread of rayon must not wait for another thread of the same pool.
+        if rayon::current_thread_index().is_some() {
+            while let Some(batch) = batches.next() {
+                take_batch(batch?)?;
+            }
+            return Ok(batches.busy);
+        }
+        let (sender, receiver) = sync_channel(1);
+        std::thread::scope(|scope| {
+            let deforming = scope.spawn(move || {
+                while let Some(batch) = batches.next() {
+                    // There is no receiver after a failure or a cancellation.
+                    if sender.send(batch?).is_err() {
+                        break;
+                    }
+                }
+                Ok(batches.busy)
+            });
+            let taken = receiver.iter().try_for_each(&mut take_batch);
+            drop(receiver);
+            let deformed = deforming.join();
+            taken.and(deformed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
+    }
 }
 
 /// Keeps the memory of a frame for later frames.

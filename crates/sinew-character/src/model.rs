@@ -9,7 +9,7 @@ use glam::{DMat4, Vec3};
 use sinew::gpu::{GpuError, Skinner, guarded};
 use sinew::kernel::packed_clip::{ClipOptions, PackedClip};
 use sinew::kernel::{PackedRig, PackedSkin};
-use sinew::mesh::{RenderInputs, RenderMesh};
+use sinew::mesh::RenderMesh;
 use sinew::sampled::{Sampled, Time};
 use sinew::scene::{DrawnMesh, Geometry, Material, Scene, SkinPart, Texture};
 use sinew::skel::{RestNormals, Skin, SkinningMethod};
@@ -302,14 +302,7 @@ impl Reader<'_> {
         instance: usize,
     ) -> Result<Result<Vec<ModelMesh>, GpuError>, Invalid> {
         let points = mesh.points.first().cloned().unwrap_or_default();
-        let inputs = RenderInputs {
-            points: &points,
-            normals: mesh.normals.as_ref().and_then(|p| p.first()),
-            uvs: mesh.uvs.as_ref().and_then(|p| p.first()),
-            colors: mesh.display_color.as_ref().and_then(|p| p.first()),
-            opacities: mesh.display_opacity.as_ref().and_then(|p| p.first()),
-        };
-        let render = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
+        let render = RenderMesh::new(&mesh.path, &mesh.topology, &mesh.render_inputs())?;
         if render.triangles.is_empty() {
             return Ok(Ok(Vec::new()));
         }

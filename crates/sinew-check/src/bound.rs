@@ -41,8 +41,7 @@ fn warnings(scene: &Scene, findings: &mut Findings) {
             // The shapes' own errors follow, with their codes.
             w.code == "blend-shape-broken"
                 || findings.has(w.code, &w.path)
-                || (w.code == "influences-ignored"
-                    && findings.has("interpolation-missing", &w.path))
+                || (w.code == "influences-ignored" && has_layout(findings, &w.path))
         })
         .collect();
     for (w, _) in scene
@@ -55,14 +54,21 @@ fn warnings(scene: &Scene, findings: &mut Findings) {
     }
 }
 
+/// Whether the layout of a prim's influences is reported.
+fn has_layout(findings: &Findings, path: &str) -> bool {
+    let codes = [
+        "interpolation-missing",
+        "element-size-missing",
+        "element-size-wrong",
+    ];
+    codes.into_iter().any(|code| findings.has(code, path))
+}
+
 fn add_invalid(error: &Invalid, findings: &mut Findings) {
     let code = error.code.unwrap_or("not-skinned");
     let reported = match code {
         // The checks of interpolation and of in-betweens report these.
-        "influences-count" => {
-            findings.has("interpolation-missing", &error.prim)
-                || findings.has("element-size-missing", &error.prim)
-        }
+        "influences-count" => has_layout(findings, &error.prim),
         "offsets-count" | "offsets-not-finite" => error.property.starts_with("inbetweens:"),
         "not-skinned" => findings.has_error_at(&error.prim),
         _ => findings.has(code, &error.prim),

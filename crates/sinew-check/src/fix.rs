@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::animations::UNIT;
 use super::context::{Context, INDICES, WEIGHTS};
-use super::influences::{SUM_TOLERANCE, row_size};
+use super::influences::SUM_TOLERANCE;
+use super::layout;
 use super::{CheckOptions, Error, Finding, Report, Result, Severity, check, table};
 use sinew::sampled::Time;
 use sinew::skel::utils::{
@@ -67,21 +68,11 @@ pub struct FixReport {
 }
 
 impl FixReport {
-    /// The findings that are gone. Of a finding about several points some may be in
-    /// [`FixReport::fixed`] and others in [`FixReport::not_fixed`]: it is not among them.
-    pub fn gone(&self) -> impl Iterator<Item = &FixEntry> {
-        self.fixed.iter().filter(|f| {
-            let is_same =
-                |n: &FixEntry| (n.code, &n.path, &n.property) == (f.code, &f.path, &f.property);
-            !self.not_fixed.iter().any(is_same)
-        })
-    }
-
     /// How many errors are left: in the output or, if none was written, in the input without those
     /// that would be fixed.
     #[must_use]
     pub fn remaining_errors(&self) -> usize {
-        let fixed = self.gone().filter(|f| f.severity == Severity::Error);
+        let fixed = self.fixed.iter().filter(|f| f.severity == Severity::Error);
         let fixed = fixed.count();
         match &self.after {
             Some(after) => after.counts.errors,
@@ -156,6 +147,24 @@ pub fn fix(file: &UsdFile, out: Option<&Path>, options: &FixOptions) -> Result<F
     })
 }
 
+/// Whether [`fix`] fixes a finding whose code is fixable, at its prim.
+pub(super) fn is_fixable(
+    context: &Context<'_>,
+    f: &Finding,
+    max_influences: Option<usize>,
+) -> bool {
+    let mut plan = Plan {
+        context,
+        flattened: false,
+        max_influences,
+        fixes: Vec::new(),
+        fixed: Vec::new(),
+        not_fixed: Vec::new(),
+    };
+    plan.prim(&f.path, &[f]);
+    !plan.fixed.is_empty()
+}
+
 struct Plan<'a> {
     context: &'a Context<'a>,
     flattened: bool,
@@ -206,12 +215,13 @@ impl Plan<'_> {
                     },
                     "removed",
                 )),
-                "point-indices-uint" => retyped(prim).map(|m| (m, "written as int[]")),
+                "point-indices-uint" => retyped(prim, f).map(|m| (m, "written as int[]")),
                 "rotation-not-unit" => unit_rotations(prim).map(|m| (m, "normalised")),
-                "element-size-missing" => {
-                    sized(prim, f).map(|m| (m, "elementSize = the number of values"))
+                "element-size-missing" | "element-size-wrong" => {
+                    laid_out(prim, f).map(|m| (m, "elementSize as the values have it"))
                 }
-                "interpolation-missing" => interpolated(f).map(|m| (m, "interpolation = vertex")),
+                "interpolation-missing" => laid_out(prim, f).map(|m| (m, "interpolation = vertex")),
+                "attribute-type" => retyped(prim, f).map(|m| (m, "written as int[]")),
                 _ => {
                     influences.push(*f);
                     continue;
@@ -252,11 +262,11 @@ impl Plan<'_> {
                     let message = match f.code {
                         "weights-unnormalised" => {
                             if rows.failed > 0 {
-                                let why =
-                                    format!("the weights of {} rows sum to 0 or less", rows.failed);
+                                let why = format!(
+                                    "rows that are normalised: {}; rows whose weights sum to 0 or less: {}, so author the weights that are meant",
+                                    rows.normalised, rows.failed
+                                );
                                 self.not_fixed.push(entry(f, why));
-                            }
-                            if rows.normalised == 0 {
                                 continue;
                             }
                             "normalised".to_owned()
@@ -283,12 +293,7 @@ impl Plan<'_> {
     ) -> Result<(Vec<Fix>, Rows), String> {
         let (indices, weights) = (replaceable(prim, INDICES)?, replaceable(prim, WEIGHTS)?);
         self.check_inherited_together(prim)?;
-        let size = row_size(prim, weights).ok_or("elementSize is below 1")?;
-        if row_size(prim, indices) != Some(size) || indices.interpolation != weights.interpolation {
-            return Err(
-                "jointIndices and jointWeights differ in interpolation or elementSize".into(),
-            );
-        }
+        let size = layout::of(prim)?.size;
         let mut new_size = None;
         let mut rows = Rows::default();
         let (mut all_indices, mut all_weights) = (Vec::new(), Vec::new());
@@ -355,6 +360,14 @@ impl Plan<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The weights, of which rows can be replaced, also where they are indexed.
+fn rows_of(prim: &AuthoredPrim) -> Result<&AuthoredAttribute, String> {
+    match prim.attributes.get(WEIGHTS) {
+        Some(weights) if !weights.clips => Ok(weights),
+        _ => replaceable(prim, WEIGHTS),
     }
 }
 
@@ -441,8 +454,8 @@ impl Rows {
 }
 
 fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
-    let weights = replaceable(prim, WEIGHTS)?;
-    let size = row_size(prim, weights).ok_or("elementSize is below 1")?;
+    let weights = rows_of(prim)?;
+    let size = layout::of(prim)?.size;
     let mut values = weights.values.clone();
     let mut rows = Rows::default();
     for (_, value) in &mut values {
@@ -467,21 +480,24 @@ fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
     Ok((fixes, rows))
 }
 
-fn retyped(prim: &AuthoredPrim) -> Result<Fix, String> {
-    const NAME: &str = "pointIndices";
-    let attribute = prim
-        .attributes
-        .get(NAME)
-        .ok_or("pointIndices is not authored on this prim")?;
+/// Indices of other integers as int[].
+fn retyped(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
+    let attribute = replaceable(prim, &f.property)?;
+    if !matches!(&*f.property, INDICES | "pointIndices") || attribute.type_name != "uint[]" {
+        return Err(format!(
+            "{} may lose something in another type",
+            attribute.type_name
+        ));
+    }
     let too_large = |v: &AuthoredValue| match v {
         AuthoredValue::Ints(i) => i.iter().any(|i| i32::try_from(*i).is_err()),
         _ => false,
     };
     if attribute.values.iter().any(|(_, v)| too_large(v)) {
-        return Err("some point indices do not fit into int".into());
+        return Err("some indices do not fit into int".into());
     }
     Ok(Fix::Author {
-        name: NAME.to_owned(),
+        name: f.property.clone(),
         type_name: "int[]",
         values: attribute.values.clone(),
         interpolation: None,
@@ -515,37 +531,29 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
     })
 }
 
-/// Gives constant influences the elementSize that they need.
-fn sized(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
+/// Authors the interpolation or the elementSize that the values have.
+fn laid_out(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
+    // Half of a layout would be no layout.
+    for name in [INDICES, WEIGHTS] {
+        replaceable(prim, name)?;
+    }
     let attribute = replaceable(prim, &f.property)?;
-    let mut lengths = attribute.values.iter();
-    let size = row_size(prim, attribute).unwrap_or(1);
-    if !lengths.all(|(_, v)| matches!(v, AuthoredValue::Blocked) || v.len() == size) {
+    let layout = layout::of(prim)?;
+    let len = attribute.first().map_or(0, AuthoredValue::len);
+    let mut values = attribute.values.iter();
+    if !values.all(|(_, v)| matches!(v, AuthoredValue::Blocked) || v.len() == len) {
         return Err("the number of values changes over time".into());
     }
+    let names = f.code == "interpolation-missing";
     Ok(Fix::Author {
         name: f.property.clone(),
-        type_name: type_of(&f.property),
+        type_name: if f.property == INDICES {
+            "int[]"
+        } else {
+            "float[]"
+        },
         values: Vec::new(),
-        interpolation: None,
-        element_size: i32::try_from(size).ok(),
-    })
-}
-
-/// The schema's type of an influence primvar.
-fn type_of(property: &str) -> &'static str {
-    match property {
-        INDICES => "int[]",
-        _ => "float[]",
-    }
-}
-
-fn interpolated(f: &Finding) -> Result<Fix, String> {
-    Ok(Fix::Author {
-        name: f.property.clone(),
-        type_name: type_of(&f.property),
-        values: Vec::new(),
-        interpolation: Some("vertex"),
-        element_size: None,
+        interpolation: names.then_some(layout.interpolation),
+        element_size: i32::try_from(layout.size).ok().filter(|_| !names),
     })
 }

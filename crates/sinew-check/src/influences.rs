@@ -2,7 +2,7 @@
 
 use super::context::{Context, GEOM_BIND, INDICES, METHOD, WEIGHTS};
 use super::skeletons::joint_names;
-use super::{CheckOptions, Findings};
+use super::{CheckOptions, Findings, layout};
 use sinew::math;
 use sinew::sampled::Time;
 use sinew::skel::SkinningMethod;
@@ -57,69 +57,58 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
     }
 }
 
-/// Number of influences per row; `None` if elementSize is below 1. Without an elementSize it is 1,
-/// except for constant influences, whose values are one row.
-pub(super) fn row_size(prim: &AuthoredPrim, attribute: &AuthoredAttribute) -> Option<usize> {
-    match attribute.element_size {
-        Some(size) => usize::try_from(size).ok().filter(|n| *n > 0),
-        None => Some(constant_row(prim, attribute).unwrap_or(1)),
-    }
-}
-
-/// Number of values of constant influences that have no elementSize but more than one value. Values
-/// without an interpolation are constant too, unless there is one for each point.
-fn constant_row(prim: &AuthoredPrim, attribute: &AuthoredAttribute) -> Option<usize> {
-    let len = attribute.first().map(AuthoredValue::len)?;
-    let constant = match attribute.interpolation.as_deref() {
-        Some(interpolation) => interpolation == "constant",
-        None => {
-            let points = prim.attributes.get("points").and_then(|p| p.first());
-            points.map(AuthoredValue::len) != Some(len)
-        }
-    };
-    (constant && attribute.element_size.is_none() && len > 1).then_some(len)
-}
-
+/// Influences and weights whose metadata do not say the layout that their values have.
 fn layout(
     prim: &AuthoredPrim,
     name: &'static str,
     attribute: &AuthoredAttribute,
     findings: &mut Findings,
 ) {
-    let (Some(value), Some(size)) = (attribute.first(), row_size(prim, attribute)) else {
+    let Some(value) = attribute.first() else {
         return;
     };
-    let indexed = prim.attributes.get(&format!("{name}:indices"));
-    if let Some(AuthoredValue::Ints(indices)) = indexed.and_then(|a| a.first()) {
-        let rows = (value.len() / size) as i64;
+    if let Some(indices) = layout::indices(prim, name) {
+        let size = usize::try_from(attribute.element_size.unwrap_or(1)).unwrap_or(1);
+        let rows = (value.len() / size.max(1)) as i64;
         if let Some(i) = indices.iter().position(|i| !(0..rows).contains(i)) {
             let message = format!("expected indices below {rows}, found {} at {i}", indices[i]);
-            findings.add(
-                "primvar-index-range",
-                &prim.path,
-                &format!("{name}:indices"),
-                message,
-            );
+            let property = format!("{name}:indices");
+            findings.add("primvar-index-range", &prim.path, &property, message);
         }
         return;
     }
-    if let Some(len) = constant_row(prim, attribute) {
-        let message = format!(
-            "{len} constant values, but no elementSize, so 1 is expected: the prim is not skinned"
-        );
-        findings.add("element-size-missing", &prim.path, name, message);
-        return;
-    }
-    let points = prim.attributes.get("points").and_then(|p| p.first());
-    let Some(points) = points.map(AuthoredValue::len).filter(|n| *n > 1) else {
-        return;
+    let (found, interpolation, size) = match layout::of(prim) {
+        Ok(layout) if layout.is_authored(attribute) => return,
+        Ok(layout) => {
+            let is_other = attribute.interpolation.is_none() && layout.interpolation == "vertex";
+            let size = attribute.element_size.unwrap_or(1);
+            let size_is_other = usize::try_from(size) != Ok(layout.size);
+            (layout.describe(value.len()), is_other, size_is_other)
+        }
+        // What is missing is said, although it is not known.
+        Err(why) => {
+            let several = value.len() > 1;
+            let (no_name, no_size) = (
+                attribute.interpolation.is_none(),
+                attribute.element_size.is_none(),
+            );
+            (why, several && no_name && !no_size, several && no_size)
+        }
     };
-    if attribute.interpolation.is_none() && points.checked_mul(size) == Some(value.len()) {
-        let message = format!(
-            "{} values for {points} points, but no interpolation, so they are constant",
-            value.len()
+    let mut add = |code, what: &str| {
+        let message = format!("{found}, but {what}: the prim is not skinned");
+        findings.add(code, &prim.path, name, message);
+    };
+    if interpolation {
+        add(
+            "interpolation-missing",
+            "no interpolation, so they are constant",
         );
-        findings.add("interpolation-missing", &prim.path, name, message);
+    }
+    match attribute.element_size {
+        _ if !size => {}
+        None => add("element-size-missing", "no elementSize, which is 1 then"),
+        Some(size) => add("element-size-wrong", &format!("elementSize is {size}")),
     }
 }
 
@@ -159,9 +148,11 @@ fn sums(
     findings: &mut Findings,
 ) {
     let path = &prim.path;
-    let Some(size) = row_size(prim, weights) else {
+    // The sums say nothing where the rows are not known.
+    let Ok(layout::Layout { size, .. }) = layout::of(prim) else {
         return;
     };
+    let indices = layout::indices(prim, WEIGHTS);
     let (mut unnormalised, mut zero, mut negative, mut unsorted, mut many) = (
         Tally::default(),
         Tally::default(),
@@ -169,6 +160,7 @@ fn sums(
         Tally::default(),
         Tally::default(),
     );
+    let mut most = 0;
     for (time, value) in &weights.values {
         let AuthoredValue::Floats(weights) = value else {
             continue;
@@ -177,6 +169,11 @@ fn sums(
             continue;
         }
         for (row, w) in weights.chunks_exact(size).enumerate() {
+            // Of an indexed primvar, the first point that has this row.
+            let point = |indices: &[i64]| indices.iter().position(|i| *i == row as i64);
+            let Some(row) = indices.map_or(Some(row), point) else {
+                continue;
+            };
             let sum: f64 = w.iter().map(|w| f64::from(*w)).sum();
             if !sum.is_finite() {
                 continue;
@@ -193,6 +190,7 @@ fn sums(
                 unsorted.note(*time, row, 0.0);
             }
             let used = w.iter().filter(|w| **w != 0.0).count();
+            most = most.max(used);
             if options.max_influences.is_some_and(|max| used > max) {
                 many.note(*time, row, used as f64);
             }
@@ -215,6 +213,10 @@ fn sums(
     }
     if let Some((rows, _)) = unsorted.describe() {
         findings.add("weights-unsorted", path, "", rows);
+    }
+    if size > 4 && most * 2 <= size {
+        let message = format!("elementSize is {size}, but no point uses more than {most}");
+        findings.add("influences-unused", path, INDICES, message);
     }
     if let Some(max) = options.max_influences.filter(|max| size > *max) {
         let message = match many.describe() {

@@ -23,6 +23,7 @@ mod error;
 mod file_codes;
 mod fix;
 mod influences;
+mod layout;
 mod refused;
 mod shapes;
 mod skeletons;
@@ -36,6 +37,7 @@ use serde::Serialize;
 
 use sinew::scene::Scene;
 use sinew::skel::AnimSource;
+use sinew::skel::binding::SWITCHED_OFF;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, OpenOptions};
 
@@ -163,7 +165,8 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     influences::check(&context, options, &mut findings);
     bound::check(&context, scene, &mut findings);
     drawn::check(file, scene, &mut findings)?;
-    if scene.bindings.is_empty() && !findings.list.iter().any(|f| f.severity == Severity::Error) {
+    let explains = |f: &Finding| f.severity == Severity::Error || f.code == SWITCHED_OFF;
+    if scene.bindings.is_empty() && !findings.list.iter().any(explains) {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");
     }
@@ -179,8 +182,7 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     // Fixes are written as USD opinions, so a file of another format cannot be fixed.
     let is_usd = file.origin().is_none();
     for finding in &mut list {
-        finding.fixable &= is_usd
-            && place(finding).is_none_or(|i| context.why_not_fixable(i, finding.code).is_none());
+        finding.fixable &= is_usd && fix::is_fixable(&context, finding, options.max_influences);
     }
     Ok(report(file.file(), list))
 }

@@ -115,25 +115,14 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
             shapes.map_or(0, |s| s.tokens().len()),
             targets.map_or(0, Vec::len),
         );
-        if tokens != targets {
+        // The reader tells of lists that are switched off.
+        let is_off = prim.blocked.contains(SHAPES)
+            || prim.relationships.get(TARGETS).is_some_and(Vec::is_empty);
+        if tokens != targets && !is_off {
             let message = format!(
                 "skel:blendShapes has {tokens} tokens, but skel:blendShapeTargets has {targets} targets: all blend shapes are ignored"
             );
             findings.add("blend-shapes-ignored", path, "", message);
-        }
-    }
-    if matches!(prim.kind, PrimKind::Skinnable { .. }) {
-        let reach = |name| context.nearest(index, name).is_some();
-        match (reach(INDICES), reach(WEIGHTS)) {
-            (true, false) => {
-                let message = "the prim has or inherits jointIndices, but no jointWeights: it has no influences";
-                findings.add("influences-incomplete", path, WEIGHTS, message);
-            }
-            (false, true) => {
-                let message = "the prim has or inherits jointWeights, but no jointIndices: it has no influences";
-                findings.add("influences-incomplete", path, INDICES, message);
-            }
-            _ => {}
         }
     }
 }

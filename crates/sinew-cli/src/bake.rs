@@ -1,9 +1,9 @@
 //! `sinew bake`.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sinew::Warning;
 use sinew_bake::{
     Backend, BakeOptions, BakeReport, BoneOptions, BoneReport, BoneValues, Format, FrameRange,
     OutSpace, Rigid, Shard, Shutter, VatOptions, VatValues, bake_until, bytes_as_text,
@@ -412,9 +412,17 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::FrameNumber { .. } => "; or choose one frame with --frames",
         Bake::DiskSpace { is_full: false, .. } => "; begin nevertheless with --ignore-free-space",
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
+        Bake::NothingToSkin(nothing) if nothing.warnings.iter().any(is_fixable) => {
+            "\n`sinew fix` can repair this"
+        }
         _ => "",
     };
     Failure::from(error).with_advice(advice).into()
+}
+
+/// Whether `sinew fix` can mend what a warning tells of.
+fn is_fixable(warning: &Warning) -> bool {
+    sinew_check::code(warning.code).is_some_and(|code| code.fixable)
 }
 
 /// The report of --json.
@@ -452,86 +460,61 @@ fn brief(report: &BakeReport, sizes: &Sizes) -> String {
 }
 
 fn summary(report: &BakeReport, sizes: &Sizes, verbosity: Verbosity) -> String {
-    let mut out = listed(&report.files);
-    let deform = report.deform_time.as_secs_f64();
-    let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "  {}", counts(report));
-    if let Some(failed) = failed_prims(report) {
-        let _ = writeln!(out, "  {failed}");
-    }
+    let mut lines = vec![counts(report)];
+    lines.extend(failed_prims(report));
     if report.shared > 0 {
-        let _ = writeln!(
-            out,
-            "  {} deformed together with another instance",
-            count(report.shared, "prim")
-        );
+        let prims = count(report.shared, "prim");
+        lines.push(format!("{prims} deformed together with another instance"));
     }
     if report.moved > 0 {
-        let _ = writeln!(
-            out,
-            "  {} moved by transform",
-            count(report.moved, "rigid prim")
-        );
+        let prims = count(report.moved, "rigid prim");
+        lines.push(format!("{prims} moved by transform"));
     }
     if let Some(error) = report.largest_error {
-        let _ = writeln!(
-            out,
-            "  points between samples are off by up to {error:.3e} units"
-        );
+        let text = format!("points between samples are off by up to {error:.3e} units");
+        lines.push(text);
     }
     if let Some(clips) = report.clips {
-        let _ = writeln!(
-            out,
-            "  {} baked, {} kept, of {}",
-            count(clips.baked, "clip"),
-            thousands(clips.kept as u64),
-            thousands(clips.of as u64)
-        );
+        let baked = count(clips.baked, "clip");
+        let [kept, of] = [clips.kept, clips.of].map(|n| thousands(n as u64));
+        lines.push(format!("{baked} baked, {kept} kept, of {of}"));
     }
-    let _ = match verbosity.is_verbose() && report.estimated_bytes > 0 {
-        true => {
-            let estimated = bytes_as_text(report.estimated_bytes);
-            writeln!(out, "  {sizes}; estimated before: {estimated}")
-        }
-        false => writeln!(out, "  {sizes}"),
-    };
-    if let Some(bones) = &report.bones {
-        summary_of_bones(&mut out, bones);
-        let seconds = report.elapsed.as_secs_f64();
-        let _ = writeln!(out, "  {seconds:.3} s in all");
-        return out;
+    let estimated = bytes_as_text(report.estimated_bytes);
+    lines.push(match verbosity.is_verbose() && report.estimated_bytes > 0 {
+        true => format!("{sizes}; estimated before: {estimated}"),
+        false => sizes.to_string(),
+    });
+    match &report.bones {
+        Some(bones) => lines.extend(of_bones(bones)),
+        None => lines.push(format!("ran on {}", report.backend)),
     }
-    let _ = writeln!(out, "  ran on {}", report.backend);
-    let _ = write!(out, "  {:.3} s in all", report.elapsed.as_secs_f64());
+    let mut took = format!("{:.3} s in all", report.elapsed.as_secs_f64());
     if report.deformed_points > 0 {
-        let _ = write!(
-            out,
-            "; {} points deformed in {deform:.3} s, {rate:.1} million points/s",
-            thousands(report.deformed_points),
-        );
+        let deform = report.deform_time.as_secs_f64();
+        let rate = report.deformed_points as f64 / deform.max(1e-9) / 1e6;
+        let points = thousands(report.deformed_points);
+        took += &format!("; {points} points deformed in {deform:.3} s, {rate:.1} million points/s");
     }
-    out.push('\n');
-    out
+    lines.push(took);
+    let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    listed(&report.files) + &lines
 }
 
-fn summary_of_bones(out: &mut String, bones: &BoneReport) {
+fn of_bones(bones: &BoneReport) -> [String; 3] {
     let times = bones.vertex_texture_bytes as f64 / bones.texture_bytes.max(1) as f64;
-    let _ = writeln!(
-        out,
-        "  {}, {}",
-        count(bones.joints, "joint"),
-        count(bones.clips, "clip"),
-    );
-    let _ = writeln!(
-        out,
-        "  {} bytes of texels; vertex animation textures of these frames have {} ({times:.1} times as many)",
-        thousands(bones.texture_bytes),
-        thousands(bones.vertex_texture_bytes),
-    );
-    let _ = writeln!(
-        out,
-        "  points are off by up to {:.2e} m, {:.2e} of the mesh's size",
-        bones.largest_error, bones.relative_error
-    );
+    let [bytes, of_vertices] = [bones.texture_bytes, bones.vertex_texture_bytes].map(thousands);
+    [
+        format!(
+            "{}, {}",
+            count(bones.joints, "joint"),
+            count(bones.clips, "clip")
+        ),
+        format!(
+            "{bytes} bytes of texels; vertex animation textures of these frames have {of_vertices} ({times:.1} times as many)"
+        ),
+        format!(
+            "points are off by up to {:.2e} m, {:.2e} of the mesh's size",
+            bones.largest_error, bones.relative_error
+        ),
+    ]
 }

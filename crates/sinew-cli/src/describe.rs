@@ -13,7 +13,7 @@ use sinew_io::gltf::{GltfEdit, described_as};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::finding;
-use crate::humanoid::{GLTF, read_gltf, refuse_same, with_advice};
+use crate::humanoid::{GLTF, check_output, read_gltf, with_advice};
 use crate::open::check_extension;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
@@ -52,9 +52,11 @@ const SHOWN: usize = 8;
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     if let Some(output) = &args.output {
         check_extension(output, &GLTF)?;
-        refuse_same(&args.model, output)?;
     }
     let model = read_gltf(&args.model)?;
+    if let Some(output) = &args.output {
+        check_output(output, &[&model], args.map.as_ref())?;
+    }
     let (bones, by) = match (&args.map, model.humanoids.first()) {
         (Some(map), _) => (read_map(map, &model)?, "the map".to_owned()),
         (None, Some(given)) => (given.bones.clone(), given.location.clone()),

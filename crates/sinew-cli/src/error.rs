@@ -91,23 +91,18 @@ impl From<Failure> for Error {
     }
 }
 
-impl From<GpuError> for Error {
-    fn from(error: GpuError) -> Self {
-        Failure::from(error).into()
-    }
+/// Errors of libraries that a program which runs the command can match.
+macro_rules! failures {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Failure::from(error).into()
+            }
+        }
+    )*};
 }
 
-impl From<sinew::Error> for Error {
-    fn from(error: sinew::Error) -> Self {
-        Failure::from(error).into()
-    }
-}
-
-impl From<sinew_io::Error> for Error {
-    fn from(error: sinew_io::Error) -> Self {
-        Failure::from(error).into()
-    }
-}
+failures!(GpuError, sinew::Error, sinew_io::Error, sinew_render::Error);
 
 impl From<sinew_animate::Error> for Error {
     fn from(error: sinew_animate::Error) -> Self {
@@ -127,12 +122,6 @@ impl From<sinew_check::Error> for Error {
             }
             other => Self::Message(other.to_string()),
         }
-    }
-}
-
-impl From<sinew_render::Error> for Error {
-    fn from(error: sinew_render::Error) -> Self {
-        Failure::from(error).into()
     }
 }
 

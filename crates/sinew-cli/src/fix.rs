@@ -163,7 +163,7 @@ fn fix_one(
 fn counts(args: &Args, report: &FixReport) -> String {
     let all = &report.before.counts;
     let all = all.errors + all.warnings + all.infos;
-    let fixed = report.gone().count();
+    let fixed = report.fixed.len();
     let n = count(fixed, "finding");
     let done = if args.dry_run { "to fix" } else { "fixed" };
     let left = all.saturating_sub(fixed);

@@ -106,13 +106,11 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let quiet = verbosity.is_quiet();
     check_extension(output, &[&USD[..], &GLTF].concat())?;
     let is_gltf = GLTF.contains(&sinew_io::extension(output).as_str());
-    for input in [&args.model, clip_file] {
-        refuse_same(input, output)?;
-    }
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.model.display()));
     let mut model = read_gltf(&args.model)?;
     let mut source = read_gltf(clip_file)?;
+    check_output(output, &[&model, &source], None)?;
     model.make_clip_names_unique();
     source.make_clip_names_unique();
     let clip = progress.aside(|| choose(&source, args.clip.as_deref(), quiet))?;
@@ -313,9 +311,10 @@ pub fn read_gltf(path: &Path) -> Result<Asset> {
     }
 }
 
-pub fn refuse_same(input: &Path, output: &Path) -> Result<()> {
-    if sinew_io::is_same_file(output, input) {
-        return Err(Error::write(output, "it is one of the input files"));
-    }
-    Ok(())
+/// Refuses an output that is one of the files that these models are read from, or `map`.
+pub fn check_output(output: &Path, models: &[&Asset], map: Option<&PathBuf>) -> Result<()> {
+    let files = models
+        .iter()
+        .flat_map(|m| m.sources.iter().chain([&m.file]));
+    Ok(sinew_io::output::check([output], || files.chain(map))?)
 }

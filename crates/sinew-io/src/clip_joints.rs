@@ -6,8 +6,7 @@ use sinew::Warning;
 use sinew::error::first_few;
 use sinew::skel::{SkelAnimation, Skeleton};
 
-/// The largest number of joints in a message.
-const MOST_NAMES: usize = 8;
+use crate::usd::MOST_NAMES;
 
 /// The clip with the joint paths of the skeleton, if none of its own are there: joints are found by
 /// the last parts of their paths, where these are unique. The warning says that this was done, and
@@ -17,28 +16,19 @@ pub(crate) fn renamed(
     clip: &SkelAnimation,
     skeleton: &Skeleton,
 ) -> Option<(SkelAnimation, Warning)> {
-    let joints = skeleton.joints();
-    if clip.joints.iter().any(|j| joints.contains(j)) {
-        return None;
-    }
-    let theirs = by_last_name(joints);
-    let own = by_last_name(&clip.joints);
-    let mut out = clip.clone();
-    let (mut count, mut other_parent) = (0, Vec::new());
-    for joint in &mut out.joints {
-        let name = last_name(joint);
-        // Of a name that occurs twice nobody knows which joint is meant.
-        let (Some(Some(found)), Some(Some(_))) = (theirs.get(name), own.get(name)) else {
-            continue;
-        };
-        if parent_name(joint) != parent_name(found) {
-            other_parent.push(name.to_owned());
-        }
-        joint.clone_from(found);
-        count += 1;
-    }
+    let found = by_last_parts(&clip.joints, skeleton.joints());
+    let count = found.iter().flatten().count();
     if count == 0 {
         return None;
+    }
+    let mut out = clip.clone();
+    let mut other_parent = Vec::new();
+    for (joint, found) in out.joints.iter_mut().zip(found) {
+        let Some(found) = found else { continue };
+        if parent_name(joint) != parent_name(found) {
+            other_parent.push(last_name(joint).to_owned());
+        }
+        joint.clone_from(found);
     }
     let mut message = format!(
         "its joints have other paths than those of {}: {count} of {} are taken by their names",
@@ -50,6 +40,22 @@ pub(crate) fn renamed(
         message += &format!("; the parent is another one of {joints}");
     }
     Some((out, Warning::new("joints-by-name", &clip.path, message)))
+}
+
+/// For each path the one of `theirs` with the same last part, where this is unique on both sides.
+/// None has one if some path is on both sides.
+pub(crate) fn by_last_parts<'t>(own: &[String], theirs: &'t [String]) -> Vec<Option<&'t String>> {
+    if own.iter().any(|path| theirs.contains(path)) {
+        return vec![None; own.len()];
+    }
+    let (of_theirs, of_own) = (by_last_name(theirs), by_last_name(own));
+    let found = |path: &String| {
+        let name = last_name(path);
+        // Of a name that occurs twice nobody knows which joint is meant.
+        (*of_own.get(name)?)?;
+        *of_theirs.get(name)?
+    };
+    own.iter().map(found).collect()
 }
 
 fn last_name(path: &str) -> &str {

@@ -20,13 +20,17 @@ pub fn extension(file: &Path) -> String {
     extension.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Whether two paths lead to the same file, which has to be there.
+/// Whether two paths lead to the same file. It may be missing, but not its folder.
 #[must_use]
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
+    let place = |file: &Path| {
+        file.canonicalize().ok().or_else(|| {
+            // An empty path, that of the working folder, has no canonical form.
+            let folder = Path::new(".").join(file.parent()?).canonicalize().ok()?;
+            Some(folder.join(file.file_name()?))
+        })
+    };
+    place(a).is_some_and(|a| place(b) == Some(a))
 }
 
 /// The largest file that is read whole: a .glb cannot say that it is longer.

@@ -54,6 +54,37 @@ pub fn discard_unfinished() -> OutputsHeld {
     OutputsHeld(held)
 }
 
+/// Refuses outputs that are files of the input: those that it is read from, and those that it refers
+/// to. `inputs` is asked only if some output is there already.
+///
+/// # Errors
+/// [`Error::OutputIsInput`].
+pub fn check<O: AsRef<Path>, I: IntoIterator<Item: AsRef<Path>>>(
+    outputs: impl IntoIterator<Item = O>,
+    inputs: impl FnOnce() -> I,
+) -> Result<()> {
+    let there = outputs.into_iter();
+    let there = there.filter_map(|output| Some((output.as_ref().canonicalize().ok()?, output)));
+    let there: Vec<(PathBuf, O)> = there.collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let inputs = inputs().into_iter();
+    let inputs: HashSet<PathBuf> = inputs
+        .filter_map(|i| i.as_ref().canonicalize().ok())
+        .collect();
+    match there.into_iter().find(|(file, _)| inputs.contains(file)) {
+        None => Ok(()),
+        Some((file, output)) => Err(Error::OutputIsInput {
+            output: output.as_ref().to_owned(),
+            reason: format!(
+                "it is read from: {} would be overwritten by what is made of it",
+                file.display()
+            ),
+        }),
+    }
+}
+
 /// Writes a file under a temporary name beside `output`, by `write`, and then renames it to `output`.
 ///
 /// # Errors
@@ -65,6 +96,16 @@ pub fn replace(
     let mut outputs = Outputs::default();
     outputs.file(output, write)?;
     outputs.finish()
+}
+
+/// Writes a text with a line feed at its end, as [`replace`] does.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn replace_text(output: &Path, text: &str) -> Result<()> {
+    replace(output, |file| {
+        writeln!(file, "{text}").map_err(|e| e.to_string())
+    })
 }
 
 /// Several files, with folders for them, that appear together: each is written under a temporary name first. If it is

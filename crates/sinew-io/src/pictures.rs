@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Cursor;
 
 use glam::{Mat3, Vec2};
-use image::{ImageReader, Limits};
+use image::{ImageFormat, ImageReader, Limits};
 
 /// The largest picture file that is read, in bytes.
 pub(crate) const LARGEST: u64 = 1 << 30;
@@ -35,6 +35,25 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<image::DynamicImage, String> {
     reader.limits(limits);
     let reader = reader.with_guessed_format().map_err(|e| e.to_string())?;
     reader.decode().map_err(|e| e.to_string())
+}
+
+/// Whether a picture is WebP, which USD does not show.
+pub(crate) fn is_webp(bytes: &[u8]) -> bool {
+    matches!(image::guess_format(bytes), Ok(ImageFormat::WebP))
+}
+
+/// The width and the height of a picture, in pixels.
+pub(crate) fn size_of(bytes: &[u8]) -> Option<(u32, u32)> {
+    let reader = ImageReader::new(Cursor::new(bytes));
+    reader.with_guessed_format().ok()?.into_dimensions().ok()
+}
+
+/// A picture of any format that can be decoded, as PNG.
+pub(crate) fn as_png(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let mut out = Cursor::new(Vec::new());
+    let written = decode(bytes)?.write_to(&mut out, ImageFormat::Png);
+    written.map_err(|e| e.to_string())?;
+    Ok(out.into_inner())
 }
 
 /// A name of letters that every file system accepts; `None` if nothing of it is left.

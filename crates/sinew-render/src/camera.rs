@@ -60,6 +60,12 @@ pub struct CameraMatrices {
     pub perspective: bool,
 }
 
+impl Default for Camera {
+    fn default() -> Self {
+        Self::new('Y')
+    }
+}
+
 impl Camera {
     /// An orbiting camera a little to the side of a character's face, at the world's origin: call
     /// [`Camera::frame`] next. `up_axis` is `Y` or `Z` ([`sinew::scene::Scene::up_axis`]).

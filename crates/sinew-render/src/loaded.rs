@@ -69,7 +69,7 @@ impl Loaded {
         options: &OpenOptions,
         read: ReadOptions,
     ) -> Result<Self> {
-        Self::of_scene(&io::open_with(file, options)?, options, read)
+        Self::of_with(&io::open_with(file, options)?, options, read)
     }
 
     /// Like [`Loaded::read`], for a file that is already open with the same options.
@@ -77,10 +77,14 @@ impl Loaded {
     /// # Errors
     /// Those of [`UsdFile::scene`].
     pub fn of(file: &UsdFile, options: &OpenOptions) -> Result<Self> {
-        Self::of_scene(file, options, ReadOptions::default())
+        Self::of_with(file, options, ReadOptions::default())
     }
 
-    fn of_scene(file: &UsdFile, options: &OpenOptions, read: ReadOptions) -> Result<Self> {
+    /// Like [`Loaded::of`], with options for reading the scene.
+    ///
+    /// # Errors
+    /// As [`Loaded::of`].
+    pub fn of_with(file: &UsdFile, options: &OpenOptions, read: ReadOptions) -> Result<Self> {
         let scene = file.scene(read)?;
         let mut geometry = file.geometry(&scene)?;
         let mut undecoded = Vec::new();

@@ -12,7 +12,7 @@ use super::buffers::filled;
 use super::curves::{Piece, pieces};
 use super::material::{Alpha, Materials};
 use sinew::error::Invalid;
-use sinew::mesh::{RenderInputs, RenderMesh};
+use sinew::mesh::RenderMesh;
 use sinew::scene::DrawnMesh;
 
 /// A render vertex, in the layout of surface.wgsl.
@@ -105,18 +105,8 @@ impl MeshData {
         if mesh.curves.is_some() {
             return Ok(curves);
         }
-        let points = mesh.points.first();
-        let own_normals = mesh
-            .normals
-            .as_ref()
-            .filter(|_| normals != NormalsOf::Points);
-        let inputs = RenderInputs {
-            points: points.map_or(&[], |p| p.as_slice()),
-            normals: own_normals.and_then(|p| p.first()),
-            uvs: mesh.uvs.as_ref().and_then(|p| p.first()),
-            colors: mesh.display_color.as_ref().and_then(|p| p.first()),
-            opacities: mesh.display_opacity.as_ref().and_then(|p| p.first()),
-        };
+        let mut inputs = mesh.render_inputs();
+        inputs.normals = inputs.normals.filter(|_| normals != NormalsOf::Points);
         let render_mesh = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
         let vertex = |v: usize| {
             let color = render_mesh.colors.as_ref().map_or(Vec3::ONE, |c| c[v]);

@@ -172,9 +172,6 @@ pub const GLTF_NORMALS: f64 = 1e-3;
 /// The same where half scales turn them, each joint of a chain by up to 2.4e-4.
 pub const GLTF_NORMALS_SCALED: f64 = 5e-3;
 
-/// Our bake of a converted file against usd-core's, relative to the mesh's size: see [`PIXAR_BAKE_POINTS`].
-pub const GLTF_BAKES: f64 = 1e-5;
-
 /// Points of a written glTF file at keys against usd-core's bake of the stage, relative to the mesh's size: promised.
 pub const GLTF_OUT_AT_KEYS: f64 = 1e-4;
 
@@ -327,9 +324,6 @@ pub const BEND_BY_HAND: f64 = 1e-3;
 
 /// What the dot product of a turn and the same turn stored in f32 lacks of 1.
 pub const TURN_STORED_IN_F32: f64 = 1e-7;
-
-/// Turns of real clips' bones on real models against the clip's, in radians: keys and rests are f32 down a dozen joints.
-pub const REAL_HUMANOID_TURN: f64 = 1e-5;
 
 /// Joints of a figure and of the same figure turned round as a whole, in metres: f32 keys of both, turned in f32.
 pub const TURNED_FIGURE: f64 = 1e-5;

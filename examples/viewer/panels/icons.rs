@@ -42,35 +42,7 @@ pub fn button(ui: &mut Ui, icon: Icon, hint: &str) -> Response {
 /// Points to the right, or to the left if `size` is below 0.
 fn triangle(painter: &Painter, center: Pos2, size: f32, color: Color32) {
     let back = -size * 0.8;
-    polygon(
-        painter,
-        center,
-        [[size, 0.0], [back, size], [back, -size]],
-        color,
-    );
-}
-
-fn polygon(painter: &Painter, center: Pos2, points: [[f32; 2]; 3], color: Color32) {
+    let points = [[size, 0.0], [back, size], [back, -size]];
     let points = points.map(|p| center + Vec2::from(p)).to_vec();
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
-}
-
-/// The mark before a row with others below it; a click on it folds them.
-pub fn fold(ui: &mut Ui, branches: bool, folded: bool) -> Response {
-    let (rect, response) = ui.allocate_exact_size(Vec2::new(11.0, 14.0), Sense::click());
-    let color = ui
-        .style()
-        .interact(&response)
-        .text_color()
-        .gamma_multiply(0.7);
-    let (painter, center) = (ui.painter(), rect.center());
-    match (branches, folded) {
-        (false, _) => {}
-        (true, true) => triangle(painter, center, 3.2, color),
-        (true, false) => {
-            let down = [[0.0, 3.2], [-3.4, -2.4], [3.4, -2.4]];
-            polygon(painter, center, down, color);
-        }
-    }
-    response
 }

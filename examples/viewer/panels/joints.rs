@@ -1,9 +1,10 @@
 //! The list of joints: a tree that folds and can be searched. Only the rows in view are laid out.
 
-use egui::{RichText, ScrollArea, Sense, Ui};
+use egui::collapsing_header::paint_default_icon;
+use egui::{RichText, ScrollArea, Sense, Ui, Vec2};
 use sinew_render::JointId;
 
-use super::{choice, cut, icons, strong, weak};
+use super::{choice, cut, strong, weak};
 use crate::model::{Model, Row, rows};
 use crate::state::State;
 use crate::theme;
@@ -146,7 +147,10 @@ fn row(ui: &mut Ui, state: &mut State, id: JointId, name: &str, row: Row) {
         if !searching {
             ui.add_space(row.depth.min(16) as f32 * 9.0);
             let folded = state.folded.contains(&id);
-            let fold = icons::fold(ui, row.branches, folded);
+            let (_, fold) = ui.allocate_exact_size(Vec2::new(11.0, 14.0), Sense::click());
+            if row.branches {
+                paint_default_icon(ui, f32::from(u8::from(!folded)), &fold);
+            }
             if fold.clicked() && row.branches && !state.folded.remove(&id) {
                 state.folded.insert(id);
             }

@@ -20,8 +20,7 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         .on_hover_text(hint)
         .clicked()
     {
-        let motion = &matched.motion;
-        let task = Task::open(motion.file.clone(), motion.clip.clone());
+        let task = Task::open(&matched.task.file, matched.task.clip.clone());
         state.wishes.push(Wish::Load(task, Place::Beside));
     }
     warnings(ui, &matched);
@@ -53,7 +52,7 @@ fn warnings(ui: &mut Ui, matched: &Matched) {
 }
 
 fn summary(ui: &mut Ui, matched: &Matched) {
-    let file = matched.motion.file.file_name().unwrap_or_default();
+    let file = matched.task.file.file_name().unwrap_or_default();
     let file = file.to_string_lossy();
     ui.label(format!("The clip of {file}, retargeted"));
     // What the calm lines leave out.

@@ -27,7 +27,7 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     state.view.scale = ui.ctx().pixels_per_point();
     let size = ui.ctx().content_rect().size();
     let layout = Layout::of(size);
-    if state.panels {
+    if !state.bare {
         bars(ui, state, layout);
         let model = state.model.as_ref();
         let has_joints = model.is_some_and(|m| m.first_joint().is_some());

@@ -9,6 +9,10 @@ use crate::error::Warning;
 
 pub use tree::{AuthoredBinding, PrimIndex, PrimKind, PrimTree, Target, TreePrim};
 
+/// Code of the warning about what a stage switches off in one of the schema's own ways: a prim that
+/// is inactive, a relationship or an attribute whose value is `None`. Nothing is wrong then.
+pub const SWITCHED_OFF: &str = "switched-off";
+
 /// Where the search for a skeleton's animation starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnimSource {
@@ -157,11 +161,12 @@ fn inherit(
                 warnings.push(Warning::new(
                     "skeleton-unbound",
                     &prim.path,
-                    format!("skel:skeleton targets {path}, but no active prim is there: not bound"),
+                    format!("skel:skeleton targets {path}, but no prim is there: not bound"),
                 ));
                 None
             }
-            Target::Empty => None,
+            // The prims that are not skinned for it are told.
+            Target::Inactive(_) | Target::Empty => None,
         };
         state.skeleton = Some((index, skeleton));
     }
@@ -198,16 +203,16 @@ fn bind(
         let message =
             format!("the prim has or inherits {there}, but no {missing}: it has no influences");
         let property = format!("primvars:skel:{missing}");
-        let warning = Warning::new("influences-incomplete", &prim.path, message);
+        let code = match prim.authored.influences_blocked {
+            true => SWITCHED_OFF,
+            false => "influences-incomplete",
+        };
+        let warning = Warning::new(code, &prim.path, message);
         out.warnings.push(warning.on(property));
     }
     let Some((bound_at, Some(skeleton))) = state.skeleton else {
         if influenced || blended {
-            out.warnings.push(Warning::new(
-                "no-skeleton-bound",
-                &prim.path,
-                "has influences or blend shapes but no Skeleton is bound here: not skinned",
-            ));
+            out.warnings.push(unbound(state, prim, tree));
         }
         return;
     };
@@ -223,10 +228,10 @@ fn bind(
     };
     let animation = inherited_animation_source(tree, from).and_then(|(at, target)| {
         if !std::mem::replace(&mut used_sources[at], true)
-            && let Some(message) = explain_target(tree, target)
+            && let Some((code, message)) = explain_target(tree, target)
         {
-            out.warnings
-                .push(Warning::new("animation-ignored", &tree[at].path, message));
+            let warning = Warning::new(code, &tree[at].path, message);
+            out.warnings.push(warning.on("skel:animationSource"));
         }
         match target {
             Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => Some(*p),
@@ -249,18 +254,44 @@ fn bind(
     });
 }
 
-fn explain_target(tree: &PrimTree, target: &Target) -> Option<String> {
-    match target {
-        Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => None,
-        Target::Prim(p) => Some(format!(
-            "skel:animationSource targets {}, which is no SkelAnimation: rest pose",
-            tree[*p].path
-        )),
-        Target::Missing(path) => Some(format!(
-            "skel:animationSource targets {path}, but no active prim is there: rest pose"
-        )),
-        Target::Empty => None,
-    }
+/// The warning about a prim that could be skinned but has no Skeleton.
+fn unbound(state: &Inherited, prim: &TreePrim, tree: &PrimTree) -> Warning {
+    let authored = state
+        .skeleton
+        .and_then(|(at, _)| tree[at].skeleton.as_ref());
+    let warning = match authored {
+        Some(Target::Empty) => Warning::new(
+            SWITCHED_OFF,
+            &prim.path,
+            "skel:skeleton is None: not skinned",
+        ),
+        Some(Target::Inactive(path)) => {
+            let message = format!("its Skeleton {path} is inactive: not skinned");
+            Warning::new(SWITCHED_OFF, &prim.path, message)
+        }
+        _ => Warning::new(
+            "no-skeleton-bound",
+            &prim.path,
+            "has influences or blend shapes but no Skeleton is bound here: not skinned",
+        ),
+    };
+    warning.on("skel:skeleton")
+}
+
+/// The code and the text of the warning about an animation source that drives nothing.
+fn explain_target(tree: &PrimTree, target: &Target) -> Option<(&'static str, String)> {
+    let (code, target) = match target {
+        Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => return None,
+        Target::Empty => return None,
+        Target::Prim(p) => {
+            let found = format!("{}, which is no SkelAnimation", tree[*p].path);
+            ("animation-ignored", found)
+        }
+        Target::Missing(path) => ("animation-ignored", format!("{path}, but no prim is there")),
+        Target::Inactive(path) => (SWITCHED_OFF, format!("{path}, which is inactive")),
+    };
+    let message = format!("skel:animationSource targets {target}: rest pose");
+    Some((code, message))
 }
 
 /// The prim whose skel:animationSource drives a Skeleton: the Skeleton or the nearest prim above it.

@@ -26,8 +26,10 @@ pub enum PrimKind {
 pub enum Target {
     /// A prim of the tree, of any kind.
     Prim(PrimIndex),
-    /// An authored path without an active prim.
+    /// An authored path without a prim.
     Missing(String),
+    /// An authored path whose prim is switched off: it, or one above it, is inactive.
+    Inactive(String),
     /// An authored, empty list, which blocks inheritance (rule 3).
     Empty,
 }
@@ -37,6 +39,8 @@ pub enum Target {
 pub struct AuthoredBinding {
     pub joint_indices: bool,
     pub joint_weights: bool,
+    /// Whether the value of one of the two is `None` here.
+    pub influences_blocked: bool,
     pub joints: bool,
     pub geom_bind_transform: bool,
     pub skinning_method: bool,

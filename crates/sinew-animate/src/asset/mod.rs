@@ -39,6 +39,8 @@ pub use node::{LocalTransform, Node, Trs};
 pub struct Asset {
     /// The file that it was read from.
     pub file: PathBuf,
+    /// Other files that it was read from: buffers and images beside it.
+    pub sources: Vec<PathBuf>,
     /// The format of the file.
     pub format: AssetFormat,
     /// The up axis of the file.

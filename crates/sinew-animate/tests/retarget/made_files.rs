@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use common::bvh_maker::{Bvh, Part};
 use common::command::Bench;
-use common::gltf_maker::GltfMaker;
+use common::document::Document;
 use glam::DVec3;
 use serde_json::json;
 use sinew_animate::humanoid::bones_by_name;
@@ -21,52 +20,56 @@ fn offset(all: &[Joint], joint: usize) -> DVec3 {
     all[joint].at - all[joint].parent.map_or(DVec3::ZERO, |p| all[p].at)
 }
 
+/// The joints below another one, or those without a parent.
+fn below(all: &[Joint], parent: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+    (0..all.len()).filter(move |j| all[*j].parent == parent)
+}
+
 /// A BVH file. Names have no spaces there. `None` if the rig has several roots.
 fn bvh(all: &[Joint], file: PathBuf) -> Option<PathBuf> {
-    let mut roots = (0..all.len()).filter(|j| all[*j].parent.is_none());
+    fn write_joint(out: &mut String, all: &[Joint], joint: usize) {
+        let kind = all[joint].parent.map_or("ROOT", |_| "JOINT");
+        let name = all[joint].name.replace(' ', "_");
+        let DVec3 { x, y, z } = offset(all, joint) * 100.0;
+        let channels = "3 Zrotation Xrotation Yrotation";
+        *out += &format!("{kind} {name}\n{{\nOFFSET {x:?} {y:?} {z:?}\nCHANNELS {channels}\n");
+        for child in below(all, Some(joint)) {
+            write_joint(out, all, child);
+        }
+        *out += "}\n";
+    }
+    let mut roots = below(all, None);
     let (root, None) = (roots.next()?, roots.next()) else {
         return None;
     };
-    // Depth first, as the brackets of the format are.
-    let mut order = Vec::new();
-    let mut open = vec![root];
-    while let Some(joint) = open.pop() {
-        order.push(joint);
-        open.extend(
-            (0..all.len())
-                .rev()
-                .filter(|j| all[*j].parent == Some(joint)),
-        );
-    }
-    let place = |joint: usize| order.iter().position(|j| *j == joint);
-    let part = |joint: &usize| {
-        let channels: &[&str] = &["Zrotation", "Xrotation", "Yrotation"];
-        let parent = all[*joint].parent.and_then(place);
-        let at = (offset(all, *joint) * 100.0).to_array();
-        Part::new(&all[*joint].name.replace(' ', "_"), parent, at, channels)
-    };
-    let parts: Vec<Part> = order.iter().map(part).collect();
-    let frames = vec![vec![0.0; parts.len() * 3]; 2];
-    let bvh = Bvh {
-        parts,
-        frames,
-        frame_time: "0.04",
-    };
-    std::fs::write(&file, bvh.text()).unwrap();
+    let mut text = "HIERARCHY\n".to_owned();
+    write_joint(&mut text, all, root);
+    let frame = "0 ".repeat(all.len() * 3);
+    text += &format!("MOTION\nFrames: 2\nFrame Time: 0.04\n{frame}\n{frame}\n");
+    std::fs::write(&file, text).unwrap();
     Some(file)
 }
 
 /// A GLB with a skin.
-fn glb(all: &[Joint], folder: &Path, name: &str) -> PathBuf {
-    let mut gltf = GltfMaker::new();
-    let mut nodes: Vec<usize> = Vec::new();
+fn glb(all: &[Joint], file: PathBuf) -> PathBuf {
+    let mut glb = Document::empty();
     for (j, joint) in all.iter().enumerate() {
         let at = offset(all, j).to_array();
-        let node = json!({ "name": joint.name, "translation": at });
-        nodes.push(gltf.node(joint.parent.map(|p| nodes[p]), node));
+        let mut node = json!({ "name": joint.name, "translation": at });
+        let children: Vec<usize> = below(all, Some(j)).collect();
+        if !children.is_empty() {
+            node["children"] = json!(children);
+        }
+        glb.push("nodes", node);
     }
-    gltf.skin_at_rest(&nodes);
-    gltf.write(folder, name)
+    let roots: Vec<usize> = below(all, None).collect();
+    glb.json["scenes"] = json!([{ "nodes": roots }]);
+    glb.json["scene"] = json!(0);
+    let joints: Vec<usize> = (0..all.len()).collect();
+    glb.push("skins", json!({ "joints": joints }));
+    glb.bind_at_rest();
+    std::fs::write(&file, glb.glb()).unwrap();
+    file
 }
 
 /// A .usda without jointNames: what of the names is valid in a path.
@@ -150,7 +153,7 @@ fn files_of_three_formats_give_the_same_bones() {
             .filter_map(|j| Some((j.bone?, millimetres(j.at))))
             .collect();
         let name = table.rig;
-        let glb = glb(&joints, bench.folder.path(), &format!("{name}.glb"));
+        let glb = glb(&joints, bench.path(&format!("{name}.glb")));
         assert_eq!(found(&glb, 1.0), want, "{name}.glb");
         is_described_in_order(&glb, &want);
         let usda = usda(&joints, bench.path(&format!("{name}.usda")));

@@ -7,7 +7,8 @@ use crate::backend::Deformer;
 use crate::diagnostics::Diagnostics;
 use crate::error::Result;
 use crate::schedule::Schedule;
-use crate::tracks::{Work, bake_schedule};
+use crate::stream::Runner;
+use crate::work::Work;
 use sinew::scene::Scene;
 
 /// Number of times that are tried at once, after some have failed.
@@ -32,19 +33,15 @@ impl<'a> Edges<'a> {
         }
     }
 
-    /// Additional entries of the schedule that a clip needs, each with its binding. `diagnostics`
-    /// has the errors of the clip's own entries.
+    /// Additional entries of the schedule that a clip needs, each with its binding. `runner` has the
+    /// errors of the clip's own entries.
     ///
     /// # Errors
     /// [`Error::Gpu`](crate::Error::Gpu) if the GPU fails.
-    pub fn of(
-        &mut self,
-        index: usize,
-        diagnostics: &Diagnostics,
-        deformer: &mut Deformer,
-    ) -> Result<Vec<(usize, usize)>> {
+    pub fn of(&mut self, index: usize, runner: &mut Runner<'_, '_>) -> Result<Vec<(usize, usize)>> {
         let mut out = Vec::new();
         let cuts = self.cuts;
+        let (diagnostics, deformer) = (&runner.diagnostics, &mut *runner.deformer);
         for (b, before, after) in cuts.beyond(index) {
             if diagnostics.is_broken(b) {
                 continue;
@@ -84,7 +81,15 @@ impl<'a> Edges<'a> {
             if !unknown.is_empty() {
                 unknown.sort_unstable_by_key(|(entry, _)| *entry);
                 let schedule = unknown.into_iter().map(|(_, time)| (time, vec![b]));
-                self.try_out(&schedule.collect(), deformer)?;
+                let schedule: Schedule = schedule.collect();
+                let watch = &mut |_| ControlFlow::Continue(());
+                let mut runner = Runner {
+                    diagnostics: std::mem::take(&mut self.tried),
+                    ..Runner::new(self.scene, deformer, watch)
+                };
+                // The values are not needed.
+                runner.bake_tracks(self.work, &schedule, None)?;
+                self.tried = runner.diagnostics;
             }
             let found = now.iter().find(|(_, t)| !self.tried.fails(b, *t));
             if let Some((entry, _)) = found {
@@ -93,22 +98,5 @@ impl<'a> Edges<'a> {
             (rest, some) = (later, (some * 2).min(MOST));
         }
         Ok(None)
-    }
-
-    fn try_out(&mut self, schedule: &Schedule, deformer: &mut Deformer) -> Result<()> {
-        // The values are not needed.
-        let mut keep = |_, values| Ok((Vec::new().into(), Some(values)));
-        let (scene, work) = (self.scene, self.work);
-        let tried = &mut self.tried;
-        bake_schedule(
-            scene,
-            work,
-            schedule,
-            deformer,
-            tried,
-            &mut keep,
-            &mut |_| ControlFlow::Continue(()),
-        )
-        .map(|_| ())
     }
 }

@@ -5,25 +5,24 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-use super::cuts::Cut;
 use super::edges::Edges;
 use super::stage::Prepared;
-use crate::backend::Deformer;
-use crate::baker::{Asked, retyped};
+use crate::asked::{Asked, retyped};
 use crate::diagnostics::{Diagnostics, broken_shapes};
 use crate::error::Result;
 use crate::hints::bake_hints;
-use crate::options::Progress;
 use crate::plan::TransformKind;
 use crate::samples;
-use crate::tracks::{Baked, Work, bake_schedule, check_size};
+use crate::stream::Runner;
+use crate::work::{Work, check_size};
 use sinew::error::Warning;
 use sinew_io::output;
-use sinew_io::usd::{BakeEdits, BakeOutput, ClipRecord, without_still};
+use sinew_io::usd::{BakeEdits, ClipRecord, without_still};
 
 /// Bakes clips and collects their results.
-pub(super) struct ClipMaker<'a> {
+pub(super) struct ClipMaker<'a, 'w> {
     bake: &'a Asked<'a>,
+    runner: Runner<'a, 'w>,
     work: &'a Work,
     prepared: &'a Prepared<'a>,
     edges: Edges<'a>,
@@ -43,16 +42,18 @@ pub(super) struct Made {
     pub deformed_points: u64,
 }
 
-impl<'a> ClipMaker<'a> {
+impl<'a, 'w> ClipMaker<'a, 'w> {
     /// `stale` says that existing clips, and an existing OUT, are from another bake.
     pub fn new(
         bake: &'a Asked<'a>,
+        runner: Runner<'a, 'w>,
         work: &'a Work,
         prepared: &'a Prepared<'a>,
         stale: bool,
     ) -> Self {
         Self {
             bake,
+            runner,
             work,
             prepared,
             edges: Edges::new(bake.scene, work, &prepared.cuts),
@@ -63,47 +64,44 @@ impl<'a> ClipMaker<'a> {
     }
 
     pub fn finish(mut self) -> Made {
+        self.made.diagnostics = self.runner.diagnostics;
         self.made
             .broken_shapes
             .extend(self.broken_shapes.into_values());
         self.made
     }
 
-    /// Bakes a clip, by its index, and writes it to its file. Returns the number of its (prim,
-    /// time) pairs. `progress` is called with the number of pairs that are done.
+    /// Bakes a clip, by its index, and writes it to its file.
     ///
     /// # Errors
-    /// Errors of the GPU and of writing, and [`Error::TooLarge`] if the authored times need too
-    /// much data.
-    pub fn bake(
-        &mut self,
-        index: usize,
-        name: &Path,
-        record: &ClipRecord,
-        deformer: &mut Deformer,
-        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
-    ) -> Result<usize> {
-        let scene = self.bake.scene;
+    /// Errors of the GPU and of writing, [`Error::Cancelled`](crate::Error::Cancelled), and
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the authored times need too much data.
+    pub fn bake(&mut self, index: usize, name: &Path, record: &ClipRecord) -> Result<()> {
+        let (scene, work) = (self.bake.scene, self.work);
         let cuts = &self.prepared.cuts;
         let only_baked_times = self.bake.options.frames.is_some();
         let mut cut = cuts.cut(index, &[]);
         if !only_baked_times {
-            check_size(scene, &self.work.plan, &cut.schedule)?;
+            check_size(scene, &work.plan, &cut.schedule)?;
         }
-        let mut diagnostics = std::mem::take(&mut self.made.diagnostics);
-        let (mut out, mut baked) = self.deform(&cut, name, deformer, &mut diagnostics, progress)?;
-        let more = self.edges.of(index, &diagnostics, deformer)?;
-        let samples = cut.samples();
+        let mut out = self.bake.file.begin_clip(name)?;
+        let baked = self.runner.bake_tracks(work, &cut.schedule, Some(&mut out));
+        let mut baked = baked?;
+        self.made.deform_time += baked.ran.deform_time;
+        if let Some((done, _)) = &mut self.runner.whole {
+            *done += cut.samples();
+        }
+        let more = self.edges.of(index, &mut self.runner)?;
         if !more.is_empty() {
             cut = cuts.cut(index, &more);
             // Samples are thinned one by one, so those at the edges cannot be added later.
             drop(out);
-            let known = &mut Diagnostics::default();
-            (out, baked) = self.deform(&cut, name, deformer, known, &mut |_| {
-                ControlFlow::Continue(())
-            })?;
+            out = self.bake.file.begin_clip(name)?;
+            let watch = &mut |_| ControlFlow::Continue(());
+            let mut again = Runner::new(scene, &mut *self.runner.deformer, watch);
+            baked = again.bake_tracks(work, &cut.schedule, Some(&mut out))?;
+            self.made.deform_time += baked.ran.deform_time;
         }
-        self.made.diagnostics = diagnostics;
         for warning in broken_shapes(scene, &cut.schedule) {
             let known = self.broken_shapes.entry(warning.path.clone());
             known.or_insert(warning);
@@ -136,31 +134,6 @@ impl<'a> ClipMaker<'a> {
         }
         let layout = &self.prepared.layout;
         layout.write_clip(out, edits, cut.frames, record)?;
-        Ok(samples)
-    }
-
-    fn deform(
-        &mut self,
-        cut: &Cut,
-        name: &Path,
-        deformer: &mut Deformer,
-        diagnostics: &mut Diagnostics,
-        progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
-    ) -> Result<(BakeOutput<'a>, Baked)> {
-        let mut out = self.bake.file.begin_clip(name)?;
-        let baked = bake_schedule(
-            self.bake.scene,
-            self.work,
-            &cut.schedule,
-            deformer,
-            diagnostics,
-            &mut |time, values| Ok(out.keep(time, values)?),
-            &mut |now| match now {
-                Progress::Deforming { done, .. } => progress(done),
-                Progress::Choosing { .. } | Progress::Writing => ControlFlow::Continue(()),
-            },
-        )?;
-        self.made.deform_time += baked.ran.deform_time;
-        Ok((out, baked))
+        Ok(())
     }
 }

@@ -12,37 +12,25 @@ mod stage;
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::asked::{Asked, skel_roots_to_retype};
 use super::backend::Deformer;
-use super::baker::{Asked, skel_roots_to_retype};
 use super::error::{Error, Result};
-use super::failed::{self, FailedPrim};
+use super::failed;
+use super::format::Format;
 use super::hints::hinted;
-use super::options::{BakeOptions, BakeReport, Progress, Watch};
+use super::options::{BakeOptions, Progress, Watch, tell};
+use super::report::{BakeReport, ClipCounts, FailedPrim};
 use super::space::{self, Space};
-use super::stream::tell;
-use super::tracks::Work;
-use super::{BakedHint, Format};
-pub use cuts::Shard;
-use cuts::{Cut, Cuts};
+use super::stream::Runner;
+use super::work::Work;
+use cuts::Cuts;
 use make::ClipMaker;
 use names::ClipNames;
 use record::Records;
 use sinew::error::{Warning, one_line};
 use sinew_io::output::{self, Outputs};
-use sinew_io::usd::{BakeEdits, ClipContents, ClipFile, FoundClip};
-use stage::Prepared;
-
-/// Numbers of the clips of a bake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct ClipCounts {
-    /// Number of clips of the whole bake, including those of other shards.
-    pub of: usize,
-    /// Number of clips that this run baked.
-    pub baked: usize,
-    /// Number of existing clips that this run kept, because they are what it would have baked.
-    pub kept: usize,
-}
+use sinew_io::usd::{BakeEdits, BakedHint, ClipContents, ClipFile, FoundClip};
+use stage::{Prepared, foreign};
 
 /// Why the options for clips do not fit each other or the output; `None` if they do.
 pub(super) fn refusal(
@@ -78,7 +66,7 @@ impl Asked<'_> {
         report: &mut BakeReport,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
+        let work = Work::of_own_times(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let cuts = &prepared.cuts;
         let count = cuts.count();
@@ -122,7 +110,6 @@ impl Asked<'_> {
             stale |= belongs && expected(number - 1).difference(&found.record).is_some();
         }
         let total = todo.iter().map(|(i, ..)| cuts.cut(*i, &[]).samples()).sum();
-        let mut before = 0;
         let needed = todo.iter().map(|(i, ..)| {
             space::of_usd(self.scene, &work, &cuts.cut(*i, &[]).schedule, self.output)
         });
@@ -139,18 +126,15 @@ impl Asked<'_> {
         output::remove_leftovers(&names.folder, |name| {
             names.number(name).is_some_and(|n| mine.contains(&(n - 1)))
         })?;
-        let mut maker = ClipMaker::new(self, &work, &prepared, stale);
+        let mut runner = Runner::new(self.scene, deformer, &mut *watch);
+        runner.whole = Some((0, total));
+        let mut maker = ClipMaker::new(self, runner, &work, &prepared, stale);
         for (i, name, record) in &todo {
-            let whole = maker.bake(*i, name, record, deformer, &mut |done| {
-                let done = before + done;
-                watch(Progress::Deforming { done, total })
-            });
-            let whole = space.explain(whole)?;
-            before += whole;
+            space.explain(maker.bake(*i, name, record))?;
         }
         folder.finish()?;
         let made = maker.finish();
-        report.tell_fewest(&work);
+        work.tell_fewest(report);
         report.deform_time = made.deform_time;
         report.deformed_points = made.deformed_points;
         report.warnings.extend(made.broken_shapes);
@@ -164,10 +148,8 @@ impl Asked<'_> {
             None => space.explain(self.write_stage(&work, &prepared, report, watch))?,
         };
         let came_out = |b| matches!(prepared.came_out(self.scene, &contents, b), Ok(true));
-        let found = made.diagnostics.finish(self.scene, came_out);
-        report.errors.extend(found.errors);
-        report.warnings.extend(found.warnings);
-        failed::add(self.scene, found.failed, &work.copies, report);
+        made.diagnostics
+            .finish(self.scene, came_out, &work.copies, report);
         if self.options.shard.is_none() {
             // Clips that were kept have no diagnostics.
             self.add_missing(&work, &prepared, &contents, report)?;
@@ -180,7 +162,7 @@ impl Asked<'_> {
 
     /// Writes the stage after all clips exist.
     pub fn stitch_clips(&self, report: &mut BakeReport, watch: &mut Watch<'_>) -> Result<()> {
-        let work = Work::new(self.scene, self.chosen, &self.options.plan(), watch)?;
+        let work = Work::of_own_times(self.scene, self.chosen, &self.options.plan(), watch)?;
         let prepared = self.prepare(&work)?;
         let count = prepared.cuts.count();
         let records = Records::new(self.file, self.output, self.options, count)?;
@@ -300,9 +282,8 @@ impl Asked<'_> {
         let cuts = Cuts::new(&work.schedule, length, !structure.hints.is_empty());
         let names = ClipNames::of(self.output);
         let clips = (0..cuts.count()).map(|i| names.clip(i + 1));
-        for name in clips.chain([names.topology(), names.manifest()]) {
-            self.file.check_output(&name)?;
-        }
+        let all = clips.chain([names.topology(), names.manifest()]);
+        self.file.check_outputs(all)?;
         Ok(Prepared {
             layout: self
                 .file
@@ -311,17 +292,4 @@ impl Asked<'_> {
             names,
         })
     }
-}
-
-impl Cut {
-    fn samples(&self) -> usize {
-        cuts::samples(&self.schedule)
-    }
-}
-
-fn foreign(name: &Path) -> Error {
-    Error::output(
-        name,
-        "the existing file is no whole clip of a bake: move it away, or choose another output",
-    )
 }

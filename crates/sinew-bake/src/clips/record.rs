@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::baker::is_below;
 use crate::error::Result;
 use crate::options::BakeOptions;
+use crate::paths::is_below;
 use crate::plan::Rigid;
 use crate::shutter::Shutter;
 use sinew::skel::AnimSource;

@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::cuts::Cuts;
-use super::foreign;
 use super::names::ClipNames;
-use crate::baker::{Asked, skel_roots_to_retype};
-use crate::error::Result;
-use crate::options::{BakeReport, Progress, Watch};
-use crate::run::nothing_to_skin;
-use crate::stream::tell;
-use crate::tracks::Work;
+use crate::asked::{Asked, skel_roots_to_retype};
+use crate::error::{Error, Result};
+use crate::options::{Progress, Watch, tell};
+use crate::report::{BakeReport, nothing_to_skin};
+use crate::work::Work;
 use sinew::error::Warning;
 use sinew::scene::Scene;
 use sinew_io::output;
@@ -135,4 +133,12 @@ impl Asked<'_> {
         }
         Ok(())
     }
+}
+
+/// The error of a file that has the name of a clip.
+pub(super) fn foreign(name: &Path) -> Error {
+    Error::output(
+        name,
+        "the existing file is no whole clip of a bake: move it away, or choose another output",
+    )
 }

@@ -7,8 +7,7 @@
 
 use serde::Serialize;
 
-/// The largest width and height of a texture: the limit of Direct3D 11 and of most Vulkan devices.
-pub const MAX_SIDE: u32 = 16_384;
+use crate::format::MAX_SIDE;
 
 /// The shape of a texture of frames; serialized as that of a bone texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use glam::Vec3;
 
-use super::prims::PrimFrame;
-use super::surface::{NormalsOf, Surface};
+use super::prims::{NormalsOf, PrimFrame};
+use super::surface::Surface;
 use crate::error::Result;
 use sinew::sampled::Time;
 use sinew::scene::{Material, Scene};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use glam::Vec3;
 
-use super::clip::Clip;
 use super::names::{beside, unique};
 use super::prims::PrimFrame;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
 use sinew_io::output::{OutputId, Outputs};
 

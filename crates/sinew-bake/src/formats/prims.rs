@@ -1,17 +1,18 @@
 //! The prims of frames, and the kind of their normals.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use glam::{DMat4, Vec3};
 
-use super::surface::{NormalsFrom, NormalsOf};
-use crate::options::BakeReport;
 use crate::plan::Plan;
+use crate::report::BakeReport;
 use crate::sink::PrimSample;
 use crate::stream::leave_prim_space;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, Scene, SkinPart};
+use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
 /// One prim at one frame: points and normals in the space of the output.
 pub(super) struct PrimFrame {
@@ -23,17 +24,56 @@ pub(super) struct PrimFrame {
 
 /// A prim of frames.
 #[derive(Clone, Debug)]
-pub(super) struct FramedPrim {
+pub(crate) struct FramedPrim {
     /// Index into [`Scene::bindings`].
-    pub binding: usize,
+    pub(super) binding: usize,
     /// Index into [`Geometry::meshes`], if faces are needed.
-    pub mesh: Option<usize>,
-    pub normals: Option<NormalsFrom>,
+    pub(super) mesh: Option<usize>,
+    pub(super) normals: Option<NormalsFrom>,
+}
+
+/// Which normals of a frame a face corner uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NormalsOf {
+    Points,
+    Corners,
+}
+
+/// The source of the normals of a mesh.
+#[derive(Clone, Debug)]
+pub(super) enum NormalsFrom {
+    /// Authored normals, deformed if something deforms them; the value is an index into the
+    /// binding's normals.
+    Authored(usize, NormalsOf),
+    /// Computed from the deformed points, because there are no authored normals, or only those that
+    /// nothing deforms (constant and uniform ones).
+    Smooth(Arc<MeshTopology>),
+}
+
+impl NormalsFrom {
+    pub fn of(mesh: &DrawnMesh) -> Self {
+        let kind = mesh.normals.as_ref().and_then(|n| match n.interpolation {
+            PrimvarInterpolation::Vertex => Some(NormalsOf::Points),
+            PrimvarInterpolation::FaceVarying => Some(NormalsOf::Corners),
+            _ => None,
+        });
+        match (kind, mesh.skin_normals) {
+            (Some(kind), Some(normals)) => Self::Authored(normals, kind),
+            _ => Self::Smooth(mesh.topology.clone()),
+        }
+    }
+
+    pub fn kind(&self) -> NormalsOf {
+        match self {
+            Self::Authored(_, kind) => *kind,
+            Self::Smooth(_) => NormalsOf::Points,
+        }
+    }
 }
 
 /// The chosen bindings that have points and, if a geometry is given, faces. The others become
 /// warnings.
-pub(super) fn framed_prims(
+pub(crate) fn framed_prims(
     scene: &Scene,
     geometry: Option<&Geometry>,
     chosen: &[usize],
@@ -121,7 +161,7 @@ pub(super) fn keep_drawn(
 }
 
 /// The work to compute the points of every prim, with one skin each.
-pub(super) fn plan(space: OutSpace, prims: &[FramedPrim]) -> Plan {
+pub(crate) fn points_of(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     let parts = prims.iter().map(|prim| {
         let (normals, smooth) = match &prim.normals {
             Some(NormalsFrom::Authored(normals, _)) => (*normals, None),

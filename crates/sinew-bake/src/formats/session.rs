@@ -1,28 +1,28 @@
 //! Bakes frames into one of the formats.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::Format;
 use super::bones::bake_bones;
-use super::clip::Clip;
 use super::names::{self, FramePattern};
 use super::obj::ObjWriter;
 use super::pc2::{self, Pc2Writer};
 use super::prims::{
-    FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, plan, tell_geometry,
+    FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, points_of, tell_geometry,
 };
 use super::surface::{Shape, mesh_of, surfaces, vat_part};
-use super::vat::{VatFiles, VatWriter};
+use super::vat::{self, VatWriter};
+use crate::asked::Asked;
 use crate::backend::Deformer;
-use crate::baker::{Asked, end};
-use crate::diagnostics::Diagnostics;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
-use crate::options::{BakeReport, Progress, Watch};
-use crate::run::{EvenWork, every_frame, nothing_to_skin};
+use crate::format::Format;
+use crate::options::{Progress, Watch, tell};
+use crate::report::{BakeReport, nothing_to_skin};
 use crate::sink::{BakeStart, Frame, FrameSink, SinkError};
 use crate::space::{self, Space};
-use crate::stream::tell;
+use crate::stream::Runner;
+use crate::work::Work;
 use sinew::error::Invalid;
 use sinew::scene::{Geometry, OutSpace};
 use sinew_io::output::Outputs;
@@ -38,7 +38,7 @@ impl Asked<'_> {
             return Ok((None, pc2::files(output, &paths)));
         }
         if self.format.is_vat() {
-            return Ok((None, VatFiles::of(output).all()));
+            return Ok((None, vat::files(output).into()));
         }
         match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
             Some(pattern) => {
@@ -57,13 +57,11 @@ impl Asked<'_> {
 
     /// Fails if a file is one of the input, or a folder.
     pub fn check_files<'f>(&self, files: impl IntoIterator<Item = &'f Path>) -> Result<()> {
-        for file in files {
-            if file.is_dir() {
-                return Err(Error::output(file, "it is a folder"));
-            }
-            self.file.check_output(file)?;
+        let files: Vec<&Path> = files.into_iter().collect();
+        match files.iter().find(|file| file.is_dir()) {
+            Some(folder) => Err(Error::output(folder, "it is a folder")),
+            None => Ok(self.file.check_outputs(files)?),
         }
-        Ok(())
     }
 }
 
@@ -106,17 +104,18 @@ pub(crate) fn bake_frames(
     if let Some(geometry) = &geometry {
         tell_geometry(scene, geometry, asked.chosen, report);
     }
-    let points = plan(space, &prims);
+    let points = points_of(space, &prims);
     let clip = Clip::new(scene, &points, options.frames.as_ref())?;
     let mut work_plan = points;
     if let Some(geometry) = &geometry {
         keep_drawn(geometry, &mut prims, &clip.times, &mut report.warnings);
-        work_plan = plan(space, &prims);
+        work_plan = points_of(space, &prims);
     }
     if prims.is_empty() {
         return Err(nothing_to_skin(scene, report));
     }
-    let work = EvenWork::new(scene, work_plan, clip.clone(), options.frames.is_some())?;
+    let work = Work::of_clip(work_plan, clip.clone());
+    work.check_size(scene, options.frames.as_ref())?;
     let (folder, files) = asked.files(&prims, &clip)?;
     asked.check_files(files.iter().map(PathBuf::as_path))?;
     let meshes = geometry.iter().flat_map(|g| &g.meshes);
@@ -137,12 +136,9 @@ pub(crate) fn bake_frames(
     if let Some(folder) = folder {
         sink.outputs.folder(&folder)?;
     }
-    let mut diagnostics = Diagnostics::default();
-    let ran = every_frame(scene, &work, deformer, &mut diagnostics, &mut sink, watch);
-    let ran = space.explain(ran)?;
-    report.count_frames(&ran.tally, work.clip.len());
-    let ended = (&work.schedule[..], &BTreeMap::new());
-    end(scene, ended, diagnostics, &ran, report)?;
+    let mut runner = Runner::new(scene, deformer, &mut *watch);
+    let ran = space.explain(runner.run(&work, &work.schedule, &mut sink))?;
+    runner.end(&work, &ran, report)?;
     tell(watch, Progress::Writing)?;
     space.explain(sink.finish().map_err(Error::of_sink))?;
     report.files = sink.written;
@@ -266,7 +262,7 @@ impl FormatSink<'_> {
                 let writer = VatWriter::new(
                     scene,
                     &self.clip,
-                    VatFiles::of(self.asked.output),
+                    vat::files(self.asked.output),
                     encoding,
                     options,
                     parts,

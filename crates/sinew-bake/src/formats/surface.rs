@@ -1,21 +1,12 @@
 //! Meshes as they are written: names, orientation of faces, and render vertices.
 
-use std::sync::Arc;
+use glam::{Vec2, Vec3};
 
 use super::names;
-use super::prims::FramedPrim;
-use super::vat::VatPart;
+use super::prims::{FramedPrim, NormalsFrom, NormalsOf};
 use sinew::error::Invalid;
-use sinew::mesh::{RenderInputs, RenderMesh};
+use sinew::mesh::RenderMesh;
 use sinew::scene::{DrawnMesh, Geometry};
-use sinew::skel::{MeshTopology, PrimvarInterpolation};
-
-/// Which normals of a frame a face corner uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NormalsOf {
-    Points,
-    Corners,
-}
 
 /// A mesh as it is written.
 pub(super) struct Surface<'a> {
@@ -27,38 +18,6 @@ pub(super) struct Surface<'a> {
     pub smooth_normals: bool,
     /// Whether the transform to the space of the output mirrors, so that faces have to be reversed.
     pub mirrored: bool,
-}
-
-/// The source of the normals of a mesh.
-#[derive(Clone, Debug)]
-pub(super) enum NormalsFrom {
-    /// Authored normals, deformed if something deforms them; the value is an index into the
-    /// binding's normals.
-    Authored(usize, NormalsOf),
-    /// Computed from the deformed points, because there are no authored normals, or only those that
-    /// nothing deforms (constant and uniform ones).
-    Smooth(Arc<MeshTopology>),
-}
-
-impl NormalsFrom {
-    pub fn of(mesh: &DrawnMesh) -> Self {
-        let kind = mesh.normals.as_ref().and_then(|n| match n.interpolation {
-            PrimvarInterpolation::Vertex => Some(NormalsOf::Points),
-            PrimvarInterpolation::FaceVarying => Some(NormalsOf::Corners),
-            _ => None,
-        });
-        match (kind, mesh.skin_normals) {
-            (Some(kind), Some(normals)) => Self::Authored(normals, kind),
-            _ => Self::Smooth(mesh.topology.clone()),
-        }
-    }
-
-    pub fn kind(&self) -> NormalsOf {
-        match self {
-            Self::Authored(_, kind) => *kind,
-            Self::Smooth(_) => NormalsOf::Points,
-        }
-    }
 }
 
 impl Surface<'_> {
@@ -132,24 +91,31 @@ pub(super) fn surfaces<'g>(
         .collect()
 }
 
+/// Render vertices of one prim.
+pub(super) struct VatPart {
+    pub prim: String,
+    /// Texture coordinates with v pointing up, as in USD.
+    pub uvs: Option<Vec<Vec2>>,
+    /// Linear colours.
+    pub colors: Option<Vec<Vec3>>,
+    /// For each material its name and its triangles, as vertices of this part, counter-clockwise
+    /// seen from outside.
+    pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
+    /// Point of each vertex.
+    pub points: Vec<u32>,
+    /// Normal of each vertex.
+    pub normals: Vec<u32>,
+}
+
 /// A surface as triangles and render vertices.
 pub(super) fn vat_part(
     geometry: Option<&Geometry>,
     surface: &Surface<'_>,
 ) -> Result<VatPart, Invalid> {
     let mesh = surface.mesh;
-    let rest = mesh.points.first().cloned().unwrap_or_default();
-    let normals = mesh.normals.as_ref().filter(|_| !surface.smooth_normals);
-    let inputs = RenderInputs {
-        points: &rest,
-        normals: normals.and_then(|n| n.first()),
-        uvs: mesh.uvs.as_ref().and_then(|uvs| uvs.first()),
-        colors: mesh
-            .display_color
-            .as_ref()
-            .and_then(|colors| colors.first()),
-        ..RenderInputs::default()
-    };
+    let mut inputs = mesh.render_inputs();
+    inputs.normals = inputs.normals.filter(|_| !surface.smooth_normals);
+    inputs.opacities = None;
     let cut = RenderMesh::new(&mesh.path, &mesh.topology, &inputs)?;
     let mut group_of_face = vec![0; mesh.topology.face_count()];
     let mut triangles = Vec::new();

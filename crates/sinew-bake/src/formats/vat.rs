@@ -4,151 +4,33 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::{DMat3, DVec3, Vec2, Vec3};
+use glam::{DMat3, DVec3, Vec3};
 use serde::Serialize;
 
-use super::Format;
-use super::clip::Clip;
-use super::layout::{MAX_SIDE, TextureLayout};
+use super::layout::TextureLayout;
 use super::names::beside;
 use super::prims::PrimFrame;
+use super::surface::VatPart;
 use super::vat_mesh;
-use super::vat_texture::{self, VatEncoding};
+use super::vat_texture;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
+use crate::format::{VatEncoding, VatOptions, VatValues};
 use sinew::error::Invalid;
 use sinew::scene::Scene;
 use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 
-/// The meaning of a texel of the position texture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum VatValues {
-    /// The position of the vertex minus its position in the mesh file, which is that in the first
-    /// frame. In metres.
-    #[default]
-    Offset,
-    /// The position of the vertex, in metres.
-    Position,
-}
+/// The four files of vertex animation textures: positions, normals, mesh and metadata.
+pub(super) type VatFiles = [PathBuf; 4];
 
-/// Options of vertex animation textures. Start from `VatOptions::default()` and set fields.
-///
-/// A bake writes four files: OUT (`.exr` or `.png`) with positions, `OUT_normal` with normals,
-/// `OUT_mesh.glb` with the character at the first frame, and `OUT.json`. All are in glTF's space:
-/// right-handed, Y up, metres. A shader has to convert the values in the same way as the importer
-/// converts the mesh: Unity's importers negate x, Unreal's swap y and z and convert to centimetres.
-///
-/// A texture has one row per frame, the first frame at the top, and one column per vertex of the
-/// meshes. The mesh file has a vertex of several materials once for each of them. If there are more
-/// vertices than `max_width`, a frame has `rowsPerFrame` rows, one below the other. The second UV set
-/// of the mesh is the centre of each vertex's texel in the first frame. So a vertex shader needs no
-/// vertex numbers, and importers may reorder vertices:
-///
-/// ```glsl
-/// vec2 uv = uv2 + vec2(0.0, float(frame * rowsPerFrame) / float(height)); // minus if v points up
-/// vec3 position = vertex + texture(positions, uv).rgb;                    // "values": "offset"
-/// vec3 normal = texture(normals, uv).rgb;
-/// ```
-///
-/// A PNG texel is relative to a range in the JSON file: the value is `mix(min, max, texel)`. The
-/// range of normals is -1 to 1. Import the textures as data: nearest texel, no mipmaps, no
-/// compression, no sRGB. Between frames a shader interpolates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct VatOptions {
-    /// Whether the position texture has offsets or positions.
-    pub values: VatValues,
-    /// Bits per channel: 32 or 16 in EXR, 16 or 8 in PNG; `None` for the larger number.
-    pub bits: Option<u8>,
-    /// The largest width of a texture in texels, 1 to 16,384. Frames with more vertices have
-    /// several rows.
-    pub max_width: u32,
-}
-
-impl Default for VatOptions {
-    fn default() -> Self {
-        Self {
-            values: VatValues::Offset,
-            bits: None,
-            max_width: 8192,
-        }
-    }
-}
-
-impl VatOptions {
-    /// Checks the options before anything is baked.
-    ///
-    /// # Errors
-    /// [`Error::Options`] if the format does not have these bits, or the width is out of range.
-    pub(super) fn check(&self, format: Format) -> Result<()> {
-        self.encoding(format)?;
-        match (1..=MAX_SIDE).contains(&self.max_width) {
-            true => Ok(()),
-            false => Err(Error::Options(format!(
-                "expected a largest width of textures from 1 to {MAX_SIDE}, found {}",
-                self.max_width
-            ))),
-        }
-    }
-
-    /// The encoding of a texture.
-    ///
-    /// # Errors
-    /// [`Error::Options`] if the format does not have these bits.
-    pub(super) fn encoding(&self, format: Format) -> Result<VatEncoding> {
-        Ok(match (format == Format::Png, self.bits) {
-            (false, None | Some(32)) => VatEncoding::Float32,
-            (false, Some(16)) => VatEncoding::Float16,
-            (true, None | Some(16)) => VatEncoding::Unorm16,
-            (true, Some(8)) => VatEncoding::Unorm8,
-            (false, Some(bits)) => return bad_bits(bits, "32 or 16 bits per channel for EXR"),
-            (true, Some(bits)) => return bad_bits(bits, "16 or 8 bits per channel for PNG"),
-        })
-    }
-}
-
-fn bad_bits<T>(bits: u8, has: &str) -> Result<T> {
-    Err(Error::Options(format!("expected {has}, found {bits}")))
-}
-
-/// The four files of vertex animation textures.
-pub(super) struct VatFiles {
-    position: PathBuf,
-    normal: PathBuf,
-    mesh: PathBuf,
-    metadata: PathBuf,
-}
-
-impl VatFiles {
-    pub fn of(output: &Path) -> Self {
-        Self {
-            position: output.to_owned(),
-            normal: beside(output, "_normal", None),
-            mesh: beside(output, "_mesh", Some("glb")),
-            metadata: beside(output, "", Some("json")),
-        }
-    }
-
-    pub fn all(self) -> Vec<PathBuf> {
-        vec![self.position, self.normal, self.mesh, self.metadata]
-    }
-}
-
-/// Render vertices of one prim.
-pub(super) struct VatPart {
-    pub prim: String,
-    /// Texture coordinates with v pointing up, as in USD.
-    pub uvs: Option<Vec<Vec2>>,
-    /// Linear colours.
-    pub colors: Option<Vec<Vec3>>,
-    /// For each material its name and its triangles, as vertices of this part, counter-clockwise
-    /// seen from outside.
-    pub triangles: Vec<(Option<String>, Vec<[u32; 3]>)>,
-    /// Point of each vertex.
-    pub points: Vec<u32>,
-    /// Normal of each vertex.
-    pub normals: Vec<u32>,
+pub(super) fn files(output: &Path) -> VatFiles {
+    [
+        output.to_owned(),
+        beside(output, "_normal", None),
+        beside(output, "_mesh", Some("glb")),
+        beside(output, "", Some("json")),
+    ]
 }
 
 /// Collects the frames and writes them at the end, because the range and layout of a texture are
@@ -179,7 +61,7 @@ impl VatWriter {
     ) -> Result<Self> {
         let vertices = parts.iter().map(|p| p.points.len()).sum();
         let layout = TextureLayout::of_vertices(vertices, clip.len(), options.max_width)
-            .map_err(|reason| Error::output(&files.position, reason))?;
+            .map_err(|reason| Error::output(&files[0], reason))?;
         let texels = vertices * clip.len();
         Ok(Self {
             out_from_world: gltf_from_world(scene)?,
@@ -236,15 +118,16 @@ impl VatWriter {
                 vat_texture::write(sink, self.encoding, &self.layout, values, range)
             })
         };
-        texture(&self.files.position, &self.positions, of_positions)?;
-        texture(&self.files.normal, &self.normals, of_normals)?;
-        let name = self.files.position.file_stem();
+        let [position, normal, mesh_file, metadata_file] = &self.files;
+        texture(position, &self.positions, of_positions)?;
+        texture(normal, &self.normals, of_normals)?;
+        let name = position.file_stem();
         let name = name.unwrap_or_default().to_string_lossy();
         let normals = &self.normals[..vertices];
         let mesh = vat_mesh::asset(&name, &self.parts, &rest, normals, &self.layout);
-        write_asset_into(mesh, &self.files.mesh, &GltfOptions::default(), outputs)?;
+        write_asset_into(mesh, mesh_file, &GltfOptions::default(), outputs)?;
         let metadata = self.metadata(scene, clip, bounds, of_positions, of_normals);
-        Ok(outputs.file(&self.files.metadata, |sink| {
+        Ok(outputs.file(metadata_file, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
         })?)
     }
@@ -281,9 +164,9 @@ impl VatWriter {
         Metadata {
             generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
             version: 1,
-            position: texture(&self.files.position, values, of_positions),
-            normal: texture(&self.files.normal, "direction", of_normals),
-            mesh: file_name(&self.files.mesh),
+            position: texture(&self.files[0], values, of_positions),
+            normal: texture(&self.files[1], "direction", of_normals),
+            mesh: file_name(&self.files[2]),
             width: self.layout.width,
             height: self.layout.height,
             vertices: self.layout.items,

@@ -4,7 +4,7 @@
 use glam::{Vec2, Vec3};
 
 use super::layout::TextureLayout;
-use super::vat::VatPart;
+use super::surface::VatPart;
 use sinew_animate::asset::{Asset, AssetMaterial, Axis, Faces, Mesh, Node, Primitive};
 
 /// The mesh as an asset. `positions` and `normals` are those of all parts, one after the other, in

@@ -7,6 +7,7 @@ use glam::Vec3;
 use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
 
 use super::layout::TextureLayout;
+use crate::format::VatEncoding;
 
 /// Writes the channels of an EXR image of this size: `SpecificChannels`, whose type borrows.
 macro_rules! exr {
@@ -21,31 +22,6 @@ macro_rules! exr {
     }};
 }
 pub(super) use exr;
-
-/// The encoding of a texel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub enum VatEncoding {
-    /// EXR with the channels R, G and B as 32-bit floats, which are exact.
-    #[serde(rename = "float32")]
-    Float32,
-    /// EXR with the channels R, G and B as 16-bit floats, with 11 bits of precision.
-    #[serde(rename = "float16")]
-    Float16,
-    /// RGB PNG with 16 bits: 0 is the smallest value of the range, 65535 the largest.
-    #[serde(rename = "unorm16")]
-    Unorm16,
-    /// RGB PNG with 8 bits: 0 is the smallest value of the range, 255 the largest.
-    #[serde(rename = "unorm8")]
-    Unorm8,
-}
-
-impl VatEncoding {
-    /// Whether texels are relative to a range.
-    #[must_use]
-    pub fn is_normalized(self) -> bool {
-        matches!(self, Self::Unorm16 | Self::Unorm8)
-    }
-}
 
 /// Writes `values`, which are those of all frames, one after the other.
 ///

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
 
-use super::super::{BakedPrim, Samples};
-use crate::baker::is_below_any;
+use crate::paths::is_below_any;
 use sinew::math;
 use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};
 use sinew::skel::SkeletonInstance;
 use sinew::skel::utils::skeleton_extent;
+use sinew_io::usd::{BakedPrim, Samples};
 
 /// The stage after the bake is written.
 pub(super) struct BakedStage<'a> {

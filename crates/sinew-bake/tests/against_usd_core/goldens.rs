@@ -25,6 +25,8 @@ const DIFFERS: &[(&str, &str, &str)] = &[(
     "Pixar uses both of two in-betweens of one weight; the schema text has the second ignored (rule 13), and so do we",
 )];
 
+type Run = fn(&Golden) -> Result<(), Failed>;
+
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
@@ -42,30 +44,20 @@ pub fn trials() -> Vec<Trial> {
             .expect("UTF-8")
             .replace(".golden.json", "");
         let golden = Golden::read(&path, name.clone());
-        let [a, b, c, d, e, f] = std::array::from_fn(|_| golden.clone());
-        trials.push(Trial::test(format!("bindings::{name}"), move || {
-            a.bindings()
-        }));
-        trials.push(Trial::test(format!("reference::{name}"), move || {
-            b.reference()
-        }));
-        trials.push(Trial::test(format!("bake_cpu::{name}"), move || {
-            c.bake(Backend::Cpu, false)
-        }));
-        trials.push(Trial::test(format!("bake_layer::{name}"), move || {
-            f.bake(Backend::Cpu, true)
-        }));
-        if e.is_rigid() {
-            trials.push(Trial::test(format!("rigid_points::{name}"), move || {
-                e.bake_rigid_points()
-            }));
+        let runs: [(&str, bool, Run); 6] = [
+            ("bindings", false, Golden::bindings),
+            ("reference", false, Golden::reference),
+            ("bake_cpu", false, |g| g.bake(Backend::Cpu, false)),
+            ("bake_layer", false, |g| g.bake(Backend::Cpu, true)),
+            ("bake_gpu", no_gpu, |g| g.bake(Backend::Gpu, false)),
+            ("rigid_points", false, Golden::bake_rigid_points),
+        ];
+        let count = if golden.is_rigid() { 6 } else { 5 };
+        for (kind, skip, run) in &runs[..count] {
+            let (golden, run) = (golden.clone(), *run);
+            let trial = Trial::test(format!("{kind}::{name}"), move || run(&golden));
+            trials.push(trial.with_ignored_flag(*skip));
         }
-        trials.push(
-            Trial::test(format!("bake_gpu::{name}"), move || {
-                d.bake(Backend::Gpu, false)
-            })
-            .with_ignored_flag(no_gpu),
-        );
     }
     trials
 }
@@ -375,7 +367,7 @@ fn same_samples(stage: &Stage, prim: &str, what: &str, samples: &Samples) -> Res
 }
 
 /// Compares a property at a time with Pixar's, and returns its values.
-pub fn same_vectors(
+fn same_vectors(
     stage: &Stage,
     prim: &str,
     property: &str,

@@ -1,12 +1,12 @@
 //! What the tests of bakes share: options as words, bakes that succeed or are refused, and the files of a folder.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
 pub use common::command::Bench;
+pub use common::files::{listing, same_files};
 use common::stages::Table;
 use libtest_mimic::Failed;
 use sinew::Warning;
@@ -204,37 +204,9 @@ pub fn clips(report: &BakeReport) -> (usize, usize, usize) {
     (counts.of, counts.baked, counts.kept)
 }
 
-/// Every file below a folder by its path in it.
-pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut out = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(at) = folders.pop() {
-        for entry in std::fs::read_dir(at).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_owned();
-                out.insert(name, std::fs::read(&path).unwrap());
-            }
-        }
-    }
-    out
-}
-
 /// Number of entries of a folder.
 pub fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
-}
-
-/// Both folders hold the same files, byte for byte.
-pub fn same_files(a: &Path, b: &Path) {
-    let (a, b) = (files(a), files(b));
-    assert!(!a.is_empty());
-    assert!(a.keys().eq(b.keys()), "{:?}, {:?}", a.keys(), b.keys());
-    for (name, bytes) in &a {
-        assert!(b[name] == *bytes, "{} differs", name.display());
-    }
 }
 
 /// What a script beside this file prints in the Python with usd-core.

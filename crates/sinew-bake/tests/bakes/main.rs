@@ -5,10 +5,10 @@
 mod bench;
 mod bones;
 mod motion;
-mod poses;
 mod readers;
 mod real;
 mod sequences;
+mod sinks;
 mod spaces;
 mod streams;
 mod table;
@@ -49,19 +49,23 @@ fn main() {
         motion::fewer_samples_stay_near,
         motion::the_largest_error_has_the_jumps,
         motion::velocities_are_the_slopes_of_the_reference,
-        poses::each_pose_belongs_to_its_time,
-        poses::skins_of_the_default_time_and_of_time_codes_are_apart,
         sequences::a_sequence_has_uvs_and_materials,
         sequences::a_sequence_holds_the_points_faces_and_normals_of_every_frame,
         sequences::boxes_look_outward_whatever_stands_in_the_way,
         sequences::point_caches_hold_the_points_to_the_bit,
+        sinks::a_cancelled_bake_leaves_nothing_and_the_baker_goes_on,
+        sinks::a_caller_with_little_stack_bakes_a_deep_stage,
+        sinks::a_format_from_outside_holds_what_ours_does,
+        sinks::errors_have_kinds,
+        sinks::prims_have_times_of_their_own,
+        sinks::the_search_for_few_samples_is_told_and_can_be_cancelled,
+        sinks::two_times_of_one_scene,
+        sinks::what_a_sink_says_comes_out,
         spaces::rule_30_the_picture_is_the_same_in_every_space,
-        spaces::extents_are_in_the_space_of_the_points,
-        spaces::rule_28_rigid_by_points_and_by_transform_give_one_picture,
         spaces::rule_28_a_rigid_prims_transform_serves_an_instance,
+        spaces::rule_28_what_hangs_on_a_rigid_prim_follows_it,
         spaces::prims_of_another_scene_are_its_own,
         spaces::rule_10_joints_are_where_skinning_takes_their_bind_poses,
-        streams::a_streamed_file_holds_what_a_held_one_does,
         streams::the_same_bytes_every_time_and_in_one_thread,
         table::every_rule_has_its_case,
         textures::float_textures_hold_every_vertex_to_the_bit,
@@ -86,7 +90,10 @@ fn main() {
         utils::packed_shape_tables_are_pixars,
         utils::rules_14_to_17_sub_shape_weights_are_pixars,
     ];
-    let on_a_gpu = trials![sequences::a_gpu_gives_the_same_frames];
+    let on_a_gpu = trials![
+        sequences::a_gpu_gives_the_same_frames,
+        sinks::one_device_of_the_hosts_bakes_many_scenes,
+    ];
     let no_gpu = common::gpu::ignored();
     trials.extend(on_a_gpu.into_iter().map(|t| t.with_ignored_flag(no_gpu)));
     trials.extend(trials_of_python![

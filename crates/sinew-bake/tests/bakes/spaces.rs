@@ -7,7 +7,7 @@ use sinew::skel::reference;
 use sinew_stage::Stage;
 
 use crate::bench::*;
-use common::compare::{bounds, compare_within, size};
+use common::compare::{bounds, compare_matrices, compare_within, size};
 use common::{tolerance, usd};
 
 /// Stages with moving parents, rigid prims, prims that only blend, and every gprim type.
@@ -42,12 +42,14 @@ fn in_world(baked: &Stage, prim: &str, time: f64) -> Vec<DVec3> {
         .collect()
 }
 
+/// Of rule 28 too: rigid prims that move by their points or by their transform give one picture.
 pub fn rule_30_the_picture_is_the_same_in_every_space() {
-    let (mut compared, mut left) = (0, 0);
+    let (mut compared, mut left, mut rigid) = (0, 0, 0);
     for stage in STAGES {
         let prim_space = baked(stage, "space prim rigid points");
         let skel_space = baked(stage, "space skel rigid points");
         let world_space = baked(stage, "space world rigid points");
+        let by_transform = baked(stage, "space prim rigid xform");
         for binding in &scene(stage).bindings {
             if !binding.points.has_value() || binding.unsupported.is_some() {
                 continue;
@@ -60,7 +62,7 @@ pub fn rule_30_the_picture_is_the_same_in_every_space() {
             for time in [1.0, 2.0, 4.0] {
                 let want = in_world(&prim_space, prim, time);
                 let allowed = tolerance::PIXAR_BAKE_POINTS * size(&want).max(1.0);
-                for other in [&skel_space, &world_space] {
+                for other in [&skel_space, &world_space, &by_transform] {
                     let got = in_world(other, prim, time);
                     let what = format!("{stage} {prim} at {time}");
                     compare_within(&what, &got, &want, allowed).unwrap();
@@ -69,67 +71,47 @@ pub fn rule_30_the_picture_is_the_same_in_every_space() {
                 let what_stands = format!("{stage} {prim} at {time} as it stands");
                 let there = usd::vectors(&world_space, prim, "points", Some(time)).unwrap();
                 compare_within(&what_stands, &there, &want, allowed).unwrap();
+                let extent = usd::vectors(&world_space, prim, "extent", Some(time)).unwrap();
+                if usd::type_name(&world_space, prim) == "Mesh" {
+                    compare_within("extent", &extent, &bounds(&there), tolerance::EXTENT).unwrap();
+                }
+            }
+            if binding.is_rigid() {
+                // A prim moved by its transform keeps its rest points, unless they blend.
+                let rest = binding.points.first().unwrap();
+                let rest: Vec<DVec3> = rest.iter().map(|p| p.as_dvec3()).collect();
+                let points = usd::vectors(&by_transform, prim, "points", Some(2.0)).unwrap();
+                assert_eq!(points == rest, binding.shapes.is_empty(), "{stage} {prim}");
+                rigid += 1;
             }
         }
     }
     assert!(
-        compared > 100 && left == 1,
-        "{compared} compared, {left} left"
+        compared > 150 && left == 1 && rigid > 4,
+        "{compared} compared, {left} left, {rigid} rigid"
     );
 }
 
-pub fn extents_are_in_the_space_of_the_points() {
-    let world = baked("ancestors_animated", "space world rigid points");
-    let prim = "/World/Char/Geo/Body";
-    let points = usd::vectors(&world, prim, "points", Some(2.0)).unwrap();
-    let extent = usd::vectors(&world, prim, "extent", Some(2.0)).unwrap();
-    compare_within("extent", &extent, &bounds(&points), tolerance::EXTENT).unwrap();
-}
-
-pub fn rule_28_rigid_by_points_and_by_transform_give_one_picture() {
-    for stage in [
-        "constant_rigid_meshless_note",
-        "xform_ops",
-        "blend_only",
-        "gprims",
-    ] {
-        let (by_points, by_transform) = (
-            baked(stage, "space prim rigid points"),
-            baked(stage, "space prim rigid xform"),
-        );
-        let scene = scene(stage);
-        let rigid = scene
-            .bindings
-            .iter()
-            .filter(|b| b.is_rigid() && b.points.has_value());
-        let mut compared = 0;
-        for binding in rigid {
-            let prim = &binding.path;
-            for time in [1.0, 2.0, 5.0] {
-                let (a, b) = (
-                    in_world(&by_points, prim, time),
-                    in_world(&by_transform, prim, time),
-                );
-                let allowed = tolerance::PIXAR_BAKE_POINTS * size(&a).max(1.0);
-                compare_within(&format!("{stage} {prim}"), &b, &a, allowed).unwrap();
-                compared += 1;
-            }
-            // A prim moved by its transform keeps its rest points, unless they blend.
-            let rest: Vec<DVec3> = binding
-                .points
-                .first()
-                .unwrap()
-                .iter()
-                .map(|p| p.as_dvec3())
-                .collect();
-            let points = usd::vectors(&by_transform, prim, "points", Some(2.0)).unwrap();
-            assert_eq!(points == rest, binding.shapes.is_empty(), "{stage} {prim}");
+/// One transform does what skinning every point by the same influences does, in every space.
+/// What is drawn below a prim that joints move as a whole stands where the bake has it.
+pub fn rule_28_what_hangs_on_a_rigid_prim_follows_it() {
+    let baked = baked("rigid_followers", "");
+    let file = sinew_io::open(golden("rigid_followers")).expect("a stage");
+    let scene = file.scene(Default::default()).expect("a scene");
+    let geometry = file.geometry(&scene).expect("its geometry");
+    let mut followers: Vec<_> = geometry.meshes.iter().collect();
+    followers.retain(|m| m.binding.is_none());
+    assert_eq!(followers.len(), 12);
+    for mesh in followers {
+        for time in [1.0, 2.0, 4.0, 5.0] {
+            let want = usd::world_from_prim(&baked, &mesh.path, time);
+            let got = mesh.world_from_prim(Time::At(time));
+            let same = compare_matrices(&mesh.path, got, want, tolerance::PIXAR_TRANSFORM);
+            same.unwrap_or_else(|e| panic!("at {time}: {e}"));
         }
-        assert!(compared > 0, "{stage}");
     }
 }
 
-/// One transform does what skinning every point by the same influences does, in every space.
 pub fn rule_28_a_rigid_prims_transform_serves_an_instance() {
     let mut compared = 0;
     for stage in ["constant_rigid_meshless_note", "xform_ops", "gprims"] {

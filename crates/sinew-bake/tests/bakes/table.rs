@@ -38,8 +38,8 @@
 //! animation is searched, `at-skeleton` or `at-binding`:
 //! - `binds READING MESH SKELETON ANIMATION, ...`: all bindings; `ignores READING PATHS`: animation
 //!   sources without effect; `poses READING NUMBER`: skeletons; `found READING CODE WORD`: a warning;
-//! - `first READING PRIM TIME X Y Z`: its first point by the f64 reference; `weights READING PRIM
-//!   WEIGHTS`: its channel weights.
+//! - `first READING PRIM TIME X Y Z, TIME CODE, ...`: its first point by the f64 reference, or the code
+//!   of its error, one time after the other; `weights READING PRIM WEIGHTS`: its channel weights.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,7 @@ use common::trials::Trial;
 use common::{gpu, processor, tolerance, usd};
 use glam::{DMat4, DVec3};
 use serde_json::Value;
+use sinew::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene};
 use sinew::skel::{AnimSource, reference};
@@ -84,7 +85,7 @@ struct Run<'a> {
     report: Option<BakeReport>,
     /// The file that scenes are read from.
     opened: PathBuf,
-    kept: BTreeMap<PathBuf, Vec<u8>>,
+    kept: BTreeMap<PathBuf, Option<Vec<u8>>>,
 }
 
 impl<'a> Run<'a> {
@@ -119,7 +120,7 @@ impl<'a> Run<'a> {
             };
             done.map_err(|found| format!("{key} {text}\n  {found}"))?;
         }
-        let left = files(self.bench.folder.path());
+        let left = listing(self.bench.folder.path());
         let mut left = left.keys().map(|f| f.to_string_lossy());
         holds(
             !left.any(|f| f.ends_with(".tmp")),
@@ -156,7 +157,7 @@ impl<'a> Run<'a> {
         };
         let (input, output) = files;
         let refusal = next.filter(|(key, _)| key == "fails" || key == "usage");
-        let before = refusal.map(|_| crate::bench::files(self.bench.folder.path()));
+        let before = refusal.map(|_| listing(self.bench.folder.path()));
         let options = options(words);
         let (result, took) = processor::spent(|| match key {
             "stitch" => stitch(&input, &output, &options, &mut |_| {}),
@@ -167,7 +168,7 @@ impl<'a> Run<'a> {
             let words: Vec<&str> = words.split(", ").collect();
             is_refused(result, kind == "usage", &words, text);
             holds(took.as_secs() < 30, &format!("refused after {took:?}"))?;
-            let after = crate::bench::files(self.bench.folder.path());
+            let after = listing(self.bench.folder.path());
             return holds(before == after, "a refused bake changed files");
         }
         let report = self.report.insert(result.map_err(|e| e.to_string())?);
@@ -249,8 +250,8 @@ impl<'a> Run<'a> {
                 bytes[place..place + from.len()].copy_from_slice(to.as_bytes());
                 std::fs::write(&file, bytes).unwrap();
             }
-            "keep" => self.kept = files(folder),
-            "kept" => return Some(holds(self.kept == files(folder), "other files")),
+            "keep" => self.kept = listing(folder),
+            "kept" => return Some(holds(self.kept == listing(folder), "other files")),
             "there" => return Some(holds(names.all(|f| f.exists()), "not all are there")),
             "gone" => return Some(holds(!names.any(|f| f.exists()), "some are there")),
             "entries" => return Some(equal(entries(&file), rest.parse().unwrap())),
@@ -291,11 +292,20 @@ impl<'a> Run<'a> {
                 holds(is_there, &format!("{:?}", scene.warnings))
             }
             "first" => {
-                let bound = scene.resolve(words[0]).unwrap();
-                let time = words[1].parse().map_or(Time::Default, Time::At);
-                let (skin, pose) = (bound.skin(time).unwrap(), bound.pose(time).unwrap());
-                let points = reference::deform(&skin, &pose).unwrap().points;
-                equal(points[0], vectors(&words[2..].join(" "))[0])
+                let (prim, rows) = rest.split_once(' ').unwrap();
+                let bound = scene.resolve(prim).unwrap();
+                let first = |time: Time| {
+                    let (skin, pose) = (bound.skin(time)?, bound.pose(time)?);
+                    // Both zeros are one.
+                    let point = reference::deform(&skin, &pose).unwrap().points[0] + DVec3::ZERO;
+                    Ok(format!("{} {} {}", point.x, point.y, point.z))
+                };
+                rows.split(", ").try_for_each(|row| {
+                    let (time, want) = row.split_once(' ').unwrap();
+                    let found = first(time.parse().map_or(Time::Default, Time::At));
+                    let code = |e: Invalid| e.code.unwrap_or_default().to_owned();
+                    equal(found.unwrap_or_else(code), want.to_owned())
+                })
             }
             "weights" => {
                 let pose = scene.resolve(words[0]).unwrap().pose(Time::Default);

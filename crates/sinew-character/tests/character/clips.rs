@@ -7,7 +7,7 @@ use common::trials::Trial;
 use glam::Vec3;
 use sinew::gpu::Crowd;
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
-use sinew::mesh::{RenderInputs, RenderMesh};
+use sinew::mesh::RenderMesh;
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, OutSpace, Scene};
 use sinew::skel::{Pose, Skin};
@@ -57,13 +57,7 @@ impl Baked {
         let mut out = Vec::new();
         for mesh in geometry.meshes.iter().filter(|m| m.visible(start)) {
             let points = mesh.points.first().unwrap();
-            let inputs = RenderInputs {
-                points,
-                normals: mesh.normals.as_ref().and_then(|n| n.first()),
-                uvs: mesh.uvs.as_ref().and_then(|n| n.first()),
-                colors: mesh.display_color.as_ref().and_then(|c| c.first()),
-                opacities: mesh.display_opacity.as_ref().and_then(|c| c.first()),
-            };
+            let inputs = mesh.render_inputs();
             let render = RenderMesh::new(&mesh.path, &mesh.topology, &inputs).unwrap();
             if render.triangles.is_empty() {
                 continue;

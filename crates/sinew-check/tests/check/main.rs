@@ -1,6 +1,7 @@
 //! What `check` finds and `fix` mends, by the library; `sinew check` and `sinew fix` are tested with the command.
 
 mod checks;
+mod damages;
 mod fixes;
 mod table;
 
@@ -8,6 +9,7 @@ fn main() {
     common::trials::run([
         ("check", checks::trials()),
         ("check_fix", fixes::trials()),
+        ("damages", damages::trials()),
         ("stages", table::trials()),
     ])
 }

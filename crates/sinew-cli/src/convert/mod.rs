@@ -132,18 +132,14 @@ fn convert_one(
     file.check_output(output)?;
     host::go_on(Step::Part)?;
     progress.doing(&format!("writing {}", output.display()));
-    let written;
-    if file.origin().is_some() {
+    if file.is_made() {
         file.author_extents(&scene, None)?;
         host::go_on(Step::Part)?;
-        written = file.save_as(output)?;
-    } else if args.flatten {
-        written = file.write_flattened(output, BakeEdits::default())?;
-    } else {
-        file.author_variants()?;
-        file.author_chosen_clip()?;
-        written = file.save_as(output)?;
     }
+    let written = match args.flatten && !file.is_made() {
+        true => file.write_flattened(output, BakeEdits::default())?,
+        false => file.save_as(output)?,
+    };
     warnings.extend(written.warnings);
     drop(progress);
     print_findings(&scene.errors, &warnings, verbosity);

@@ -321,5 +321,5 @@ fn failures(verified: &Verified) {
 
 fn write_report(file: &Path, report: &Report) -> Result<()> {
     let text = to_json(report)?;
-    std::fs::write(file, text + "\n").map_err(|e| Error::write(file, e))
+    Ok(sinew_io::output::replace_text(file, &text)?)
 }

@@ -196,10 +196,7 @@ fn report(file: &UsdFile, scene: &Scene, checked: Checked) -> Result<Report> {
     let mut fits: HashMap<&str, Vec<String>> = HashMap::new();
     if idle.len().saturating_mul(skeletons) <= MOST_FITS {
         for (clip, found) in idle.iter().zip(file.clip_fits(&idle)?) {
-            fits.insert(
-                &clip.path,
-                found.into_iter().map(|(path, _)| path).collect(),
-            );
+            fits.insert(&clip.path, found);
         }
     }
     let names: HashMap<&str, &str> = clips.iter().map(|c| (&*c.path, &*c.name)).collect();

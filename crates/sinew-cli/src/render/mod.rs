@@ -193,10 +193,15 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
         let gpu = scope.spawn(|| open_gpu(&choice, args));
-        let loaded = Loaded::read_with(&args.input, &options, args.anim.read());
+        let loaded = sinew_io::open_with(&args.input, &options)
+            .map_err(Error::from)
+            .and_then(|file| {
+                let loaded = Loaded::of_with(&file, &options, args.anim.read())?;
+                Ok((file, loaded))
+            });
         (loaded, gpu.join())
     });
-    let loaded = loaded?;
+    let (file, loaded) = loaded?;
     host::go_on(Step::Part)?;
     let (gpu, mut offscreen) = gpu
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -225,6 +230,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     stage.set_time(stage.time(), &control)?;
     let focus = focus(args, &stage)?;
     let shots = shots(args, &stage)?;
+    let numbered = shots.iter().filter_map(|shot| shot.file.as_ref());
+    file.check_outputs(numbered.chain([&args.output]))?;
+    drop(file);
     let mut sheet = match args.sheet {
         Some(cells) => Some(Sheet::new(size, cells.0).ok_or_else(|| too_small(size, cells.0))?),
         None => None,

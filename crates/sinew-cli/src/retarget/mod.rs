@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use sinew::Warning;
 use sinew_animate::Error as AnimateError;
 use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
+use sinew_io::output;
 use sinew_io::retarget::{
     Error as RetargetError, Request, Side, Source, SourceRequest, Target, retarget,
 };
@@ -170,9 +171,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let skeleton = args.target_skeleton.as_deref();
     let mut target = Target::open(&args.target, skeleton, &source).map_err(explained)?;
     host::go_on(Step::Part)?;
-    target.file.check_output(&args.output)?;
-    source.file.check_output(&args.output)?;
-    source.skeletons().check_output(&args.output)?;
+    check_outputs(args, &target, &source)?;
     progress.doing("retargeting");
     let moved = retarget(&source, &target, &request).map_err(explained)?;
     let mut warnings: Vec<Warning> = moved.warnings.iter().cloned().map(advised).collect();
@@ -215,9 +214,25 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
 /// The value of `--map` that asks for the best guess at rigs that are not recognised.
 const GUESS: &str = "guess";
 
+/// Refuses outputs that are inputs, or one another.
+fn check_outputs(args: &Args, target: &Target, source: &Source) -> Result<()> {
+    let outputs = || args.write_map.iter().chain([&args.output]);
+    for file in [&target.file, &source.file, source.skeletons()] {
+        file.check_outputs(outputs())?;
+    }
+    output::check(outputs(), || &args.map)?;
+    match &args.write_map {
+        Some(map) if sinew_io::is_same_file(map, &args.output) => Err(Error::Usage(format!(
+            "--write-map {}: OUT has this name too",
+            map.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a map to a file.
 fn write_map(map: &BoneMap, file: &Path) -> Result<()> {
-    std::fs::write(file, map.to_json() + "\n").map_err(|e| Error::write(file, e))
+    Ok(output::replace_text(file, &map.to_json())?)
 }
 
 /// A warning with the options that help.

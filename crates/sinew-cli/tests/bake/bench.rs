@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::command::{Bench, executable, stderr};
+pub use common::files::{listing, same_files};
 use serde_json::Value;
 
 /// A file of the repository.
@@ -85,37 +86,9 @@ pub fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
     lines.map(|line| line.split('|').map(str::trim).collect())
 }
 
-/// Everything below a folder, by its path in it.
-pub fn listing(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
-    let mut out = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(at) = folders.pop() {
-        for entry in std::fs::read_dir(at).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(folder).unwrap().to_owned();
-            // A file that is being written may be gone again.
-            out.insert(name, std::fs::read(&path).ok());
-            if path.is_dir() {
-                folders.push(path);
-            }
-        }
-    }
-    out
-}
-
 /// Whether a file has not got its name yet.
 pub fn is_temporary(file: &Path) -> bool {
     file.extension().is_some_and(|e| e == "tmp")
-}
-
-/// Both folders hold the same files, byte for byte.
-pub fn same_files(a: &Path, b: &Path) {
-    let (a, b) = (listing(a), listing(b));
-    assert!(!a.is_empty());
-    assert!(a.keys().eq(b.keys()), "{:?}, {:?}", a.keys(), b.keys());
-    for (name, bytes) in &a {
-        assert!(b[name] == *bytes, "{} differs", name.display());
-    }
 }
 
 /// Numbers of clips in a report.

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::bench::Folder;
 use common::command::{executable, stderr};
+use common::processor::Ended;
 use common::stages::Table;
 use libtest_mimic::{Completion, Failed};
 
@@ -144,19 +145,10 @@ pub fn memory_does_not_grow_with_the_frames() {
 }
 
 /// Most memory that a process had at a time.
-#[expect(
-    clippy::zombie_processes,
-    reason = "wait4 waits, and tells what it used"
-)]
 fn peak_megabytes(command: &mut Command) -> u64 {
-    let child = command.spawn().unwrap();
-    let mut status = 0;
-    // SAFETY: plain numbers, for which zeros are a value.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to values that live on, and nobody else waits for the child.
-    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
-    assert_eq!((waited, status), (child.id() as i32, 0));
-    usage.ru_maxrss as u64 >> 10
+    let ended = Ended::wait(&mut command.spawn().unwrap()).unwrap();
+    assert!(ended.status.success());
+    ended.peak >> 20
 }
 
 /// Writing ends in the middle of deforming: the bake ends with it, says why, and leaves nothing.

@@ -29,7 +29,7 @@ use std::path::Path;
 use glam::DVec3;
 
 use crate::error::Result;
-use sinew::error::Invalid;
+use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{Asset, AssetClip, AssetFormat, Axis, LocalTransform, Node, Trs};
 
 use hierarchy::Joint;
@@ -68,8 +68,17 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
             ..AssetClip::default()
         }]
     };
+    let mut warnings = Vec::new();
+    if motion.surplus > 0 {
+        let message = format!(
+            "{} more frames than it says: they are read too",
+            motion.surplus
+        );
+        warnings.push(Warning::new("bvh-frames", "MOTION", message));
+    }
     Ok(Asset {
         format: AssetFormat::Bvh,
+        warnings,
         up_axis: Axis::Y,
         meters_per_unit: meters_per_unit(&joints),
         frames_per_second: motion.frames_per_second,

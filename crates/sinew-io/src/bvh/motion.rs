@@ -16,6 +16,8 @@ pub struct Motion {
     pub tracks: Vec<Track>,
     /// `None` where the file does not say: `Frame Time: 0`, which single poses have.
     pub frames_per_second: Option<f64>,
+    /// Frames beyond the number that the file gives.
+    pub surplus: u64,
 }
 
 /// Keys of one joint, as far as they are read.
@@ -37,7 +39,8 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
     let mut frames = 0;
     while let Some(words) = lines.words_of_line() {
         frames += 1;
-        if frames > count || channels == 0 {
+        let is_frame = words.clone().count() == channels && words.clone().all(is_number);
+        if channels == 0 || (frames > count && !is_frame) {
             let expected =
                 format!("{count} frames of {channels} values, and then the end of the file");
             let found = words.clone().next();
@@ -56,7 +59,12 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
     Ok(Motion {
         tracks: tracks.flat_map(|(i, k)| tracks_of(i, k, &times)).collect(),
         frames_per_second,
+        surplus: frames.saturating_sub(count),
     })
+}
+
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok()
 }
 
 /// `Frames: 30`
@@ -118,7 +126,7 @@ fn read_frame(
     if found != channels {
         let expected = format!("{channels} values, one for each channel");
         // A word that is no number says more than the count.
-        let odd = words.find(|w| w.parse::<f64>().is_err());
+        let odd = words.find(|w| !is_number(w));
         return Err(match odd {
             Some(odd) => lines.error("MOTION", expected, Some(odd)),
             None => lines.broken("MOTION", expected, found.to_string()),

@@ -5,7 +5,8 @@
 //! - Nodes: pivots, pre- and post-rotations and rotation orders are folded into translation, rotation and scale, which FBX
 //!   transforms always are. A geometric transform, which moves a mesh alone, is a node of its own between, `Body_mesh`. Where a joint does not inherit its parent's scale
 //!   (Maya's segment scale compensation) and that scale is not constant and uniform, a node of its own carries it, `Spine_scale`.
-//! - Clips: one for each animation stack, layers blended. Curves are linear: keys at the file's own, and where FBX
+//! - Clips: one for each animation stack, layers blended. Keys outside the stack's range are left out, and what curves do
+//!   beyond their keys is not read: each with a warning. Curves are linear: keys at the file's own, and where FBX
 //!   interpolates otherwise (splines, Euler angles) as many between them as the frame rate, or a multiple of it from
 //!   60 up. A step is two keys a microsecond apart. What does not change has two keys, or none where it rests.
 //! - Skins: linear, with any number of influences, normalised as FBX does; points without any go with their mesh's node.

@@ -21,6 +21,8 @@ pub(crate) struct Accessor<'d> {
     /// `None`: zeros.
     base: Option<Strided<'d>>,
     sparse: Option<Sparse<'d>>,
+    /// Whether numbers that are not finite are no error.
+    may_be_broken: bool,
 }
 
 /// Elements at equal distances.
@@ -91,6 +93,7 @@ impl Document {
             normalized,
             base,
             sparse,
+            may_be_broken: false,
         })
     }
 
@@ -184,6 +187,12 @@ fn strided<'d>(
 }
 
 impl<'d> Accessor<'d> {
+    /// The same, whose numbers need not be finite.
+    pub(super) fn with_broken(mut self) -> Self {
+        self.may_be_broken = true;
+        self
+    }
+
     /// What it holds, such as `FLOAT VEC3`.
     fn kind(&self) -> String {
         let shape = match (self.shape.columns, self.shape.rows) {
@@ -309,7 +318,7 @@ impl<'d> Accessor<'d> {
                     *value = (*value / divisor).max(-1.0);
                 }
             }
-            if !element.iter().all(|v| v.is_finite()) {
+            if !self.may_be_broken && !element.iter().all(|v| v.is_finite()) {
                 let found = format!("{element:?} as element {}", name(i));
                 return Err(
                     Invalid::new(&self.at, "", "finite numbers", found).coded("gltf-not-finite")

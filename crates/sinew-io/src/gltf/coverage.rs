@@ -17,6 +17,7 @@ const HONOURED: &[&str] = &[
     "EXT_meshopt_compression",
     "EXT_skeleton_humanoid",
     "EXT_texture_avif",
+    "EXT_texture_webp",
     "KHR_animation_pointer",
     "KHR_lights_punctual",
     "KHR_materials_clearcoat",
@@ -39,7 +40,6 @@ const HONOURED: &[&str] = &[
 
 /// Extensions that are not read, and that have warnings of their own where something is lost.
 const WARNED_ELSEWHERE: &[&str] = &[
-    "EXT_texture_webp",
     "KHR_texture_basisu",
     "VRMC_materials_mtoon",
     "VRMC_node_constraint",
@@ -62,7 +62,11 @@ pub(super) fn check_required(root: &Json<'_>) -> Result<(), Invalid> {
     if unknown.is_empty() {
         return Ok(());
     }
-    Err(not_honoured("extensionsRequired", unknown.join(", ")))
+    let mut found = unknown.join(", ");
+    if unknown.contains(&"KHR_draco_mesh_compression") {
+        found += " (`gltf-transform copy IN OUT` writes the file without Draco)";
+    }
+    Err(not_honoured("extensionsRequired", found))
 }
 
 /// The error for a required extension that is not read, or not wholly.

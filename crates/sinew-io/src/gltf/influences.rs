@@ -36,7 +36,7 @@ pub(super) fn read(
             "UNSIGNED_BYTE VEC4 or UNSIGNED_SHORT VEC4",
         )?;
         let weights = attributes.need(&format!("WEIGHTS_{n}"))?;
-        let weights = document.accessor(&weights)?.expect(
+        let weights = document.accessor(&weights)?.with_broken().expect(
             Shape::vector(4),
             &[
                 (Component::F32, false),
@@ -61,11 +61,27 @@ pub(super) fn read(
         joints: side_by_side(document, &joints, points, |n| n as u32)?,
         weights: side_by_side(document, &weights, points, |n| n as f32)?,
     };
-    let off = normalise(&mut out.weights, each.max(1));
-    if off > 0 {
-        let message =
-            format!("weights of {off} points do not sum to 1: they are divided by their sum");
-        document.warn("gltf-weights-sum", attributes.at(), message);
+    let odd = normalise(&mut out.weights, each.max(1));
+    let warn = |count: usize, code, what: &str| {
+        if count > 0 {
+            document.warn(
+                code,
+                attributes.at(),
+                format!("weights of {count} points {what}"),
+            );
+        }
+    };
+    let what = "do not sum to 1: they are divided by their sum";
+    warn(odd.loose, "gltf-weights-sum", what);
+    let what = "are not finite numbers: they are left out";
+    warn(odd.broken, "gltf-not-finite", what);
+    let what = "are all 0: the first joint of each such point has weight 1";
+    warn(odd.empty.len(), "gltf-weights-zero", what);
+    for point in odd.empty {
+        let joint = &mut out.joints[point * each];
+        if limit.is_some_and(|limit| *joint as usize >= limit.joints) {
+            *joint = 0;
+        }
     }
     // What weighs nothing may name a joint that the skin lacks; USD would mind.
     for (joint, weight) in out.joints.iter_mut().zip(&out.weights) {
@@ -92,24 +108,42 @@ const REPORTED: f64 = 1e-3;
 /// Sums that are further from 1 are corrected: f32 rounding is below.
 const MENDED: f64 = 1e-6;
 
+/// Points whose weights are worth telling of.
+#[derive(Debug, Default, PartialEq)]
+struct Odd {
+    /// Number of those whose sum is not 1.
+    loose: usize,
+    /// Number of those with weights that are not finite.
+    broken: usize,
+    /// Those without any weight.
+    empty: Vec<usize>,
+}
+
 /// Divides the weights of each point by their sum, which has to be 1 (glTF 2.0, 3.7.3.3). A
-/// renderer does so too where it is not, by the homogeneous division; UsdSkel does not. Gives the
-/// number of points worth telling of.
-fn normalise(weights: &mut [f32], each: usize) -> usize {
-    let mut reported = 0;
-    for weights in weights.chunks_exact_mut(each) {
-        let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
-        let off = (sum - 1.0).abs();
-        // Nothing can be made of a sum of 0, and a negative one has no meaning.
-        if sum <= 0.0 || !sum.is_finite() || off <= MENDED {
+/// renderer does so too where it is not, by the homogeneous division; UsdSkel does not. Weights that
+/// are not finite become 0. Where all are 0, the first becomes 1, as in three.js.
+fn normalise(weights: &mut [f32], each: usize) -> Odd {
+    let mut odd = Odd::default();
+    for (point, weights) in weights.chunks_exact_mut(each).enumerate() {
+        let broken = weights.iter_mut().filter(|w| !w.is_finite());
+        odd.broken += usize::from(broken.map(|w| *w = 0.0).count() > 0);
+        if weights.iter().all(|w| *w == 0.0) {
+            weights[0] = 1.0;
+            odd.empty.push(point);
             continue;
         }
-        reported += usize::from(off > REPORTED);
+        let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
+        let off = (sum - 1.0).abs();
+        // A negative sum has no meaning.
+        if sum <= 0.0 || off <= MENDED {
+            continue;
+        }
+        odd.loose += usize::from(off > REPORTED);
         for weight in weights {
             *weight = (f64::from(*weight) / sum) as f32;
         }
     }
-    reported
+    odd
 }
 
 /// Point by point, the four values of each accessor.
@@ -140,10 +174,27 @@ mod tests {
 
     #[test]
     fn weights_are_divided_by_their_sum() {
-        let mut weights = [0.1, 0.3, 0.0, 0.6, 0.1, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(normalise(&mut weights, 4), 1);
-        assert_eq!(weights[..4], [0.1, 0.3, 0.0, 0.6]);
-        assert_eq!(weights[4..8], [0.25, 0.75, 0.0, 0.0]);
-        assert_eq!(weights[8..], [0.0; 4]);
+        let mut weights = [
+            0.1,
+            0.3,
+            0.6,
+            0.1,
+            0.3,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+            f32::NAN,
+            0.5,
+            0.0,
+        ];
+        let odd = Odd {
+            loose: 2,
+            broken: 1,
+            empty: vec![2],
+        };
+        assert_eq!(normalise(&mut weights, 3), odd);
+        assert_eq!(weights[..6], [0.1, 0.3, 0.6, 0.25, 0.75, 0.0]);
+        assert_eq!(weights[6..], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     }
 }

@@ -8,7 +8,7 @@ use super::document::Document;
 use super::json::Json;
 use super::uri;
 use super::uri::Source;
-use crate::pictures::{FileNames, LARGEST, extension_of, plain_stem};
+use crate::pictures::{FileNames, LARGEST, as_png, extension_of, is_webp, plain_stem, size_of};
 use sinew::error::Invalid;
 use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 
@@ -193,10 +193,15 @@ fn texture(
     let (_, texture) = document.follow(&info.need("index")?, "textures", "a texture")?;
     let image = match texture.get("source")? {
         Some(source) => Some(source),
-        None => match texture.extension("EXT_texture_avif")? {
-            Some(avif) => avif.get("source")?,
-            None => None,
-        },
+        None => {
+            let mut found = None;
+            for name in ["EXT_texture_webp", "EXT_texture_avif"] {
+                if let (None, Some(extension)) = (&found, texture.extension(name)?) {
+                    found = extension.get("source")?;
+                }
+            }
+            found
+        }
     };
     let Some(image) = image else {
         let message = "no image in a format that USD can show: the texture is not used";
@@ -261,12 +266,15 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
     let list = document.list_for::<Image>("images")?;
     let mut images = Vec::with_capacity(list.len());
     for (i, json) in list.iter().enumerate() {
-        let bytes = bytes(document, json, &mut files)?;
+        let mut bytes = bytes(document, json, &mut files)?;
+        if let Some(webp) = bytes.as_deref().filter(|b| is_webp(b)) {
+            bytes = Some(png_of_webp(document, json, webp)?);
+        }
         let format = bytes.as_deref().map(extension_of);
         let extension = match format {
             Some(Some(extension)) => extension,
             Some(None) => {
-                let message = "expected PNG, JPEG, EXR or AVIF: the image is not used";
+                let message = "expected PNG, JPEG, EXR, AVIF or WebP: the image is not used";
                 document.warn("gltf-image-format", json.at(), message);
                 "png"
             }
@@ -280,6 +288,14 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
         });
     }
     Ok(images)
+}
+
+/// A WebP picture as PNG, which USD shows; empty where it cannot be decoded.
+fn png_of_webp(document: &Document, json: &Json<'_>, webp: &[u8]) -> Result<Vec<u8>, Invalid> {
+    let (width, height) = size_of(webp).unwrap_or_default();
+    let pixels = (width as usize).saturating_mul(height as usize);
+    document.charge(pixels, 4, json.at())?;
+    Ok(as_png(webp).unwrap_or_default())
 }
 
 /// `None`, with a warning, where a file is not to be had.

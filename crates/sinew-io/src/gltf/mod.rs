@@ -77,6 +77,7 @@ fn asset(document: &Document) -> Result<Asset, Invalid> {
     let images = materials::read_images(document)?;
     let mut asset = Asset {
         file: document.file.clone(),
+        sources: uri::files(document.json().value(), document.folder()),
         format: AssetFormat::Gltf,
         up_axis: Axis::Y,
         meters_per_unit: 1.0,

@@ -55,7 +55,8 @@ pub(super) fn read(
         return Ok(None);
     };
     if position.is_empty() && json.extension("KHR_draco_mesh_compression")?.is_some() {
-        let expected = "data outside KHR_draco_mesh_compression, which is not read";
+        let expected =
+            "data outside KHR_draco_mesh_compression (`gltf-transform copy IN OUT` writes it so)";
         return Err(position.misused(expected));
     }
     let count = position.count;

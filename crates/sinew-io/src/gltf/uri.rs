@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::percent_decode_str;
+use serde_json::Value;
 
 use crate::files::read_at_most;
 
@@ -55,6 +56,20 @@ pub(super) fn resolve(uri: &str, folder: &Path) -> Result<Source, String> {
         return Err(format!("'{}'", shorten(uri)));
     }
     Ok(Source::File(folder.join(path)))
+}
+
+/// The files beside `folder` that the buffers and images of a document name.
+pub(super) fn files(json: &Value, folder: &Path) -> Vec<PathBuf> {
+    let lists = ["buffers", "images"].into_iter();
+    let named = lists
+        .filter_map(|list| json.get(list)?.as_array())
+        .flatten();
+    let uris = named.filter_map(|item| item.get("uri")?.as_str());
+    let found = uris.filter_map(|uri| match resolve(uri, folder) {
+        Ok(Source::File(path)) => Some(path),
+        _ => None,
+    });
+    found.collect()
 }
 
 /// What a URI must be, for errors.

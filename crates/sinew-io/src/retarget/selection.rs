@@ -6,11 +6,12 @@ use std::sync::Arc;
 use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
-use sinew::skel::{AnimMapper, SkelAnimation};
+use sinew::skel::SkelAnimation;
 
 use super::{Error, Result, Side, Source, SourceRequest, Target};
 use crate::clip_joints::renamed;
 use crate::skeletons;
+use crate::usd::{Fits, Moved, Mover};
 
 /// The skeleton that the clip was made for, and the clip. `scene` is of the file with the skeleton.
 ///
@@ -30,70 +31,73 @@ pub fn source<'a>(
             needs_model: request.model.is_none(),
         });
     }
+    let mut named = files.file.stage_clips()?;
     let mut clips = files.file.animations()?;
     // A file of another format was converted with only the clip that was asked for.
-    if let Some(name) = request
-        .clip
-        .as_ref()
-        .filter(|_| files.file.origin().is_none())
-    {
-        let asked = files.file.find_clip(name)?;
-        clips.retain(|clip| asked.iter().any(|a| a.path == clip.path));
+    if let Some(name) = request.clip.as_ref().filter(|_| !files.file.is_made()) {
+        named = files.file.find_clip(name)?;
+        clips.retain(|clip| named.iter().any(|a| a.path == clip.path));
     }
     let is_asked = request.clip.is_some() || files.model.is_some();
-    let moves = |clip: &SkelAnimation, skeleton: &PlacedSkeleton| {
-        let joints = skeleton.instance.skeleton().joints();
-        let joints_of =
-            |clip: &SkelAnimation| !AnimMapper::new(&clip.joints, joints).reaches_nothing();
-        match renamed(clip, skeleton.instance.skeleton()).filter(|_| files.model.is_some()) {
-            Some((renamed, _)) => joints_of(&renamed),
-            None => joints_of(clip),
+    // Blend shapes alone move no joints of a target.
+    let movers = named.iter().zip(&clips).map(|(clip, animation)| Mover {
+        shapes: Vec::new(),
+        ..Mover::new(clip, animation)
+    });
+    let moved = all.iter().map(|s| Moved::new(scene, s));
+    let by_last_parts = files.model.is_some();
+    let mut fits = Fits::new(movers.collect(), moved.collect(), by_last_parts);
+    let of_path = |path: &str| clips.iter().position(|clip| clip.path == path);
+    let mut moves = |s: usize| match is_asked {
+        true => (0..clips.len()).any(|clip| fits.of(clip, s).is_some()),
+        false => {
+            let own = all[s].instance.animation();
+            let own = own.and_then(|a| of_path(&a.path));
+            own.is_some_and(|clip| fits.taken(clip, s).is_some())
         }
     };
-    let candidates: Vec<&PlacedSkeleton> = match &request.skeleton {
+    let candidates: Vec<usize> = match &request.skeleton {
         Some(path) => vec![by_path(model, &all, path)?],
-        None if is_asked => {
-            let moved = |s: &&PlacedSkeleton| clips.iter().any(|clip| moves(clip, s));
-            all.iter().copied().filter(moved).collect()
-        }
         None => {
-            let moved = |s: &&PlacedSkeleton| s.instance.animation().is_some_and(|a| moves(a, s));
-            let moved: Vec<_> = all.iter().copied().filter(moved).collect();
-            match moved.is_empty() {
-                true => all.clone(),
+            let moved: Vec<usize> = (0..all.len()).filter(|s| moves(*s)).collect();
+            match moved.is_empty() && !is_asked {
+                true => (0..all.len()).collect(),
                 false => moved,
             }
         }
     };
-    let skeleton = match candidates[..] {
+    let chosen = match candidates[..] {
         [one] => one,
         [] => {
             let file = model.clone();
             return Err(Error::FitsNoSkeleton { file });
         }
-        _ => return Err(several(model, &candidates, Side::Source)),
+        _ => {
+            let candidates: Vec<&PlacedSkeleton> = candidates.iter().map(|s| all[*s]).collect();
+            return Err(several(model, &candidates, Side::Source));
+        }
     };
+    let skeleton = all[chosen];
     if let Some(clip) = skeleton.instance.animation()
         && !is_asked
     {
         return Ok((skeleton, checked(request, clip.clone())?));
     }
-    let fitting: Vec<&SkelAnimation> = clips.iter().filter(|c| moves(c, skeleton)).collect();
-    let clip = match fitting[..] {
-        [one] => one,
-        _ => {
-            let paths = |clips: &[&SkelAnimation]| clips.iter().map(|c| c.path.clone()).collect();
-            return Err(Error::NoBoundClip {
-                file: request.file.clone(),
-                skeleton: skeleton.path.clone(),
-                was_asked: request.clip.is_some(),
-                clips: match fitting.is_empty() {
-                    true => clips.iter().map(|c| c.path.clone()).collect(),
-                    false => paths(&fitting),
-                },
-            });
-        }
+    let mut fitting = |clip: &usize| fits.taken(*clip, chosen).is_some();
+    let fitting: Vec<usize> = (0..clips.len()).filter(|c| fitting(c)).collect();
+    let [clip] = fitting[..] else {
+        let listed = match fitting.is_empty() {
+            true => (0..clips.len()).collect(),
+            false => fitting,
+        };
+        return Err(Error::NoBoundClip {
+            file: request.file.clone(),
+            skeleton: skeleton.path.clone(),
+            was_asked: request.clip.is_some(),
+            clips: listed.iter().map(|c| clips[*c].path.clone()).collect(),
+        });
     };
+    let clip = &clips[clip];
     let by_name = renamed(clip, skeleton.instance.skeleton()).filter(|_| files.model.is_some());
     let clip = match by_name {
         Some((clip, warning)) => {
@@ -127,7 +131,7 @@ fn checked(request: &SourceRequest, clip: Arc<SkelAnimation>) -> Result<Arc<Skel
 pub fn target<'a>(target: &Target, scene: &'a Scene) -> Result<&'a PlacedSkeleton> {
     let all = skeletons(scene);
     match (&target.skeleton, &all[..]) {
-        (Some(path), _) => by_path(&target.path, &all, path),
+        (Some(path), _) => Ok(all[by_path(&target.path, &all, path)?]),
         (None, [one]) => Ok(*one),
         (None, []) => Err(Error::NoSkeleton {
             file: target.path.clone(),
@@ -137,9 +141,10 @@ pub fn target<'a>(target: &Target, scene: &'a Scene) -> Result<&'a PlacedSkeleto
     }
 }
 
-fn by_path<'a>(file: &Path, all: &[&'a PlacedSkeleton], path: &str) -> Result<&'a PlacedSkeleton> {
-    let found = all.iter().find(|s| s.path == path);
-    found.copied().ok_or_else(|| Error::NoSuchSkeleton {
+/// The index of the skeleton at a path.
+fn by_path(file: &Path, all: &[&PlacedSkeleton], path: &str) -> Result<usize> {
+    let found = all.iter().position(|s| s.path == path);
+    found.ok_or_else(|| Error::NoSuchSkeleton {
         file: file.to_owned(),
         path: path.to_owned(),
         known: paths(all),

@@ -5,12 +5,14 @@
 //! a choice of variants, so whatever is composed of the stage sees it.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path as FilePath;
 
 use sinew_layer::layer::field;
 use sinew_layer::{Layer, Path, Value};
 use sinew_stage::Prim;
 
 use super::file::UsdFile;
+use super::fits::{Fits, MOST_NAMES, Moved, Mover};
 use super::from_asset::convert::Origin;
 use super::read::tree::{StageTree, read_tree};
 use super::read::values::read_uniform;
@@ -24,9 +26,6 @@ use sinew_animate::asset::{FoundName, find_clip_name};
 /// where a file has several Skeletons, because their joints may have the same names.
 pub(crate) const MADE_FOR: &str = "sinew:skeleton";
 
-/// The largest number of names in a message.
-const MOST_NAMES: usize = 8;
-
 /// A SkelAnimation of a stage, as a clip that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -39,25 +38,6 @@ pub struct StageClip {
     pub drives: Vec<String>,
     /// Paths of the Skeletons that it was made for, if it says so.
     pub made_for: Vec<String>,
-}
-
-/// How much of a clip a Skeleton takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ClipFit {
-    /// How many of the clip's joints the Skeleton has; of a clip without joints, how many of its
-    /// blend shapes the prims have that are bound to the Skeleton.
-    pub known: usize,
-    /// How many joints, or blend shapes, the clip has.
-    pub of: usize,
-}
-
-impl ClipFit {
-    /// Whether the Skeleton has everything that the clip moves.
-    #[must_use]
-    pub fn is_whole(self) -> bool {
-        self.known == self.of
-    }
 }
 
 /// A clip that was chosen, as opinions on prims.
@@ -134,23 +114,17 @@ impl UsdFile {
         Ok(clips)
     }
 
-    /// For each of these clips, the Skeletons that it fits, by path. Skeletons that take only a part
-    /// of a clip are listed if none takes the whole.
+    /// For each of these clips, the paths of the Skeletons that it fits. Skeletons that take only a
+    /// part of a clip are listed if none takes the whole.
     ///
     /// # Errors
     /// Values that cannot be decoded.
-    pub fn clip_fits(&self, clips: &[StageClip]) -> Result<Vec<Vec<(String, ClipFit)>>> {
+    pub fn clip_fits(&self, clips: &[StageClip]) -> Result<Vec<Vec<String>>> {
         let tree = read_tree(&self.stage);
         let clips: Vec<&StageClip> = clips.iter().collect();
-        let mut fits = self.all_read(Fits::new(&tree, &clips))?;
-        let of_clip = |clip: usize| {
-            let skeletons = 0..fits.skeletons.len();
-            let found = skeletons.filter_map(|s| Some((s, fits.of(clip, s)?)));
-            let found: Vec<(usize, ClipFit)> = found.collect();
-            let path = |(s, fit): (usize, ClipFit)| (fits.skeletons[s].path.to_owned(), fit);
-            found.into_iter().map(path).collect()
-        };
-        Ok((0..clips.len()).map(of_clip).collect())
+        let mut fits = self.all_read(read_fits(&tree, &clips))?;
+        let all = 0..clips.len();
+        Ok(all.map(|clip| fits.skeletons_of(clip)).collect())
     }
 
     /// Binds a clip to the Skeletons that it fits, in the session layer.
@@ -160,28 +134,14 @@ impl UsdFile {
             let clips = self.all_read(read_clips(&tree))?;
             let found = find(self, &clips, asked)?;
             let found: Vec<&StageClip> = found.into_iter().map(|i| &clips[i]).collect();
-            let mut fits = self.all_read(Fits::new(&tree, &found))?;
-            let pairs = pairs(self, asked, &found, &mut fits)?;
-            self.all_read(choice(&tree, &found, &pairs))?
+            let mut fits = self.all_read(read_fits(&tree, &found))?;
+            let pairs = pairs(self, asked, (&tree, &found), &mut fits)?;
+            self.all_read(choice(&tree, &found, &pairs, &mut fits))?
         };
         let edited = self.stage.edit(SESSION, |layer| chosen.author(layer));
         edited.map_err(|e| Error::open(self.file(), e))?;
         self.chosen_clip = chosen;
         Ok(())
-    }
-
-    /// Authors the clip that the file was opened with into its root layer, in memory, so that a
-    /// copy plays it.
-    ///
-    /// # Errors
-    /// A stage that cannot be composed again.
-    pub fn author_chosen_clip(&mut self) -> Result<()> {
-        let chosen = self.chosen_clip.clone();
-        if chosen.bound.is_empty() {
-            return Ok(());
-        }
-        let edited = self.edit_root(|layer| chosen.author(layer));
-        edited.map_err(|e| Error::open(self.file(), e))
     }
 }
 
@@ -220,142 +180,51 @@ fn name_of(prim: &Prim<'_>) -> Result<String, sinew_stage::Error> {
     })
 }
 
-/// Which clips fit which Skeletons. Lists of joints that are equal are compared once, so a stage of
-/// many characters takes little longer than one of them.
-struct Fits<'t> {
-    lists: Lists,
-    clips: Vec<ClipTokens>,
-    skeletons: Vec<SkeletonTokens<'t>>,
-    known: HashMap<(usize, usize), usize>,
-    /// For each clip, whether some Skeleton takes the whole of it.
-    has_whole: Vec<bool>,
-}
-
-/// Lists of tokens, each kept once and called by its number.
-#[derive(Default)]
-struct Lists {
-    all: Vec<Vec<String>>,
-    numbers: HashMap<Vec<String>, usize>,
-}
-
-struct ClipTokens {
-    /// Joints, or blend shapes of a clip without joints.
-    list: usize,
-    has_joints: bool,
-    /// Paths of the Skeletons that it was made for; empty if it does not say.
-    made_for: Vec<Path>,
-}
-
-struct SkeletonTokens<'t> {
-    path: &'t str,
-    joints: usize,
-    /// Blend shapes of all prims that are bound to it.
-    shapes: usize,
-}
-
-impl Lists {
-    fn number(&mut self, list: Vec<String>) -> usize {
-        if let Some(known) = self.numbers.get(&list) {
-            return *known;
-        }
-        self.all.push(list.clone());
-        self.numbers.insert(list, self.all.len() - 1);
-        self.all.len() - 1
-    }
-}
-
-impl<'t> Fits<'t> {
-    fn new(tree: &'t StageTree<'_>, clips: &[&StageClip]) -> Result<Self, sinew_stage::Error> {
-        let mut out = Self {
-            lists: Lists::default(),
-            clips: Vec::new(),
-            skeletons: Vec::new(),
-            known: HashMap::new(),
-            has_whole: Vec::new(),
+/// How clips fit the Skeletons of a stage, in the stage's order.
+fn read_fits(tree: &StageTree<'_>, clips: &[&StageClip]) -> Result<Fits, sinew_stage::Error> {
+    let list = |prim: &Prim<'_>, name: &str| -> Result<Vec<String>, sinew_stage::Error> {
+        Ok(read_uniform(&prim.attribute(name))?.unwrap_or_default())
+    };
+    let mut movers = Vec::with_capacity(clips.len());
+    for clip in clips {
+        let path = Path::parse(&clip.path).ok();
+        let mut mover = Mover {
+            path: clip.path.clone(),
+            made_for: clip.made_for.clone(),
+            ..Mover::default()
         };
-        for clip in clips {
-            let tokens = Path::parse(&clip.path).ok();
-            let prim = tokens
-                .and_then(|p| tree.index_of(&p))
-                .map(|i| tree.prims[i]);
-            let (mut tokens, mut made_for) = ([Vec::new(), Vec::new()], Vec::new());
-            if let Some(prim) = prim {
-                tokens[0] = read_uniform(&prim.attribute("joints"))?.unwrap_or_default();
-                tokens[1] = read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default();
-                made_for = made_for_of(&prim);
-            }
-            let [joints, shapes] = tokens;
-            let has_joints = !joints.is_empty();
-            let list = out.lists.number(if has_joints { joints } else { shapes });
-            out.clips.push(ClipTokens {
-                list,
-                has_joints,
-                made_for,
-            });
+        if let Some(index) = path.and_then(|p| tree.index_of(&p)) {
+            mover.joints = list(&tree.prims[index], "joints")?;
+            mover.shapes = list(&tree.prims[index], "blendShapes")?;
         }
-        let mut shapes: HashMap<usize, HashSet<String>> = HashMap::new();
-        if out.clips.iter().any(|c| !c.has_joints) {
-            for bound in binding::resolve(&tree.tree, AnimSource::AtSkeleton).bindings {
-                if tree.tree[bound.prim].authored.blend_shapes {
-                    let attribute = tree.prims[bound.prim].attribute("skel:blendShapes");
-                    let tokens: Option<Vec<String>> = read_uniform(&attribute)?;
-                    let of_skeleton = shapes.entry(bound.skeleton).or_default();
-                    of_skeleton.extend(tokens.unwrap_or_default());
-                }
-            }
-        }
-        for (i, prim) in tree.tree.iter().enumerate() {
-            if prim.kind != PrimKind::Skeleton {
-                continue;
-            }
-            let joints = read_uniform(&tree.prims[i].attribute("joints"))?.unwrap_or_default();
-            let mut shapes: Vec<String> = shapes.remove(&i).into_iter().flatten().collect();
-            shapes.sort();
-            out.skeletons.push(SkeletonTokens {
-                path: &prim.path,
-                joints: out.lists.number(joints),
-                shapes: out.lists.number(shapes),
-            });
-        }
-        for clip in 0..out.clips.len() {
-            let whole =
-                (0..out.skeletons.len()).any(|s| out.taken(clip, s).is_some_and(ClipFit::is_whole));
-            out.has_whole.push(whole);
-        }
-        Ok(out)
+        movers.push(mover);
     }
-
-    /// How much of a clip a Skeleton takes.
-    fn taken(&mut self, clip: usize, skeleton: usize) -> Option<ClipFit> {
-        let (clip, skeleton) = (&self.clips[clip], &self.skeletons[skeleton]);
-        let mut made_for = clip.made_for.iter();
-        if !clip.made_for.is_empty() && !made_for.any(|p| p.as_str() == skeleton.path) {
-            return None;
+    let mut shapes: HashMap<usize, HashSet<String>> = HashMap::new();
+    if movers.iter().any(|clip| clip.joints.is_empty()) {
+        for bound in binding::resolve(&tree.tree, AnimSource::AtSkeleton).bindings {
+            if tree.tree[bound.prim].authored.blend_shapes {
+                let tokens = list(&tree.prims[bound.prim], "skel:blendShapes")?;
+                shapes.entry(bound.skeleton).or_default().extend(tokens);
+            }
         }
-        let theirs = match clip.has_joints {
-            true => skeleton.joints,
-            false => skeleton.shapes,
-        };
-        let lists = &self.lists.all;
-        let known = self.known.entry((clip.list, theirs)).or_insert_with(|| {
-            let theirs: HashSet<&String> = lists[theirs].iter().collect();
-            lists[clip.list]
-                .iter()
-                .filter(|t| theirs.contains(t))
-                .count()
+    }
+    let mut skeletons = Vec::new();
+    for i in skeletons_of(tree) {
+        let mut shapes: Vec<String> = shapes.remove(&i).into_iter().flatten().collect();
+        shapes.sort();
+        skeletons.push(Moved {
+            path: tree.tree[i].path.clone(),
+            joints: list(&tree.prims[i], "joints")?,
+            shapes,
         });
-        (*known > 0).then(|| ClipFit {
-            known: *known,
-            of: lists[clip.list].len(),
-        })
     }
+    Ok(Fits::new(movers, skeletons, false))
+}
 
-    /// How a clip fits a Skeleton. A part of a clip fits if no Skeleton takes the whole.
-    fn of(&mut self, clip: usize, skeleton: usize) -> Option<ClipFit> {
-        let whole = self.has_whole[clip];
-        let taken = self.taken(clip, skeleton);
-        taken.filter(|fit| fit.is_whole() || !whole)
-    }
+/// Indices of a stage's Skeletons.
+fn skeletons_of(tree: &StageTree<'_>) -> impl Iterator<Item = usize> {
+    let all = 0..tree.tree.len();
+    all.filter(|i| tree.tree[*i].kind == PrimKind::Skeleton)
 }
 
 /// Indices of the SkelAnimations that a text means.
@@ -381,18 +250,27 @@ fn find(file: &UsdFile, clips: &[StageClip], asked: &str) -> Result<Vec<usize>> 
             names.push(&clip.name);
         }
     }
-    let known = |which: &[usize]| which.iter().map(|i| names[*i].to_owned()).collect();
-    match find_clip_name(&names, asked) {
-        FoundName::One(one) => Ok(all(&|clip| clip.name == names[one])),
+    let one = one_named(file.file(), &names, asked)?;
+    Ok(all(&|clip| clip.name == names[one]))
+}
+
+/// Index of the clip of a file that a text names, as in [`ClipChoice::Named`](super::ClipChoice::Named).
+///
+/// # Errors
+/// [`Error::NoSuchClip`] and [`Error::AmbiguousClip`].
+pub(crate) fn one_named(file: &FilePath, names: &[&str], asked: &str) -> Result<usize> {
+    let named = |which: &[usize]| which.iter().map(|i| names[*i].to_owned()).collect();
+    match find_clip_name(names, asked) {
+        FoundName::One(one) => Ok(one),
         FoundName::Several(several) => Err(Error::AmbiguousClip {
-            file: file.file().to_owned(),
+            file: file.to_owned(),
             asked: asked.to_owned(),
-            candidates: known(&several),
+            candidates: named(&several),
         }),
         FoundName::None => Err(Error::NoSuchClip {
-            file: file.file().to_owned(),
+            file: file.to_owned(),
             asked: asked.to_owned(),
-            known: known(&(0..names.len()).collect::<Vec<_>>()),
+            known: named(&(0..names.len()).collect::<Vec<_>>()),
         }),
     }
 }
@@ -419,107 +297,65 @@ impl Origin {
     }
 }
 
-/// A Skeleton, the index of the SkelAnimation for it, and how that fits.
-type Pair<'t> = (&'t str, usize, ClipFit);
+/// A Skeleton among those of the stage, its index in the tree, and the index of the clip for it.
+type Pair = (usize, usize, usize);
 
-/// Finds for each Skeleton that a clip fits the SkelAnimation for it: one that it takes the whole
-/// of, and of several the one that is nearest in the tree.
-fn pairs<'t>(
+/// Finds for each Skeleton that a clip fits the SkelAnimation for it.
+fn pairs(
     file: &UsdFile,
     asked: &str,
-    clips: &[&StageClip],
-    fits: &mut Fits<'t>,
-) -> Result<Vec<Pair<'t>>> {
-    // The clips at or below each prim.
-    let mut below: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (i, clip) in clips.iter().enumerate() {
-        for above in ancestors(&clip.path) {
-            below.entry(above).or_default().push(i);
-        }
-    }
+    (tree, clips): (&StageTree<'_>, &[&StageClip]),
+    fits: &mut Fits,
+) -> Result<Vec<Pair>> {
     let mut out = Vec::new();
-    for skeleton in 0..fits.skeletons.len() {
-        let path = fits.skeletons[skeleton].path;
-        let nearest = |fits: &mut Fits<'_>, whole: bool| {
-            ancestors(path).find_map(|above| {
-                let here = below.get(above)?.iter();
-                let fitting = here.filter_map(|clip| Some((*clip, fits.of(*clip, skeleton)?)));
-                let fitting: Vec<_> = fitting.filter(|(_, f)| f.is_whole() == whole).collect();
-                (!fitting.is_empty()).then_some(fitting)
-            })
-        };
-        let found = nearest(fits, true).or_else(|| nearest(fits, false));
-        match found.as_deref() {
-            None => {}
-            Some([(clip, fit)]) => out.push((path, *clip, *fit)),
-            Some(several) => {
-                let several = several.iter();
+    for (skeleton, index) in skeletons_of(tree).enumerate() {
+        match fits.best(skeleton) {
+            Ok(best) => out.extend(best.map(|(clip, _)| (skeleton, index, clip))),
+            Err(several) => {
                 return Err(Error::AmbiguousClip {
                     file: file.file().to_owned(),
                     asked: asked.to_owned(),
-                    candidates: several.map(|(i, _)| clips[*i].path.clone()).collect(),
+                    candidates: several.iter().map(|i| clips[*i].path.clone()).collect(),
                 });
             }
         }
     }
-    if out.is_empty() {
-        return Err(fits_nothing(file, clips, fits));
+    if !out.is_empty() {
+        return Ok(out);
     }
-    Ok(out)
-}
-
-/// The paths above a prim, from its parent to the root, which is empty.
-fn ancestors(path: &str) -> impl Iterator<Item = &str> {
-    fn parent<'p>(path: &&'p str) -> Option<&'p str> {
-        path.rfind('/').map(|at| &path[..at])
-    }
-    std::iter::successors(parent(&path), parent)
-}
-
-fn fits_nothing(file: &UsdFile, clips: &[&StageClip], fits: &Fits<'_>) -> Error {
-    let skeletons: Vec<&str> = fits.skeletons.iter().map(|s| s.path).collect();
-    let moved: Vec<&str> = fits
-        .clips
-        .iter()
-        .flat_map(|c| &fits.lists.all[c.list])
-        .map(String::as_str)
-        .collect();
-    let reason = match (skeletons.is_empty(), moved.is_empty()) {
-        (true, _) => "the file has no skeleton".to_owned(),
-        (false, true) => "it moves neither joints nor blend shapes".to_owned(),
-        (false, false) => format!(
-            "it moves {}, which the skeletons of the file lack: {}",
-            first_few(&moved, MOST_NAMES),
-            first_few(&skeletons, MOST_NAMES)
-        ),
+    let reason = match (skeletons_of(tree).next(), fits.lacking()) {
+        (None, _) => "the file has no skeleton".to_owned(),
+        (_, None) => "it moves neither joints nor blend shapes".to_owned(),
+        (_, Some((moved, skeletons))) => {
+            format!("it moves {moved}, which the skeletons of the file lack: {skeletons}")
+        }
     };
     let paths: Vec<&str> = clips.iter().map(|c| c.path.as_str()).collect();
-    Error::ClipFitsNothing {
+    Err(Error::ClipFitsNothing {
         file: file.file().to_owned(),
         clip: first_few(&paths, MOST_NAMES),
         reason,
-    }
+    })
 }
 
 /// The opinions that bind these clips, and what the stage still does otherwise.
 fn choice(
     tree: &StageTree<'_>,
     clips: &[&StageClip],
-    pairs: &[Pair<'_>],
+    pairs: &[Pair],
+    fits: &mut Fits,
 ) -> Result<ChosenClip, sinew_stage::Error> {
     let mut out = ChosenClip::default();
-    let at = |path: &str| Path::parse(path).ok().and_then(|p| tree.index_of(&p));
     let mut changed = Vec::new();
-    let mut bound = HashSet::new();
-    for (skeleton, clip, fit) in pairs {
-        let clip = clips[*clip];
-        let (Some(index), Some(animation)) = (at(skeleton), at(&clip.path)) else {
+    for (skeleton, index, chosen) in pairs {
+        let clip = clips[*chosen];
+        let path = Path::parse(&clip.path).ok();
+        let Some(animation) = path.and_then(|p| tree.index_of(&p)) else {
             continue;
         };
-        let (prim, animation) = (tree.prims[index], tree.prims[animation]);
-        bound.insert(index);
-        if !clip.drives.iter().any(|s| s == skeleton) {
-            changed.push(index);
+        let (prim, animation) = (tree.prims[*index], tree.prims[animation]);
+        if !clip.drives.contains(&tree.tree[*index].path) {
+            changed.push(*index);
             let above = std::iter::successors(Some(prim), |p| p.parent());
             let instances = above.filter(|p| p.is_instance()).map(|p| p.path());
             for instance in instances {
@@ -529,30 +365,15 @@ fn choice(
             }
         }
         out.bound.push((prim.path(), animation.path()));
-        if !fit.is_whole() {
-            let ClipFit { known, of } = fit;
-            let missing = missing(&prim, &animation)?;
-            let message = match missing.is_empty() {
-                true => format!(
-                    "the prims of {skeleton} have only {known} of the {of} blend shapes that this clip moves"
-                ),
-                false => format!(
-                    "{skeleton} does not have {} of the {of} joints that this clip moves: {}",
-                    missing.len(),
-                    first_few(&missing, MOST_NAMES)
-                ),
-            };
-            out.warnings
-                .push(Warning::new("clip-joints", &clip.path, message));
-        }
+        out.warnings.extend(fits.warning(*chosen, *skeleton));
         for time in times(&animation)? {
             let (first, last) = out.range.get_or_insert((time, time));
             (*first, *last) = (first.min(time), last.max(time));
         }
     }
     warn_of_transforms(tree, &changed, &mut out.warnings)?;
-    let others = (0..tree.tree.len()).filter(|i| tree.tree[*i].kind == PrimKind::Skeleton);
-    for other in others.filter(|i| !bound.contains(i)) {
+    let bound: HashSet<usize> = pairs.iter().map(|(_, index, _)| *index).collect();
+    for other in skeletons_of(tree).filter(|i| !bound.contains(i)) {
         let path = &tree.tree[other].path;
         if let Some(own) = binding::animation_of(&tree.tree, other) {
             let message = format!(
@@ -564,14 +385,6 @@ fn choice(
         }
     }
     Ok(out)
-}
-
-/// Joints of a SkelAnimation that a Skeleton lacks.
-fn missing(skeleton: &Prim<'_>, animation: &Prim<'_>) -> Result<Vec<String>, sinew_stage::Error> {
-    let joints = |prim: &Prim<'_>| read_uniform::<Vec<String>>(&prim.attribute("joints"));
-    let (theirs, mut own) = (joints(skeleton)?, joints(animation)?.unwrap_or_default());
-    own.retain(|joint| !theirs.iter().flatten().any(|t| t == joint));
-    Ok(own)
 }
 
 /// Every time of a SkelAnimation's samples.
@@ -645,6 +458,12 @@ def SkelRoot "B" {
     def SkelAnimation "Odd" ( displayName = "Rig|Odd" ) { uniform token[] joints = ["a", "x", "y"]; }
     def SkelAnimation "Lost" { uniform token[] joints = ["x"]; }
 }
+def "One" {
+    def SkelAnimation "Nod" { uniform token[] joints = ["a"]; }
+}
+def "Two" {
+    def SkelAnimation "Nod" { uniform token[] joints = ["a"]; }
+}
 "#;
 
     fn open(choice: &str) -> Result<UsdFile> {
@@ -694,8 +513,10 @@ def SkelRoot "B" {
         let lost = "it moves x, which the skeletons of the file lack: /A/Skel, /B/Skel";
         assert!(message("Lost").contains(lost), "{}", message("Lost"));
         assert!(
-            message("Run").ends_with("no clip is named 'Run': it has Wave, Idle, Rig|Odd, Lost")
+            message("Run")
+                .ends_with("no clip is named 'Run': it has Wave, Idle, Rig|Odd, Lost, Nod")
         );
         assert!(message("*").contains("'*' fits several clips"));
+        assert!(message("Nod").ends_with("choose one of /One/Nod, /Two/Nod"));
     }
 }

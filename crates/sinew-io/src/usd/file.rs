@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use glam::Vec3;
 use sinew_layer::Layer;
 use sinew_stage::resolver::FileResolver;
 use sinew_stage::{Stage, StageOptions};
@@ -54,11 +55,24 @@ pub enum ClipChoice {
 }
 
 /// An open, composed USD file, or a stage in memory made from another format.
+///
+/// | what it does | by |
+/// |---|---|
+/// | opens | [`open`](Self::open), [`open_with`](Self::open_with), [`from_asset`](Self::from_asset) |
+/// | says what it is | [`file`](Self::file), [`layer_files`](Self::layer_files), [`is_made`](Self::is_made), [`origin`](Self::origin), [`time_line`](Self::time_line), [`authored_meters_per_unit`](Self::authored_meters_per_unit), [`fingerprint`](Self::fingerprint) |
+/// | is read | [`scene`](Self::scene), [`geometry`](Self::geometry), [`animations`](Self::animations), [`authored`](Self::authored) |
+/// | lists and finds clips | [`stage_clips`](Self::stage_clips), [`find_clip`](Self::find_clip), [`clip_fits`](Self::clip_fits), [`scene_clips`](Self::scene_clips) |
+/// | becomes something else | [`to_asset`](Self::to_asset), [`bind_pose`](Self::bind_pose) |
+/// | is edited in memory | [`set_animation`](Self::set_animation), [`add_blend_shape`](Self::add_blend_shape), [`add_inbetween`](Self::add_inbetween), [`set_blend_shape_weights`](Self::set_blend_shape_weights), [`author_extents`](Self::author_extents) |
+/// | is written | [`save_as`](Self::save_as), [`write`](Self::write), [`write_flattened`](Self::write_flattened), [`write_layer`](Self::write_layer), [`write_fixed`](Self::write_fixed), [`write_animation`](Self::write_animation) |
+/// | is written with a bake | [`begin_bake`](Self::begin_bake), [`begin_clip`](Self::begin_clip), [`clip_layout`](Self::clip_layout), [`write_clip_stage`](Self::write_clip_stage) |
 pub struct UsdFile {
     pub(crate) stage: Stage,
     pub(crate) opened_with: OpenOptions,
     /// The clip that was chosen in a USD file.
     pub(crate) chosen_clip: ChosenClip,
+    /// Boxes of SkelRoots that are written with the file, by path; the open stage lacks them.
+    pub(crate) extents: Vec<(String, [Vec3; 2])>,
     /// What the stage in memory has besides its layer; none where the file is USD.
     pub(crate) made: Option<MadeStage>,
     pub(crate) resolver: Arc<FileResolver>,
@@ -104,26 +118,15 @@ impl UsdFile {
                 folder: folder.clone(),
             });
         }
-        let mut opened = Self::compose(file, name, options, None)?;
+        let mut opened = Self::compose(file, name, options, [])?;
         if let ClipChoice::Named(asked) = &options.clips {
             opened.choose_clip(asked)?;
         }
         Ok(opened)
     }
 
-    /// Opens the layer `root`, which is `layer` if there is one, and a file otherwise.
-    pub(crate) fn compose(
-        file: &Path,
-        root: &str,
-        options: &OpenOptions,
-        layer: Option<Arc<Layer>>,
-    ) -> Result<Self> {
-        let layer = layer.map(|layer| (root.to_owned(), layer));
-        Self::compose_layers(file, root, options, layer)
-    }
-
     /// Opens the layer `root`. The layers in `in_memory` stand for the assets of these names.
-    pub(crate) fn compose_layers(
+    pub(crate) fn compose(
         file: &Path,
         root: &str,
         options: &OpenOptions,
@@ -142,6 +145,7 @@ impl UsdFile {
             stage,
             opened_with: options.clone(),
             chosen_clip: ChosenClip::default(),
+            extents: Vec::new(),
             made: None,
             resolver,
             file: file.to_owned(),

@@ -10,6 +10,7 @@
 mod clips;
 pub(crate) mod file;
 mod fingerprint;
+mod fits;
 mod from_asset;
 mod geometry;
 pub(crate) mod read;
@@ -18,10 +19,12 @@ mod to_asset;
 mod variants;
 pub(crate) mod write;
 
-pub use clips::{ClipFit, StageClip};
+pub use clips::StageClip;
 pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
+pub(crate) use fits::{Fits, MOST_NAMES, Moved, Mover};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
+pub(crate) use from_asset::first_clip;
 pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, AuthoredValue};
 pub use to_asset::{
     AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh, SceneClip,

@@ -10,7 +10,6 @@ use sinew_layer::{Layer, Path, Token, Value};
 use sinew_stage::Stage;
 
 use crate::error::{Error, Result};
-use crate::usd::file::UsdFile;
 
 /// How messages call the session layer.
 pub(crate) const SESSION: &str = "sinew:session";
@@ -68,22 +67,6 @@ impl std::str::FromStr for VariantSelection {
 fn prim_path(text: &str) -> Option<Path> {
     let path = Path::parse(text).ok()?;
     (path.is_absolute() && path.is_prim() && !path.has_variants()).then_some(path)
-}
-
-impl UsdFile {
-    /// Authors the variants that the file was opened with into its root layer, in memory, so that a copy makes the same
-    /// selections.
-    ///
-    /// # Errors
-    /// A stage that cannot be composed again.
-    pub fn author_variants(&mut self) -> Result<()> {
-        if self.opened_with.variants.is_empty() {
-            return Ok(());
-        }
-        let selections = self.opened_with.variants.clone();
-        let edited = self.edit_root(|layer| author(layer, &selections));
-        edited.map_err(|e| Error::open(self.file(), e))
-    }
 }
 
 /// Authors the selections as overs; a later one of the same set wins. What is no path of a prim is left out: [`check`]

@@ -15,6 +15,7 @@ use sinew_io::usd::{ClipChoice, OpenOptions, UsdFile};
 use crate::judges::{describe, valid_usd};
 use common::python;
 use common::rows::{self, Row};
+use common::shown::is_near;
 use common::trials::Trial;
 
 /// Seconds at which usd-core describes what changes over time.
@@ -81,7 +82,7 @@ fn in_usd_core(python: &str) -> Outcome {
                 let (error, rest) = line.split_once(' ').ok_or("an error")?;
                 let (place, want) = rest.split_once(" = ").ok_or("PLACE = JSON")?;
                 let found = found.pointer(place).unwrap_or(&Value::Null);
-                if !near(found, &serde_json::from_str(want)?, error.parse()?) {
+                if !is_near(found, &serde_json::from_str(want)?, error.parse()?) {
                     return Err(format!("{form}: {line}\nfound {found}").into());
                 }
             }
@@ -135,20 +136,6 @@ fn converted(row: &Row) -> sinew_io::Result<(UsdFile, Vec<sinew::error::Warning>
 fn out(name: &Path, folder: &Path, form: &str) -> std::path::PathBuf {
     let stem = name.file_stem().expect("a name");
     folder.join(stem).with_extension(form)
-}
-
-/// The same JSON, with numbers that are near.
-fn near(found: &Value, want: &Value, error: f64) -> bool {
-    match (found, want) {
-        (Value::Number(a), Value::Number(b)) => {
-            let off = a.as_f64().zip(b.as_f64()).map(|(a, b)| (a - b).abs());
-            off.is_some_and(|off| off <= error)
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| near(a, b, error))
-        }
-        _ => found == want,
-    }
 }
 
 /// Lines of a .usda by the path of their prim, and of the dictionaries in it.

@@ -30,7 +30,6 @@ struct Told {
     corners: Vec<i64>,
     counts: Vec<usize>,
     left_handed: bool,
-    sampled: Vec<f64>,
 }
 
 /// Asks for the meshes of a file at some times. The script writes their points and normals into a file of f64.
@@ -53,7 +52,6 @@ fn meshes(
     let shown = told.into_iter().map(|told| Shown {
         name: told.name,
         place: (told.node, told.primitive),
-        sampled: told.sampled,
         // Without those that no point can be.
         corners: told
             .corners
@@ -78,22 +76,17 @@ static USD_CORE: Workers = Workers::new("crates/sinew-io/tests/gltf/usd_core.py"
 
 /// How usd-core looks at a file.
 #[derive(Clone, Copy)]
-pub enum Look<'a> {
-    /// Skinned by UsdSkelBakeSkinning, every Skeleton bound to an animation.
-    Bake(Option<&'a str>),
+pub enum Look {
+    /// Skinned by UsdSkelBakeSkinning.
+    Bake,
     /// The same without normals, which may differ at the corners of one point.
     BakePoints,
-    /// As it is.
-    Read,
 }
 
 /// The meshes of a file at time codes, in metres with y up.
-pub fn see(python: &str, look: Look<'_>, file: &Path, times: &[f64]) -> Result<Vec<Shown>, Failed> {
-    let request = match look {
-        Look::Bake(animation) => json!({ "bake": file, "animation": animation }),
-        Look::BakePoints => json!({ "bake": file, "normals": false }),
-        Look::Read => json!({ "read": file }),
-    };
+pub fn see(python: &str, look: Look, file: &Path, times: &[f64]) -> Result<Vec<Shown>, Failed> {
+    let normals = matches!(look, Look::Bake);
+    let request = json!({ "bake": file, "normals": normals });
     meshes(&USD_CORE, python, request, times)
 }
 

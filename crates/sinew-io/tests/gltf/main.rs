@@ -5,6 +5,7 @@ mod agreement;
 mod assets;
 mod convert;
 mod converted;
+mod cuts;
 mod direct;
 mod eval;
 mod from_asset;
@@ -12,20 +13,12 @@ mod hand;
 mod humanoid;
 mod judges;
 mod matching;
-#[path = "../formats/gltf_broken/memory.rs"]
-mod memory;
 mod play;
-mod properties;
-mod random;
-mod reader;
 mod real;
 mod round_trip;
-#[path = "../formats/gltf_broken/scrambling.rs"]
-mod scrambling;
 mod seeds;
 mod self_test;
 mod shown;
-mod side;
 mod stages;
 mod subjects;
 mod survival;
@@ -50,6 +43,7 @@ fn main() {
         ("evaluator", hand::trials()),
         ("seeds", seeds::trials()),
         ("written", written::trials()),
+        ("cuts", cuts::trials()),
         ("from_asset", from_asset::trials()),
         ("assets", assets::trials()),
         ("humanoid", humanoids()),
@@ -114,12 +108,10 @@ impl Real {
 /// What is done with every file or stage, by a Python where it needs one.
 type FileTest = (&'static str, Needs, fn(&str, &Path) -> Outcome);
 
-const OF_FILES: [FileTest; 7] = [
-    ("reader", Nothing, |_, file| reader::same_contents(file)),
+const OF_FILES: [FileTest; 5] = [
     ("direct", Nothing, |_, file| direct::same(file)),
     ("round_trip", Nothing, |_, file| round_trip::survives(file)),
     ("converted", Python, converted::clips),
-    ("all_clips", Python, converted::all_clips),
     ("in_three", Node, |_, file| {
         agreement::three_and_evaluator(file)
     }),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use glam::{DVec3, I64Vec3};
+use glam::DVec3;
 use libtest_mimic::Failed;
 
 use crate::shown::{Paired, Shown, cheapest};
@@ -21,8 +21,8 @@ pub struct Match {
     pub points: Vec<Vec<usize>>,
 }
 
-/// Distances up to which points are looked for, relative to the mesh's size.
-const RADII: [f64; 5] = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
+/// The distance up to which points are looked for, relative to the mesh's size.
+const FAR: f64 = 0.1;
 
 /// Distances that count as none, relative to the mesh's size: of points that stay together.
 const TOGETHER: f64 = 1e-5;
@@ -66,7 +66,7 @@ pub fn matched(
 /// from their neighbours.
 ///
 /// # Errors
-/// Text, if the mesh has no points.
+/// Text, if the mesh has no points, or a vertex is far from all of them.
 pub fn match_points(
     want: &Shown,
     got: &Shown,
@@ -78,93 +78,57 @@ pub fn match_points(
         keys = moments.collect();
     }
     let used: BTreeSet<usize> = want.corners.iter().copied().collect();
-    let sizes: Vec<f64> = want.points.iter().map(|p| size(p)).collect();
+    let mut sizes: Vec<f64> = want.points.iter().map(|p| size(p)).collect();
     // Where the mesh is largest its points are farthest from each other.
     let largest = keys.iter().max_by(|a, b| sizes[**a].total_cmp(&sizes[**b]));
     let base = *largest.filter(|_| !used.is_empty()).ok_or("no points")?;
     let full = sizes[base].max(f64::MIN_POSITIVE);
-    let sides = Sides {
-        want,
-        got,
-        base,
-        sizes: &sizes,
-        keys: &keys,
+    // Of what is scaled away, the size at its largest.
+    sizes.iter_mut().for_each(|s| *s = s.max(0.01 * full));
+    let off_at = |vertex: usize, point: usize, t: usize| {
+        got.points[t][vertex].distance(want.points[t][point]) / sizes[t]
     };
-    let mut best: Option<Match> = None;
-    for radius in RADII {
-        let places = used.iter().copied();
-        let grid = Grid::new(&want.points[base], places, radius * full);
-        let found = sides.match_within(&grid, radius);
-        let is_better = |f: &Match| best.as_ref().is_none_or(|b| f.error < b.error);
-        if let Some(found) = found.filter(is_better) {
-            best = Some(found);
-        }
-        // Points farther away are farther off.
-        if best.as_ref().is_some_and(|b| b.error <= radius) {
-            break;
-        }
-    }
-    best.ok_or_else(|| "vertices that are far from every point".to_owned())
-}
-
-/// What is matched.
-struct Sides<'a> {
-    want: &'a Shown,
-    got: &'a Shown,
-    /// The moment at which points are looked for.
-    base: usize,
-    /// Of `want` at each moment.
-    sizes: &'a [f64],
-    keys: &'a [usize],
-}
-
-impl Sides<'_> {
-    /// How far a vertex is from a point at a moment, relative to the size.
-    fn off_at(&self, vertex: usize, point: usize, moment: usize) -> f64 {
-        // Of what is scaled away, the size at its largest.
-        let size = self.sizes[moment].max(0.01 * self.sizes[self.base]);
-        let place = self.want.points[moment][point];
-        self.got.points[moment][vertex].distance(place) / size
-    }
-
-    /// The largest such distance at a key, and the key. A NaN is the largest.
-    fn off(&self, vertex: usize, point: usize) -> (f64, usize) {
-        let each = self.keys.iter();
-        let each = each.map(|t| (self.off_at(vertex, point, *t), *t));
+    // The largest distance at a key, and the key. A NaN is the largest.
+    let off = |vertex: usize, point: usize| -> (f64, usize) {
+        let each = keys.iter().map(|t| (off_at(vertex, point, *t), *t));
         each.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
-    }
-
-    /// `None` if a vertex is not near any point.
-    fn match_within(&self, grid: &Grid<'_>, radius: f64) -> Option<Match> {
-        let mut out = Match {
-            error: 0.0,
-            worst: (0, 0),
-            moments: vec![(0.0, 0); self.sizes.len()],
-            points: Vec::new(),
-        };
-        for (vertex, place) in self.got.points[self.base].iter().enumerate() {
-            let mut near = grid.near(*place);
-            // Many points may be together at one moment.
-            let stays = |p: usize, t: usize| !exceeds(self.off_at(vertex, p, t), 2.0 * radius);
-            near.retain(|p| self.keys.iter().all(|t| stays(*p, *t)));
-            let off = near.iter().map(|p| (self.off(vertex, *p), *p));
-            let off: Vec<((f64, usize), usize)> = off.collect();
-            let nearest = off.iter().min_by(|a, b| a.0.0.total_cmp(&b.0.0));
-            let ((error, moment), point) = *nearest?;
-            if exceeds(error, out.error) {
-                (out.error, out.worst) = (error, (vertex, moment));
-            }
-            for (t, worst) in out.moments.iter_mut().enumerate() {
-                let error = self.off_at(vertex, point, t);
-                if exceeds(error, worst.0) {
-                    *worst = (error, vertex);
-                }
-            }
-            let together = off.iter().filter(|d| d.0.0 <= error + TOGETHER);
-            out.points.push(together.map(|d| d.1).collect());
+    };
+    let x = |point: usize| want.points[base][point].x;
+    let mut along_x: Vec<usize> = used.into_iter().collect();
+    along_x.sort_by(|a, b| x(*a).total_cmp(&x(*b)));
+    let mut out = Match {
+        error: 0.0,
+        worst: (0, 0),
+        moments: vec![(0.0, 0); sizes.len()],
+        points: Vec::new(),
+    };
+    for (vertex, place) in got.points[base].iter().enumerate() {
+        let first = along_x.partition_point(|p| x(*p) < place.x - FAR * full);
+        let end = along_x.partition_point(|p| x(*p) <= place.x + FAR * full);
+        let near = along_x.get(first..end).unwrap_or_default().iter();
+        let at_base = near.map(|p| (off_at(vertex, *p, base), *p));
+        let nearest = at_base.clone().min_by(|a, b| a.0.total_cmp(&b.0));
+        let nearest = nearest.filter(|n| n.0 <= FAR);
+        let (_, nearest) = nearest.ok_or("vertices that are far from every point")?;
+        // Many points may be together at one moment. Any better one is as near at this moment.
+        let most = off(vertex, nearest).0 + TOGETHER;
+        let near = at_base.filter(|(off, _)| !exceeds(*off, most));
+        let off: Vec<_> = near.map(|(_, p)| (off(vertex, p), p)).collect();
+        let best = off.iter().min_by(|a, b| a.0.0.total_cmp(&b.0.0));
+        let ((error, moment), point) = *best.ok_or("points that are no numbers")?;
+        if exceeds(error, out.error) {
+            (out.error, out.worst) = (error, (vertex, moment));
         }
-        Some(out)
+        for (t, worst) in out.moments.iter_mut().enumerate() {
+            let error = off_at(vertex, point, t);
+            if exceeds(error, worst.0) {
+                *worst = (error, vertex);
+            }
+        }
+        let together = off.iter().filter(|d| d.0.0 <= error + TOGETHER);
+        out.points.push(together.map(|d| d.1).collect());
     }
+    Ok(out)
 }
 
 impl Match {
@@ -245,7 +209,8 @@ impl Match {
         for triangle in got.triangles() {
             let corners = triangle.map(|v| &self.points[v]);
             let of_first = corners[0].iter().filter_map(|p| faces_of.get(p)).flatten();
-            let holds = |f: &&usize| turns_with(faces[**f], corners, want.left_handed);
+            let holds =
+                |f: &&usize| turns_with(faces[**f], corners, want.left_handed != got.left_handed);
             let holding: Vec<usize> = of_first.filter(holds).copied().collect();
             // Of faces that lie together, the one that lacks triangles.
             let lacking = |f: &&usize| triangles_of[**f] + 2 < faces[**f].len();
@@ -264,59 +229,20 @@ impl Match {
     }
 }
 
-/// Whether a face has points of all three lists, in their order or, if it is left-handed, against it.
-fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], left_handed: bool) -> bool {
+/// Whether a face has points of all three lists, in their order or, if it is `turned`, against it.
+fn turns_with(face: &[usize], corners: [&Vec<usize>; 3], turned: bool) -> bool {
     let at = |list: &Vec<usize>| -> Vec<usize> {
         let places = 0..face.len();
         places.filter(|i| list.contains(&face[*i])).collect()
     };
     let [a, mut b, mut c] = corners.map(at);
-    if left_handed {
+    if turned {
         std::mem::swap(&mut b, &mut c);
     }
     let after = |from: usize, to: usize| (to + face.len() - from) % face.len();
     let in_order = |a: usize, b: usize, c: usize| 0 < after(a, b) && after(a, b) < after(a, c);
     let turns = |a: usize, b: usize| c.iter().any(|c| in_order(a, b, *c));
     a.iter().any(|a| b.iter().any(|b| turns(*a, *b)))
-}
-
-/// Points by the cell that they are in.
-struct Grid<'a> {
-    points: &'a [DVec3],
-    cell: f64,
-    cells: HashMap<I64Vec3, Vec<usize>>,
-}
-
-impl<'a> Grid<'a> {
-    /// Of some of the points; those within `radius` of a place are found.
-    fn new(points: &'a [DVec3], used: impl Iterator<Item = usize>, radius: f64) -> Self {
-        let mut grid = Self {
-            points,
-            cell: radius,
-            cells: HashMap::new(),
-        };
-        for point in used {
-            let cell = grid.cell_of(points[point]);
-            grid.cells.entry(cell).or_default().push(point);
-        }
-        grid
-    }
-
-    fn cell_of(&self, point: DVec3) -> I64Vec3 {
-        (point / self.cell).floor().as_i64vec3()
-    }
-
-    /// The points within the radius of a place.
-    fn near(&self, place: DVec3) -> Vec<usize> {
-        let center = self.cell_of(place);
-        let mut out: Vec<usize> = Vec::new();
-        for number in 0..27 {
-            let offset = I64Vec3::new(number % 3, number / 3 % 3, number / 9) - 1;
-            out.extend(self.cells.get(&(center + offset)).into_iter().flatten());
-        }
-        out.retain(|p| self.points[*p].distance(place) <= self.cell);
-        out
-    }
 }
 
 /// Pairs the meshes of both sides, the most alike first: by where they are, and by names and numbers of triangles where several are

@@ -1,19 +1,19 @@
-//! Random glTF files: sinew's scene of them, and usd-core's picture of what they are converted to.
+//! Random glTF files of `seeds.py`: sinew's scene of them, and usd-core's picture of what they are converted to.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use libtest_mimic::Failed;
 
 use crate::eval::Document;
 use crate::play::{Play, text};
-use crate::random::random;
 use crate::{converted, direct};
 use common::python;
 use common::trials::Trial;
 
-/// Seeds without usd-core, which are quick.
+/// Seeds of sinew's scene, which is quick.
 const DIRECT: Range<u64> = 0..400;
 
 const CONVERTED: Range<u64> = 0..80;
@@ -22,10 +22,16 @@ pub fn trials() -> Vec<Trial> {
     let direct_seeds = asked(DIRECT, 0..40);
     let converted_seeds = asked(CONVERTED, 0..8);
     vec![
-        Trial::test("coverage", coverage),
-        Trial::test(format!("direct::{direct_seeds:?}"), || direct(direct_seeds)),
+        python::trial("coverage", coverage),
+        python::trial(&format!("direct::{direct_seeds:?}"), |python| {
+            each(python, direct_seeds, |play, file, _| {
+                direct::one(play, file)
+            })
+        }),
         python::trial(&format!("converted::{converted_seeds:?}"), |python| {
-            converted(python, converted_seeds)
+            let run =
+                |play: Play<'_>, file: &Path, out: &Path| converted::one(python, play, file, out);
+            each(python, converted_seeds, run)
         }),
     ]
 }
@@ -41,27 +47,33 @@ fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
     first..number(end).unwrap_or(first + 1)
 }
 
+/// The files of seeds, in a folder.
+fn files(python: &str, seeds: &Range<u64>, folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gltf/seeds.py");
+    let range = [seeds.start, seeds.end].map(|seed| seed.to_string());
+    let mut command = Command::new(python);
+    let output = command.arg(script).args(range).arg(folder).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let file = |seed| folder.join(format!("seed{seed}.glb"));
+    Ok(seeds.clone().map(file).collect())
+}
+
 /// Every interpolation of every property is in so many clips of all seeds.
-fn coverage() -> Result<(), Failed> {
+fn coverage(python: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for seed in DIRECT {
-        let document = Document::open(&random(seed).write(folder.path(), "seed.glb"));
+    for file in files(python, &DIRECT, folder.path())? {
+        let document = Document::open(&file);
         let mut count = |what: String| *seen.entry(what).or_default() += 1;
         for channel in document.clips.iter().flat_map(|c| &c.channels) {
-            count(format!(
-                "{:?} {:?}",
-                channel.interpolation, channel.property
-            ));
+            let how = channel.interpolation;
+            count(format!("{how:?} {:?}", channel.property));
         }
         let nodes = document.shown.iter().map(|n| &document.nodes[*n]);
         for node in nodes.filter(|n| n.mesh.is_some()) {
-            let how = if node.skin.is_some() {
-                "skinned"
-            } else {
-                "rigid"
-            };
-            count(how.to_owned());
+            count(format!("skinned: {}", node.skin.is_some()));
         }
     }
     let is_rare = seen.values().any(|n| *n < 20);
@@ -71,49 +83,32 @@ fn coverage() -> Result<(), Failed> {
     }
 }
 
-fn direct(seeds: Range<u64>) -> Result<(), Failed> {
-    each(seeds, "direct", |play, file, _| direct::one(play, file))
-}
-
-fn converted(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
-    each(seeds, "converted", |play, file, out| {
-        converted::one(python, play, file, out)
-    })
-}
-
-/// Every clip of every seed. The files of those that fail stay.
+/// Every clip of every seed. The files stay where one fails.
 fn each(
+    python: &str,
     seeds: Range<u64>,
-    name: &str,
     run: impl Fn(Play<'_>, &Path, &Path) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gltf_seeds_{name}"));
-    std::fs::create_dir_all(&folder)?;
+    let folder = tempfile::tempdir()?;
     let mut failures = Vec::new();
-    for seed in seeds.clone() {
-        let file = random(seed).write(&folder, &format!("seed{seed}.glb"));
-        let out = folder.join(format!("seed{seed}.usdc"));
+    for file in files(python, &seeds, folder.path())? {
         let result = Play::each(&Document::open(&file), |play| {
             let play = Play {
                 whole: true,
                 ..play
             };
-            run(play, &file, &out)
+            run(play, &file, &file.with_extension("usdc"))
         });
-        match result {
-            Ok(()) => {
-                std::fs::remove_file(&file)?;
-                std::fs::remove_file(&out).ok();
-            }
-            Err(e) => failures.push(format!("seed {seed}: {}", text(&e))),
+        if let Err(e) = result {
+            failures.push(format!("{}: {}", file.display(), text(&e)));
         }
     }
     match failures.len() {
         0 => Ok(()),
         n => {
             failures.truncate(5);
-            let (folder, first) = (folder.display(), failures.join("\n"));
-            Err(format!("{n} of {seeds:?}; their files are in {folder}\n{first}").into())
+            let (_, first) = (folder.keep(), failures.join("\n"));
+            Err(format!("{n} of {seeds:?}:\n{first}").into())
         }
     }
 }

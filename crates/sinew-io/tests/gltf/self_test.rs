@@ -167,15 +167,10 @@ fn survival() -> Result<(), Failed> {
 
 /// The file with another value at a place.
 fn changed(file: &Path, folder: &Path, place: &str, value: Value) -> Result<PathBuf, Failed> {
-    let mut json: Value = serde_json::from_slice(&std::fs::read(file)?)?;
-    let (parent, key) = place.rsplit_once('/').ok_or("a place")?;
-    let parent = json.pointer_mut(parent).ok_or("the place")?;
-    match key.parse::<usize>() {
-        Ok(number) if parent.is_array() => parent[number] = value,
-        _ => parent[key] = value,
-    }
-    let out = folder.join("changed.gltf");
-    std::fs::write(&out, json.to_string())?;
+    let mut document = common::document::Document::read(file);
+    document.set(place, value);
+    let out = folder.join("changed.glb");
+    std::fs::write(&out, document.glb())?;
     Ok(out)
 }
 

@@ -25,23 +25,11 @@ pub struct Shown {
     pub corners: Vec<usize>,
     /// Corners of each face.
     pub counts: Vec<usize>,
-    /// Whether faces turn clockwise as seen from outside.
+    /// Whether faces turn clockwise as seen from outside in the world, at the first moment.
     pub left_handed: bool,
-    /// Time codes of the samples of what moves it, where it is a prim.
-    pub sampled: Vec<f64>,
 }
 
 impl Shown {
-    /// Some of the moments.
-    pub fn at(&self, moments: &[usize]) -> Self {
-        let pick = |all: &[Vec<DVec3>]| moments.iter().map(|i| all[*i].clone()).collect();
-        Self {
-            points: pick(&self.points),
-            normals: pick(&self.normals),
-            ..self.clone()
-        }
-    }
-
     /// Its name, and where it is in a glTF file.
     pub fn label(&self) -> String {
         let (node, primitive) = self.place;
@@ -78,6 +66,7 @@ fn empty(document: &Document, surface: &Surface) -> Shown {
         name: node.name.clone(),
         place: (surface.node, surface.primitive),
         deforms: node.skin.is_some() || moves.into_iter().any(|p| *p != DVec3::ZERO),
+        left_handed: document.world(&[], 0.0)[surface.node].determinant() < 0.0,
         counts: vec![3; drawn.corners.len() / 3],
         corners: drawn.corners.clone(),
         ..Shown::default()
@@ -212,6 +201,10 @@ impl<'a> Allowed<'a> {
     pub fn compare(&self, (want, got): (&Shown, &Shown)) -> Result<(), Failed> {
         if !got.corners.is_empty() && got.corners != want.corners {
             return Err(format!("{}: other faces at {}", want.label(), got.name).into());
+        }
+        if !got.corners.is_empty() && got.left_handed != want.left_handed {
+            let text = format!("{}: inside out at {}", want.label(), got.name);
+            return Err(text.into());
         }
         for (i, moment) in self.moments.iter().enumerate() {
             // Of what a clip scales away, the size that it began with.

@@ -7,15 +7,14 @@ use glam::DVec3;
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-use crate::agreement::{blender_and_evaluator, in_three, influence_sets};
+use crate::agreement::{blender_and_evaluator, in_three};
 use crate::convert::{How, Written, to_gltf};
 use crate::eval::Document;
 use crate::judges::{Look, facts, see, valid_gltf};
 use crate::matching::{Match, exceeds, match_points, pair_meshes};
-use crate::play::{Moment, Play, code, text};
+use crate::play::{Moment, Play, code, seconds, text};
 use crate::shown::{Shown, by_node, shown};
 use crate::subjects::rows;
-use common::compare::{compare_within, size};
 use common::{files, node, repository, tolerance};
 
 /// Warnings and hints of the validator that are no faults.
@@ -55,48 +54,18 @@ pub fn as_glb(python: &str, stage: &Path) -> Result<(), Failed> {
             ..How::default()
         };
         let baked = write("baked.glb", bake)?;
-        let (document, found) =
-            judged(python, stage, &baked, &known).map_err(|e| format!("baked: {}", text(&e)))?;
-        if node::missing().is_none() && influence_sets(&document) < 2 {
-            every_clip_in_three(&baked.file)?;
-        }
-        known = found;
+        let found = judged(python, stage, &baked, &known);
+        known = found.map_err(|e| format!("baked: {}", text(&e)))?;
+        in_three(&baked.file, few_keys)?;
     }
-    let (document, _) = judged(python, stage, &written, &known)?;
-    if node::missing().is_some() {
-        return Ok(());
-    }
-    if influence_sets(&document) < 2 {
-        return every_clip_in_three(&written.file);
-    }
-    let four = How {
-        max_influences: Some(4),
-        ..How::default()
-    };
-    let four = write("four.glb", four)?;
-    valid_gltf(&four.file, ALLOWED)?;
-    let fewer = Document::open(&four.file);
-    assert!(influence_sets(&fewer) < 2, "more than four influences");
-    let stated = four.influences.ok_or("a cut")?.worst_distance;
-    as_far_as_stated(&document, &fewer, stated)?;
-    every_clip_in_three(&four.file)
+    judged(python, stage, &written, &known)?;
+    in_three(&written.file, few_keys)
 }
 
-/// Points of every clip at its keys are at most so many metres from those of a file with more influences.
-fn as_far_as_stated(all: &Document, fewer: &Document, metres: f64) -> Result<(), Failed> {
-    for (play, with_fewer) in Play::all(all).iter().zip(Play::all(fewer)) {
-        let moments = play.keys();
-        let (want, got) = (play.shown(&moments), with_fewer.shown(&moments));
-        assert_eq!(want.len(), got.len(), "surfaces");
-        for (want, got) in want.iter().zip(&got) {
-            for (want_points, got_points) in want.points.iter().zip(&got.points) {
-                let what = format!("{}, {} with fewer influences", play.name(), want.label());
-                let roundings = tolerance::FEW_ROUNDINGS + tolerance::READ * size(want_points);
-                compare_within(&what, got_points, want_points, metres + roundings)?;
-            }
-        }
-    }
-    Ok(())
+/// Some of the keys of a clip.
+fn few_keys(play: Play<'_>) -> Vec<Moment> {
+    let moments = some(&seconds(&play.keys())).into_iter();
+    moments.map(Moment::key).collect()
 }
 
 /// Blender shows the .glb of a stage as the evaluator does.
@@ -115,7 +84,7 @@ fn judged(
     stage: &Path,
     written: &Written,
     known: &Matches,
-) -> Result<(Document, Matches), Failed> {
+) -> Result<Matches, Failed> {
     if node::missing().is_none() {
         valid_gltf(&written.file, ALLOWED)?;
     }
@@ -196,7 +165,7 @@ fn judged(
         found.same_faces(prim, node).map_err(at)?;
         matches.insert(prim.name.clone(), found);
     }
-    Ok((document, matches))
+    Ok(matches)
 }
 
 /// Whether a mesh has faces, all of points that are there.
@@ -220,18 +189,7 @@ fn some(codes: &[f64]) -> Vec<f64> {
     (0..count).map(place).collect()
 }
 
-/// three.js shows every clip of a file as the evaluator does.
-fn every_clip_in_three(file: &Path) -> Result<(), Failed> {
-    let document = Document::open(file);
-    Play::each(&document, |play| {
-        let keys: Vec<f64> = play.keys().iter().map(|m| m.seconds).collect();
-        let moments = some(&keys).into_iter().map(Moment::key);
-        let moments: Vec<Moment> = moments.collect();
-        in_three(file, play, &moments).map_err(|e| format!("in three.js: {}", text(&e)).into())
-    })
-}
-
-/// Stages of this project: the goldens and the example character. And, where they are there, all real USD files.
+/// Stages of this project: the goldens, mirrored prims and the example character. And, where they are there, all real USD files.
 pub fn subjects(assets: Option<&Path>) -> Vec<(String, PathBuf)> {
     let mut out = Vec::new();
     let goldens = files::files_of(&repository().join("tests/goldens"), &["json"]);
@@ -242,6 +200,8 @@ pub fn subjects(assets: Option<&Path>) -> Vec<(String, PathBuf)> {
             out.push((format!("goldens::{stem}"), stage));
         }
     }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gltf/mirrors.usda");
+    out.push(("mirrors".to_owned(), own));
     let hatchling = repository().join("examples/assets/hatchling.usda");
     out.push(("examples::hatchling".to_owned(), hatchling));
     for file in assets.map(files::usd_files).into_iter().flatten() {

@@ -9,18 +9,13 @@ use std::path::Path;
 
 use glam::{DMat4, DVec3};
 use libtest_mimic::Failed;
-use sinew_animate::asset::AssetClip;
-use sinew_io::OpenOptions;
-use sinew_io::usd::UsdFile;
 use sinew_layer::Value;
 use sinew_stage::Stage;
 
 use crate::convert::{How, to_gltf};
-use crate::direct::skinned;
 use crate::eval::Document;
 use crate::matching::{exceeds, match_points, matched, within};
-use crate::play::code;
-use crate::shown::{Shown, by_node, pair, shown};
+use crate::shown::{Shown, by_node, shown};
 use common::compare::size;
 use common::tolerance::{
     BLENDER_4_INFLUENCES_METRES as FOUR_INFLUENCES, BLENDER_HALF_SCALES_METRES as HALF_SCALES,
@@ -95,64 +90,39 @@ impl Truth {
     }
 }
 
-/// The evaluator and sinew's scene of the file against Blender.
+/// The evaluator of the tests against Blender. `direct` compares sinew's scene of the file with the evaluator.
 pub fn same(file: &Path, stage: &Path, allowed: f64) -> Result<(), Failed> {
     let truth = Truth::beside(stage)?;
     let (document, stage) = (Document::open(file), usd::open(stage));
     // Blender exports the bones' action and the shape keys' as two animations; it plays both.
     let clips: Vec<_> = document.clips.iter().collect();
-    let evaluated = shown(&document, &clips, &truth.seconds);
-    let mut asset = sinew_io::gltf::read(file)?;
-    // Both actions at once, as above: glTF has no word for that, so they become one clip.
-    let tracks = asset.clips.drain(..).flat_map(|c| c.tracks).collect();
-    asset.clips = vec![AssetClip {
-        name: "both".to_owned(),
-        tracks,
-        ..AssetClip::default()
-    }];
-    let scene = UsdFile::from_asset(&asset, &OpenOptions::default())?.scene(Default::default())?;
-    let rate = scene.time_line.time_codes_per_second;
-    let codes: Vec<f64> = truth.seconds.iter().map(|s| code(*s, rate)).collect();
-    let direct = skinned(&scene, &codes)?;
-    // The evaluator's meshes, with the points of sinew's.
-    let mut pairs = pair(&evaluated, &direct).all()?;
-    pairs.sort_by_key(|(want, _)| want.place);
-    let named = pairs.into_iter().map(|(want, got)| Shown {
-        points: got.points.clone(),
-        ..want.clone()
-    });
-    let sides = [
-        ("sinew", by_node(named.collect())),
-        ("the evaluator", by_node(evaluated)),
-    ];
+    let evaluated = by_node(shown(&document, &clips, &truth.seconds));
     let truth = truth.shown();
-    for (who, got) in sides {
-        assert_eq!(got.len(), truth.len(), "meshes");
-        for got in got {
-            let want = truth.iter().find(|mesh| mesh.name == got.name);
-            let want = want.ok_or("the mesh")?;
-            // Which vertex is which is seen at rest.
-            let at_rest = |shown: &Shown, points: Vec<DVec3>| Shown {
-                points: vec![points],
-                ..shown.clone()
-            };
-            let theirs = at_rest(want, rest_points(&stage, &got.name)?);
-            let mesh = document.nodes[got.place.0].mesh.ok_or("a mesh")?;
-            let own = document.meshes[mesh].primitives.iter();
-            let own = at_rest(&got, own.flat_map(|p| p.points.clone()).collect());
-            let found = match_points(&theirs, &own, |_| true)?;
-            assert!(found.error * size(&theirs.points[0]) < SAME_REST_METRES);
-            found.every_point(&theirs)?;
-            let off = found.worst_of(|vertex, point| {
-                let frames = got.points.iter().zip(&want.points);
-                let off = frames.map(|(got, want)| got[vertex].distance(want[point]));
-                off.fold(
-                    0.0,
-                    |worst, off| if exceeds(off, worst) { off } else { worst },
-                )
-            });
-            within(off, allowed).map_err(|e| format!("{who}, {}, in metres: {e}", got.name))?;
-        }
+    assert_eq!(evaluated.len(), truth.len(), "meshes");
+    for got in evaluated {
+        let want = truth.iter().find(|mesh| mesh.name == got.name);
+        let want = want.ok_or("the mesh")?;
+        // Which vertex is which is seen at rest.
+        let at_rest = |shown: &Shown, points: Vec<DVec3>| Shown {
+            points: vec![points],
+            ..shown.clone()
+        };
+        let theirs = at_rest(want, rest_points(&stage, &got.name)?);
+        let mesh = document.nodes[got.place.0].mesh.ok_or("a mesh")?;
+        let own = document.meshes[mesh].primitives.iter();
+        let own = at_rest(&got, own.flat_map(|p| p.points.clone()).collect());
+        let found = match_points(&theirs, &own, |_| true)?;
+        assert!(found.error * size(&theirs.points[0]) < SAME_REST_METRES);
+        found.every_point(&theirs)?;
+        let off = found.worst_of(|vertex, point| {
+            let frames = got.points.iter().zip(&want.points);
+            let off = frames.map(|(got, want)| got[vertex].distance(want[point]));
+            off.fold(
+                0.0,
+                |worst, off| if exceeds(off, worst) { off } else { worst },
+            )
+        });
+        within(off, allowed).map_err(|e| format!("{}, in metres: {e}", got.name))?;
     }
     Ok(())
 }

@@ -1,11 +1,9 @@
 """Answers judges.rs beside it, one JSON object per line: what usd-core makes of a file, in the world.
 
 {"bake": FILE, "times": [TIME CODE], "out": FILE}    skins by UsdSkel.BakeSkinning, then reads
-{"read": FILE, "times": [TIME CODE], "out": FILE}    reads
-    Both give {"prims": [{"path", "points", "normals", "corners", "counts", "left_handed", "sampled"}], "stage": {...}} and
-    write, for each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
+    Gives {"prims": [{"path", "points", "normals", "corners", "counts", "left_handed"}], "stage": {...}} and writes, for
+    each time and each prim, so many points and normals (none, or one per point) as f64, in metres with y up.
     "normals": false leaves normals out, and meshes whose number of points changes.
-    "animation": PATH binds every Skeleton to that SkelAnimation first.
 {"stage": FILE}                                      {"stage": {...}} alone
 {"describe": FILE, "times": [TIME CODE]}             {"prims": {PATH: what its schema computes}, "variants": [...]}
 {"validate": FILE}                                   {"errors": [[validator, error, site, message]]}
@@ -22,7 +20,7 @@ from pxr import Gf, Usd, UsdGeom, UsdShade, UsdSkel, UsdValidation
 
 
 def open_stage(request):
-    stage = Usd.Stage.Open(request.get("bake") or request.get("read") or request["stage"])
+    stage = Usd.Stage.Open(request.get("bake") or request["stage"])
     session = stage.GetSessionLayer()
     # What the bake writes are raw layer times; with another rate than the stage's they would be scaled.
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
@@ -32,13 +30,6 @@ def open_stage(request):
     while instances := [prim for prim in stage.Traverse() if prim.IsInstance()]:
         for prim in instances:
             prim.SetInstanceable(False)
-    animation = request.get("animation")
-    if animation:
-        for prim in stage.Traverse():
-            if prim.IsA(UsdSkel.Skeleton):
-                rel = UsdSkel.BindingAPI(prim).GetAnimationSourceRel()
-                if rel and rel.HasAuthoredTargets():
-                    rel.SetTargets([animation])
     return stage
 
 
@@ -125,22 +116,14 @@ def meshes(stage, times, out, with_normals):
                     count = len(normals)
                 row = {"path": str(prim.GetPath()), "points": len(points), "normals": count, "corners": corners.tolist(),
                        "counts": list(mesh.GetFaceVertexCountsAttr().Get(time) or []),
-                       "left_handed": mesh.GetOrientationAttr().Get(time) == "leftHanded"}
+                       # Mirrored prims turn their faces.
+                       "left_handed": (mesh.GetOrientationAttr().Get(time) == "leftHanded")
+                       != bool(np.linalg.det(world[:3, :3]) < 0)}
                 if len(told) == i:
-                    told.append(row | {"sampled": sampled(mesh)})
-                elif told[i] != row | {"sampled": told[i]["sampled"]}:
+                    told.append(row)
+                elif told[i] != row | {"left_handed": told[i]["left_handed"]}:
                     raise RuntimeError(f"{row['path']}: other sizes at {time}")
     return told
-
-
-def sampled(mesh):
-    """The times at which the points have a sample; where they never change, those of the transforms above them."""
-    times = set(mesh.GetPointsAttr().GetTimeSamples())
-    prim = None if times else mesh.GetPrim()
-    while prim and prim.IsA(UsdGeom.Xformable):
-        times.update(UsdGeom.Xformable(prim).GetTimeSamples())
-        prim = prim.GetParent()
-    return sorted(times)
 
 
 def moving(stage):
@@ -257,10 +240,9 @@ def answer(request):
     stage_facts = facts(stage)
     if "stage" in request:
         return {"stage": stage_facts}
-    if "bake" in request:
-        if not request.get("normals", True):
-            stage = flattened(stage, request["times"])
-        bake(stage, request["times"])
+    if not request.get("normals", True):
+        stage = flattened(stage, request["times"])
+    bake(stage, request["times"])
     return {"prims": meshes(stage, request["times"], request["out"], request.get("normals", True)), "stage": stage_facts}
 
 

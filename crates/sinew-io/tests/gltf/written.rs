@@ -137,10 +137,12 @@ fn misfits() {
     };
     let too_little = "1,0,1,0,0.6,0.2,0.6,0.4,0,1,0,1";
     let negative = "1,0,1,0,1.4,-0.4,0.6,0.4,0,1,0,1";
+    let zero = "1,0,1,0,0.6,0.4,0,0,0,1,0,1";
     for (method, weights, code) in [
         ("dualQuaternion", WEIGHTS, "gltf-dual-quaternion"),
         ("classicLinear", too_little, "gltf-weights"),
         ("classicLinear", negative, "gltf-weights-negative"),
+        ("classicLinear", zero, "gltf-weights-zero"),
     ] {
         let source = stage(&bench, method, weights, "metersPerUnit = 1");
         let want = of_stage(&source);
@@ -199,6 +201,12 @@ fn other_inputs() {
     let apart = convert(&fixture("no_common_root.gltf"), bench.path("apart.glb"));
     let nodes = json_of(&apart.file)["nodes"].as_array().unwrap().clone();
     assert!(nodes.iter().any(|n| n["name"] == "Root"), "{nodes:?}");
+    // The mesh's own node, too, where it is a joint.
+    let mut own = json_of(&fixture("no_common_root.gltf"));
+    own["skins"] = json!([{ "joints": [0, 1, 3] }]);
+    let own = bench.write("own.gltf", own.to_string());
+    let own = json_of(&convert(&own, bench.path("own.glb")).file);
+    assert_eq!(own["scenes"][0]["nodes"], json!([4]), "{own}");
     let how = How {
         clip: Some("Wave"),
         ..How::default()

@@ -2,46 +2,37 @@
 //!
 //! `crates/sinew-io/tests/data/clips/hero.gltf` is a character of two joints with three clips, and `twins.gltf` two
 //! of them whose joints have the same names: each clip has a side for each, and `Alone` moves Bob.
-//! `crowd.gltf` is three figures with human bones, of which the third has no head.
 
 use std::path::{Path, PathBuf};
 
 use common::command::Bench;
 use common::document::Document;
+use common::tolerance;
 use common::trials::Trial;
-use common::{tolerance, usd};
 use glam::DVec3;
 use libtest_mimic::Failed;
 use serde_json::json;
 use sinew::sampled::Time;
-use sinew::scene::Scene;
 use sinew::skel::AnimSource;
 use sinew::skel::reference::deform;
-use sinew_animate::asset::TrackTarget;
-use sinew_animate::humanoid::{ApplyOptions, apply_to_all};
-use sinew_bake::{Backend, BakeOptions, bake};
 use sinew_io::gltf;
-use sinew_io::usd::{BakeEdits, ReadOptions, UsdFile};
+use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions, open_with};
 
 use crate::formats::scene;
 use crate::pair::Job;
 
 pub fn trials() -> Vec<Trial> {
-    vec![
-        Trial::test("every_name_means_the_same", every_name_means_the_same),
-        Trial::test("names_survive", names_survive),
-        Trial::test("unclear_choices_are_refused", unclear_choices_are_refused),
-        Trial::test("the_chosen_clip_is_bound", the_chosen_clip_is_bound),
-        Trial::test("instances_take_it", instances_take_it),
-        Trial::test("what_stays_is_told", what_stays_is_told),
-        Trial::test("a_skeleton_elsewhere", a_skeleton_elsewhere),
-        Trial::test("every_humanoid_moves", every_humanoid_moves),
+    common::trials![
+        every_name_means_the_same,
+        names_survive,
+        instances_take_it,
+        what_stays_is_told,
+        a_skeleton_elsewhere
     ]
 }
 
 const CLIPS: [&str; 3] = ["Rig|Walk", "Rig|Wave", "all"];
-const SKELETON: &str = "/hero/Rig/Skeleton";
 
 fn named(clip: &str) -> OpenOptions {
     OpenOptions {
@@ -159,91 +150,6 @@ fn names_survive() -> Result<(), Failed> {
     Ok(())
 }
 
-fn unclear_choices_are_refused() -> Result<(), Failed> {
-    let bench = Bench::new();
-    let [glb, all] = hero(&bench)?;
-    let fails = |file: &Path, clip: &str, words: &[&str]| {
-        let error = open_with(file, &named(clip)).unwrap_err().to_string();
-        assert!(words.iter().all(|w| error.contains(w)), "{clip}: {error}");
-    };
-    for file in [&glb, &all] {
-        fails(file, "Rig*", &["fits several clips", "Rig|Walk, Rig|Wave"]);
-        fails(
-            file,
-            "Run",
-            &["no clip is named 'Run'", "Rig|Walk, Rig|Wave, all"],
-        );
-        // The end of a word is no word.
-        fails(file, "ave", &["no clip is named 'ave'"]);
-    }
-    // Clips of one name on one skeleton, and one that fits nothing.
-    let scope = |name: &str, clip: &str, joints: &str| {
-        format!(
-            "def Scope \"{name}\" {{\n def SkelAnimation \"{clip}\" {{\n uniform token[] joints = [{joints}]\n }}\n}}\n"
-        )
-    };
-    let own = r#""hips", "hips/spine""#;
-    let text = std::fs::read_to_string(&all)?
-        + &scope("One", "Nod", own)
-        + &scope("Two", "Nod", own)
-        + &scope("Three", "Lost", r#""x", "y""#);
-    let more = bench.write("more.usda", text);
-    fails(&more, "Nod", &["fits several clips", "/One/Nod, /Two/Nod"]);
-    let lost = ["/Three/Lost fits no skeleton", "moves x, y", SKELETON];
-    fails(&more, "Lost", &lost);
-    Ok(())
-}
-
-/// The SkelAnimation that a file's skeleton is bound to.
-fn bound_to(file: &Path) -> Vec<String> {
-    let stage = usd::open(file);
-    let prim = usd::prim(&stage, SKELETON);
-    let source = prim.relationship("skel:animationSource");
-    let targets = source.forwarded_targets();
-    targets.iter().map(|t| t.as_str().to_owned()).collect()
-}
-
-/// In copies, flattened ones, and layers of a bake over the input. Every clip is there still.
-fn the_chosen_clip_is_bound() -> Result<(), Failed> {
-    let bench = Bench::new();
-    let [_, all] = hero(&bench)?;
-    assert_eq!(bound_to(&all), ["/hero/Animations/Rig_Walk"]);
-    for (flat, name) in [
-        (false, "a.usda"),
-        (false, "b.usdz"),
-        (true, "c.usda"),
-        (true, "d.usdz"),
-    ] {
-        let out = bench.path(name);
-        let mut file = open_with(&all, &named("Wave"))?;
-        if flat {
-            file.write_flattened(&out, BakeEdits::default())?;
-        } else {
-            file.author_chosen_clip()?;
-            file.save_as(&out)?;
-        }
-        assert_eq!(bound_to(&out), ["/hero/Animations/Rig_Wave"]);
-        let stage = usd::open(&out);
-        assert_eq!(stage.end_time_code(), Some(15.0));
-        assert!(usd::times(&stage, "/hero/Animations/all", "rotations").len() > 2);
-    }
-    let mut options = BakeOptions::default();
-    options.open = named("Wave");
-    options.backend = Backend::Cpu;
-    options.layer = true;
-    let out = bench.path("layer.usda");
-    bake(&all, &out, &options, &mut |_| {})?;
-    assert_eq!(bound_to(&out), ["/hero/Animations/Rig_Wave"]);
-    // Which clips there are, and what they drive and fit.
-    let file = open_with(&all, &named("Wave"))?;
-    let clips = file.stage_clips()?;
-    for ((clip, fits), name) in clips.iter().zip(file.clip_fits(&clips)?).zip(CLIPS) {
-        assert_eq!((clip.name.as_str(), fits[0].0.as_str()), (name, SKELETON));
-        assert_eq!(clip.drives.len(), usize::from(name == "Rig|Wave"));
-    }
-    Ok(())
-}
-
 fn instances_take_it() -> Result<(), Failed> {
     let bench = Bench::new();
     let [glb, _] = hero(&bench)?;
@@ -328,53 +234,3 @@ fn a_skeleton_elsewhere() -> Result<(), Failed> {
 }
 
 const NEAR: f32 = 10.0 * tolerance::READ as f32;
-
-/// A clip for the head moves each figure that has one, or the one that is asked for.
-fn every_humanoid_moves() -> Result<(), Failed> {
-    let file = common::fixture("clips/crowd.gltf");
-    let model = gltf::read(&file)?;
-    let options = ApplyOptions::default();
-    let applied = |only| apply_to_all(&model, &model, &model.clips[0], &options, only);
-    let driven = |scene: Scene| {
-        let instances = scene.instances.iter();
-        instances
-            .filter(|s| s.instance.animation().is_some())
-            .count()
-    };
-    let both = "humanoid skeleton 2 does not move";
-    for (only, heads, unmoved, told) in [
-        (None, &[3, 8][..], &[2][..], &[both][..]),
-        (Some(1), &[8], &[], &[]),
-    ] {
-        let all = applied(only)?;
-        assert_eq!(all.moved.len(), heads.len());
-        assert_eq!(all.unmoved, unmoved);
-        let applied = all.into_applied();
-        let moved: Vec<_> = applied
-            .clip
-            .tracks
-            .iter()
-            .map(|t| t.target.clone())
-            .collect();
-        let heads: Vec<_> = heads.iter().map(|n| TrackTarget::Node(*n)).collect();
-        assert_eq!(moved, heads);
-        let warnings = &applied.report.warnings;
-        assert_eq!(warnings.len(), told.len(), "{warnings:?}");
-        for (warning, words) in warnings.iter().zip(told) {
-            assert_eq!(warning.code, "humanoid-unmoved");
-            assert!(warning.to_string().contains(words), "{warning}");
-        }
-        // As USD, each character that moves has a side of the clip.
-        let asset = applied.into_asset(model.clone());
-        let made = UsdFile::from_asset(&asset, &OpenOptions::default())?;
-        assert_eq!(driven(made.scene(Default::default())?), heads.len());
-    }
-    let refused = applied(Some(2)).unwrap_err().to_string();
-    assert!(
-        refused.contains("nothing of clip \"Nod\" moves"),
-        "{refused}"
-    );
-    // The clip in the model's own file moves both too.
-    assert_eq!(driven(scene(&file, None)?), 2);
-    Ok(())
-}

@@ -15,7 +15,7 @@ use sinew_io::{ClipChoice, OpenOptions, open_with, placement, read_asset, skelet
 
 use crate::pair::{Job, pair, warns};
 use common::command::Bench;
-use common::files::missing;
+use common::files::real;
 use common::tolerance;
 use common::trials::Trial;
 
@@ -31,70 +31,54 @@ pub fn trials() -> Vec<Trial> {
             )
         },
     ));
-    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let mut real = |name: &str, run: fn(&Path) -> Result<(), Failed>| {
-        let (kind, skip) = match &assets {
-            Some(_) => ("", false),
-            None => ("needs SINEW_ASSETS", true),
-        };
-        let folder = assets.clone().unwrap_or_default();
-        let trial = Trial::test(name, move || run(&folder));
-        out.push(trial.with_kind(kind).with_ignored_flag(skip));
+    let mut of_assets = |name: &str, run: fn(&Path) -> Result<(), Failed>| {
+        out.push(real(name, "", run));
     };
-    real(
+    of_assets(
         "the_mannequin_dances_to_its_clips",
         the_mannequin_dances_to_its_clips,
     );
-    real("own_clips_play_unchanged", |assets| {
-        let gl = "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv";
-        own_clips_play_unchanged(
-            assets,
-            &[
-                "usd-wg-assets/CesiumMan.usdz",
-                "maya-usd/skinCluster.usda",
-                "gltf/Fox.glb",
-                "gltf/CesiumMan.glb",
-                &format!("{gl}/testUsdImagingGLSkeleton/skeleton.usda"),
-            ],
-        )
+    of_assets("own_clips_play_unchanged", |assets| {
+        own_clips_play_unchanged(assets, &OWN_CLIPS)
     });
-    real("vrm_animations_agree_with_their_own_formula", |assets| {
+    of_assets("vrm_animations_agree_with_their_own_formula", |assets| {
+        let assets = assets.join("vrm");
         for model in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
             for clip in ["hips_spine_twisting.vrma", "three-vrm-test.vrma"] {
-                let (model, clip) = (format!("vrm/{model}"), format!("vrm/{clip}"));
-                agrees_with_humanoid(
-                    &assets.join(model),
-                    &assets.join(clip),
-                    tolerance::DIRECTION_IN_F32,
-                )?;
+                let [model, clip] = [model, clip].map(|file| assets.join(file));
+                agrees_with_humanoid(&model, &clip, tolerance::DIRECTION_IN_F32)?;
             }
         }
         Ok(())
     });
-    real(
+    of_assets(
         "a_mannequins_clip_moves_an_avatar",
         a_mannequins_clip_moves_an_avatar,
     );
-    real(
+    of_assets(
         "an_avatars_clip_moves_its_face",
         an_avatars_clip_moves_its_face,
     );
-    real(
+    of_assets(
         "nameless_joints_get_a_guess_that_works",
         nameless_joints_get_a_guess_that_works,
     );
     let rig = "blender/rig_identity.usda";
-    let reason = missing(assets.as_deref(), rig);
-    let folder = assets.unwrap_or_default();
-    out.push(
-        Trial::test("blenders_own_clip_plays_unchanged", move || {
-            own_clips_play_unchanged(&folder, &[rig])
-        })
-        .with_kind(reason.unwrap_or_default())
-        .with_ignored_flag(reason.is_some()),
-    );
+    out.push(real(
+        "blenders_own_clip_plays_unchanged",
+        rig,
+        move |assets| own_clips_play_unchanged(assets, &[rig]),
+    ));
     out
 }
+
+const OWN_CLIPS: [&str; 5] = [
+    "usd-wg-assets/CesiumMan.usdz",
+    "maya-usd/skinCluster.usda",
+    "gltf/Fox.glb",
+    "gltf/CesiumMan.glb",
+    "pixar-openusd/pxr/usdImaging/usdImagingGL/testenv/testUsdImagingGLSkeleton/skeleton.usda",
+];
 
 fn example(name: &str) -> PathBuf {
     common::repository().join("examples/assets").join(name)
@@ -137,6 +121,33 @@ pub fn world(scene: &Scene, time: f64) -> BTreeMap<String, DMat4> {
         .into_iter()
         .zip(posed.iter().map(|m| root * *m))
         .collect()
+}
+
+/// Joints without their sizes.
+fn unscaled(mut world: BTreeMap<String, DMat4>) -> BTreeMap<String, DMat4> {
+    for m in world.values_mut() {
+        (m.x_axis, m.y_axis) = (m.x_axis.normalize(), m.y_axis.normalize());
+    }
+    world
+}
+
+/// Joints are where others of the same names are, and turned as these are.
+fn joints_agree(
+    got: &BTreeMap<String, DMat4>,
+    want: &BTreeMap<String, DMat4>,
+    metres: f64,
+    direction: f64,
+) -> Result<(), String> {
+    for (name, got) in got {
+        let want = want[name];
+        let way = got.w_axis.distance(want.w_axis);
+        let axes = [(got.x_axis, want.x_axis), (got.y_axis, want.y_axis)];
+        let off = axes.map(|(a, b)| a.distance(b));
+        if way.is_nan() || way >= metres || off.iter().any(|o| o.is_nan() || *o >= direction) {
+            return Err(format!("{name}: {way:.2e} m, {off:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// Limbs of both sides, aligned, point the same way at all times; gives how many there are.
@@ -253,16 +264,10 @@ fn agrees_with_humanoid(model: &Path, clip: &Path, within: f64) -> Result<(), Fa
     for step in 0..=12 {
         let time = (last * f64::from(step) / 12.0).round();
         let (got, want) = (world(&ours, time), world(&theirs, time * rate));
-        for (name, want) in &want {
-            let got = got[name];
-            let off = got.w_axis.distance(want.w_axis);
-            assert!(off < within, "{name} at {time}: {off:.2e} m");
-            for (got, want) in [(got.x_axis, want.x_axis), (got.y_axis, want.y_axis)] {
-                let off = got.distance(want);
-                assert!(off < within, "{name} at {time}: {off:.2e}");
-            }
-            turned = turned.max(want.y_axis.distance(rest[name].y_axis));
-        }
+        assert_eq!(got.len(), want.len());
+        joints_agree(&got, &want, within, within).map_err(|e| format!("at {time}: {e}"))?;
+        let turns = want.iter().map(|(j, m)| m.y_axis.distance(rest[j].y_axis));
+        turned = turns.fold(turned, f64::max);
     }
     assert!(turned > 0.1, "{turned}: nothing moves");
     Ok(())
@@ -318,23 +323,12 @@ fn the_mannequin_dances_to_its_clips(assets: &Path) -> Result<(), Failed> {
         let (first, last) = range(&moved)?;
         for time in first as i32..=last as i32 {
             let time = f64::from(time);
-            let (want, got) = (world(&source, time), world(&target, time));
-            for (name, got) in &got {
-                let want = want[name];
-                let off = got.w_axis.distance(want.w_axis);
-                assert!(
-                    off < tolerance::RETARGETED_METRES,
-                    "{clip}: {name} at {time}: {off:.2e} m"
-                );
-                for (got, want) in [(got.x_axis, want.x_axis), (got.y_axis, want.y_axis)] {
-                    let off = got.normalize().distance(want.normalize());
-                    assert!(
-                        off < tolerance::DIRECTION_IN_F32,
-                        "{clip}: {name} at {time}: {off:.2e}"
-                    );
-                }
-                went = went.max(got.w_axis.distance(rest[name].w_axis));
-            }
+            let [want, got] = [&source, &target].map(|scene| unscaled(world(scene, time)));
+            let within = tolerance::DIRECTION_IN_F32;
+            joints_agree(&got, &want, tolerance::RETARGETED_METRES, within)
+                .map_err(|e| format!("{clip} at {time}: {e}"))?;
+            let ways = got.iter().map(|(j, m)| m.w_axis.distance(rest[j].w_axis));
+            went = ways.fold(went, f64::max);
         }
         assert!(went > 0.3, "{clip}: {went} m are no dance");
         // The texture is there.

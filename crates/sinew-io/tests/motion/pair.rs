@@ -201,16 +201,6 @@ impl Pair {
         Ok(out)
     }
 
-    /// Another hero, whose joints have these names for the bones.
-    pub fn write_hero(&self, name: &dyn Fn(&str) -> String) -> PathBuf {
-        let build = Build {
-            name,
-            ..Build::default()
-        };
-        self.bench
-            .write("hero.usda", Stage::of(&build.make()).text())
-    }
-
     /// Replaces text in one of the files.
     pub fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
         let text = std::fs::read_to_string(self.bench.path(file)).expect("a file");

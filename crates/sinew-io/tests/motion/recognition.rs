@@ -1,34 +1,17 @@
-//! Which bones of real files are recognised, and what happens with those that are not.
+//! Which bones of real files are recognised.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::files::{at_least, files_of};
-use common::rigs::{Build, vroid};
+use common::files::{at_least, files_of, real};
 use common::trials::Trial;
 use libtest_mimic::Failed;
-use sinew_animate::retarget::{Bone, BoneMap, Humanoid, MatchChoice};
+use sinew_animate::retarget::{Bone, Humanoid};
 use sinew_io::{open, rig, skeletons};
 
-use crate::pair::{Job, Pair, pair, warns};
-use crate::stages::Stage;
-
 pub fn trials() -> Vec<Trial> {
-    let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
-    let (kind, skip) = match assets {
-        Some(_) => ("", false),
-        None => ("needs SINEW_ASSETS", true),
-    };
-    let folder = assets.unwrap_or_default();
-    let real = Trial::test("real_rigs_are_recognised", move || {
-        real_rigs_are_recognised(&folder)
-    });
-    let mut out = common::trials![
-        an_unknown_leg_is_a_partial_result,
-        a_guess_is_taken_when_asked_for,
-        swapped_sides_are_refused,
-    ];
-    out.push(real.with_kind(kind).with_ignored_flag(skip));
-    out
+    vec![real("real_rigs_are_recognised", "", |assets| {
+        real_rigs_are_recognised(assets)
+    })]
 }
 
 /// Real files with a human body, and how many bones names and hierarchy show, whether or not the
@@ -121,99 +104,4 @@ fn own_map(
     for (bone, joint) in own.joints() {
         assert_eq!(found.joints().get(bone), Some(joint), "{name}: {bone}");
     }
-}
-
-/// A hero whose right leg has names that say nothing.
-fn with_odd_leg(pair: &Pair) {
-    let odd = |key: &str| match key {
-        "RUpperLeg" => "b12".to_owned(),
-        "RLowerLeg" => "b13".to_owned(),
-        "RFoot" => "b14".to_owned(),
-        "RToes" => "b15".to_owned(),
-        key => vroid(key),
-    };
-    pair.write_hero(&odd);
-}
-
-fn an_unknown_leg_is_a_partial_result() -> Result<(), Failed> {
-    let pair = pair(11);
-    with_odd_leg(&pair);
-    let (_, moved) = pair.job().run()?;
-    assert!(warns(&moved, "retarget-incomplete"));
-    let matching = &moved.matching;
-    assert_eq!(matching.unsure.len(), 3);
-    let first = &matching.unsure[0];
-    assert_eq!(first.bone, "rightUpperLeg");
-    assert_eq!(first.source.as_deref(), Some("mixamorig:RightUpLeg"));
-    assert_eq!(
-        (&first.target, first.candidates[0].as_str()),
-        (&None, "b12")
-    );
-    let partner = |map: &BoneMap, joint: &str| {
-        let mut pairs = map.pairs.iter();
-        let pair = pairs.find(|p| p.source == format!("mixamorig:{joint}"))?;
-        Some(pair.target.clone())
-    };
-    assert_eq!(partner(&matching.map, "RightFoot"), None);
-    let map = matching.map_to_edit();
-    for (joint, other) in [("RightLeg", "b13"), ("RightFoot", "b14")] {
-        assert_eq!(partner(&map, joint).as_deref(), Some(other));
-    }
-    let [_, still] = matching.unmatched(&moved.source, &moved.target);
-    assert_eq!(still, ["b12", "b13", "b14", "b15"]);
-    // The map to edit is complete, but for the toes.
-    let (_, moved) = pair.job().mapped(map).run()?;
-    assert!(partner(&moved.matching.map, "RightFoot").is_some());
-    assert!(moved.matching.unsure.is_empty());
-    // A target without that leg is no partial result.
-    let made = Build {
-        name: &vroid,
-        has: &|key| !["RUpperLeg", "RLowerLeg", "RFoot", "RToes"].contains(&key),
-        ..Build::default()
-    }
-    .make();
-    pair.bench.write("hero.usda", Stage::of(&made).text());
-    let (_, moved) = pair.job().run()?;
-    assert!(moved.matching.unsure.is_empty());
-    assert!(warns(&moved, "retarget-bone-missing"));
-    Ok(())
-}
-
-fn a_guess_is_taken_when_asked_for() -> Result<(), Failed> {
-    let pair = pair(12);
-    let letters = |key: &str| key.bytes().map(|b| format!("x{b}")).collect();
-    pair.write_hero(&letters);
-    let guess = pair.job().unmatched(&["no human body"]).guess;
-    let by_map = pair.job().mapped(guess).run()?.1.matching.map;
-    let guess = |job: &mut Job| job.request.matches = MatchChoice::Guess;
-    let (_, moved) = pair.job().with(guess).run()?;
-    assert!(warns(&moved, "retarget-guess"));
-    assert_eq!(moved.matching.map.to_json(), by_map.to_json());
-    assert!(by_map.pairs.len() >= 15);
-    // Rigs that are recognised need no guess.
-    let walk = pair.bench.path("walk.usda");
-    let (_, moved) = Job::new(&walk, &walk).with(guess).run()?;
-    assert!(!warns(&moved, "retarget-guess"));
-    Ok(())
-}
-
-fn swapped_sides_are_refused() -> Result<(), Failed> {
-    let pair = pair(13);
-    let swapped = |key: &str| match (key.strip_prefix('L'), key.strip_prefix('R')) {
-        (Some(rest), _) => vroid(&format!("R{rest}")),
-        (_, Some(rest)) => vroid(&format!("L{rest}")),
-        _ => vroid(key),
-    };
-    pair.write_hero(&swapped);
-    pair.job().refused(&[
-        "hero.usda",
-        "J_Bip_L_UpperArm as leftUpperArm",
-        "J_Bip_R_UpperArm as rightUpperArm",
-        "on the right of the body",
-    ]);
-    // A map of the user's own is taken at its word.
-    let map = r#"{"mixamorig:Hips": "J_Bip_C_Hips", "mixamorig:LeftArm": "J_Bip_R_UpperArm"}"#;
-    let map = BoneMap::from_json(map, "map.json")?;
-    pair.job().mapped(map).run()?;
-    Ok(())
 }

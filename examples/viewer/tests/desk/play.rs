@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::bvh_maker::mixamo;
+use common::bvh_maker::figure;
 use common::tolerance;
 use egui::Rect;
 use glam::{DMat4, DVec2};
@@ -361,21 +361,19 @@ impl Play {
     ) -> Result<(), Box<dyn std::error::Error>> {
         let folder = Path::new(&self.folder);
         let file = folder.join(words[0]);
-        let motion = |prefix: &str, frames: usize| {
+        std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
+        let figure = |name: &dyn Fn(usize, &str) -> String, frames: usize| {
             let [frames, seed] = [frames, frames + 1].map(|i| words[i].parse::<u32>());
-            Ok::<_, std::num::ParseIntError>(mixamo(prefix, frames?, seed?.into()))
+            Ok::<_, std::num::ParseIntError>(figure(name, frames?, seed?.into()))
         };
         match word {
             "copy" => drop(std::fs::copy(words[0], folder.join(words[1]))?),
             "chain" => std::fs::write(file, chain(words[1].parse()?))?,
-            "bvh" => std::fs::write(file, motion(words[1].trim_matches('-'), 2)?.text())?,
-            "nameless" => {
-                let mut motion = motion("", 1)?;
-                for (i, part) in motion.parts.iter_mut().enumerate() {
-                    part.name = format!("node{i}");
-                }
-                std::fs::write(file, motion.text())?;
+            "bvh" => {
+                let name = |_, name: &str| format!("{}{name}", words[1].trim_matches('-'));
+                std::fs::write(file, figure(&name, 2)?)?;
             }
+            "nameless" => std::fs::write(file, figure(&|i, _| format!("node{i}"), 1)?)?,
             "retarget" => {
                 let source = Source::open(&SourceRequest::new(&file))?;
                 let mut target = Target::open("examples/assets/puppet.glb", None, &source)?;

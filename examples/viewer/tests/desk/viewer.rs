@@ -32,7 +32,7 @@ impl Viewer {
         let gpu = gpu::device()?;
         desk.drawing = Some(Drawing::new(gpu.device(), gpu.queue())?);
         for (file, place) in files.iter().zip([Place::Main, Place::Beside]) {
-            desk.load(Task::open(file.into(), None), place);
+            desk.load(Task::open(file, None), place);
         }
         let frame = |ui: &mut egui::Ui, desk: &mut Desk| {
             desk.pose();

@@ -1,13 +1,13 @@
 //! The joints of many tools' rigs, as the tools name them, and rigs that are built from them.
 //!
+//! The tables are the text files beside this one. `== RIG | NAMES | LEFT | RIGHT` begins one: a short name
+//! of the rig, what the report calls the names (`-` where it knows none), and what `#` is on either side.
+//!
 //! A line is a joint, indented below its parent. `#` in a name makes two joints, one for each side;
 //! what is indented below is made twice too. After `=` stands the human bone that the joint has to
 //! be found as, without its side; joints without one have to stay unmatched.
 
-mod capture;
-mod engines;
-mod figures;
-mod tools;
+use std::sync::LazyLock;
 
 use common::rigs::random_turn;
 use common::rng::Rng;
@@ -25,20 +25,34 @@ pub struct Table {
     pub joints: &'static str,
 }
 
-const LEFT: [&str; 2] = ["Left", "Right"];
-const SMALL: [&str; 2] = ["left", "right"];
-const L: [&str; 2] = ["L", "R"];
-const LOWER: [&str; 2] = ["l", "r"];
+impl Table {
+    fn parse(text: &'static str) -> Self {
+        let (head, joints) = text.split_once('\n').expect("joints");
+        let [rig, name, left, right] = head.split(" | ").collect::<Vec<_>>()[..] else {
+            panic!("{head}: expected four columns");
+        };
+        Self {
+            name: (name != "-").then_some(name),
+            rig,
+            sides: [left, right],
+            joints,
+        }
+    }
+}
 
 /// All of them, Mixamo's first.
 pub fn tables() -> impl Iterator<Item = &'static Table> {
-    let groups = [
-        engines::TABLES,
-        tools::TABLES,
-        figures::TABLES,
-        capture::TABLES,
-    ];
-    groups.into_iter().flatten()
+    static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
+        let files = [
+            include_str!("engines.txt"),
+            include_str!("tools.txt"),
+            include_str!("figures.txt"),
+            include_str!("capture.txt"),
+        ];
+        let tables = files.iter().flat_map(|file| file.split("\n== ").skip(1));
+        tables.map(Table::parse).collect()
+    });
+    TABLES.iter()
 }
 
 /// Where the bones of the trunk and of the left side are: metres, Y up, facing +Z.

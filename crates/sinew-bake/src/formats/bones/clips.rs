@@ -2,12 +2,12 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::baker::Asked;
+use crate::asked::Asked;
+use crate::clip::Clip;
 use crate::error::{Error, Result};
-use crate::failed::{self, FailedPrim};
-use crate::formats::clip::Clip;
-use crate::options::BakeReport;
+use crate::failed;
 use crate::plan::Plan;
+use crate::report::{BakeReport, FailedPrim};
 use sinew::error::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene, SkinPart};
@@ -23,9 +23,17 @@ pub(super) struct ClipQueue {
 }
 
 struct Wanted {
+    /// The name or path that the file is opened with.
     name: String,
-    /// The name or path that the file is opened with; `None` if it plays as it was opened.
-    asked: Option<String>,
+    /// Whether it plays in the file as it was opened.
+    plays: bool,
+}
+
+impl Wanted {
+    fn new(name: &str, plays: bool) -> Self {
+        let name = name.to_owned();
+        Self { name, plays }
+    }
 }
 
 /// A clip that plays.
@@ -48,20 +56,12 @@ pub(super) fn of_file(asked: Asked<'_>) -> Result<ClipQueue> {
         _ => Source::of(asked)?,
     };
     let left: VecDeque<Wanted> = match (&options.bones.clips[..], &options.open.clips) {
-        ([], ClipChoice::Named(name)) => [Wanted {
-            name: name.clone(),
-            asked: None,
-        }]
-        .into(),
+        ([], ClipChoice::Named(name)) => [Wanted::new(name, true)].into(),
         ([], _) => all(asked, &source)?,
         (names, _) => {
             let mut seen = HashSet::new();
             let names = names.iter().filter(|n| seen.insert(n.as_str()));
-            let wanted = |name: &String| Wanted {
-                name: name.clone(),
-                asked: Some(name.clone()),
-            };
-            names.map(wanted).collect()
+            names.map(|name| Wanted::new(name, false)).collect()
         }
     };
     if left.len() > 1 && options.frames.is_some() {
@@ -99,29 +99,23 @@ fn all(asked: Asked<'_>, source: &Source) -> Result<VecDeque<Wanted>> {
     let mut out = VecDeque::new();
     if !names.is_empty() || clips.is_empty() {
         let name = match names[..] {
-            [one] => one.to_owned(),
+            [one] => one,
             // Characters that each play their own, or nothing but moving prims.
-            _ => "Animation".to_owned(),
+            _ => "Animation",
         };
-        out.push_back(Wanted { name, asked: None });
+        out.push_back(Wanted::new(name, true));
     }
     let fits = file.clip_fits(&clips)?;
     let mut known: HashSet<&str> = HashSet::new();
     for (clip, fits) in clips.iter().zip(fits) {
-        let moves = fits
-            .iter()
-            .any(|(path, _)| skeletons.contains(path.as_str()));
+        let moves = fits.iter().any(|path| skeletons.contains(path.as_str()));
         let is_new = !plays(clip) && moves && known.insert(&clip.name);
         if is_new {
-            out.push_back(Wanted {
-                name: clip.name.clone(),
-                asked: Some(clip.name.clone()),
-            });
+            out.push_back(Wanted::new(&clip.name, false));
         }
     }
     if out.is_empty() {
-        let name = "Rest".to_owned();
-        out.push_back(Wanted { name, asked: None });
+        out.push_back(Wanted::new("Rest", true));
     }
     Ok(out)
 }
@@ -179,10 +173,11 @@ impl ClipQueue {
     }
 
     fn play(&self, asked: Asked<'_>, wanted: &Wanted) -> Result<BoneClip> {
-        let opened = match &wanted.asked {
-            None => None,
-            Some(name) => {
-                let file = self.source.open(asked, ClipChoice::Named(name.clone()))?;
+        let opened = match wanted.plays {
+            true => None,
+            false => {
+                let choice = ClipChoice::Named(wanted.name.clone());
+                let file = self.source.open(asked, choice)?;
                 let scene = file.scene(ReadOptions {
                     anim_source: asked.options.anim_source,
                 })?;

@@ -3,9 +3,9 @@
 use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::BoneValues;
 use super::motion::{Bones, ClipBindings};
 use crate::error::Result;
+use crate::format::BoneValues;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene, SkinPart};

@@ -3,9 +3,9 @@
 use glam::Vec3;
 use serde::Serialize;
 
-use super::BoneValues;
 use super::motion::JointData;
-use crate::formats::clip::Clip;
+use crate::clip::Clip;
+use crate::format::BoneValues;
 use crate::formats::layout::TextureLayout;
 use crate::formats::vat::SourceData;
 

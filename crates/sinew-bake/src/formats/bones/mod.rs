@@ -12,22 +12,20 @@ use std::time::Instant;
 
 use ::exr::prelude::{SpecificChannels, Vec2, f16};
 use glam::Vec4;
-use serde::Serialize;
 
-use super::clip::Clip;
-use super::layout::{MAX_SIDE, TextureLayout};
+use super::layout::TextureLayout;
 use super::names::beside;
 use super::prims::{FramedPrim, framed_prims, keep_drawn, tell_geometry};
 use super::vat::{gltf_from_world, source_of};
 use super::vat_texture::exr;
-use crate::baker::Asked;
+use crate::asked::Asked;
+use crate::clip::Clip;
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::failed;
-use crate::options::{BakeReport, Progress, Watch};
-use crate::run::nothing_to_skin;
+use crate::format::{BoneOptions, BoneValues};
+use crate::options::{Progress, Watch, tell};
+use crate::report::{BakeReport, BoneReport, nothing_to_skin};
 use crate::space::Space;
-use crate::stream::tell;
 use clips::BoneClip;
 use measure::Measure;
 use metadata::{ClipData, Metadata, PartData, TextureData};
@@ -39,134 +37,8 @@ use sinew_io::gltf::{GltfOptions, write_asset_into};
 use sinew_io::output::Outputs;
 use sinew_io::usd::{BindPose, PlacedMesh};
 
-/// The meaning of the texels of a joint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum BoneValues {
-    /// Three texels, the rows of a 3x4 matrix. They hold any transform, and are blended linearly.
-    #[default]
-    Matrix,
-    /// Two texels, the real and the dual part of a unit dual quaternion as (x, y, z, w). They hold
-    /// rotations and translations, and are blended as dual quaternions.
-    DualQuaternion,
-}
-
-/// Options of bone textures. Start from `BoneOptions::default()` and set fields.
-///
-/// A bake into `OUT.bones.exr` writes three files: the texture, `OUT.bones.glb` with the meshes in
-/// their bind pose, and `OUT.bones.json`. All are in glTF's space: right-handed, Y up, metres. A
-/// vertex shader blends the transforms of a vertex's joints and applies the result to the vertex:
-///
-/// ```glsl
-/// ivec2 texel(int frame, int joint) {        // numbers of the JSON file
-///     int column = frame / framesPerColumn;
-///     return ivec2(column * columnWidth + (joint % jointsPerRow) * texelsPerJoint,
-///                  (frame - column * framesPerColumn) * rowsPerFrame + joint / jointsPerRow);
-/// }
-/// vec3 moved(int frame, int joint, vec3 p) { // "values": "matrix"
-///     ivec2 t = texel(frame, joint);
-///     return vec3(dot(texelFetch(bones, t, 0), vec4(p, 1)),
-///                 dot(texelFetch(bones, t + ivec2(1, 0), 0), vec4(p, 1)),
-///                 dot(texelFetch(bones, t + ivec2(2, 0), 0), vec4(p, 1)));
-/// }
-/// vec3 position = weights.x * moved(frame, joints.x, vertex)
-///               + weights.y * moved(frame, joints.y, vertex) + ...;
-/// ```
-///
-/// Frame `i` of a clip is row `firstFrame + i`. Import the texture as data: nearest texel, no
-/// mipmaps, no compression, no sRGB.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BoneOptions {
-    /// The meaning of texels.
-    pub values: BoneValues,
-    /// Bits per channel: 32 or 16; `None` for 32.
-    pub bits: Option<u8>,
-    /// The largest width of the texture in texels, at least that of a joint and at most 16,384.
-    pub max_width: u32,
-    /// The clips to bake, as [`ClipChoice::Named`](sinew_io::ClipChoice::Named) finds them. If it
-    /// is empty, those of [`OpenOptions::clips`](sinew_io::OpenOptions::clips), and without a
-    /// choice there, all clips of the file.
-    pub clips: Vec<String>,
-}
-
-impl Default for BoneOptions {
-    fn default() -> Self {
-        Self {
-            values: BoneValues::Matrix,
-            bits: None,
-            max_width: 8192,
-            clips: Vec::new(),
-        }
-    }
-}
-
-impl BoneOptions {
-    /// # Errors
-    /// [`Error::Options`] if EXR does not have these bits, or the width is out of range.
-    fn check(&self) -> Result<()> {
-        if !matches!(self.bits, None | Some(32 | 16)) {
-            let bits = self.bits.unwrap_or_default();
-            let text =
-                format!("expected 32 or 16 bits per channel for bone textures, found {bits}");
-            return Err(Error::Options(text));
-        }
-        let least = self.values.texels();
-        match (least..=MAX_SIDE).contains(&self.max_width) {
-            true => Ok(()),
-            false => Err(Error::Options(format!(
-                "expected a largest width of bone textures from {least} to {MAX_SIDE}, found {}",
-                self.max_width
-            ))),
-        }
-    }
-
-    fn is_half(&self) -> bool {
-        self.bits == Some(16)
-    }
-}
-
-/// Numbers of a bake into a bone texture.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct BoneReport {
-    /// Number of joints of the texture.
-    pub joints: usize,
-    /// Number of clips.
-    pub clips: usize,
-    /// Bytes of all texels, as a GPU holds them.
-    pub texture_bytes: u64,
-    /// Bytes of the texels of vertex animation textures of the same meshes and frames, with
-    /// positions and normals of as many bits.
-    pub vertex_texture_bytes: u64,
-    /// The largest distance between a point as a vertex shader computes it from the texture and its
-    /// true place, at all frames, in metres.
-    pub largest_error: f64,
-    /// The same as a part of the size of the mesh.
-    pub relative_error: f64,
-}
-
-/// The three files of a bone texture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BoneFiles {
-    pub texture: PathBuf,
-    pub mesh: PathBuf,
-    pub metadata: PathBuf,
-}
-
-impl BoneFiles {
-    pub fn of(output: &Path) -> Self {
-        Self {
-            texture: output.to_owned(),
-            mesh: beside(output, "", Some("glb")),
-            metadata: beside(output, "", Some("json")),
-        }
-    }
-
-    fn all(&self) -> [&Path; 3] {
-        [&self.texture, &self.mesh, &self.metadata]
-    }
-}
+/// The three files of a bone texture: the texture, the mesh and the metadata.
+type BoneFiles = [PathBuf; 3];
 
 /// Bakes into a bone texture and fills the report.
 ///
@@ -186,8 +58,10 @@ pub(super) fn bake_bones(
             "expected world space for bone textures, because they have all prims of a character";
         return Err(Error::Options(text.into()));
     }
-    let files = BoneFiles::of(asked.output);
-    asked.check_files(files.all())?;
+    let output = asked.output;
+    let [mesh, metadata] = ["glb", "json"].map(|end| beside(output, "", Some(end)));
+    let files = [output.to_owned(), mesh, metadata];
+    asked.check_files(files.iter().map(PathBuf::as_path))?;
     let mut clips = clips::of_file(asked)?;
     let mut geometry = asked.file.geometry(scene)?;
     leave_untouched(&mut geometry, report);
@@ -232,10 +106,8 @@ pub(super) fn bake_bones(
             report.warnings.push(warning);
         }
     }
-    let found = diagnostics.finish(scene, |b| meshes.iter().any(|m| m.binding == b));
-    report.errors.extend(found.errors);
-    report.warnings.extend(found.warnings);
-    failed::add(scene, found.failed, &BTreeMap::new(), report);
+    let came_out = |b| meshes.iter().any(|m| m.binding == b);
+    diagnostics.finish(scene, came_out, &BTreeMap::new(), report);
     if meshes.is_empty() {
         return Err(nothing_to_skin(scene, report));
     }
@@ -454,6 +326,7 @@ impl Work<'_> {
         report: &mut BakeReport,
     ) -> Result<Vec<PathBuf>> {
         let mut outputs = Outputs::default();
+        let [texture_file, mesh_file, metadata_file] = files;
         let is_half = self.options().is_half();
         let size = (layout.width, layout.height);
         let texel = |x: usize, y: usize| -> [f32; 4] {
@@ -462,14 +335,14 @@ impl Work<'_> {
         };
         let full = |Vec2(x, y)| <(f32, f32, f32, f32)>::from(texel(x, y));
         let half = |Vec2(x, y)| <(f16, f16, f16, f16)>::from(texel(x, y).map(f16::from_f32));
-        outputs.file(&files.texture, |sink| match is_half {
+        outputs.file(texture_file, |sink| match is_half {
             false => exr!(sink, size, SpecificChannels::rgba(full)),
             true => exr!(sink, size, SpecificChannels::rgba(half)),
         })?;
         let known = &report.warnings;
         pose.asset.warnings.retain(|w| !known.contains(w));
         let options = GltfOptions::default();
-        let written = write_asset_into(pose.asset, &files.mesh, &options, &mut outputs)?;
+        let written = write_asset_into(pose.asset, mesh_file, &options, &mut outputs)?;
         report.warnings.extend(written.warnings);
         let scene = self.asked.scene;
         let parts = self.meshes.iter().zip(baked.measure.errors());
@@ -483,12 +356,12 @@ impl Work<'_> {
             generator: concat!("sinew ", env!("CARGO_PKG_VERSION")),
             version: 1,
             texture: TextureData {
-                file: super::vat::file_name(&files.texture),
+                file: super::vat::file_name(texture_file),
                 encoding: if is_half { "float16" } else { "float32" },
                 channels: "RGBA",
                 values: self.options().values,
             },
-            mesh: super::vat::file_name(&files.mesh),
+            mesh: super::vat::file_name(mesh_file),
             layout,
             clips: &baked.clips,
             joint_names: &self.bones.joints,
@@ -499,7 +372,7 @@ impl Work<'_> {
             space: "world",
             source: source_of(scene),
         };
-        outputs.file(&files.metadata, |sink| {
+        outputs.file(metadata_file, |sink| {
             serde_json::to_writer_pretty(sink, &metadata).map_err(|e| e.to_string())
         })?;
         let names = outputs.names().map(Path::to_owned).collect();

@@ -17,8 +17,8 @@ use sinew::sampled::Time;
 use sinew::scene::{OutSpace, Scene, SkinBinding};
 use sinew_io::usd::{BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 
-use super::BoneValues;
 use super::clips::binding_at;
+use crate::format::BoneValues;
 
 /// What moves a joint of the texture.
 #[derive(Clone, Copy, Debug)]
@@ -334,14 +334,6 @@ fn without_size(place: DMat4) -> DMat4 {
 }
 
 impl BoneValues {
-    /// Number of texels of a joint.
-    pub(super) fn texels(self) -> u32 {
-        match self {
-            Self::Matrix => 3,
-            Self::DualQuaternion => 2,
-        }
-    }
-
     /// The texels of a joint. `before` is its first texel in the frame before: a quaternion takes
     /// the sign that is nearer to it, so that a shader may interpolate between frames.
     pub(super) fn encode(self, m: DMat4, before: Option<Vec4>, out: &mut Vec<Vec4>) {

@@ -12,10 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::files::usd_files;
 use common::trials::Trial;
 use common::worker::Worker;
-use common::{gpu, tolerance};
+use common::{gpu, python, tolerance};
 use libtest_mimic::Failed;
 use serde_json::{Value, json};
 use sinew_bake::{Backend, BakeOptions, Error, bake};
@@ -34,25 +33,10 @@ const COVERAGE: &str = include_str!("coverage.txt");
 /// Stages that the comparison's own test perturbs.
 const SELF_TEST_SEEDS: Range<u64> = 0..16;
 
-/// A trial, given the Python.
-type Run = Box<dyn FnOnce(&str) -> Result<(), Failed> + Send>;
-
 pub fn trials() -> Vec<Trial> {
-    let python = std::env::var("SINEW_PYTHON").ok();
-    let kind = match &python {
-        Some(_) => "",
-        None => "needs SINEW_PYTHON",
-    };
     let asked = std::env::var("SINEW_SEEDS").ok().map(|text| {
         seeds(&text).unwrap_or_else(|| panic!("SINEW_SEEDS: expected 7 or 7..90, found {text}"))
     });
-    let no_gpu = gpu::ignored();
-    let trial = |name: String, skip: bool, run: Run| {
-        let python = python.clone();
-        Trial::test(name, move || run(&python.ok_or("SINEW_PYTHON is not set")?))
-            .with_kind(kind)
-            .with_ignored_flag(skip || !kind.is_empty())
-    };
     let usual = |[all, usual]: [Range<u64>; 2]| match common::all() {
         true => all,
         false => usual,
@@ -63,40 +47,15 @@ pub fn trials() -> Vec<Trial> {
         None if common::all() => COVERAGE,
         _ => "",
     };
-    let mut trials = vec![
-        trial(
-            format!("cpu::seeds_{}..{}", cpu.start, cpu.end),
-            false,
-            Box::new(move |python| many(python, Backend::Cpu, cpu, least)),
-        ),
-        trial(
-            format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end),
-            no_gpu,
-            Box::new(move |python| many(python, Backend::Gpu, on_gpu, "")),
-        ),
-        trial(
-            "comparison::notices_what_is_wrong".into(),
-            false,
-            Box::new(self_test),
-        ),
-    ];
-    match std::env::var_os("SINEW_ASSETS").map(PathBuf::from) {
-        Some(assets) => trials.extend(usd_files(&assets).into_iter().map(|file| {
-            let name = file.strip_prefix(&assets).expect("below it").display();
-            let name = format!("real::{name}");
-            trial(
-                name,
-                false,
-                Box::new(move |python| real_file(python, &file)),
-            )
-        })),
-        None => trials.push(
-            Trial::test("real::files", || Ok(()))
-                .with_kind("needs SINEW_ASSETS")
-                .with_ignored_flag(true),
-        ),
+    let name = format!("cpu::seeds_{}..{}", cpu.start, cpu.end);
+    let of_cpu = python::trial(&name, move |python| many(python, Backend::Cpu, cpu, least));
+    let name = format!("gpu::seeds_{}..{}", on_gpu.start, on_gpu.end);
+    let mut of_gpu = python::trial(&name, move |python| many(python, Backend::Gpu, on_gpu, ""));
+    if gpu::ignored() {
+        of_gpu = of_gpu.with_ignored_flag(true);
     }
-    trials
+    let of_comparison = python::trial("comparison::notices_what_is_wrong", self_test);
+    vec![of_cpu, of_gpu, of_comparison]
 }
 
 fn seeds(text: &str) -> Option<Range<u64>> {
@@ -136,7 +95,7 @@ fn many(python: &str, backend: Backend, seeds: Range<u64>, least: &str) -> Resul
         }
     });
     let total = total.into_inner()?;
-    println!("{name}: {total}");
+    println!("{name}: {}", serde_json::to_string_pretty(&total)?);
     total.judge(name, &folder, least)?;
     Ok(std::fs::remove_dir_all(folder)?)
 }
@@ -217,34 +176,48 @@ fn tolerances() -> Value {
     })
 }
 
-/// A file of Pixar's, Maya's, Blender's and others, as the seeds are: all transforms, points, normals and
-/// extents of its world. What sinew refuses, Pixar leaves alone or cannot open.
-fn real_file(python: &str, file: &Path) -> Result<(), Failed> {
+/// A file of Pixar's, Maya's, Blender's and others, as the seeds are: all transforms, points, normals,
+/// extents and hints of its world. `refused` is what the error of a file says that cannot be baked;
+/// what sinew refuses, Pixar leaves alone or cannot open.
+pub fn real_file(
+    python: &str,
+    file: &Path,
+    refused: Option<&str>,
+    backend: Backend,
+) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let mut worker = Worker::new(python, SCRIPT, folder.path(), 0)?;
-    let mut baked = folder.path().join("baked.usdc");
+    let baked = folder.path().join("baked.usdc");
     let mut options = BakeOptions::default();
-    options.backend = Backend::Cpu;
+    options.backend = backend;
     let result = bake(file, &baked, &options, &mut |_| {});
-    if matches!(&result, Err(Error::NothingToSkin { .. })) {
-        baked = file.to_owned();
-    }
-    let compare =
-        |baked: &Path| json!({"compare": file, "baked": baked, "tolerance": tolerances()});
-    if let (Err(e), true) = (&result, baked != file) {
-        return match worker.ask(&compare(file)) {
-            Ok(_) => Err(format!("usd-core opens it: {e}").into()),
-            Err(_) => Ok(()),
-        };
-    }
-    let answer = worker.ask(&compare(&baked))?;
+    let compared = match (&result, refused) {
+        (Ok(_), None) => &*baked,
+        (Err(e), Some(says)) => {
+            let (text, name) = (e.to_string(), file.file_name().ok_or("a name")?);
+            if !text.contains(says) || !text.contains(&*name.to_string_lossy()) {
+                let fault = format!("the error should name the file and say '{says}': {text}");
+                return Err(fault.into());
+            }
+            file
+        }
+        (Ok(_), Some(_)) => return Err("was to be refused".into()),
+        (Err(e), None) => return Err(format!("sinew: {e}").into()),
+    };
+    let request = json!({"compare": file, "baked": compared, "tolerance": tolerances()});
+    let answer = match (worker.ask(&request), &result) {
+        (Ok(answer), _) => answer,
+        (Err(e), Ok(_)) => return Err(e.into()),
+        // usd-core cannot open it.
+        (Err(_), Err(_)) => return Ok(()),
+    };
     let failures = answer["failures"].as_array().ok_or("failures")?;
     if !failures.is_empty() {
         return Err(format!("{failures:#?}").into());
     }
-    match (result.is_ok(), answer["baked"].as_u64()) {
-        (true, Some(1..)) | (false, Some(0)) => Ok(()),
-        (_, n) => Err(format!("Pixar bakes {n:?} prims, sinew says {result:?}").into()),
+    match (result, answer["baked"].as_u64()) {
+        (Ok(_), Some(1..)) | (Err(Error::NothingToSkin { .. }), Some(0)) => Ok(()),
+        (result, n) => Err(format!("Pixar bakes {n:?} prims, sinew says {result:?}").into()),
     }
 }
 

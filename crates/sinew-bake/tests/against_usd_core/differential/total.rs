@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use libtest_mimic::Failed;
+use serde::Serialize;
 use serde_json::Value;
 
 use common::tolerance;
 
 /// What all seeds came to.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub struct Total {
     seeds: usize,
+    #[serde(skip)]
     failures: Vec<(u64, String)>,
     prims: u64,
     left_alone: u64,
@@ -80,33 +82,5 @@ impl Total {
             true => Ok(()),
             false => Err(text.into()),
         }
-    }
-}
-
-impl std::fmt::Display for Total {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(
-            f,
-            "{} seeds, {} with differences; {} prims baked by Pixar and {} left alone",
-            self.seeds,
-            self.failures.len(),
-            self.prims,
-            self.left_alone
-        )?;
-        for (what, n) in &self.compared {
-            let worst = self.worst.get(what).copied().unwrap_or_default();
-            writeln!(
-                f,
-                "  {n} {what} compared, the worst at {:.1} % of what is allowed",
-                worst * 100.0
-            )?;
-        }
-        writeln!(f, "  {} points left out as hemisphere ties", self.ties)?;
-        let features: Vec<String> = self
-            .features
-            .iter()
-            .map(|(k, n)| format!("{n} {k}"))
-            .collect();
-        write!(f, "  {}", features.join(", "))
     }
 }

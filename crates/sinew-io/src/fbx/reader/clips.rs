@@ -5,26 +5,24 @@ use std::path::Path;
 
 use glam::{DQuat, DVec3};
 
-use super::key_times::KeyTimes;
+use super::key_times::{KeyTimes, SAME};
 use super::load;
 use super::load::Budget;
 use super::meshes::{MeshChannel, Meshes};
 use super::nodes::{Nodes, dvec3, rotation, trs};
+use super::skins::Property;
 use crate::error::Result;
-use sinew::error::Invalid;
+use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
 
-/// The property that animates a blend channel, in percent.
-const WEIGHT: &str = "DeformPercent";
-
-/// One clip per stack.
+/// One clip per stack, of the keys within the stack's range.
 pub fn read(
     scene: &ufbx::Scene,
     nodes: &Nodes,
     meshes: &Meshes,
     budget: &mut Budget,
-    file_size: usize,
-    path: &Path,
+    (file_size, path): (usize, &Path),
+    warnings: &mut Vec<Warning>,
 ) -> Result<Vec<AssetClip>> {
     let mut clips = Vec::new();
     for stack in &scene.anim_stacks {
@@ -42,6 +40,14 @@ pub fn read(
             node_tracks(node, rest, index, &times, &mut tracks, budget, &name)?;
         }
         weight_tracks(&baked, nodes, meshes, &times, &mut tracks, budget, &name)?;
+        if let Some(range) = range_of(stack, &tracks) {
+            let [begin, end] = range;
+            let message = format!("keys outside its range from {begin} to {end} seconds: left out");
+            warnings.push(Warning::new("fbx-range", &name, message));
+            tracks
+                .iter_mut()
+                .for_each(|track| crop(&mut track.curve, range));
+        }
         clips.push(AssetClip {
             name,
             tracks,
@@ -49,6 +55,54 @@ pub fn read(
         });
     }
     Ok(clips)
+}
+
+/// The range of a stack in seconds, where some keys are outside and others inside.
+fn range_of(stack: &ufbx::AnimStack, tracks: &[Track]) -> Option<[f64; 2]> {
+    let range = [stack.time_begin, stack.time_end];
+    let times = || tracks.iter().flat_map(|t| &t.curve.times);
+    let is_inside = |t: &f64| range[0] <= *t + SAME && *t <= range[1] + SAME;
+    let is_cut = range[0] < range[1] && !times().all(is_inside) && times().any(is_inside);
+    is_cut.then_some(range)
+}
+
+/// Leaves the keys of a linear curve that are in a range, with keys at its ends.
+fn crop(curve: &mut Curve, [begin, end]: [f64; 2]) {
+    let (Some(first), Some(last)) = (curve.times.first(), curve.times.last()) else {
+        return;
+    };
+    // Before the first key and after the last one its value holds.
+    let (begin, end) = (begin.max(*first).min(*last), end.min(*last).max(*first));
+    let inside = curve.times.iter().filter(|t| begin < **t && **t < end);
+    let mut times: Vec<f64> = std::iter::once(begin).chain(inside.copied()).collect();
+    if begin < end {
+        times.push(end);
+    }
+    let vectors = || {
+        times
+            .iter()
+            .map(|t| curve.vector(*t).unwrap_or_default())
+            .collect()
+    };
+    let keys = match &curve.keys {
+        Keys::Translation(_) => Keys::Translation(vectors()),
+        Keys::Scale(_) => Keys::Scale(vectors()),
+        Keys::Rotation(_) => {
+            let rotations = times.iter().map(|t| curve.rotation(*t).unwrap_or_default());
+            Keys::Rotation(rotations.collect())
+        }
+        Keys::Weights { count, .. } => {
+            let row = |t: f64| (0..*count).map(move |i| (i, t));
+            let rows = times.iter().flat_map(|t| row(*t));
+            let rows = rows.map(|(i, t)| curve.weight(i, t).unwrap_or_default());
+            Keys::Weights {
+                count: *count,
+                values: rows.collect(),
+            }
+        }
+    };
+    curve.keys = keys;
+    curve.times = times;
 }
 
 /// Translation, rotation and scale, but for what stays at rest.
@@ -149,10 +203,10 @@ fn weight_tracks(
     budget: &mut Budget,
     clip: &str,
 ) -> Result<(), Invalid> {
-    let mut percents: HashMap<u32, &[ufbx::BakedVec3]> = HashMap::new();
+    let mut percents: HashMap<Property, &[ufbx::BakedVec3]> = HashMap::new();
     for element in &baked.elements {
-        if let Some(prop) = element.props.iter().find(|p| &*p.name == WEIGHT) {
-            percents.insert(element.element_id, &prop.keys);
+        for prop in &element.props {
+            percents.insert((element.element_id, prop.name.to_string()), &prop.keys);
         }
     }
     let mut of_mesh: Vec<Option<(Vec<f64>, Keys)>> = Vec::new();
@@ -175,12 +229,15 @@ fn weight_tracks(
 /// `None` where no channel is animated.
 fn weights(
     channels: &[MeshChannel],
-    percents: &HashMap<u32, &[ufbx::BakedVec3]>,
+    percents: &HashMap<Property, &[ufbx::BakedVec3]>,
     times_of: &KeyTimes,
     budget: &mut Budget,
     clip: &str,
 ) -> Result<Option<(Vec<f64>, Keys)>, Invalid> {
-    let animated = |c: &MeshChannel| percents.get(&c.element_id).copied();
+    let animated = |c: &MeshChannel| {
+        let mut sources = c.percents.iter();
+        sources.find_map(|property| percents.get(property).copied())
+    };
     let mut times: Vec<f64> = channels
         .iter()
         .filter_map(animated)

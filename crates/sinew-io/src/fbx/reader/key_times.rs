@@ -5,7 +5,7 @@
 //! bake of the clip would take twice as long.
 
 /// Seconds by which keys of one instant differ at most.
-const SAME: f64 = 2e-6;
+pub const SAME: f64 = 2e-6;
 
 /// The distinct instants of the keys of a clip. A key is at the whole frame within [`SAME`], or
 /// else at the first of the keys that are that near to each other. Keys of steps stay where they

@@ -16,6 +16,8 @@ use sinew_animate::asset::{AlphaMode, AssetMaterial, Image, TextureRef, Wrap};
 pub struct Materials {
     pub materials: Vec<AssetMaterial>,
     pub images: Vec<Image>,
+    /// Files that images were read from.
+    pub sources: Vec<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 
@@ -40,6 +42,7 @@ impl Materials {
         Ok(Self {
             materials,
             images: reader.images.images,
+            sources: reader.images.sources,
             warnings: reader.images.warnings,
         })
     }
@@ -184,6 +187,7 @@ pub struct Images<'a> {
     stem: String,
     budget: &'a mut Budget,
     pub images: Vec<Image>,
+    pub sources: Vec<PathBuf>,
     pub warnings: Vec<Warning>,
     /// By ufbx's texture file.
     known: HashMap<u32, Option<usize>>,
@@ -201,6 +205,7 @@ impl<'a> Images<'a> {
                 .into_owned(),
             budget,
             images: Vec::new(),
+            sources: Vec::new(),
             warnings: Vec::new(),
             known: HashMap::new(),
             names: FileNames::default(),
@@ -263,13 +268,16 @@ impl<'a> Images<'a> {
     /// Looks for the path relative to the FBX file, and for the name in the folders where exporters
     /// put images. Other folders are not searched, because the image would be copied into the
     /// output of sinew.
-    fn beside(&self, file: &ufbx::TextureFile, name: &str) -> Option<Vec<u8>> {
+    fn beside(&mut self, file: &ufbx::TextureFile, name: &str) -> Option<Vec<u8>> {
         let relative = file.relative_filename.replace('\\', "/");
         let unpacked = format!("{}.fbm/{name}", self.stem);
         let textures = format!("textures/{name}");
         let places = [&relative, name, &unpacked, &textures];
         let paths = places.iter().map(Path::new).filter(|p| is_below(p));
-        paths.map(|p| self.folder.join(p)).find_map(|p| image(&p))
+        let mut paths = paths.map(|p| self.folder.join(p));
+        let (path, bytes) = paths.find_map(|p| image(&p).map(|bytes| (p, bytes)))?;
+        self.sources.push(path);
+        Some(bytes)
     }
 }
 

@@ -7,7 +7,7 @@ use glam::{DMat4, Vec2, Vec3, Vec4};
 
 use super::load::Budget;
 use super::nodes::{Nodes, matrix, uv, vec3, vec4};
-use super::skins::{Channel, MeshSkin, channels};
+use super::skins::{Channel, MeshSkin, Property, channels};
 use sinew::error::{Invalid, Warning};
 use sinew_animate::asset::{AssetSkin, Faces, Mesh, Primitive};
 
@@ -23,7 +23,8 @@ pub struct Meshes {
 
 /// A blend channel as clips see it.
 pub struct MeshChannel {
-    pub element_id: u32,
+    /// The properties that animate it, in percent; the first one that has keys counts.
+    pub percents: Vec<Property>,
     /// Weight that counts as 1.
     pub full: f64,
     /// At rest.
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
             ..Mesh::default()
         });
         let of_clips = channels.iter().map(|c| MeshChannel {
-            element_id: c.element_id,
+            percents: c.percents.clone(),
             full: c.full,
             weight: c.weight,
         });

@@ -28,7 +28,9 @@ pub fn read(path: &Path) -> Result<Asset> {
 
     let mut nodes = Nodes::new(&scene);
     let meshes = meshes::read(&scene, &mut nodes, &mut budget).map_err(|e| e.in_file(path))?;
-    let clips = clips::read(&scene, &nodes, &meshes, &mut budget, bytes.len(), path)?;
+    let mut warnings = meshes.warnings.clone();
+    let file = (bytes.len(), path);
+    let clips = clips::read(&scene, &nodes, &meshes, &mut budget, file, &mut warnings)?;
     let materials = Materials::read(&scene, path, &mut budget).map_err(|e| e.in_file(path))?;
 
     let settings = &scene.settings;
@@ -36,6 +38,7 @@ pub fn read(path: &Path) -> Result<Asset> {
     let rate = settings.frames_per_second;
     let mut asset = Asset {
         file: path.to_owned(),
+        sources: materials.sources,
         format: AssetFormat::Fbx,
         up_axis: Axis::Y,
         meters_per_unit: if is_unit {
@@ -53,7 +56,7 @@ pub fn read(path: &Path) -> Result<Asset> {
         clips,
         materials: materials.materials,
         images: materials.images,
-        warnings: meshes.warnings,
+        warnings,
         ..Asset::default()
     };
     for mesh in &mut asset.meshes {
@@ -87,6 +90,24 @@ fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
             name,
             "a NURBS surface, which is not read",
         ));
+    }
+    let goes_on = |curve: &&ufbx::AnimCurve| {
+        let ends = [&curve.pre_extrapolation, &curve.post_extrapolation];
+        let mut ends = ends.into_iter();
+        let is_constant = |end: &ufbx::Extrapolation| match end.mode {
+            ufbx::ExtrapolationMode::Constant => true,
+            ufbx::ExtrapolationMode::Slope => false,
+            _ => end.repeat_count == 0,
+        };
+        curve.keyframes.len() > 1 && !ends.all(is_constant)
+    };
+    let curves = scene.anim_curves.iter().map(|curve| &**curve);
+    let endless = curves.filter(goes_on).count();
+    if endless > 0 {
+        let message = format!(
+            "{endless} curves repeat or go on beyond their keys, which is not read: their ends hold"
+        );
+        warnings.push(Warning::new("fbx-extrapolation", "", message));
     }
     for constraint in &scene.constraints {
         if constraint.active {

@@ -112,9 +112,16 @@ fn twin(bone: usize, nodes: &mut Nodes) -> usize {
     nodes.nodes.len() - 1
 }
 
+/// An element's number, and the name of one of its properties.
+pub type Property = (u32, String);
+
+/// The property that animates a blend channel.
+const WEIGHT: &str = "DeformPercent";
+
 /// A blend channel with at least one shape.
 pub struct Channel<'a> {
-    pub element_id: u32,
+    /// The properties that animate it, in percent: its own, and those connected to that one.
+    pub percents: Vec<Property>,
     pub name: String,
     /// Weight of the channel at which the last shape holds; FBX's weights count in it.
     pub full: f64,
@@ -159,7 +166,7 @@ fn channel(channel: &ufbx::BlendChannel) -> Option<Channel<'_>> {
     }
     let name = channel.element.name.to_string();
     Some(Channel {
-        element_id: channel.element.element_id,
+        percents: percents(&channel.element),
         name: if name.is_empty() {
             last.shape.element.name.to_string()
         } else {
@@ -170,6 +177,15 @@ fn channel(channel: &ufbx::BlendChannel) -> Option<Channel<'_>> {
         shape: last.shape.as_ref(),
         inbetweens,
     })
+}
+
+/// The properties that animate a channel. Before FBX 7.2, they are properties of the model.
+fn percents(channel: &ufbx::Element) -> Vec<Property> {
+    let connected = channel.connections_dst.iter();
+    let connected = connected.filter(|c| &*c.dst_prop == WEIGHT && !c.src_prop.is_empty());
+    let own = (channel.element_id, WEIGHT.to_owned());
+    let others = connected.map(|c| (c.src.element_id, c.src_prop.to_string()));
+    std::iter::once(own).chain(others).collect()
 }
 
 impl Channel<'_> {

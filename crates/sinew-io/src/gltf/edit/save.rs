@@ -37,9 +37,9 @@ impl GltfEdit {
                 )));
             }
         };
-        if crate::is_same_file(output, &self.file) {
-            return Err(fail("it is the file that is read".to_owned()));
-        }
+        let mut inputs = uri::files(&self.json, self.file.parent().unwrap_or(Path::new("")));
+        inputs.push(self.file.clone());
+        output::check([output], || &inputs)?;
         let place = |p: &Path| p.canonicalize().ok();
         let folder = |p: &Path| match p.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => place(parent),

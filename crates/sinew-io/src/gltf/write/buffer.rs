@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use glam::{DMat4, Vec2, Vec3, Vec4};
 use serde_json::{Value, json};
 
+use crate::gltf::nodes::affine;
 use crate::vertices;
 
 /// What a view is used for (`bufferView.target`).
@@ -156,9 +157,10 @@ impl BufferBuilder {
         })
     }
 
-    /// Matrices, column by column.
+    /// Matrices, column by column, whose last row is 0 0 0 1 but for rounding.
     pub fn add_matrices(&mut self, values: &[DMat4]) -> usize {
-        let numbers = values.iter().flat_map(|m| m.to_cols_array());
+        let affine = values.iter().map(|m| affine(*m).unwrap_or(*m));
+        let numbers = affine.flat_map(|m| m.to_cols_array());
         let bytes = numbers.flat_map(|n| (n as f32).to_le_bytes()).collect();
         self.add(Array {
             bytes,

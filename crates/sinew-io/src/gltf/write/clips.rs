@@ -1,7 +1,7 @@
 //! Which clips of an asset are written.
 
 use crate::error::Result;
-use crate::usd::{ClipChoice, find_asset_clip};
+use crate::usd::{ClipChoice, find_asset_clip, first_clip};
 use sinew_animate::asset::Asset;
 
 /// The asset with some of its clips only. Names joined by `+` are clips that become one; if both
@@ -12,7 +12,10 @@ use sinew_animate::asset::Asset;
 pub fn choose_clips(mut asset: Asset, choice: &ClipChoice) -> Result<Asset> {
     match choice {
         ClipChoice::All => {}
-        ClipChoice::First => asset.clips.truncate(1),
+        ClipChoice::First => {
+            let first = first_clip(&asset).map(|clip| asset.clips.swap_remove(clip));
+            asset.clips = first.into_iter().collect();
+        }
         ClipChoice::Named(name) => asset.clips = vec![find_asset_clip(&asset, name)?],
     }
     Ok(asset)

@@ -40,18 +40,15 @@ impl StoredCurve {
         }
     }
 
-    /// The keys as they are. Times that f32 does not tell apart are one, and the last key of them
-    /// holds.
+    /// The keys as they are. Of keys whose times f32 does not tell apart, the last one has that
+    /// time. The first one has the f32 before it, where that is free: the two are a cut.
     ///
     /// # Errors
     /// What is found instead of times from 0 up and numbers within the range of f32.
     pub fn of(curve: &Curve) -> Result<Self, String> {
         let is_cubic = curve.interpolation == CurveInterpolation::CubicSpline;
         let per_key = if is_cubic { 3 } else { 1 };
-        let times: Vec<f32> = curve.times.iter().map(|t| *t as f32).collect();
-        let keep: Vec<usize> = (0..times.len())
-            .filter(|i| times.get(i + 1).is_none_or(|next| *next > times[*i]))
-            .collect();
+        let (keep, times) = distinct_times(curve);
         let (path, kind, width, values): (_, _, _, Vec<f64>) = match &curve.keys {
             Keys::Translation(v) => (
                 "translation",
@@ -76,7 +73,6 @@ impl StoredCurve {
             .iter()
             .flat_map(|i| values.iter().skip(i * each).take(each));
         let values: Vec<f32> = kept.map(|v| *v as f32).collect();
-        let times: Vec<f32> = keep.iter().map(|i| times[*i]).collect();
         if let Some(bad) = times.iter().chain(&values).find(|v| !v.is_finite()) {
             return Err(format!("a number beyond the range of f32 ({bad})"));
         }
@@ -103,6 +99,30 @@ impl StoredCurve {
             count: elements,
         })
     }
+}
+
+/// The keys of a curve that are kept, and their times: ascending numbers of f32.
+fn distinct_times(curve: &Curve) -> (Vec<usize>, Vec<f32>) {
+    let times: Vec<f32> = curve.times.iter().map(|t| *t as f32).collect();
+    let is_step = curve.interpolation == CurveInterpolation::Step;
+    let mut kept: (Vec<usize>, Vec<f32>) = Default::default();
+    let mut first = 0;
+    for (last, time) in times.iter().enumerate() {
+        if times.get(last + 1).is_some_and(|next| next <= time) {
+            continue;
+        }
+        // Steps jump at the second key of a cut anyhow.
+        let before = time.next_down();
+        let is_free = kept.1.last().map_or(0.0 <= before, |end| *end < before);
+        if first < last && !is_step && is_free {
+            kept.0.push(first);
+            kept.1.push(before);
+        }
+        kept.0.push(last);
+        kept.1.push(*time);
+        first = last + 1;
+    }
+    kept
 }
 
 /// The same rotations with length 1, each on the hemisphere of the one before it.
@@ -231,19 +251,27 @@ mod tests {
     }
 
     #[test]
-    fn times_that_f32_does_not_tell_apart_are_one() {
-        let curve = Curve {
-            times: vec![1e4, 1e4 + 1e-6, 2e4],
-            interpolation: CurveInterpolation::Step,
+    fn keys_whose_times_f32_does_not_tell_apart_are_a_cut() {
+        let curve = |interpolation, times: &[f64]| Curve {
+            times: times.to_vec(),
+            interpolation,
             keys: Keys::Weights {
                 count: 1,
-                values: vec![1.0, 2.0, 3.0],
+                values: (1..=times.len()).map(|v| v as f64).collect(),
             },
         };
-        let stored = StoredCurve::of(&curve).unwrap();
+        let stored = |how, times: &[f64]| StoredCurve::of(&curve(how, times)).unwrap();
+        let (linear, step) = (CurveInterpolation::Linear, CurveInterpolation::Step);
+        let cut = [1e4, 1e4 + 1e-6, 1e4 + 2e-6, 2e4];
+        let of_linear = stored(linear, &cut);
+        assert_eq!(of_linear.times, [1e4f32.next_down(), 1e4, 2e4]);
+        assert_eq!(of_linear.values, [1.0, 3.0, 4.0]);
+        let of_steps = stored(step, &cut);
         assert_eq!(
-            (stored.times, stored.values),
-            (vec![1e4, 2e4], vec![2.0, 3.0])
+            (of_steps.times, of_steps.values),
+            (vec![1e4, 2e4], vec![3.0, 4.0])
         );
+        // Nothing comes before second 0.
+        assert_eq!(stored(linear, &[0.0, 1e-60, 1.0]).values, [2.0, 3.0]);
     }
 }

@@ -88,9 +88,8 @@ pub fn write_asset_into(
     outputs: &mut Outputs,
 ) -> Result<GltfWritten> {
     let binary = save::is_binary(output)?;
-    if crate::is_same_file(output, &asset.file) {
-        return Err(Error::write(output, "it is the file that is read"));
-    }
+    let inputs = || asset.sources.iter().chain([&asset.file]);
+    crate::output::check(save::files(output, binary), inputs)?;
     asset.validate().map_err(|e| e.in_file(&asset.file))?;
     let mut warnings = std::mem::take(&mut asset.warnings);
     for humanoid in &asset.humanoids {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot};
+use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec3};
 
 use serde_json::{Map, Value, json};
 use sinew::math::principal_axes;
@@ -130,13 +130,20 @@ fn add_root(asset: &mut Asset) {
         return;
     }
     let root = asset.nodes.len();
-    // Its node does not move a skinned mesh, so that stays where it is.
-    let is_skinned = |n: &usize| asset.nodes[*n].skin.is_some() && asset.nodes[*n].mesh.is_some();
-    let children = asset.children();
-    let (apart, below): (Vec<usize>, Vec<usize>) = asset
-        .roots
+    // Its node does not move a skinned mesh, so that stays where it is, unless it is a joint.
+    let joints: HashSet<usize> = asset
+        .skins
         .iter()
-        .partition(|n| is_skinned(n) && children[**n].is_empty());
+        .flat_map(|s| &s.joints)
+        .copied()
+        .collect();
+    let children = asset.children();
+    let is_apart = |n: &&usize| {
+        let node = &asset.nodes[**n];
+        let is_skinned = node.skin.is_some() && node.mesh.is_some();
+        is_skinned && children[**n].is_empty() && !joints.contains(n)
+    };
+    let (apart, below): (Vec<usize>, Vec<usize>) = asset.roots.iter().partition(is_apart);
     for shown in below {
         asset.nodes[shown].parent = Some(root);
     }
@@ -292,8 +299,12 @@ pub(super) fn write_lights(asset: &Asset) -> Vec<Value> {
             } => ("spot", Some([inner_cone_angle, outer_cone_angle])),
         };
         out.insert("type".into(), json!(kind));
-        out.insert("color".into(), json!(light.color.to_array()));
-        out.insert("intensity".into(), json!(light.intensity));
+        // Colours end at 1.
+        let excess = light.color.max_element().max(1.0);
+        let color = (light.color / excess).min(Vec3::ONE);
+        let intensity = light.intensity * f64::from(excess);
+        out.insert("color".into(), json!(color.to_array()));
+        out.insert("intensity".into(), json!(intensity));
         if let (Some(range), false) = (light.range, light.kind == LightKind::Directional) {
             out.insert("range".into(), json!(range));
         }

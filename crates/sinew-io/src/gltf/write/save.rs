@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -36,6 +36,12 @@ pub(super) fn is_binary(output: &Path) -> Result<bool> {
             format!("expected .glb or .gltf, found .{other}"),
         )),
     }
+}
+
+/// The output, and the buffer beside a .gltf. Textures get names that no other file has.
+pub(super) fn files(output: &Path, binary: bool) -> impl Iterator<Item = PathBuf> {
+    let buffer = output.with_file_name(beside(output, ".bin"));
+    std::iter::once(output.to_owned()).chain((!binary).then_some(buffer))
 }
 
 /// Writes `output`, and for a .gltf its buffer and images first.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -48,10 +48,12 @@ impl UsdFile {
         };
         let pictures: Pictures = converted.images.iter().map(picture).collect();
         let layer = Arc::new(layer);
-        let mut file = Self::compose(&asset.file, ROOT, options, Some(Arc::clone(&layer)))?;
+        let in_memory = [(ROOT.to_owned(), Arc::clone(&layer))];
+        let mut file = Self::compose(&asset.file, ROOT, options, in_memory)?;
         file.made = Some(MadeStage {
             pictures,
             layer,
+            sources: asset.sources.clone(),
             float_scales: converted.float_scales.into_iter().collect(),
             origin: Origin {
                 format: asset.format,
@@ -86,6 +88,8 @@ pub(crate) struct MadeStage {
     pub pictures: Pictures,
     /// Exact scales by the path of their SkelAnimation, beside the layer's half3.
     pub float_scales: HashMap<String, Sampled<Vec<Vec3>>>,
+    /// Files that the asset was read from, beside its own.
+    pub sources: Vec<PathBuf>,
     pub origin: Origin,
     /// The root layer as it was made.
     pub layer: Arc<Layer>,

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::usd::read::values::{matrix4d, vectors};
 use crate::vertices::{bounds, offsets_by_point};
 use sinew::error::Invalid;
+use sinew::skel::utils::sort_influences;
 use sinew_animate::asset::{Asset, Primitive};
 
 /// What a Mesh prim is bound to.
@@ -22,7 +23,8 @@ pub(super) struct Bound<'a> {
     pub expressions: &'a ExpressionBinds,
 }
 
-/// Authors a Mesh prim below `parent`.
+/// Authors a Mesh prim below `parent`. `turned` says that its faces turn the other way than in the
+/// asset.
 ///
 /// # Errors
 /// More points or corners than USD's indices count.
@@ -32,6 +34,7 @@ pub(super) fn author_mesh(
     asset: &Asset,
     (at, index): (&MeshUse, usize),
     bound: Option<&Bound<'_>>,
+    turned: bool,
 ) -> Result<PrimId> {
     let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
     let primitive = &mesh.primitives[index];
@@ -61,7 +64,7 @@ pub(super) fn author_mesh(
         .is_some_and(|m| asset.materials[m].double_sided);
     let double_sided = primitive.double_sided || material_is_double_sided;
     layer.uniform(prim, "doubleSided", "bool", Value::Bool(double_sided))?;
-    let orientation = Value::token("rightHanded");
+    let orientation = Value::token(if turned { "leftHanded" } else { "rightHanded" });
     layer.uniform(prim, "orientation", "token", orientation)?;
     let none = Value::token("none");
     layer.uniform(prim, "subdivisionScheme", "token", none)?;
@@ -161,7 +164,7 @@ pub(super) fn uv_name(set: usize) -> String {
     }
 }
 
-/// Every influence as the file has it, with the Skeleton's joint indices.
+/// Every influence with the Skeleton's joint indices, the largest of each point first.
 fn author_influences(
     layer: &mut LayerBuilder,
     prim: PrimId,
@@ -178,8 +181,12 @@ fn author_influences(
         Some(joint) if *weight != 0.0 => *joint as i32,
         _ => 0,
     });
-    let indices = Value::IntArray(indices.collect());
-    let weights = Value::FloatArray(primitive.weights.clone().into());
+    let mut indices: Vec<i32> = indices.collect();
+    let mut weights = primitive.weights.clone();
+    sort_influences(&mut indices, &mut weights, primitive.influences)
+        .expect("as many joints as weights");
+    let indices = Value::IntArray(indices.into());
+    let weights = Value::FloatArray(weights.into());
     let size = primitive.influences as i32;
     author_influence_arrays(layer, prim, (indices, weights), size, "vertex")
 }

@@ -36,10 +36,11 @@ use glam::Vec3;
 use sinew_layer::Layer;
 
 use crate::error::{Error, Result};
+use crate::usd::clips::one_named;
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, AssetClip, FoundName, Track};
+use sinew_animate::asset::{Asset, AssetClip, Track};
 
 /// What an asset, or one of its scenes, became beside its layer.
 pub(crate) struct Converted {
@@ -59,8 +60,18 @@ pub(crate) struct Converted {
 /// A clip name that the asset lacks; what no UsdSkel can hold: singular bind matrices in use, hierarchies of
 /// hundreds of levels.
 pub(crate) fn author(asset: &Asset, clips: &ClipChoice) -> Result<(Layer, Converted)> {
-    let clips = chosen(asset, clips)?;
-    stage::author(asset, &clips)
+    let chosen = chosen(asset, clips)?;
+    let (layer, mut converted) = stage::author(asset, &chosen)?;
+    if let (ClipChoice::First | ClipChoice::All, Some(taken)) = (clips, first_clip(asset))
+        && taken > 0
+    {
+        let [empty, taken] = [0, taken].map(|clip| &asset.clips[clip].name);
+        let message = format!("it moves nothing: \"{taken}\" is the first clip in its place");
+        converted
+            .warnings
+            .push(Warning::new("clip-empty", empty, message));
+    }
+    Ok((layer, converted))
 }
 
 /// A clip to be written, of one or more of the asset's.
@@ -76,16 +87,25 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
         name: asset.clips[source].name.clone(),
         sources: vec![source],
     };
-    let all = (0..asset.clips.len()).map(single);
+    let first = first_clip(asset).into_iter();
+    let all = first
+        .clone()
+        .chain((0..asset.clips.len()).filter(|i| first.clone().all(|f| f != *i)));
     match choice {
-        ClipChoice::First => Ok(all.take(1).collect()),
-        ClipChoice::All => Ok(all.collect()),
+        ClipChoice::First => Ok(first.map(single).collect()),
+        ClipChoice::All => Ok(all.map(single).collect()),
         ClipChoice::Named(name) => {
             let sources = named(asset, name)?;
             let name = joined_name(asset, &sources);
             Ok(vec![ChosenClip { name, sources }])
         }
     }
+}
+
+/// The first clip that moves something, or else the first one.
+pub(crate) fn first_clip(asset: &Asset) -> Option<usize> {
+    let moving = asset.clips.iter().position(|c| !c.tracks.is_empty());
+    moving.or((!asset.clips.is_empty()).then_some(0))
 }
 
 /// The clip that a text names, or the clips that play together if it joins names by `+`.
@@ -125,20 +145,6 @@ pub fn find_asset_clip(asset: &Asset, asked: &str) -> Result<AssetClip> {
 }
 
 fn find(asset: &Asset, asked: &str) -> Result<usize> {
-    let file = || asset.file.clone();
-    let name = |clip: usize| asset.clips[clip].name.clone();
-    let asked = asked.to_owned();
-    match asset.find_clip(&asked) {
-        FoundName::One(clip) => Ok(clip),
-        FoundName::Several(clips) => Err(Error::AmbiguousClip {
-            file: file(),
-            asked,
-            candidates: clips.into_iter().map(name).collect(),
-        }),
-        FoundName::None => Err(Error::NoSuchClip {
-            file: file(),
-            asked,
-            known: (0..asset.clips.len()).map(name).collect(),
-        }),
-    }
+    let names: Vec<&str> = asset.clips.iter().map(|c| c.name.as_str()).collect();
+    one_named(&asset.file, &names, asked)
 }

@@ -414,7 +414,8 @@ impl Builder<'_> {
         skeletons: &[PrimId],
     ) -> Result<Vec<(String, usize)>> {
         let mut prototypes: HashMap<usize, PrimId> = HashMap::new();
-        let mut materials = Materials::new(self.asset, self.root);
+        let asset = self.asset;
+        let mut materials = Materials::new(asset, self.root);
         for at in &self.uses {
             for index in &at.primitives {
                 let primitive = &self.asset.meshes[at.mesh].primitives[*index];
@@ -430,6 +431,9 @@ impl Builder<'_> {
                     Place::Free => Some(at.node),
                     _ => at.skeleton.and_then(|s| self.plans[s].above),
                 };
+                // Faces turn with mirrored nodes in files, and with mirrored prims in USD.
+                let is_mirrored = |n: usize| asset.rest_world(n).determinant() < 0.0;
+                let turned = is_mirrored(at.node) != parent.is_some_and(is_mirrored);
                 let mut parent = parent.and_then(|n| xforms.get(&n).copied());
                 let is_instanced = !self.asset.nodes[at.node].instances.is_empty();
                 if let (Place::Free, true, Some(above)) = (at.place, is_instanced, parent) {
@@ -449,7 +453,8 @@ impl Builder<'_> {
                     expressions: &self.expressions,
                 });
                 let parent = parent.unwrap_or(self.root);
-                let mesh = author_mesh(layer, parent, self.asset, (at, *index), bound.as_ref())?;
+                let part = (at, *index);
+                let mesh = author_mesh(layer, parent, asset, part, bound.as_ref(), turned)?;
                 materials.bind(layer, mesh, primitive, &mut self.warnings)?;
                 layer.extras(mesh, self.asset.meshes[at.mesh].extras.as_ref())?;
                 let chain = || self.asset.chain(at.node);

@@ -246,6 +246,7 @@ impl Instancer<'_> {
             path: format!("{}[{i}]", self.prim.path()),
             parent,
             xform: XformStack { ops, resets: false },
+            carrier: None,
             invisible: self.invisible(instance),
         }
     }

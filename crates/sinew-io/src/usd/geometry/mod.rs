@@ -52,7 +52,7 @@ impl UsdFile {
         let stage = &self.stage;
         let interpolation = Interpolation::Linear;
         let drawn = walk(stage, &mut out.warnings)?;
-        let mut places = Places::new(interpolation);
+        let mut places = Places::new(scene, interpolation);
         let placed = drawn.meshes.iter().chain(&drawn.curves);
         for prim in placed.chain(&drawn.cameras) {
             places.add(*prim, &mut out.warnings)?;

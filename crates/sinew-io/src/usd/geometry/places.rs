@@ -11,7 +11,7 @@ use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
 use crate::usd::read::xforms::read_stack;
 use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled};
-use sinew::scene::{PlacedPrim, Placement, Purpose, StageCamera, XformStack};
+use sinew::scene::{Carrier, PlacedPrim, Placement, Purpose, Scene, StageCamera, XformStack};
 
 /// What of a stage is drawn.
 #[derive(Default)]
@@ -105,13 +105,15 @@ pub(super) struct Places {
     interpolation: Interpolation,
     prims: Vec<PlacedPrim>,
     index_of: HashMap<Path, usize>,
+    carriers: BTreeMap<String, Carrier>,
     /// By the prim in an instanced prototype that instances share.
     shared: HashMap<Path, usize>,
 }
 
 impl Places {
-    pub fn new(interpolation: Interpolation) -> Self {
+    pub fn new(scene: &Scene, interpolation: Interpolation) -> Self {
         Self {
+            carriers: scene.carriers(),
             interpolation,
             prims: Vec::new(),
             index_of: HashMap::new(),
@@ -153,6 +155,7 @@ impl Places {
                 path: path.as_str().to_owned(),
                 parent: path.parent().and_then(|p| self.index_of.get(&p).copied()),
                 xform,
+                carrier: self.carriers.get(path.as_str()).cloned(),
                 invisible,
             });
             self.index_of.insert(path, index);

@@ -3,7 +3,7 @@
 //! A [`Scene`](sinew::scene::Scene) holds what skinning uses; a check also wants what is overlooked,
 //! and where it is authored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use glam::{DMat4, Quat, Vec3};
 use sinew_layer::Value;
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::usd::file::UsdFile;
 use crate::usd::read::skinned_prims::token_metadata;
 use crate::usd::read::tree::prim_kind;
-use crate::usd::read::values::{FromUsd, read_metadata};
+use crate::usd::read::values::{FromUsd, is_blocked, read_metadata};
 use sinew::sampled::{Half3, Time};
 use sinew::skel::binding::PrimKind;
 
@@ -118,6 +118,8 @@ pub struct AuthoredPrim {
     pub in_instance: bool,
     /// Attributes that UsdSkel reads, by name.
     pub attributes: BTreeMap<String, AuthoredAttribute>,
+    /// Those whose value is `None`.
+    pub blocked: BTreeSet<String>,
     /// skel: relationships with an opinion, and their forwarded targets.
     pub relationships: BTreeMap<String, Vec<String>>,
 }
@@ -222,6 +224,7 @@ fn read_prim(
         is_instance: prim.is_instance(),
         in_instance,
         attributes: BTreeMap::new(),
+        blocked: BTreeSet::new(),
         relationships: BTreeMap::new(),
     };
     let names = prim.authored_property_names();
@@ -240,9 +243,12 @@ fn read_prim(
                 }
             }
             _ if is_wanted(name, kind, &out.type_name, skins) => {
-                let attribute = read_attribute(&prim.attribute(name))?;
-                if attribute.first().is_some() || attribute.clips {
-                    out.attributes.insert(name.to_owned(), attribute);
+                let attribute = prim.attribute(name);
+                let read = read_attribute(&attribute)?;
+                if read.first().is_some() || read.clips {
+                    out.attributes.insert(name.to_owned(), read);
+                } else if is_blocked(&attribute) {
+                    out.blocked.insert(name.to_owned());
                 }
             }
             _ => {}

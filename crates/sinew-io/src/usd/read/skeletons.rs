@@ -5,12 +5,12 @@ use sinew_layer::Value;
 use sinew_stage::{Attribute, Prim};
 
 use super::tree::read_tree;
-use super::values::{read, read_sampled, read_uniform};
+use super::values::{is_blocked, read, read_sampled, read_uniform};
 use crate::error::Result;
 use crate::usd::file::UsdFile;
 use sinew::error::{Invalid, Warning};
-use sinew::sampled::Interpolation;
-use sinew::skel::binding::PrimKind;
+use sinew::sampled::{Interpolation, Sampled};
+use sinew::skel::binding::{PrimKind, SWITCHED_OFF};
 use sinew::skel::{BlendShape, Inbetween, SkelAnimation, Skeleton};
 
 pub(crate) fn read_skeleton(
@@ -63,6 +63,7 @@ pub(crate) fn read_animation(
     interpolation: Interpolation,
     warnings: &mut Vec<Warning>,
 ) -> Result<SkelAnimation, sinew_stage::Error> {
+    let mut switched_off = false;
     let animation = SkelAnimation {
         path: prim.path().as_str().to_owned(),
         joints: read_uniform(&prim.attribute("joints"))?.unwrap_or_default(),
@@ -73,7 +74,16 @@ pub(crate) fn read_animation(
         blend_shapes: read_uniform(&prim.attribute("blendShapes"))?.unwrap_or_default(),
         blend_shape_weights: read_sampled(&prim.attribute("blendShapeWeights"), interpolation)?,
     };
-    warn_of_components(&animation, warnings);
+    for name in ["translations", "rotations", "scales"] {
+        if !animation.joints.is_empty() && is_blocked(&prim.attribute(name)) {
+            let message = format!("{name} is None: the joints of this animation are ignored");
+            warnings.push(Warning::new(SWITCHED_OFF, &animation.path, message).on(name));
+            switched_off = true;
+        }
+    }
+    if !switched_off {
+        warn_of_components(&animation, warnings);
+    }
     let weights = animation.blend_shape_weights.values();
     if !weights.flat_map(|w| w.iter()).all(|w| w.is_finite()) {
         let message = "blendShapeWeights holds values that are not finite: they count as 0";
@@ -90,34 +100,18 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
     if joints == 0 {
         return;
     }
-    let mut warn = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
-        let message = match (&mut lengths).find(|n| *n != joints) {
-            _ if missing => {
+    for (name, fault) in component_faults(animation) {
+        let message = match fault {
+            ComponentFault::Missing => {
                 format!("{name} has no value: the joints of this animation are ignored")
             }
-            Some(n) => format!(
+            ComponentFault::Length(n) => format!(
                 "{name}: expected {joints} values, one per joint, found {n}: ignored at such times"
             ),
-            None => return,
         };
         warnings.push(Warning::new("animation-component", &animation.path, message).on(name));
-    };
+    }
     let a = animation;
-    warn(
-        "translations",
-        &mut a.translations.values().map(|v| v.len()),
-        !a.translations.has_value(),
-    );
-    warn(
-        "rotations",
-        &mut a.rotations.values().map(|v| v.len()),
-        !a.rotations.has_value(),
-    );
-    warn(
-        "scales",
-        &mut a.scales.values().map(|v| v.len()),
-        !a.scales.has_value(),
-    );
     let finite = a
         .translations
         .values()
@@ -136,6 +130,35 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
             message,
         ));
     }
+}
+
+/// Why a component of an animation does not pose its joints.
+pub(crate) enum ComponentFault {
+    /// It has no value.
+    Missing,
+    /// It has so many values at some time, and not one for each joint.
+    Length(usize),
+}
+
+/// The components of an animation that do not pose its joints, by their names.
+pub(crate) fn component_faults(animation: &SkelAnimation) -> Vec<(&'static str, ComponentFault)> {
+    fn fault<T>(component: &Sampled<Vec<T>>, joints: usize) -> Option<ComponentFault> {
+        if !component.has_value() {
+            return Some(ComponentFault::Missing);
+        }
+        let length = component.values().map(|v| v.len()).find(|n| *n != joints);
+        length.map(ComponentFault::Length)
+    }
+    let joints = animation.joints.len();
+    let all = [
+        ("translations", fault(&animation.translations, joints)),
+        ("rotations", fault(&animation.rotations, joints)),
+        ("scales", fault(&animation.scales, joints)),
+    ];
+    let found = all.into_iter();
+    found
+        .filter_map(|(name, fault)| Some((name, fault?)))
+        .collect()
 }
 
 /// A BlendShape prim's values, before they are held to the rules.

@@ -7,14 +7,14 @@ use sinew_layer::{Path, Value};
 use sinew_stage::{Attribute, Prim, Stage};
 
 use super::skeletons::{read_blend_shape, warn_of_projections};
-use crate::usd::read::tree::StageTree;
-use crate::usd::read::values::{read_metadata, read_sampled, read_uniform};
+use crate::usd::read::tree::{StageTree, is_switched_off};
+use crate::usd::read::values::{is_blocked, read_metadata, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding,
 };
-use sinew::skel::binding::{Binding, PrimKind};
+use sinew::skel::binding::{Binding, PrimKind, SWITCHED_OFF};
 use sinew::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
 
 const INDICES: &str = "primvars:skel:jointIndices";
@@ -92,7 +92,7 @@ impl SkinReader<'_> {
         self.warnings.push(Warning::new(code, path, message));
     }
 
-    /// The skinning method, or why the prim is left as it is: one that is unknown (rule 29).
+    /// The skinning method, or why the prim is left as it is: one that is unknown.
     fn read_method(
         &self,
         binding: &Binding,
@@ -143,8 +143,7 @@ impl SkinReader<'_> {
             "vertex" => InfluenceInterpolation::Vertex,
             "constant" => InfluenceInterpolation::Constant,
             other => {
-                let message =
-                    format!("influences are {other}; only vertex and constant count (rule 4)");
+                let message = format!("influences are {other}; only vertex and constant count");
                 self.warn("influences-ignored", &path, message);
                 return Ok(None);
             }
@@ -263,13 +262,28 @@ impl SkinReader<'_> {
             true => read_uniform(&prim.attribute("skel:blendShapes"))?.unwrap_or_default(),
             false => Vec::new(),
         };
-        let targets = prim
-            .relationship("skel:blendShapeTargets")
-            .forwarded_targets();
+        let targets_at = prim.relationship("skel:blendShapeTargets");
+        let targets = targets_at.forwarded_targets();
         if tokens.is_empty() && (targets.is_empty() || !authored) {
             return Ok(());
         }
         if tokens.len() != targets.len() {
+            let off = [
+                (
+                    "skel:blendShapes",
+                    tokens.is_empty() && is_blocked(&prim.attribute("skel:blendShapes")),
+                ),
+                (
+                    "skel:blendShapeTargets",
+                    targets.is_empty() && targets_at.has_authored_targets(),
+                ),
+            ];
+            if let Some((name, _)) = off.iter().find(|(_, is_off)| *is_off) {
+                let message = format!("{name} is None: no blend shapes");
+                let warning = Warning::new(SWITCHED_OFF, &out.path, message);
+                self.warnings.push(warning.on(*name));
+                return Ok(());
+            }
             let message = format!(
                 "skel:blendShapes has {} tokens, skel:blendShapeTargets {} targets; they have to agree, so there are no \
                  blend shapes",
@@ -303,8 +317,14 @@ impl SkinReader<'_> {
     ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, sinew_stage::Error> {
         let prim = self.stage.prim(target);
         let Some(prim) = prim.filter(|p| p.is_active() && p.is_a("BlendShape")) else {
+            if is_switched_off(self.stage, target) {
+                let message =
+                    format!("the blend shape {target} is inactive: its channel moves nothing");
+                self.warn(SWITCHED_OFF, user, message);
+                return Ok(None);
+            }
             let message = format!(
-                "blend shape target {target} is no active BlendShape: its channel contributes nothing"
+                "blend shape target {target} is no BlendShape: its channel contributes nothing"
             );
             self.warn("blend-shape-missing", user, message);
             return Ok(None);

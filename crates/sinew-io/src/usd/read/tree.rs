@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim, Stage};
 
+use super::values::is_blocked;
 use sinew::skel::binding::{AuthoredBinding, PrimKind, PrimTree, Target, TreePrim};
 
 /// The tree, and the stage's prim behind each of its prims.
@@ -68,7 +69,7 @@ pub(crate) fn read_tree(stage: &Stage) -> StageTree<'_> {
         out.add(prim, facts.kind, facts.xformable, definition);
     }
     for i in 0..out.tree.len() {
-        read_binding(&out.prims[i], &out.index_of, &mut out.tree[i]);
+        read_binding(stage, &out.prims[i], &out.index_of, &mut out.tree[i]);
     }
     add_abstract_targets(stage, &mut out);
     out
@@ -117,7 +118,7 @@ fn add_abstract_targets<'s>(stage: &'s Stage, out: &mut StageTree<'s>) {
             found |= out.index_of.contains_key(&path);
         }
         if found {
-            read_binding(&out.prims[read], &out.index_of, &mut out.tree[read]);
+            read_binding(stage, &out.prims[read], &out.index_of, &mut out.tree[read]);
         }
         read += 1;
     }
@@ -149,7 +150,7 @@ fn add_abstract_target<'s>(stage: &'s Stage, target: &Path, out: &mut StageTree<
         };
         let index = out.tree.len();
         out.add(prim, kind, prim.is_a("Xformable"), index);
-        read_binding(&prim, &out.index_of, &mut out.tree[index]);
+        read_binding(stage, &prim, &out.index_of, &mut out.tree[index]);
     }
 }
 
@@ -235,16 +236,28 @@ fn prims_that_matter<'s>(
         .filter_map(|(p, keep)| keep.then_some(p))
 }
 
-fn read_binding(prim: &Prim<'_>, index_of: &HashMap<Path, usize>, out: &mut TreePrim) {
+fn read_binding(
+    stage: &Stage,
+    prim: &Prim<'_>,
+    index_of: &HashMap<Path, usize>,
+    out: &mut TreePrim,
+) {
+    let first_target = |name: &str| first_target(stage, prim, name, index_of);
     // The schema's own test (HasAPI) decides, whether or not a property is authored here.
     out.has_api = prim.has_api("SkelBindingAPI");
     for name in prim.authored_property_names() {
         let attribute = || prim.attribute(&name).has_authored_value();
         match name.as_str() {
-            "skel:skeleton" => out.skeleton = first_target(prim, &name, index_of),
-            "skel:animationSource" => out.animation_source = first_target(prim, &name, index_of),
-            "primvars:skel:jointIndices" => out.authored.joint_indices = attribute(),
-            "primvars:skel:jointWeights" => out.authored.joint_weights = attribute(),
+            "skel:skeleton" => out.skeleton = first_target(&name),
+            "skel:animationSource" => out.animation_source = first_target(&name),
+            "primvars:skel:jointIndices" => {
+                out.authored.joint_indices = attribute();
+                out.authored.influences_blocked |= is_blocked(&prim.attribute(&name));
+            }
+            "primvars:skel:jointWeights" => {
+                out.authored.joint_weights = attribute();
+                out.authored.influences_blocked |= is_blocked(&prim.attribute(&name));
+            }
             "primvars:skel:geomBindTransform" => out.authored.geom_bind_transform = attribute(),
             "primvars:skel:skinningMethod" | "skel:skinningMethod" => {
                 out.authored.skinning_method |= attribute();
@@ -259,13 +272,30 @@ fn read_binding(prim: &Prim<'_>, index_of: &HashMap<Path, usize>, out: &mut Tree
     }
 }
 
-fn first_target(prim: &Prim<'_>, name: &str, index_of: &HashMap<Path, usize>) -> Option<Target> {
+fn first_target(
+    stage: &Stage,
+    prim: &Prim<'_>,
+    name: &str,
+    index_of: &HashMap<Path, usize>,
+) -> Option<Target> {
     let relationship = prim.relationship(name);
     if let Some(first) = relationship.forwarded_targets().into_iter().next() {
         return Some(match index_of.get(&first) {
             Some(i) => Target::Prim(*i),
+            None if is_switched_off(stage, &first) => Target::Inactive(first.as_str().to_owned()),
             None => Target::Missing(first.as_str().to_owned()),
         });
     }
+    // Relationships that forward in a circle lead nowhere.
+    if let Some(first) = relationship.targets().into_iter().next() {
+        return Some(Target::Missing(first.as_str().to_owned()));
+    }
     relationship.has_authored_targets().then_some(Target::Empty)
+}
+
+/// Whether the prim at a path is inactive, or lies below one that is.
+pub(crate) fn is_switched_off(stage: &Stage, path: &Path) -> bool {
+    let mut above = std::iter::successors(Some(path.clone()), Path::parent);
+    let nearest = above.find_map(|path| stage.prim(&path));
+    nearest.is_some_and(|prim| !prim.is_active())
 }

@@ -3,6 +3,7 @@
 use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use sinew_layer::Value;
+use sinew_layer::layer::field;
 use sinew_layer::value::Array;
 use sinew_stage::Attribute;
 
@@ -14,89 +15,86 @@ pub(crate) trait FromUsd: Sized {
     fn from_usd(value: Value) -> Option<Self>;
 }
 
-/// Elements as others of the same bytes.
-fn cast<A: bytemuck::Pod, B: bytemuck::Pod>(array: Array<A>) -> Vec<B> {
-    bytemuck::cast_slice(&array).to_vec()
-}
-
-impl FromUsd for Vec<Vec3> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec3fArray(v) => Some(cast(v)),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<f32> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::FloatArray(v) => Some(v.into_vec()),
-            Value::Float(v) => Some(vec![v]),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<i32> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::IntArray(v) => Some(v.into_vec()),
-            _ => None,
-        }
-    }
-}
-
-/// pointIndices: `int[]`, or the `uint[]` of older files (rule 18).
-impl FromUsd for Vec<i64> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::IntArray(v) => Some(v.iter().map(|i| i64::from(*i)).collect()),
-            Value::UIntArray(v) => Some(v.iter().map(|i| i64::from(*i)).collect()),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<Half3> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec3hArray(v) => Some(v.into_vec()),
-            Value::Vec3h(v) => Some(vec![v]),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<Quat> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::QuatfArray(v) => Some(v.iter().map(|q| Quat::from_array(q.0)).collect()),
-            Value::Quatf(q) => Some(vec![Quat::from_array(q.0)]),
-            _ => None,
-        }
-    }
-}
-
 /// A single token.
 pub(crate) struct Token(pub String);
 
-impl FromUsd for Token {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Token(t) => Some(Self(t.into())),
-            _ => None,
-        }
+/// A single `float3`, kept as an array of one so that it interpolates in float.
+pub(crate) struct OneVec3(pub Vec<Vec3>);
+
+/// A single number in whatever precision.
+pub(crate) struct Number(pub f64);
+
+impl Lerp for Number {
+    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
+        f64::lerp(&a.0, &b.0, alpha).map(Self)
     }
 }
 
-impl FromUsd for Vec<String> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::TokenArray(v) => Some(v.iter().map(|t| t.as_str().to_owned()).collect()),
-            _ => None,
+/// For each type, the values of USD that it is read from.
+macro_rules! from_usd {
+    ($($type:ty { $($kind:ident($v:pat) => $read:expr,)+ })+) => {$(
+        impl FromUsd for $type {
+            fn from_usd(value: Value) -> Option<Self> {
+                match value {
+                    $(Value::$kind($v) => Some($read),)+
+                    _ => None,
+                }
+            }
         }
+    )+};
+}
+
+from_usd! {
+    bool { Bool(v) => v, }
+    i32 { Int(v) => v, }
+    f32 { Float(v) => v, }
+    f64 { Double(v) => v, }
+    Vec2 { Vec2f(v) => Self::from_array(v), }
+    Vec4 { Vec4f(v) => Self::from_array(v), }
+    DVec3 { Vec3d(v) => Self::from_array(v), }
+    DQuat { Quatd(q) => Self::from_array(q.0), }
+    DMat4 { Matrix4d(m) => matrix(&m), }
+    Token { Token(t) => Self(t.into()), }
+    OneVec3 { Vec3f(v) => Self(vec![Vec3::from_array(v)]), }
+    Number {
+        Double(v) => Self(v),
+        Float(v) => Self(v.into()),
+        Half(v) => Self(v.into()),
     }
+    Vec<i32> { IntArray(v) => v.into_vec(), }
+    // pointIndices: `int[]`, or the `uint[]` of older files (rule 18).
+    Vec<i64> {
+        IntArray(v) => v.iter().map(|i| i64::from(*i)).collect(),
+        UIntArray(v) => v.iter().map(|i| i64::from(*i)).collect(),
+    }
+    Vec<f32> {
+        FloatArray(v) => v.into_vec(),
+        Float(v) => vec![v],
+    }
+    Vec<f16> { Half(v) => vec![v], }
+    Vec<[f16; 4]> { Quath(q) => vec![q.0], }
+    Vec<Half3> {
+        Vec3hArray(v) => v.into_vec(),
+        Vec3h(v) => vec![v],
+    }
+    // Texture coordinates in whatever precision (texCoord2h, texCoord2f, texCoord2d, and the same of float2).
+    Vec<Vec2> {
+        Vec2fArray(v) => cast(v),
+        Vec2hArray(v) => v.iter().map(|v| Vec2::from_array(v.map(f16::to_f32))).collect(),
+        Vec2dArray(v) => v.iter().map(|v| Vec2::from_array(v.map(|x| x as f32))).collect(),
+    }
+    Vec<Vec3> { Vec3fArray(v) => cast(v), }
+    Vec<Quat> {
+        QuatfArray(v) => v.iter().map(|q| Quat::from_array(q.0)).collect(),
+        Quatf(q) => vec![Quat::from_array(q.0)],
+    }
+    Vec<DMat4> { Matrix4dArray(v) => v.iter().map(matrix).collect(), }
+    Vec<String> { TokenArray(v) => v.iter().map(|t| t.as_str().to_owned()).collect(), }
+}
+
+/// Elements as others of the same bytes.
+fn cast<A: bytemuck::Pod, B: bytemuck::Pod>(array: Array<A>) -> Vec<B> {
+    bytemuck::cast_slice(&array).to_vec()
 }
 
 /// A row-vector matrix in row-major order is a column-vector one in column-major order: the same
@@ -119,166 +117,6 @@ pub(crate) fn matrices(m: &[DMat4]) -> Value {
 pub(crate) fn vectors(v: &[Vec3]) -> Value {
     let v: &[[f32; 3]] = bytemuck::cast_slice(v);
     Value::Vec3fArray(v.to_vec().into())
-}
-
-impl FromUsd for DMat4 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Matrix4d(m) => Some(matrix(&m)),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<DMat4> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Matrix4dArray(v) => Some(v.iter().map(matrix).collect()),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for DVec3 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec3d(v) => Some(Self::from_array(v)),
-            _ => None,
-        }
-    }
-}
-
-/// A single `float3`, kept as an array of one so that it interpolates in float.
-pub(crate) struct OneVec3(pub Vec<Vec3>);
-
-impl FromUsd for OneVec3 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec3f(v) => Some(Self(vec![Vec3::from_array(v)])),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<f16> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Half(v) => Some(vec![v]),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec<[f16; 4]> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Quath(q) => Some(vec![q.0]),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for f64 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Double(v) => Some(v),
-            _ => None,
-        }
-    }
-}
-
-/// A single number in whatever precision.
-pub(crate) struct Number(pub f64);
-
-impl FromUsd for Number {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Double(v) => Some(Self(v)),
-            Value::Float(v) => Some(Self(v.into())),
-            Value::Half(v) => Some(Self(v.into())),
-            _ => None,
-        }
-    }
-}
-
-impl Lerp for Number {
-    fn lerp(a: &Self, b: &Self, alpha: f64) -> Option<Self> {
-        f64::lerp(&a.0, &b.0, alpha).map(Self)
-    }
-}
-
-impl FromUsd for DQuat {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Quatd(q) => Some(Self::from_array(q.0)),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for bool {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Bool(v) => Some(v),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for i32 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Int(v) => Some(v),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for f32 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Float(v) => Some(v),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec2 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec2f(v) => Some(Self::from_array(v)),
-            _ => None,
-        }
-    }
-}
-
-impl FromUsd for Vec4 {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec4f(v) => Some(Self::from_array(v)),
-            _ => None,
-        }
-    }
-}
-
-/// Texture coordinates in whatever precision (texCoord2h, texCoord2f, texCoord2d, and the same of float2).
-impl FromUsd for Vec<Vec2> {
-    fn from_usd(value: Value) -> Option<Self> {
-        match value {
-            Value::Vec2fArray(v) => Some(cast(v)),
-            Value::Vec2hArray(v) => Some(
-                v.iter()
-                    .map(|v| Vec2::new(v[0].to_f32(), v[1].to_f32()))
-                    .collect(),
-            ),
-            Value::Vec2dArray(v) => Some(
-                v.iter()
-                    .map(|v| Vec2::new(v[0] as f32, v[1] as f32))
-                    .collect(),
-            ),
-            _ => None,
-        }
-    }
 }
 
 /// The default value of an attribute, of the wanted type.
@@ -312,6 +150,15 @@ pub(crate) fn read_metadata<T: FromUsd>(
     key: &str,
 ) -> Result<Option<T>, sinew_stage::Error> {
     Ok(attribute.metadata(key)?.and_then(T::from_usd))
+}
+
+/// Whether the value of an attribute is `None`, by which a stage switches it off.
+pub(crate) fn is_blocked(attribute: &Attribute<'_, '_>) -> bool {
+    let is_block = |value: Option<&Value>| matches!(value, Some(Value::Block));
+    !attribute.has_authored_value()
+        && attribute
+            .opinions()
+            .any(|o| is_block(o.spec.get(field::DEFAULT)))
 }
 
 /// An attribute with its time samples. Blocked samples, and those of another type, are no value at

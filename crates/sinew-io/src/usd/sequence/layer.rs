@@ -171,7 +171,7 @@ impl<'a> Assembly<'a> {
             search_paths: character.opened_with.search_paths.clone(),
             ..Default::default()
         };
-        UsdFile::compose_layers(self.out, &name, &options, in_memory)
+        UsdFile::compose(self.out, &name, &options, in_memory)
     }
 
     /// One clip: a reference that is moved in time.

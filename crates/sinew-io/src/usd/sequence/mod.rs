@@ -28,15 +28,15 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use sinew::error::{Invalid, Warning};
-use sinew::scene::{Scene, TimeLine};
+use sinew::scene::{PlacedSkeleton, Scene, TimeLine};
 use sinew_layer::Layer;
 
 use super::write::save;
 use crate::error::{Error, Result};
 use crate::usd::UsdFile;
-use crate::{OpenOptions, shape_names, skeletons};
+use crate::{OpenOptions, skeletons};
 use layer::{Assembly, Part, Track};
-use matching::{Found, Target};
+use matching::Found;
 pub use request::ClipRequest;
 
 /// A character, and the clips to put on it.
@@ -137,7 +137,8 @@ impl Sequence {
         let mut played: Vec<Played<'_>> = Vec::with_capacity(of_clip.len());
         for (clip, at) in request.clips.iter().zip(of_clip) {
             let file = &opened[at].1;
-            let found = matching::matched(clip, &clip.chosen(file)?, &targets, &mut warnings)?;
+            let found =
+                matching::matched(clip, &clip.chosen(file)?, (&scene, &targets), &mut warnings)?;
             check_rate(clip, file)?;
             warnings.extend(other_units(clip, file, &character));
             let next = Played::new(clip, file, found, &played);
@@ -177,7 +178,7 @@ impl Sequence {
             }
             save::export_with(layer, file, &mut outputs)?;
         }
-        save::export_with(self.file.stage.root_layer(), self.file.file(), &mut outputs)?;
+        save::export_with(&self.file.root_layer(), self.file.file(), &mut outputs)?;
         outputs.finish()
     }
 }
@@ -189,7 +190,7 @@ impl Request {
     }
 
     /// The skeletons to move.
-    fn targets<'s>(&self, scene: &'s Scene) -> Result<Vec<Target<'s>>> {
+    fn targets<'s>(&self, scene: &'s Scene) -> Result<Vec<&'s PlacedSkeleton>> {
         let all = skeletons(scene);
         let paths: Vec<&str> = all.iter().map(|s| s.path.as_str()).collect();
         if all.is_empty() {
@@ -204,11 +205,7 @@ impl Request {
         if !self.skeletons.is_empty() {
             chosen.retain(|s| self.skeletons.contains(&s.path));
         }
-        let target = |placed| Target {
-            placed,
-            shapes: shape_names(scene, placed),
-        };
-        Ok(chosen.into_iter().map(target).collect())
+        Ok(chosen)
     }
 }
 
@@ -290,7 +287,7 @@ fn other_units(request: &ClipRequest, file: &UsdFile, character: &UsdFile) -> Op
 /// the arguments counts.
 fn tracks<'a>(
     played: &'a [Played<'a>],
-    targets: &[Target<'a>],
+    targets: &[&'a PlacedSkeleton],
     warnings: &mut Vec<Warning>,
 ) -> Vec<Track<'a>> {
     let mut out = Vec::with_capacity(targets.len());
@@ -318,8 +315,10 @@ fn tracks<'a>(
             }
         }
         if !parts.is_empty() {
-            let skeleton = target.placed;
-            out.push(Track { skeleton, parts });
+            out.push(Track {
+                skeleton: target,
+                parts,
+            });
         }
     }
     out
@@ -358,7 +357,11 @@ fn time_line(played: &[Played<'_>], tracks: &[Track<'_>]) -> TimeLine {
 }
 
 /// What plays on which skeleton.
-fn clips(played: &[Played<'_>], targets: &[Target<'_>], work: &Assembly<'_>) -> Vec<SequenceClip> {
+fn clips(
+    played: &[Played<'_>],
+    targets: &[&PlacedSkeleton],
+    work: &Assembly<'_>,
+) -> Vec<SequenceClip> {
     let shown = |path: &Path| path.display().to_string();
     let mut out = Vec::new();
     for p in played {
@@ -368,7 +371,7 @@ fn clips(played: &[Played<'_>], targets: &[Target<'_>], work: &Assembly<'_>) -> 
                 file: shown(&p.request.file),
                 clip: found.name.clone(),
                 animation: found.animation.path.clone(),
-                skeleton: targets[found.skeleton].placed.path.clone(),
+                skeleton: targets[found.skeleton].path.clone(),
                 start: p.start,
                 end: p.end,
                 copy: copy.map(|c| shown(&c.file)),

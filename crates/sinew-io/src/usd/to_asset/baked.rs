@@ -36,7 +36,11 @@ impl<'a> Maker<'a> {
         };
         let rest = LocalTransform::default();
         let node = self.builder.push(name_of(&mesh.path), space, rest);
-        self.show_frames(mesh, node, &frames, by_corner);
+        let skeleton = self
+            .scene
+            .world_from_prim(bound.skeleton().prim, self.clock.rest());
+        let turned = self.is_turned(mesh, &skeleton);
+        self.show_frames(mesh, node, &frames, (by_corner, turned));
         Ok(node)
     }
 
@@ -48,7 +52,7 @@ impl<'a> Maker<'a> {
         };
         let rest = LocalTransform::default();
         let node = space.unwrap_or_else(|| self.builder.push(name_of(&mesh.path), None, rest));
-        self.show_frames(mesh, node, &frames, false);
+        self.show_frames(mesh, node, &frames, (false, false));
         node
     }
 
@@ -70,7 +74,7 @@ impl<'a> Maker<'a> {
         mesh: &'a DrawnMesh,
         node: usize,
         frames: &[BakedFrame],
-        by_corner: bool,
+        (by_corner, turned): (bool, bool),
     ) {
         let Some(base) = frames.first() else {
             return;
@@ -81,6 +85,7 @@ impl<'a> Maker<'a> {
             influences: None,
             shapes: &[],
             parts: self.parts(mesh),
+            turned,
         };
         let Some(mut made) = self.make(&inputs) else {
             return;

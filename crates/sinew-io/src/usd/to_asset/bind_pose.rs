@@ -184,6 +184,7 @@ impl<'a> Maker<'a> {
             influences: Some(&influences),
             shapes: &[],
             parts,
+            turned: asked.asset_from_prim.determinant() < 0.0,
         });
         let Some(mut made) = made else {
             return Ok(None);

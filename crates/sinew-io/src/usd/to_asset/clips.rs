@@ -1,37 +1,17 @@
 //! SkelAnimations as clips: which Skeleton each one moves, and what the clips are called.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::nodes::steps;
-use super::skeletons::name_of;
 use super::time::{Clock, merged};
 use crate::error::Result;
 use crate::usd::clips::StageClip;
 use crate::usd::file::UsdFile;
-use sinew::scene::{Scene, SkinBinding};
+use crate::usd::fits::{Fits, Moved, Mover};
+use sinew::scene::{PlacedSkeleton, Scene, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton, SkeletonInstance};
 use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Track, TrackTarget};
-
-/// A Skeleton as clips see it.
-pub(super) struct ClipSkeleton<'a> {
-    pub path: &'a str,
-    pub skeleton: &'a Arc<Skeleton>,
-    /// The animation that is bound to it.
-    pub bound: Option<&'a Arc<SkelAnimation>>,
-    /// Tokens of the blend shapes of all prims that are bound to it.
-    pub shapes: HashSet<&'a str>,
-}
-
-/// A clip: the animation of each Skeleton that it moves.
-#[derive(Debug)]
-pub(super) struct ClipPlan {
-    pub name: String,
-    /// The Skeleton's index, and its animation.
-    pub parts: Vec<(usize, Arc<SkelAnimation>)>,
-    /// Whether this is what the stage shows, so that prims move with it.
-    pub is_stage: bool,
-}
 
 /// A clip of a scene: what it moves each Skeleton with.
 #[derive(Clone, Debug)]
@@ -69,45 +49,35 @@ impl UsdFile {
     /// Values that cannot be decoded.
     pub fn scene_clips(&self, scene: &Scene) -> Result<Vec<SceneClip>> {
         let animations = self.animations()?;
-        let plans = self.all_read(self.plan_clips(scene, &animations))?;
-        let mut out = Vec::with_capacity(plans.len());
-        for mut plan in plans {
-            plan.parts.retain(|(s, _)| *s < scene.instances.len());
-            if !plan.parts.is_empty() {
-                out.push(SceneClip {
-                    name: plan.name,
-                    is_bound: plan.is_stage,
-                    parts: plan.parts,
-                });
-            }
+        let mut clips = self.all_read(self.plan_clips(scene, &animations))?;
+        for clip in &mut clips {
+            clip.parts.retain(|(s, _)| *s < scene.instances.len());
         }
-        Ok(out)
+        clips.retain(|clip| !clip.parts.is_empty());
+        Ok(clips)
     }
 
-    /// The clips of a scene of this file. Skeletons are those of its instances, then its unbound
-    /// ones.
+    /// The clips of a scene of this file, and those of its unbound Skeletons, whose indices follow
+    /// those of the instances. `animations` are all of the file.
     pub(super) fn plan_clips(
         &self,
         scene: &Scene,
         animations: &[SkelAnimation],
-    ) -> Result<Vec<ClipPlan>, sinew_stage::Error> {
-        let shapes = |path: &str| {
-            let bindings = scene.bindings.iter();
-            let bound = bindings.filter(|b| scene.instances[b.instance].path == path);
-            bound
-                .flat_map(|b| b.shapes.iter().map(|s| s.token.as_str()))
-                .collect()
-        };
-        let placed = scene.instances.iter().chain(&scene.unbound_skeletons);
-        let skeletons: Vec<ClipSkeleton<'_>> = placed
-            .map(|p| ClipSkeleton {
-                path: &p.path,
-                skeleton: p.instance.skeleton(),
-                bound: p.instance.animation(),
-                shapes: shapes(&p.path),
-            })
+    ) -> Result<Vec<SceneClip>, sinew_stage::Error> {
+        // In the order of the animations.
+        let named = self.read_stage_clips()?;
+        let placed: Vec<&PlacedSkeleton> = scene
+            .instances
+            .iter()
+            .chain(&scene.unbound_skeletons)
             .collect();
-        Ok(plan(&skeletons, animations, &self.read_stage_clips()?))
+        let movers = named.iter().zip(animations);
+        let mut fits = Fits::new(
+            movers.map(|(clip, a)| Mover::new(clip, a)).collect(),
+            placed.iter().map(|p| Moved::new(scene, p)).collect(),
+            false,
+        );
+        Ok(plan(&placed, animations, &named, &mut fits))
     }
 }
 
@@ -116,73 +86,59 @@ pub(super) const STAGE: &str = "Animation";
 
 /// Plans the clips: first what the stage shows, then all other animations. An animation that is
 /// bound to no Skeleton moves those that it fits and that are nearest to it in the stage; animations
-/// of one name that move different Skeletons are one clip. `named` has the names of the animations,
-/// and the Skeletons that they were made for.
-pub(super) fn plan(
-    skeletons: &[ClipSkeleton<'_>],
+/// of one name that move different Skeletons are one clip.
+fn plan(
+    placed: &[&PlacedSkeleton],
     animations: &[SkelAnimation],
     named: &[StageClip],
-) -> Vec<ClipPlan> {
-    let named: HashMap<&str, &StageClip> = named.iter().map(|c| (c.path.as_str(), c)).collect();
-    let name_of = |path: &str| {
-        named
-            .get(path)
-            .map_or(name_of(path), |clip| clip.name.as_str())
-            .to_owned()
-    };
-    let is_meant = |path: &str, skeleton: &str| {
-        let made_for = named.get(path).map_or(&[][..], |clip| &clip.made_for);
-        made_for.is_empty() || made_for.iter().any(|s| s == skeleton)
-    };
-    let mut out: Vec<ClipPlan> = Vec::new();
-    let bound: Vec<(usize, &Arc<SkelAnimation>)> = skeletons
-        .iter()
-        .enumerate()
-        .filter_map(|(i, s)| Some((i, s.bound?)))
-        .collect();
+    fits: &mut Fits,
+) -> Vec<SceneClip> {
+    let mut out: Vec<SceneClip> = Vec::new();
+    let bound = placed.iter().enumerate();
+    let bound = bound.filter_map(|(i, p)| Some((i, p.instance.animation()?.clone())));
+    let bound: Vec<(usize, Arc<SkelAnimation>)> = bound.collect();
+    let is_bound: HashSet<String> = bound.iter().map(|(_, a)| a.path.clone()).collect();
     if !bound.is_empty() {
-        let mut names: Vec<String> = bound.iter().map(|(_, a)| name_of(&a.path)).collect();
+        let names = named.iter().filter(|clip| is_bound.contains(&clip.path));
+        let mut names: Vec<&String> = names.map(|clip| &clip.name).collect();
         names.dedup();
-        let name = match &names[..] {
-            [name] => name.clone(),
-            _ => STAGE.to_owned(),
-        };
-        out.push(ClipPlan {
-            name,
-            parts: bound.iter().map(|(i, a)| (*i, (*a).clone())).collect(),
-            is_stage: true,
+        out.push(SceneClip {
+            name: match names[..] {
+                [name] => name.clone(),
+                _ => STAGE.to_owned(),
+            },
+            parts: bound,
+            is_bound: true,
         });
     }
-    let is_bound: HashSet<&str> = bound.iter().map(|(_, a)| a.path.as_str()).collect();
     let first = out.len();
-    for animation in animations
-        .iter()
-        .filter(|a| !is_bound.contains(a.path.as_str()))
-    {
-        let fitting: Vec<usize> = (0..skeletons.len())
-            .filter(|i| is_meant(&animation.path, skeletons[*i].path))
-            .filter(|i| fits(animation, &skeletons[*i]))
-            .collect();
-        let nearness = |i: &usize| common(&animation.path, skeletons[*i].path);
-        let Some(nearest) = fitting.iter().map(nearness).max() else {
+    for (i, (animation, clip)) in animations.iter().zip(named).enumerate() {
+        if is_bound.contains(&animation.path) {
             continue;
-        };
-        let moved: Vec<usize> = fitting
-            .into_iter()
-            .filter(|i| nearness(i) == nearest)
-            .collect();
-        let name = name_of(&animation.path);
+        }
+        // An animation of which most is missing is for something else.
+        let most =
+            |known: usize| animation.joints.is_empty() || known * 2 >= animation.joints.len();
+        let mut fitting = |s: &usize| fits.of(i, *s).is_some_and(|fit| most(fit.known));
+        let mut moved: Vec<usize> = (0..placed.len()).filter(|s| fitting(s)).collect();
+        let nearness = |s: &usize| common(&animation.path, &placed[*s].path);
+        let nearest = moved.iter().map(nearness).max();
+        moved.retain(|s| Some(nearness(s)) == nearest);
+        if moved.is_empty() {
+            continue;
+        }
         let animation = Arc::new(animation.clone());
-        let parts = moved.iter().map(|i| (*i, animation.clone()));
-        let same = out[first..]
-            .iter_mut()
-            .find(|clip| clip.name == name && clip.parts.iter().all(|(i, _)| !moved.contains(i)));
-        match same {
-            Some(clip) => clip.parts.extend(parts),
-            None => out.push(ClipPlan {
-                name,
+        let parts = moved.iter().map(|s| (*s, animation.clone()));
+        let is_rest = |known: &&mut SceneClip| {
+            let mut known_parts = known.parts.iter();
+            known.name == clip.name && known_parts.all(|(s, _)| !moved.contains(s))
+        };
+        match out[first..].iter_mut().find(is_rest) {
+            Some(known) => known.parts.extend(parts),
+            None => out.push(SceneClip {
+                name: clip.name.clone(),
                 parts: parts.collect(),
-                is_stage: false,
+                is_bound: false,
             }),
         }
     }
@@ -196,18 +152,6 @@ pub(super) fn plan(
         }
     }
     out
-}
-
-/// Whether an animation is for a Skeleton: at least half of its joints are there, or one of its
-/// channels if it has no joints.
-fn fits(animation: &SkelAnimation, skeleton: &ClipSkeleton<'_>) -> bool {
-    if animation.joints.is_empty() {
-        let mut channels = animation.blend_shapes.iter();
-        return channels.any(|c| skeleton.shapes.contains(c.as_str()));
-    }
-    let mapper = AnimMapper::new(&animation.joints, skeleton.skeleton.joints());
-    let there = mapper.targets().flatten().count();
-    there > 0 && there * 2 >= animation.joints.len()
 }
 
 /// Number of path elements at the beginning that two paths have in common.
@@ -273,39 +217,38 @@ pub(super) fn driven_by(binding: &SkinBinding, animation: &SkelAnimation) -> Ski
 mod tests {
     use super::*;
 
-    fn animation(path: &str, joints: &[&str]) -> SkelAnimation {
-        SkelAnimation {
-            path: path.into(),
-            joints: joints.iter().map(|j| (*j).to_owned()).collect(),
-            ..SkelAnimation::default()
-        }
+    const STAGE: &str = r#"#usda 1.0
+def "X" {
+    def Skeleton "Skel" (prepend apiSchemas = ["SkelBindingAPI"]) {
+        uniform token[] joints = ["A", "A/B"]
+        rel skel:animationSource = </X/Anim/Walk>
     }
-
-    fn skeleton() -> Arc<Skeleton> {
-        let joints = vec!["A".to_owned(), "A/B".to_owned()];
-        Arc::new(Skeleton::new("/S", joints, None, None).unwrap())
+    def "Anim" {
+        def SkelAnimation "Walk" { uniform token[] joints = ["A", "A/B"]; }
+        def SkelAnimation "Run" { uniform token[] joints = ["A", "A/B"]; }
+        def SkelAnimation "Foreign" { uniform token[] joints = ["Q", "R", "A"]; }
     }
+}
+def "Y" {
+    def Skeleton "Skel" { uniform token[] joints = ["A", "A/B"]; }
+    def "Anim" {
+        def SkelAnimation "Run" { uniform token[] joints = ["A"]; }
+        def SkelAnimation "Walk" { uniform token[] joints = ["A"]; }
+    }
+}
+def SkelAnimation "Idle" { uniform token[] joints = ["A"]; }
+"#;
 
     #[test]
     fn animations_move_the_nearest_skeletons_that_they_fit() {
-        let skel = skeleton();
-        let walk = Arc::new(animation("/X/Anim/Walk", &["A", "A/B"]));
-        let of = |path, bound| ClipSkeleton {
-            path,
-            skeleton: &skel,
-            bound,
-            shapes: HashSet::new(),
-        };
-        let skeletons = [of("/X/Skel", Some(&walk)), of("/Y/Skel", None)];
-        let all = [
-            animation("/X/Anim/Walk", &["A", "A/B"]),
-            animation("/X/Anim/Run", &["A", "A/B"]),
-            animation("/Y/Anim/Run", &["A"]),
-            animation("/Z/Idle", &["A"]),
-            animation("/X/Anim/Foreign", &["Q", "R", "A"]),
-            animation("/Y/Anim/Walk", &["A"]),
-        ];
-        let clips = plan(&skeletons, &all, &[]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stage.usda");
+        std::fs::write(&file, STAGE).unwrap();
+        let file = UsdFile::open(&file).unwrap();
+        let scene = file.scene(Default::default()).unwrap();
+        let clips = file
+            .plan_clips(&scene, &file.animations().unwrap())
+            .unwrap();
         let found: Vec<(&str, Vec<usize>)> = clips
             .iter()
             .map(|c| (c.name.as_str(), c.parts.iter().map(|(i, _)| *i).collect()))
@@ -313,11 +256,10 @@ mod tests {
         let wanted: [(&str, Vec<usize>); 4] = [
             ("Walk", vec![0]),
             ("Run", vec![0, 1]),
-            ("Idle", vec![0, 1]),
             ("Walk_2", vec![1]),
+            ("Idle", vec![0, 1]),
         ];
         assert_eq!(found, wanted);
-        assert!(clips[0].is_stage && !clips[1].is_stage);
-        assert!(plan(&[], &all, &[]).is_empty());
+        assert!(clips[0].is_bound && !clips[1].is_bound);
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct MeshInputs<'a> {
     pub shapes: &'a [(String, Arc<BlendShape>)],
     /// The parts of the mesh, one per material.
     pub parts: Vec<Part>,
+    /// Whether triangles turn the other way.
+    pub turned: bool,
 }
 
 /// Faces of a mesh with one material.
@@ -194,7 +196,11 @@ impl Maker<'_> {
                 bits(&[v.at(face, corner, point)], key);
             }
         };
-        let vertices = SplitVertices::new(self.triangles, corner_points, chosen, look);
+        let mut vertices = SplitVertices::new(self.triangles, corner_points, chosen, look);
+        if self.inputs.turned {
+            let triangles = vertices.indices.chunks_exact_mut(3);
+            triangles.for_each(|triangle| triangle.swap(1, 2));
+        }
         if vertices.indices.is_empty() {
             return None;
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::clips::{ClipPlan, driven_by};
+use super::clips::{SceneClip, driven_by};
+use super::nodes::mix;
 use super::skeletons::joint_times;
 use super::time::{Clock, merged};
 use crate::vertices::bounds;
@@ -43,7 +44,13 @@ pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin) -> Vec<Misfit> {
         add("gltf-dual-quaternion", what.to_owned(), true);
     }
     if let Some(influences) = skin.influences() {
-        let (loose, negative) = loose_weights(influences, skin.points().len());
+        let [loose, negative, empty] = odd_weights(influences, skin.points().len());
+        if empty > 0 {
+            let what = format!(
+                "{empty} points have no weight above 0, but glTF's add up to 1: they follow the first of their joints"
+            );
+            add("gltf-weights-zero", what, true);
+        }
         if loose > 0 {
             let what = format!(
                 "the weights of {loose} points do not add up to 1, but glTF's do: they are divided by their sum"
@@ -70,7 +77,7 @@ const UNIT: f32 = 1e-4;
 
 /// The misfit of joints whose rotations are none, if a clip has such: UsdSkel takes quaternions as
 /// they are.
-pub(super) fn of_clips(skeleton: usize, plans: &[ClipPlan]) -> Option<Misfit> {
+pub(super) fn of_clips(skeleton: usize, plans: &[SceneClip]) -> Option<Misfit> {
     let parts = plans.iter().flat_map(|p| &p.parts);
     let mut animations = parts.filter(|(s, _)| *s == skeleton).map(|(_, a)| a);
     let is_loose = |q: &glam::Quat| (q.length() - 1.0).abs() > UNIT;
@@ -78,26 +85,40 @@ pub(super) fn of_clips(skeleton: usize, plans: &[ClipPlan]) -> Option<Misfit> {
     loose.then(|| Misfit {
         code: "gltf-rotations",
         what: "rotations of its joints do not have length 1: glTF has the nearest that do".into(),
-        always: false,
+        always: true,
     })
 }
 
-/// Points whose weights do not add up to 1, and points with weights below 0.
-fn loose_weights(influences: &JointInfluences, points: usize) -> (usize, usize) {
+/// Points whose weights do not add up to 1, points with weights below 0, and points without a
+/// weight above 0.
+fn odd_weights(influences: &JointInfluences, points: usize) -> [usize; 3] {
     let rows = influences.weights().chunks_exact(influences.count());
     // Constant influences are one row.
     let each = if rows.len() == 1 { points } else { 1 };
-    let (mut loose, mut negative) = (0, 0);
+    let mut counts = [0; 3];
     for row in rows {
         let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
-        loose += if (sum - 1.0).abs() > LOOSE { each } else { 0 };
-        negative += if row.iter().any(|w| *w < 0.0) {
-            each
-        } else {
-            0
-        };
+        let is_empty = row.iter().all(|w| *w <= 0.0);
+        let is_loose = (sum - 1.0).abs() > LOOSE && !is_empty;
+        let odd = [is_loose, row.iter().any(|w| *w < 0.0), is_empty];
+        for (count, is_odd) in counts.iter_mut().zip(odd) {
+            *count += if is_odd { each } else { 0 };
+        }
     }
-    (loose, negative)
+    counts
+}
+
+/// Makes the weights of a point those that glTF has: none below 0, and a sum of 1. Where none is
+/// above 0, the first one is 1.
+pub(super) fn fit_weights(row: &mut [f32]) {
+    row.iter_mut().for_each(|w| *w = w.max(0.0));
+    let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
+    if sum <= 0.0 {
+        row.iter_mut().take(1).for_each(|w| *w = 1.0);
+    } else if (sum - 1.0).abs() > LOOSE {
+        let scaled = |w: &mut f32| *w = (f64::from(*w) / sum) as f32;
+        row.iter_mut().for_each(scaled);
+    }
 }
 
 /// A clip as it moves one prim.
@@ -114,7 +135,7 @@ pub(super) struct Movement {
 
 /// How the clips move a prim: all its samples, those of its rest data in the stage's clip, and no
 /// clip at all if there is none.
-pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock) -> Vec<Movement> {
+pub(super) fn movements(bound: BoundSkin<'_>, plans: &[SceneClip], clock: &Clock) -> Vec<Movement> {
     let binding = bound.binding();
     let skeleton = bound.skeleton().instance.skeleton();
     let mut own = binding.rest_times(false);
@@ -124,7 +145,7 @@ pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock)
         for (_, animation) in plan.parts.iter().filter(|(s, _)| *s == binding.instance) {
             let mut times = joint_times(animation, clock);
             times.extend(animation.blend_shape_weights.times());
-            if plan.is_stage {
+            if plan.is_bound {
                 times.extend(&own);
             }
             out.push(Movement {
@@ -155,7 +176,7 @@ pub(super) fn movements(bound: BoundSkin<'_>, plans: &[ClipPlan], clock: &Clock)
 
 impl Movement {
     /// The clip's name for messages.
-    pub fn name<'a>(&self, plans: &'a [ClipPlan]) -> &'a str {
+    pub fn name<'a>(&self, plans: &'a [SceneClip]) -> &'a str {
         match &self.animation {
             Some(_) => &plans[self.clip].name,
             None => "no clip",
@@ -178,15 +199,26 @@ impl Movement {
         })
     }
 
-    /// The same as glTF has it: joints that a clip moves have translation, rotation and scale.
-    fn gltf_pose(&self, time: Time) -> Result<Pose, Invalid> {
-        let mut out = self.pose(time)?;
+    /// The same as glTF has it: joints that a clip moves have translation, rotation and scale,
+    /// which glTF interpolates between two keys.
+    fn gltf_pose(&self, time: f64) -> Result<Pose, Invalid> {
+        let mut out = self.pose(Time::At(time))?;
         if let Some(animation) = &self.animation {
             let skeleton = self.instance.skeleton();
-            let mut locals = self.instance.joint_local_transforms(time)?;
+            let before = self.times.partition_point(|t| *t <= time).saturating_sub(1);
+            let after = self.times.len().min(before + 2) - 1;
+            let (from, to) = (self.times[before], self.times[after]);
+            let mut locals = self.instance.joint_local_transforms(Time::At(from))?;
+            let next = self.instance.joint_local_transforms(Time::At(to))?;
+            let alpha = if to > from {
+                (time - from) / (to - from)
+            } else {
+                0.0
+            };
             let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
             for joint in mapper.targets().flatten() {
-                locals[joint] = Trs::from_matrix(&locals[joint]).matrix();
+                let [from, to] = [&locals, &next].map(|all| Trs::from_matrix(&all[joint]));
+                locals[joint] = mix(&from, &to, alpha).matrix();
             }
             out.set_local(skeleton, &locals)?;
         }
@@ -215,8 +247,11 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
     let path = &bound.binding().path;
     let influences = skin.influences().map(|influences| {
         let joints: Vec<i32> = influences.joints().iter().map(|j| *j as i32).collect();
-        let weights = influences.weights().iter().map(|w| w.max(0.0)).collect();
-        let made = JointInfluences::new(
+        let mut weights = influences.weights().to_vec();
+        weights
+            .chunks_exact_mut(influences.count())
+            .for_each(fit_weights);
+        JointInfluences::new(
             path,
             influences.interpolation(),
             influences.count(),
@@ -224,8 +259,7 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
             weights,
             skin.points().len(),
             skin.own_joint_count(),
-        );
-        made.map(JointInfluences::normalized)
+        )
     });
     let map = skin.has_own_joints().then(|| {
         let joints = 0..skin.own_joint_count() as u32;
@@ -243,11 +277,11 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
 }
 
 /// The warnings about a prim whose deformation glTF cannot hold, with the error that this causes:
-/// the largest distance at the keys of all clips, in stage units.
+/// the largest distance at the keys of all clips and halfway between them, in stage units.
 pub(super) fn warn(
     bound: BoundSkin<'_>,
     misfits: Vec<Misfit>,
-    plans: &[ClipPlan],
+    plans: &[SceneClip],
     clock: &Clock,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), Invalid> {
@@ -261,19 +295,21 @@ pub(super) fn warn(
         .map_or(DMat4::IDENTITY, |m| *m);
     let (mut worst, mut at) = (0.0f64, String::new());
     for movement in movements(bound, plans, clock) {
-        let errors = movement
+        let halfway = movement
             .times
-            .par_iter()
-            .map(|time| -> Result<f64, Invalid> {
-                let want = movement.deformed(bound, *time, None)?;
-                let mut pose = movement.gltf_pose(Time::At(*time))?;
-                pose.geom_bind = geom_bind;
-                let got = deform(&gltf, &pose)?;
-                let pairs = want.points.iter().zip(&got.points);
-                Ok(pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max))
-            });
+            .windows(2)
+            .map(|pair| 0.5 * (pair[0] + pair[1]));
+        let times = merged(halfway.chain(movement.times.iter().copied()).collect());
+        let errors = times.par_iter().map(|time| -> Result<f64, Invalid> {
+            let want = movement.deformed(bound, *time, None)?;
+            let mut pose = movement.gltf_pose(*time)?;
+            pose.geom_bind = geom_bind;
+            let got = deform(&gltf, &pose)?;
+            let pairs = want.points.iter().zip(&got.points);
+            Ok(pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max))
+        });
         let errors: Vec<f64> = errors.collect::<Result<_, _>>()?;
-        for (time, error) in movement.times.iter().zip(errors) {
+        for (time, error) in times.iter().zip(errors) {
             if error > worst {
                 worst = error;
                 at = format!(" (time code {time} of {})", movement.name(plans));

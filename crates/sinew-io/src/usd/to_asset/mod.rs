@@ -5,7 +5,7 @@
 //! | prims with transforms | nodes, with the same names and hierarchy |
 //! | a Skeleton | a node per joint below the Skeleton's own |
 //! | a mesh with influences | a node without a parent, with a skin per geomBindTransform |
-//! | a mesh that one joint moves as a whole | a node below that joint |
+//! | a prim that joints move as a whole | a node below its joint, or a moving one, with all that hangs on it |
 //! | any other mesh | the node of its prim |
 //! | blend shapes, with in-betweens | morph targets |
 //! | a SkelAnimation | a clip; the bound ones come first, with all that moves on the time line |
@@ -38,7 +38,6 @@ use sinew_stage::{Predicate, Prim};
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
-use clips::ClipPlan;
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
@@ -92,6 +91,7 @@ impl UsdFile {
             .collect();
         maker.plans = self.plan_clips(scene, animations)?;
         maker.add_skeletons(&placed)?;
+        maker.add_carriers()?;
         for mesh in &geometry.meshes {
             maker.add_mesh(mesh)?;
         }
@@ -130,7 +130,7 @@ struct Maker<'a> {
     shown: Vec<(usize, usize, Vec<usize>)>,
     /// Meshes that nodes share.
     meshes: HashMap<MeshKey, usize>,
-    plans: Vec<ClipPlan>,
+    plans: Vec<SceneClip>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Tracks of baked meshes by the clip's plan.
@@ -149,6 +149,7 @@ struct MeshKey {
     skinned: bool,
     materials: Vec<Option<usize>>,
     colored: Vec<bool>,
+    turned: bool,
 }
 
 impl<'a> Maker<'a> {
@@ -223,6 +224,58 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
+    /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
+    /// them. One joint is the node's parent. What several joints move, on the stage's time line, is
+    /// in no node of its own unless something hangs on it.
+    fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
+        let rest = self.clock.rest();
+        for (path, carrier) in self.scene.carriers() {
+            let Some(prim) = self.prim(&path) else {
+                continue;
+            };
+            let bound = self.scene.bindings.iter().position(|b| b.path == path);
+            let bound = self.scene.bound(bound.expect("a carrier is bound"));
+            let joints = &self.joints[bound.binding().instance];
+            let geom_bind = bound.binding().geom_bind.at(rest);
+            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+            let Ok(skin) = bound.skin(rest) else { continue };
+            let Ok(inverse) = joints.skeleton.inverse_bind() else {
+                continue;
+            };
+            let node = match whole_joint(&skin).map(|j| skin.skeleton_joint(j)) {
+                Some(Some(joint)) => {
+                    let joint = joint as usize;
+                    let local = local_transform(&(inverse[joint] * geom_bind));
+                    let parent = Some(joints.nodes[joint]);
+                    self.builder.push(prim.name(), parent, local)
+                }
+                Some(None) => {
+                    let local = local_transform(&geom_bind);
+                    self.builder.push(prim.name(), joints.space, local)
+                }
+                None if prim.children(Predicate::DEFAULT_PROXIES).next().is_none() => continue,
+                None => {
+                    let own = &self.scene.prims[bound.binding().prim].xform;
+                    let resets = own.resets;
+                    let parent = prim.parent().filter(|p| !resets && !p.path().is_root());
+                    let parent = match parent {
+                        Some(parent) => self.builder.space(parent)?,
+                        None => None,
+                    };
+                    if self.plans.len() > 1 {
+                        let message = "several joints move it as a whole: what is below it follows it in the bound clip alone";
+                        self.warn("gltf-followers", &path, message);
+                    }
+                    let times = time::merged(carrier.times());
+                    let local = |t| carrier.local(t).unwrap_or_else(|| own.local(t));
+                    self.builder.add_moving(prim.name(), parent, times, local)
+                }
+            };
+            self.builder.carry(prim, node);
+        }
+        Ok(())
+    }
+
     /// Adds the nodes that show a mesh.
     fn add_mesh(&mut self, mesh: &'a DrawnMesh) -> Result<(), sinew_stage::Error> {
         if let Some(node) = self.add_shown(mesh)? {
@@ -292,7 +345,7 @@ impl<'a> Maker<'a> {
             }
             misfits::warn_of_points(mesh, &self.clock, &mut self.warnings);
         }
-        let Some(index) = self.mesh(mesh, None, &shapes) else {
+        let Some(index) = self.mesh(mesh, None, &shapes, false) else {
             return Ok(None);
         };
         let node = match self.prim(&mesh.path).filter(|_| mesh.instances.is_empty()) {
@@ -353,21 +406,13 @@ impl<'a> Maker<'a> {
         }
         let shapes = self.shapes(bound);
         if influences.interpolation() == InfluenceInterpolation::Constant
-            && let Some(joint) = whole_joint(&skin)
+            && whole_joint(&skin).is_some()
+            && let Some(node) = self.builder.carried(&mesh.path)
         {
-            let joints = &self.joints[instance];
-            let inverse = joints.skeleton.inverse_bind()?;
-            let (parent, local) = match skin.skeleton_joint(joint) {
-                Some(joint) => {
-                    let joint = joint as usize;
-                    (Some(joints.nodes[joint]), inverse[joint] * geom_bind)
-                }
-                None => (joints.space, geom_bind),
-            };
-            let Some(index) = self.mesh(mesh, None, &shapes) else {
+            // Its node has the transform that usd-core's bake would give the prim.
+            let Some(index) = self.mesh(mesh, None, &shapes, false) else {
                 return Ok(None);
             };
-            let node = self.builder.push("", parent, local_transform(&local));
             self.builder.nodes[node].mesh = Some(index);
             self.show(binding, node, &shapes);
             return Ok(Some(node));
@@ -380,7 +425,9 @@ impl<'a> Maker<'a> {
             &mut self.builder,
             &mut self.asset.skins,
         )?;
-        let Some(index) = self.mesh(mesh, Some(&points), &shapes) else {
+        // Its node has no parent and no transform.
+        let turned = self.is_turned(mesh, &DMat4::IDENTITY);
+        let Some(index) = self.mesh(mesh, Some(&points), &shapes, turned) else {
             return Ok(None);
         };
         let rest = sinew_animate::asset::LocalTransform::default();
@@ -406,12 +453,20 @@ impl<'a> Maker<'a> {
             .collect()
     }
 
-    /// The index of the asset's mesh; `None` if it has no triangles.
+    /// Whether the triangles of a prim have to turn the other way. Both USD and glTF turn them where
+    /// the prim or the node is mirrored, so one of the two alone must not be.
+    fn is_turned(&self, mesh: &DrawnMesh, world_from_node: &DMat4) -> bool {
+        let world_from_prim = mesh.world_from_prim(self.clock.rest());
+        (world_from_prim.determinant() < 0.0) != (world_from_node.determinant() < 0.0)
+    }
+
+    /// The index of the asset's mesh; `None` if it has no triangles. `turned` reverses them.
     fn mesh(
         &mut self,
         mesh: &'a DrawnMesh,
         influences: Option<&PointInfluences>,
         shapes: &[Channel],
+        turned: bool,
     ) -> Option<usize> {
         let parts = self.parts(mesh);
         let has_data = influences.is_some() || !shapes.is_empty();
@@ -424,6 +479,7 @@ impl<'a> Maker<'a> {
             skinned: influences.is_some(),
             materials: parts.iter().map(|p| p.material).collect(),
             colored: parts.iter().map(|p| p.colored).collect(),
+            turned,
         };
         if let Some(known) = self.meshes.get(&key) {
             return Some(*known);
@@ -438,6 +494,7 @@ impl<'a> Maker<'a> {
             influences,
             shapes: &shapes,
             parts,
+            turned,
         })?;
         let mut made = made.mesh;
         if let Some(prim) = self.prim(&mesh.path) {
@@ -552,7 +609,7 @@ impl<'a> Maker<'a> {
 
     /// What a clip was called in the file that its animations come from, and its extras: what they
     /// have of it, if all call it the same.
-    fn clip_name(&self, plan: &ClipPlan) -> Result<(String, Option<Json>), sinew_stage::Error> {
+    fn clip_name(&self, plan: &SceneClip) -> Result<(String, Option<Json>), sinew_stage::Error> {
         let mut kept: Option<(String, Option<Json>)> = None;
         for (_, animation) in &plan.parts {
             let Some(prim) = self.prim(&animation.path) else {
@@ -592,7 +649,7 @@ impl<'a> Maker<'a> {
 
     fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
         let plans = std::mem::take(&mut self.plans);
-        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_stage) {
+        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_bound) {
             self.asset.clips.push(AssetClip {
                 name: clips::STAGE.to_owned(),
                 tracks: std::mem::take(&mut self.builder.tracks),
@@ -621,7 +678,7 @@ impl<'a> Maker<'a> {
             }
             let baked = self.baked.iter().filter(|(clip, _)| *clip == index);
             tracks.extend(baked.map(|(_, track)| track.clone()));
-            if plan.is_stage {
+            if plan.is_bound {
                 tracks.append(&mut self.builder.tracks);
             }
             if tracks.is_empty() {
@@ -720,24 +777,17 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     let mut has_unmapped = false;
     for point in 0..skin.points().len() {
         let first = out.weights.len();
-        for (joint, weight) in influences.of_point(point) {
+        let row = influences.of_point(point);
+        out.weights.extend(row.map(|(_, weight)| weight));
+        misfits::fit_weights(&mut out.weights[first..]);
+        for ((joint, _), weight) in influences.of_point(point).zip(&out.weights[first..]) {
             let joint = skin.skeleton_joint(joint);
-            has_unmapped |= joint.is_none() && weight > 0.0;
+            has_unmapped |= joint.is_none() && *weight > 0.0;
             out.joints.push(match joint {
                 Some(joint) => joint,
-                None if weight > 0.0 => unmapped,
+                None if *weight > 0.0 => unmapped,
                 None => 0,
             });
-            out.weights.push(weight.max(0.0));
-        }
-        // glTF's add up to 1. What that changes is measured elsewhere.
-        let row = &mut out.weights[first..];
-        let sum: f64 = row.iter().map(|w| f64::from(*w)).sum();
-        if sum <= 0.0 {
-            row.iter_mut().take(1).for_each(|w| *w = 1.0);
-        } else if (sum - 1.0).abs() > misfits::LOOSE {
-            row.iter_mut()
-                .for_each(|w| *w = (f64::from(*w) / sum) as f32);
         }
     }
     (out, has_unmapped)

@@ -118,6 +118,16 @@ impl<'s> NodeBuilder<'s> {
         Ok(Some(node))
     }
 
+    /// Makes a node the one in whose space a prim and everything below it are.
+    pub fn carry(&mut self, prim: Prim<'s>, node: usize) {
+        self.space_of.insert(prim.path(), Some(node));
+    }
+
+    /// The node that carries a prim.
+    pub fn carried(&self, path: &str) -> Option<usize> {
+        *self.space_of.get(&Path::parse(path).ok()?)?
+    }
+
     /// Adds a node with a prim's transform; gives the one in whose space the prim is.
     fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack) -> usize {
         if !stack.is_animated() {
@@ -261,7 +271,7 @@ fn refine(
 }
 
 /// The components between two keys, as glTF interpolates them.
-fn mix(a: &Trs, b: &Trs, alpha: f64) -> Trs {
+pub(super) fn mix(a: &Trs, b: &Trs, alpha: f64) -> Trs {
     Trs {
         translation: a.translation.lerp(b.translation, alpha),
         rotation: a.rotation.slerp(b.rotation, alpha).normalize(),

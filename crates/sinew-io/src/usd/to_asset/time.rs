@@ -39,7 +39,7 @@ impl Clock {
         self.frames_between(start, end)
     }
 
-    /// Time codes of frames from `start` to `end`, with both.
+    /// Time codes of the stage's frames from `start` to `end`, with both.
     pub fn frames_between(&self, start: f64, end: f64) -> Vec<f64> {
         let step = self.0.time_codes_per_second / self.0.frames_per_second;
         let step = if step > 0.0 && step.is_finite() {
@@ -47,10 +47,12 @@ impl Clock {
         } else {
             1.0
         };
-        let count = ((end - start) / step).floor();
-        let count = if count > 0.0 { count as usize } else { 0 };
-        let frames = (0..=count.min(MOST_FRAMES)).map(|i| start + step * i as f64);
-        merged(frames.chain([end.max(start)]).collect())
+        let zero = self.start();
+        let first = ((start - zero) / step).ceil();
+        let count = ((end - zero) / step).floor() - first;
+        let count = if count >= 0.0 { count as usize + 1 } else { 0 };
+        let frames = (0..count.min(MOST_FRAMES)).map(|i| zero + step * (first + i as f64));
+        merged(frames.chain([start, end.max(start)]).collect())
     }
 }
 
@@ -60,4 +62,21 @@ pub(super) fn merged(mut times: Vec<f64>) -> Vec<f64> {
     times.sort_by(f64::total_cmp);
     times.dedup();
     times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_the_stage() {
+        let clock = Clock::new(TimeLine {
+            range: Some((1.0, 9.0)),
+            time_codes_per_second: 24.0,
+            frames_per_second: 12.0,
+        });
+        assert_eq!(clock.frames_between(3.5, 7.5), [3.5, 5.0, 7.0, 7.5]);
+        assert_eq!(clock.frames_between(-1.5, 1.0), [-1.5, -1.0, 1.0]);
+        assert_eq!(clock.frames_between(3.5, 3.75), [3.5, 3.75]);
+    }
 }

@@ -9,8 +9,10 @@ use sinew_layer::{Layer, Path, Value};
 
 use super::blend_shapes::{Authored, Failure, refuse, token_array};
 use super::edits::author;
+use super::sockets::MovedSockets;
 use crate::error::{Error, Result, Source};
 use crate::usd::file::UsdFile;
+use crate::usd::read::skeletons::{ComponentFault, component_faults};
 use crate::usd::read::values::vectors;
 use crate::usd::write::edits::Samples;
 use sinew::error::{Invalid, Warning};
@@ -95,7 +97,9 @@ impl UsdFile {
             path = skeleton.child(&format!("{name}_{number}"));
         }
         let binds = prim.has_api("SkelBindingAPI");
+        let sockets = MovedSockets::new(prim, animation)?;
         self.edit_root(|layer| {
+            sockets.author(layer);
             author_animation(layer, &path, animation);
             author_times(layer, time_line);
             if !binds {
@@ -104,7 +108,6 @@ impl UsdFile {
             let source = skeleton.property("skel:animationSource");
             layer.relationship(&source, vec![path.clone()]);
         })?;
-        self.move_sockets(&skeleton, animation)?;
         Ok(path.as_str().to_owned())
     }
 }
@@ -122,36 +125,14 @@ fn check(
     if !rates.iter().all(|r| r.is_finite() && *r > 0.0) {
         return refuse(format!("{path}: rates of {rates:?} per second"));
     }
-    let joints = animation.joints.len();
-    let component = |name: &str, mut lengths: &mut dyn Iterator<Item = usize>, missing: bool| {
-        let found = match (&mut lengths).find(|n| *n != joints) {
-            _ if missing => "none".to_owned(),
-            Some(n) => n.to_string(),
-            None => return Ok(()),
+    if let Some((name, fault)) = component_faults(animation).into_iter().next() {
+        let found = match fault {
+            ComponentFault::Missing => "none".to_owned(),
+            ComponentFault::Length(n) => n.to_string(),
         };
-        Err(Invalid::new(
-            path,
-            name,
-            format!("{joints} values, one per joint"),
-            found,
-        ))
-    };
-    let (t, r, s) = (
-        &animation.translations,
-        &animation.rotations,
-        &animation.scales,
-    );
-    component(
-        "translations",
-        &mut t.values().map(|v| v.len()),
-        !t.has_value(),
-    )?;
-    component(
-        "rotations",
-        &mut r.values().map(|v| v.len()),
-        !r.has_value(),
-    )?;
-    component("scales", &mut s.values().map(|v| v.len()), !s.has_value())?;
+        let expected = format!("{} values, one per joint", animation.joints.len());
+        return Err(Invalid::new(path, name, expected, found).into());
+    }
     Ok(())
 }
 

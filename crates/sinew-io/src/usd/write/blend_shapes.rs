@@ -5,11 +5,11 @@
 
 use sinew_layer::layer::field;
 use sinew_layer::path::is_identifier;
-use sinew_layer::{Layer, Path, TimeSamples, Token, Value};
+use sinew_layer::{Layer, Path, Token, Value};
 use sinew_stage::Prim;
 
-use crate::error::explain;
-use crate::error::{Error, Result};
+use super::edits::author;
+use crate::error::{Error, Result, explain};
 use crate::usd::file::UsdFile;
 use crate::usd::read::skeletons::read_shape_parts;
 use crate::usd::read::values::{read_sampled, read_uniform, vectors};
@@ -305,6 +305,9 @@ impl UsdFile {
             }
         }
         let names: Vec<String> = channels.iter().map(|c| (*c).to_owned()).collect();
+        let values = samples.iter();
+        let values = values.map(|(time, w)| (*time, Value::FloatArray(w.clone().into())));
+        let values = values.collect();
         self.edit_root(|layer| {
             layer.uniform(
                 &path.property("blendShapes"),
@@ -312,26 +315,10 @@ impl UsdFile {
                 token_array(&names),
             );
             let weights = layer.attribute(&path.property("blendShapeWeights"), "float[]");
-            let mut timed = Vec::new();
-            let mut default = None;
-            for (time, weights) in samples {
-                let value = Value::FloatArray(weights.clone().into());
-                match time.code() {
-                    Some(time) => timed.push((time, value)),
-                    None => default = Some(value),
-                }
+            for known in [field::DEFAULT, field::TIME_SAMPLES, field::SPLINE] {
+                weights.fields.remove(known);
             }
-            let timed = (!timed.is_empty()).then(|| Value::TimeSamples(TimeSamples::new(timed)));
-            for (name, value) in [
-                (field::DEFAULT, default),
-                (field::TIME_SAMPLES, timed),
-                (field::SPLINE, None),
-            ] {
-                match value {
-                    Some(value) => weights.fields.set(name, value),
-                    None => drop(weights.fields.remove(name)),
-                }
-            }
+            author(layer, animation, "blendShapeWeights", "float[]", values);
         })?;
         Ok(())
     }

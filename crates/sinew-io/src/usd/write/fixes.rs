@@ -62,7 +62,8 @@ impl UsdFile {
                 fixes.iter().for_each(|f| apply(layer, f, &|_| false));
             });
         }
-        let mut layer = self.root_layer_copy(out)?;
+        let mut layer = Layer::clone(self.stage.root_layer());
+        self.move_paths(&mut layer, out)?;
         let elsewhere = |path: &PrimPath| self.is_held_elsewhere(path);
         fixes.iter().for_each(|f| apply(&mut layer, f, &elsewhere));
         save::export(&layer, out)?;

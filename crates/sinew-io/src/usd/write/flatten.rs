@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use sinew_layer::layer::field;
 use sinew_layer::value::{LayerOffset, Specifier};
-use sinew_layer::{Layer, ListOp, SpecKind, Token, Value};
+use sinew_layer::{Layer, ListOp, SpecKind, Token, Value, assets};
 use sinew_stage::flatten::{Home, Instancing, flatten};
+use sinew_stage::resolver::Resolver;
 
 use super::edits::apply;
 use super::old_motion;
@@ -21,26 +22,47 @@ use crate::usd::write::instances::{Instances, Sharing};
 use sinew::error::Warning;
 
 impl UsdFile {
-    /// Refuses an output that is one of the files that this stage is read from.
+    /// Refuses an output that is one of the files of this stage, as [`UsdFile::check_outputs`] does.
     ///
     /// # Errors
     /// [`Error::OutputIsInput`].
     pub fn check_output(&self, output: &Path) -> Result<()> {
+        self.check_outputs([output])
+    }
+
+    /// Refuses outputs that are among the files that this stage is read from or refers to: its
+    /// layers, value clips, packages and textures.
+    ///
+    /// # Errors
+    /// [`Error::OutputIsInput`].
+    pub fn check_outputs(&self, outputs: impl IntoIterator<Item: AsRef<Path>>) -> Result<()> {
+        crate::output::check(outputs, || self.sources())
+    }
+
+    /// The files that this stage is read from or refers to.
+    fn sources(&self) -> Vec<PathBuf> {
         // Value clips, which are no layers of the stage, are among the opened files.
         let mut sources = self.resolver.opened_files();
         sources.push(self.file().to_owned());
-        for source in sources {
-            if crate::is_same_file(&source, output) {
-                return Err(Error::OutputIsInput {
-                    output: output.to_owned(),
-                    reason: format!(
-                        "it is read from: {} would be overwritten by what is made of it",
-                        source.display()
-                    ),
-                });
-            }
+        sources.extend(
+            self.made
+                .iter()
+                .flat_map(|made| made.sources.iter().cloned()),
+        );
+        for (identifier, layer) in self.stage.layers() {
+            // A layer that is broken somewhere has no more paths than those before.
+            let _ = assets::map(&mut Layer::clone(layer), |path| {
+                let path = self
+                    .stage
+                    .evaluated(path)
+                    .unwrap_or_else(|| path.to_owned());
+                let files = std::iter::once(path.clone()).chain(save::tiles(&path));
+                let files = files.filter_map(|file| self.resolver.resolve(&file, Some(identifier)));
+                sources.extend(files.map(PathBuf::from));
+                None
+            });
         }
-        Ok(())
+        sources
     }
 
     /// Writes the composed stage with the edits as one self-contained file; asset paths are made

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Stage};
@@ -245,70 +246,35 @@ impl Instances {
         if self.list.is_empty() {
             return edits;
         }
-        let place = |path: &str| self.place(&parsed(path));
+        let place = |path: &str| self.place(&parsed(path)).as_str().to_owned();
         let mut prims = Vec::with_capacity(edits.prims.len());
         for mut prim in edits.prims {
-            let mut places: Vec<Path> = Vec::new();
-            let mut seen = HashSet::new();
-            for path in prim.places() {
-                let place = place(path);
-                if seen.insert(place.clone()) {
-                    places.push(place);
-                }
-            }
+            let mut places = once(prim.places().map(place), String::clone);
             prim.copies.clear();
-            let (last, others) = match places.split_last() {
-                Some(split) => split,
-                None => continue,
-            };
-            for other in others {
+            let Some(last) = places.pop() else { continue };
+            for other in places {
                 let mut copy = prim.clone();
-                copy.path = other.as_str().to_owned();
+                copy.path = other;
                 prims.push(copy);
             }
-            prim.path = last.as_str().to_owned();
+            prim.path = last;
             prims.push(prim);
         }
-        let mut seen = HashSet::new();
-        let mut retype = Vec::new();
-        for path in &edits.retype {
-            let place = place(path);
-            if seen.insert(place.clone()) {
-                retype.push(place.as_str().to_owned());
-            }
-        }
-        let mut seen = HashSet::new();
-        let mut unbind = Vec::new();
-        for path in &edits.unbind {
-            let place = place(path);
-            if seen.insert(place.clone()) {
-                unbind.push(place.as_str().to_owned());
-            }
-        }
-        let mut seen = HashSet::new();
-        let mut blocked = Vec::new();
-        for mut attribute in edits.blocked {
-            let place = place(&attribute.prim);
-            if seen.insert((place.clone(), attribute.name.clone())) {
-                attribute.prim = place.as_str().to_owned();
-                blocked.push(attribute);
-            }
-        }
-        let mut seen = HashSet::new();
-        let mut hints = Vec::new();
-        for mut hint in edits.hints {
-            let place = place(&hint.path);
-            if seen.insert(place.clone()) {
-                hint.path = place.as_str().to_owned();
-                hints.push(hint);
-            }
-        }
+        let paths = |paths: &[String]| once(paths.iter().map(|p| place(p)), String::clone);
+        let blocked = edits.blocked.into_iter().map(|mut attribute| {
+            attribute.prim = place(&attribute.prim);
+            attribute
+        });
+        let hints = edits.hints.into_iter().map(|mut hint| {
+            hint.path = place(&hint.path);
+            hint
+        });
         BakeEdits {
             prims,
-            hints,
-            retype,
-            unbind,
-            blocked,
+            retype: paths(&edits.retype),
+            unbind: paths(&edits.unbind),
+            blocked: once(blocked, |a| (a.prim.clone(), a.name.clone())),
+            hints: once(hints, |hint| hint.path.clone()),
         }
     }
 
@@ -343,6 +309,12 @@ impl Instances {
             (0..self.groups.len()).filter(|g| self.groups[*g].edited && !self.is_shared(*g));
         groups.flat_map(|g| self.positions(g).to_vec()).collect()
     }
+}
+
+/// The first of all things with the same key.
+fn once<T, K: Eq + Hash>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut seen = HashSet::new();
+    all.filter(|one| seen.insert(key(one))).collect()
 }
 
 /// A path of the stage, which is valid.

@@ -10,6 +10,7 @@ use super::flatten::{has_extension, outermost_file, relative_to};
 use crate::error::{Error, Result, explain};
 pub(crate) use crate::output::{Outputs, replace};
 use crate::usd::file::UsdFile;
+use crate::usd::variants;
 use sinew::error::Warning;
 
 /// What was written.
@@ -50,7 +51,8 @@ impl Written {
 
 impl UsdFile {
     /// Writes the root layer, as edited, to another file, in the format of its extension. It stays a layer: its references,
-    /// sublayers and variants are not flattened. In another folder the paths to them are written anew, relative to it; a
+    /// sublayers and variants are not flattened, and it selects the variants and binds the clip that the file was opened
+    /// with. In another folder the paths to them are written anew, relative to it; a
     /// .usdz gets copies of all layers and textures.
     ///
     /// What was made from another format is written whole: beside other files than .usdz the textures go to a
@@ -61,16 +63,17 @@ impl UsdFile {
     pub fn save_as(&self, out: impl AsRef<Path>) -> Result<Written> {
         let out = out.as_ref();
         self.check_output(out)?;
-        if self.made.is_some() {
-            return self.write_whole(self.root_layer_copy(out)?, out);
-        }
-        if has_extension(out, "usdz") {
-            let root = Layer::clone(self.stage.root_layer());
+        let mut layer = self.root_layer();
+        if self.made.is_none() && has_extension(out, "usdz") {
             let anchor = Some(self.stage.root_identifier());
-            let warnings = self.write_package(root, anchor, out)?;
+            let warnings = self.write_package(layer, anchor, out)?;
             return Ok(Written::file(out, warnings));
         }
-        export(&self.root_layer_copy(out)?, out)?;
+        self.move_paths(&mut layer, out)?;
+        if self.made.is_some() {
+            return self.write_whole(layer, out);
+        }
+        export(&layer, out)?;
         Ok(Written::file(out, Vec::new()))
     }
 
@@ -83,17 +86,19 @@ impl UsdFile {
         let out = out.as_ref();
         if self.made.is_none() && self.fixes_are_flattened(out) {
             self.check_output(out)?;
-            return self.write_flattened(out, BakeEdits::default());
+            let extents = |layer: &mut Layer| self.write_extents(layer, true);
+            return self.write_flattened_with(out, BakeEdits::default(), &[], extents);
         }
         self.save_as(out)
     }
 
-    /// The root layer as it is in memory, to be written as `out`: paths that are relative to it lead to the same files
-    /// from there.
-    pub(crate) fn root_layer_copy(&self, out: &Path) -> Result<Layer> {
+    /// The root layer as edited, with what it needs to show alone what the open stage shows.
+    pub(crate) fn root_layer(&self) -> Layer {
         let mut layer = Layer::clone(self.stage.root_layer());
-        self.move_paths(&mut layer, out)?;
-        Ok(layer)
+        variants::author(&mut layer, &self.opened_with.variants);
+        self.chosen_clip.author(&mut layer);
+        self.write_extents(&mut layer, false);
+        layer
     }
 
     /// Makes paths that are relative to the root layer lead to the same files from `out`.

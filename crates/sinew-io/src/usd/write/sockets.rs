@@ -5,12 +5,11 @@
 use std::sync::Arc;
 
 use glam::DMat4;
-use sinew_layer::{Path, Value};
+use sinew_layer::{Layer, Path, Value};
 use sinew_stage::{Predicate, Prim};
 
 use super::blend_shapes::Authored;
 use super::edits::{Samples, author_matrices, author_order};
-use crate::usd::file::UsdFile;
 use crate::usd::read::skeletons::read_skeleton;
 use sinew::sampled::Time;
 use sinew::skel::{SkelAnimation, SkeletonInstance};
@@ -40,21 +39,16 @@ struct Socket {
     joint_from_socket: DMat4,
 }
 
-impl UsdFile {
-    /// Moves the sockets of a Skeleton with an animation that it is about to have.
-    pub(super) fn move_sockets(
-        &mut self,
-        skeleton: &Path,
-        animation: &SkelAnimation,
-    ) -> Authored<()> {
-        let Some(prim) = self.stage.prim(skeleton) else {
-            return Ok(());
-        };
-        let sockets = sockets(prim)?;
+/// Where the sockets of a Skeleton are while it plays an animation.
+pub(super) struct MovedSockets(Vec<(Path, Samples<DMat4>)>);
+
+impl MovedSockets {
+    pub fn new(skeleton: Prim<'_>, animation: &SkelAnimation) -> Authored<Self> {
+        let sockets = sockets(skeleton)?;
         if sockets.is_empty() {
-            return Ok(());
+            return Ok(Self(Vec::new()));
         }
-        let skeleton = Arc::new(read_skeleton(&prim, &mut Vec::new())??);
+        let skeleton = Arc::new(read_skeleton(&skeleton, &mut Vec::new())??);
         let instance = SkeletonInstance::new(skeleton, Some(Arc::new(animation.clone())));
         let mut times: Vec<f64> = animation.joint_times().collect();
         times.sort_by(f64::total_cmp);
@@ -63,30 +57,31 @@ impl UsdFile {
             true => vec![Time::Default],
             false => times.into_iter().map(Time::At).collect(),
         };
+        let names = instance.skeleton().joints();
+        let joint = |socket: Socket| {
+            let joint = names.iter().position(|j| *j == socket.joint)?;
+            Some((joint, socket))
+        };
+        let sockets: Vec<(usize, Socket)> = sockets.into_iter().filter_map(joint).collect();
         let mut samples: Vec<Samples<DMat4>> = vec![Vec::new(); sockets.len()];
         for time in times {
             let joints = instance.skel_from_joint(time)?;
-            for (socket, samples) in sockets.iter().zip(&mut samples) {
-                let names = instance.skeleton().joints();
-                let Some(joint) = names.iter().position(|j| *j == socket.joint) else {
-                    continue;
-                };
-                samples.push((time, joints[joint] * socket.joint_from_socket));
+            for ((joint, socket), samples) in sockets.iter().zip(&mut samples) {
+                samples.push((time, joints[*joint] * socket.joint_from_socket));
             }
         }
-        self.edit_root(|layer| {
-            for (socket, samples) in sockets.iter().zip(samples) {
-                if samples.is_empty() {
-                    continue;
-                }
-                for op in OPS {
-                    layer.remove(&socket.path.property(op));
-                }
-                author_matrices(layer, socket.path.as_str(), samples);
-                author_order(layer, socket.path.as_str(), false, true);
+        let paths = sockets.into_iter().map(|(_, socket)| socket.path);
+        Ok(Self(paths.zip(samples).collect()))
+    }
+
+    pub fn author(self, layer: &mut Layer) {
+        for (path, samples) in self.0 {
+            for op in OPS {
+                layer.remove(&path.property(op));
             }
-        })?;
-        Ok(())
+            author_matrices(layer, path.as_str(), samples);
+            author_order(layer, path.as_str(), false, true);
+        }
     }
 }
 

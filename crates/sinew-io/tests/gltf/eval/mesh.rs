@@ -130,23 +130,14 @@ pub fn numbers(accessor: &Accessor<'_>, buffers: &[Data]) -> Vec<f64> {
 }
 
 fn elements<T: Item + Copy + Into<f64>>(accessor: &Accessor<'_>, buffers: &[Data]) -> Vec<f64> {
-    let scalars: Vec<T> = match accessor.dimensions() {
-        Dimensions::Scalar => items(accessor, buffers),
-        Dimensions::Vec2 => items::<[T; 2]>(accessor, buffers)
-            .into_iter()
-            .flatten()
-            .collect(),
-        Dimensions::Vec3 => items::<[T; 3]>(accessor, buffers)
-            .into_iter()
-            .flatten()
-            .collect(),
-        Dimensions::Vec4 => items::<[T; 4]>(accessor, buffers)
-            .into_iter()
-            .flatten()
-            .collect(),
+    let scalars = match accessor.dimensions() {
+        Dimensions::Scalar => items::<T>(accessor, buffers),
+        Dimensions::Vec2 => items::<[T; 2]>(accessor, buffers).into_flattened(),
+        Dimensions::Vec3 => items::<[T; 3]>(accessor, buffers).into_flattened(),
+        Dimensions::Vec4 => items::<[T; 4]>(accessor, buffers).into_flattened(),
         Dimensions::Mat4 => {
-            let matrices = items::<[[T; 4]; 4]>(accessor, buffers).into_iter();
-            matrices.flatten().flatten().collect()
+            let matrices = items::<[[T; 4]; 4]>(accessor, buffers);
+            matrices.into_flattened().into_flattened()
         }
         other => panic!("{other:?} is nothing that characters use"),
     };

@@ -7,7 +7,7 @@
 pub mod clip;
 pub mod mesh;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use gltf::animation::Property;
@@ -21,11 +21,6 @@ use mesh::Mesh;
 pub struct Document {
     /// The whole file. Its animations have plain targets only: see [`clip::plain_targets`].
     pub json: Value,
-    /// The same, as the crate reads it.
-    pub gltf: gltf::Document,
-    pub buffers: Vec<Data>,
-    /// Where the file is.
-    pub folder: PathBuf,
     pub nodes: Vec<Node>,
     pub meshes: Vec<Mesh>,
     pub skins: Vec<Skin>,
@@ -35,7 +30,7 @@ pub struct Document {
 }
 
 /// A node with the numbers of the file: the crate keeps them as f32.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Node {
     pub name: String,
@@ -43,10 +38,10 @@ pub struct Node {
     pub parent: Option<usize>,
     children: Vec<usize>,
     matrix: Option<[f64; 16]>,
-    translation: [f64; 3],
+    translation: Option<[f64; 3]>,
     /// x, y, z, w
-    rotation: [f64; 4],
-    scale: [f64; 3],
+    rotation: Option<[f64; 4]>,
+    scale: Option<[f64; 3]>,
     pub mesh: Option<usize>,
     pub skin: Option<usize>,
     weights: Option<Vec<f64>>,
@@ -79,8 +74,7 @@ impl Document {
         clip::plain_targets(&mut json);
         let root = serde_json::from_value(json.clone()).expect("glTF");
         let gltf = gltf::Document::from_json_without_validation(root);
-        let folder = path.parent().expect("a folder").to_owned();
-        let buffers = gltf::import_buffers(&gltf, Some(&folder), blob).expect("buffers");
+        let buffers = gltf::import_buffers(&gltf, path.parent(), blob).expect("buffers");
         let nodes = nodes(&json);
         Self {
             meshes: gltf.meshes().map(|m| Mesh::read(&m, &buffers)).collect(),
@@ -92,9 +86,6 @@ impl Document {
             shown: shown(&json, &nodes),
             nodes,
             json,
-            gltf,
-            buffers,
-            folder,
         }
     }
 
@@ -106,7 +97,7 @@ impl Document {
     /// Every primitive of every mesh node that is shown, at a time of some clips played together; at rest without any.
     pub fn surfaces(&self, clips: &[&Clip], time: f64) -> Vec<Surface> {
         let nodes = self.posed(clips, time);
-        let world: Vec<DMat4> = (0..nodes.len()).map(|n| world(&nodes, n)).collect();
+        let world = self.world(clips, time);
         let mut out = Vec::new();
         for &node in &self.shown {
             let Some(mesh) = nodes[node].mesh.map(|m| &self.meshes[m]) else {
@@ -147,9 +138,9 @@ impl Document {
             let values = channel.at(time);
             let node = &mut nodes[channel.node];
             match channel.property {
-                Property::Translation => node.translation = values.try_into().expect("three"),
-                Property::Rotation => node.rotation = values.try_into().expect("four"),
-                Property::Scale => node.scale = values.try_into().expect("three"),
+                Property::Translation => node.translation = values.try_into().ok(),
+                Property::Rotation => node.rotation = values.try_into().ok(),
+                Property::Scale => node.scale = values.try_into().ok(),
                 Property::MorphTargetWeights => node.weights = Some(values),
             }
         }
@@ -198,34 +189,16 @@ fn shown(json: &Value, nodes: &[Node]) -> Vec<usize> {
     out
 }
 
-impl Default for Node {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            parent: None,
-            children: Vec::new(),
-            matrix: None,
-            translation: [0.0; 3],
-            rotation: [0.0, 0.0, 0.0, 1.0],
-            scale: [1.0; 3],
-            mesh: None,
-            skin: None,
-            weights: None,
-        }
-    }
-}
-
 impl Node {
     /// parent_from_node.
     fn local(&self) -> DMat4 {
-        match &self.matrix {
-            Some(matrix) => DMat4::from_cols_array(matrix),
-            None => {
-                DMat4::from_translation(self.translation.into())
-                    * DMat4::from_quat(DQuat::from_array(self.rotation).normalize())
-                    * DMat4::from_scale(self.scale.into())
-            }
+        if let Some(matrix) = &self.matrix {
+            return DMat4::from_cols_array(matrix);
         }
+        let rotation = self.rotation.map_or(DQuat::IDENTITY, DQuat::from_array);
+        DMat4::from_translation(self.translation.unwrap_or_default().into())
+            * DMat4::from_quat(rotation.normalize())
+            * DMat4::from_scale(self.scale.unwrap_or([1.0; 3]).into())
     }
 }
 

@@ -1,7 +1,6 @@
 //! Real files, where `SINEW_ASSETS` names their folder: those of known truths, and all of them for what they must not do.
 
 mod packed;
-mod random;
 mod vrm;
 
 use std::path::Path;
@@ -14,16 +13,12 @@ use crate::{Real, humanoid, truth};
 /// On the folder of real files.
 type RealTest = (&'static str, fn(&Path));
 
-const OF_ALL: [RealTest; 4] = [
+const OF_ALL: [RealTest; 3] = [
     ("vrm_characters", vrm::real_characters),
     ("vrm_animations", vrm::real_animations),
     (
         "packed_clips_keep_their_bound_and_get_small",
         packed::packed_clips_keep_their_bound_and_get_small,
-    ),
-    (
-        "scrambled_files_neither_panic_nor_take_long",
-        random::scrambled_files_neither_panic_nor_take_long,
     ),
 ];
 
@@ -55,8 +50,5 @@ pub fn trials(real: &Real) -> Vec<Trial> {
         let run = move |python: &str| humanoid::both_forms(python, &file, &clip);
         trials.extend(real.trial(Python, format!("humanoid::{model}"), model, run));
     }
-    let (name, assets) = ("humanoid::clips_on_models".to_owned(), real.path(""));
-    let run = move |_: &str| humanoid::real_clips_on_real_models(&assets);
-    trials.extend(real.trial(Nothing, name, "vrm", run));
     trials
 }

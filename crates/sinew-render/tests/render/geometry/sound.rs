@@ -30,15 +30,7 @@ fn mesh<'a>(geometry: &'a Geometry, path: &str) -> &'a DrawnMesh {
 }
 
 fn render_mesh(mesh: &DrawnMesh) -> RenderMesh {
-    let points = mesh.points.first().cloned().unwrap_or_default();
-    let inputs = RenderInputs {
-        points: &points,
-        normals: mesh.normals.as_ref().and_then(|v| v.first()),
-        uvs: mesh.uvs.as_ref().and_then(|v| v.first()),
-        colors: mesh.display_color.as_ref().and_then(|v| v.first()),
-        opacities: mesh.display_opacity.as_ref().and_then(|v| v.first()),
-    };
-    RenderMesh::new(&mesh.path, &mesh.topology, &inputs).unwrap()
+    RenderMesh::new(&mesh.path, &mesh.topology, &mesh.render_inputs()).unwrap()
 }
 
 /// Every index means something, and triangles cover the faces.

@@ -1,9 +1,9 @@
 //! Evenly spaced frames, for formats without sample times.
 
 use crate::error::Result;
+use crate::frames::FrameRange;
 use crate::plan::Plan;
-use crate::schedule::FrameRange;
-use crate::tracks::times_of_skeletons;
+use crate::schedule::times_of_skeletons;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 

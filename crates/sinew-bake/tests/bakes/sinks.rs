@@ -12,20 +12,17 @@ use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_bake::{
-    Backend, BakeOptions, BakePlan, BakeReport, BakeStart, Baker, Error, Frame, FrameRange,
-    FrameSink, OutSpace, Progress, SinkError, bake,
+    Backend, BakePlan, BakeReport, BakeStart, Baker, Error, Frame, FrameRange, FrameSink, OutSpace,
+    Progress, SinkError, bake,
 };
 
+use common::stages::Table;
+
+use crate::bench::*;
+use crate::readers::pc2;
+use crate::truth::scene;
+
 const WING: &str = "/Hatchling/Geo/WingL";
-
-fn hatchling() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/assets/hatchling.usda")
-}
-
-fn scene(file: &Path) -> Scene {
-    let file = sinew_io::open(file).unwrap();
-    file.scene(Default::default()).unwrap()
-}
 
 fn go_on(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
@@ -101,12 +98,14 @@ struct Kept {
     /// Path, time and points of every sample.
     samples: Vec<(String, Time, Vec<Vec3>)>,
     paths: Vec<String>,
+    bindings: Vec<usize>,
     finished: bool,
 }
 
 impl FrameSink for Kept {
     fn begin(&mut self, start: &BakeStart<'_>) -> Result<(), SinkError> {
         self.times = start.times.to_vec();
+        self.bindings = start.prims.iter().map(|p| p.binding).collect();
         self.paths = start.prims.iter().map(|p| p.path.clone()).collect();
         Ok(())
     }
@@ -114,6 +113,7 @@ impl FrameSink for Kept {
     fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
         assert_eq!(frame.time, self.times[frame.index]);
         for prim in &mut frame.prims {
+            assert_eq!(prim.binding, self.bindings[prim.prim]);
             let path = self.paths[prim.prim].clone();
             // Taken, so that nothing here is memory of a later frame.
             let points = std::mem::take(&mut prim.points);
@@ -142,53 +142,27 @@ fn bits(samples: &[(String, Time, Vec<Vec3>)]) -> Vec<u32> {
         .collect()
 }
 
-fn is_empty(folder: &Path) -> bool {
-    std::fs::read_dir(folder).unwrap().next().is_none()
-}
-
-#[test]
-fn a_format_from_outside_holds_what_ours_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("wing.mdd");
+pub fn a_format_from_outside_holds_what_ours_does() {
+    let bench = Bench::new();
+    let (mdd, cache) = (bench.path("wing.mdd"), bench.path("wing.pc2"));
     let plan = BakePlan::frames(1.0, 5.0, 0.5).with_prims([WING]);
-    let mut sink = Mdd::new(output.clone());
-    let mut baker = Baker::cpu();
-    let report = baker
-        .bake(&scene(&hatchling()), &plan, &mut sink, &mut go_on)
-        .unwrap();
+    let mut sink = Mdd::new(mdd.clone());
+    let report = Baker::cpu().bake(&scene(&hatchling()), &plan, &mut sink, &mut go_on);
+    let report = report.unwrap();
     assert_eq!((report.frames, report.prims), (9, 1));
-
-    let pc2 = folder.path().join("wing.pc2");
-    let mut options = BakeOptions::default();
-    options.frames = plan.frames;
-    options.prims = plan.prims.clone();
-    options.backend = Backend::Cpu;
-    bake(&hatchling(), &pc2, &options, &mut |_| {}).unwrap();
-    let (mdd, pc2) = (std::fs::read(output).unwrap(), std::fs::read(pc2).unwrap());
-    let numbers = |bytes: &[u8], big: bool| -> Vec<u32> {
-        let words = bytes.chunks_exact(4).map(|b| b.try_into().unwrap());
-        words
-            .map(|b| {
-                if big {
-                    u32::from_be_bytes(b)
-                } else {
-                    u32::from_le_bytes(b)
-                }
-            })
-            .collect()
-    };
-    assert_eq!(numbers(&mdd[..8], true), [9, report.points as u32]);
-    let points = numbers(&mdd[8 + 9 * 4..], true);
-    assert_eq!(points.len(), report.points * 9 * 3);
-    assert!(
-        points == numbers(&pc2[32..], false),
-        "other points than in .pc2"
-    );
+    run(&hatchling(), &cache, &format!("frames 1:5:0.5 prim {WING}"));
+    let bytes = std::fs::read(mdd).unwrap();
+    let words = bytes.chunks_exact(4).map(|b| b.try_into().unwrap());
+    let words: Vec<u32> = words.map(u32::from_be_bytes).collect();
+    assert_eq!(words[..2], [9, report.points as u32]);
+    let samples = pc2(&cache).samples;
+    let points = samples.iter().flatten().flat_map(|p| p.to_array());
+    let points: Vec<u32> = points.map(f32::to_bits).collect();
+    assert!(words[2 + 9..] == points, "other points than in .pc2");
 }
 
-#[test]
-fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
+pub fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
+    let bench = Bench::new();
     let scene = scene(&hatchling());
     let plan = BakePlan::frames(1.0, 24.0, 1.0).with_prims([WING]);
     let mut baker = Baker::cpu();
@@ -202,17 +176,16 @@ fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
         _ => panic!("{now:?} after the break"),
     };
     {
-        let mut sink = Mdd::new(folder.path().join("wing.mdd"));
+        let mut sink = Mdd::new(bench.path("wing.mdd"));
         let result = baker.bake(&scene, &plan, &mut sink, &mut half_way);
         assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
         assert!(sink.part().exists(), "the break came in the middle");
     }
     assert_eq!(seen, 11);
-    assert!(is_empty(folder.path()));
+    assert_eq!(entries(bench.folder.path()), 0);
 
     // Our own formats, in the middle and when all is deformed but nothing has its name.
-    let mut options = BakeOptions::default();
-    options.frames = plan.frames;
+    let options = options("frames 1:24");
     for name in ["a.usdc", "a.usda", "new/a.####.obj", "a.pc2", "a.exr"] {
         for at_the_end in [false, true] {
             let mut stop = |now| match now {
@@ -222,13 +195,10 @@ fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
                 }
                 _ => ControlFlow::Continue(()),
             };
-            let output = folder.path().join(name);
-            let result = baker.bake_file(&hatchling(), &output, &options, &mut stop);
-            assert!(
-                matches!(result, Err(Error::Cancelled)),
-                "{name}: {result:?}"
-            );
-            assert!(is_empty(folder.path()), "{name}");
+            let result = baker.bake_file(&hatchling(), &bench.path(name), &options, &mut stop);
+            let is_cancelled = matches!(result, Err(Error::Cancelled));
+            assert!(is_cancelled, "{name}: {result:?}");
+            assert_eq!(entries(bench.folder.path()), 0, "{name}");
         }
     }
     let (again, _) = kept(&mut baker, &scene, &plan);
@@ -236,8 +206,7 @@ fn a_cancelled_bake_leaves_nothing_and_the_baker_goes_on() {
     assert!(bits(&again.samples) == bits(&fresh.samples));
 }
 
-#[test]
-fn the_search_for_few_samples_is_told_and_can_be_cancelled() {
+pub fn the_search_for_few_samples_is_told_and_can_be_cancelled() {
     let scene = scene(&hatchling());
     let mut plan = BakePlan::own_times().with_prims([WING]);
     plan.max_error = Some(0.01);
@@ -263,11 +232,7 @@ fn the_search_for_few_samples_is_told_and_can_be_cancelled() {
     );
 }
 
-#[test]
-fn one_device_of_the_hosts_bakes_many_scenes() {
-    if common::gpu::ignored() {
-        return;
-    }
+pub fn one_device_of_the_hosts_bakes_many_scenes() {
     let gpu = common::gpu::device().unwrap();
     let plan = BakePlan::frames(1.0, 3.0, 0.5).with_space(OutSpace::World);
     let mut baker = Baker::on_device(gpu.device(), gpu.queue()).unwrap();
@@ -291,8 +256,7 @@ fn one_device_of_the_hosts_bakes_many_scenes() {
 }
 
 /// What a sink gets at two times is what the scene says when it is asked for both in turn.
-#[test]
-fn two_times_of_one_scene() {
+pub fn two_times_of_one_scene() {
     let scene = scene(&hatchling());
     let plan = BakePlan::frames(3.0, 7.0, 4.0)
         .with_prims([WING])
@@ -316,15 +280,11 @@ fn two_times_of_one_scene() {
 }
 
 /// USD has times of its own for each prim; a sink sees them as the file does.
-#[test]
-fn prims_have_times_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
+pub fn prims_have_times_of_their_own() {
+    let bench = Bench::new();
     let scene = scene(&hatchling());
     let (ours, report) = kept(&mut Baker::cpu(), &scene, &BakePlan::own_times());
-    let mut options = BakeOptions::default();
-    options.backend = Backend::Cpu;
-    let usd = folder.path().join("out.usdc");
-    let usd = bake(&hatchling(), &usd, &options, &mut |_| {}).unwrap();
+    let usd = run(&hatchling(), &bench.path("out.usdc"), "");
     assert_eq!(
         (report.prims, report.samples, report.deformed_points),
         (usd.prims, usd.samples, usd.deformed_points)
@@ -334,13 +294,9 @@ fn prims_have_times_of_their_own() {
     assert!(report.files.is_empty() && report.frames == 0);
 }
 
-#[test]
-fn what_a_sink_says_comes_out() {
+pub fn what_a_sink_says_comes_out() {
     struct Full;
     impl FrameSink for Full {
-        fn begin(&mut self, _: &BakeStart<'_>) -> Result<(), SinkError> {
-            Ok(())
-        }
         fn frame(&mut self, frame: &mut Frame) -> Result<(), SinkError> {
             match frame.index {
                 2 => Err(std::io::Error::from(std::io::ErrorKind::StorageFull).into()),
@@ -361,47 +317,34 @@ fn what_a_sink_says_comes_out() {
 }
 
 /// However deep prims nest, no stage of a bake recurses with them.
-#[test]
-fn a_caller_with_little_stack_bakes_a_deep_stage() {
+pub fn a_caller_with_little_stack_bakes_a_deep_stage() {
     const DEPTH: usize = 990;
-    let folder = tempfile::tempdir().unwrap();
-    let input = folder.path().join("deep.usda");
-    let head = (0..DEPTH).map(|i| format!("def Xform \"X{i}\" {{\n"));
-    let text: String = head.collect();
-    let character = r#"def SkelRoot "R" {
-        def Skeleton "S" {
-            uniform token[] joints = ["J"]
-            uniform matrix4d[] bindTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]
-            uniform matrix4d[] restTransforms = [((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))]
-        }
-        def Mesh "M" (prepend apiSchemas = ["SkelBindingAPI"]) {
-            point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
-            int[] faceVertexCounts = [3]
-            int[] faceVertexIndices = [0, 1, 2]
-            int[] primvars:skel:jointIndices = [0, 0, 0] (elementSize = 1; interpolation = "vertex")
-            float[] primvars:skel:jointWeights = [1, 1, 1] (elementSize = 1; interpolation = "vertex")
-            rel skel:skeleton = <../S>
-        }
-    }
-"#;
-    let text = format!("#usda 1.0\n{text}{character}{}", "}\n".repeat(DEPTH));
-    std::fs::write(&input, text).unwrap();
-    let [text, crate_file] = ["baked.usda", "baked.usdc"].map(|name| folder.path().join(name));
-    let mut options = BakeOptions::default();
-    options.backend = Backend::Cpu;
+    let bench = Bench::new();
+    let head: String = (0..DEPTH)
+        .map(|i| format!("def Xform \"X{i}\" {{\n"))
+        .collect();
+    let text = Table::read("rules.txt")
+        .base("two joints")
+        .replacen("#usda 1.0", "", 1);
+    let text = text
+        .replace("</W/R/S>", "<S>")
+        .replace("</W/R/Anim>", "<../Anim>");
+    let text = format!("#usda 1.0\n{head}{text}\n{}", "}\n".repeat(DEPTH));
+    let input = bench.write("deep.usda", text);
+    let [text, crate_file] = ["baked.usda", "baked.usdc"].map(|name| bench.path(name));
+    let options = options("");
     let small = std::thread::Builder::new().stack_size(256 << 10);
     let work = move || {
         let own = std::thread::current().id();
         let mut progress = |_| assert_eq!(std::thread::current().id(), own);
         let once = bake(&input, &text, &options, &mut progress);
         let again = Baker::cpu().bake_file(&input, &crate_file, &options, &mut go_on);
-        [once, again].map(|report| report.unwrap().prims)
+        [once, again].map(|report| report.map_or_else(|e| panic!("{e}"), |r| r.prims))
     };
     assert_eq!(small.spawn(work).unwrap().join().unwrap(), [1, 1]);
 }
 
-#[test]
-fn errors_have_kinds() {
+pub fn errors_have_kinds() {
     let scene = scene(&hatchling());
     let fail = |plan: &BakePlan| {
         let mut sink = Kept::default();
@@ -434,20 +377,21 @@ fn errors_have_kinds() {
         }
     ));
 
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("out.usdc");
-    let options = BakeOptions::default();
-    let missing = bake(&folder.path().join("no.usda"), &out, &options, &mut |_| {});
-    assert!(matches!(missing, Err(Error::Io(e)) if matches!(*e, sinew_io::Error::Open { .. })));
+    let bench = Bench::new();
+    let fail = |input: &Path, out: &str| {
+        let result = bake(input, &bench.path(out), &options(""), &mut |_| {});
+        assert_eq!(entries(bench.folder.path()), 0, "{out}");
+        result.unwrap_err()
+    };
+    let missing = fail(&bench.path("no.usda"), "out.usdc");
+    assert!(matches!(missing, Error::Io(e) if matches!(*e, sinew_io::Error::Open { .. })));
     let clip = hatchling().with_file_name("walk.bvh");
-    let nothing = bake(&clip, &out, &options, &mut |_| {}).unwrap_err();
+    let nothing = fail(&clip, "out.usdc");
     assert!(
         matches!(&nothing, Error::NothingToSkin(why) if why.file == clip),
         "{nothing}"
     );
     assert!(nothing.source().is_none());
-    let several = folder.path().join("out.obj");
-    let several = bake(&hatchling(), &several, &options, &mut |_| {}).unwrap_err();
+    let several = fail(&hatchling(), "out.obj");
     assert!(matches!(several, Error::FrameNumber { frames, .. } if frames > 1));
-    assert!(is_empty(folder.path()));
 }

@@ -321,12 +321,12 @@ pub fn write_package<'a>(
         if !names.insert(name.clone()) || names.len() > usize::from(u16::MAX) - 1 {
             return Err(unwritable("the name is there twice, or there are too many"));
         }
-        let mapped;
+        let read;
         let data: &[u8] = match &content {
             Content::Bytes(bytes) => bytes,
             Content::File(path) => {
-                mapped = open::read(path)?;
-                &mapped
+                read = open::read(path)?;
+                &read
             }
         };
         let (Ok(len), Ok(offset)) = (u32::try_from(data.len()), u32::try_from(at)) else {

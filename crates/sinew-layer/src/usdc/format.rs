@@ -5,6 +5,10 @@
 /// The first bytes of every crate file.
 pub(crate) const MAGIC: &[u8; 8] = b"PXR-USDC";
 
+/// How deep dictionaries and lists may nest: readers and writers recurse into them. Real files
+/// have a few levels.
+pub(crate) const MAX_DEPTH: usize = 64;
+
 /// Magic, version and the offset of the table of sections, with room to spare.
 pub(crate) const HEADER: u64 = 88;
 

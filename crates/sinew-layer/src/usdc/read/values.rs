@@ -13,22 +13,21 @@ use super::arrays;
 use super::bytes::{Bad, Checked, Cursor};
 use crate::path::Path;
 use crate::usdc::Stored;
-use crate::usdc::format::{Rep, Version, kind};
+use crate::usdc::format::{MAX_DEPTH, Rep, Version, kind};
 use crate::value::{
     Array, ArrayEdit, AssetPath, Dictionary, Duration, LayerOffset, ListOp, PathExpression,
     Payload, Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value,
     Variability,
 };
 
-/// Values in values. Real files have a few levels.
-const MAX_DEPTH: usize = 64;
-
 /// Decodes the values of a file's fields.
 pub(super) struct Decoder<'a> {
     file: &'a Arc<File>,
     paths: &'a [Path],
-    /// Values that hold others, and arrays, by where they are: files share them.
-    nested: HashMap<Rep, Value, foldhash::fast::RandomState>,
+    /// Values that hold others, and arrays, by where they are, with the levels below them: files share them.
+    nested: HashMap<Rep, (Value, usize), foldhash::fast::RandomState>,
+    /// The deepest level that the value being decoded has so far.
+    deepest: usize,
     /// Times of samples, by where they are: attributes share them.
     times: HashMap<Rep, Arc<[f64]>, foldhash::fast::RandomState>,
     /// How many bytes may still be decoded. Without a bound, values that overlap would fill all memory.
@@ -41,6 +40,7 @@ impl<'a> Decoder<'a> {
             file,
             paths,
             nested: HashMap::default(),
+            deepest: 0,
             times: HashMap::default(),
             room: file.bytes.len().saturating_mul(8).saturating_add(1 << 24),
         }
@@ -97,26 +97,39 @@ impl<'a> Decoder<'a> {
         if rep.is_array_edit() {
             return self.array_edit(rep);
         }
-        if let Some(value) = self.nested.get(&rep).filter(|_| depth < MAX_DEPTH) {
-            return Ok(value.clone());
+        let too_deep = || {
+            let reason = format!("values are nested more than {MAX_DEPTH} levels deep");
+            Bad::new(at, reason)
+        };
+        if let Some((value, levels)) = self.nested.get(&rep) {
+            self.deepest = self.deepest.max(depth + levels);
+            // Shared values may lie deeper than where they were decoded.
+            return match depth + levels <= MAX_DEPTH {
+                true => Ok(value.clone()),
+                false => Err(too_deep()),
+            };
         }
         if rep.is_array() {
             let (len, _) = arrays::len(self.file, rep)?;
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             self.spend(len.saturating_mul(arrays::element_size(rep.kind())), at)?;
             let value = arrays::array(self.file, rep)?.ok_or_else(|| unknown(rep))?;
-            self.nested.insert(rep, value.clone());
+            self.nested.insert(rep, (value.clone(), 0));
+            self.deepest = self.deepest.max(depth);
             return Ok(value);
         }
         if let Some(value) = single(self.file, rep)? {
+            self.deepest = self.deepest.max(depth);
             return Ok(value);
         }
         if depth >= MAX_DEPTH {
-            let reason = format!("values are nested more than {MAX_DEPTH} levels deep");
-            return Err(Bad::new(at, reason));
+            return Err(too_deep());
         }
+        let above = std::mem::replace(&mut self.deepest, depth);
         let value = self.compound(rep, depth + 1)?;
-        self.nested.insert(rep, value.clone());
+        let levels = self.deepest - depth;
+        self.deepest = self.deepest.max(above);
+        self.nested.insert(rep, (value.clone(), levels));
         Ok(value)
     }
 
@@ -334,11 +347,13 @@ impl<'a> Decoder<'a> {
         if let Some(times) = self.times.get(&rep) {
             return Ok(Arc::clone(times));
         }
+        let deepest = self.deepest;
         let times: Arc<[f64]> = match (rep.kind(), self.value(rep, MAX_DEPTH - 1)?) {
             (kind::DOUBLE_VECTOR, Value::DoubleVector(times)) => times.as_slice().into(),
             (_, Value::DoubleArray(times)) => (*times).into(),
             _ => return Err(Bad::new(at, "the times of samples are no list of doubles")),
         };
+        self.deepest = deepest;
         self.times.insert(rep, Arc::clone(&times));
         Ok(times)
     }

@@ -86,3 +86,32 @@ impl Layer {
         any(name, bytes.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Path as ScenePath;
+    use crate::value::Value;
+
+    #[test]
+    fn a_file_that_is_cut_off_while_it_is_open_keeps_its_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbers: Vec<String> = (0..10_000).map(|n| format!("{n}.5")).collect();
+        let text = format!(
+            "#usda 1.0\ndef \"A\" {{\n double[] a = [{}]\n}}\n",
+            numbers.join(", ")
+        );
+        let layer = usda::parse("a.usda", text.as_bytes()).unwrap();
+        let file = folder.path().join("a.usdc");
+        usdc::write_layer(&layer, File::create(&file).unwrap()).unwrap();
+
+        let open = Layer::open(&file).unwrap();
+        File::create(&file).unwrap().set_len(8).unwrap();
+        let value = open.get(&ScenePath::parse("/A.a").unwrap(), "default");
+        let Some(Value::DoubleArray(numbers)) = value.unwrap() else {
+            panic!("expected an array");
+        };
+        assert_eq!((numbers.len(), numbers[9_999]), (10_000, 9_999.5));
+        assert!(Layer::open(&file).is_err());
+    }
+}

@@ -69,7 +69,7 @@ const FEW: usize = 32;
 struct List {
     fields: Vec<(SmolStr, Value)>,
     /// Where each name is, in lists of more than [`FEW`].
-    places: Option<Box<HashMap<SmolStr, u32, foldhash::fast::RandomState>>>,
+    places: Option<HashMap<SmolStr, u32, foldhash::fast::RandomState>>,
 }
 
 impl PartialEq for List {
@@ -81,7 +81,7 @@ impl PartialEq for List {
 impl List {
     fn new(fields: Vec<(SmolStr, Value)>) -> Self {
         let place = |(at, (name, _)): (usize, &(SmolStr, Value))| (name.clone(), at as u32);
-        let places = || Box::new(fields.iter().enumerate().map(place).collect());
+        let places = || fields.iter().enumerate().map(place).collect();
         Self {
             places: (fields.len() > FEW).then(places),
             fields,

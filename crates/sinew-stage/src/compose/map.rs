@@ -205,12 +205,13 @@ impl List {
             }
             return self.all;
         }
-        let mut kept = vec![true; self.all.len()];
+        let mut kept = Vec::with_capacity(self.all.len());
         for at in 0..self.all.len() {
-            if self.is_redundant(at) {
-                kept[at] = false;
+            let redundant = self.is_redundant(at);
+            if redundant {
                 self.forget(at);
             }
+            kept.push(!redundant);
         }
         let mut kept = kept.into_iter();
         self.all.retain(|_| kept.next() == Some(true));

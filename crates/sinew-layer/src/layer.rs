@@ -60,44 +60,98 @@ pub enum SpecKind {
 /// The fields of a spec, in the order in which they were authored. Specs may share them: a clone costs nothing until it
 /// is changed. Of each name there is one.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Fields(Arc<Vec<(SmolStr, Value)>>);
+pub struct Fields(Arc<List>);
+
+/// Up to this many names are compared one by one; longer lists have an index.
+const FEW: usize = 32;
+
+#[derive(Clone, Debug, Default)]
+struct List {
+    fields: Vec<(SmolStr, Value)>,
+    /// Where each name is, in lists of more than [`FEW`].
+    places: Option<HashMap<SmolStr, u32, foldhash::fast::RandomState>>,
+}
+
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields == other.fields
+    }
+}
+
+impl List {
+    fn new(fields: Vec<(SmolStr, Value)>) -> Self {
+        let place = |(at, (name, _)): (usize, &(SmolStr, Value))| (name.clone(), at as u32);
+        let places = || fields.iter().enumerate().map(place).collect();
+        Self {
+            places: (fields.len() > FEW).then(places),
+            fields,
+        }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match &self.places {
+            Some(places) => places.get(name).map(|at| *at as usize),
+            None => self.fields.iter().position(|(n, _)| n == name),
+        }
+    }
+}
 
 impl Fields {
     /// A field's value, as it is stored.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+        self.0.place(name).map(|at| &self.0.fields[at].1)
+    }
+
+    /// To change a field's value.
+    #[must_use]
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let at = self.0.place(name)?;
+        Some(&mut Arc::make_mut(&mut self.0).fields[at].1)
     }
 
     /// Sets or replaces a field.
     pub fn set(&mut self, name: impl Into<SmolStr>, value: Value) {
         let name = name.into();
-        let fields = Arc::make_mut(&mut self.0);
-        match fields.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, old)) => *old = value,
-            None => fields.push((name, value)),
+        if let Some(old) = self.get_mut(&name) {
+            *old = value;
+            return;
+        }
+        let list = Arc::make_mut(&mut self.0);
+        let at = list.fields.len() as u32;
+        if let Some(places) = &mut list.places {
+            places.insert(name.clone(), at);
+        }
+        list.fields.push((name, value));
+        if list.places.is_none() && list.fields.len() > FEW {
+            *list = List::new(std::mem::take(&mut list.fields));
         }
     }
 
     /// Removes a field and gives its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
-        let at = self.0.iter().position(|(n, _)| n == name)?;
-        Some(Arc::make_mut(&mut self.0).remove(at).1)
+        let at = self.0.place(name)?;
+        let list = Arc::make_mut(&mut self.0);
+        let (_, value) = list.fields.remove(at);
+        if list.places.is_some() {
+            *list = List::new(std::mem::take(&mut list.fields));
+        }
+        Some(value)
     }
 
     /// Names and values in order.
     pub fn iter(&self) -> std::slice::Iter<'_, (SmolStr, Value)> {
-        self.0.iter()
+        self.0.fields.iter()
     }
 
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.fields.len()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.fields.is_empty()
     }
 
     /// Whether both are one list, which a writer writes once.
@@ -116,7 +170,7 @@ impl Fields {
 impl FromIterator<(SmolStr, Value)> for Fields {
     /// The names have to differ.
     fn from_iter<I: IntoIterator<Item = (SmolStr, Value)>>(iter: I) -> Self {
-        Self(Arc::new(iter.into_iter().collect()))
+        Self(Arc::new(List::new(iter.into_iter().collect())))
     }
 }
 

@@ -1,18 +1,21 @@
 //! Opens layer files of any format.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
-
-use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 use crate::layer::Layer;
+use crate::usda;
 use crate::usdc::{self, Bytes};
 use crate::usdz::{self, Package};
 
-/// Maps a regular file. Anything else, such as a pipe, is refused without opening it.
-pub(crate) fn map(path: &Path) -> Result<Bytes> {
+/// How many bytes tell a crate file from others.
+const HEAD: u64 = 8;
+
+/// Reads a regular file into memory, so that whatever becomes of it later changes nothing. Anything else, such as a pipe,
+/// is refused without opening it, and a text or a package that is too long before it is read.
+pub(crate) fn read(path: &Path) -> Result<Bytes> {
     let io_error = |source| Error::Io {
         file: path.to_owned(),
         source,
@@ -22,22 +25,30 @@ pub(crate) fn map(path: &Path) -> Result<Bytes> {
         false => Err(io_error(io::Error::other("it is no regular file"))),
     };
     regular(fs::metadata(path).map_err(io_error)?)?;
-    let file = fs::File::open(path).map_err(io_error)?;
+    let mut file = File::open(path).map_err(io_error)?;
     // It may be another one by now.
-    if regular(file.metadata().map_err(io_error)?)? == 0 {
-        return Ok(Vec::new().into());
+    let len = regular(file.metadata().map_err(io_error)?)?;
+    let mut bytes = Vec::new();
+    let mut head = (&mut file).take(HEAD.min(len));
+    head.read_to_end(&mut bytes).map_err(io_error)?;
+    if len > usda::MOST_BYTES && !usdc::is_crate(&bytes) {
+        return Err(usda::too_long(&path.to_string_lossy()));
     }
-    // SAFETY: as with all mapped files, nobody may write to it or cut it off while it is open. Writers of layers
-    // replace a file by a new one, which leaves the open one as it is.
-    let map = unsafe { Mmap::map(&file) }.map_err(io_error)?;
-    Ok(map.into())
+    let left = len.saturating_sub(bytes.len() as u64);
+    let room = bytes.try_reserve_exact(usize::try_from(left).unwrap_or(usize::MAX));
+    // A file that grows meanwhile is cut off.
+    let mut rest = file.take(left);
+    let read = room.map_err(io::Error::from);
+    read.and_then(|()| rest.read_to_end(&mut bytes))
+        .map_err(io_error)?;
+    Ok(bytes.into())
 }
 
 /// Reads a layer of any format but a package.
 pub(crate) fn layer(name: &str, bytes: Bytes) -> Result<Layer> {
     match usdc::is_crate(&bytes) {
         true => usdc::read(name, bytes),
-        false => crate::usda::parse(name, &bytes),
+        false => usda::parse(name, &bytes),
     }
 }
 
@@ -51,8 +62,8 @@ fn any(name: &str, bytes: Bytes) -> Result<Layer> {
 
 impl Layer {
     /// Opens a file. What it is, text, crate or package, is up to its content, not its name. Of a package this is
-    /// the root layer; `a.usdz[b.usda]` is another layer of a package. Crate files and packages stay open: nobody
-    /// may write to them meanwhile.
+    /// the root layer; `a.usdz[b.usda]` is another layer of a package. The file is read into memory, so it may be
+    /// replaced or cut off afterwards.
     ///
     /// # Errors
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is broken,
@@ -64,7 +75,7 @@ impl Layer {
         {
             return Package::open(Path::new(package))?.layer(inner);
         }
-        any(&name, map(path)?)
+        any(&name, read(path)?)
     }
 
     /// Reads a layer of any format that is in memory. Messages call it `name`.
@@ -73,5 +84,34 @@ impl Layer {
     /// [`Error::Malformed`] if it is broken, [`Error::Unsupported`] if it is newer than this crate.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Self> {
         any(name, bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Path as ScenePath;
+    use crate::value::Value;
+
+    #[test]
+    fn a_file_that_is_cut_off_while_it_is_open_keeps_its_values() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbers: Vec<String> = (0..10_000).map(|n| format!("{n}.5")).collect();
+        let text = format!(
+            "#usda 1.0\ndef \"A\" {{\n double[] a = [{}]\n}}\n",
+            numbers.join(", ")
+        );
+        let layer = usda::parse("a.usda", text.as_bytes()).unwrap();
+        let file = folder.path().join("a.usdc");
+        usdc::write_layer(&layer, File::create(&file).unwrap()).unwrap();
+
+        let open = Layer::open(&file).unwrap();
+        File::create(&file).unwrap().set_len(8).unwrap();
+        let value = open.get(&ScenePath::parse("/A.a").unwrap(), "default");
+        let Some(Value::DoubleArray(numbers)) = value.unwrap() else {
+            panic!("expected an array");
+        };
+        assert_eq!((numbers.len(), numbers[9_999]), (10_000, 9_999.5));
+        assert!(Layer::open(&file).is_err());
     }
 }

@@ -48,7 +48,7 @@ pub fn split_package_path(path: &str) -> Option<(&str, &str)> {
     (!package.is_empty() && !inner.is_empty()).then_some((package, inner))
 }
 
-/// An open package. Its files are parts of the mapped archive. Clones share it.
+/// An open package. Its files are parts of the archive, which is in memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Package {
     name: String,
@@ -63,13 +63,13 @@ struct Entry {
 }
 
 impl Package {
-    /// Opens a package. It stays open: nobody may write to it meanwhile.
+    /// Opens a package and reads it into memory.
     ///
     /// # Errors
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is no zip archive,
     /// [`Error::Unsupported`] if a file in it is compressed or encrypted.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::read(&path.to_string_lossy(), open::map(path)?)
+        Self::read(&path.to_string_lossy(), open::read(path)?)
     }
 
     pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Self> {
@@ -90,7 +90,7 @@ impl Package {
         self.entries.iter().find(|e| e.name == name)
     }
 
-    /// A file's bytes, which lie in the mapped archive.
+    /// A file's bytes.
     #[must_use]
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.entry(name).map(|e| &self.bytes[e.data.clone()])
@@ -321,12 +321,12 @@ pub fn write_package<'a>(
         if !names.insert(name.clone()) || names.len() > usize::from(u16::MAX) - 1 {
             return Err(unwritable("the name is there twice, or there are too many"));
         }
-        let mapped;
+        let read;
         let data: &[u8] = match &content {
             Content::Bytes(bytes) => bytes,
             Content::File(path) => {
-                mapped = open::map(path)?;
-                &mapped
+                read = open::read(path)?;
+                &read
             }
         };
         let (Ok(len), Ok(offset)) = (u32::try_from(data.len()), u32::try_from(at)) else {

@@ -57,13 +57,20 @@ enum Winner<'s> {
     Clips(&'s ClipSet, Path),
 }
 
-/// Whether a value is an edit of an array.
+/// Whether an edit of an array is applied to weaker values. As in usd-core, those of asset paths and of path expressions are
+/// not: they are values of their own, and a weaker default counts in place of one that is a default.
+fn is_applied(edit: &ArrayEdit) -> bool {
+    !matches!(
+        edit.literals,
+        Value::AssetPathArray(_) | Value::PathExpressionArray(_)
+    )
+}
+
+/// Whether a value is an edit of an array that is applied to weaker values.
 fn is_edit(value: &Value) -> Result<bool> {
     Ok(match value {
-        Value::ArrayEdit(_) => true,
-        Value::Stored(stored) if !stored.is_array() => {
-            matches!(value.load()?, Value::ArrayEdit(_))
-        }
+        Value::ArrayEdit(edit) => is_applied(edit),
+        Value::Stored(stored) if !stored.is_array() => is_edit(&value.load()?)?,
         _ => false,
     })
 }
@@ -159,18 +166,6 @@ impl<'s, 'n> Attribute<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn metadata(self, name: &str) -> Result<Option<Value>> {
-        self.metadata_with_assets(name, None)
-    }
-
-    /// As [`Attribute::metadata`], with asset paths replaced as `assets` says.
-    ///
-    /// # Errors
-    /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(
-        self,
-        name: &str,
-        assets: Option<&AssetMap<'_>>,
-    ) -> Result<Option<Value>> {
         match name {
             field::TYPE_NAME => {
                 Ok(Some(Value::Token(self.type_name())).filter(|_| self.is_defined()))
@@ -180,7 +175,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
             field::TIME_SAMPLES => Ok(self.samples()?.map(Value::TimeSamples)),
             _ => {
                 let fallback = self.prim.kind().property_field(self.name, name);
-                metadata::compose(self.prim, self.opinions(), name, fallback, assets)
+                metadata::compose(self.prim, self.opinions(), name, fallback, None)
             }
         }
     }
@@ -333,20 +328,30 @@ impl<'s, 'n> Attribute<'s, 'n> {
         self.get(None)
     }
 
-    /// The time samples that win, if samples do: at times of the stage. Values of type `timecode` are of the stage too.
+    /// The values at all [times](Attribute::times) that have a sample, of time samples or of value clips, with edits of
+    /// arrays applied. Values of type `timecode` are of the stage too. None if no time has a sample.
     ///
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn samples(self) -> Result<Option<TimeSamples>> {
-        self.samples_with_assets(None)
+        if let Some(samples) = self.plain_samples(None)? {
+            return Ok(Some(samples));
+        }
+        let mut samples = Vec::new();
+        for time in self.times()? {
+            samples.push((time, self.get(Some(time))?.unwrap_or(Value::Block)));
+        }
+        Ok((!samples.is_empty()).then(|| TimeSamples::new(samples)))
     }
 
-    /// As [`Attribute::samples`], with asset paths replaced as `assets` says.
-    ///
-    /// # Errors
-    /// A value lies in a file that is broken there.
-    pub fn samples_with_assets(self, assets: Option<&AssetMap<'_>>) -> Result<Option<TimeSamples>> {
-        let Winner::Samples(opinion, samples) = self.winner(false)? else {
+    /// The time samples that win, if samples without edits of arrays do, with asset paths replaced as `assets` says.
+    pub(crate) fn plain_samples(
+        self,
+        assets: Option<&AssetMap<'_>>,
+    ) -> Result<Option<TimeSamples>> {
+        let winner = self.winner(false)?;
+        let edits = winner.has_edits()?;
+        let (Winner::Samples(opinion, samples), false) = (winner, edits) else {
             return Ok(None);
         };
         let mut value = match self.depends_on_layer() {
@@ -437,10 +442,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
     }
 
     /// As [`Attribute::get`], with asset paths replaced as `assets` says.
-    ///
-    /// # Errors
-    /// A value lies in a file that is broken there.
-    pub fn get_with_assets(
+    pub(crate) fn get_with_assets(
         self,
         time: Option<f64>,
         assets: Option<&AssetMap<'_>>,
@@ -477,13 +479,19 @@ impl<'s, 'n> Attribute<'s, 'n> {
         // Edits of arrays, the strongest first, until there is something to edit.
         let mut edits: Vec<Arc<ArrayEdit>> = Vec::new();
         let mut found: Option<Option<Value>> = None;
+        // An edit that is not applied.
+        let mut passed: Option<Value> = None;
         let (mut blocked, mut sampled) = (false, false);
         self.winners(time.is_none(), &mut |winner| {
             blocked = matches!(winner, Winner::Nothing);
             sampled |= matches!(winner, Winner::Samples(..));
             Ok(match self.value_of(winner, time, assets)? {
-                Some(Value::ArrayEdit(edit)) => {
+                Some(Value::ArrayEdit(edit)) if is_applied(&edit) => {
                     edits.push(edit);
+                    true
+                }
+                Some(value @ Value::ArrayEdit(_)) if time.is_none() => {
+                    passed.get_or_insert(value);
                     true
                 }
                 value => {
@@ -498,7 +506,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
         }
         let mut value = match found {
             Some(value) if !blocked => value,
-            _ => self.fallback().cloned(),
+            _ => self.fallback().cloned().or(passed),
         };
         for edit in edits.iter().rev() {
             value = Some(edit.apply(value.as_ref().unwrap_or(&Value::Block)));

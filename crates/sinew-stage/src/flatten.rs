@@ -1,7 +1,7 @@
 //! Flattening: the composed stage as one layer.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
@@ -311,17 +311,11 @@ impl<'a> Flattener<'a> {
             let value = self.default(attribute, opinions)?;
             set(field::DEFAULT, value);
         }
-        match attribute.source(Some(0.0)) {
-            Source::TimeSamples | Source::Clips => {
-                let samples = Value::TimeSamples(self.samples(attribute, opinions)?);
-                set(field::TIME_SAMPLES, samples);
-            }
-            Source::Spline => {
-                if let Some(spline) = attribute.spline() {
-                    set(field::SPLINE, Value::Spline(spline));
-                }
-            }
-            Source::None | Source::Fallback | Source::Default => {}
+        let samples = self.samples(attribute, opinions)?;
+        if !samples.is_empty() {
+            set(field::TIME_SAMPLES, Value::TimeSamples(samples));
+        } else if let Some(spline) = attribute.spline() {
+            set(field::SPLINE, Value::Spline(spline));
         }
         if attribute.has_authored_connections() {
             let connections = moved_targets(attribute.connections(), moved);
@@ -362,8 +356,9 @@ impl<'a> Flattener<'a> {
         opinions: &[SpecOpinion<'a>],
         fields: &mut Vec<(Token, Value)>,
     ) -> Result<()> {
+        let set = fields.len();
         for name in names(opinions) {
-            if is_private(name) || fields.iter().any(|(n, _)| n == name) {
+            if is_private(name) || fields[..set].iter().any(|(n, _)| n == name) {
                 continue;
             }
             let opinions = opinions.iter().cloned();
@@ -395,7 +390,7 @@ impl<'a> Flattener<'a> {
         Ok(value.unwrap_or(Value::Block))
     }
 
-    /// The samples of an attribute whose values are samples: of layers or of value clips.
+    /// The samples of an attribute: of layers, of value clips, or of either with a stronger edit of an array.
     fn samples(
         &self,
         attribute: Attribute<'a, '_>,
@@ -409,7 +404,7 @@ impl<'a> Flattener<'a> {
             }
         }
         let anchor = self.anchor();
-        if own && let Some(samples) = attribute.samples_with_assets(Some(&anchor))? {
+        if own && let Some(samples) = attribute.plain_samples(Some(&anchor))? {
             return Ok(samples);
         }
         let mut samples = Vec::new();
@@ -486,15 +481,10 @@ fn anchor_assets(value: &mut Value, anchor: &dyn Fn(&AssetPath) -> AssetPath) {
 
 /// The names of all fields, in the order in which the strongest opinions have them.
 fn names<'o>(opinions: &'o [SpecOpinion<'_>]) -> Vec<&'o Token> {
-    let mut out: Vec<&Token> = Vec::new();
-    for opinion in opinions {
-        for (name, _) in opinion.spec.fields.iter() {
-            if !out.contains(&name) {
-                out.push(name);
-            }
-        }
-    }
-    out
+    let fields = opinions.iter().flat_map(|o| o.spec.fields.iter());
+    let mut known: HashSet<&Token> = HashSet::new();
+    let names = fields.map(|(name, _)| name);
+    names.filter(|name| known.insert(name)).collect()
 }
 
 fn has_clips(prim: Prim<'_>) -> bool {
@@ -505,9 +495,9 @@ fn has_clips(prim: Prim<'_>) -> bool {
 fn property_names(prim: Prim<'_>) -> Vec<Token> {
     let mut names = prim.authored_property_names();
     if has_clips(prim) {
+        let known: HashSet<Token> = names.iter().cloned().collect();
         let more = prim.property_names().into_iter();
-        let more = more.filter(|n| !names.contains(n) && prim.attribute(n).has_authored_value());
-        names.extend(more.collect::<Vec<_>>());
+        names.extend(more.filter(|n| !known.contains(n) && prim.attribute(n).has_authored_value()));
     }
     names
 }

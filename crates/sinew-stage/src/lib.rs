@@ -46,7 +46,7 @@ mod targets;
 
 pub use attribute::{Attribute, ResolvedAsset, Source};
 pub use error::{Error, Result};
-pub use metadata::{AssetMap, SpecOpinion};
+pub use metadata::SpecOpinion;
 pub use prim::{Predicate, Prim, Traversal};
 pub use relationship::Relationship;
 pub use stage::{Stage, StageOptions};

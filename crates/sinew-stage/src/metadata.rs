@@ -28,7 +28,7 @@ pub struct SpecOpinion<'s> {
 
 /// What to put in place of an asset path: it is given as authored, with its expression evaluated, and with the identifier of the
 /// layer that has it.
-pub type AssetMap<'a> = dyn Fn(&AssetPath, &AssetPath, &str) -> AssetPath + 'a;
+pub(crate) type AssetMap<'a> = dyn Fn(&AssetPath, &AssetPath, &str) -> AssetPath + 'a;
 
 /// Composes a field: dictionaries are merged key by key, edits of lists are applied to one list, path expressions put
 /// into each other; of others the strongest counts. `fallback` is the weakest opinion.

@@ -1,6 +1,7 @@
 //! The order of names: as in a dictionary, numbers by their value.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use sinew_layer::Token;
 
@@ -51,8 +52,10 @@ pub(crate) fn sort(names: &mut Vec<Token>) {
 
 /// Puts the names that an authored order has in front, in that order.
 pub(crate) fn apply_order(names: &mut [Token], order: &[Token]) {
-    let place = |name: &Token| order.iter().position(|o| o == name).unwrap_or(order.len());
-    names.sort_by_cached_key(place);
+    // Of a name that is there twice the first place counts.
+    let places = order.iter().enumerate().rev().map(|(at, name)| (name, at));
+    let places: HashMap<&Token, usize> = places.collect();
+    names.sort_by_cached_key(|name| places.get(name).copied().unwrap_or(order.len()));
 }
 
 #[cfg(test)]

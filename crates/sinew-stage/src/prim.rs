@@ -9,7 +9,7 @@ use sinew_layer::{Path, SpecKind, Token, Value};
 use crate::attribute::Attribute;
 use crate::compose::{Opinion, VariantSet};
 use crate::error::Result;
-use crate::metadata::{self, AssetMap, SpecOpinion};
+use crate::metadata::{self, SpecOpinion};
 use crate::names;
 use crate::population::{NONE, PrimData};
 use crate::relationship::Relationship;
@@ -350,18 +350,6 @@ impl<'s> Prim<'s> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn metadata(self, name: &str) -> Result<Option<Value>> {
-        self.metadata_with_assets(name, None)
-    }
-
-    /// As [`Prim::metadata`], with asset paths replaced as `assets` says.
-    ///
-    /// # Errors
-    /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(
-        self,
-        name: &str,
-        assets: Option<&AssetMap<'_>>,
-    ) -> Result<Option<Value>> {
         if self.data().parent == NONE {
             return self.stage.authored_metadata(name);
         }
@@ -371,7 +359,7 @@ impl<'s> Prim<'s> {
                 Ok(Some(Value::Token(name)).filter(|_| !self.kind().name.is_empty()))
             }
             field::SPECIFIER => Ok(Some(Value::Specifier(self.specifier()))),
-            _ => metadata::compose(self, self.spec_opinions(), name, None, assets),
+            _ => metadata::compose(self, self.spec_opinions(), name, None, None),
         }
     }
 

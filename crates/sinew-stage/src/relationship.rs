@@ -7,7 +7,7 @@ use sinew_layer::value::Variability;
 use sinew_layer::{Path, SpecKind, Token, Value};
 
 use crate::error::Result;
-use crate::metadata::{self, AssetMap, SpecOpinion};
+use crate::metadata::{self, SpecOpinion};
 use crate::names;
 use crate::prim::Prim;
 use crate::targets;
@@ -102,26 +102,14 @@ impl<'s, 'n> Relationship<'s, 'n> {
     /// # Errors
     /// A value lies in a file that is broken there.
     pub fn metadata(self, name: &str) -> Result<Option<Value>> {
-        self.metadata_with_assets(name, None)
-    }
-
-    /// As [`Relationship::metadata`], with asset paths replaced as `assets` says.
-    ///
-    /// # Errors
-    /// A value lies in a file that is broken there.
-    pub fn metadata_with_assets(
-        self,
-        name: &str,
-        assets: Option<&AssetMap<'_>>,
-    ) -> Result<Option<Value>> {
         let fallback = self.prim.kind().property_field(self.name, name);
         match name {
             field::CUSTOM => Ok(Some(Value::Bool(self.is_custom()))),
             field::VARIABILITY => {
-                let value = metadata::compose(self.prim, self.opinions(), name, fallback, assets)?;
+                let value = metadata::compose(self.prim, self.opinions(), name, fallback, None)?;
                 Ok(value.or(Some(Value::Variability(Variability::Uniform))))
             }
-            _ => metadata::compose(self.prim, self.opinions(), name, fallback, assets),
+            _ => metadata::compose(self.prim, self.opinions(), name, fallback, None),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::options::BakeOptions;
 use crate::paths::is_below;
 use crate::plan::Rigid;
 use crate::shutter::Shutter;
+use sinew::scene::OutSpace;
 use sinew::skel::AnimSource;
 use sinew_io::usd::{ClipRecord, UsdFile};
 use sinew_io::{ClipChoice, OpenOptions};
@@ -89,7 +90,7 @@ fn as_text(options: &BakeOptions) -> String {
     }
     out.extend(topmost(prims).map(|p| format!("prim {}", if p.is_empty() { "/" } else { p })));
     out.extend(layer.then(|| "layer".to_owned()));
-    out.extend(variants.iter().map(|v| format!("variant {v:?}")));
+    out.extend(variants.iter().map(|v| format!("variant {v}")));
     match clips {
         ClipChoice::First => {}
         ClipChoice::Named(name) => out.push(format!("clip {name}")),
@@ -120,8 +121,13 @@ fn as_text(options: &BakeOptions) -> String {
         Rigid::Xform => {}
         Rigid::Points => out.push("rigid points".to_owned()),
     }
-    let space = format!("{:?}", space.unwrap_or_default());
-    out.push(format!("space {}", space.to_lowercase()));
+    // Words of their own: files that are baked in parts hold them, whatever the type's names become.
+    let space = match space.unwrap_or_default() {
+        OutSpace::Prim => "prim",
+        OutSpace::Skel => "skel",
+        OutSpace::World => "world",
+    };
+    out.push(format!("space {space}"));
     out.join(", ")
 }
 

@@ -391,10 +391,7 @@ fn choice(
 fn times(animation: &Prim<'_>) -> Result<Vec<f64>, sinew_stage::Error> {
     let mut out = Vec::new();
     for name in ["translations", "rotations", "scales", "blendShapeWeights"] {
-        let attribute = animation.attribute(name);
-        if attribute.might_be_time_varying() || attribute.samples()?.is_some() {
-            out.extend(attribute.times()?);
-        }
+        out.extend(animation.attribute(name).times()?);
     }
     Ok(out)
 }

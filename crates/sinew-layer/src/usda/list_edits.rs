@@ -43,14 +43,19 @@ pub(super) fn set_list<T>(op: &mut ListOp<T>, edit: Option<Edit>, items: Vec<T>)
 /// Sets one list of a spec's field, which holds list edits of one type.
 macro_rules! edit_field {
     ($spec:expr, $name:expr, $variant:ident, $edit:expr, $items:expr) => {{
-        let mut op = match $spec.fields.remove($name) {
-            Some($crate::value::Value::$variant(op)) => std::sync::Arc::unwrap_or_clone(op),
-            _ => $crate::value::ListOp::default(),
-        };
-        $crate::usda::list_edits::set_list(&mut op, $edit, $items);
-        $spec
-            .fields
-            .set($name, $crate::value::Value::$variant(op.into()));
+        use $crate::value::Value;
+        let (edit, items) = ($edit, $items);
+        match $spec.fields.get_mut($name) {
+            Some(Value::$variant(op)) => {
+                let op = std::sync::Arc::make_mut(op);
+                $crate::usda::list_edits::set_list(op, edit, items);
+            }
+            _ => {
+                let mut op = $crate::value::ListOp::default();
+                $crate::usda::list_edits::set_list(&mut op, edit, items);
+                $spec.fields.set($name, Value::$variant(op.into()));
+            }
+        }
     }};
 }
 pub(super) use edit_field;

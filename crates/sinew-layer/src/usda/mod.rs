@@ -39,7 +39,7 @@ use write_values::Output;
 const MAX_NESTING: usize = 1000;
 
 /// The longest text that is read. Layers of this size are crate files.
-const MOST_BYTES: u64 = 1 << 32;
+pub(crate) const MOST_BYTES: u64 = 1 << 32;
 
 /// How much of the first line is looked at for the version.
 const LONGEST_HEADER: usize = 256;
@@ -60,10 +60,7 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
     };
     // Before anything looks at all of it.
     if text.len() as u64 > MOST_BYTES {
-        return Err(Error::Unsupported {
-            file: name.to_owned(),
-            reason: format!("it has more than {MOST_BYTES} bytes of text"),
-        });
+        return Err(too_long(name));
     }
     // What is no text at all is told by its beginning.
     let end = text.iter().position(|b| matches!(b, b'\n' | b'\r'));
@@ -94,6 +91,14 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Layer> {
                 false => malformed(place, reason),
             })
         }
+    }
+}
+
+/// The error of a file that is longer than texts and packages can be.
+pub(crate) fn too_long(name: &str) -> Error {
+    Error::Unsupported {
+        file: name.to_owned(),
+        reason: format!("it has more than {MOST_BYTES} bytes, and is no crate file"),
     }
 }
 

@@ -15,8 +15,8 @@ use crate::value::{PathExpression, Specifier, TimeSamples, Value, Variability};
 
 /// Bytes of paths for each byte of text, and what every file may have. Deep prims with long names
 /// would need far more memory than the file.
-const PATH_BYTES: usize = 256;
-const PATH_BYTES_AT_LEAST: usize = 1 << 24;
+const PATH_BYTES: usize = 32;
+const PATH_BYTES_AT_LEAST: usize = 1 << 26;
 
 /// A layer that is being read.
 pub(super) struct Parser<'a> {

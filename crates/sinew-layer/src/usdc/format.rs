@@ -5,6 +5,10 @@
 /// The first bytes of every crate file.
 pub(crate) const MAGIC: &[u8; 8] = b"PXR-USDC";
 
+/// How deep dictionaries and lists may nest: readers and writers recurse into them. Real files
+/// have a few levels.
+pub(crate) const MAX_DEPTH: usize = 64;
+
 /// Magic, version and the offset of the table of sections, with room to spare.
 pub(crate) const HEADER: u64 = 88;
 
@@ -67,6 +71,11 @@ impl Rep {
     /// An offset in the file, or the bits of an inlined value.
     pub const fn payload(self) -> u64 {
         self.0 & Self::PAYLOAD
+    }
+
+    /// The payload as an offset; outside of every file if it is larger than addresses are.
+    pub fn offset(self) -> usize {
+        usize::try_from(self.payload()).unwrap_or(usize::MAX)
     }
 }
 

@@ -59,9 +59,6 @@ impl Lerp for Duration {
     }
 }
 
-/// Three or four columns of numbers, one row after the other, as USD has them: vectors are rows.
-pub type Matrix4d = [f64; 16];
-
 /// A rotation as (x, y, z, w): the real part is last, as in USD's memory; its text has it first.
 pub type Quatf = Quat<f32>;
 

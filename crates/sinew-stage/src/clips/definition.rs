@@ -1,6 +1,6 @@
 //! The `clips` dictionaries of a prim, composed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
@@ -11,8 +11,8 @@ use super::ClipLayers;
 use crate::compose::{CLIP_SET_INVALID, Diagnostic, LayerStack, Node, PrimIndex};
 use crate::metadata::merge;
 
-/// How many clips a template may name, so that a tiny stride does not fill the memory.
-const MAX_TEMPLATE_CLIPS: f64 = 1_000_000.0;
+/// How many clips the templates of a stage may name, so that tiny strides do not fill the memory.
+const MAX_TEMPLATE_CLIPS: usize = 1_000_000;
 
 /// A clip set as its dictionaries have it, not checked.
 pub(crate) struct Definition {
@@ -126,6 +126,7 @@ pub(crate) fn of_prim(
 fn of_node(node: &Node, messages: &mut Vec<Diagnostic>) -> BTreeMap<Token, Draft> {
     let mut sets: BTreeMap<Token, Draft> = BTreeMap::new();
     let mut names: Vec<Token> = Vec::new();
+    let mut known: HashSet<Token> = HashSet::new();
     for (i, layer) in node.stack.layers.iter().enumerate().rev() {
         let Some(spec) = layer.layer.spec(&node.path) else {
             continue;
@@ -164,17 +165,20 @@ fn of_node(node: &Node, messages: &mut Vec<Diagnostic>) -> BTreeMap<Token, Draft
                 }
                 let weaker = std::mem::replace(&mut set.info, info);
                 merge(&mut set.info, &weaker);
-                if !names.contains(name) {
+                if known.insert(name.clone()) {
                     names.push(name.clone());
                 }
             }
         }
         if let Some(Ok(Value::StringListOp(edit))) = spec.get(field::CLIP_SETS).map(Value::load) {
             edit.apply(&mut names);
+            known = names.iter().cloned().collect();
         }
     }
+    let places = names.iter().enumerate().map(|(at, name)| (name, at));
+    let places: HashMap<&Token, usize> = places.collect();
     sets.retain(|name, set| {
-        let order = names.iter().position(|n| n == name);
+        let order = places.get(name).copied();
         if let (Some(anchor), Some(order)) = (&mut set.anchor, order) {
             anchor.order = order;
         }
@@ -232,7 +236,10 @@ fn definition(
         active_offset: number("templateActiveOffset"),
     };
     let identifier = &anchor.stack.layers[anchor.layer].identifier;
-    match template.expand(|asset| layers.resolver.resolve(asset, Some(identifier)).is_some()) {
+    let count = |clips| layers.count(clips, MAX_TEMPLATE_CLIPS);
+    match template.expand(count, |asset| {
+        layers.resolver.resolve(asset, Some(identifier)).is_some()
+    }) {
         Ok((assets, mut active, mut times)) => {
             for pair in active.iter_mut().chain(&mut times) {
                 pair[0] = anchor.offset.apply(pair[0]);
@@ -266,7 +273,12 @@ type Pairs = Vec<[f64; 2]>;
 
 impl Template {
     /// The assets that are there, when each becomes active, and the times in them.
-    fn expand(&self, exists: impl Fn(&str) -> bool) -> Result<(Vec<Token>, Pairs, Pairs), String> {
+    /// `count` says whether there may be so many.
+    fn expand(
+        &self,
+        count: impl Fn(usize) -> bool,
+        exists: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<Token>, Pairs, Pairs), String> {
         if self.stride.is_nan() || self.stride <= 0.0 {
             return Err(format!("expected a stride above 0, found {}", self.stride));
         }
@@ -276,8 +288,12 @@ impl Template {
                 self.start, self.end
             ));
         }
-        if (self.end - self.start) / self.stride > MAX_TEMPLATE_CLIPS {
-            return Err(format!("expected at most {MAX_TEMPLATE_CLIPS} clips"));
+        // Too many saturate.
+        let clips = ((self.end - self.start) / self.stride) as usize;
+        if !count(clips.saturating_add(1)) {
+            return Err(format!(
+                "expected templates of at most {MAX_TEMPLATE_CLIPS} clips in a stage"
+            ));
         }
         if let Some(offset) = self.active_offset.filter(|o| o.abs() > self.stride) {
             return Err(format!(
@@ -356,7 +372,9 @@ mod tests {
             end: 2.0,
             active_offset: Some(-0.5),
         };
-        let (assets, active, times) = template.expand(|a| a != "./clips/c.01.5.usd").unwrap();
+        let (assets, active, times) = template
+            .expand(|_| true, |a| a != "./clips/c.01.5.usd")
+            .unwrap();
         assert_eq!(assets, ["./clips/c.01.0.usd", "./clips/c.02.0.usd"]);
         assert_eq!(active, [[0.5, 0.0], [1.5, 1.0]]);
         assert_eq!(times, [[0.5, 0.5], [1.0, 1.0], [2.0, 2.0], [2.5, 2.5]]);
@@ -372,12 +390,12 @@ mod tests {
             active_offset: None,
         };
         for stride in [0.0, -1.0, f64::NAN, 1e-12] {
-            assert!(template(stride).expand(|_| true).is_err());
+            assert!(template(stride).expand(|n| n < 1000, |_| true).is_err());
         }
         let no_hashes = Template {
             asset: "c.usd".into(),
             ..template(1.0)
         };
-        assert!(no_hashes.expand(|_| true).is_err());
+        assert!(no_hashes.expand(|_| true, |_| true).is_err());
     }
 }

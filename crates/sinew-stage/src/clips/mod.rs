@@ -5,6 +5,7 @@ mod set;
 mod timing;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_layer::{Layer, Path};
@@ -17,6 +18,8 @@ pub(crate) use set::ClipSet;
 /// The layers of clips, each opened once, when it is first needed.
 pub(crate) struct ClipLayers {
     pub resolver: Arc<dyn Resolver>,
+    /// How many clips the templates of the stage have named so far.
+    named: AtomicUsize,
     opened: Mutex<HashMap<String, Option<Arc<Layer>>>>,
     /// What is wrong with clips that cannot be opened, each once.
     failed: Mutex<Vec<Diagnostic>>,
@@ -26,9 +29,15 @@ impl ClipLayers {
     pub fn new(resolver: Arc<dyn Resolver>) -> Self {
         Self {
             resolver,
+            named: AtomicUsize::new(0),
             opened: Mutex::default(),
             failed: Mutex::default(),
         }
+    }
+
+    /// Counts clips that a template names; false if all templates together name more than `most`.
+    fn count(&self, clips: usize, most: usize) -> bool {
+        self.named.fetch_add(clips, Relaxed).saturating_add(clips) <= most
     }
 
     /// What is wrong with the clips that were asked for and cannot be opened.

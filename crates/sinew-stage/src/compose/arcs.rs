@@ -19,12 +19,8 @@ impl Indexer<'_> {
     /// The map of an arc from a source to a node's prim, with the relocates of the node's layers.
     fn arc_map(&self, source: &Path, node: usize, offset: LayerOffset) -> Map {
         let node = &self.graph.nodes[node];
-        let target = node.path.strip_variants();
-        let map = Map::new(vec![(source.clone(), target.clone())], false, offset);
-        match node.stack.relocates_below(&target) {
-            Some(relocates) => relocates.after(&map),
-            None => map,
-        }
+        node.stack
+            .arc_map(source, node.path.strip_variants(), offset)
     }
 
     /// Adds the references, or the payloads, of a node.

@@ -128,7 +128,9 @@ impl Composer {
             .add_prim(&work)
             .and_then(|()| indexer::child(&work, None, parent.to_graph(), name, true));
         work.finish();
-        Ok(graph?.finish())
+        let index = graph?.finish();
+        self.library.add_memory(&index)?;
+        Ok(index)
     }
 
     /// All layers that were opened so far, by identifier.

@@ -1,6 +1,6 @@
 //! The opinions of one prim.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use sinew_layer::value::LayerOffset;
@@ -101,6 +101,20 @@ pub struct PrimIndex {
 }
 
 impl PrimIndex {
+    /// About how many bytes of memory it takes, with what a stage keeps of the prim besides.
+    pub(super) fn memory(&self) -> usize {
+        const BESIDES: usize = 256;
+        let of_node = |node: &Node| {
+            // What the parent's index has, too, is shared.
+            let maps = match node.ancestral {
+                true => 0,
+                false => node.map.memory() + node.to_parent.memory(),
+            };
+            size_of::<Node>() + node.path.as_str().len() + maps
+        };
+        BESIDES + self.path.as_str().len() + self.nodes.iter().map(of_node).sum::<usize>()
+    }
+
     /// The prim's path in the stage.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -202,21 +216,22 @@ impl PrimIndex {
     pub fn variant_sets(&self) -> Vec<VariantSet> {
         let selections = self.variant_selections();
         let mut out: Vec<VariantSet> = Vec::new();
+        let mut places: HashMap<Token, usize> = HashMap::new();
+        let mut known: HashSet<(usize, Token)> = HashSet::new();
         for node in self.nodes.iter().filter(|n| n.has_specs && n.contributes()) {
             for name in site::variant_sets(&node.stack, &node.path) {
                 let variants = site::variants(&node.stack, &node.path, &name);
-                match out.iter_mut().find(|s| s.name == name) {
-                    Some(set) => {
-                        let new = variants.into_iter();
-                        let new: Vec<_> = new.filter(|v| !set.variants.contains(v)).collect();
-                        set.variants.extend(new);
-                    }
-                    None => out.push(VariantSet {
-                        selection: selections.get(&name).cloned(),
-                        name,
-                        variants,
-                    }),
-                }
+                let place = *places.entry(name).or_insert_with_key(|name| {
+                    out.push(VariantSet {
+                        selection: selections.get(name).cloned(),
+                        name: name.clone(),
+                        variants: Vec::new(),
+                    });
+                    out.len() - 1
+                });
+                let new = variants.into_iter();
+                let new = new.filter(|v| known.insert((place, v.clone())));
+                out[place].variants.extend(new);
             }
         }
         out

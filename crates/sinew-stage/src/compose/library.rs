@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use sinew_layer::{Layer, Path};
 
 use super::composer::{Diagnostic, Options};
+use super::index::PrimIndex;
 use super::stack::{self, LayerStack, Variables};
 use super::work::Work;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::resolver::Resolver;
 
 /// How many diagnostics are kept.
@@ -31,6 +32,8 @@ pub(super) struct Library {
     resolved: RwLock<HashMap<String, HashMap<String, Option<String>>>>,
     bytes: AtomicUsize,
     nodes: AtomicUsize,
+    /// Bytes of memory that the composed prims take.
+    memory: AtomicUsize,
     prims: AtomicUsize,
     diagnostics: Mutex<BTreeMap<(Path, &'static str, String), ()>>,
 }
@@ -49,6 +52,7 @@ impl Library {
             resolved: RwLock::default(),
             bytes: AtomicUsize::new(0),
             nodes: AtomicUsize::new(0),
+            memory: AtomicUsize::new(0),
             prims: AtomicUsize::new(0),
             diagnostics: Mutex::default(),
         }
@@ -163,6 +167,24 @@ impl Library {
 
     pub fn add_nodes(&self, count: usize) {
         self.nodes.fetch_add(count, Relaxed);
+    }
+
+    /// Counts the memory of a composed prim.
+    pub fn add_memory(&self, prim: &PrimIndex) -> Result<()> {
+        let limits = &self.options.limits;
+        let bytes = self.bytes.load(Relaxed);
+        let by_size = bytes.saturating_mul(limits.memory_per_byte);
+        let most = limits.memory.saturating_add(by_size);
+        let size = prim.memory();
+        match self.memory.fetch_add(size, Relaxed).saturating_add(size) <= most {
+            true => Ok(()),
+            false => Err(Error::TooLarge {
+                prim: prim.path().to_string(),
+                reason: format!(
+                    "the composed prims take more than {most} bytes of memory, the limit for layers of {bytes} bytes"
+                ),
+            }),
+        }
     }
 
     /// Counts a prim.

@@ -5,10 +5,14 @@
 pub struct Limits {
     /// Nodes of one prim's index: the arcs that lead to its opinions, including those without specs. Default: 20,000.
     pub nodes_per_prim: usize,
-    /// Nodes that are made for all prims together, before `nodes_per_byte` is added. Default: 1 million.
+    /// Nodes that are made for all prims together, before `nodes_per_byte` is added: a limit of time. Default: 4 million.
     pub nodes: usize,
-    /// Nodes of all prims for each byte of the layers that were read. Default: 32.
+    /// Nodes of all prims for each byte of the layers that were read. Default: 1.
     pub nodes_per_byte: usize,
+    /// Bytes of memory that the composed prims may take, before `memory_per_byte` is added. Default: 384 MiB.
+    pub memory: usize,
+    /// Bytes of memory for each byte of the layers that were read. Default: 32.
+    pub memory_per_byte: usize,
     /// Layers that are opened, and sublayers of one layer. Default: 100,000.
     pub layers: usize,
     /// Prims that are composed. Default: 20 million.
@@ -27,8 +31,10 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             nodes_per_prim: 20_000,
-            nodes: 1_000_000,
-            nodes_per_byte: 32,
+            nodes: 4_000_000,
+            nodes_per_byte: 1,
+            memory: 384 << 20,
+            memory_per_byte: 32,
             layers: 100_000,
             prims: 20_000_000,
             proxies: 20_000_000,

@@ -1,7 +1,7 @@
 //! What the layers of a stack say together about one path.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use sinew_layer::layer::field;
@@ -112,15 +112,10 @@ pub(super) fn variant_sets(stack: &LayerStack, path: &Path) -> Vec<Token> {
 /// The variants of a set, in the order of the strongest layers.
 pub(super) fn variants(stack: &LayerStack, path: &Path, set: &str) -> Vec<Token> {
     let set = path.with_variant(set, "");
-    let mut out: Vec<Token> = Vec::new();
-    for layer in &stack.layers {
-        for name in layer.layer.spec(&set).map_or(&[][..], Spec::children) {
-            if !out.contains(name) {
-                out.push(name.clone());
-            }
-        }
-    }
-    out
+    let specs = stack.layers.iter().filter_map(|l| l.layer.spec(&set));
+    let mut known: HashSet<&Token> = HashSet::new();
+    let names = specs.flat_map(Spec::children);
+    names.filter(|name| known.insert(name)).cloned().collect()
 }
 
 /// Whether any layer selects variants.
@@ -165,16 +160,12 @@ pub(super) fn selection(
 /// All sets for which a site selects a variant.
 pub(super) fn selected_sets(stack: &LayerStack, path: &Path) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::new();
+    let mut known: HashSet<Token> = HashSet::new();
     for layer in &stack.layers {
         let spec = layer.layer.spec(path);
         let value = spec.and_then(|s| get(s, field::VARIANT_SELECTION));
         if let Some(Value::VariantSelections(all)) = value.as_deref() {
-            out.extend(
-                all.keys()
-                    .filter(|k| !out.contains(k))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
+            out.extend(all.keys().filter(|k| known.insert((*k).clone())).cloned());
         }
     }
     out

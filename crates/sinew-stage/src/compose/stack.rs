@@ -1,7 +1,7 @@
 //! Layers with their sublayers.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_layer::layer::field;
 use sinew_layer::value::{Dictionary, LayerOffset, Value};
@@ -30,7 +30,12 @@ pub struct LayerStack {
     pub(super) moved_from: BTreeMap<Path, Path>,
     /// As `moved_to`, with the sources before any other move.
     pub(super) origin_to: BTreeMap<Path, Path>,
+    /// Maps of arcs that have relocates below their target ([`LayerStack::arc_map`]).
+    arc_maps: Mutex<HashMap<ArcKey, Map>>,
 }
+
+/// Source, target, and the bits of the offset and its scale.
+type ArcKey = (Path, Path, [u64; 2]);
 
 /// One layer of a stack.
 #[derive(Debug)]
@@ -67,8 +72,30 @@ impl LayerStack {
         &self.layers[self.root]
     }
 
+    /// The map of an arc from `source` to a prim of this stack, with the stack's relocates. Each prim that is moved asks
+    /// for the map of the same arc above it, which has a pair for each of them: it is made once.
+    pub(super) fn arc_map(&self, source: &Path, target: Path, offset: LayerOffset) -> Map {
+        let pair = vec![(source.clone(), target.clone())];
+        if !self.has_relocates() {
+            return Map::new(pair, false, offset);
+        }
+        let bits = [offset.offset, offset.scale].map(f64::to_bits);
+        let key = (source.clone(), target, bits);
+        let lock = || self.arc_maps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let map = Map::new(pair, false, offset);
+        let Some(relocates) = self.relocates_below(&key.1) else {
+            return map;
+        };
+        let map = relocates.after(&map);
+        lock().insert(key, map.clone());
+        map
+    }
+
     /// Maps paths from before the relocates at and below a path to those after them. None if there are none.
-    pub(super) fn relocates_below(&self, path: &Path) -> Option<Map> {
+    fn relocates_below(&self, path: &Path) -> Option<Map> {
         if !self.has_relocates() {
             return None;
         }
@@ -133,6 +160,7 @@ pub(super) fn build(
         moved_to: BTreeMap::new(),
         moved_from: BTreeMap::new(),
         origin_to: BTreeMap::new(),
+        arc_maps: Mutex::default(),
     };
     let mut offset = LayerOffset::IDENTITY;
     let mut owner = None;

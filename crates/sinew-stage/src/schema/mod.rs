@@ -2,7 +2,7 @@
 //!
 //! `schemas.usda`, which `make_tables.py` writes, has one class for each schema. It is read once, when it is first needed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use sinew_layer::layer::field;
@@ -91,6 +91,7 @@ impl PrimType {
             out.apis.extend(own.apis.iter().cloned());
             out.add_type(&schema);
         }
+        let mut known: HashSet<Token> = out.apis.iter().cloned().collect();
         for api in authored {
             let (name, instance) = split(api);
             let Some(own) = TABLES.schemas.get(name) else {
@@ -104,7 +105,7 @@ impl PrimType {
                 .iter()
                 .map(|a| Token::new(a.replace(INSTANCE, instance)));
             for api in [api.clone()].into_iter().chain(brought) {
-                if !out.apis.contains(&api) {
+                if known.insert(api.clone()) {
                     out.apis.push(api);
                 }
             }

@@ -26,6 +26,8 @@ pub(super) struct TextureReader<'a> {
     pictures: Option<&'a Pictures>,
     /// By the resolved path; none for those that cannot be read.
     known: HashMap<String, Option<usize>>,
+    /// The packages that pictures were read from, by path.
+    packages: HashMap<String, Package>,
     left: u64,
     pub textures: Vec<Texture>,
 }
@@ -35,6 +37,7 @@ impl<'a> TextureReader<'a> {
         Self {
             pictures,
             known: HashMap::new(),
+            packages: HashMap::new(),
             left: MOST_BYTES_IN_ALL,
             textures: Vec::new(),
         }
@@ -112,7 +115,14 @@ impl<'a> TextureReader<'a> {
 
     /// A picture of a package, or of a package in it.
     fn read_packed(&mut self, package: &str, mut inside: &str) -> Result<Arc<[u8]>, String> {
-        let mut package = Package::open(Path::new(package)).map_err(|e| e.to_string())?;
+        let mut package = match self.packages.get(package) {
+            Some(open) => open.clone(),
+            None => {
+                let open = Package::open(Path::new(package)).map_err(|e| e.to_string())?;
+                self.packages.insert(package.to_owned(), open.clone());
+                open
+            }
+        };
         while let Some((outer, inner)) = split_package_path(inside) {
             package = package.package(outer).map_err(|e| e.to_string())?;
             inside = inner;

@@ -294,7 +294,8 @@ fn read_attribute(attribute: &Attribute<'_, '_>) -> Result<AuthoredAttribute, si
     if let Some(default) = attribute.default()? {
         add(Time::Default, default);
     }
-    if let Some(samples) = attribute.samples()? {
+    let clips = attribute.source(Some(0.0)) == Source::Clips;
+    if !clips && let Some(samples) = attribute.samples()? {
         for (i, time) in samples.times().iter().enumerate() {
             add(Time::At(*time), samples.load(i)?);
         }
@@ -309,7 +310,7 @@ fn read_attribute(attribute: &Attribute<'_, '_>) -> Result<AuthoredAttribute, si
         element_size: read_metadata(attribute, "elementSize")?,
         weight: weight_metadata(attribute)?,
         values,
-        clips: attribute.source(Some(0.0)) == Source::Clips,
+        clips,
     })
 }
 

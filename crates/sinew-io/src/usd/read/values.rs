@@ -5,7 +5,7 @@ use half::f16;
 use sinew_layer::Value;
 use sinew_layer::layer::field;
 use sinew_layer::value::Array;
-use sinew_stage::{Attribute, Source};
+use sinew_stage::Attribute;
 
 use sinew::sampled::{Half3, Interpolation, Lerp, Sampled};
 
@@ -177,21 +177,10 @@ pub(crate) fn read_sampled<T: FromUsd>(
         });
     }
     let mut values: Vec<(f64, Option<T>)> = Vec::new();
-    match attribute.source(Some(0.0)) {
-        Source::TimeSamples => {
-            if let Some(samples) = attribute.samples()? {
-                for (sample, time) in samples.times().iter().enumerate() {
-                    values.push((*time, T::from_usd(samples.load(sample)?)));
-                }
-            }
+    if let Some(samples) = attribute.samples()? {
+        for (sample, time) in samples.times().iter().enumerate() {
+            values.push((*time, T::from_usd(samples.load(sample)?)));
         }
-        Source::Clips => {
-            for time in attribute.times()? {
-                let value = attribute.get(Some(time))?;
-                values.push((time, value.and_then(T::from_usd)));
-            }
-        }
-        _ => {}
     }
     Ok(Sampled::new(default, values, interpolation))
 }

@@ -21,7 +21,7 @@ const TOKEN: u8 = 11;
 
 /// How many elements there are, and where they begin.
 pub(super) fn len(file: &File, rep: Rep) -> Checked<(u64, Cursor<'_>)> {
-    let mut cursor = Cursor::new(&file.bytes, rep.payload() as usize);
+    let mut cursor = Cursor::new(&file.bytes, rep.offset());
     if rep.payload() == 0 {
         return Ok((0, cursor));
     }
@@ -36,7 +36,7 @@ pub(super) fn len(file: &File, rep: Rep) -> Checked<(u64, Cursor<'_>)> {
     Ok((len, cursor))
 }
 
-/// An array, decoded or as a part of the mapped file. None if there are no arrays of this type.
+/// An array. None if there are no arrays of this type.
 pub(super) fn array(file: &File, rep: Rep) -> Checked<Option<Value>> {
     macro_rules! decode {
         ($(($variant:ident, $array:ident, $type:ty, $kind:literal, $name:literal)),* $(,)?) => {
@@ -49,6 +49,19 @@ pub(super) fn array(file: &File, rep: Rep) -> Checked<Option<Value>> {
     for_each_element!(decode)
 }
 
+/// How many bytes an element takes in memory.
+pub(super) fn element_size(kind: u8) -> usize {
+    macro_rules! size {
+        ($(($variant:ident, $array:ident, $type:ty, $kind:literal, $name:literal)),* $(,)?) => {
+            match kind {
+                $($kind => size_of::<$type>(),)*
+                _ => 1,
+            }
+        };
+    }
+    for_each_element!(size)
+}
+
 fn elements<T: Element>(file: &File, rep: Rep) -> Checked<Array<T>> {
     let (count, mut cursor) = len(file, rep)?;
     if count == 0 {
@@ -59,6 +72,15 @@ fn elements<T: Element>(file: &File, rep: Rep) -> Checked<Array<T>> {
         let reason = format!("{count} elements are claimed, {left} bytes are left");
         Bad::new(at, reason)
     };
+    // Compression can make hundreds of equal elements of each byte.
+    let most = file.bytes.len().saturating_mul(16).saturating_add(1 << 25);
+    if count > (most / size_of::<T>()) as u64 {
+        let most = most / size_of::<T>();
+        let reason = format!(
+            "at most {most} elements are expected in a file of this size, {count} are claimed"
+        );
+        return Err(Bad::new(at, reason));
+    }
     let packed = rep.is_compressed() && T::compressed_since().is_some_and(|v| file.version >= v);
     if packed && count >= MIN_COMPRESSED as u64 {
         let count = usize::try_from(count).map_err(|_| too_many(cursor.left()))?;
@@ -97,7 +119,7 @@ trait Element: Sized {
     }
 }
 
-fn plain<T: bytemuck::AnyBitPattern>(
+fn plain<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
     file: &File,
     cursor: &Cursor<'_>,
     count: usize,

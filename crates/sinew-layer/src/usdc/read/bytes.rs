@@ -1,27 +1,19 @@
-//! The bytes of a file, in memory or mapped, and a checked way through them.
+//! The bytes of a file in memory, and a checked way through them.
 
 use std::ops::Deref;
 use std::sync::Arc;
-
-use memmap2::Mmap;
 
 use crate::value::Array;
 
 #[cfg(target_endian = "big")]
 compile_error!("crate files are read as they lie in memory, which has to be little-endian");
 
-/// A part of a file. Clones share it.
+/// A part of a file in memory. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes {
-    data: Data,
+    file: Arc<Vec<u8>>,
     start: usize,
     len: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Data {
-    Mapped(Arc<Mmap>),
-    Memory(Arc<Vec<u8>>),
 }
 
 impl Bytes {
@@ -29,23 +21,20 @@ impl Bytes {
     pub fn part(&self, start: usize, len: usize) -> Option<Self> {
         let end = start.checked_add(len)?;
         (end <= self.len).then(|| Self {
-            data: self.data.clone(),
+            file: Arc::clone(&self.file),
             start: self.start + start,
             len,
         })
     }
 
-    /// `len` elements from byte `offset` on. They stay in the file if it is mapped and they are aligned there, else
-    /// they are copied. None if the file ends before.
-    pub fn array<T: bytemuck::AnyBitPattern>(&self, offset: usize, len: usize) -> Option<Array<T>> {
+    /// A copy of `len` elements from byte `offset` on. None if the file ends before.
+    pub fn array<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
+        &self,
+        offset: usize,
+        len: usize,
+    ) -> Option<Array<T>> {
         let bytes = self.get(offset..offset.checked_add(len.checked_mul(size_of::<T>())?)?)?;
-        if let Data::Mapped(map) = &self.data
-            && let Some(array) = Array::mapped(map, self.start + offset, len)
-        {
-            return Some(array);
-        }
-        let elements = bytes.chunks_exact(size_of::<T>());
-        Some(elements.map(bytemuck::pod_read_unaligned).collect())
+        Some(bytemuck::pod_collect_to_vec(bytes).into())
     }
 }
 
@@ -54,17 +43,7 @@ impl From<Vec<u8>> for Bytes {
         Self {
             start: 0,
             len: bytes.len(),
-            data: Data::Memory(Arc::new(bytes)),
-        }
-    }
-}
-
-impl From<Mmap> for Bytes {
-    fn from(map: Mmap) -> Self {
-        Self {
-            start: 0,
-            len: map.len(),
-            data: Data::Mapped(Arc::new(map)),
+            file: Arc::new(bytes),
         }
     }
 }
@@ -73,11 +52,7 @@ impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let all: &[u8] = match &self.data {
-            Data::Mapped(map) => map,
-            Data::Memory(bytes) => bytes,
-        };
-        &all[self.start..self.start + self.len]
+        &self.file[self.start..self.start + self.len]
     }
 }
 

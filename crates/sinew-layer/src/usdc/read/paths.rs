@@ -8,7 +8,7 @@
 use smol_str::SmolStr;
 
 use super::bytes::{Bad, Checked, Cursor};
-use super::sections::{below, indices, plausible};
+use super::sections::{below, indices, most_paths, plausible};
 use crate::path::{Path, is_identifier, is_property_name};
 
 /// What a path names.
@@ -40,8 +40,8 @@ pub(in crate::usdc) fn read(
     tokens: &[SmolStr],
 ) -> Checked<Paths> {
     let at = cursor.at;
-    let total = plausible(cursor, file)?;
-    let count = plausible(cursor, file)?;
+    let total = plausible(cursor, most_paths(file))?;
+    let count = plausible(cursor, most_paths(file))?;
     if count > total {
         let reason = format!("{count} paths are in the tree, {total} are claimed");
         return Err(Bad::new(at, reason));
@@ -56,7 +56,7 @@ pub(in crate::usdc) fn read(
         tokens,
         checks: vec![0; tokens.len()],
         // Deep trees of few tokens would fill all memory with text.
-        room: file.len().saturating_mul(256).saturating_add(1 << 24),
+        room: file.len().saturating_mul(32).saturating_add(1 << 26),
         buffer: String::new(),
         at,
     };

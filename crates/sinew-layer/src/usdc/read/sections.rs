@@ -107,20 +107,26 @@ pub(super) fn header(bytes: &[u8]) -> Checked<(Version, [Section; 6])> {
     }
 }
 
-/// How many tokens, fields, paths or specs a file may claim: LZ4 can make very many of very few bytes, so there
-/// is a bound, which no real file comes near.
-pub(super) fn plausible(cursor: &mut Cursor<'_>, file: &[u8]) -> Checked<usize> {
+/// How many tokens, fields or entries of lists of fields a file may claim. Each is there once and differs from the
+/// others, but LZ4 can make hundreds of equal ones of each byte.
+fn most_entries(file: &[u8]) -> usize {
+    file.len().saturating_add(1 << 16)
+}
+
+/// How many paths or specs a file may claim. Characters that repeat need less than a byte for each.
+pub(super) fn most_paths(file: &[u8]) -> usize {
+    (file.len() / 8).saturating_add(1 << 20)
+}
+
+/// Reads a count, of which there may be `most`.
+pub(super) fn plausible(cursor: &mut Cursor<'_>, most: usize) -> Checked<usize> {
     let at = cursor.at;
     let count = cursor.u64()?;
-    let most = (file.len() as u64)
-        .saturating_mul(64)
-        .saturating_add(1 << 16);
-    match count <= most.min(u64::from(u32::MAX)) {
-        true => Ok(count as usize),
-        false => {
+    match usize::try_from(count) {
+        Ok(plausible) if plausible <= most => Ok(plausible),
+        _ => {
             let reason = format!(
-                "{count} entries are claimed, in a file of {} bytes",
-                file.len()
+                "at most {most} entries are expected in a file of this size, {count} are claimed"
             );
             Err(Bad::new(at, reason))
         }
@@ -129,15 +135,18 @@ pub(super) fn plausible(cursor: &mut Cursor<'_>, file: &[u8]) -> Checked<usize> 
 
 pub(super) fn tokens(cursor: &mut Cursor<'_>, file: &[u8]) -> Checked<Vec<SmolStr>> {
     let at = cursor.at;
-    let count = plausible(cursor, file)?;
-    let len = cursor.u64()?;
+    let count = plausible(cursor, most_entries(file))?;
+    let len = plausible(
+        cursor,
+        file.len().saturating_mul(16).saturating_add(1 << 20),
+    )?;
     let compressed = cursor.count(1)?;
     let bytes = cursor.take(compressed)?;
     if count == 0 {
         return Ok(Vec::new());
     }
-    let text = ints::decompress(bytes, usize::try_from(len).unwrap_or(usize::MAX), at)?;
-    if text.len() as u64 != len {
+    let text = ints::decompress(bytes, len, at)?;
+    if text.len() != len {
         let reason = format!("{len} bytes of text are claimed, {} are there", text.len());
         return Err(Bad::new(at, reason));
     }
@@ -200,7 +209,7 @@ pub(super) fn fields(
     tokens: usize,
 ) -> Checked<(Vec<u32>, Vec<Rep>)> {
     let at = cursor.at;
-    let count = plausible(cursor, file)?;
+    let count = plausible(cursor, most_entries(file))?;
     let names = indices(cursor, count)?;
     below(&names, tokens, "token", at)?;
     let len = cursor.count(1)?;
@@ -226,7 +235,7 @@ pub(super) fn field_sets(
     fields: usize,
 ) -> Checked<Vec<u32>> {
     let at = cursor.at;
-    let count = plausible(cursor, file)?;
+    let count = plausible(cursor, most_entries(file))?;
     let sets = indices(cursor, count)?;
     if let Some(bad) = sets.iter().find(|i| **i != END && **i as usize >= fields) {
         let reason = format!("field {bad} is named, there are {fields}");
@@ -252,7 +261,7 @@ pub(super) fn specs(
     field_sets: &[u32],
 ) -> Checked<Specs> {
     let at = cursor.at;
-    let count = plausible(cursor, file)?;
+    let count = plausible(cursor, most_paths(file))?;
     if count > paths {
         let reason = format!("{count} specs are claimed, there are {paths} paths");
         return Err(Bad::new(at, reason));

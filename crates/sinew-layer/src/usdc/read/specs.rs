@@ -1,6 +1,7 @@
 //! Makes a layer of a crate file's specs.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use smol_str::SmolStr;
@@ -40,9 +41,10 @@ pub(super) fn layer(
         names,
         reps,
         decoder: Decoder::new(file, &paths.paths),
-        values: vec![None; reps.len()],
+        values: HashMap::default(),
     };
-    let mut shared: Vec<Option<Shared>> = vec![None; sets.len()];
+    // A file may have lists that no spec uses: they take no memory.
+    let mut shared: HashMap<usize, Shared, foldhash::fast::RandomState> = HashMap::default();
     // Every child has a path. Specs may share their list of children, but that is none of a real file with more
     // names than there are paths.
     let mut room = 4 * paths.paths.len() + 4096;
@@ -80,9 +82,9 @@ pub(super) fn layer(
             }
         };
         let start = specs.field_sets[i] as usize;
-        let shared = match &mut shared[start] {
-            Some(shared) => shared,
-            none => {
+        let shared = match shared.entry(start) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(none) => {
                 let fields = builder
                     .shared(&sets[start..])
                     .map_err(|(name, bad)| error(&file.name, &format!("{path} {name}"), bad))?;
@@ -136,8 +138,8 @@ struct Builder<'a> {
     names: &'a [u32],
     reps: &'a [Rep],
     decoder: Decoder<'a>,
-    /// Fields that are decoded already.
-    values: Vec<Option<Value>>,
+    /// Fields that are decoded already, by index.
+    values: HashMap<usize, Value, foldhash::fast::RandomState>,
 }
 
 impl Builder<'_> {
@@ -145,7 +147,7 @@ impl Builder<'_> {
     fn shared(&mut self, set: &[u32]) -> std::result::Result<Shared, (SmolStr, Bad)> {
         let set = &set[..set.iter().position(|i| *i == END).unwrap_or(set.len())];
         let mut below: Option<Box<Below>> = None;
-        let mut fields = Vec::with_capacity(set.len());
+        let mut fields = Vec::new();
         let mut seen = HashSet::new();
         for (i, field) in set.iter().map(|i| *i as usize).enumerate() {
             // The first of two fields of one name counts. Broken files have two tokens with one text.
@@ -197,14 +199,14 @@ impl Builder<'_> {
             *list = unique(names);
             return Ok(None);
         }
-        if let Some(value) = &self.values[index] {
+        if let Some(value) = self.values.get(&index) {
             return Ok(Some(value.clone()));
         }
         let mut value = self.decoder.field(rep)?;
         if name == field::PAYLOAD && rep.kind() == kind::PAYLOAD {
             value = payload_list(value);
         }
-        self.values[index] = Some(value.clone());
+        self.values.insert(index, value.clone());
         Ok(Some(value))
     }
 }

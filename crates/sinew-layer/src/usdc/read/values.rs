@@ -13,22 +13,21 @@ use super::arrays;
 use super::bytes::{Bad, Checked, Cursor};
 use crate::path::Path;
 use crate::usdc::Stored;
-use crate::usdc::format::{Rep, Version, kind};
+use crate::usdc::format::{MAX_DEPTH, Rep, Version, kind};
 use crate::value::{
     Array, ArrayEdit, AssetPath, Dictionary, Duration, LayerOffset, ListOp, PathExpression,
     Payload, Permission, Quat, Reference, Specifier, Spline, TimeCode, TimeSamples, Value,
     Variability,
 };
 
-/// Values in values. Real files have a few levels.
-const MAX_DEPTH: usize = 64;
-
 /// Decodes the values of a file's fields.
 pub(super) struct Decoder<'a> {
     file: &'a Arc<File>,
     paths: &'a [Path],
-    /// Values that hold others, by where they are: files share them.
-    nested: HashMap<Rep, Value, foldhash::fast::RandomState>,
+    /// Values that hold others, and arrays, by where they are, with the levels below them: files share them.
+    nested: HashMap<Rep, (Value, usize), foldhash::fast::RandomState>,
+    /// The deepest level that the value being decoded has so far.
+    deepest: usize,
     /// Times of samples, by where they are: attributes share them.
     times: HashMap<Rep, Arc<[f64]>, foldhash::fast::RandomState>,
     /// How many bytes may still be decoded. Without a bound, values that overlap would fill all memory.
@@ -41,8 +40,9 @@ impl<'a> Decoder<'a> {
             file,
             paths,
             nested: HashMap::default(),
+            deepest: 0,
             times: HashMap::default(),
-            room: file.bytes.len().saturating_mul(8).saturating_add(1 << 20),
+            room: file.bytes.len().saturating_mul(8).saturating_add(1 << 24),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn cursor(&self, rep: Rep) -> Cursor<'a> {
-        Cursor::new(&self.file.bytes, rep.payload() as usize)
+        Cursor::new(&self.file.bytes, rep.offset())
     }
 
     fn stored(&self, rep: Rep) -> Checked<Value> {
@@ -93,35 +93,50 @@ impl<'a> Decoder<'a> {
     }
 
     fn value(&mut self, rep: Rep, depth: usize) -> Checked<Value> {
-        let at = rep.payload() as usize;
+        let at = rep.offset();
         if rep.is_array_edit() {
             return self.array_edit(rep);
         }
+        let too_deep = || {
+            let reason = format!("values are nested more than {MAX_DEPTH} levels deep");
+            Bad::new(at, reason)
+        };
+        if let Some((value, levels)) = self.nested.get(&rep) {
+            self.deepest = self.deepest.max(depth + levels);
+            // Shared values may lie deeper than where they were decoded.
+            return match depth + levels <= MAX_DEPTH {
+                true => Ok(value.clone()),
+                false => Err(too_deep()),
+            };
+        }
         if rep.is_array() {
             let (len, _) = arrays::len(self.file, rep)?;
-            // In memory no element is smaller than a byte or larger than a matrix.
-            self.spend(usize::try_from(len).unwrap_or(usize::MAX), at)?;
-            return arrays::array(self.file, rep)?.ok_or_else(|| unknown(rep));
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            self.spend(len.saturating_mul(arrays::element_size(rep.kind())), at)?;
+            let value = arrays::array(self.file, rep)?.ok_or_else(|| unknown(rep))?;
+            self.nested.insert(rep, (value.clone(), 0));
+            self.deepest = self.deepest.max(depth);
+            return Ok(value);
         }
         if let Some(value) = single(self.file, rep)? {
+            self.deepest = self.deepest.max(depth);
             return Ok(value);
         }
         if depth >= MAX_DEPTH {
-            let reason = format!("values are nested more than {MAX_DEPTH} levels deep");
-            return Err(Bad::new(at, reason));
+            return Err(too_deep());
         }
-        if let Some(value) = self.nested.get(&rep) {
-            return Ok(value.clone());
-        }
+        let above = std::mem::replace(&mut self.deepest, depth);
         let value = self.compound(rep, depth + 1)?;
-        self.nested.insert(rep, value.clone());
+        let levels = self.deepest - depth;
+        self.deepest = self.deepest.max(above);
+        self.nested.insert(rep, (value.clone(), levels));
         Ok(value)
     }
 
     /// An edit of an array: the array of the values that it uses, that of its instructions, and whether the values are
     /// no edit but the whole array. An edit without a place in the file changes nothing.
     fn array_edit(&mut self, rep: Rep) -> Checked<Value> {
-        let at = rep.payload() as usize;
+        let at = rep.offset();
         let mut literals = Rep::new(rep.kind(), 0).array();
         let mut instructions = Array::default();
         if at != 0 {
@@ -332,11 +347,13 @@ impl<'a> Decoder<'a> {
         if let Some(times) = self.times.get(&rep) {
             return Ok(Arc::clone(times));
         }
+        let deepest = self.deepest;
         let times: Arc<[f64]> = match (rep.kind(), self.value(rep, MAX_DEPTH - 1)?) {
             (kind::DOUBLE_VECTOR, Value::DoubleVector(times)) => times.as_slice().into(),
             (_, Value::DoubleArray(times)) => (*times).into(),
             _ => return Err(Bad::new(at, "the times of samples are no list of doubles")),
         };
+        self.deepest = deepest;
         self.times.insert(rep, Arc::clone(&times));
         Ok(times)
     }
@@ -356,7 +373,7 @@ fn plain<T: bytemuck::AnyBitPattern>(_: &mut Decoder<'_>, c: &mut Cursor<'_>) ->
 
 fn unknown(rep: Rep) -> Bad {
     Bad::unsupported(
-        rep.payload() as usize,
+        rep.offset(),
         format!("the type {} is not known", rep.kind()),
     )
 }
@@ -374,7 +391,7 @@ fn is_large(rep: Rep) -> bool {
 
 /// A value without parts: a number, a few of them, a text or a name. None for all others.
 pub(super) fn single(file: &File, rep: Rep) -> Checked<Option<Value>> {
-    let at = rep.payload() as usize;
+    let at = rep.offset();
     let bits = rep.payload() as u32;
     let bytes = bits.to_le_bytes();
     let small = bytes.map(|b| b as i8);

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use smol_str::SmolStr;
 
-use super::super::format::{Rep, Version, kind};
+use super::super::format::{MAX_DEPTH, Rep, Version, kind};
 use super::element::{Element, bytes_of, inline_double, inline_matrix, inline_vector};
 use super::ints::prefixed;
 use super::{CrateWriter, Fault};
@@ -14,9 +14,6 @@ use crate::value::{
     ArrayEdit, AssetPath, Dictionary, LayerOffset, ListOp, PathExpression, Payload, Reference,
     Spline, TimeSamples, Value,
 };
-
-/// How deep dictionaries and lists may nest.
-const MAX_DEPTH: usize = 128;
 
 /// Tags of hashes, beside the numbers of the types: arrays and their edits are told from single values.
 const ARRAY: u8 = 0x80;
@@ -244,8 +241,8 @@ impl<W: Write + Seek> CrateWriter<W> {
         self.store_array(kind, array.len(), &bytes_of(array), || T::compress(array))
     }
 
-    /// Writes an array's number of elements and their bytes, which begin at a multiple of 8, so that they can be
-    /// mapped.
+    /// Writes an array's number of elements and their bytes, which begin at a multiple of 8, as
+    /// those who map files expect.
     fn store_array(
         &mut self,
         kind: u8,

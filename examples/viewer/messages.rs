@@ -11,7 +11,7 @@ use regex::Regex;
 /// A path of a folder in which Cargo or the Rust compiler keeps source, as far as it belongs to the machine, and the text
 /// before it on its line. Folders may hold spaces.
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
-    let path = r#"(?m)^(|.*[ "'`(<\t])(?:[A-Za-z]:)?[/\\](?:.*[/\\])?"#;
+    let path = r#"(?m)^(.*[ "'`(<\t]|)(?:[A-Za-z]:)?[/\\](?:.*[/\\])?"#;
     let machine = r"(?:registry[/\\]src|git[/\\]checkouts[/\\][^/\\]*|rustc)[/\\][^/\\]*[/\\]";
     Regex::new(&format!("{path}{machine}")).expect("a pattern")
 });

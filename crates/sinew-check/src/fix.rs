@@ -263,7 +263,7 @@ impl Plan<'_> {
                         "weights-unnormalised" => {
                             if rows.failed > 0 {
                                 let why = format!(
-                                    "rows that are normalised: {}; rows whose weights sum to 0 or less: {}, so author the weights that are meant",
+                                    "{} rows are normalised, {} have weights that sum to 0 or less: author these weights",
                                     rows.normalised, rows.failed
                                 );
                                 self.not_fixed.push(entry(f, why));
@@ -293,7 +293,7 @@ impl Plan<'_> {
     ) -> Result<(Vec<Fix>, Rows), String> {
         let (indices, weights) = (replaceable(prim, INDICES)?, replaceable(prim, WEIGHTS)?);
         self.check_inherited_together(prim)?;
-        let size = layout::of(prim)?.size;
+        let size = layout::of(prim)?.sure_size(prim)?;
         let mut new_size = None;
         let mut rows = Rows::default();
         let (mut all_indices, mut all_weights) = (Vec::new(), Vec::new());
@@ -455,7 +455,7 @@ impl Rows {
 
 fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
     let weights = rows_of(prim)?;
-    let size = layout::of(prim)?.size;
+    let size = layout::of(prim)?.sure_size(prim)?;
     let mut values = weights.values.clone();
     let mut rows = Rows::default();
     for (_, value) in &mut values {

@@ -1,5 +1,7 @@
 //! Influences, joint orders, bind transforms and methods where they are authored.
 
+use std::collections::HashMap;
+
 use super::context::{Context, GEOM_BIND, INDICES, METHOD, WEIGHTS};
 use super::skeletons::joint_names;
 use super::{CheckOptions, Findings, layout};
@@ -161,6 +163,14 @@ fn sums(
         Tally::default(),
     );
     let mut most = 0;
+    // Of an indexed primvar, the first point that has each row.
+    let first_points = indices.map(|indices| {
+        let mut first = HashMap::new();
+        for (point, row) in indices.iter().enumerate() {
+            first.entry(*row).or_insert(point);
+        }
+        first
+    });
     for (time, value) in &weights.values {
         let AuthoredValue::Floats(weights) = value else {
             continue;
@@ -169,9 +179,8 @@ fn sums(
             continue;
         }
         for (row, w) in weights.chunks_exact(size).enumerate() {
-            // Of an indexed primvar, the first point that has this row.
-            let point = |indices: &[i64]| indices.iter().position(|i| *i == row as i64);
-            let Some(row) = indices.map_or(Some(row), point) else {
+            let place = |first: &HashMap<i64, usize>| first.get(&(row as i64)).copied();
+            let Some(row) = first_points.as_ref().map_or(Some(row), place) else {
                 continue;
             };
             let sum: f64 = w.iter().map(|w| f64::from(*w)).sum();
@@ -214,7 +223,7 @@ fn sums(
     if let Some((rows, _)) = unsorted.describe() {
         findings.add("weights-unsorted", path, "", rows);
     }
-    if size > 4 && most * 2 <= size {
+    if size > 4 && most > 0 && most * 2 <= size {
         let message = format!("elementSize is {size}, but no point uses more than {most}");
         findings.add("influences-unused", path, INDICES, message);
     }

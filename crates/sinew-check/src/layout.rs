@@ -1,5 +1,5 @@
-//! How the influences of a prim are laid out: in rows of how many values, one for each point or one
-//! for the prim.
+//! How the influences of a prim are laid out: the number of values in a row, and whether there is one
+//! row per point or one for the prim.
 
 use super::context::{INDICES, WEIGHTS};
 use sinew_io::usd::{AuthoredAttribute, AuthoredPrim, AuthoredValue};
@@ -27,6 +27,19 @@ impl Layout {
                 "{len} values for {} points, {} for each",
                 self.points, self.size
             ),
+        }
+    }
+
+    /// The number of values in a row, for who changes rows.
+    ///
+    /// # Errors
+    /// Influences for points that only the prims have that inherit them, and whose weights do not
+    /// add up to 1 in these rows.
+    pub fn sure_size(&self, prim: &AuthoredPrim) -> Result<usize, String> {
+        let is_sure = self.interpolation == "constant" || self.points > 0;
+        match is_sure || is_likely(prim, self.size) {
+            true => Ok(self.size),
+            false => Err("the points are those of prims below, so the rows are not known: author the influences on the prims that have the points".into()),
         }
     }
 

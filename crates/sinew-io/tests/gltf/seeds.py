@@ -202,6 +202,10 @@ class Random:
     def sampler(self, path, framed):
         times = np.cumsum([self.rng.randint(1, 20) / 30 if framed else self.rng.uniform(0.05, 0.7)
                            for _ in range(self.rng.randint(1, 4))])
+        if not framed:
+            # None is so near to a frame by chance that it could be meant to be on it.
+            frames = times * 24
+            times += np.where(np.abs(frames - np.round(frames)) < 1e-3, 1e-3, 0)
         interpolation = self.rng.choice(["LINEAR", "LINEAR", "STEP", "CUBICSPLINE"])
         values = {
             "rotation": self.rotation,

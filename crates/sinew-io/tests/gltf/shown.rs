@@ -47,7 +47,16 @@ pub fn shown(document: &Document, clips: &[&Clip], seconds: &[f64]) -> Vec<Shown
     for seconds in seconds {
         for (i, surface) in document.surfaces(clips, *seconds).into_iter().enumerate() {
             if out.len() == i {
-                out.push(empty(document, &surface));
+                // What is skinned does not move with its node: that turns its faces as it rests.
+                let world = match document.nodes[surface.node].skin {
+                    Some(_) => document.world(&[], 0.0),
+                    None => document.world(clips, *seconds),
+                };
+                let left_handed = world[surface.node].determinant() < 0.0;
+                out.push(Shown {
+                    left_handed,
+                    ..empty(document, &surface)
+                });
             }
             out[i].points.push(surface.points);
             out[i].normals.push(surface.normals);
@@ -66,7 +75,6 @@ fn empty(document: &Document, surface: &Surface) -> Shown {
         name: node.name.clone(),
         place: (surface.node, surface.primitive),
         deforms: node.skin.is_some() || moves.into_iter().any(|p| *p != DVec3::ZERO),
-        left_handed: document.world(&[], 0.0)[surface.node].determinant() < 0.0,
         counts: vec![3; drawn.corners.len() / 3],
         corners: drawn.corners.clone(),
         ..Shown::default()

@@ -534,8 +534,11 @@ fn unit_rotations(prim: &AuthoredPrim) -> Result<Fix, String> {
 /// Authors the interpolation or the elementSize that the values have.
 fn laid_out(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
     // Half of a layout would be no layout.
-    for name in [INDICES, WEIGHTS] {
-        replaceable(prim, name)?;
+    for (name, type_name) in [(INDICES, "int[]"), (WEIGHTS, "float[]")] {
+        let found = &replaceable(prim, name)?.type_name;
+        if !found.is_empty() && found != type_name {
+            return Err(format!("the type of {name} is {found}: author {type_name}"));
+        }
     }
     let attribute = replaceable(prim, &f.property)?;
     let layout = layout::of(prim)?;

@@ -98,11 +98,16 @@ pub fn replace(
     outputs.finish()
 }
 
-/// Writes a text with a line feed at its end, as [`replace`] does.
+/// Writes a text with a line feed at its end, as [`replace`] does. What is there and is no regular
+/// file, such as a pipe or `/dev/stdout`, is written to as it is.
 ///
 /// # Errors
 /// Those of [`replace`].
 pub fn replace_text(output: &Path, text: &str) -> Result<()> {
+    if std::fs::symlink_metadata(output).is_ok_and(|there| !there.is_file()) {
+        let written = std::fs::write(output, format!("{text}\n"));
+        return written.map_err(|e| Error::write(output, e));
+    }
     replace(output, |file| {
         writeln!(file, "{text}").map_err(|e| e.to_string())
     })

@@ -175,7 +175,7 @@ impl SkinBinding {
         }
     }
 
-    /// What of a rigid prim moves it as a whole.
+    /// A copy with only the fields that a [`Carrier`](super::Carrier) needs.
     pub(super) fn as_carrier(&self) -> Self {
         let of = (self.prim, self.skel_root, self.instance);
         Self {

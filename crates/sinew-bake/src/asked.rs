@@ -27,8 +27,8 @@ pub(super) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The prims whose faces turn, and whether they are left-handed now: with the points of a
-    /// mirrored prim in another space nothing is left of the mirror but them.
+    /// The prims whose faces turn, and whether they are left-handed now: in another space the prim's
+    /// transform no longer mirrors, but its points do.
     ///
     /// # Errors
     /// An orientation that cannot be decoded.

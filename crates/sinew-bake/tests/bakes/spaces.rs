@@ -92,7 +92,6 @@ pub fn rule_30_the_picture_is_the_same_in_every_space() {
     );
 }
 
-/// One transform does what skinning every point by the same influences does, in every space.
 /// What is drawn below a prim that joints move as a whole stands where the bake has it.
 pub fn rule_28_what_hangs_on_a_rigid_prim_follows_it() {
     let baked = baked("rigid_followers", "");
@@ -112,6 +111,7 @@ pub fn rule_28_what_hangs_on_a_rigid_prim_follows_it() {
     }
 }
 
+/// One transform does what skinning every point by the same influences does, in every space.
 pub fn rule_28_a_rigid_prims_transform_serves_an_instance() {
     let mut compared = 0;
     for stage in ["constant_rigid_meshless_note", "xform_ops", "gprims"] {

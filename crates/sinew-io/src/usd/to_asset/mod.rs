@@ -225,8 +225,8 @@ impl<'a> Maker<'a> {
     }
 
     /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
-    /// them. One joint is the node's parent. What several joints move, on the stage's time line, is
-    /// in no node of its own unless something hangs on it.
+    /// them. Where one joint moves the prim, the joint is the node's parent. A prim that several
+    /// joints move gets a node, which moves on the stage's time line, only if it has children.
     fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
         let rest = self.clock.rest();
         for (path, carrier) in self.scene.carriers() {

@@ -1,7 +1,7 @@
 //! Reads and writes USD layers: `.usda`, `.usdc` and `.usdz` files with every value type, without composition.
 //!
 //! A [`Layer`] is one file's scene description: specs by [`Path`], each with fields that hold
-//! [`Value`]s. [`Layer::open`] reads a file of any format. Arrays of a `.usdc` file stay on disk until they are asked for
+//! [`Value`]s. [`Layer::open`] reads a file of any format. Arrays of a `.usdc` file are decoded when they are asked for
 //! ([`Value::load`]).
 //!
 //! ```

@@ -43,7 +43,7 @@ pub struct BakeReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clips: Option<ClipCounts>,
     /// The largest distance found between a point and the line between two samples, if
-    /// [`BakeOptions::max_error`] was asked for; in units of the points.
+    /// [`BakeOptions::max_error`](crate::BakeOptions::max_error) was asked for; in units of the points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest_error: Option<f64>,
     /// Sizes and errors of a bone texture.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::failed;
+use crate::failed::{is_asked, is_below, is_below_any};
 use crate::format::Format;
 use crate::options::BakeOptions;
-use crate::paths::{is_below, is_below_any};
 use crate::report::{BakeReport, nothing_to_skin};
 use sinew::error::Warning;
 use sinew::sampled::Time;
@@ -160,10 +160,6 @@ fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Ve
         true => Err(nothing_to_skin(scene, report)),
         false => Ok(chosen),
     }
-}
-
-fn is_asked(prims: &[String], path: &str) -> bool {
-    prims.is_empty() || prims.iter().any(|p| is_below(path, p))
 }
 
 /// Warnings about prims that are not baked but lose their skinning, because their SkelRoot becomes

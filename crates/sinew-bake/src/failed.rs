@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::paths::is_below;
 use crate::report::{BakeReport, FailedPrim};
 use sinew::error::{Warning, first_few};
 use sinew::scene::{Scene, SkinBinding};
@@ -40,7 +39,7 @@ pub(super) fn is_switched_off(scene: &Scene) -> bool {
 /// `prims` are the paths that were asked for, all if empty. `chosen` are indices into
 /// [`Scene::bindings`].
 pub(super) fn complete(scene: &Scene, prims: &[String], chosen: &[usize], report: &mut BakeReport) {
-    let is_asked = |path: &str| prims.is_empty() || prims.iter().any(|p| is_below(path, p));
+    let is_asked = |path: &str| is_asked(prims, path);
     let mut failed = std::mem::take(&mut report.failed);
     let unskinned = scene.unskinned.iter().filter(|p| is_asked(&p.path));
     failed.extend(unskinned.map(|p| FailedPrim::by_error(&p.path, &p.error)));
@@ -177,4 +176,22 @@ fn unknown_joints(scene: &Scene, binding: &SkinBinding) -> Option<(Warning, bool
     );
     let warning = Warning::new("joints-unknown", &binding.path, message);
     Some((warning.on("skel:joints"), has_effect))
+}
+
+/// Whether a prim is another one or below it.
+pub(super) fn is_below(path: &str, top: &str) -> bool {
+    let rest = path.strip_prefix(top.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path is one of `tops` or below one of them.
+pub(super) fn is_below_any(path: &str, tops: &HashSet<&str>) -> bool {
+    let ends = path.match_indices('/').map(|(i, _)| i).skip(1);
+    let mut above = ends.map(|i| &path[..i]).chain([path]);
+    above.any(|p| tops.contains(p))
+}
+
+/// Whether a prim is among those that were asked for: `prims` and what is below them, all if empty.
+pub(super) fn is_asked(prims: &[String], path: &str) -> bool {
+    prims.is_empty() || prims.iter().any(|p| is_below(path, p))
 }

@@ -18,7 +18,6 @@ mod formats;
 mod frames;
 mod hints;
 mod options;
-mod paths;
 mod plan;
 mod posing;
 mod report;

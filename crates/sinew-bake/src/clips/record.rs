@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::error::Result;
+use crate::failed::is_below;
 use crate::options::BakeOptions;
-use crate::paths::is_below;
 use crate::plan::Rigid;
 use crate::shutter::Shutter;
 use sinew::scene::OutSpace;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3, Vec3};
 
-use crate::paths::is_below_any;
+use crate::failed::is_below_any;
 use sinew::math;
 use sinew::sampled::{Interpolation, Lerp, Sampled, Time};
 use sinew::scene::{BoundsNode, Extent, Scene};

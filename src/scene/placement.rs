@@ -1,11 +1,11 @@
 //! The transforms and the visibility of drawn prims and cameras, over time.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use glam::DMat4;
 
-use super::{Scene, SkinBinding, XformStack};
+use super::{OutSpace, Scene, SkinBinding, XformStack};
 use crate::math::is_finite;
 use crate::sampled::{Sampled, Time};
 
@@ -13,28 +13,70 @@ use crate::sampled::{Sampled, Time};
 /// which a bake replaces that of the prim.
 #[derive(Clone, Debug)]
 pub struct Carrier {
-    scene: Arc<Scene>,
+    all: Arc<Carriers>,
+    /// Index into the bindings of the carriers' scene.
+    carried: usize,
     binding: usize,
 }
 
+/// What the carriers of a scene share.
+#[derive(Debug)]
+struct Carriers {
+    /// Of the scene only what carriers need, for as long as something is placed by them.
+    scene: Scene,
+    /// Skinning transforms by Skeleton and time: many prims hang on one Skeleton.
+    poses: Mutex<HashMap<(usize, Option<u64>), Arc<Vec<DMat4>>>>,
+}
+
+/// So many poses are kept. With more, all are computed anew.
+const MOST_POSES: usize = 256;
+
 impl Carrier {
+    /// Index into [`Scene::bindings`] of the scene that it is of.
+    #[must_use]
+    pub fn binding(&self) -> usize {
+        self.binding
+    }
+
     /// The transform from the prim's space to its parent's; `None` where the prim cannot be skinned
     /// and so keeps its own.
     #[must_use]
     pub fn local(&self, time: Time) -> Option<DMat4> {
-        let transform = self.scene.bound(self.binding).rigid_transform(time);
-        transform.ok().filter(is_finite)
+        let bound = self.all.scene.bound(self.carried);
+        let instance = bound.binding().instance;
+        let key = (instance, time.code().map(f64::to_bits));
+        let mut cache = self.all.scene.at(time, OutSpace::Prim);
+        let poses = || {
+            self.all
+                .poses
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let known = poses().get(&key).cloned();
+        match known {
+            Some(skinning) => cache.set_skinning(instance, skinning),
+            None => {
+                let skinning = cache.skinning(bound).ok()?;
+                let mut poses = poses();
+                if poses.len() >= MOST_POSES {
+                    poses.clear();
+                }
+                poses.insert(key, skinning);
+            }
+        }
+        cache.rigid_transform(bound).ok().filter(is_finite)
     }
 
     /// Every authored time at which it may change, unsorted.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
-        let bound = self.scene.bound(self.binding);
+        let scene = &self.all.scene;
+        let bound = scene.bound(self.carried);
         let animation = bound.skeleton().instance.animation();
         let mut times: Vec<f64> = animation.iter().flat_map(|a| a.joint_times()).collect();
         times.extend(bound.binding().influence_times());
-        times.extend(self.scene.transform_times(bound.binding().prim));
-        times.extend(self.scene.transform_times(bound.skeleton().prim));
+        times.extend(scene.transform_times(bound.binding().prim));
+        times.extend(scene.transform_times(bound.skeleton().prim));
         times
     }
 }
@@ -43,23 +85,35 @@ impl Scene {
     /// The prims that joints move as a whole, by path.
     #[must_use]
     pub fn carriers(&self) -> BTreeMap<String, Carrier> {
-        let is_carrier = |b: &&SkinBinding| b.is_rigid() && b.unsupported.is_none();
-        let bindings = self.bindings.iter().filter(is_carrier);
-        let bindings: Vec<SkinBinding> = bindings.map(SkinBinding::as_carrier).collect();
+        let bindings = self.bindings.iter().enumerate();
+        let (of, bindings): (Vec<usize>, Vec<SkinBinding>) = bindings
+            .filter(|(_, b)| b.is_rigid() && b.unsupported.is_none())
+            .map(|(index, b)| (index, b.as_carrier()))
+            .unzip();
         if bindings.is_empty() {
             return BTreeMap::new();
         }
-        // What carriers need of this scene, for as long as something is placed by them.
         let mut scene = Self::new(&self.file, self.time_line);
         scene.prims.clone_from(&self.prims);
         scene.instances.clone_from(&self.instances);
         scene.bindings = bindings;
-        let scene = Arc::new(scene);
-        let carriers = scene.bindings.iter().enumerate().map(|(binding, b)| {
-            let scene = scene.clone();
-            (b.path.clone(), Carrier { scene, binding })
+        let all = Arc::new(Carriers {
+            scene,
+            poses: Mutex::default(),
         });
-        carriers.collect()
+        let carrier = |(carried, binding): (usize, usize)| {
+            let path = self.bindings[binding].path.clone();
+            let all = all.clone();
+            (
+                path,
+                Carrier {
+                    all,
+                    carried,
+                    binding,
+                },
+            )
+        };
+        of.into_iter().enumerate().map(carrier).collect()
     }
 }
 

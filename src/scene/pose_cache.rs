@@ -194,7 +194,12 @@ impl<'a> PoseCache<'a> {
         (!is_own).then(|| bound.scene.at(self.time, self.space))
     }
 
-    fn skinning(&mut self, bound: BoundSkin<'_>) -> Result<Arc<Vec<DMat4>>, Invalid> {
+    /// Takes the skinning transforms of a Skeleton that are known already.
+    pub(super) fn set_skinning(&mut self, instance: usize, skinning: Arc<Vec<DMat4>>) {
+        self.skinning.insert(instance, Ok(skinning));
+    }
+
+    pub(super) fn skinning(&mut self, bound: BoundSkin<'_>) -> Result<Arc<Vec<DMat4>>, Invalid> {
         self.skinning
             .entry(bound.binding.instance)
             .or_insert_with(|| {

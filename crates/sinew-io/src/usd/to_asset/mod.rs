@@ -233,8 +233,7 @@ impl<'a> Maker<'a> {
             let Some(prim) = self.prim(&path) else {
                 continue;
             };
-            let bound = self.scene.bindings.iter().position(|b| b.path == path);
-            let bound = self.scene.bound(bound.expect("a carrier is bound"));
+            let bound = self.scene.bound(carrier.binding());
             let joints = &self.joints[bound.binding().instance];
             let geom_bind = bound.binding().geom_bind.at(rest);
             let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);

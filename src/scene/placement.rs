@@ -28,8 +28,8 @@ struct Carriers {
     poses: Mutex<HashMap<(usize, Option<u64>), Arc<Vec<DMat4>>>>,
 }
 
-/// So many poses are kept. With more, all are computed anew.
-const MOST_POSES: usize = 256;
+/// So many matrices are kept, which are 64 MiB. With more, all are computed anew.
+const MOST_MATRICES: usize = 1 << 19;
 
 impl Carrier {
     /// Index into [`Scene::bindings`] of the scene that it is of.
@@ -58,7 +58,7 @@ impl Carrier {
             None => {
                 let skinning = cache.skinning(bound).ok()?;
                 let mut poses = poses();
-                if poses.len() >= MOST_POSES {
+                if poses.len() * skinning.len() >= MOST_MATRICES {
                     poses.clear();
                 }
                 poses.insert(key, skinning);

@@ -65,6 +65,8 @@ struct Inherited {
     joints: Option<PrimIndex>,
     geom_bind_transform: Option<PrimIndex>,
     skinning_method: Option<PrimIndex>,
+    /// Whether the nearest word on influences is `None`.
+    influences_blocked: bool,
     /// Whether the prim is below one where traversal stops.
     pruned: bool,
 }
@@ -175,6 +177,9 @@ fn inherit(
             *found = Some(index);
         }
     };
+    if a.influences_blocked || a.joint_indices || a.joint_weights {
+        state.influences_blocked = a.influences_blocked;
+    }
     nearest(&mut state.joint_indices, a.joint_indices);
     nearest(&mut state.joint_weights, a.joint_weights);
     nearest(&mut state.joints, a.joints);
@@ -203,12 +208,17 @@ fn bind(
         let message =
             format!("the prim has or inherits {there}, but no {missing}: it has no influences");
         let property = format!("primvars:skel:{missing}");
-        let code = match prim.authored.influences_blocked {
+        let code = match state.influences_blocked {
             true => SWITCHED_OFF,
             false => "influences-incomplete",
         };
         let warning = Warning::new(code, &prim.path, message);
         out.warnings.push(warning.on(property));
+    }
+    if state.influences_blocked && half.is_none() && !influenced {
+        let message = "jointIndices and jointWeights are None: it has no influences";
+        let warning = Warning::new(SWITCHED_OFF, &prim.path, message);
+        out.warnings.push(warning.on("primvars:skel:jointIndices"));
     }
     let Some((bound_at, Some(skeleton))) = state.skeleton else {
         if influenced || blended {
@@ -280,17 +290,20 @@ fn unbound(state: &Inherited, prim: &TreePrim, tree: &PrimTree) -> Warning {
 
 /// The code and the text of the warning about an animation source that drives nothing.
 fn explain_target(tree: &PrimTree, target: &Target) -> Option<(&'static str, String)> {
-    let (code, target) = match target {
+    let (code, what) = match target {
         Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => return None,
-        Target::Empty => return None,
+        Target::Empty => (SWITCHED_OFF, "is None".to_owned()),
         Target::Prim(p) => {
-            let found = format!("{}, which is no SkelAnimation", tree[*p].path);
+            let found = format!("targets {}, which is no SkelAnimation", tree[*p].path);
             ("animation-ignored", found)
         }
-        Target::Missing(path) => ("animation-ignored", format!("{path}, but no prim is there")),
-        Target::Inactive(path) => (SWITCHED_OFF, format!("{path}, which is inactive")),
+        Target::Missing(path) => {
+            let found = format!("targets {path}, but no prim is there");
+            ("animation-ignored", found)
+        }
+        Target::Inactive(path) => (SWITCHED_OFF, format!("targets {path}, which is inactive")),
     };
-    let message = format!("skel:animationSource targets {target}: rest pose");
+    let message = format!("skel:animationSource {what}: rest pose");
     Some((code, message))
 }
 

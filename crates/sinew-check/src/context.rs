@@ -32,6 +32,9 @@ pub(super) struct Context<'a> {
     /// above it (rule 1).
     pub visited: Vec<bool>,
     pub candidates: Vec<Candidate>,
+    /// Prims from which a candidate takes only one of joint indices and joint weights, and that
+    /// candidate.
+    pub split: HashMap<usize, usize>,
 }
 
 impl<'a> Context<'a> {
@@ -47,6 +50,7 @@ impl<'a> Context<'a> {
             skel_root: Vec::with_capacity(prims.len()),
             visited: Vec::with_capacity(prims.len()),
             candidates: Vec::new(),
+            split: HashMap::new(),
         };
         for (i, prim) in prims.iter().enumerate() {
             let above = prim.parent.and_then(|p| context.skel_root[p]);
@@ -65,8 +69,8 @@ impl<'a> Context<'a> {
             if !context.visited[i] || !matches!(prim.kind, PrimKind::Skinnable { .. }) {
                 continue;
             }
-            let influenced =
-                context.nearest(i, INDICES).is_some() && context.nearest(i, WEIGHTS).is_some();
+            let from = [INDICES, WEIGHTS].map(|name| context.nearest(i, name));
+            let influenced = from.iter().all(Option::is_some);
             let blended = prim.has_api
                 && prim.attributes.contains_key(SHAPES)
                 && prim.relationships.contains_key(TARGETS);
@@ -75,6 +79,10 @@ impl<'a> Context<'a> {
                     prim: i,
                     influenced,
                 });
+                if from[0] != from[1] {
+                    let split = from.into_iter().flatten();
+                    split.for_each(|at| _ = context.split.entry(at).or_insert(i));
+                }
             }
         }
         context

@@ -349,15 +349,11 @@ impl Plan<'_> {
     /// them would break the influences of that prim.
     fn check_inherited_together(&self, prim: &AuthoredPrim) -> Result<(), String> {
         let here = self.context.index_of(&prim.path);
-        for candidate in &self.context.candidates {
-            let from = |name| self.context.nearest(candidate.prim, name);
-            let (indices, weights) = (from(INDICES), from(WEIGHTS));
-            if indices != weights && (indices == here || weights == here) {
-                let other = &self.context.stage.prims[candidate.prim].path;
-                return Err(format!(
-                    "{other} inherits only one of jointIndices and jointWeights from this prim"
-                ));
-            }
+        if let Some(other) = here.and_then(|here| self.context.split.get(&here)) {
+            let other = &self.context.stage.prims[*other].path;
+            return Err(format!(
+                "{other} inherits only one of jointIndices and jointWeights from this prim"
+            ));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Clips whose joints have other paths than those of the skeleton that they are for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sinew::Warning;
 use sinew::error::first_few;
@@ -45,7 +45,8 @@ pub(crate) fn renamed(
 /// For each path the one of `theirs` with the same last part, where this is unique on both sides.
 /// None has one if some path is on both sides.
 pub(crate) fn by_last_parts<'t>(own: &[String], theirs: &'t [String]) -> Vec<Option<&'t String>> {
-    if own.iter().any(|path| theirs.contains(path)) {
+    let known: HashSet<&String> = theirs.iter().collect();
+    if own.iter().any(|path| known.contains(path)) {
         return vec![None; own.len()];
     }
     let (of_theirs, of_own) = (by_last_name(theirs), by_last_name(own));

@@ -39,8 +39,8 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
     let mut frames = 0;
     while let Some(words) = lines.words_of_line() {
         frames += 1;
-        let is_frame = words.clone().count() == channels && words.clone().all(is_number);
-        if channels == 0 || (frames > count && !is_frame) {
+        let is_frame = || words.clone().count() == channels && words.clone().all(is_number);
+        if channels == 0 || (frames > count && !is_frame()) {
             let expected =
                 format!("{count} frames of {channels} values, and then the end of the file");
             let found = words.clone().next();

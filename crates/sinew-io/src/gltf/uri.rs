@@ -65,6 +65,7 @@ pub(super) fn files(json: &Value, folder: &Path) -> Vec<PathBuf> {
         .filter_map(|list| json.get(list)?.as_array())
         .flatten();
     let uris = named.filter_map(|item| item.get("uri")?.as_str());
+    let uris = uris.filter(|uri| strip_scheme(uri, "data:").is_none());
     let found = uris.filter_map(|uri| match resolve(uri, folder) {
         Ok(Source::File(path)) => Some(path),
         _ => None,

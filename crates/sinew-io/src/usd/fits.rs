@@ -243,7 +243,8 @@ impl Fits {
         }
         let (own, theirs) = self.lists(clip, skeleton);
         let (own, theirs) = (&self.lists.all[own], &self.lists.all[theirs]);
-        let missing = own.iter().filter(|name| !theirs.contains(name));
+        let known: HashSet<&String> = theirs.iter().collect();
+        let missing = own.iter().filter(|name| !known.contains(name));
         let missing: Vec<&String> = missing.collect();
         let path = &self.skeletons[skeleton].path;
         let (of, names) = (own.len(), first_few(&missing, MOST_NAMES));

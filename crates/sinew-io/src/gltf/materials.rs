@@ -268,7 +268,7 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
     for (i, json) in list.iter().enumerate() {
         let mut bytes = bytes(document, json, &mut files)?;
         if let Some(webp) = bytes.as_deref().filter(|b| is_webp(b)) {
-            bytes = Some(png_of_webp(document, json, webp)?);
+            bytes = png_of_webp(document, json, webp)?;
         }
         let format = bytes.as_deref().map(extension_of);
         let extension = match format {
@@ -290,12 +290,21 @@ pub(super) fn read_images(document: &Document) -> Result<Vec<Image>, Invalid> {
     Ok(images)
 }
 
-/// A WebP picture as PNG, which USD shows; empty where it cannot be decoded.
-fn png_of_webp(document: &Document, json: &Json<'_>, webp: &[u8]) -> Result<Vec<u8>, Invalid> {
+/// A WebP picture as PNG, which USD shows; `None`, with a warning, where it cannot be decoded.
+fn png_of_webp(
+    document: &Document,
+    json: &Json<'_>,
+    webp: &[u8],
+) -> Result<Option<Vec<u8>>, Invalid> {
     let (width, height) = size_of(webp).unwrap_or_default();
     let pixels = (width as usize).saturating_mul(height as usize);
     document.charge(pixels, 4, json.at())?;
-    Ok(as_png(webp).unwrap_or_default())
+    let png = as_png(webp);
+    if let Err(reason) = &png {
+        let message = format!("the WebP picture cannot be decoded ({reason}): it is not used");
+        document.warn("gltf-image-format", json.at(), message);
+    }
+    Ok(png.ok())
 }
 
 /// `None`, with a warning, where a file is not to be had.

@@ -72,7 +72,11 @@ fn crop(curve: &mut Curve, [begin, end]: [f64; 2]) {
         return;
     };
     // Before the first key and after the last one its value holds.
-    let (begin, end) = (begin.max(*first).min(*last), end.min(*last).max(*first));
+    let (begin, end) = match (*last < begin, *first > end) {
+        (true, _) => (begin, begin),
+        (_, true) => (end, end),
+        _ => (begin.max(*first), end.min(*last)),
+    };
     let inside = curve.times.iter().filter(|t| begin < **t && **t < end);
     let mut times: Vec<f64> = std::iter::once(begin).chain(inside.copied()).collect();
     if begin < end {
@@ -272,4 +276,29 @@ fn percent(keys: &[ufbx::BakedVec3], time: f64) -> Option<f64> {
     };
     let alpha = (time - before.time) / (after.time - before.time);
     Some(before.value.x + (after.value.x - before.value.x) * alpha)
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+    use sinew_animate::asset::CurveInterpolation;
+
+    use super::*;
+
+    #[test]
+    fn what_is_cut_lies_in_its_range() {
+        let cropped = |range| {
+            let mut curve = Curve {
+                times: vec![0.0, 2.0],
+                interpolation: CurveInterpolation::Linear,
+                keys: Keys::Translation(vec![DVec3::ZERO, DVec3::X]),
+            };
+            crop(&mut curve, range);
+            curve.times
+        };
+        assert_eq!(cropped([0.5, 1.5]), [0.5, 1.5]);
+        assert_eq!(cropped([1.0, 9.0]), [1.0, 2.0]);
+        assert_eq!(cropped([5.0, 9.0]), [5.0]);
+        assert_eq!(cropped([-9.0, -5.0]), [-5.0]);
+    }
 }

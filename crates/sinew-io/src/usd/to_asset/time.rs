@@ -52,6 +52,9 @@ impl Clock {
         let count = ((end - zero) / step).floor() - first;
         let count = if count >= 0.0 { count as usize + 1 } else { 0 };
         let frames = (0..count.min(MOST_FRAMES)).map(|i| zero + step * (first + i as f64));
+        // The ends may be frames themselves, but for rounding.
+        let is_end = |t: f64| (t - start).abs().min((t - end).abs()) < 1e-6 * step;
+        let frames = frames.filter(|t| !is_end(*t));
         merged(frames.chain([start, end.max(start)]).collect())
     }
 }
@@ -78,5 +81,12 @@ mod tests {
         assert_eq!(clock.frames_between(3.5, 7.5), [3.5, 5.0, 7.0, 7.5]);
         assert_eq!(clock.frames_between(-1.5, 1.0), [-1.5, -1.0, 1.0]);
         assert_eq!(clock.frames_between(3.5, 3.75), [3.5, 3.75]);
+        // Ends that are frames but for rounding.
+        let clock = Clock::new(TimeLine {
+            range: Some((0.0, 8.0)),
+            time_codes_per_second: 24.0,
+            frames_per_second: 30.0,
+        });
+        assert_eq!(clock.frames_between(2.4, 4.8).len(), 4);
     }
 }

@@ -9,9 +9,9 @@ use crate::failed::{is_asked, is_below, is_below_any};
 use crate::format::Format;
 use crate::options::BakeOptions;
 use crate::report::{BakeReport, nothing_to_skin};
-use sinew::error::Warning;
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::Scene;
+use sinew::scene::{BoundSkin, OutSpace, Scene};
 use sinew_io::usd::{BakedPrim, UsdFile};
 
 /// A bake of an open file into an output.
@@ -39,13 +39,11 @@ impl Asked<'_> {
         let mut out = Vec::new();
         let start = self.scene.time_line.range.map(|(start, _)| Time::At(start));
         let space = self.options.space.unwrap_or_default();
-        let mut poses = self.scene.at(start.unwrap_or(Time::Default), space);
         for (binding, prim) in prims {
             let bound = self.scene.bound(binding);
-            let out_from_prim = poses.out_from_prim(bound).ok().flatten();
-            if bound.binding().type_name != "Mesh"
-                || out_from_prim.is_none_or(|m| m.determinant() >= 0.0)
-            {
+            let mirrored = is_mirrored(bound, space, start.unwrap_or(Time::Default));
+            // Without a pose it is not written.
+            if bound.binding().type_name != "Mesh" || !mirrored.unwrap_or(false) {
                 continue;
             }
             for place in prim.places() {
@@ -55,6 +53,24 @@ impl Asked<'_> {
         }
         Ok(out)
     }
+}
+
+/// Whether the transform mirrors that would show the prim's own points where the output has them. A
+/// rigid prim is taken as its transform is baked, in which its own is not (rule 28).
+///
+/// # Errors
+/// A prim that cannot be posed.
+pub(super) fn is_mirrored(
+    bound: BoundSkin<'_>,
+    space: OutSpace,
+    time: Time,
+) -> Result<bool, Invalid> {
+    let mut poses = bound.scene().at(time, space);
+    let out_from_prim = match bound.binding().is_rigid() && space != OutSpace::Prim {
+        true => Some(poses.rigid_out_from_prim(bound)?),
+        false => poses.out_from_prim(bound)?,
+    };
+    Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
 }
 
 /// The report of a bake at its beginning, and the bindings to bake.

@@ -14,7 +14,7 @@ use crate::stream::Runner;
 use crate::work::Work;
 use sinew::error::Invalid;
 use sinew::sampled::Time;
-use sinew::scene::Scene;
+use sinew::scene::{OutSpace, Scene};
 
 /// The result of a run.
 pub(super) struct Ran {
@@ -96,7 +96,8 @@ impl Runner<'_, '_> {
             report.points += prim.points * places;
             report.deformed_points += prim.deformed_points;
             report.samples += prim.samples * places;
-            let moved = scene.bindings[*binding].is_rigid() && prim.has_transform;
+            let in_place = work.plan.space == OutSpace::Prim;
+            let moved = in_place && scene.bindings[*binding].is_rigid() && prim.has_transform;
             report.moved += usize::from(moved && work.clip.is_none()) * places;
         }
         work.tell_fewest(report);

@@ -177,16 +177,6 @@ pub(crate) fn points_of(space: OutSpace, prims: &[FramedPrim]) -> Plan {
     Plan::of_points(space, parts)
 }
 
-/// Whether the transform from the prim to the output mirrors.
-pub(super) fn is_mirrored(
-    bound: BoundSkin<'_>,
-    space: OutSpace,
-    time: Time,
-) -> Result<bool, Invalid> {
-    let out_from_prim = bound.scene().at(time, space).out_from_prim(bound)?;
-    Ok(out_from_prim.is_some_and(|m| m.determinant() < 0.0))
-}
-
 /// Makes a frame of the prim from a sample.
 ///
 /// # Errors

@@ -7,12 +7,10 @@ use super::bones::bake_bones;
 use super::names::{self, FramePattern};
 use super::obj::ObjWriter;
 use super::pc2::{self, Pc2Writer};
-use super::prims::{
-    FramedPrim, frame_of, framed_prims, is_mirrored, keep_drawn, points_of, tell_geometry,
-};
+use super::prims::{FramedPrim, frame_of, framed_prims, keep_drawn, points_of, tell_geometry};
 use super::surface::{Shape, mesh_of, surfaces, vat_part};
 use super::vat::{self, VatWriter};
-use crate::asked::Asked;
+use crate::asked::{Asked, is_mirrored};
 use crate::backend::Deformer;
 use crate::clip::Clip;
 use crate::error::{Error, Result};

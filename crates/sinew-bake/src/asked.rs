@@ -8,6 +8,7 @@ use crate::failed;
 use crate::failed::{is_asked, is_below, is_below_any};
 use crate::format::Format;
 use crate::options::BakeOptions;
+use crate::plan::Rigid;
 use crate::report::{BakeReport, nothing_to_skin};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
@@ -109,6 +110,11 @@ pub(super) fn of_file(
     }
     let left = no_longer_skinned(scene, &options.prims, &chosen);
     report.warnings.extend(left);
+    if format == Format::Usd {
+        report
+            .warnings
+            .extend(left_behind(file, scene, options, &chosen));
+    }
     let asked = Asked {
         file,
         scene,
@@ -120,6 +126,24 @@ pub(super) fn of_file(
     make(asked, &mut report)?;
     failed::complete(scene, &options.prims, &chosen, &mut report);
     Ok(report)
+}
+
+/// Warnings about what stands below prims whose points are baked where their transform moved it.
+fn left_behind(
+    file: &UsdFile,
+    scene: &Scene,
+    options: &BakeOptions,
+    chosen: &[usize],
+) -> Vec<Warning> {
+    let elsewhere = options.space.is_some_and(|space| space != OutSpace::Prim);
+    let as_points = options.rigid == Rigid::Points;
+    let bindings = chosen.iter().map(|b| &scene.bindings[*b]);
+    let left = bindings.filter(|b| elsewhere || (as_points && b.is_rigid()));
+    let left = left.filter(|b| b.points.has_value() && file.carries(&b.path));
+    let message =
+        "its points move in place of its transform, so what is below it does not follow it";
+    left.map(|b| Warning::new("followers-left", &b.path, message))
+        .collect()
 }
 
 /// SkelRoots that become Xforms once these prims are baked.

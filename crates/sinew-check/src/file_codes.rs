@@ -189,6 +189,7 @@ pub const FILE_CODES: &[Code] = &[
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // Baking
     row("max-error-jump", Warning, "", "points jump from one time to the next, so no samples are near enough there", "nothing, if the jump is meant"),
+    row("followers-left", Warning, "", "the points of a prim are baked in place of its transform (--space, --rigid points), so what is below it does not follow it", "bake it in prim space, as by default"),
     row("old-motion", Warning, "", "velocities or accelerations of the input belong to its points, not to the baked ones: the output has no value of them", "bake with --velocities, if the renderer needs velocities"),
     // Bone textures
     row("bones-method", Warning, "", "a prim is skinned by another method than the texture holds: the message says how far points are off", "choose the other with --bone-values"),

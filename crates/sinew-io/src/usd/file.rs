@@ -60,7 +60,7 @@ pub enum ClipChoice {
 /// |---|---|
 /// | opens | [`open`](Self::open), [`open_with`](Self::open_with), [`from_asset`](Self::from_asset) |
 /// | says what it is | [`file`](Self::file), [`layer_files`](Self::layer_files), [`is_made`](Self::is_made), [`origin`](Self::origin), [`time_line`](Self::time_line), [`authored_meters_per_unit`](Self::authored_meters_per_unit), [`fingerprint`](Self::fingerprint) |
-/// | is read | [`scene`](Self::scene), [`geometry`](Self::geometry), [`animations`](Self::animations), [`authored`](Self::authored), [`is_left_handed`](Self::is_left_handed) |
+/// | is read | [`scene`](Self::scene), [`geometry`](Self::geometry), [`animations`](Self::animations), [`authored`](Self::authored), [`is_left_handed`](Self::is_left_handed), [`carries`](Self::carries) |
 /// | lists and finds clips | [`stage_clips`](Self::stage_clips), [`find_clip`](Self::find_clip), [`clip_fits`](Self::clip_fits), [`scene_clips`](Self::scene_clips) |
 /// | becomes something else | [`to_asset`](Self::to_asset), [`bind_pose`](Self::bind_pose) |
 /// | is edited in memory | [`set_animation`](Self::set_animation), [`add_blend_shape`](Self::add_blend_shape), [`add_inbetween`](Self::add_inbetween), [`set_blend_shape_weights`](Self::set_blend_shape_weights), [`author_extents`](Self::author_extents) |

@@ -18,6 +18,7 @@ use places::{Places, walk};
 use sinew::sampled::Interpolation;
 use sinew::scene::{Geometry, Instanced, Placement, Scene};
 use sinew_layer::Path;
+use sinew_stage::{Predicate, Prim};
 use textures::TextureReader;
 
 impl UsdFile {
@@ -50,6 +51,22 @@ impl UsdFile {
         let prim = Path::parse(prim).ok().and_then(|p| self.stage.prim(&p));
         let read = prim.map_or(Ok(false), |prim| meshes::is_left_handed(&prim));
         self.all_read(read)
+    }
+
+    /// Whether something stands below a prim that moves with it: a mesh, a light or a camera, for
+    /// example; not if there is no such prim.
+    #[must_use]
+    pub fn carries(&self, prim: &str) -> bool {
+        let prim = Path::parse(prim).ok().and_then(|p| self.stage.prim(&p));
+        let Some(prim) = prim else { return false };
+        let mut below: Vec<Prim<'_>> = prim.children(Predicate::DEFAULT_PROXIES).collect();
+        while let Some(next) = below.pop() {
+            if next.is_a("Xformable") {
+                return true;
+            }
+            below.extend(next.children(Predicate::DEFAULT_PROXIES));
+        }
+        false
     }
 
     /// As [`UsdFile::geometry`], with all sets of texture coordinates of each mesh.

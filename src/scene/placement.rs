@@ -24,9 +24,12 @@ pub struct Carrier {
 struct Carriers {
     /// Of the scene only what carriers need, for as long as something is placed by them.
     scene: Scene,
-    /// Skinning transforms by Skeleton and time: many prims hang on one Skeleton.
-    poses: Mutex<HashMap<(usize, Option<u64>), Arc<Vec<DMat4>>>>,
+    /// Many prims hang on one Skeleton.
+    poses: Mutex<Poses>,
 }
+
+/// Skinning transforms by Skeleton, as an index into [`Scene::instances`], and the bits of the time.
+type Poses = HashMap<(usize, Option<u64>), Arc<Vec<DMat4>>>;
 
 /// So many matrices are kept, which are 64 MiB. With more, all are computed anew.
 const MOST_MATRICES: usize = 1 << 19;

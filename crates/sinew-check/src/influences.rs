@@ -87,7 +87,7 @@ fn layout(
             let size_is_other = usize::try_from(size) != Ok(layout.size);
             (layout.describe(value.len()), is_other, size_is_other)
         }
-        // What is missing is said, although it is not known.
+        // Missing metadata is reported even if the layout is unknown.
         Err(why) => {
             let several = value.len() > 1;
             let (no_name, no_size) = (

@@ -43,7 +43,7 @@ impl Layout {
         }
     }
 
-    /// Whether the metadata of an attribute say this layout.
+    /// Whether the attribute's metadata state this layout.
     pub fn is_authored(&self, attribute: &AuthoredAttribute) -> bool {
         interpolation(attribute) == self.interpolation && size(attribute) == Some(self.size)
     }
@@ -126,7 +126,7 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
         fitting = vec![*layout];
     }
     // Points in rows are the only vertex layout. A constant one, or one against an elementSize that
-    // is authored, needs weights that speak for it alone.
+    // is authored, needs weights that fit only this layout.
     let is_sure = |layout: &Layout| {
         let vertex = layout.interpolation == "vertex" && names.contains(&"vertex");
         sizes.contains(&layout.size) || (vertex && sizes.is_empty())

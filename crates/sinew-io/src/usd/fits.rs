@@ -1,8 +1,8 @@
 //! Which SkelAnimations fit which Skeletons: the rules that all callers share.
 //!
 //! A SkelAnimation fits a Skeleton that has some of its joints; one without joints fits a Skeleton
-//! whose prims have some of its blend shapes. If a Skeleton takes the whole of it, those that take a
-//! part are not meant. If a Skeleton that it was made for is there, no other one is meant.
+//! whose prims have some of its blend shapes. If a Skeleton has everything that it moves, Skeletons
+//! with only a part are not used. If a Skeleton that it was made for is there, no other one is used.
 
 use std::collections::{HashMap, HashSet};
 

@@ -215,13 +215,13 @@ impl Plan<'_> {
                     },
                     "removed",
                 )),
-                "point-indices-uint" => retyped(prim, f).map(|m| (m, "written as int[]")),
+                "point-indices-uint" => retyped(prim, &f.property).map(|m| (m, "written as int[]")),
                 "rotation-not-unit" => unit_rotations(prim).map(|m| (m, "normalised")),
                 "element-size-missing" | "element-size-wrong" => {
                     laid_out(prim, f).map(|m| (m, "elementSize as the values have it"))
                 }
                 "interpolation-missing" => laid_out(prim, f).map(|m| (m, "interpolation = vertex")),
-                "attribute-type" => retyped(prim, f).map(|m| (m, "written as int[]")),
+                "attribute-type" => retyped(prim, &f.property).map(|m| (m, "written as int[]")),
                 _ => {
                     influences.push(*f);
                     continue;
@@ -477,9 +477,9 @@ fn normalised(prim: &AuthoredPrim) -> Result<(Vec<Fix>, Rows), String> {
 }
 
 /// Indices of other integers as int[].
-fn retyped(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
-    let attribute = replaceable(prim, &f.property)?;
-    if !matches!(&*f.property, INDICES | "pointIndices") || attribute.type_name != "uint[]" {
+fn retyped(prim: &AuthoredPrim, name: &str) -> Result<Fix, String> {
+    let attribute = replaceable(prim, name)?;
+    if !matches!(name, INDICES | "pointIndices") || attribute.type_name != "uint[]" {
         return Err(format!(
             "{} may lose something in another type",
             attribute.type_name
@@ -493,7 +493,7 @@ fn retyped(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
         return Err("some indices do not fit into int".into());
     }
     Ok(Fix::Author {
-        name: f.property.clone(),
+        name: name.to_owned(),
         type_name: "int[]",
         values: attribute.values.clone(),
         interpolation: None,
@@ -532,7 +532,7 @@ fn laid_out(prim: &AuthoredPrim, f: &Finding) -> Result<Fix, String> {
     // Half of a layout would be no layout.
     for (name, type_name) in [(INDICES, "int[]"), (WEIGHTS, "float[]")] {
         let found = &replaceable(prim, name)?.type_name;
-        if !found.is_empty() && found != type_name {
+        if !found.is_empty() && found != type_name && retyped(prim, name).is_err() {
             return Err(format!("the type of {name} is {found}: author {type_name}"));
         }
     }

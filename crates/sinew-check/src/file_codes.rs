@@ -170,6 +170,7 @@ pub const FILE_CODES: &[Code] = &[
     row("animation-blocked", Warning, "", "a SkelAnimation has no values at some of its times: joints rest there, and glTF moves them there gradually", "author all components at all times"),
     row("rest-shear", Warning, "", "the rest transform of a joint that a clip moves has shear: in glTF it has none at rest", "nothing, if a clip always plays"),
     row("clip-empty", Warning, "", "an animation moves nothing: it is left out, or another clip is the first one", "nothing"),
+    row("clip-taken", Info, "", "a file has several clips and none was asked for: the message says which one was taken", "choose one with --clip"),
     row("clip-shifted", Info, "", "the keys of a clip begin before 0: in glTF all are moved to begin at 0", "nothing"),
     row("weights-not-normalised", Warning, "", "weights of a mesh do not add up to 1: in glTF they are divided by their sum", "normalise the weights"),
     row("tangents-left-out", Info, "", "a mesh has tangents without a length: they are left out", "export the tangents again"),
@@ -199,6 +200,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
     row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
     // FBX
+    row("bvh-positions", Info, "", "the position channels of a joint are 0 in all frames, and its OFFSET is not: the joint stays at its OFFSET", "nothing"),
     row("bvh-frames", Warning, "", "the file has more frames than it says: all are read", "correct the number of frames"),
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-range", Warning, "", "an animation stack has keys outside its range: they are left out", "nothing, or widen the range of the stack"),

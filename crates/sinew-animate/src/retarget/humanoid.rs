@@ -41,7 +41,9 @@ impl fmt::Display for Unrecognised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.is_on_all_fours, self.main) {
             (true, _) => f.write_str("the joints show a body on four legs, not a human one"),
-            (false, 0) => f.write_str("no joint has a name that says which bone it is"),
+            (false, 0) => f.write_str(
+                "the joints show no human body: none of their names says which bone it is",
+            ),
             (false, main) => write!(
                 f,
                 "the joints' names and hierarchy show no human body: {main} of the {} main bones are found",

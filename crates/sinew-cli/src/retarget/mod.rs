@@ -242,6 +242,7 @@ fn advised(mut warning: Warning) -> Warning {
             "; write a map with --write-map FILE, edit it and give it with --map"
         }
         "retarget-guess" => " (--verbose lists them)",
+        "clip-taken" => ": choose with --clip",
         _ => "",
     };
     warning

@@ -187,7 +187,7 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
     let folder = common::fixture("motion");
     let table = folder.join("landing.txt");
     let bench = Bench::new();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut right) = (Vec::new(), 0);
     let text = std::fs::read_to_string(&table)?;
     let mut rows = 0;
     for (number, line) in text.lines().enumerate() {
@@ -221,9 +221,10 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
         match (is_right, is_marked) {
             (true, true) => wrong.push(format!("{at} is right now: take its mark away")),
             (false, false) => wrong.push(format!("{at}: {seen}")),
-            _ => println!("{at}: {}", if is_right { "right" } else { &seen }),
+            _ => right += usize::from(is_right),
         }
     }
+    println!("{right} of {rows} rows land");
     assert!(rows > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }

@@ -463,6 +463,16 @@ def gltf(convention, clip, vrma=False):
         "accessors": accessors,
         "bufferViews": views,
     }
+    if convention == "humanik":
+        # A camera that moves beside the body is no second body.
+        document["scenes"][0]["nodes"].append(len(nodes))
+        nodes.append({"name": "Camera", "translation": [0, 1, 3]})
+        channel(len(nodes) - 1, "translation", "VEC3", [(t, 1, 3) for t in keys()])
+    if convention == "own" and clip is sit:
+        # A clip that leaves the hips as they are at rest moves nothing: the next one is the first.
+        still = {"input": time, "output": accessor("VEC4", [(0, 0, 0, 1)] * len(keys()))}
+        target = {"node": 0, "path": "rotation"}
+        document["animations"].insert(0, {"name": "Still", "channels": [{"sampler": 0, "target": target}], "samplers": [still]})
     if vrma:
         bones = {bone: {"node": joint} for joint, (_, _, bone, _, _) in enumerate(rig.joints) if bone}
         document["extensionsUsed"] = ["VRMC_vrm_animation"]
@@ -549,7 +559,7 @@ Connections: {
 
 
 def a_pose():
-    """The puppet's names on a body with longer legs, arms 50 degrees down: a glTF with a skin of one triangle."""
+    """The puppet's names on a body with longer legs, arms 50 degrees down: a glTF with a skin of one triangle, and a prop of one joint."""
     body, turned = {}, {}
     for bone in BONES:
         above = ABOVE[bone]
@@ -571,13 +581,14 @@ def a_pose():
             nodes[-1]["children"] = below
         binds += [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, *(-x for x in body[bone]), 1]
     data = struct.pack("<9f", 0, 1, 0, 0.1, 1, 0, 0, 1.1, 0) + bytes(12) + struct.pack("<12f", *[1, 0, 0, 0] * 3) + struct.pack(f"<{len(binds)}f", *binds)
+    count = len(nodes)
     view = lambda start, size: {"buffer": 0, "byteOffset": start, "byteLength": size}
     document = {
         "asset": {"version": "2.0", "generator": "make.py"},
         "scene": 0,
-        "scenes": [{"nodes": [0, len(nodes)]}],
-        "nodes": nodes + [{"name": "body", "mesh": 0, "skin": 0}],
-        "skins": [{"joints": list(range(len(nodes))), "inverseBindMatrices": 3}],
+        "scenes": [{"nodes": [0, count, count + 1, count + 2]}],
+        "nodes": nodes + [{"name": "body", "mesh": 0, "skin": 0}, {"name": "Prop"}, {"name": "prop", "mesh": 0, "skin": 1}],
+        "skins": [{"joints": list(range(count)), "inverseBindMatrices": 3}, {"joints": [count + 1]}],
         "meshes": [{"primitives": [{"attributes": {"POSITION": 0, "JOINTS_0": 1, "WEIGHTS_0": 2}}]}],
         "accessors": [
             {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 1, 0], "max": [0.1, 1.1, 0]},

@@ -55,8 +55,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     write_map: Option<PathBuf>,
     /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
-    /// USD file also the path of a SkelAnimation. Without this: the first clip, or in a USD file the
-    /// one that moves the skeleton.
+    /// USD file also the path of a SkelAnimation. Without this: the first clip that moves
+    /// anything, or in a USD file the one that moves the skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// File with the skeleton that the clip was made for, if CLIP has none, or one without its bind

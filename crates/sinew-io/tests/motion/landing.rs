@@ -144,6 +144,11 @@ fn heading(truth: &Moves, moves: &Moves) -> DQuat {
     DQuat::from_rotation_y(f64::atan2(sin, cos))
 }
 
+/// Not a number is beyond every limit.
+fn is_beyond(value: f64, limit: f64) -> bool {
+    value.is_nan() || value > limit
+}
+
 /// What is wrong; empty if nothing is. `still`: the hips of the clip do not move, and say nothing of the ground.
 fn faults(truth: &Moves, moves: &Moves, still: bool) -> Vec<String> {
     let mut out = Vec::new();
@@ -152,8 +157,7 @@ fn faults(truth: &Moves, moves: &Moves, still: bool) -> Vec<String> {
         let mut off: Vec<f64> = truth.keys().map(|k| off(k).to_degrees()).collect();
         off.sort_by(f64::total_cmp);
         let off = off[off.len() - 1 - OUTLIERS];
-        // Not a number is a fault too.
-        if !(off <= within) {
+        if is_beyond(off, within) {
             out.push(format!("{what} {off:.0} degrees"));
         }
     };
@@ -172,11 +176,11 @@ fn faults(truth: &Moves, moves: &Moves, still: bool) -> Vec<String> {
     }
     if !still {
         let ground = moves.ground() - truth.ground();
-        if !(ground.abs() <= GROUND) {
+        if is_beyond(ground.abs(), GROUND) {
             out.push(format!("feet {ground:+.2} legs"));
         }
         let (way, wanted) = (moves.way(), truth.way());
-        if !((way - wanted).abs() <= WAY) {
+        if is_beyond((way - wanted).abs(), WAY) {
             out.push(format!("hips go {way:.2} legs, not {wanted:.2}"));
         }
     }

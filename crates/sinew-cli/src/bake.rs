@@ -103,7 +103,8 @@ pub struct Args {
     /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
     /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
     /// that it fits. Without this: the first clip that moves anything, or in a USD file what
-    /// skel:animationSource says. May be repeated for .bones.exr, which without this has all clips of IN.
+    /// skel:animationSource says. May be repeated for .bones.exr, which without this has all clips
+    /// of IN.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]

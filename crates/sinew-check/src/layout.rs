@@ -75,7 +75,10 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
         .filter_map(|name| expanded(prim, name))
         .collect();
     let Some(&len) = lengths.first().filter(|len| **len > 0) else {
-        return Err("no influences are authored on this prim".into());
+        return Err(
+            "no influences are authored on this prim: author both jointIndices and jointWeights"
+                .into(),
+        );
     };
     let of_rows = |interpolation, size| Layout {
         interpolation,
@@ -104,7 +107,9 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
         return Ok(*layout);
     }
     if lengths.iter().any(|other| *other != len) {
-        return Err("jointIndices and jointWeights differ in number".into());
+        return Err(
+            "jointIndices and jointWeights differ in number: author as many of both".into(),
+        );
     }
     let mut fitting = Vec::new();
     if points > 0 && len.is_multiple_of(points) {

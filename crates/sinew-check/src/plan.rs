@@ -188,20 +188,19 @@ impl Draft<'_> {
 
     /// Authors the interpolation or the elementSize that the values have.
     fn lay_out(&mut self, name: &str, interpolation: bool) -> Result<String, String> {
+        let layout = layout::of(&self.prim)?;
         // Half of a layout would be no layout.
         for name in [INDICES, WEIGHTS] {
-            typed(&self.prim, name)?;
+            let attribute = typed(&self.prim, name)?;
+            let len = attribute.first().map_or(0, AuthoredValue::len);
+            let mut values = attribute.values.iter().map(|(_, v)| v);
+            if !values.all(|v| *v == AuthoredValue::Blocked || v.len() == len) {
+                return Err(format!(
+                    "the number of values of {name} changes over time: author the same number at all times"
+                ));
+            }
         }
-        let layout = layout::of(&self.prim)?;
-        let attribute = values_of(&self.prim, name)?;
-        let len = attribute.first().map_or(0, AuthoredValue::len);
-        let mut values = attribute.values.iter();
-        if !values.all(|(_, v)| matches!(v, AuthoredValue::Blocked) || v.len() == len) {
-            return Err(
-                "the number of values changes over time: author the same number at all times"
-                    .into(),
-            );
-        }
+        values_of(&self.prim, name)?;
         let attribute = self.prim.attributes.get_mut(name).expect("found above");
         if interpolation {
             attribute.interpolation = Some(layout.interpolation.to_owned());

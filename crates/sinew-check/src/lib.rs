@@ -24,6 +24,7 @@ mod file_codes;
 mod fix;
 mod influences;
 mod layout;
+mod plan;
 mod refused;
 mod shapes;
 mod skeletons;
@@ -164,6 +165,7 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     shapes::check(&context, scene, &mut findings);
     influences::check(&context, options, &mut findings);
     bound::check(&context, scene, &mut findings);
+    shapes::skipped(&context, &mut findings);
     drawn::check(file, scene, &mut findings)?;
     let explains = |f: &Finding| f.severity == Severity::Error || f.code == SWITCHED_OFF;
     if scene.bindings.is_empty() && !findings.list.iter().any(explains) {
@@ -181,8 +183,11 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     });
     // Fixes are written as USD opinions, so a file of another format cannot be fixed.
     let is_usd = file.origin().is_none();
-    for finding in &mut list {
-        finding.fixable &= is_usd && fix::is_fixable(&context, finding, options.max_influences);
+    let wanted: Vec<&Finding> = list.iter().filter(|f| f.fixable && is_usd).collect();
+    let (_, outcomes) = plan::plan(&context, &wanted, false, options.max_influences);
+    let mut outcomes = outcomes.into_iter();
+    for finding in list.iter_mut().filter(|f| f.fixable) {
+        finding.fixable = matches!(outcomes.next(), Some(plan::Outcome::Fixed(_)));
     }
     Ok(report(file.file(), list))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::context::{Context, SHAPES, TARGETS};
 use super::{Findings, duplicates, some_of};
+use glam::Vec3;
 use sinew::scene::Scene;
 use sinew::skel::WEIGHT_EPSILON;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
@@ -67,23 +68,12 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
         findings.add("offsets-missing", path, "", "the BlendShape has no offsets");
     }
     let entries = if indices > 0 { indices } else { offsets };
-    for (name, attribute) in &prim.attributes {
-        // Only inbetweens:NAME; inbetweens:NAME:normalOffsets is another attribute.
-        let between = name
-            .strip_prefix("inbetweens:")
-            .filter(|n| !n.contains(':'));
-        let (Some(between), Some(AuthoredValue::Vectors(list))) = (between, attribute.first())
-        else {
-            continue;
-        };
-        let reserved = |w: f32| {
-            let w = f64::from(w);
-            !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
-        };
+    for (name, weight, list) in inbetweens(prim) {
         // In-betweens with these weights are skipped and have a finding of their own.
-        if attribute.weight.is_none_or(reserved) {
+        if is_skipped(weight) {
             continue;
         }
+        let between = name.trim_start_matches(INBETWEENS);
         let wrong_number = entries > 0 && !list.is_empty() && list.len() != entries;
         if wrong_number {
             let message = format!(
@@ -97,6 +87,48 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
                 list[i]
             );
             findings.add("inbetween-offsets", path, name, message);
+        }
+    }
+}
+
+const INBETWEENS: &str = "inbetweens:";
+
+/// Names, weights and offsets of the in-betweens of a BlendShape.
+fn inbetweens(prim: &AuthoredPrim) -> impl Iterator<Item = (&str, Option<f32>, &[Vec3])> {
+    let all = prim.attributes.iter();
+    all.filter_map(|(name, attribute)| {
+        // inbetweens:NAME:normalOffsets is another attribute.
+        let is_inbetween = name
+            .strip_prefix(INBETWEENS)
+            .is_some_and(|n| !n.contains(':'));
+        match attribute.first() {
+            Some(AuthoredValue::Vectors(list)) if is_inbetween => {
+                Some((name.as_str(), attribute.weight, list.as_slice()))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether an in-between has the weight of the null shape or of the primary one, or none.
+fn is_skipped(weight: Option<f32>) -> bool {
+    weight.map(f64::from).is_none_or(|w| {
+        !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
+    })
+}
+
+/// In-betweens that are skipped, also those of shapes that no prim uses: readers tell of the others.
+pub(super) fn skipped(context: &Context<'_>, findings: &mut Findings) {
+    let shapes = context.prims().filter(|(_, p)| p.type_name == "BlendShape");
+    for (_, prim) in shapes {
+        for (name, weight, offsets) in inbetweens(prim) {
+            if is_skipped(weight) && !offsets.is_empty() {
+                let message = match weight {
+                    Some(weight) => format!("an in-between cannot have the weight {weight}"),
+                    None => "the in-between has no weight".to_owned(),
+                };
+                findings.add("inbetween-skipped", &prim.path, name, message);
+            }
         }
     }
 }

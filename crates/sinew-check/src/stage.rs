@@ -142,7 +142,7 @@ fn targets(prim: &AuthoredPrim, findings: &mut Findings) {
 }
 
 /// The types that UsdSkel reads an attribute in; `None` for other attributes.
-fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
+pub(super) fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
     const VECTORS: &[&str] = &["float3[]"];
     const TOKENS: &[&str] = &["token[]"];
     Some(match (prim.kind, name) {

@@ -166,12 +166,18 @@ fn counts(args: &Args, report: &FixReport) -> String {
     let fixed = report.fixed.len();
     let n = count(fixed, "finding");
     let done = if args.dry_run { "to fix" } else { "fixed" };
-    let left = all.saturating_sub(fixed);
+    let in_part = report.not_fixed.iter().filter(|f| f.changes_results);
+    let in_part = in_part.count();
+    let left = all.saturating_sub(fixed + in_part);
+    let in_part = match in_part {
+        0 => String::new(),
+        n => format!("{n} in part, "),
+    };
     let errors = match report.remaining_errors() {
         0 => String::new(),
         errors => format!("; {} left", count(errors, "error")),
     };
-    format!("{n} {done}, {left} not fixed{errors}")
+    format!("{n} {done}, {in_part}{left} not fixed{errors}")
 }
 
 fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {

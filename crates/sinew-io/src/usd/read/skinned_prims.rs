@@ -106,7 +106,10 @@ impl SkinReader<'_> {
             if let Some(Value::Token(token)) = prim.attribute(name).default()? {
                 let method = SkinningMethod::from_token(token.as_str());
                 return Ok(method.ok_or_else(|| {
-                    format!("skinning method '{}' is unknown (rule 29)", token.as_str())
+                    format!(
+                        "skinning method '{}' is unknown: expected classicLinear or dualQuaternion",
+                        token.as_str()
+                    )
                 }));
             }
         }

@@ -60,7 +60,8 @@ fn binds(prim: &AuthoredPrim) -> bool {
 fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &mut Findings) {
     let path = &prim.path;
     let properties: Vec<&str> = prim.binding_properties().collect();
-    if !prim.has_api && !properties.is_empty() {
+    let is_outside = context.skel_root[index].is_none();
+    if !prim.has_api && !properties.is_empty() && (binds(prim) || !is_outside) {
         let message = format!(
             "the prim has {}, but SkelBindingAPI is not applied, so they are ignored",
             some_of(&properties)
@@ -76,7 +77,7 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
             format!("the SkelRoot is inside the SkelRoot {outer}"),
         );
     }
-    if context.skel_root[index].is_none() {
+    if is_outside {
         if binds(prim) {
             let message = "the prim is bound, but neither it nor an ancestor is a SkelRoot: it is not skinned";
             findings.add("skel-root-missing", path, "", message);
@@ -84,6 +85,9 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
             let message =
                 "the prim has SkelBindingAPI, but neither it nor an ancestor is a SkelRoot";
             findings.add("binding-outside-skel-root", path, "", message);
+        } else if !properties.is_empty() {
+            let message = format!("{} of no skinned prim", some_of(&properties));
+            findings.add("binding-no-effect", path, "", message);
         }
         return;
     }

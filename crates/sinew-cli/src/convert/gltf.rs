@@ -40,7 +40,8 @@ pub(super) fn convert(
             file.check_output(output)?;
             warnings.extend(scene.warnings.iter().cloned());
             errors = finding::of_invalid(&scene.errors, of);
-            failed = finding::of_unskinned(&scene.unskinned, of);
+            let left_out = sinew_check::left_out(Some(&file), &scene, true)?;
+            failed = finding::of_left_out(&scene.unskinned, &left_out, of);
             for error in &scene.errors {
                 crate::report::print_message("error", crate::error::with_code(error));
             }

@@ -144,7 +144,8 @@ fn convert_one(
     drop(progress);
     print_findings(&scene.errors, &warnings, verbosity);
     let of = Some(input);
-    let failed = finding::of_unskinned(&scene.unskinned, of);
+    let left_out = sinew_check::left_out(Some(&file), &scene, true)?;
+    let failed = finding::of_left_out(&scene.unskinned, &left_out, of);
     print_failed(&failed);
     let sizes = Sizes::of("IN", input, &written.files);
     let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);

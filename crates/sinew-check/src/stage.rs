@@ -4,14 +4,14 @@ use super::context::{
     ANIMATION, Context, GEOM_BIND, INDICES, METHOD, SHAPES, SKELETON, TARGETS, WEIGHTS,
 };
 use super::{Findings, some_of};
-use sinew::scene::Scene;
+use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::AuthoredPrim;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
     metadata(context, scene, findings);
     for (i, prim) in context.prims() {
-        schemas(context, i, prim, findings);
+        schemas(context, scene, i, prim, findings);
         targets(prim, findings);
         types(prim, findings);
     }
@@ -57,7 +57,13 @@ fn binds(prim: &AuthoredPrim) -> bool {
             .any(|n| prim.relationships.contains_key(*n))
 }
 
-fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &mut Findings) {
+fn schemas(
+    context: &Context<'_>,
+    scene: &Scene,
+    index: usize,
+    prim: &AuthoredPrim,
+    findings: &mut Findings,
+) {
     let path = &prim.path;
     let properties: Vec<&str> = prim.binding_properties().collect();
     let is_outside = context.skel_root[index].is_none();
@@ -95,7 +101,14 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
         .stage
         .ancestors(prim)
         .find(|p| matches!(p.kind, PrimKind::Skinnable { .. } | PrimKind::Other));
-    if let Some(by) = stopped_by.filter(|_| !context.visited[index] && binds(prim)) {
+    // Prototypes of a PointInstancer are bound wherever they are.
+    let is_bound = || {
+        let below = |b: &SkinBinding| Some(b.path.strip_prefix(path.as_str())?.starts_with('/'));
+        let is_at = |b: &SkinBinding| b.path == *path || below(b) == Some(true);
+        scene.bindings.iter().any(is_at)
+    };
+    let is_missed = !context.visited[index] && binds(prim);
+    if let Some(by) = stopped_by.filter(|_| is_missed && !is_bound()) {
         let message = format!(
             "the prim is below {} ({}), where skinning stops",
             by.path, by.type_name

@@ -145,6 +145,15 @@ pub fn of_left_out(
     failed
 }
 
+/// The warnings that are not the reason of a failed prim, which is printed with the prim.
+pub fn other_warnings(warnings: &[Warning], failed: &[Finding]) -> Vec<Warning> {
+    let tells = |w: &Warning| {
+        let mut failed = failed.iter();
+        failed.any(|f| f.path == w.path && f.code == Some(w.code))
+    };
+    warnings.iter().filter(|w| !tells(w)).cloned().collect()
+}
+
 /// The same for prims that cannot be skinned.
 pub fn of_unskinned(prims: &[UnskinnedPrim], file: Option<&Path>) -> Vec<Finding> {
     prims.iter().map(|p| Finding::unskinned(p, file)).collect()

@@ -86,7 +86,8 @@ pub(super) fn convert(
     let written = write_asset(asset, output, &GltfOptions { max_influences })?;
     warnings.extend(written.warnings);
     drop(progress);
-    print_findings(&[], &warnings, verbosity);
+    let others = finding::other_warnings(&warnings, &failed);
+    print_findings(&[], &others, verbosity);
     print_failed(&failed);
     let sizes = Sizes::of("IN", input, &written.files);
     report["files"] = json!(super::names(&written.files));

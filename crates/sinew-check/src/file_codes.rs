@@ -5,8 +5,9 @@
 //! The codes of EXT_skeleton_humanoid are in capitals, because other tools that check the extension
 //! use the same codes.
 
+use super::code::Effect::LeftOut;
 use super::code::Severity::{Error, Info, Warning};
-use super::code::{Code, row};
+use super::code::{Code, file_row as row};
 
 const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpperArm";
 const REPOSE: &str =
@@ -189,6 +190,11 @@ pub const FILE_CODES: &[Code] = &[
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // Baking
+    row("not-baked", Error, "", "a prim is of a kind that is not baked", "see the message").with(LeftOut),
+    row("times-not-baked", Error, "", "a prim cannot be baked at some times: the output has no samples there", "repair what the message names").with(LeftOut),
+    row("blend-shapes-dropped", Warning, "", "a prim is not blended at some times, because a broken shape has a weight there", "repair the shape that the message names"),
+    row("left-out", Warning, "", "the format has no place for a prim, such as one without faces: the file lacks it, which is a failure (3) if it was asked for by its name", "bake it into USD"),
+    row("no-longer-skinned", Warning, "", "a prim is not among those to bake, but its SkelRoot becomes an Xform: it keeps its rest points", "bake it too"),
     row("max-error-jump", Warning, "", "points jump from one time to the next, so no samples are near enough there", "nothing, if the jump is meant"),
     row("followers-left", Warning, "", "the points of a prim are baked in place of its transform (--space, --rigid points), so what is below it does not follow it", "bake it in prim space, as by default"),
     row("old-motion", Warning, "", "velocities or accelerations of the input belong to its points, not to the baked ones: the output has no value of them", "bake with --velocities, if the renderer needs velocities"),

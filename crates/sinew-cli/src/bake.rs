@@ -394,10 +394,8 @@ fn print_report(report: &BakeReport, as_findings: &[Finding], verbosity: Verbosi
     let failed = &report.failed;
     let tells = |path: &str, code| failed.iter().any(|f| f.path == path && f.code == code);
     let errors = report.errors.iter().filter(|e| !tells(&e.prim, e.code));
-    let warnings = report.warnings.iter();
-    let warnings = warnings.filter(|w| !tells(&w.path, Some(w.code)));
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        (errors.cloned().collect(), warnings.cloned().collect());
+    let errors: Vec<_> = errors.cloned().collect();
+    let warnings = finding::other_warnings(&report.warnings, as_findings);
     print_findings(&errors, &warnings, verbosity);
     print_failed(as_findings);
 }

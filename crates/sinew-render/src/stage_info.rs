@@ -9,6 +9,7 @@ use super::{Control, Stage, StageSkeleton};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, StageCamera, UnskinnedPrim};
+use sinew_check::Finding;
 
 /// Properties of one mesh of a stage, or of one prim of curves.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,6 +199,12 @@ impl Stage {
     #[must_use]
     pub fn failed(&self) -> &[UnskinnedPrim] {
         &self.failed
+    }
+
+    /// What the stage leaves out, whatever is posed and drawn of it.
+    #[must_use]
+    pub fn left_out(&self) -> &[Finding] {
+        &self.left_out
     }
 
     /// Parts of the file that are not drawn, or drawn differently, and why.

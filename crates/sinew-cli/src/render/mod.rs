@@ -337,7 +337,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     drop(progress);
     gpu.check()?;
     let file = Some(args.input.as_path());
-    let failed = finding::of_unskinned(stage.failed(), file);
+    let failed = finding::of_left_out(stage.failed(), stage.left_out(), file);
     let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);

@@ -364,7 +364,7 @@ pub(super) fn read_points(
             return Ok(Ok(Sampled::default())); // Nothing at all is no mistake.
         }
         let missing = Invalid::new(path, "points", "points", "no value");
-        return Ok(Err(missing.coded("points-missing")));
+        return Ok(Err(missing.coded("points-not-drawn")));
     };
     let count = first.len();
     let infinite = points
@@ -373,7 +373,7 @@ pub(super) fn read_points(
     if let Some(at) = infinite {
         let found = format!("others at point {at}");
         let broken = Invalid::new(path, "points", "finite points", found);
-        return Ok(Err(broken.coded("points-not-finite")));
+        return Ok(Err(broken.coded("points-not-drawn")));
     }
     if points.values().all(|v| v.len() == count) {
         return Ok(Ok(points));

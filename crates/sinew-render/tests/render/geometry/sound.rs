@@ -344,7 +344,7 @@ fn hostile_stages() {
         ("a_device", Some("texture-left-out")),
         ("transforms_in_a_circle", None),
         ("counts_that_overflow", Some("mesh-topology")),
-        ("points_that_are_none", Some("points-not-finite")),
+        ("points_that_are_none", Some("points-not-drawn")),
         ("a_camera_of_nothing", None),
     ] {
         let (scene, geometry) = read(&scene(&format!("hostile/{name}.usda")));

@@ -54,11 +54,14 @@ const MOST_TIMES: f64 = 6.0;
 /// The files of a row: their names and what they hold.
 pub type Files = [(String, String)];
 
+/// How reading and writing files ended.
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
+
 /// A table, and what is done with the files of its rows.
 pub struct Growth<'a> {
     pub table: &'a str,
     /// Reads files and writes them again. With `true` they are to be refused.
-    pub exercise: &'a dyn Fn(&Files, bool) -> Result<(), Box<dyn std::error::Error>>,
+    pub exercise: &'a dyn Fn(&Files, bool) -> Outcome,
     /// Bytes that refusing files may take.
     pub most_refused: usize,
 }

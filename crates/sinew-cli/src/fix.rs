@@ -97,6 +97,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         extensions: &USD,
         to: None,
         output: args.output.as_deref().filter(|_| !args.dry_run),
+        open: open_options(args),
         json: args.json,
         partial: args.partial,
         verbosity,
@@ -106,16 +107,20 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     })
 }
 
+fn open_options(args: &Args) -> OpenOptions {
+    OpenOptions {
+        search_paths: args.search_path.clone(),
+        ..OpenOptions::default()
+    }
+}
+
 fn fix_one(
     args: &Args,
     input: &Path,
     out: Option<&Path>,
     verbosity: Verbosity,
 ) -> Result<Done<Report>> {
-    let open = OpenOptions {
-        search_paths: args.search_path.clone(),
-        ..OpenOptions::default()
-    };
+    let open = open_options(args);
     if let Some(out) = out {
         check_extension(out, &USD)?;
     }

@@ -89,6 +89,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         extensions: &CHARACTERS,
         output: Some(&args.output),
         to: args.to.as_deref(),
+        open: args.compose.options(ClipChoice::First)?,
         json: args.json,
         partial: args.partial,
         verbosity,

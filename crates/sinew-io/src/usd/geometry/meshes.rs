@@ -8,7 +8,7 @@ use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim};
 
 use super::materials::MaterialReader;
-use super::primvars::{MaterialBindings, PrimvarReader};
+use super::primvars::{Inherited, MaterialBindings, PrimvarReader};
 use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled, Time};
@@ -39,8 +39,8 @@ pub(super) struct MeshReader<'a> {
     /// Subsets by the place in the prototype, or the path.
     subsets: HashMap<Path, Arc<Vec<SubsetFaces>>>,
     /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
-    pub(super) colors: HashMap<Path, Option<Primvar<Vec3>>>,
-    pub(super) opacities: HashMap<Path, Option<Primvar<f32>>>,
+    pub(super) colors: Inherited<Vec3>,
+    pub(super) opacities: Inherited<f32>,
 }
 
 impl<'a> MeshReader<'a> {
@@ -61,8 +61,8 @@ impl<'a> MeshReader<'a> {
             all_uvs,
             definitions: HashMap::new(),
             subsets: HashMap::new(),
-            colors: HashMap::new(),
-            opacities: HashMap::new(),
+            colors: Inherited::default(),
+            opacities: Inherited::default(),
         }
     }
 

@@ -249,3 +249,45 @@ fn arc(center: f64, radius: f64, [from, to]: [f64; 2], bands: usize) -> Vec<Ring
     };
     (0..=bands).map(ring).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// That boxes are those of usd-core is tested with what is drawn.
+    #[test]
+    fn faces_and_normals_look_outward() {
+        let shapes: [(&str, &[f64]); 8] = [
+            ("Sphere", &[1.5]),
+            ("Cube", &[3.0]),
+            ("Cylinder", &[1.0, 3.0]),
+            ("Cylinder_1", &[1.0, 0.5, 3.0]),
+            ("Cone", &[1.0, 3.0]),
+            ("Capsule", &[0.5, 2.0]),
+            ("Capsule_1", &[0.25, 0.75, 2.0]),
+            ("Plane", &[2.0, 3.0]),
+        ];
+        for (type_name, sizes) in shapes {
+            for (axis, up) in [("X", Vec3::X), ("Y", Vec3::Y), ("Z", Vec3::Z)] {
+                let shape = Arrays::new(type_name, axis, sizes);
+                let mut corners = shape.indices.iter().map(|i| *i as usize);
+                for count in &shape.counts {
+                    let face: Vec<usize> = corners.by_ref().take(*count as usize).collect();
+                    let [a, b, c] = [face[0], face[1], face[2]].map(|i| shape.points[i]);
+                    let normal = (b - a).cross(c - a).normalize();
+                    let outward = match type_name {
+                        "Plane" => up,
+                        _ => a + b + c,
+                    };
+                    assert!(normal.dot(outward) > 0.0, "{type_name} {axis}: {a} {b} {c}");
+                    for corner in face {
+                        let of_point = shape.normals[corner];
+                        assert!(of_point.is_normalized(), "{type_name} {axis}: {of_point}");
+                        assert!(normal.dot(of_point) > 0.9, "{type_name} {axis}: {of_point}");
+                    }
+                }
+                assert_eq!(corners.next(), None);
+            }
+        }
+    }
+}

@@ -217,7 +217,9 @@ pub fn every_file(assets: &Path) {
 pub fn made_stage() {
     let (scene, geometry) = read(&made());
     holds_together("made", &scene, &geometry);
-    let paths: Vec<&str> = geometry.meshes.iter().map(|m| m.path.as_str()).collect();
+    let mut paths: Vec<&str> = geometry.meshes.iter().map(|m| m.path.as_str()).collect();
+    let shapes = paths.extract_if(.., |p| p.starts_with("/Rig/")).count();
+    assert_eq!(shapes, 21);
     assert_eq!(
         paths,
         [

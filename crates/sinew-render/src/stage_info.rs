@@ -112,13 +112,13 @@ impl Stage {
         authored.or_else(|| self.sampled_range())
     }
 
-    /// The first and the last authored time of animations and points. `None` if nothing moves.
+    /// The first and the last authored time of animations, points and transforms. `None` if nothing moves.
     #[must_use]
     pub fn sampled_range(&self) -> Option<(f64, f64)> {
         let animations = self.scene.animations.iter();
         let times = animations.flat_map(|a| a.joint_times().chain(a.blend_shape_weights.times()));
         let drawn = self.geometry.meshes.iter().chain(&self.geometry.curves);
-        let points = drawn.flat_map(|m| m.points.times());
+        let points = drawn.flat_map(|m| m.points.times().chain(m.place.times()));
         let (first, last) = times
             .chain(points)
             .filter(|t| t.is_finite())

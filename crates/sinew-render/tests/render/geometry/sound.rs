@@ -293,7 +293,8 @@ pub fn made_stage() {
         "each face has its colour"
     );
     assert!(!mesh(&geometry, "/Hidden/Below").visible(Time::Default));
-    let tile = geometry.meshes.len() - 3;
+    let tile = geometry.meshes.iter().position(|m| m.path == "/TileA/Face");
+    let tile = tile.expect("it is drawn");
     assert_eq!(
         geometry.meshes[tile + 1].definition,
         tile,

@@ -120,14 +120,14 @@ impl Frame {
             true => 1.0,
             false => bounds.diagonal().max(1e-9),
         };
-        // The ground is at height 0 if the scene stands or jumps above it. Otherwise it is at the
-        // scene's lowest point, so that it hides nothing.
+        // The ground is at height 0 if the scene stands or jumps above it; soles may sink in a
+        // little. Otherwise it is at the scene's lowest point, so that it hides nothing.
         let lowest = if bounds.is_empty() {
             0.0
         } else {
             bounds.low.dot(up.abs())
         };
-        let floor = match (0.0..extent).contains(&lowest) {
+        let floor = match (-0.01 * extent..extent).contains(&lowest) {
             true => 0.0,
             false => lowest,
         };

@@ -136,5 +136,5 @@ pub const CODES: &[Code] = &[
     row("material-unsupported", Info, "", "a material, or an input of it, is not made of UsdPreviewSurface's shaders: the displayColor, or the input's own value, is drawn", "add a UsdPreviewSurface"),
     row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): its colour is drawn as a checker", "check the path and the size of the image"),
     row("normal-map-range", Warning, "inputs:normal", "a normal map has neither scale nor bias, so its texels are no normals from -1 to 1: a scale of 2 and a bias of -1 are used", "author scale (2, 2, 2, 1) and bias (-1, -1, -1, 0) on the UsdUVTexture"),
-    row("not-drawn", Info, "", "a prim is neither a mesh nor curves, or a shape other than a mesh in a prototype of a PointInstancer, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
+    row("not-drawn", Info, "", "a prim is neither a mesh, a shape such as a Sphere, nor BasisCurves, or curves in a prototype of a PointInstancer, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
 ];

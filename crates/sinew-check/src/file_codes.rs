@@ -136,7 +136,10 @@ pub const FILE_CODES: &[Code] = &[
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
     row("gif-too-fast", Warning, "", "a GIF was to show more pictures a second than programs play: it plays slower", "leave --frames away, give it a step, or write an animated PNG"),
-    row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),
+    row("clip-outside-range", Warning, "", "all samples of the animation lie outside the range of the stage: the pictures stand still", "choose times by --time or --frames, or correct startTimeCode and endTimeCode"),
+    row("nothing-visible", Warning, "", "every mesh is invisible at the times that were drawn", "draw other times, or change the visibility"),
+    row("normals-missing", Info, "", "normals were to be drawn, and no visible mesh has any", "author normals"),
+    row("time-outside-clip", Info, "", "a time that was asked for lies outside the range of the clip: the message says which pose is drawn", "choose times within the clip"),
     row("clip-resampled", Info, "", "a clip has too many different key times: it is sampled at whole time codes", "nothing"),
     row("expression-missing", Info, "", "a clip animates an expression that the file does not have", "apply the clip to a model with this expression"),
     row("mesh-empty", Warning, "", "a primitive has no points: it is ignored", "remove the primitive"),

@@ -37,6 +37,7 @@ use sinew_stage::{Predicate, Prim};
 
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
+use crate::usd::read::shapes::is_shape;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 pub use clips::SceneClip;
 use materials::MaterialTable;
@@ -241,6 +242,7 @@ impl<'a> Maker<'a> {
             let Ok(inverse) = joints.skeleton.inverse_bind() else {
                 continue;
             };
+            let has_children = prim.children(Predicate::DEFAULT_PROXIES).next().is_some();
             let node = match whole_joint(&skin).map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
                     let joint = joint as usize;
@@ -252,7 +254,7 @@ impl<'a> Maker<'a> {
                     let local = local_transform(&geom_bind);
                     self.builder.push(prim.name(), joints.space, local)
                 }
-                None if prim.children(Predicate::DEFAULT_PROXIES).next().is_none() => continue,
+                None if !bound.binding().is_shape && !has_children => continue,
                 None => {
                     let own = &self.scene.prims[bound.binding().prim].xform;
                     let resets = own.resets;
@@ -395,9 +397,11 @@ impl<'a> Maker<'a> {
             .skeleton()
             .instance
             .skinning_transforms(self.clock.rest())?;
+        let is_whole = whole_joint(&skin).is_some();
         let mut misfits = misfits::of_bound(bound.binding(), &skin);
         misfits.extend(misfits::of_clips(instance, &self.plans));
-        if !misfits.is_empty() {
+        // A shape that several joints move has a node that moves as it does.
+        if !misfits.is_empty() && (is_whole || !bound.binding().is_shape) {
             if self.bake {
                 return self.add_baked(mesh, bound).map(Some);
             }
@@ -405,7 +409,7 @@ impl<'a> Maker<'a> {
         }
         let shapes = self.shapes(bound);
         if influences.interpolation() == InfluenceInterpolation::Constant
-            && whole_joint(&skin).is_some()
+            && (is_whole || bound.binding().is_shape)
             && let Some(node) = self.builder.carried(&mesh.path)
         {
             // Its node has the transform that usd-core's bake would give the prim.
@@ -576,13 +580,15 @@ impl<'a> Maker<'a> {
     fn warn_of_unwritten(&mut self) -> Result<(), sinew_stage::Error> {
         let drawn = self.geometry.meshes.iter().map(|m| m.path.as_str());
         let known = drawn.chain(self.geometry.errors.iter().map(|e| e.prim.as_str()));
-        let known: HashSet<&str> = known.collect();
+        let left = self.geometry.warnings.iter().map(|w| w.path.as_str());
+        let known: HashSet<&str> = known.chain(left).collect();
         let (mut first, mut count) = (None, 0);
+        let is_mesh = |prim: &Prim<'_>| prim.type_name() == "Mesh" || is_shape(prim);
         let mut prims = self.file.stage.traverse(Predicate::DEFAULT_PROXIES);
         while let Some(prim) = prims.next() {
             if prim.is_a("PointInstancer") {
                 prims.skip_children();
-            } else if prim.type_name() == "Mesh" && !known.contains(prim.path().as_str()) {
+            } else if is_mesh(&prim) && !known.contains(prim.path().as_str()) {
                 first.get_or_insert_with(|| prim.path());
                 count += 1;
             }

@@ -38,9 +38,7 @@ fn warnings(scene: &Scene, findings: &mut Findings) {
         .warnings
         .iter()
         .map(|w| {
-            // The shapes' own errors follow, with their codes.
-            w.code == "blend-shape-broken"
-                || findings.has(w.code, &w.path)
+            findings.has(w.code, &w.path)
                 || (w.code == "influences-ignored" && has_layout(findings, &w.path))
         })
         .collect();
@@ -67,9 +65,8 @@ fn has_layout(findings: &Findings, path: &str) -> bool {
 fn add_invalid(error: &Invalid, findings: &mut Findings) {
     let code = error.code.unwrap_or("not-skinned");
     let reported = match code {
-        // The checks of interpolation and of in-betweens report these.
+        // The check of interpolation reports this.
         "influences-count" => has_layout(findings, &error.prim),
-        "offsets-count" | "offsets-not-finite" => error.property.starts_with("inbetweens:"),
         "not-skinned" => findings.has_error_at(&error.prim),
         _ => findings.has(code, &error.prim),
     };
@@ -92,11 +89,6 @@ fn skin(context: &Context<'_>, bound: BoundSkin<'_>, findings: &mut Findings) {
             findings.add("influences-without-points", &b.path, "", message);
         }
         return;
-    }
-    for shape in &b.shapes {
-        if let Some(Err(broken)) = &shape.shape {
-            add_invalid(broken, findings);
-        }
     }
     if let Some(joints) = &b.joints {
         let known = bound.skeleton().instance.skeleton().joints();

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashSet};
 use super::context::{Context, SHAPES, TARGETS};
 use super::{Findings, duplicates, some_of};
 use sinew::scene::Scene;
-use sinew::skel::WEIGHT_EPSILON;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
@@ -35,9 +34,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
 fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
     let path = &prim.path;
     let value = |name: &str| prim.attributes.get(name).and_then(|a| a.first());
-    let mut indices = 0;
     if let Some(AuthoredValue::Ints(list)) = value("pointIndices") {
-        indices = list.len();
         let mut seen = HashSet::with_capacity(list.len());
         let twice: Vec<String> = list
             .iter()
@@ -57,7 +54,6 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
             );
         }
     }
-    let offsets = value("offsets").map_or(0, AuthoredValue::len);
     // A shape may move normals only. Attributes of a wrong type have a finding of their own.
     let moves = prim.attributes.iter().any(|(name, attribute)| {
         let empty = |v: &AuthoredValue| v.is_empty() && *v != AuthoredValue::Other;
@@ -65,39 +61,6 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
     });
     if !moves {
         findings.add("offsets-missing", path, "", "the BlendShape has no offsets");
-    }
-    let entries = if indices > 0 { indices } else { offsets };
-    for (name, attribute) in &prim.attributes {
-        // Only inbetweens:NAME; inbetweens:NAME:normalOffsets is another attribute.
-        let between = name
-            .strip_prefix("inbetweens:")
-            .filter(|n| !n.contains(':'));
-        let (Some(between), Some(AuthoredValue::Vectors(list))) = (between, attribute.first())
-        else {
-            continue;
-        };
-        let reserved = |w: f32| {
-            let w = f64::from(w);
-            !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
-        };
-        // In-betweens with these weights are skipped and have a finding of their own.
-        if attribute.weight.is_none_or(reserved) {
-            continue;
-        }
-        let wrong_number = entries > 0 && !list.is_empty() && list.len() != entries;
-        if wrong_number {
-            let message = format!(
-                "in-between '{between}': expected {entries} offsets, found {}",
-                list.len()
-            );
-            findings.add("inbetween-offsets", path, name, message);
-        } else if let Some(i) = list.iter().position(|o| !o.is_finite()) {
-            let message = format!(
-                "in-between '{between}': expected finite offsets, found {} at index {i}",
-                list[i]
-            );
-            findings.add("inbetween-offsets", path, name, message);
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::Invalid;
 use crate::sampled::{Sampled, Time};
 use crate::skel::{
     AnimMapper, BlendShape, InfluenceInterpolation, JointInfluences, RestNormals, SkeletonInstance,
-    Skin, SkinningMethod, WEIGHT_EPSILON, joint_map,
+    Skin, SkinningMethod, joint_map,
 };
 
 /// Influences as authored, over time.
@@ -89,8 +89,8 @@ pub struct ShapeChannel {
     pub token: String,
     /// Target path, as authored.
     pub target: String,
-    /// The shape, or the reason why it is invalid. `None` if the target is missing (rule 17).
-    pub shape: Option<Result<Arc<BlendShape>, Invalid>>,
+    /// The shape; `None` if the target is missing (rule 17).
+    pub shape: Option<Arc<BlendShape>>,
 }
 
 /// A bound prim. Its fields are as read from the file; [`BoundSkin::skin`](super::BoundSkin::skin)
@@ -342,13 +342,7 @@ impl SkinBinding {
             true => None,
             false => self.influences_at(instance, time, points.len())?,
         };
-        let mut shapes: Vec<Option<Arc<BlendShape>>> = Vec::with_capacity(self.shapes.len());
-        for channel in &self.shapes {
-            shapes.push(match &channel.shape {
-                Some(Ok(shape)) => Some(shape.clone()),
-                _ => None,
-            });
-        }
+        let shapes: Vec<_> = self.shapes.iter().map(|c| c.shape.clone()).collect();
         let normals = self
             .normals
             .get(part.normals)
@@ -380,9 +374,9 @@ impl SkinBinding {
         .map(|skin| skin.with_method(self.method))
     }
 
-    /// The weight of each blend shape at a time. If a broken shape has a weight, all weights are
-    /// zero, because Pixar then applies no blend shapes to the prim (rule 18), and the error of the
-    /// broken shape is returned with them.
+    /// The weight of each blend shape at a time. If a broken sub-shape takes part, all weights are
+    /// zero, because Pixar then applies no blend shapes to the prim (rule 18), and the fault of the
+    /// sub-shape is returned with them.
     #[must_use]
     pub fn channel_weights(
         &self,
@@ -395,10 +389,9 @@ impl SkinBinding {
             mapper.remap(&authored, &mut weights);
         }
         for (channel, weight) in self.shapes.iter().zip(&weights) {
-            if let Some(Err(broken)) = &channel.shape
-                && f64::from(weight.abs()) > WEIGHT_EPSILON
-            {
-                return (vec![0.0; weights.len()], Some(broken.clone()));
+            let fault = |s: &BlendShape| s.fault_at(f64::from(*weight)).cloned();
+            if let Some(fault) = channel.shape.as_deref().and_then(fault) {
+                return (vec![0.0; weights.len()], Some(fault));
             }
         }
         for w in &mut weights {
@@ -413,10 +406,7 @@ impl SkinBinding {
     /// Whether blend shapes change these normals. A prim that only blends keeps them if no shape
     /// has normal offsets, or if no animation gives its shapes weights (as in usd-core).
     fn blends(&self, normals: &NormalsSource) -> bool {
-        let mut shapes = self
-            .shapes
-            .iter()
-            .filter_map(|s| s.shape.as_ref()?.as_ref().ok());
+        let mut shapes = self.shapes.iter().filter_map(|s| s.shape.as_ref());
         normals.corners.is_none()
             && self.channel_mapper.is_some()
             && shapes.any(|s| s.has_normal_offsets())

@@ -35,21 +35,27 @@ pub struct Inbetween {
     pub normal_offsets: Option<Vec<Vec3>>,
 }
 
-/// A validated blend shape. Its sub-shapes are the primary shape and the in-betweens, sorted by
-/// weight.
+/// A blend shape. Its sub-shapes are the primary shape and the in-betweens, sorted by weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlendShape {
     path: String,
     point_indices: Option<Vec<u32>>,
     sub_shapes: Vec<SubShape>,
+    /// Why each sub-shape stops blending; `None` for those that are whole.
+    faults: Vec<Option<Invalid>>,
 }
 
 impl BlendShape {
-    /// Builds a blend shape for a prim of `point_count` points. Malformed in-betweens (rule 13)
-    /// with offsets, and normal offsets of the wrong number (rule 19), are dropped with a warning.
-    /// # Errors
-    /// Another number of offsets than of `point_indices`, or than of points if there are no indices
-    /// (an empty array is allowed); an index out of range; offsets that are not finite (rule 18).
+    /// Builds a blend shape for a prim of `point_count` points. What is wrong with it costs as little
+    /// as in Pixar's code, and each fault is a warning:
+    ///
+    /// - a sub-shape with another number of offsets than of `point_indices`, or than of points if
+    ///   there are no indices, keeps its place but has no offsets, and nothing blends where it takes
+    ///   part ([`BlendShape::fault_at`]); no offsets at all are allowed;
+    /// - the same holds for all sub-shapes if a point index is out of range (rule 18);
+    /// - offsets that are not finite count as 0;
+    /// - in-betweens with a weight that they cannot have (rule 13), and normal offsets of the wrong
+    ///   number (rule 19), are dropped.
     pub fn new(
         path: impl Into<String>,
         point_indices: Option<&[i64]>,
@@ -58,74 +64,38 @@ impl BlendShape {
         inbetweens: Vec<Inbetween>,
         point_count: usize,
         warnings: &mut Vec<Warning>,
-    ) -> Result<Self, Invalid> {
+    ) -> Self {
         let path = path.into();
         let point_indices = point_indices.filter(|i| !i.is_empty());
-        let entries = point_indices.map_or(point_count, <[i64]>::len);
-        let indices = point_indices
-            .map(|indices| {
-                indices
-                    .iter()
-                    .map(|&i| {
-                        u32::try_from(i)
-                            .ok()
-                            .filter(|i| (*i as usize) < point_count)
-                            .ok_or_else(|| {
-                                Invalid::new(
-                                    &path,
-                                    "pointIndices",
-                                    format!("indices below {point_count}"),
-                                    i.to_string(),
-                                )
-                                .coded("point-index-range")
-                            })
-                    })
-                    .collect::<Result<Vec<u32>, _>>()
-            })
-            .transpose()?;
-        let expected = || match &indices {
-            Some(_) => format!("{entries} offsets, as many as pointIndices"),
-            None => format!("{entries} offsets, as many as points"),
+        let point = |i: &i64| {
+            u32::try_from(*i)
+                .ok()
+                .filter(|i| (*i as usize) < point_count)
         };
-        let check = |property: String, offsets: &[Vec3]| {
-            // Missing offsets move nothing and are no error, as observed in usd-core.
-            if offsets.len() != entries && !offsets.is_empty() {
-                return Err(
-                    Invalid::new(&path, property, expected(), offsets.len().to_string())
-                        .coded("offsets-count"),
-                );
-            }
-            match offsets.iter().position(|o| !o.is_finite()) {
-                Some(i) => Err(Invalid::new(
-                    &path,
-                    property,
-                    "finite offsets",
-                    format!("{} at {i}", offsets[i]),
-                )
-                .coded("offsets-not-finite")),
-                None => Ok(()),
-            }
+        let mut arrays = Arrays {
+            path: &path,
+            entries: point_indices.map_or(point_count, <[i64]>::len),
+            counted: point_indices.map_or("points", |_| "pointIndices"),
+            outside: None,
+            warnings,
         };
-        let mut check_normals = |property: String, normals: Option<Vec<Vec3>>| {
-            let normals = normals.filter(|n| !n.is_empty())?;
-            match check(property, &normals) {
-                Ok(()) => Some(normals),
-                Err(e) => {
-                    warnings.push(
-                        Warning::new("normal-offsets-ignored", &path, e.brief()).on(e.property),
-                    );
-                    None
-                }
-            }
-        };
+        let mut indices = point_indices.map(|all| all.iter().filter_map(point).collect::<Vec<_>>());
+        if let Some(outside) = point_indices.and_then(|all| all.iter().find(|i| point(i).is_none()))
+        {
+            let expected = format!("indices below {point_count}");
+            let fault = Invalid::new(&path, "pointIndices", expected, outside.to_string());
+            arrays.outside = Some(arrays.warn(fault.coded("point-index-range")));
+            indices = None;
+        }
 
-        check("offsets".into(), &offsets)?;
-        let mut sub_shapes = vec![SubShape {
+        let (offsets, fault) = arrays.offsets("offsets", offsets);
+        let normal_offsets = arrays.normal_offsets("normalOffsets", normal_offsets);
+        let primary = SubShape {
             weight: 1.0,
             offsets,
-            normal_offsets: check_normals("normalOffsets".into(), normal_offsets),
-        }];
-        let mut rejected = Vec::new();
+            normal_offsets,
+        };
+        let mut sub_shapes = vec![(primary, fault)];
         for between in inbetweens {
             let property = format!("inbetweens:{}", between.name);
             let weight = match inbetween_weight(&between, &sub_shapes) {
@@ -134,27 +104,44 @@ impl BlendShape {
                 Err(_) if between.offsets.is_empty() => continue,
                 Err(reason) => {
                     let message = format!("in-between '{}' {reason}; it is skipped", between.name);
-                    rejected.push(Warning::new("inbetween-skipped", &path, message).on(property));
+                    let warning = Warning::new("inbetween-skipped", &path, message);
+                    arrays.warnings.push(warning.on(property));
                     continue;
                 }
             };
-            check(property.clone(), &between.offsets)?;
-            sub_shapes.push(SubShape {
+            let (offsets, fault) = arrays.offsets(&property, between.offsets);
+            let property = format!("{property}:normalOffsets");
+            let shape = SubShape {
                 weight,
-                offsets: between.offsets,
-                normal_offsets: check_normals(
-                    format!("{property}:normalOffsets"),
-                    between.normal_offsets,
-                ),
-            });
+                offsets,
+                normal_offsets: arrays.normal_offsets(&property, between.normal_offsets),
+            };
+            sub_shapes.push((shape, fault));
         }
-        warnings.extend(rejected);
-        sub_shapes.sort_by(|a, b| a.weight.total_cmp(&b.weight));
-        Ok(Self {
+        sub_shapes.sort_by(|(a, _), (b, _)| a.weight.total_cmp(&b.weight));
+        let (sub_shapes, faults) = sub_shapes.into_iter().unzip();
+        Self {
             path,
             point_indices: indices,
             sub_shapes,
-        })
+            faults,
+        }
+    }
+
+    /// Why nothing blends at a channel weight: the fault of a sub-shape that takes part there.
+    #[must_use]
+    pub fn fault_at(&self, weight: f64) -> Option<&Invalid> {
+        // Most shapes are whole.
+        self.first_fault()?;
+        let weights = self.sub_shape_weights(weight);
+        let parts = weights.iter().zip(&self.faults).filter(|(w, _)| **w != 0.0);
+        parts.filter_map(|(_, fault)| fault.as_ref()).next()
+    }
+
+    /// The fault of the first sub-shape that has one, whether or not it ever takes part.
+    #[must_use]
+    pub fn first_fault(&self) -> Option<&Invalid> {
+        self.faults.iter().flatten().next()
     }
 
     /// Prim path.
@@ -208,7 +195,78 @@ impl BlendShape {
     }
 }
 
-fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, String> {
+/// What the arrays of a blend shape are held to.
+struct Arrays<'a> {
+    path: &'a str,
+    /// How many offsets each sub-shape has to have, and what they are as many as.
+    entries: usize,
+    counted: &'static str,
+    /// The fault of a point index, which is a fault of all offsets.
+    outside: Option<Invalid>,
+    warnings: &'a mut Vec<Warning>,
+}
+
+impl Arrays<'_> {
+    fn warn(&mut self, fault: Invalid) -> Invalid {
+        let code = fault.code.unwrap_or("offsets-count");
+        let warning = Warning::new(code, self.path, fault.brief());
+        self.warnings.push(warning.on(&fault.property));
+        fault
+    }
+
+    /// The fault of offsets of the wrong number. Missing offsets move nothing and are no fault, as
+    /// observed in usd-core.
+    fn count_fault(&self, property: &str, offsets: &[Vec3]) -> Option<Invalid> {
+        let fits = offsets.len() == self.entries || offsets.is_empty();
+        let expected = format!("{} offsets, as many as {}", self.entries, self.counted);
+        let found = offsets.len().to_string();
+        (!fits).then(|| Invalid::new(self.path, property, expected, found))
+    }
+
+    /// The fault of offsets that are not finite.
+    fn finite_fault(&self, property: &str, offsets: &[Vec3]) -> Option<Invalid> {
+        let i = offsets.iter().position(|o| !o.is_finite())?;
+        let found = format!("{} at {i}", offsets[i]);
+        Some(Invalid::new(self.path, property, "finite offsets", found))
+    }
+
+    /// The offsets of a sub-shape that move points, and the fault that stops blending.
+    fn offsets(&mut self, property: &str, mut offsets: Vec<Vec3>) -> (Vec<Vec3>, Option<Invalid>) {
+        let (count, finite) = match property {
+            "offsets" => ("offsets-count", "offsets-not-finite"),
+            _ => ("inbetween-offsets", "inbetween-offsets"),
+        };
+        let fault = self.count_fault(property, &offsets);
+        let fault = fault.map(|fault| self.warn(fault.coded(count)));
+        let outside = self.outside.clone().filter(|_| !offsets.is_empty());
+        if let Some(fault) = fault.or(outside) {
+            return (Vec::new(), Some(fault));
+        }
+        if let Some(fault) = self.finite_fault(property, &offsets) {
+            self.warn(fault.coded(finite));
+            let broken = offsets.iter_mut().filter(|o| !o.is_finite());
+            broken.for_each(|offset| *offset = Vec3::ZERO);
+        }
+        (offsets, None)
+    }
+
+    fn normal_offsets(&mut self, property: &str, normals: Option<Vec<Vec3>>) -> Option<Vec<Vec3>> {
+        let normals = normals.filter(|n| !n.is_empty() && self.outside.is_none())?;
+        let fault = self.count_fault(property, &normals);
+        match fault.or_else(|| self.finite_fault(property, &normals)) {
+            None => Some(normals),
+            Some(fault) => {
+                self.warn(fault.coded("normal-offsets-ignored"));
+                None
+            }
+        }
+    }
+}
+
+fn inbetween_weight(
+    between: &Inbetween,
+    taken: &[(SubShape, Option<Invalid>)],
+) -> Result<f32, String> {
     let weight = between.weight.ok_or("has no weight")?;
     let w = f64::from(weight);
     if !w.is_finite() {
@@ -222,7 +280,7 @@ fn inbetween_weight(between: &Inbetween, taken: &[SubShape]) -> Result<f32, Stri
     }
     if taken
         .iter()
-        .any(|s| (f64::from(s.weight) - w).abs() < WEIGHT_EPSILON)
+        .any(|(s, _)| (f64::from(s.weight) - w).abs() < WEIGHT_EPSILON)
     {
         return Err(format!("has weight {w}, as another in-between before it"));
     }
@@ -301,58 +359,98 @@ mod tests {
         close(resolve_weight(&w, 2.0), &[(1, -1.0), (2, 2.0)]);
     }
 
-    #[test]
-    fn malformed_inbetweens_are_skipped() {
-        let between = |name: &str, weight: Option<f32>| Inbetween {
-            name: name.into(),
-            weight,
-            offsets: vec![Vec3::X],
+    /// A shape of two offsets, with in-betweens of a weight and a number of offsets; of four points.
+    fn shape(
+        indices: Option<&[i64]>,
+        offsets: usize,
+        betweens: &[(f32, usize)],
+    ) -> (BlendShape, Vec<&'static str>) {
+        let betweens = betweens.iter().map(|(weight, offsets)| Inbetween {
+            name: format!("at{weight}"),
+            weight: Some(*weight),
+            offsets: vec![Vec3::X; *offsets],
             normal_offsets: None,
-        };
-        let mut warnings = Vec::new();
-        let shape = BlendShape::new(
-            "/S",
-            None,
-            vec![Vec3::Y],
-            None,
-            vec![
-                between("zero", Some(0.0)),
-                between("one", Some(1.0)),
-                between("none", None),
-                between("half", Some(0.5)),
-                between("again", Some(0.5)),
-            ],
-            1,
-            &mut warnings,
-        )
-        .unwrap();
-        assert_eq!(shape.sub_shapes().len(), 2);
-        assert_eq!(warnings.len(), 4);
+        });
+        let mut said = Vec::new();
+        let (betweens, offsets) = (betweens.collect(), vec![Vec3::Y; offsets]);
+        let shape = BlendShape::new("/S", indices, offsets, None, betweens, 4, &mut said);
+        (shape, said.iter().map(|w| w.code).collect())
     }
 
     #[test]
-    fn wrong_sizes_and_indices() {
-        let make = |indices: Option<&[i64]>, n: usize| {
-            BlendShape::new(
-                "/S",
-                indices,
-                vec![Vec3::X; n],
-                None,
-                vec![],
-                4,
-                &mut Vec::new(),
-            )
+    fn malformed_inbetweens_are_skipped() {
+        let betweens = [(0.0, 4), (1.0, 4), (f32::NAN, 4), (0.5, 4), (0.5, 4)];
+        let (shape, said) = shape(None, 4, &betweens);
+        assert_eq!(shape.sub_shapes().len(), 2);
+        assert_eq!(said, ["inbetween-skipped"; 4]);
+        assert_eq!(shape.first_fault(), None);
+    }
+
+    #[test]
+    fn a_fault_stops_blending_where_its_sub_shape_takes_part() {
+        // Weights at which nothing blends, of -1, -0.9 and so on to 2.
+        let stopped = |shape: &BlendShape| -> Vec<i32> {
+            let weights = (-10..=20).map(|i| (i, f64::from(i) / 10.0));
+            let stopped = weights.filter(|(_, w)| shape.fault_at(*w).is_some());
+            stopped.map(|(i, _)| i).collect()
         };
-        assert!(make(None, 4).is_ok());
-        assert!(make(None, 0).is_ok());
-        assert!(make(None, 3).unwrap_err().to_string().contains("4 offsets"));
-        assert!(make(Some(&[0, 3]), 2).is_ok());
-        assert!(
-            make(Some(&[0, 4]), 2)
-                .unwrap_err()
-                .to_string()
-                .contains("found 4")
+        let but = |whole: &[i32]| -> Vec<i32> {
+            let all = -10..=20;
+            all.filter(|i| !whole.contains(i)).collect()
+        };
+        for (indices, offsets, betweens, expected, codes) in [
+            (None, 4, &[][..], vec![], &[][..]),
+            (None, 0, &[], vec![], &[]),
+            (Some(&[0, 3][..]), 2, &[(0.5, 2)], vec![], &[]),
+            (None, 4, &[(0.5, 0)], vec![], &[]),
+            (None, 3, &[], but(&[0]), &["offsets-count"]),
+            (None, 3, &[(0.5, 4)], (6..=20).collect(), &["offsets-count"]),
+            (None, 4, &[(0.5, 3)], but(&[0, 10]), &["inbetween-offsets"]),
+            (
+                None,
+                4,
+                &[(-0.5, 3)],
+                (-10..0).collect(),
+                &["inbetween-offsets"],
+            ),
+            (
+                None,
+                4,
+                &[(0.2, 4), (0.5, 3)],
+                [3..10, 11..21].into_iter().flatten().collect(),
+                &["inbetween-offsets"],
+            ),
+            (
+                Some(&[0, 4]),
+                2,
+                &[(0.5, 2)],
+                but(&[0]),
+                &["point-index-range"],
+            ),
+            (
+                Some(&[-1]),
+                1,
+                &[(0.5, 0)],
+                (6..=20).collect(),
+                &["point-index-range"],
+            ),
+        ] {
+            let (shape, said) = shape(indices, offsets, betweens);
+            let case = format!("{indices:?} {offsets} {betweens:?}");
+            assert_eq!(stopped(&shape), expected, "{case}");
+            assert_eq!(said, codes, "{case}");
+        }
+    }
+
+    #[test]
+    fn offsets_that_are_not_finite_count_as_0() {
+        let offsets = vec![Vec3::NAN, Vec3::Y];
+        let mut said = Vec::new();
+        let shape = BlendShape::new("/S", None, offsets, None, vec![], 2, &mut said);
+        assert_eq!(shape.sub_shapes()[0].offsets, [Vec3::ZERO, Vec3::Y]);
+        assert_eq!(
+            (shape.fault_at(1.0), said[0].code),
+            (None, "offsets-not-finite")
         );
-        assert!(make(Some(&[-1]), 1).is_err());
     }
 }

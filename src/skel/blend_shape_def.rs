@@ -83,8 +83,7 @@ impl BlendShapeDef {
     /// reader are errors here.
     ///
     /// # Errors
-    /// As [`BlendShape::new`]; in-betweens at 0, at 1, at one weight or of one name; normal offsets
-    /// of the wrong number; no point indices at all for offsets that are fewer than the points.
+    /// Every fault that [`BlendShape::new`] warns of, and two in-betweens of one name.
     pub fn validate(&self, path: &str, point_count: usize) -> Result<BlendShape, Invalid> {
         for (i, between) in self.inbetweens.iter().enumerate() {
             if self.inbetweens[..i].iter().any(|b| b.name == between.name) {
@@ -109,10 +108,11 @@ impl BlendShapeDef {
             self.inbetweens.iter().map(InbetweenDef::as_read).collect(),
             point_count,
             &mut warnings,
-        )?;
-        match warnings.into_iter().next() {
-            None => Ok(shape),
-            Some(w) => Err(Invalid::new(path, "", "a well-formed shape", w.message)),
+        );
+        match (shape.first_fault(), warnings.into_iter().next()) {
+            (Some(fault), _) => Err(fault.clone()),
+            (None, Some(w)) => Err(Invalid::new(path, "", "a well-formed shape", w.message)),
+            (None, None) => Ok(shape),
         }
     }
 }

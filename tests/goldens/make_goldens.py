@@ -505,6 +505,24 @@ def blend_bad_inbetweens():
 
 
 @golden()
+def blend_inbetween_sizes():
+    # A sub-shape with too few or too many offsets stops all shapes of the prim where it takes part.
+    steps = [-1, -0.5, -0.25, 0, 0.05, 0.2, 0.25, 0.3, 0.5, 0.55, 0.95, 1, 1.05, 1.5, 2]
+    w = {i: [x] * 4 + [1] for i, x in enumerate(steps, 1)}
+    half = [("half", offs(11, 5), 0.5, None)]
+    two = [("fits", offs(12, 6), 0.25, None)] + half
+    neg = [("neg", offs(13, 7), -0.5, None)]
+    of_primary = [("half", offs(12, 5), 0.5, None)]
+    t = ["Half", "Two", "Neg", "Primary"]
+    sh = [shape("Half", offs(12, 1), None, None, half), shape("Two", offs(12, 2), None, None, two),
+          shape("Neg", offs(12, 3), None, None, neg), shape("Primary", offs(11, 4), None, None, of_primary)]
+    end = len(steps)
+    good = shape("Good", offs(12, 8, 0.1))
+    return blend_scene([blend_mesh("M" + n, [s, good], [n, "Good"], normals=False) for n, s in zip(t, sh)],
+                       t + ["Good"], w, end, times=(1, end))
+
+
+@golden()
 def blend_mapping():
     # The example of the schema text: the mesh's weights are [0.75, 1].
     m = mesh("Mesh", props=targets("/World/Char/Geo/Mesh", ["B", "A"], ["Foo", "Bar"]) + [SK % "Skel", "rel skel:animationSource = " + ANIM],

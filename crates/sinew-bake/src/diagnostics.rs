@@ -109,10 +109,8 @@ pub(super) fn broken_shapes(scene: &Scene, schedule: &[Scheduled]) -> Vec<Warnin
     for (time, bindings) in schedule {
         for &b in bindings {
             let binding = &scene.bindings[b];
-            let broken = binding
-                .shapes
-                .iter()
-                .any(|s| matches!(s.shape, Some(Err(_))));
+            let mut shapes = binding.shapes.iter().filter_map(|s| s.shape.as_ref());
+            let broken = shapes.any(|s| s.first_fault().is_some());
             if !broken || first.contains_key(&b) {
                 continue;
             }

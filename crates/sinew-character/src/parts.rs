@@ -205,8 +205,8 @@ impl<'a> Whole<'a> {
         });
         let shapes = skin.shapes().iter().zip(&self.entries);
         let shapes = shapes.map(|(shape, entries)| {
-            let shape = shape.as_ref().map(|s| self.shape(s, entries, points));
-            shape.transpose()
+            let shape = shape.as_ref();
+            shape.map(|s| self.shape(s, entries, points))
         });
         let out = Skin::new(
             self.prim,
@@ -215,17 +215,12 @@ impl<'a> Whole<'a> {
             influences.transpose()?,
             joint_map,
             skin.joint_count(),
-            shapes.collect::<Result<_, _>>()?,
+            shapes.collect(),
         )?;
         Ok(out.with_method(skin.method()))
     }
 
-    fn shape(
-        &self,
-        shape: &BlendShape,
-        entries: &[(u32, u32)],
-        points: &[u32],
-    ) -> Result<Arc<BlendShape>, Invalid> {
+    fn shape(&self, shape: &BlendShape, entries: &[(u32, u32)], points: &[u32]) -> Arc<BlendShape> {
         // The new point and the old entry of each offset that stays.
         let kept: Vec<(i64, u32)> = match shape.point_indices() {
             None => (0..).zip(points.iter().copied()).collect(),
@@ -260,16 +255,9 @@ impl<'a> Whole<'a> {
         let count = points.len();
         let path = shape.path();
         let indices = Some(&indices[..]);
-        BlendShape::new(
-            path,
-            indices,
-            offsets,
-            normal_offsets,
-            others,
-            count,
-            &mut said,
-        )
-        .map(Arc::new)
+        let normals = normal_offsets;
+        let shape = BlendShape::new(path, indices, offsets, normals, others, count, &mut said);
+        Arc::new(shape)
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn check(context: Option<&Context<'_>>, scene: &Scene, findings: &mut
     }
     for bound in scene.bound_skins() {
         if has_points(context, bound, findings) {
-            shapes_and_joints(bound, findings);
+            joints_and_channels(bound, findings);
         }
     }
 }
@@ -50,9 +50,7 @@ fn warnings(scene: &Scene, findings: &mut Findings) {
         .warnings
         .iter()
         .map(|w| {
-            // The shapes' own errors follow, with their codes.
-            w.code == "blend-shape-broken"
-                || findings.has(w.code, &w.path)
+            findings.has(w.code, &w.path)
                 || (w.code == "influences-ignored" && has_layout(findings, &w.path))
         })
         .collect();
@@ -79,9 +77,8 @@ fn has_layout(findings: &Findings, path: &str) -> bool {
 fn add_invalid(error: &Invalid, findings: &mut Findings) {
     let code = error.code.unwrap_or("not-skinned");
     let reported = match code {
-        // The checks of interpolation and of in-betweens report these.
+        // The check of interpolation reports this.
         "influences-count" => has_layout(findings, &error.prim),
-        "offsets-count" | "offsets-not-finite" => error.property.starts_with("inbetweens:"),
         "not-skinned" => findings.has_error_at(&error.prim),
         _ => findings.has(code, &error.prim),
     };
@@ -108,13 +105,7 @@ fn has_points(
     has_points
 }
 
-fn shapes_and_joints(bound: BoundSkin<'_>, findings: &mut Findings) {
-    let b = bound.binding();
-    for shape in &b.shapes {
-        if let Some(Err(broken)) = &shape.shape {
-            add_invalid(broken, findings);
-        }
-    }
+fn joints_and_channels(bound: BoundSkin<'_>, findings: &mut Findings) {
     unknown_joints(bound, findings);
     channel_weights(bound, findings);
 }

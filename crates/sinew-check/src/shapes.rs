@@ -36,9 +36,7 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
 fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
     let path = &prim.path;
     let value = |name: &str| prim.attributes.get(name).and_then(|a| a.first());
-    let mut indices = 0;
     if let Some(AuthoredValue::Ints(list)) = value("pointIndices") {
-        indices = list.len();
         let mut seen = HashSet::with_capacity(list.len());
         let twice: Vec<String> = list
             .iter()
@@ -58,7 +56,6 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
             );
         }
     }
-    let offsets = value("offsets").map_or(0, AuthoredValue::len);
     // A shape may move normals only. Attributes of a wrong type have a finding of their own.
     let moves = prim.attributes.iter().any(|(name, attribute)| {
         let empty = |v: &AuthoredValue| v.is_empty() && *v != AuthoredValue::Other;
@@ -66,28 +63,6 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
     });
     if !moves {
         findings.add("offsets-missing", path, "", "the BlendShape has no offsets");
-    }
-    let entries = if indices > 0 { indices } else { offsets };
-    for (name, weight, list) in inbetweens(prim) {
-        // In-betweens with these weights are skipped and have a finding of their own.
-        if is_skipped(weight) {
-            continue;
-        }
-        let between = name.trim_start_matches(INBETWEENS);
-        let wrong_number = entries > 0 && !list.is_empty() && list.len() != entries;
-        if wrong_number {
-            let message = format!(
-                "in-between '{between}': expected {entries} offsets, found {}",
-                list.len()
-            );
-            findings.add("inbetween-offsets", path, name, message);
-        } else if let Some(i) = list.iter().position(|o| !o.is_finite()) {
-            let message = format!(
-                "in-between '{between}': expected finite offsets, found {} at index {i}",
-                list[i]
-            );
-            findings.add("inbetween-offsets", path, name, message);
-        }
     }
 }
 

@@ -299,11 +299,11 @@ impl Prim {
     #[getter]
     fn blend_shapes(&self, py: Python<'_>) -> PyResult<Vec<BlendShape>> {
         let shapes = self.data().shapes.iter();
-        let valid = shapes.filter_map(|channel| match &channel.shape {
-            Some(Ok(shape)) => Some(BlendShape::of(py, &channel.token, shape)),
-            _ => None,
+        let found = shapes.filter_map(|channel| {
+            let shape = channel.shape.as_ref()?;
+            Some(BlendShape::of(py, &channel.token, shape))
         });
-        valid.collect()
+        found.collect()
     }
 
     /// Weights of the blend shapes at times, as float32 [T, S], or [S] for one time.

@@ -217,7 +217,7 @@ fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>>
         &mut warnings,
     );
     assert!(warnings.is_empty(), "{warnings:?}");
-    Some(Arc::new(shape.expect("valid")))
+    Some(Arc::new(shape))
 }
 
 fn rotation(rng: &mut Rng, most: f32) -> DQuat {

@@ -64,7 +64,7 @@ fn skin_of(
             points,
             warnings,
         );
-        Some(Arc::new(shape.expect("valid")))
+        Some(Arc::new(shape))
     });
     let shapes = shapes.collect();
     let values = Arc::new(rest.iter().map(|p| p.normalize_or(Vec3::X)).collect());
@@ -236,7 +236,7 @@ fn many_shapes_make_small_blocks() {
             let offsets = vec![Vec3::X; 1];
             let shape =
                 BlendShape::new("/S", Some(&[0]), offsets, None, vec![], points, &mut vec![]);
-            Some(Arc::new(shape.expect("valid")))
+            Some(Arc::new(shape))
         });
         let (rest, shapes) = (Arc::new(vec![Vec3::ZERO; points]), shapes.collect());
         let skin = Skin::new("/P", rest, None, None, None, 0, shapes).expect("valid");

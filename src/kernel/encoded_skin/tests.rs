@@ -76,7 +76,7 @@ fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>>
         points,
         warnings,
     );
-    Some(Arc::new(shape.expect("valid")))
+    Some(Arc::new(shape))
 }
 
 fn skin(rng: &mut Rng, kind: &Kind) -> PackedSkin {

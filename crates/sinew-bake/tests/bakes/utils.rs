@@ -404,7 +404,7 @@ fn shapes_case() -> (Case, usize, Vec<Option<Arc<BlendShape>>>) {
         let (offsets, indices) = (vectors(&shape), Some(&indices[..]));
         let (between, warnings) = (between.collect(), &mut Vec::new());
         let made = BlendShape::new(&path, indices, offsets, None, between, points, warnings);
-        Arc::new(made.unwrap())
+        Arc::new(made)
     };
     let shapes = case.get::<Vec<Option<Value>>>("shapes").into_iter();
     let shapes = shapes.map(|shape| shape.map(build)).collect();

@@ -137,8 +137,8 @@ fn every_code_has_a_stage() -> Outcome {
     Ok(())
 }
 
-/// Warnings of bakes and of clips that are put on a character, and those that the shapes' own errors stand for.
-const NOT_FINDINGS: &str = "asset-missing blend-shape-broken blend-shapes-dropped clip-copied clip-elsewhere clip-joints \
+/// Warnings of bakes and of clips that are put on a character.
+const NOT_FINDINGS: &str = "asset-missing blend-shapes-dropped clip-copied clip-elsewhere clip-joints \
     clip-transforms clips-dropped joints-by-name no-longer-skinned not-baked times-not-baked";
 
 /// Every code that the readers give to `Warning::new` and `coded`.

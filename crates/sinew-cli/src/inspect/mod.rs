@@ -328,7 +328,7 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
             .shapes
             .iter()
             .map(|s| {
-                let shape = s.shape.as_ref().and_then(|s| s.as_ref().ok());
+                let shape = s.shape.as_ref();
                 ShapeReport {
                     name: s.token.clone(),
                     target: s.target.clone(),

@@ -235,7 +235,7 @@ fn reasons(
         _ => {}
     }
     let shapes = binding.shapes.iter();
-    let shapes = shapes.filter(|s| matches!(s.shape, Some(Ok(_)))).count();
+    let shapes = shapes.filter(|s| s.shape.is_some()).count();
     if shapes > 0 && binding.channel_mapper.is_some() {
         let what =
             format!("its {shapes} blend shapes are left out, because textures have joints only");

@@ -173,7 +173,7 @@ pub(crate) fn read_blend_shape(
     prim: &Prim<'_>,
     point_count: usize,
     warnings: &mut Vec<Warning>,
-) -> Result<Result<BlendShape, Invalid>, sinew_stage::Error> {
+) -> Result<BlendShape, sinew_stage::Error> {
     let parts = read_shape_parts(prim)?;
     Ok(BlendShape::new(
         prim.path().as_str(),

@@ -10,7 +10,7 @@ use super::shapes::read_shape;
 use super::skeletons::{read_blend_shape, warn_of_projections};
 use crate::usd::read::tree::{StageTree, is_switched_off};
 use crate::usd::read::values::{is_blocked, read_metadata, read_sampled, read_uniform};
-use sinew::error::{Invalid, Warning};
+use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding,
@@ -27,7 +27,7 @@ pub(crate) struct SkinReader<'a> {
     pub tree: &'a StageTree<'a>,
     pub interpolation: Interpolation,
     /// Shapes by (path, point count), so that instances share them.
-    pub shapes: HashMap<(Path, usize), Result<Arc<BlendShape>, Invalid>>,
+    pub shapes: HashMap<(Path, usize), Arc<BlendShape>>,
     pub warnings: &'a mut Vec<Warning>,
 }
 
@@ -327,7 +327,7 @@ impl SkinReader<'_> {
         target: &Path,
         point_count: usize,
         user: &str,
-    ) -> Result<Option<Result<Arc<BlendShape>, Invalid>>, sinew_stage::Error> {
+    ) -> Result<Option<Arc<BlendShape>>, sinew_stage::Error> {
         let prim = self.stage.prim(target);
         let Some(prim) = prim.filter(|p| p.is_active() && p.is_a("BlendShape")) else {
             if is_switched_off(self.stage, target) {
@@ -345,14 +345,7 @@ impl SkinReader<'_> {
         let key = (target.clone(), point_count);
         if !self.shapes.contains_key(&key) {
             let shape = read_blend_shape(&prim, point_count, self.warnings)?;
-            if let Err(broken) = &shape {
-                let message = format!(
-                    "{}; prims go without blend shapes wherever this one takes part",
-                    broken.brief()
-                );
-                self.warn("blend-shape-broken", target.as_str(), message);
-            }
-            self.shapes.insert(key.clone(), shape.map(Arc::new));
+            self.shapes.insert(key.clone(), Arc::new(shape));
         }
         Ok(self.shapes.get(&key).cloned())
     }

@@ -441,17 +441,18 @@ impl<'a> Maker<'a> {
         Ok(Some(node))
     }
 
-    /// The blend shapes of a bound prim that are whole.
+    /// The blend shapes of a bound prim, without those of which no part is whole.
     fn shapes(&self, bound: BoundSkin<'_>) -> Vec<Channel> {
         let channels = bound.binding().shapes.iter().enumerate();
         channels
-            .filter_map(|(index, channel)| match &channel.shape {
-                Some(Ok(shape)) => Some(Channel {
+            .filter_map(|(index, channel)| {
+                let shape = channel.shape.as_ref()?;
+                let moves = shape.sub_shapes().iter().any(|s| !s.offsets.is_empty());
+                (moves || shape.first_fault().is_none()).then(|| Channel {
                     index,
                     token: channel.token.clone(),
                     shape: shape.clone(),
-                }),
-                _ => None,
+                })
             })
             .collect()
     }

@@ -250,7 +250,7 @@ fn compare(
             None => report.worst = report.worst.max(relative),
             Some(_) => report.worst_stated = report.worst_stated.max(relative),
         }
-        if error > allowed + 1.01 * stated.unwrap_or_default() {
+        if error > allowed + 1.02 * stated.unwrap_or_default() {
             let stated = stated.map(|stated| stated / largest);
             let text = format!(
                 "at {seconds} s (key: {is_key}): off by {relative:.2e}, stated: {stated:?}"

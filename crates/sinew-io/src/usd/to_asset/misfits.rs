@@ -248,6 +248,21 @@ impl Movement<'_> {
         self.shown.scene.bound(self.binding)
     }
 
+    fn world_from_skel(&self, time: f64) -> DMat4 {
+        let scene = &self.shown.scene;
+        scene.world_from_prim(self.bound().skeleton().prim, Time::At(time))
+    }
+
+    /// All times at which its motion in the world may change.
+    fn shown_times(&self) -> Vec<f64> {
+        let mut times = self.times.clone();
+        if self.shown.is_stage {
+            let prim = self.bound().skeleton().prim;
+            times.extend(self.shown.scene.transform_times(prim));
+        }
+        merged(times)
+    }
+
     fn is_driven(&self) -> bool {
         self.bound().skeleton().instance.animation().is_some()
     }
@@ -363,8 +378,7 @@ pub(super) fn measure(
     let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
     let (mut worst, mut largest, mut at) = (0.0f64, f64::MIN_POSITIVE, String::new());
     for movement in movements {
-        let times = between(&movement.times);
-        let errors = times.par_iter().map(|time| -> Result<(f64, f64)> {
+        let error_at = |time: &f64| -> Result<(f64, f64)> {
             let got = match prim.is_carried {
                 true => deform(&skin, &movement.pose(*time)?)?,
                 false => {
@@ -373,8 +387,7 @@ pub(super) fn measure(
                     deform(&gltf, &pose)?
                 }
             };
-            let scene = &movement.shown.scene;
-            let world = scene.world_from_prim(prim.bound.skeleton().prim, Time::At(*time));
+            let world = movement.world_from_skel(*time);
             let in_world = |points: &[DVec3]| -> Vec<DVec3> {
                 points.iter().map(|p| world.transform_point3(*p)).collect()
             };
@@ -383,13 +396,25 @@ pub(super) fn measure(
             let error = pairs.map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
             let narrow: Vec<Vec3> = want.iter().map(|p| p.as_vec3()).collect();
             Ok((error, size(&narrow)))
-        });
-        for (time, (error, size)) in times.iter().zip(errors.collect::<Result<Vec<_>>>()?) {
-            largest = largest.max(size);
-            if error > worst {
-                worst = error;
+        };
+        let mut times = between(&movement.shown_times());
+        // Then nearer to where it is largest.
+        for _ in 0..2 {
+            let errors = times.par_iter().map(error_at);
+            let mut here = (0.0, 0);
+            for (i, (error, size)) in errors.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
+                largest = largest.max(size);
+                if error > here.0 {
+                    here = (error, i);
+                }
+            }
+            if here.0 > worst {
+                worst = here.0;
+                let time = times[here.1];
                 at = format!(" (time code {time} of {})", movement.name(plans));
             }
+            let near = here.1.saturating_sub(1)..times.len().min(here.1 + 2);
+            times = between(&between(&times[near]));
         }
     }
     let relative = worst / largest;
@@ -407,23 +432,27 @@ pub(super) fn measure(
 
 /// The warning about a mesh without a Skeleton whose points move.
 pub(super) fn warn_of_points(mesh: &DrawnMesh, clock: &Clock, warnings: &mut Vec<Warning>) {
-    let Some(rest) = mesh
-        .points
-        .at(clock.rest())
-        .or_else(|| mesh.points.first().cloned())
-    else {
+    let rest = mesh.points.at(clock.rest());
+    let Some(rest) = rest.or_else(|| mesh.points.first().cloned()) else {
         return;
     };
-    let off = |points: &Arc<Vec<Vec3>>| {
+    let mut times = mesh.place.times();
+    times.extend(mesh.points.times());
+    let (mut worst, mut largest) = (0.0f64, f64::MIN_POSITIVE);
+    for time in between(&merged(times)).into_iter().map(Time::At) {
+        let Some(points) = mesh.points.at(time) else {
+            continue;
+        };
+        let world = mesh.world_from_prim(time);
+        let in_world = |p: &Vec3| world.transform_point3(p.as_dvec3()).as_vec3();
         let pairs = points.iter().zip(rest.iter());
-        pairs
-            .map(|(a, b)| f64::from(a.distance(*b)))
-            .fold(0.0, f64::max)
-    };
-    let worst = mesh.points.values().map(off).fold(0.0, f64::max);
+        let off = pairs.map(|(a, b)| f64::from(in_world(a).distance(in_world(b))));
+        worst = off.fold(worst, f64::max);
+        largest = largest.max(size(&points.iter().map(in_world).collect::<Vec<_>>()));
+    }
     let message = format!(
         "its points change over time, but glTF has those of the first frame: they are off by up to {worst:.3e}, {:.3} % of the mesh's size",
-        worst / size(&rest) * 100.0
+        worst / largest * 100.0
     );
     warnings.push(Warning::new("gltf-animated-points", &mesh.path, message));
 }

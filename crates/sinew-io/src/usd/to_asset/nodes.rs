@@ -17,10 +17,11 @@ use sinew_animate::asset::{
 };
 
 /// Deviation between keys that a moving transform may have, relative to its size.
-const TOLERANCE: f64 = 1e-4;
+const TOLERANCE: f64 = 2e-4;
 
-/// How often the span between two keys is halved where keys alone are not enough.
-const MOST_HALVINGS: u32 = 8;
+/// How often the span between two keys is halved where keys alone are not enough: a matrix that is
+/// singular on its way has a rotation and scales that jump.
+const MOST_HALVINGS: u32 = 16;
 
 /// How a clip moves a node.
 pub(super) struct Motion<'m> {

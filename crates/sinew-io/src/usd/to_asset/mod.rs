@@ -434,8 +434,9 @@ impl<'a> Maker<'a> {
         let carried = carried.filter(|_| bound.binding().is_rigid());
         let mut misfits = misfits::of_bound(bound.binding(), &skin, carried.is_some());
         if carried.is_none() {
-            misfits.extend(misfits::of_clips(instance, &self.plans));
-            misfits.extend(misfits::of_joints(self.joint_error(bound)?, &skin));
+            let error = self.joint_error(bound)?;
+            let loose = misfits::of_clips(instance, &self.plans);
+            misfits.extend(loose.or_else(|| misfits::of_joints(error, &skin)));
         }
         if !misfits.is_empty() {
             let prim = AsGltf {

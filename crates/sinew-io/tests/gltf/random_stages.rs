@@ -94,7 +94,7 @@ fn one(folder: &Path, name: &str, report: &mut Report) -> Result<(), Failed> {
     for clip in &document.clips {
         let shows = told.clips.get(&clip.name);
         let shows = shows.ok_or_else(|| format!("a clip '{}'", clip.name))?;
-        let scene = sinew_io::open(&folder.join(shows))?;
+        let scene = sinew_io::open(folder.join(shows))?;
         let geometry = scene.scene(Default::default())?;
         let meshes = scene.geometry(&geometry)?.meshes;
         let rate = geometry.time_line.time_codes_per_second;
@@ -199,11 +199,10 @@ fn truth(scene: &Scene, mesh: &DrawnMesh, codes: &[f64]) -> Result<Shown, Failed
             }
             None => {
                 let points = mesh.points.at(time).ok_or("points")?;
-                let points = points
+                points
                     .iter()
                     .map(|p| world.transform_point3(p.as_dvec3()))
-                    .collect();
-                points
+                    .collect()
             }
         };
         if out.points.is_empty() {

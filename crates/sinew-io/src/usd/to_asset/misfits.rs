@@ -28,7 +28,7 @@ const INVISIBLE: f64 = 1e-6;
 
 /// The part of a mesh's size by which points of glTF may be elsewhere without a word: between keys,
 /// where scales are halves in USD.
-const PROMISED: f64 = 1e-3;
+const PROMISED: f64 = 4e-3;
 
 /// Why glTF cannot hold the deformation of a prim.
 #[derive(Clone, Debug)]
@@ -138,10 +138,9 @@ pub(super) fn fit_weights(row: &mut [f32]) {
     }
 }
 
-/// The misfit of joints that are elsewhere as nodes, if `off` is much for the mesh of a skin.
-pub(super) fn of_joints(off: JointError, skin: &Skin) -> Option<Misfit> {
-    let size = size(skin.points());
-    (off.axes > 0.5 * PROMISED || off.places > 0.5 * PROMISED * size).then(|| Misfit {
+/// The misfit of joints whose axes are `off` as nodes, if that is much.
+pub(super) fn of_joints(off: f64) -> Option<Misfit> {
+    (off > 0.5 * PROMISED).then(|| Misfit {
         code: "gltf-joints",
         what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
         least: PROMISED,
@@ -200,38 +199,26 @@ pub(super) fn movements<'a>(
     out
 }
 
-/// How far joints are from where they should be.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct JointError {
-    /// Of their axes.
-    axes: f64,
-    /// Of their places, in stage units.
-    places: f64,
-}
-
-/// How far a Skeleton's nodes are from its joints at the keys of clips and between them. `moved`
-/// says of each joint whether some clip moves it.
-pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<JointError> {
-    let mut out = JointError::default();
+/// How far the axes of a Skeleton's nodes are from those of its joints at the keys of clips and
+/// between them. `moved` says of each joint whether some clip moves it.
+pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<f64> {
+    let mut worst = 0.0;
     for movement in movements {
         let errors = between(&movement.keys).into_par_iter().map(|time| {
             let want = movement.pose(time)?;
             let got = movement.gltf_pose(time, moved)?;
             let both = want.skinning.iter().zip(&got.skinning);
             let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
-            let off = both.map(|(want, got)| {
+            let off = both.flat_map(|(want, got)| {
                 let off = *want - *got;
-                let axes = [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length());
-                (axes.into_iter().fold(0.0, f64::max), off.w_axis.length())
+                [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length())
             });
-            Ok(off.fold((0.0f64, 0.0f64), |a, b| (a.0.max(b.0), a.1.max(b.1))))
+            Ok(off.fold(0.0, f64::max))
         });
-        for (axes, places) in errors.collect::<Result<Vec<_>>>()? {
-            out.axes = out.axes.max(axes);
-            out.places = out.places.max(places);
-        }
+        let errors = errors.collect::<Result<Vec<_>>>()?;
+        worst = errors.into_iter().fold(worst, f64::max);
     }
-    Ok(out)
+    Ok(worst)
 }
 
 /// Times, and three between each two.

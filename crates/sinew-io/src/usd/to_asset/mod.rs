@@ -42,7 +42,7 @@ pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, P
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
-use misfits::{AsGltf, JointError};
+use misfits::AsGltf;
 use nodes::{Motion, NodeBuilder, local_transform};
 use shown::Shown;
 use sinew::error::{Invalid, Warning};
@@ -137,8 +137,8 @@ struct Maker<'a> {
     plans: Vec<SceneClip>,
     /// The scene as the stage and each other clip show it.
     shown_by: Arc<[Shown]>,
-    /// By Skeleton, how far its nodes are from its joints.
-    joint_errors: HashMap<usize, JointError>,
+    /// By Skeleton, how far the axes of its nodes are from those of its joints.
+    joint_errors: HashMap<usize, f64>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -255,7 +255,7 @@ impl<'a> Maker<'a> {
                 continue;
             };
             let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
-            fits &= misfits::of_joints(error, &skin).is_none();
+            fits &= misfits::of_joints(error).is_none();
             let whole = whole_joint(&skin).filter(|_| fits);
             let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
@@ -297,8 +297,8 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// How far the nodes of a prim's Skeleton are from its joints.
-    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<JointError, Invalid> {
+    /// How far the axes of nodes are from those of the joints of a prim's Skeleton.
+    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<f64, Invalid> {
         let instance = bound.binding().instance;
         if let Some(known) = self.joint_errors.get(&instance) {
             return Ok(*known);
@@ -436,7 +436,7 @@ impl<'a> Maker<'a> {
         if carried.is_none() {
             let error = self.joint_error(bound)?;
             let loose = misfits::of_clips(instance, &self.plans);
-            misfits.extend(loose.or_else(|| misfits::of_joints(error, &skin)));
+            misfits.extend(loose.or_else(|| misfits::of_joints(error)));
         }
         if !misfits.is_empty() {
             let prim = AsGltf {

@@ -16,12 +16,19 @@ use sinew_animate::asset::{
     Curve, CurveInterpolation, Keys, LocalTransform, Node, Track, TrackTarget, Trs,
 };
 
-/// Deviation between keys that a moving transform may have, relative to its size.
-const TOLERANCE: f64 = 2e-4;
+/// Deviation between keys that a moving transform may have, relative to its size. Scales that USD
+/// interpolates as halves are off by almost as much.
+const TOLERANCE: f64 = 5e-4;
 
-/// How often the span between two keys is halved where keys alone are not enough: a matrix that is
-/// singular on its way has a rotation and scales that jump.
-const MOST_HALVINGS: u32 = 16;
+/// How often the span between two keys is halved where keys alone are not enough.
+const MOST_HALVINGS: u32 = 6;
+
+/// How often it is halved where the transform jumps: a matrix that is singular on its way has a
+/// rotation and scales that do.
+const MOST_OF_JUMPS: u32 = 16;
+
+/// The deviation that is a jump after so many halvings.
+const JUMPING: f64 = 5e-3;
 
 /// How a clip moves a node.
 pub(super) struct Motion<'m> {
@@ -267,7 +274,7 @@ impl Keyed {
             let key = (*time, without_shear(&local(*time)));
             if i > 0 {
                 let last = out[out.len() - 1];
-                refine(last, key, &local, MOST_HALVINGS, &mut out);
+                refine(last, key, &local, 0, &mut out);
             }
             out.push(key);
         }
@@ -281,16 +288,19 @@ impl Keyed {
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
+/// The span was halved so often before.
 fn refine(
     from: (f64, Parts),
     to: (f64, Parts),
     local: &impl Fn(f64) -> DMat4,
-    halvings: u32,
+    halved: u32,
     out: &mut Vec<(f64, Parts)>,
 ) {
-    if halvings == 0 {
-        return;
-    }
+    let tolerance = match halved {
+        0..MOST_HALVINGS => TOLERANCE,
+        MOST_HALVINGS..MOST_OF_JUMPS => JUMPING,
+        _ => return,
+    };
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
     let differs = |alpha: f64| {
@@ -304,15 +314,15 @@ fn refine(
             .to_cols_array()
             .iter()
             .fold(1e-30f64, |s, v| s.max(v.abs()));
-        !mixed.abs_diff_eq(m, TOLERANCE * size)
+        !mixed.abs_diff_eq(m, tolerance * size)
     };
     if ![0.25, 0.5, 0.75].into_iter().any(differs) {
         return;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
-    refine(from, middle, local, halvings - 1, out);
+    refine(from, middle, local, halved + 1, out);
     out.push(middle);
-    refine(middle, to, local, halvings - 1, out);
+    refine(middle, to, local, halved + 1, out);
 }
 
 /// The components between two keys, as glTF interpolates them.

@@ -47,7 +47,7 @@ use nodes::{Motion, NodeBuilder, local_transform};
 use shown::Shown;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, PlacedSkeleton, Scene};
+use sinew::scene::{BoundSkin, Carrier, DrawnMesh, Geometry, OutSpace, PlacedSkeleton, Scene};
 use sinew::skel::{BlendShape, SkelAnimation, Skin};
 use sinew_animate::asset::{Asset, AssetClip, AssetScene, Axis, Track};
 use skeletons::{JointNodes, name_of};
@@ -268,7 +268,10 @@ impl<'a> Maker<'a> {
                     let local = local_transform(&geom_bind);
                     self.builder.push(prim.name(), joints.space, local)
                 }
-                None if fits && prim.children(Predicate::DEFAULT_PROXIES).next().is_none() => {
+                None if fits
+                    && prim.children(Predicate::DEFAULT_PROXIES).next().is_none()
+                    && !turns_over(by_clip.iter().map(|carriers| &carriers[&path]), rest) =>
+                {
                     continue;
                 }
                 None => {
@@ -809,6 +812,22 @@ struct Channel {
     index: usize,
     token: String,
     shape: Arc<BlendShape>,
+}
+
+/// Whether a prim that joints move as a whole is mirrored at some of its times and not at others,
+/// which a skin cannot be.
+fn turns_over<'c>(by_clip: impl Iterator<Item = &'c Carrier>, rest: Time) -> bool {
+    let is_mirrored = |carrier: &Carrier, time: Time| {
+        let local = carrier.local(time);
+        local.is_some_and(|local| local.determinant() < 0.0)
+    };
+    let mut all = by_clip.flat_map(|carrier| {
+        let times = carrier.times().into_iter().map(Time::At);
+        let times = times.chain([rest]);
+        times.map(move |time| is_mirrored(carrier, time))
+    });
+    let first = all.next();
+    all.any(|mirrored| Some(mirrored) != first)
 }
 
 /// The joint, in the prim's order, that moves a prim with constant influences as a whole.

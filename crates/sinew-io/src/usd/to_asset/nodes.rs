@@ -16,19 +16,16 @@ use sinew_animate::asset::{
     Curve, CurveInterpolation, Keys, LocalTransform, Node, Track, TrackTarget, Trs,
 };
 
-/// Deviation between keys that a moving transform may have, relative to its size. Scales that USD
-/// interpolates as halves are off by almost as much.
-const TOLERANCE: f64 = 5e-4;
+/// Deviation between keys that a moving transform may have, relative to its size.
+const TOLERANCE: f64 = 2e-4;
+
+/// A deviation that more keys always mend: a matrix that is singular on its way has a rotation and
+/// scales that jump. A smaller one that does not shrink comes of scales that USD interpolates as
+/// halves, in steps.
+const LARGE: f64 = 1e-3;
 
 /// How often the span between two keys is halved where keys alone are not enough.
-const MOST_HALVINGS: u32 = 6;
-
-/// How often it is halved where the transform jumps: a matrix that is singular on its way has a
-/// rotation and scales that do.
-const MOST_OF_JUMPS: u32 = 16;
-
-/// The deviation that is a jump after so many halvings.
-const JUMPING: f64 = 5e-3;
+const MOST_HALVINGS: u32 = 16;
 
 /// How a clip moves a node.
 pub(super) struct Motion<'m> {
@@ -274,7 +271,7 @@ impl Keyed {
             let key = (*time, without_shear(&local(*time)));
             if i > 0 {
                 let last = out[out.len() - 1];
-                refine(last, key, &local, 0, &mut out);
+                refine(last, key, &local, (0, f64::INFINITY), &mut out);
             }
             out.push(key);
         }
@@ -288,41 +285,40 @@ impl Keyed {
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
-/// The span was halved so often before.
+/// The span was halved so often before, and deviated by so much then.
 fn refine(
     from: (f64, Parts),
     to: (f64, Parts),
     local: &impl Fn(f64) -> DMat4,
-    halved: u32,
+    (halved, before): (u32, f64),
     out: &mut Vec<(f64, Parts)>,
 ) {
-    let tolerance = match halved {
-        0..MOST_HALVINGS => TOLERANCE,
-        MOST_HALVINGS..MOST_OF_JUMPS => JUMPING,
-        _ => return,
-    };
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
-    let differs = |alpha: f64| {
+    let deviation = |alpha: f64| {
         let m = local(at(alpha));
         let mut mixed = mix(&a.0, &b.0, alpha).matrix();
         if a.1.is_some() || b.1.is_some() {
             let inner = [a.1, b.1].map(Option::unwrap_or_default);
             mixed *= mix(&inner[0], &inner[1], alpha).matrix();
         }
-        let size = m
-            .to_cols_array()
-            .iter()
-            .fold(1e-30f64, |s, v| s.max(v.abs()));
-        !mixed.abs_diff_eq(m, tolerance * size)
+        let largest = |m: DMat4| {
+            let values = m.to_cols_array().into_iter();
+            values.fold(1e-30f64, |largest, v| largest.max(v.abs()))
+        };
+        largest(mixed - m) / largest(m)
     };
-    if ![0.25, 0.5, 0.75].into_iter().any(differs) {
+    let here = [0.25, 0.5, 0.75].map(deviation);
+    let here = here.into_iter().fold(0.0, f64::max);
+    let shrinks = here > LARGE || here < 0.7 * before;
+    if here <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
         return;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
-    refine(from, middle, local, halved + 1, out);
+    let next = (halved + 1, here);
+    refine(from, middle, local, next, out);
     out.push(middle);
-    refine(middle, to, local, halved + 1, out);
+    refine(middle, to, local, next, out);
 }
 
 /// The components between two keys, as glTF interpolates them.

@@ -7,7 +7,7 @@ use super::slots::{Slots, new_id};
 use super::target::{NORMALS, TANGENTS};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
-use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge};
+use crate::kernel::encoded_skin::{self, SliceOffsets, TooLarge, ValueLayout};
 use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
 new_id! {
@@ -30,7 +30,7 @@ pub struct Slice {
     pub blend: Option<Arc<BlendIndex>>,
     /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if that kernel cannot
     /// skin it.
-    pub multi_pose: Option<MultiPoseValues>,
+    pub multi_pose: Option<ValueLayout>,
 }
 
 impl Slice {

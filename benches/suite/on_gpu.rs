@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::DMat4;
-use sinew::gpu::{
-    Crowd, GpuDevice, GpuTimes, InstanceId, NormalFormat, OutputTarget, Skinner, SkinnerOptions,
-};
+use sinew::gpu::{Crowd, GpuDevice, GpuTimes, InstanceId, Skinner, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::skel::{Pose, Skin, reference};
 use sinew::wgpu;

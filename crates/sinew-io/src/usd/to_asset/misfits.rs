@@ -14,7 +14,7 @@ use crate::vertices::bounds;
 use sinew::error::{Invalid, Warning};
 use sinew::math::Trs;
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, DrawnMesh, OutSpace, SkinBinding, SkinPart};
+use sinew::scene::{BoundSkin, DrawnMesh, OutSpace, Scene, SkinBinding, SkinPart};
 use sinew::skel::reference::{Deformed, deform};
 use sinew::skel::{JointInfluences, Pose, Skin, SkinningMethod};
 
@@ -149,7 +149,8 @@ pub(super) fn of_joints(off: f64) -> Option<Misfit> {
 
 /// A clip as it moves one prim.
 pub(super) struct Movement<'a> {
-    shown: &'a Shown,
+    shown: &'a Shown<'a>,
+    scene: Arc<Scene>,
     binding: usize,
     /// Times at which its joints have keys, ascending.
     keys: Vec<f64>,
@@ -161,12 +162,13 @@ pub(super) struct Movement<'a> {
 /// no clip at all if there is none.
 pub(super) fn movements<'a>(
     binding: usize,
-    shown: &'a [Shown],
+    shown: &'a [Shown<'a>],
     clock: &Clock,
 ) -> Vec<Movement<'a>> {
     let mut out = Vec::new();
-    for shown in shown {
-        let bound = shown.scene.bound(binding);
+    for shown in shown.iter().filter(|s| s.concerns(binding)) {
+        let scene = shown.scene();
+        let bound = scene.bound(binding);
         let animation = bound.skeleton().instance.animation();
         let mut times = Vec::new();
         if shown.is_stage {
@@ -191,6 +193,7 @@ pub(super) fn movements<'a>(
         }
         out.push(Movement {
             shown,
+            scene,
             binding,
             keys,
             times: merged(times),
@@ -232,11 +235,11 @@ fn between(times: &[f64]) -> Vec<f64> {
 
 impl Movement<'_> {
     fn bound(&self) -> BoundSkin<'_> {
-        self.shown.scene.bound(self.binding)
+        self.scene.bound(self.binding)
     }
 
     fn world_from_skel(&self, time: f64) -> DMat4 {
-        let scene = &self.shown.scene;
+        let scene = &self.scene;
         scene.world_from_prim(self.bound().skeleton().prim, Time::At(time))
     }
 
@@ -245,7 +248,7 @@ impl Movement<'_> {
         let mut times = self.times.clone();
         if self.shown.is_stage {
             let prim = self.bound().skeleton().prim;
-            times.extend(self.shown.scene.transform_times(prim));
+            times.extend(self.scene.transform_times(prim));
         }
         merged(times)
     }
@@ -267,7 +270,7 @@ impl Movement<'_> {
 
     /// The pose at a time, with results in the Skeleton's space.
     fn pose(&self, time: f64) -> Result<Pose> {
-        let mut poses = self.shown.scene.at(Time::At(time), OutSpace::Skel);
+        let mut poses = self.scene.at(Time::At(time), OutSpace::Skel);
         poses.pose(self.bound())
     }
 

@@ -137,7 +137,7 @@ struct Maker<'a> {
     meshes: HashMap<MeshKey, usize>,
     plans: Vec<SceneClip>,
     /// The scene as the stage and each other clip show it.
-    shown_by: Arc<[Shown]>,
+    shown_by: Arc<[Shown<'a>]>,
     /// By Skeleton, how far the axes of its nodes are from those of its joints.
     joint_errors: HashMap<usize, f64>,
     /// Whether what does not fit is baked.
@@ -238,8 +238,13 @@ impl<'a> Maker<'a> {
     fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
         let rest = self.clock.rest();
         let shown_by = self.shown_by.clone();
-        let by_clip: Vec<_> = shown_by.iter().map(|s| s.scene.carriers()).collect();
-        for (path, carrier) in self.scene.carriers() {
+        let carriers = self.scene.carriers();
+        let scenes: Vec<Arc<Scene>> = match carriers.is_empty() {
+            true => Vec::new(),
+            false => shown_by.iter().map(Shown::scene).collect(),
+        };
+        let by_clip: Vec<_> = scenes.iter().map(|scene| scene.carriers()).collect();
+        for (path, carrier) in carriers {
             let Some(prim) = self.prim(&path) else {
                 continue;
             };

@@ -1,35 +1,70 @@
 //! The scene as each clip shows it.
 
+use std::sync::{Arc, OnceLock};
+
 use super::clips::{SceneClip, driven_by};
 use super::time::Clock;
 use sinew::sampled::{Lerp, Sampled, Time};
 use sinew::scene::{OpKind, OpValue, Scene, SkinBinding, XformOp, XformStack};
 use sinew::skel::SkeletonInstance;
 
+/// The largest number of prims, bindings and Skeletons in the scenes of all clips that are kept. A
+/// scene of a file with more is made anew for each prim, so that memory does not grow with clips
+/// times prims.
+const MOST_KEPT: usize = 100_000;
+
 /// A scene as one clip shows it.
-pub(super) struct Shown {
+pub(super) struct Shown<'a> {
     /// Index of the clip's plan; `None` for a stage without a bound clip.
     pub clip: Option<usize>,
     /// Whether it is what the stage shows: prims and rest data move in it, and in no other clip.
     pub is_stage: bool,
-    /// Only what poses need.
-    pub scene: Scene,
+    of: &'a Scene,
+    /// The clip, if it is not what the stage shows.
+    plan: Option<SceneClip>,
+    rest: Time,
+    is_kept: bool,
+    made: OnceLock<Arc<Scene>>,
+}
+
+impl Shown<'_> {
+    /// The scene, with only what poses need.
+    pub fn scene(&self) -> Arc<Scene> {
+        let make = || {
+            Arc::new(match &self.plan {
+                Some(plan) => moved_by(self.of, plan, self.rest),
+                None => copy(self.of),
+            })
+        };
+        match self.is_kept {
+            true => self.made.get_or_init(make).clone(),
+            false => make(),
+        }
+    }
+
+    /// Whether it moves the Skeleton of a binding, or may move it otherwise.
+    pub fn concerns(&self, binding: usize) -> bool {
+        let instance = self.of.bindings[binding].instance;
+        let has = |plan: &SceneClip| plan.parts.iter().any(|(i, _)| *i == instance);
+        self.plan.as_ref().is_none_or(has)
+    }
 }
 
 /// What the stage shows, then what each other clip does.
-pub(super) fn of_clips(scene: &Scene, plans: &[SceneClip], clock: &Clock) -> Vec<Shown> {
-    let bound = plans.iter().position(|plan| plan.is_bound);
-    let stage = Shown {
-        clip: bound,
-        is_stage: true,
-        scene: copy(scene),
+pub(super) fn of_clips<'a>(scene: &'a Scene, plans: &[SceneClip], clock: &Clock) -> Vec<Shown<'a>> {
+    let each = scene.prims.len() + scene.bindings.len() + scene.instances.len();
+    let show = |clip: Option<usize>, plan: Option<&SceneClip>| Shown {
+        clip,
+        is_stage: plan.is_none(),
+        of: scene,
+        plan: plan.cloned(),
+        rest: clock.rest(),
+        is_kept: plan.is_none() || each.saturating_mul(plans.len()) <= MOST_KEPT,
+        made: OnceLock::new(),
     };
+    let stage = show(plans.iter().position(|plan| plan.is_bound), None);
     let others = plans.iter().enumerate().filter(|(_, plan)| !plan.is_bound);
-    let others = others.map(|(clip, plan)| Shown {
-        clip: Some(clip),
-        is_stage: false,
-        scene: moved_by(scene, plan, clock.rest()),
-    });
+    let others = others.map(|(clip, plan)| show(Some(clip), Some(plan)));
     std::iter::once(stage).chain(others).collect()
 }
 

@@ -9,7 +9,7 @@
 //!
 //! It plays each clip of the file for some seconds, or the clip and the rest pose in turn if there is
 //! only one. examples/host has what any wgpu renderer has: the device (opened with
-//! `sinew::gpu::needed_limits()`), the window, the camera, and a pipeline that draws with a texture.
+//! `sinew::gpu::needed_limits`), the window, the camera, and a pipeline that draws with a texture.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

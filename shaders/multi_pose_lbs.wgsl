@@ -4,10 +4,8 @@
 
 override WITH_NORMALS: bool = true;
 override WITH_PREVIOUS: bool = true;
-// How skins are encoded: `kernel::Packing`, and palette indices of 8 or of 16 bits.
+// Palette indices of 8 bits, or of 16.
 override NARROW: bool = true;
-override FINE: bool = false;
-override COMPACT: bool = false;
 
 // As in skin.wgsl.
 override NORMALS_BINDING: u32 = 1u;
@@ -62,13 +60,6 @@ fn index_at(record: u32, i: u32) -> u32 {
     return ((skins[record + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * 3u;
 }
 
-fn weight_at(weights: u32, i: u32) -> f32 {
-    if FINE {
-        return f32((skins[weights + i / 2u] >> (i % 2u * 16u)) & 0xffffu) * FINE_STEP;
-    }
-    return bitcast<f32>(skins[weights + i]);
-}
-
 fn bytes_of(word: u32) -> vec4<u32> {
     return (vec4<u32>(word) >> vec4<u32>(0u, 8u, 16u, 24u)) & vec4<u32>(0xffu);
 }
@@ -91,12 +82,6 @@ fn four_indices(record: u32, first: u32) -> vec4<u32> {
 
 // Up to four weights, beginning with influence `first`.
 fn four_weights(weights: u32, first: u32) -> vec4<f32> {
-    if FINE {
-        let low = skins[weights + first / 2u];
-        var high = 0u;
-        if INFLUENCES > first + 2u { high = skins[weights + first / 2u + 1u]; }
-        return vec4<f32>(halves_of(low, high)) * FINE_STEP;
-    }
     var out = vec4<f32>(bitcast<f32>(skins[weights + first]), 0.0, 0.0, 0.0);
     if INFLUENCES > first + 1u { out.y = bitcast<f32>(skins[weights + first + 1u]); }
     if INFLUENCES > first + 2u { out.z = bitcast<f32>(skins[weights + first + 2u]); }
@@ -104,52 +89,14 @@ fn four_weights(weights: u32, first: u32) -> vec4<f32> {
     return out;
 }
 
-fn on_grid(item: u32, steps: vec3<u32>) -> vec3<f32> {
-    let low = vec3<f32>(items[item].low_x, items[item].low_y, items[item].low_z);
-    return low + vec3<f32>(steps) * items[item].step;
-}
-
-// A signed number of `bits` bits, with `left` bits above it in the word.
-fn signed(word: u32, left: u32, bits: u32) -> i32 {
-    return bitcast<i32>(word << left) >> (32u - bits);
-}
-
 fn rest_of(item: u32, number: u32, normals: bool) -> Rest {
     var rest: Rest;
     rest.count = items[item].influence_count;
-    if COMPACT {
-        let at = items[item].influences + number * 4u;
-        let a = skins[at];
-        let b = skins[at + 1u];
-        let c = skins[at + 2u];
-        let d = skins[at + 3u];
-        rest.p = on_grid(item, vec3<u32>(a & 0xffffu, a >> 16u, b & 0xffffu));
-        rest.n = direction_of(signed(d, 21u, 11u), signed(d, 10u, 11u), COMPACT_NORMAL);
-        rest.indices = bytes_of(c) * 3u;
-        let others = vec3<u32>((b >> 16u) & 0x1ffu, (b >> 25u) | (((d >> 22u) & 3u) << 7u), d >> 24u);
-        let whole = vec4<u32>(COMPACT_ONE - others.x - others.y - others.z, others);
-        rest.weights = vec4<f32>(whole) * COMPACT_STEP;
-        return rest;
-    }
-    if FINE {
-        let at = items[item].rest_points + number * 2u;
-        let a = skins[at];
-        let b = skins[at + 1u];
-        rest.p = on_grid(item, vec3<u32>(a & 0x1fffffu, (a >> 21u) | ((b & 0x3ffu) << 11u), (b >> 10u) & 0x1fffffu));
-    } else {
-        rest.p = vector_at(items[item].rest_points + number * 3u);
-    }
+    rest.p = vector_at(items[item].rest_points + number * 3u);
     if normals {
-        if FINE {
-            let word = skins[items[item].rest_normals + number];
-            rest.n = direction_of(signed(word, 16u, 16u), signed(word, 0u, 16u), FINE_NORMAL);
-        } else {
-            rest.n = vector_at(items[item].rest_normals + number * 3u);
-        }
+        rest.n = vector_at(items[item].rest_normals + number * 3u);
     }
-    var weight_words = rest.count;
-    if FINE { weight_words = word_count(rest.count, 2u); }
-    let stride = index_words(rest.count) + weight_words;
+    let stride = index_words(rest.count) + rest.count;
     rest.record = items[item].influences + number * stride;
     if INFLUENCES > 0u {
         let weights = rest.record + index_words(INFLUENCES);
@@ -183,7 +130,7 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
     if INFLUENCES == 0u {
         let weights = rest.record + index_words(rest.count);
         for (var i = 0u; i < rest.count; i++) {
-            add(&sums, p, n, index_at(rest.record, i), weight_at(weights, i));
+            add(&sums, p, n, index_at(rest.record, i), bitcast<f32>(skins[weights + i]));
         }
         return sums;
     }

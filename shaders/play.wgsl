@@ -75,8 +75,8 @@ fn time_in(clip: u32, start: u32, speed: f32, loops: bool) -> f32 {
 
 // Two fractions of 16 bits, mixed.
 fn mixed_fractions(fractions: u32, share: f32) -> f32 {
-    let first = f32(fractions & 0xffffu) * FINE_STEP;
-    let last = f32(fractions >> 16u) * FINE_STEP;
+    let first = f32(fractions & 0xffffu) * FRACTION_STEP;
+    let last = f32(fractions >> 16u) * FRACTION_STEP;
     return first + (last - first) * share;
 }
 

@@ -11,7 +11,7 @@
 //!
 //! # let Ok(gpu) = sinew::gpu::GpuDevice::new(&sinew::gpu::AdapterChoice::Any) else { return Ok(()) };
 //! # let (device, queue) = (gpu.device(), gpu.queue());
-//! // Once per device. The renderer opened it with `needed_limits()`.
+//! // Once per device. The renderer opened it with `needed_limits(&yours)`.
 //! let skinner = Skinner::new(device, queue, &Default::default())?;
 //! let mut crowd = skinner.crowd();
 //!

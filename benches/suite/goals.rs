@@ -114,12 +114,11 @@ fn over<'a>(
 }
 
 /// Ours over the fastest of some peers' kernels: which of ours, the load, the peers, the times.
-const OVER_PEERS: [(&str, &str, &[&str], f64); 7] = [
+const OVER_PEERS: [(&str, &str, &[&str], f64); 6] = [
     ("", "C", &["Godot"], 1.5),
     ("", "C", &["Hydra"], 3.0),
     ("", "C", &["PyTorch"], 20.0),
-    (", Fine", "A", &["Godot"], 1.5),
-    (", Compact", "A", &["Godot"], 1.5),
+    ("", "A", &["Godot"], 1.0),
     ("", "D", &["Bevy", "three.js", "Godot"], 10.0),
     ("", "D", &["plain CSR walk"], 3.0),
 ];

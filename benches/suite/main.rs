@@ -34,7 +34,6 @@ use options::{Export, Loads, Options};
 use peers::Result;
 use results::{Results, Row};
 use sinew::gpu::GpuDevice;
-use sinew::kernel::Packing;
 use workloads::{Kind, Workload};
 
 /// Rounds in which whole bakes take turns, so that whatever else the machine does meets both sides alike.
@@ -179,13 +178,8 @@ impl Suite {
         let name = kind.name();
         self.tell(&format!("{name}: GPU"));
         for way in on_gpu::WAYS {
-            let (more, packing, all_entries) = way;
-            let is_one = match (packing, all_entries) {
-                (_, true) => load.rig.is_none(),
-                (Packing::Exact, _) => true,
-                _ => kind == Kind::Body,
-            };
-            if is_one {
+            let (more, all_entries) = way;
+            if !all_entries || load.rig.is_none() {
                 let row = on_gpu::row(&load, device, runs, way);
                 self.results
                     .add(&format!("{name}, GPU{more}"), row.map(|row| [row]));

@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::DMat4;
-use sinew::gpu::{
-    Crowd, GpuDevice, GpuTimes, InstanceId, NormalFormat, OutputTarget, Skinner, SkinnerOptions,
-};
-use sinew::kernel::{PackedPose, PackedSkin, Packing};
+use sinew::gpu::{Crowd, GpuDevice, GpuTimes, InstanceId, Skinner, SkinnerOptions};
+use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::skel::{Pose, Skin, reference};
 use sinew::wgpu;
 
@@ -20,14 +18,8 @@ use crate::{cpu, floor};
 
 pub const WHO: &str = "sinew, GPU";
 
-/// Ways to measure a load: what the row's name has more, how skins are packed, and whether all blend entries of a point are
-/// walked, active or not.
-pub const WAYS: [(&str, Packing, bool); 4] = [
-    ("", Packing::Exact, false),
-    (", Fine", Packing::Fine, false),
-    (", Compact", Packing::Compact, false),
-    (", all entries", Packing::Exact, true),
-];
+/// Ways to measure a load: what the row's name has more, and whether all blend entries of a point are walked, active or not.
+pub const WAYS: [(&str, bool); 2] = [("", false), (", all entries", true)];
 
 /// Posed instances on a device.
 pub struct OnDevice<'a> {
@@ -64,7 +56,7 @@ pub fn stamped() -> SkinnerOptions {
 }
 
 impl<'a> OnDevice<'a> {
-    /// Instances of skins by their numbers. Skins that are packed write octahedral normals.
+    /// Instances of skins by their numbers.
     pub fn new(
         device: &'a GpuDevice,
         options: &SkinnerOptions,
@@ -76,14 +68,7 @@ impl<'a> OnDevice<'a> {
         let skins = skins.collect::<std::result::Result<Vec<_>, _>>()?;
         let mut instances = Vec::new();
         for (number, pose) in poses {
-            let target = OutputTarget {
-                normal_format: match packed[number].packing() {
-                    Packing::Exact => NormalFormat::default(),
-                    _ => NormalFormat::Octahedral,
-                },
-                ..OutputTarget::default()
-            };
-            let instance = crowd.add_instance_to(skins[number], target)?;
+            let instance = crowd.add_instance(skins[number])?;
             crowd.set_pose(instance, &PackedPose::pack(&packed[number], &pose)?)?;
             instances.push(instance);
         }
@@ -96,15 +81,9 @@ impl<'a> OnDevice<'a> {
     }
 
     /// A load, posed at frame 0.
-    pub fn of(
-        load: &Workload,
-        device: &'a GpuDevice,
-        options: &SkinnerOptions,
-        packing: Packing,
-    ) -> Result<Self> {
+    pub fn of(load: &Workload, device: &'a GpuDevice, options: &SkinnerOptions) -> Result<Self> {
         let pack = |skin: &Arc<Skin>| -> Result<Arc<PackedSkin>> {
-            let packed = PackedSkin::pack("/Mesh", skin)?;
-            Ok(Arc::new(packed.with_packing(packing)?))
+            Ok(Arc::new(PackedSkin::pack("/Mesh", skin)?))
         };
         let packed = load.skins.iter().map(pack).collect::<Result<_>>()?;
         let poses = (0..load.size.characters).map(|c| (load.mesh_of(c), load.pose(c, 0)));
@@ -135,12 +114,7 @@ impl<'a> OnDevice<'a> {
             return (vectors + blend) as f64 / load.points() as f64;
         }
         let bytes = skin.bytes_per_point();
-        // Octahedral normals take 4 bytes of 12.
-        let saved = match skin.packing() {
-            Packing::Exact => 0.0,
-            _ => 8.0 * skin.normal_count() as f64 / skin.point_count() as f64,
-        };
-        bytes.read + bytes.written - saved
+        bytes.read + bytes.written
     }
 
     /// Largest distance of a point from the f64 reference, in a few characters.
@@ -170,13 +144,13 @@ pub fn row(
     load: &Workload,
     device: &GpuDevice,
     runs: Runs,
-    (name, packing, all_entries): (&str, Packing, bool),
+    (name, all_entries): (&str, bool),
 ) -> Result<Row> {
     let options = SkinnerOptions {
         never_active_lists: all_entries,
         ..stamped()
     };
-    let mut on = OnDevice::of(load, device, &options, packing)?;
+    let mut on = OnDevice::of(load, device, &options)?;
     let times = runs.collect(|| on.frame().map(|spent| spent.kernels()))?;
     let with_normals = load.has_normals();
     let bytes = floor::frame_bytes(load, with_normals);
@@ -194,7 +168,7 @@ pub fn dispatches(load: &Workload, device: &GpuDevice) -> Result<Found> {
     let mut half = load.size;
     half.characters = half.characters.div_ceil(2);
     let count = |load: &Workload| -> Result<usize> {
-        let on = OnDevice::of(load, device, &SkinnerOptions::default(), Packing::Exact)?;
+        let on = OnDevice::of(load, device, &SkinnerOptions::default())?;
         Ok(on.crowd.dispatch_count()?)
     };
     let (all, half) = (count(load)?, count(&Workload::sized(load.kind, half))?);
@@ -210,7 +184,7 @@ pub fn frame_cost(
     device: &GpuDevice,
     runs: Runs,
 ) -> Result<(&'static str, Found)> {
-    let mut on = OnDevice::of(load, device, &SkinnerOptions::default(), Packing::Exact)?;
+    let mut on = OnDevice::of(load, device, &SkinnerOptions::default())?;
     let rig = load.rig.as_ref().ok_or("a load without joints")?;
     let one = cpu::pool(1)?;
     let locals = |frame| {
@@ -293,7 +267,7 @@ pub fn face_cost(
     device: &GpuDevice,
     runs: Runs,
 ) -> Result<[(&'static str, Found); 2]> {
-    let mut on = OnDevice::of(load, device, &SkinnerOptions::default(), Packing::Exact)?;
+    let mut on = OnDevice::of(load, device, &SkinnerOptions::default())?;
     let mut measure = |changes_set: bool| -> Result<(Times, u64)> {
         let (mut frame, mut uploaded) = (0, 0);
         let times = runs.collect(|| -> Result<f64> {

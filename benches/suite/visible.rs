@@ -2,7 +2,6 @@
 //! recording such a frame costs the CPU.
 
 use sinew::gpu::{GpuDevice, MaskLayout, VisibilityMask};
-use sinew::kernel::Packing;
 use sinew::wgpu::BufferUsages;
 
 use crate::measure::{Runs, Times};
@@ -18,7 +17,7 @@ const SHARES: [Option<usize>; 5] = [None, Some(100), Some(10), Some(1), Some(0)]
 
 /// The rows of a load.
 pub fn rows(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Vec<Row>> {
-    let mut on = OnDevice::of(load, device, &stamped(), Packing::Exact)?;
+    let mut on = OnDevice::of(load, device, &stamped())?;
     let bytes = MaskLayout::Words.bytes(on.crowd.index_count());
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
     let mask = gpu::buffer(device, "suite.visible", bytes, usage);

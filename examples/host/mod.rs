@@ -182,7 +182,7 @@ fn open_device(
         label: Some("renderer"),
         required_features: sinew::gpu::needed_features()
             | adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
-        required_limits: sinew::gpu::needed_limits().or_better_values_from(&mine),
+        required_limits: sinew::gpu::needed_limits(&mine),
         ..Default::default()
     }))?;
     Ok((adapter, device, queue))

@@ -46,6 +46,10 @@ impl Messages {
         for warning in scene.warnings.iter().chain(&geometry.warnings) {
             out.add(warning);
         }
+        for found in stage.left_out() {
+            let warning = Warning::new(found.code, &found.path, &found.message);
+            out.add(&warning.on(&found.property));
+        }
         out
     }
 

@@ -14,14 +14,3 @@ fn octahedral(v: vec3<f32>) -> u32 {
     }
     return pack2x16snorm(at);
 }
-
-// A direction of any length; zero if there is no direction.
-fn direction_of(x: i32, y: i32, largest: i32) -> vec3<f32> {
-    if x < -largest {
-        return vec3<f32>(0.0);
-    }
-    let at = vec2<f32>(vec2<i32>(x, y)) / f32(largest);
-    let z = 1.0 - abs(at.x) - abs(at.y);
-    let folded = vec2<f32>(max(-z, 0.0));
-    return vec3<f32>(at + select(-folded, folded, at < vec2<f32>(0.0)), z);
-}

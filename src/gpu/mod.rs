@@ -6,7 +6,7 @@
 //! use sinew::kernel::PackedSkin;
 //! use sinew::skel::{Pose, Skeleton, SkinBuilder};
 //!
-//! // A renderer has a device already, which it opened with `needed_limits()`.
+//! // A renderer has a device already, which it opened with `needed_limits(&yours)`.
 //! let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else { return Ok(()) };
 //! let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
 //!
@@ -39,17 +39,16 @@
 //! A file imports only files further down in this list; `tests/engine/layers.rs` checks it:
 //!
 //! ```text
-//! crowd, joint_palettes   the interface for hosts, over the stores and the list of passes
-//! pass/                   one file per pass: its kernel, the items that it adds, and its bindings
-//! plan/                   where poses lie, groups of items, tables: pure data, no device
-//! store/                  skins, instances, poses, palettes, rigs, outputs, bounds, visibility
-//! memory/                 buffers that grow, uploads, readings
-//! device/                 adapters, limits, errors, pipelines, the skinner, timestamps
+//! crowd/    the interface for hosts, over the stores and the list of passes
+//! pass/     one file per pass: its kernel, the items that it adds, and its bindings
+//! plan/     where poses lie, groups of items, tables: pure data, no device
+//! store/    skins, instances, poses, palettes, rigs, outputs, bounds, visibility
+//! memory/   buffers that grow, uploads, readings
+//! device/   adapters, limits, errors, pipelines, the skinner, timestamps
 //! ```
 
 mod crowd;
 mod device;
-mod joint_palettes;
 mod memory;
 mod pass;
 mod plan;
@@ -64,7 +63,6 @@ pub use device::mapping::map_and;
 pub use device::pipelines::PipelineVariant;
 pub use device::skinner::{Skinner, SkinnerOptions};
 pub use device::timing::GpuTimes;
-pub use joint_palettes::{JointPalettes, PaletteRows};
 pub use pass::{Prewarm, pipeline_variants};
 pub use store::bounds::BoundsUse;
 pub use store::clips::ClipId;

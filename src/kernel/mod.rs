@@ -59,7 +59,7 @@ pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_c
 pub use compact::{COMPACT, CompactTable, Compacted, LAUNCH_WORDS, compact_on_cpu};
 pub use cpu::cpu_instructions;
 pub use due::{DUE, DueItem, due_on_cpu};
-pub use encoded_skin::{Packing, PointBytes, unpack_normal};
+pub use encoded_skin::{PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
 pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat3, DMat4};
 
-use super::{PackedSkin, Packing, Palette};
+use super::{PackedSkin, Palette};
 use crate::error::Invalid;
 use crate::math::{self, Rows};
 use crate::skel::Pose;
@@ -381,10 +381,6 @@ fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Resu
             let expected = format!("a palette of {} entries", skin.palette_entry_count());
             misfit(expected, entries.to_string())
         }
-        None if skin.packing() != Packing::Exact => misfit(
-            "a pose with a palette, for a packed skin".into(),
-            "none".into(),
-        ),
         _ => Ok(()),
     }
 }

@@ -2,9 +2,8 @@
 
 use glam::{Vec3, Vec4};
 
-use super::encoded_skin::Grid;
 use super::palette::OwnIndices;
-use super::{PackedBlend, PackedInfluences, Packing, SmoothNormals};
+use super::{PackedBlend, PackedInfluences, SmoothNormals};
 use crate::error::Invalid;
 use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
@@ -49,9 +48,6 @@ pub struct PackedSkin {
     channels: usize,
     pub(super) smooth_normals: Option<SmoothNormals>,
     pub(super) vertices: Option<RenderVertices>,
-    pub(super) packing: Packing,
-    /// The grid that packed points lie on.
-    pub(super) grid: Grid,
 }
 
 impl PackedSkin {
@@ -107,8 +103,6 @@ impl PackedSkin {
             channels: skin.shapes().len(),
             smooth_normals: None,
             vertices: None,
-            packing: Packing::Exact,
-            grid: Grid::default(),
         })
     }
 
@@ -142,18 +136,8 @@ impl PackedSkin {
     ///
     /// # Errors
     /// Vertices that refer to points or normals that the skin lacks, or to a normal of another
-    /// point; lists of different lengths; tangents that are not finite; a skin that is
-    /// [packed](Packing).
+    /// point; lists of different lengths; tangents that are not finite.
     pub fn with_vertices(mut self, vertices: RenderVertices) -> Result<Self, Invalid> {
-        if self.packing != Packing::Exact {
-            let expected = "a skin that is not packed, to make render vertices of";
-            return Err(Invalid::new(
-                &self.prim,
-                "points",
-                expected,
-                format!("{:?} packing", self.packing),
-            ));
-        }
         vertices.check(
             &self.prim,
             self.points.len(),

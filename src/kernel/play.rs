@@ -5,7 +5,7 @@ use glam::{Quat, Vec3, Vec4, Vec4Swizzles};
 
 use super::layout::{gpu_struct, wgsl};
 use super::registry::{
-    FINE_STEP, PLAYER_ADDITIVE_LOOPS, PLAYER_ALL_AXES, PLAYER_LOOPS, PLAYER_PLAYS,
+    FRACTION_STEP, PLAYER_ADDITIVE_LOOPS, PLAYER_ALL_AXES, PLAYER_LOOPS, PLAYER_PLAYS,
     PLAYER_SECOND_LOOPS, SECONDS_PER_TICK, SMALLEST_AREA,
 };
 use super::{Access, Binding, Dispatch, JointTransform, Kernel, NONE, PackedClip, PackedRig};
@@ -180,7 +180,7 @@ impl Player {
 /// Two weights from 0 to 1 as fractions of 16 bits, as a [`Player`] holds them.
 #[must_use]
 pub fn fractions(first: f32, last: f32) -> u32 {
-    let fraction = |weight: f32| (weight.clamp(0.0, 1.0) / FINE_STEP).round() as u32;
+    let fraction = |weight: f32| (weight.clamp(0.0, 1.0) / FRACTION_STEP).round() as u32;
     fraction(first) | fraction(last) << 16
 }
 
@@ -190,8 +190,8 @@ fn seconds_since(now: u32, tick: u32) -> f32 {
 }
 
 fn mixed_fractions(fractions: u32, share: f32) -> f32 {
-    let first = (fractions & 0xffff) as f32 * FINE_STEP;
-    let last = (fractions >> 16) as f32 * FINE_STEP;
+    let first = (fractions & 0xffff) as f32 * FRACTION_STEP;
+    let last = (fractions >> 16) as f32 * FRACTION_STEP;
     first + (last - first) * share
 }
 

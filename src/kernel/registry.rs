@@ -113,18 +113,8 @@ shared_constants! {
 
     /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
-    /// Largest component of an octahedral direction of 16 bits.
-    FINE_NORMAL: i32 = 32767;
-    /// The weight 1 as a fraction of 16 bits.
-    FINE_ONE: u32 = 65535;
-    /// The step of such a fraction.
-    FINE_STEP: f32 = 1.0 / 65535.0;
-    /// Largest component of an octahedral direction of 11 bits.
-    COMPACT_NORMAL: i32 = 1023;
-    /// The sum of the weights of a compact record.
-    COMPACT_ONE: u32 = 1023;
-    /// The step of such a weight.
-    COMPACT_STEP: f32 = 1.0 / 1023.0;
+    /// The step of a weight of a player as a fraction of 16 bits.
+    FRACTION_STEP: f32 = 1.0 / 65535.0;
 
     /// Weights of sub-shapes nearer to zero than this count as zero.
     WEIGHT_EPSILON: f32 = 1e-6;
@@ -338,10 +328,6 @@ override_bits! {
     WITH_PREVIOUS,
     /// Palette indices have 8 bits.
     NARROW,
-    /// Values are packed as [`Packing::Fine`](super::super::Packing::Fine).
-    FINE,
-    /// Values are packed as [`Packing::Compact`](super::super::Packing::Compact).
-    COMPACT,
 }
 
 override_bits! {

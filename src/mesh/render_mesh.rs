@@ -221,7 +221,7 @@ impl RenderInputs<'_> {
         if let Some(at) = self.points.iter().position(|p| !p.is_finite()) {
             let found = format!("{} at {at}", self.points[at]);
             return Err(
-                Invalid::new(prim, "points", "finite points", found).coded("points-not-finite")
+                Invalid::new(prim, "points", "finite points", found).coded("points-not-drawn")
             );
         }
         if let Some(normals) = &self.normals {

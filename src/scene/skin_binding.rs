@@ -114,6 +114,9 @@ pub struct SkinBinding {
     pub definition: usize,
     /// Rest points in prim space.
     pub points: Sampled<Vec<Vec3>>,
+    /// Whether the prim has sizes in place of points, as a Sphere has. `points` and `normals` are
+    /// then those that it is drawn with.
+    pub is_shape: bool,
     /// Rest normals that skinning changes: those of `normals` first, then those of
     /// `primvars:normals`.
     pub normals: Vec<NormalsSource>,
@@ -161,6 +164,7 @@ impl SkinBinding {
             instance,
             definition: 0,
             points: Sampled::default(),
+            is_shape: false,
             normals: Vec::new(),
             influences: None,
             method: SkinningMethod::default(),

@@ -139,10 +139,7 @@ fn graph() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 fn layer(file: &str) -> usize {
-    let top = match file.split("::").next().unwrap() {
-        "joint_palettes" => "crowd",
-        top => top,
-    };
+    let top = file.split("::").next().unwrap();
     let found = LAYERS.iter().position(|layer| *layer == top);
     found.unwrap_or_else(|| panic!("{file}: a file without a layer"))
 }

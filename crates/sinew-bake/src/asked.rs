@@ -79,15 +79,14 @@ pub(super) fn is_mirrored(
 /// # Errors
 /// Those of [`choose`].
 pub(super) fn begin(
+    file: Option<&UsdFile>,
     scene: &Scene,
     prims: &[String],
     backend: String,
 ) -> Result<(BakeReport, Vec<usize>)> {
     let mut report = BakeReport::new(backend);
-    report.errors.clone_from(&scene.errors);
-    report.warnings.clone_from(&scene.warnings);
+    failed::begin(file, scene, &mut report)?;
     let chosen = choose(scene, prims, &mut report)?;
-    failed::check_input(scene, &chosen, &mut report);
     Ok((report, chosen))
 }
 
@@ -104,7 +103,7 @@ pub(super) fn of_file(
     backend: String,
     make: impl FnOnce(Asked<'_>, &mut BakeReport) -> Result<()>,
 ) -> Result<BakeReport> {
-    let (mut report, chosen) = begin(scene, &options.prims, backend)?;
+    let (mut report, chosen) = begin(Some(file), scene, &options.prims, backend)?;
     if chosen.is_empty() && (format != Format::Usd || options.clip_frames.is_some()) {
         return Err(nothing_to_skin(scene, &report));
     }
@@ -139,7 +138,7 @@ fn left_behind(
     let as_points = options.rigid == Rigid::Points;
     let bindings = chosen.iter().map(|b| &scene.bindings[*b]);
     let left = bindings.filter(|b| elsewhere || (as_points && b.is_rigid()));
-    let left = left.filter(|b| b.points.has_value() && file.carries(&b.path));
+    let left = left.filter(|b| b.points.has_value() && !b.is_shape && file.carries(&b.path));
     let message =
         "its points move in place of its transform, so what is below it does not follow it";
     left.map(|b| Warning::new("followers-left", &b.path, message))
@@ -196,7 +195,7 @@ fn choose(scene: &Scene, prims: &[String], report: &mut BakeReport) -> Result<Ve
             None => chosen.push(i),
         }
     }
-    match chosen.is_empty() && !failed::is_switched_off(scene) {
+    match chosen.is_empty() && !failed::is_switched_off(scene, report) {
         true => Err(nothing_to_skin(scene, report)),
         false => Ok(chosen),
     }

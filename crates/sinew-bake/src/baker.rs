@@ -96,7 +96,7 @@ impl Baker {
     ) -> Result<BakeReport> {
         let start = Instant::now();
         self.deformer.reset();
-        let (mut report, chosen) = begin(scene, &plan.prims, self.backend())?;
+        let (mut report, chosen) = begin(None, scene, &plan.prims, self.backend())?;
         check_motion(plan, plan.sampling == Sampling::OwnTimes)?;
         let frames = plan.frames.as_ref();
         let work = match plan.sampling {

@@ -1,36 +1,39 @@
-//! Prims that the output does not have as they were asked for, and warnings about input that skins
-//! prims otherwise than its author meant.
+//! Prims that the output does not have as they were asked for, by the table of `sinew-check`.
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::report::{BakeReport, FailedPrim};
-use sinew::error::{Warning, first_few};
+use crate::error::Result;
+use crate::report::{BakeReport, FailedPrim, is_error};
+use sinew::error::Warning;
 use sinew::scene::{Scene, SkinBinding};
-use sinew::skel::binding::SWITCHED_OFF;
+use sinew_check::Effect;
+use sinew_io::usd::UsdFile;
 
-/// Codes of warnings about a prim that is not skinned, or not as the input asks.
-const OF_PRIMS: [&str; 10] = [
-    "binding-api-missing",
-    "blend-shape-missing",
-    "blend-shapes-dropped",
-    "blend-shapes-ignored",
-    "influences-ignored",
-    "influences-incomplete",
-    "no-skeleton-bound",
-    "not-baked",
-    "skeleton-unbound",
-    "times-not-baked",
-];
-
-/// Codes of warnings about an animation that moves nothing, at some times or at all.
-const OF_ANIMATIONS: [&str; 2] = ["animation-component", "animation-not-finite"];
+/// Begins a report with what the scene tells, and with what the stage leaves out whatever is baked
+/// of it, as `sinew check` finds it. Without a file that is what the scene alone tells.
+///
+/// # Errors
+/// Values that cannot be decoded.
+pub(super) fn begin(file: Option<&UsdFile>, scene: &Scene, report: &mut BakeReport) -> Result<()> {
+    report.errors.clone_from(&scene.errors);
+    let told = scene.warnings.iter().filter(|w| !leaves_out(w.code));
+    report.warnings.extend(told.cloned());
+    let found = sinew_check::left_out(file, scene, false)?;
+    let found = found.into_iter();
+    let found = found.map(|f| Warning::new(f.code, f.path, f.message).on(f.property));
+    report.warnings.extend(found);
+    Ok(())
+}
 
 /// Whether the stage switches off everything that could be skinned, so that its bake is the stage
 /// as it is.
-pub(super) fn is_switched_off(scene: &Scene) -> bool {
-    let nothing = scene.bindings.is_empty() && scene.unskinned.is_empty();
-    let has = |code: &dyn Fn(&str) -> bool| scene.warnings.iter().any(|w| code(w.code));
-    nothing && has(&|code| code == SWITCHED_OFF) && !has(&|code| OF_PRIMS.contains(&code))
+pub(super) fn is_switched_off(scene: &Scene, report: &BakeReport) -> bool {
+    sinew_check::is_switched_off(scene, report.warnings.iter().map(|w| w.code))
+}
+
+/// Whether a prim, or a part of it, is left out where a warning with this code is told.
+fn leaves_out(code: &str) -> bool {
+    sinew_check::code(code).is_some_and(|row| row.effect == Effect::LeftOut)
 }
 
 /// Adds to the report every prim that the output does not have as it was asked for, after the bake
@@ -45,30 +48,26 @@ pub(super) fn complete(scene: &Scene, prims: &[String], chosen: &[usize], report
     failed.extend(unskinned.map(|p| FailedPrim::by_error(&p.path, &p.error)));
     let bound = || chosen.iter().map(|b| &scene.bindings[*b]);
     let own: HashSet<&str> = bound().map(|b| b.path.as_str()).collect();
-    let errors = report.errors.iter();
-    let errors = errors.filter(|e| own.contains(e.prim.as_str()));
+    let (errors, warnings) = (&report.errors, &mut report.warnings);
+    warnings.retain(|w| !is_error(errors, w));
+    let errors = errors.iter().filter(|e| own.contains(e.prim.as_str()));
     failed.extend(errors.map(|e| FailedPrim::by_error(&e.prim, e)));
-    for warning in &report.warnings {
+    let file = scene.file.display().to_string();
+    for warning in warnings {
         let path = warning.path.as_str();
         // Formats without faces or points leave prims out; that is a fault only where such a prim
         // was asked for by its name.
         let is_named = warning.code == "left-out" && prims.iter().any(|p| p == path);
-        if is_named || (OF_PRIMS.contains(&warning.code) && is_asked(path)) {
+        if !is_named && !leaves_out(warning.code) {
+            continue;
+        }
+        let mut concerned = bound()
+            .filter(|b| is_moved_by(scene, b, warning))
+            .peekable();
+        let is_above_asked = || prims.iter().any(|p| is_below(p, path));
+        if concerned.peek().is_none() && (path == file || is_asked(path) || is_above_asked()) {
             failed.push(FailedPrim::by_warning(path, warning));
         }
-        let concerned = bound().filter(|binding| match warning.code {
-            code if OF_ANIMATIONS.contains(&code) => {
-                let animation = scene.instances[binding.instance].instance.animation();
-                animation.is_some_and(|a| a.path == path)
-            }
-            // The path is that of the prim with the skel:animationSource.
-            "animation-ignored" => {
-                let placed = &scene.instances[binding.instance];
-                let is_at = is_below(&placed.path, path) || is_below(&binding.path, path);
-                placed.instance.animation().is_none() && is_at
-            }
-            _ => false,
-        });
         failed.extend(concerned.map(|b| FailedPrim::by_warning(&b.path, warning)));
     }
     let mut seen = HashSet::new();
@@ -76,6 +75,23 @@ pub(super) fn complete(scene: &Scene, prims: &[String], chosen: &[usize], report
     failed.retain(|f| seen.insert((f.path.clone(), f.code)));
     failed.sort_by(|a, b| a.path.cmp(&b.path));
     report.failed = failed;
+}
+
+/// Whether a warning is about the Skeleton, the animation or a shape that moves a prim.
+fn is_moved_by(scene: &Scene, binding: &SkinBinding, warning: &Warning) -> bool {
+    let path = warning.path.as_str();
+    let placed = &scene.instances[binding.instance];
+    let animation = placed.instance.animation();
+    if warning.code == "animation-ignored" {
+        // The path is that of the prim with the skel:animationSource.
+        let is_at = is_below(&placed.path, path) || is_below(&binding.path, path);
+        return animation.is_none() && is_at;
+    }
+    // Channels move shapes alone.
+    let is_moved = warning.property != "blendShapeWeights" || !binding.shapes.is_empty();
+    placed.path == path
+        || animation.is_some_and(|a| a.path == path && is_moved)
+        || binding.shapes.iter().any(|s| s.target == path)
 }
 
 /// Adds prims that failed while they were deformed, with the prims that share their results.
@@ -95,87 +111,6 @@ pub(super) fn add(
         }
         report.failed.push(failed);
     }
-}
-
-/// Warns about input that Pixar's bake passes over in silence: skel:joints that the Skeleton does
-/// not have, and numbers of blendShapeWeights that are not those of the channels. Prims on which
-/// this has an effect count as failed.
-pub(super) fn check_input(scene: &Scene, chosen: &[usize], report: &mut BakeReport) {
-    let mut animations = HashSet::new();
-    for &b in chosen {
-        let binding = &scene.bindings[b];
-        let placed = &scene.instances[binding.instance];
-        if let Some((warning, has_effect)) = unknown_joints(scene, binding) {
-            if has_effect {
-                let failed = FailedPrim::by_warning(&binding.path, &warning);
-                report.failed.push(failed);
-            }
-            report.warnings.push(warning);
-        }
-        let Some(animation) = placed.instance.animation() else {
-            continue;
-        };
-        let channels = animation.blend_shapes.len();
-        let weights = &animation.blend_shape_weights;
-        let lengths = || weights.values().map(|w| w.len());
-        let (Some(least), Some(most)) = (lengths().min(), lengths().max()) else {
-            continue;
-        };
-        if least == channels && most == channels {
-            continue;
-        }
-        let (found, effect) = match least < channels {
-            true => (least, "missing weights are 0"),
-            false => (most, "surplus weights are ignored"),
-        };
-        let message = format!(
-            "blendShapeWeights: expected {channels} values, one per channel, found {found}: {effect}"
-        );
-        let warning = Warning::new("channel-weights-count", &animation.path, message);
-        let warning = warning.on("blendShapeWeights");
-        let mapper = binding.channel_mapper.as_ref();
-        let lacks = |m: &sinew::skel::AnimMapper| m.targets().skip(least).any(|t| t.is_some());
-        if mapper.is_some_and(lacks) {
-            let failed = FailedPrim::by_warning(&binding.path, &warning);
-            report.failed.push(failed);
-        }
-        if animations.insert(animation.path.as_str()) {
-            report.warnings.push(warning);
-        }
-    }
-}
-
-/// The warning about the joints of a prim's own order that its Skeleton lacks, and whether an
-/// influence with a weight names one of them.
-fn unknown_joints(scene: &Scene, binding: &SkinBinding) -> Option<(Warning, bool)> {
-    let placed = &scene.instances[binding.instance];
-    let joints = binding.joints.as_ref()?;
-    let source = binding.influences.as_ref()?;
-    let map = binding.joint_map(&placed.instance)?;
-    let unknown: Vec<&String> = map
-        .iter()
-        .zip(joints)
-        .filter(|(to, _)| to.is_none())
-        .map(|(_, joint)| joint)
-        .collect();
-    if unknown.is_empty() {
-        return None;
-    }
-    let moves = |(joint, weight): (&i32, &f32)| {
-        let joint = usize::try_from(*joint).ok().and_then(|j| map.get(j));
-        *weight != 0.0 && joint.is_some_and(Option::is_none)
-    };
-    let has_effect = source.indices.values().any(|joints| {
-        let mut weights = source.weights.values();
-        weights.any(|weights| joints.iter().zip(weights.iter()).any(moves))
-    });
-    let message = format!(
-        "{} does not have the joints {}: what they influence does not move with them",
-        placed.path,
-        first_few(&unknown, 4)
-    );
-    let warning = Warning::new("joints-unknown", &binding.path, message);
-    Some((warning.on("skel:joints"), has_effect))
 }
 
 /// Whether a prim is another one or below it.

@@ -213,7 +213,7 @@ impl Plan {
 }
 
 fn prim_plan(b: usize, binding: &SkinBinding, asked: &BakePlan) -> PrimPlan {
-    let has_points = binding.points.has_value();
+    let has_points = binding.points.has_value() && !binding.is_shape;
     let moves_transform = binding.is_rigid() && (asked.rigid == Rigid::Xform || !has_points);
     let blends = !binding.shapes.is_empty() && binding.channel_mapper.is_some();
     let skins = binding.influences.is_some() && !moves_transform;

@@ -157,12 +157,20 @@ impl FailedPrim {
     }
 }
 
+/// Whether a warning repeats an error.
+pub(super) fn is_error(errors: &[Invalid], warning: &Warning) -> bool {
+    let mut errors = errors.iter();
+    errors.any(|e| e.prim == warning.path && e.code == Some(warning.code))
+}
+
 /// The error of a bake in which no prim was baked.
 pub(super) fn nothing_to_skin(scene: &Scene, report: &BakeReport) -> Error {
+    let warnings = report.warnings.iter();
+    let warnings = warnings.filter(|w| !is_error(&report.errors, w));
     Error::NothingToSkin(Box::new(NothingToSkin {
         file: scene.file.clone(),
         has_skel_root: !scene.skel_roots.is_empty(),
         errors: report.errors.clone(),
-        warnings: report.warnings.clone(),
+        warnings: warnings.cloned().collect(),
     }))
 }

@@ -106,7 +106,7 @@ impl Runner<'_, '_> {
             .finish(scene, came_out, &work.copies, report);
         report.warnings.extend(broken_shapes(scene, &work.schedule));
         report.deform_time = ran.deform_time;
-        match ran.tally.is_empty() && !failed::is_switched_off(scene) {
+        match ran.tally.is_empty() && !failed::is_switched_off(scene, report) {
             true => Err(nothing_to_skin(scene, report)),
             false => Ok(()),
         }

@@ -7,7 +7,7 @@
 //! # use sinew::gpu::{AdapterChoice, GpuDevice};
 //! # let Ok(gpu) = GpuDevice::new(&AdapterChoice::Any) else { return Ok(()) };
 //! # let (device, queue) = (gpu.device(), gpu.queue());
-//! // Once: your renderer has opened the device, with `sinew::gpu::needed_limits()`.
+//! // Once: your renderer has opened the device, with `sinew::gpu::needed_limits`.
 //! let skinner = Skinner::new(device, queue, &Default::default())?;
 //! let mut crowd = skinner.crowd(); // one for all characters
 //! let mut hero = Character::load(&skinner, "../../examples/assets/hatchling.usda")?;

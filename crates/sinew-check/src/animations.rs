@@ -185,7 +185,7 @@ fn animation(prim: &AuthoredPrim, findings: &mut Findings) {
             });
             if let Some((t, n)) = lengths.into_iter().find(|(_, n)| *n != channels.len()) {
                 let message = format!("expected {} weights, found {n} at time {t}", channels.len());
-                findings.add("channel-weights-count", path, "", message);
+                findings.add("channel-weights-unmatched", path, "", message);
             }
         }
         None if !channels.is_empty() => {

@@ -1,4 +1,4 @@
-//! The kinds of findings: their codes and severities.
+//! The kinds of findings: their codes, severities and effects.
 
 use serde::Serialize;
 
@@ -26,6 +26,33 @@ impl Severity {
     }
 }
 
+/// What becomes of the prims that a finding is about, in every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// All of them is used.
+    Used,
+    /// They are skinned, but not drawn: pictures and glTF files lack them.
+    NotDrawn,
+    /// They, or parts of them, are ignored or left out.
+    LeftOut,
+    /// Nothing is made of the file.
+    Refused,
+}
+
+impl Effect {
+    /// The effect in words, and the exit codes with which commands end.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::NotDrawn => "not drawn: `render` and `convert` to glTF end with 3",
+            Self::LeftOut => "left out, or in part: exit code 3",
+            Self::Refused => "nothing is made: exit code 1",
+        }
+    }
+}
+
 /// One kind of finding.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[non_exhaustive]
@@ -34,6 +61,8 @@ pub struct Code {
     pub code: &'static str,
     /// How bad findings of this kind are.
     pub severity: Severity,
+    /// What becomes of the prims.
+    pub effect: Effect,
     /// What it means, in one line.
     pub meaning: &'static str,
     /// What to do about it.
@@ -45,6 +74,7 @@ pub struct Code {
     pub(super) property: &'static str,
 }
 
+/// A kind of finding in a stage: an error leaves something out.
 pub(super) const fn row(
     code: &'static str,
     severity: Severity,
@@ -55,6 +85,10 @@ pub(super) const fn row(
     Code {
         code,
         severity,
+        effect: match severity {
+            Severity::Error => Effect::LeftOut,
+            Severity::Warning | Severity::Info => Effect::Used,
+        },
         meaning,
         advice,
         fixable: false,
@@ -62,7 +96,27 @@ pub(super) const fn row(
     }
 }
 
+/// A kind of finding in a file of another format, where readers and writers stop at an error.
+pub(super) const fn file_row(
+    code: &'static str,
+    severity: Severity,
+    property: &'static str,
+    meaning: &'static str,
+    advice: &'static str,
+) -> Code {
+    let row = row(code, severity, property, meaning, advice);
+    match severity {
+        Severity::Error => row.with(Effect::Refused),
+        Severity::Warning | Severity::Info => row,
+    }
+}
+
 impl Code {
+    pub(super) const fn with(mut self, effect: Effect) -> Self {
+        self.effect = effect;
+        self
+    }
+
     pub(super) const fn fixable(mut self) -> Self {
         self.fixable = true;
         self

@@ -1,5 +1,6 @@
 //! The codes of all findings that [`check`](super::check) can report about a stage.
 
+use super::code::Effect::NotDrawn;
 use super::code::Severity::{Error, Info, Warning};
 use super::code::{Code, row};
 
@@ -75,7 +76,8 @@ pub const CODES: &[Code] = &[
     row("rotation-not-unit", Warning, "rotations", "some rotations are quaternions whose length is not 1: they scale and shear the joint", "normalise the quaternions").fixable(),
     row("rotation-zero", Warning, "rotations", "a rotation is a zero quaternion: the joint is not rotated", "author (1, 0, 0, 0)"),
     row("scale-zero", Info, "scales", "an animation scales a joint to 0: its transform is singular", "nothing, if the joint is meant to vanish"),
-    row("channel-weights-count", Warning, "blendShapeWeights", "the number of blendShapeWeights is not the number of blendShapes: missing weights are 0", "author one weight per channel"),
+    row("channel-weights-count", Error, "blendShapeWeights", "there are fewer blendShapeWeights than blendShapes, and a prim has a shape for a missing one: its weight is 0", "author one weight per channel"),
+    row("channel-weights-unmatched", Warning, "blendShapeWeights", "the number of blendShapeWeights is not the number of blendShapes: surplus weights are ignored, missing ones are 0", "author one weight per channel"),
     row("channel-weights-missing", Warning, "blendShapeWeights", "an animation has channels but no blendShapeWeights: all weights are 0", "author one weight per channel"),
     row("channel-unused", Warning, "blendShapes", "no bound prim has a shape for some channels", "give the shapes of the prim the names of the channels"),
     // Blend shapes
@@ -103,7 +105,8 @@ pub const CODES: &[Code] = &[
     row("weights-count", Error, WEIGHTS, "the number of jointWeights is not the number of jointIndices", "author one weight per index"),
     row("joint-index-range", Error, INDICES, "a joint index is beyond the joints: the prim is not skinned", "author indices into skel:joints or, if the prim has none, into the Skeleton's joints"),
     row("primvar-index-range", Error, "", "an index of an indexed primvar is beyond its values", "author indices below the number of values"),
-    row("joints-unknown", Warning, "skel:joints", "skel:joints lists joints that the Skeleton does not have: they do not move", "name the joints by the full joint paths of the Skeleton"),
+    row("joints-unknown", Error, "skel:joints", "skel:joints lists joints that the Skeleton does not have, or twice: the points that they influence do not move with them", "name the joints by the full joint paths of the Skeleton, each once"),
+    row("joints-unmatched", Warning, "skel:joints", "skel:joints lists joints that the Skeleton does not have, or twice, and no weight is theirs", "name the joints by the full joint paths of the Skeleton, each once"),
     row("weights-unnormalised", Warning, WEIGHTS, "the weights of some points do not sum to 1: these points move towards or away from the skeleton's origin", "normalise them").fixable(),
     row("weights-zero", Warning, WEIGHTS, "all weights of some points are 0: these points collapse into the skeleton's origin", "give each point a joint"),
     row("weights-negative", Warning, WEIGHTS, "some weights are negative: they are used as authored, but few tools write them on purpose", "check whether these weights are intended"),
@@ -116,8 +119,9 @@ pub const CODES: &[Code] = &[
     row("skinning-method-unknown", Error, "primvars:skel:skinningMethod", "the skinningMethod is unknown: the prim is not skinned", "author classicLinear or dualQuaternion"),
     row("dual-quaternion-scale", Info, "primvars:skel:skinningMethod", "a prim is skinned by dual quaternions but its joints scale: tools handle the scale differently", "check the result in each tool that you use"),
     // Geometry
-    row("points-missing", Error, "points", "a bound prim, or a mesh with faces, has no points", "author points"),
-    row("points-not-finite", Error, "points", "some points or normals are not finite: the prim is neither skinned nor drawn", "author finite values"),
+    row("points-missing", Error, "points", "a bound prim has no points", "author points"),
+    row("points-not-finite", Error, "points", "some points or normals are not finite: the prim is not skinned", "author finite values"),
+    row("points-not-drawn", Error, "points", "a mesh or curves have no points, or some points or normals are not finite: the prim is not drawn", "author finite points").with(NotDrawn),
     row("points-count-varies", Error, "points", "the number of points changes over time, but the blend shapes are for one number", "keep the number of points constant, or bake the blend shapes into the points"),
     row("normals-left", Warning, "normals", "the normals do not fit the points: they are not skinned", "author as many normals as their interpolation asks for"),
     row("corner-index-range", Warning, "faceVertexIndices", "a face corner names no point of the mesh: its faceVarying normal moves with the first point", "author indices below the number of points"),
@@ -125,8 +129,8 @@ pub const CODES: &[Code] = &[
     row("xform-op-ignored", Warning, "xformOpOrder", "an xformOp has an unknown kind, or no value of a fitting type: it is ignored", "author the op that xformOpOrder names"),
     row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume below a prim whose extentsHint is computed has no extent: the hint does not include it", "author the extent of the point instancer or volume"),
     // What renderers draw
-    row("mesh-topology", Error, "faceVertexIndices", "faces name points that do not exist, or the face counts do not add up: the mesh is not drawn", "author faceVertexCounts and faceVertexIndices that fit each other and the points"),
-    row("curve-counts", Error, "curveVertexCounts", "the counts of curves do not add up to the points: the curves are not drawn", "author counts that add up to the number of points"),
+    row("mesh-topology", Error, "faceVertexIndices", "faces name points that do not exist, or the face counts do not add up: the mesh is not drawn", "author faceVertexCounts and faceVertexIndices that fit each other and the points").with(NotDrawn),
+    row("curve-counts", Error, "curveVertexCounts", "the counts of curves do not add up to the points: the curves are not drawn", "author counts that add up to the number of points").with(NotDrawn),
     row("faces-change", Info, "", "the faces or the number of points of a mesh change over time: its first faces are drawn", "author one mesh for each set of faces"),
     row("primvar-count", Warning, "", "normals, uvs or colours do not fit the faces: the mesh is drawn without them", "author as many values as the interpolation asks for"),
     row("subset-faces", Warning, "indices", "a subset has faces that the mesh does not have, or that another subset has too", "author each face of the mesh in one subset"),
@@ -134,5 +138,5 @@ pub const CODES: &[Code] = &[
     row("material-unsupported", Info, "", "a material, or an input of it, is not made of UsdPreviewSurface's shaders: the displayColor, or the input's own value, is drawn", "add a UsdPreviewSurface"),
     row("texture-left-out", Warning, "inputs:file", "an image is missing, too large, or one of many (UDIM): its colour is drawn as a checker", "check the path and the size of the image"),
     row("normal-map-range", Warning, "inputs:normal", "a normal map has neither scale nor bias, so its texels are no normals from -1 to 1: a scale of 2 and a bias of -1 are used", "author scale (2, 2, 2, 1) and bias (-1, -1, -1, 0) on the UsdUVTexture"),
-    row("not-drawn", Info, "", "a prim is neither a mesh nor curves, or a shape other than a mesh in a prototype of a PointInstancer, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
+    row("not-drawn", Info, "", "a prim is neither a mesh, a shape such as a Sphere, nor BasisCurves, or curves in a prototype of a PointInstancer, or a PointInstancer shows too many or has no instances: it is not drawn", "make the prim a mesh"),
 ];

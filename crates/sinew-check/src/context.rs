@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
             );
         }
         let outside = code == "binding-api-missing" && self.skel_root[prim].is_none();
-        outside.then_some("it is outside any SkelRoot, where SkelBindingAPI is not allowed")
+        outside.then_some("it is outside any SkelRoot, where SkelBindingAPI is not allowed: make a common ancestor of the prim and its Skeleton a SkelRoot")
     }
 
     /// The Skeleton that a prim is bound to.

@@ -4,8 +4,9 @@ use super::{Findings, Result};
 use sinew::scene::Scene;
 use sinew_io::usd::UsdFile;
 
-/// Must run last, because it skips prims and properties that other checks have already reported.
-pub(super) fn check(file: &UsdFile, scene: &Scene, findings: &mut Findings) -> Result<()> {
+/// Returns whether there is something to draw. It must run last, because it skips prims and
+/// properties that other checks have already reported.
+pub(super) fn check(file: &UsdFile, scene: &Scene, findings: &mut Findings) -> Result<bool> {
     let geometry = file.geometry(scene)?;
     for error in &geometry.errors {
         if !findings.has_error_at(&error.prim)
@@ -20,5 +21,9 @@ pub(super) fn check(file: &UsdFile, scene: &Scene, findings: &mut Findings) -> R
             findings.add(w.code, &w.path, &w.property, w.message.as_str());
         }
     }
-    Ok(())
+    let mut skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);
+    let has_joints = skeletons.any(|s| !s.instance.skeleton().joints().is_empty());
+    Ok(has_joints
+        || geometry.meshes.iter().any(|m| m.topology.face_count() > 0)
+        || !geometry.curves.is_empty())
 }

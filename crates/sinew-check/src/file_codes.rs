@@ -5,8 +5,9 @@
 //! The codes of EXT_skeleton_humanoid are in capitals, because other tools that check the extension
 //! use the same codes.
 
+use super::code::Effect::LeftOut;
 use super::code::Severity::{Error, Info, Warning};
-use super::code::{Code, row};
+use super::code::{Code, file_row as row};
 
 const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpperArm";
 const REPOSE: &str =
@@ -135,7 +136,10 @@ pub const FILE_CODES: &[Code] = &[
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),
     row("gif-too-fast", Warning, "", "a GIF was to show more pictures a second than programs play: it plays slower", "leave --frames away, give it a step, or write an animated PNG"),
-    row("time-outside-clip", Info, "", "a time that was asked for lies outside the clip: the pose of its nearest end is drawn", "choose times within the clip"),
+    row("clip-outside-range", Warning, "", "all samples of the animation lie outside the range of the stage: the pictures stand still", "choose times by --time or --frames, or correct startTimeCode and endTimeCode"),
+    row("nothing-visible", Warning, "", "every mesh is invisible at the times that were drawn", "draw other times, or change the visibility"),
+    row("normals-missing", Info, "", "normals were to be drawn, and no visible mesh has any", "author normals"),
+    row("time-outside-clip", Info, "", "a time that was asked for lies outside the range of the clip: the message says which pose is drawn", "choose times within the clip"),
     row("clip-resampled", Info, "", "a clip has too many different key times: it is sampled at whole time codes", "nothing"),
     row("expression-missing", Info, "", "a clip animates an expression that the file does not have", "apply the clip to a model with this expression"),
     row("mesh-empty", Warning, "", "a primitive has no points: it is ignored", "remove the primitive"),
@@ -165,11 +169,12 @@ pub const FILE_CODES: &[Code] = &[
     row("gltf-baked", Info, "", "a deformation that glTF cannot hold is written as morph targets, one per frame", "nothing"),
     row("gltf-visibility", Warning, "", "the visibility of a mesh changes over time: in glTF it is always visible", "nothing, if it does not matter"),
     row("gltf-instanced-skin", Warning, "", "instances of a PointInstancer show a skinned mesh: in glTF they show it at rest", "reference the character once for each instance"),
-    row("gltf-followers", Warning, "", "several joints move a prim as a whole: in glTF what is below it follows it in the bound clip alone", "nothing, if the other clips are not used"),
+    row("gltf-joints", Warning, "", "joints are sheared, or move between keys as nodes of glTF cannot: points are elsewhere in glTF", "`--bake`"),
     row("inbetweens-as-targets", Info, "", "in-betweens become morph targets of their own in glTF", "nothing"),
     row("animation-blocked", Warning, "", "a SkelAnimation has no values at some of its times: joints rest there, and glTF moves them there gradually", "author all components at all times"),
     row("rest-shear", Warning, "", "the rest transform of a joint that a clip moves has shear: in glTF it has none at rest", "nothing, if a clip always plays"),
     row("clip-empty", Warning, "", "an animation moves nothing: it is left out, or another clip is the first one", "nothing"),
+    row("clip-taken", Info, "", "a file has several clips and none was asked for: the message says which one was taken", "choose one with --clip"),
     row("clip-shifted", Info, "", "the keys of a clip begin before 0: in glTF all are moved to begin at 0", "nothing"),
     row("weights-not-normalised", Warning, "", "weights of a mesh do not add up to 1: in glTF they are divided by their sum", "normalise the weights"),
     row("tangents-left-out", Info, "", "a mesh has tangents without a length: they are left out", "export the tangents again"),
@@ -188,6 +193,11 @@ pub const FILE_CODES: &[Code] = &[
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // Baking
+    row("not-baked", Error, "", "a prim is of a kind that is not baked", "see the message").with(LeftOut),
+    row("times-not-baked", Error, "", "a prim cannot be baked at some times: the output has no samples there", "repair what the message names").with(LeftOut),
+    row("blend-shapes-dropped", Warning, "", "a prim is not blended at some times, because a broken shape has a weight there", "repair the shape that the message names"),
+    row("left-out", Warning, "", "the format has no place for a prim, such as one without faces: the file lacks it, which is a failure (3) if it was asked for by its name", "bake it into USD"),
+    row("no-longer-skinned", Warning, "", "a prim is not among those to bake, but its SkelRoot becomes an Xform: it keeps its rest points", "bake it too"),
     row("max-error-jump", Warning, "", "points jump from one time to the next, so no samples are near enough there", "nothing, if the jump is meant"),
     row("followers-left", Warning, "", "the points of a prim are baked in place of its transform (--space, --rigid points), so what is below it does not follow it", "bake it in prim space, as by default"),
     row("old-motion", Warning, "", "velocities or accelerations of the input belong to its points, not to the baked ones: the output has no value of them", "bake with --velocities, if the renderer needs velocities"),
@@ -199,6 +209,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
     row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
     // FBX
+    row("bvh-positions", Info, "", "the position channels of a joint are 0 in all frames, and its OFFSET is not: the joint stays at its OFFSET", "nothing"),
     row("bvh-frames", Warning, "", "the file has more frames than it says: all are read", "correct the number of frames"),
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-range", Warning, "", "an animation stack has keys outside its range: they are left out", "nothing, or widen the range of the stack"),

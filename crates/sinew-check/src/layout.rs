@@ -34,10 +34,25 @@ impl Layout {
     ///
     /// # Errors
     /// Influences for points that only the prims have that inherit them, and whose weights do not
-    /// add up to 1 in these rows.
+    /// add up to 1 in these rows; indexed weights that add up to 1 in other rows.
     pub fn sure_size(&self, prim: &AuthoredPrim) -> Result<usize, String> {
-        let is_sure = self.interpolation == "constant" || self.points > 0;
-        match is_sure || is_likely(prim, self.size) {
+        if is_likely(prim, self.size) {
+            return Ok(self.size);
+        }
+        // Any number of rows may be stored for indices.
+        let stored = match indices(prim, WEIGHTS) {
+            Some(_) => prim.attributes[WEIGHTS].first(),
+            None => None,
+        };
+        let stored = stored.map_or(0, AuthoredValue::len);
+        let mut sizes = (1..=stored).filter(|size| stored.is_multiple_of(*size));
+        if let Some(other) = sizes.find(|size| is_likely(prim, *size)) {
+            return Err(format!(
+                "elementSize is {}, but the weights add up to 1 in rows of {other}: author the elementSize that is meant",
+                self.size
+            ));
+        }
+        match self.interpolation == "constant" || self.points > 0 {
             true => Ok(self.size),
             false => Err("the points are those of prims below, so the rows are not known: author the influences on the prims that have the points".into()),
         }
@@ -75,7 +90,10 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
         .filter_map(|name| expanded(prim, name))
         .collect();
     let Some(&len) = lengths.first().filter(|len| **len > 0) else {
-        return Err("no influences are authored on this prim".into());
+        return Err(
+            "no influences are authored on this prim: author both jointIndices and jointWeights"
+                .into(),
+        );
     };
     let of_rows = |interpolation, size| Layout {
         interpolation,
@@ -104,7 +122,9 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
         return Ok(*layout);
     }
     if lengths.iter().any(|other| *other != len) {
-        return Err("jointIndices and jointWeights differ in number".into());
+        return Err(
+            "jointIndices and jointWeights differ in number: author as many of both".into(),
+        );
     }
     let mut fitting = Vec::new();
     if points > 0 && len.is_multiple_of(points) {

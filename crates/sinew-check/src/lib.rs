@@ -19,11 +19,13 @@ mod code;
 mod codes;
 mod context;
 mod drawn;
+mod ends;
 mod error;
 mod file_codes;
 mod fix;
 mod influences;
 mod layout;
+mod plan;
 mod refused;
 mod shapes;
 mod skeletons;
@@ -35,14 +37,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use sinew::error::Invalid;
 use sinew::scene::Scene;
 use sinew::skel::AnimSource;
-use sinew::skel::binding::SWITCHED_OFF;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, OpenOptions};
 
-pub use code::{Code, Severity};
+pub use code::{Code, Effect, Severity};
 pub use codes::CODES;
+pub use ends::{Ends, is_switched_off};
 pub use error::{Error, Result};
 pub use file_codes::FILE_CODES;
 pub use fix::{FixEntry, FixOptions, FixReport, fix};
@@ -83,6 +86,14 @@ pub struct Finding {
     pub fixable: bool,
 }
 
+impl Finding {
+    /// What becomes of the prims that it is about.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        code(self.code).map_or(Effect::Used, |row| row.effect)
+    }
+}
+
 /// How many findings there are of each severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -103,6 +114,8 @@ pub struct Report {
     pub file: String,
     /// Counts of all findings, also of those that [`Report::keep`] has removed.
     pub counts: Counts,
+    /// How commands will end on the file.
+    pub ends: Ends,
     /// First the findings about the whole file and about locations in a file of another format,
     /// then those of prims in stage order. The findings of one prim are sorted by severity, worst
     /// first.
@@ -158,15 +171,12 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     let authored = file.authored()?;
     let context = context::Context::new(&authored);
     let mut findings = Findings::default();
-    stage::check(&context, scene, &mut findings);
-    skeletons::check(&context, &mut findings);
-    animations::check(&context, scene, &mut findings);
-    shapes::check(&context, scene, &mut findings);
-    influences::check(&context, options, &mut findings);
-    bound::check(&context, scene, &mut findings);
-    drawn::check(file, scene, &mut findings)?;
-    let explains = |f: &Finding| f.severity == Severity::Error || f.code == SWITCHED_OFF;
-    if scene.bindings.is_empty() && !findings.list.iter().any(explains) {
+    authored_in(&context, scene, options, &mut findings);
+    let posed = bound::posed(scene, &mut findings);
+    let draws = drawn::check(file, scene, &mut findings)?;
+    let is_off = is_switched_off(scene, findings.list.iter().map(|f| f.code));
+    let ends = Ends::of(&findings, posed || is_off, draws);
+    if scene.bindings.is_empty() && !is_off && findings.failed.is_empty() {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");
     }
@@ -181,14 +191,66 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     });
     // Fixes are written as USD opinions, so a file of another format cannot be fixed.
     let is_usd = file.origin().is_none();
-    for finding in &mut list {
-        finding.fixable &= is_usd && fix::is_fixable(&context, finding, options.max_influences);
+    let wanted: Vec<&Finding> = list.iter().filter(|f| f.fixable && is_usd).collect();
+    let (_, outcomes) = plan::plan(&context, &wanted, false, options.max_influences);
+    let mut outcomes = outcomes.into_iter();
+    for finding in list.iter_mut().filter(|f| f.fixable) {
+        finding.fixable = matches!(outcomes.next(), Some(plan::Outcome::Fixed(_)));
     }
-    Ok(report(file.file(), list))
+    Ok(report(file.file(), list, ends))
+}
+
+/// What a stage leaves out: the findings with [`Effect::LeftOut`]. Those that are an error of the
+/// scene are not repeated. Without a file it is what the scene alone tells.
+///
+/// `posed` asks for the errors of all skins and poses at all times too. Whoever makes them for the
+/// times of its own finds those.
+///
+/// # Errors
+/// Values that cannot be decoded.
+pub fn left_out(
+    file: Option<&UsdFile>,
+    scene: &Scene,
+    posed: bool,
+) -> Result<Vec<Finding>, io::Error> {
+    let mut findings = Findings::default();
+    match file {
+        Some(file) => {
+            let authored = file.authored()?;
+            let context = context::Context::new(&authored);
+            authored_in(&context, scene, &CheckOptions::default(), &mut findings);
+        }
+        None => bound::check(None, scene, &mut findings),
+    }
+    if posed {
+        bound::posed(scene, &mut findings);
+    }
+    let mut list = findings.list;
+    list.retain(|f| {
+        let is_same = |e: &Invalid| e.prim == f.path && e.code == Some(f.code);
+        f.effect() == Effect::LeftOut && !scene.errors.iter().any(is_same)
+    });
+    Ok(list)
+}
+
+/// Everything that is found without posing or drawing a prim.
+fn authored_in(
+    context: &context::Context<'_>,
+    scene: &Scene,
+    options: &CheckOptions,
+    findings: &mut Findings,
+) {
+    stage::check(context, scene, findings);
+    skeletons::check(context, findings);
+    animations::check(context, scene, findings);
+    shapes::check(context, scene, findings);
+    influences::check(context, options, findings);
+    bound::check(Some(context), scene, findings);
+    shapes::skipped(context, findings);
 }
 
 /// A report with these findings.
-fn report(file: &Path, mut findings: Vec<Finding>) -> Report {
+fn report(file: &Path, mut findings: Vec<Finding>, ends: Ends) -> Report {
     for finding in &mut findings {
         finding.file = file.display().to_string();
     }
@@ -200,6 +262,7 @@ fn report(file: &Path, mut findings: Vec<Finding>) -> Report {
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
         },
+        ends,
         findings,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::{Finding, Report, Severity, report, table};
+use super::{Ends, Finding, Report, Severity, report, table};
 use sinew::error::Invalid;
 use sinew_io::gltf::extensions;
 
@@ -34,7 +34,7 @@ pub(super) fn refused(path: &Path, error: &Invalid) -> Report {
         list.push(finding(code, Severity::Error, &location, message));
     }
     list.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    report(path, list)
+    report(path, list, Ends::REFUSED)
 }
 
 fn finding(code: &'static str, severity: Severity, path: &str, message: String) -> Finding {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::context::{Context, SHAPES, TARGETS};
 use super::{Findings, duplicates, some_of};
+use glam::Vec3;
 use sinew::scene::Scene;
+use sinew::skel::WEIGHT_EPSILON;
 use sinew_io::usd::{AuthoredPrim, AuthoredValue};
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
@@ -61,6 +63,48 @@ fn blend_shape(prim: &AuthoredPrim, findings: &mut Findings) {
     });
     if !moves {
         findings.add("offsets-missing", path, "", "the BlendShape has no offsets");
+    }
+}
+
+const INBETWEENS: &str = "inbetweens:";
+
+/// Names, weights and offsets of the in-betweens of a BlendShape.
+fn inbetweens(prim: &AuthoredPrim) -> impl Iterator<Item = (&str, Option<f32>, &[Vec3])> {
+    let all = prim.attributes.iter();
+    all.filter_map(|(name, attribute)| {
+        // inbetweens:NAME:normalOffsets is another attribute.
+        let is_inbetween = name
+            .strip_prefix(INBETWEENS)
+            .is_some_and(|n| !n.contains(':'));
+        match attribute.first() {
+            Some(AuthoredValue::Vectors(list)) if is_inbetween => {
+                Some((name.as_str(), attribute.weight, list.as_slice()))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether an in-between has the weight of the null shape or of the primary one, or none.
+fn is_skipped(weight: Option<f32>) -> bool {
+    weight.map(f64::from).is_none_or(|w| {
+        !w.is_finite() || w.abs() < WEIGHT_EPSILON || (w - 1.0).abs() < WEIGHT_EPSILON
+    })
+}
+
+/// In-betweens that are skipped, also those of shapes that no prim uses: readers tell of the others.
+pub(super) fn skipped(context: &Context<'_>, findings: &mut Findings) {
+    let shapes = context.prims().filter(|(_, p)| p.type_name == "BlendShape");
+    for (_, prim) in shapes {
+        for (name, weight, offsets) in inbetweens(prim) {
+            if is_skipped(weight) && !offsets.is_empty() {
+                let message = match weight {
+                    Some(weight) => format!("an in-between cannot have the weight {weight}"),
+                    None => "the in-between has no weight".to_owned(),
+                };
+                findings.add("inbetween-skipped", &prim.path, name, message);
+            }
+        }
     }
 }
 

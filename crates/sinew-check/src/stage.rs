@@ -5,14 +5,14 @@ use super::context::{
 };
 use super::{Findings, some_of};
 use sinew::sampled::Time;
-use sinew::scene::Scene;
+use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::AuthoredPrim;
 
 pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Findings) {
     metadata(context, scene, findings);
     for (i, prim) in context.prims() {
-        schemas(context, i, prim, findings);
+        schemas(context, scene, i, prim, findings);
         targets(prim, findings);
         types(prim, findings);
     }
@@ -58,10 +58,17 @@ fn binds(prim: &AuthoredPrim) -> bool {
             .any(|n| prim.relationships.contains_key(*n))
 }
 
-fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &mut Findings) {
+fn schemas(
+    context: &Context<'_>,
+    scene: &Scene,
+    index: usize,
+    prim: &AuthoredPrim,
+    findings: &mut Findings,
+) {
     let path = &prim.path;
     let properties: Vec<&str> = prim.binding_properties().collect();
-    if !prim.has_api && !properties.is_empty() {
+    let is_outside = context.skel_root[index].is_none();
+    if !prim.has_api && !properties.is_empty() && (binds(prim) || !is_outside) {
         let message = format!(
             "the prim has {}, but SkelBindingAPI is not applied, so they are ignored",
             some_of(&properties)
@@ -77,24 +84,23 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
             format!("the SkelRoot is inside the SkelRoot {outer}"),
         );
     }
-    if context.skel_root[index].is_none() {
+    if is_outside {
         if binds(prim) {
-            let typeless = context
-                .stage
-                .ancestors(prim)
-                .filter(|p| p.type_name.is_empty());
-            let advice = typeless
-                .last()
-                .map(|p| format!(", as it were if {}, which has no type, were one", p.path));
+            let ancestors = context.stage.ancestors(prim);
+            let typeless = ancestors.filter(|p| p.type_name.is_empty()).last();
+            let remedy = typeless.map(|p| format!("; {} has no type, and could be one", p.path));
             let message = format!(
                 "the prim is bound, but neither it nor an ancestor is a SkelRoot: it is not skinned{}",
-                advice.unwrap_or_default()
+                remedy.unwrap_or_default()
             );
             findings.add("skel-root-missing", path, "", message);
         } else if prim.has_api {
             let message =
                 "the prim has SkelBindingAPI, but neither it nor an ancestor is a SkelRoot";
             findings.add("binding-outside-skel-root", path, "", message);
+        } else if !properties.is_empty() {
+            let message = format!("{} of no skinned prim", some_of(&properties));
+            findings.add("binding-no-effect", path, "", message);
         }
         return;
     }
@@ -102,7 +108,14 @@ fn schemas(context: &Context<'_>, index: usize, prim: &AuthoredPrim, findings: &
         .stage
         .ancestors(prim)
         .find(|p| matches!(p.kind, PrimKind::Skinnable { .. } | PrimKind::Other));
-    if let Some(by) = stopped_by.filter(|_| !context.visited[index] && binds(prim)) {
+    // Prototypes of a PointInstancer are bound wherever they are.
+    let is_bound = || {
+        let below = |b: &SkinBinding| Some(b.path.strip_prefix(path.as_str())?.starts_with('/'));
+        let is_at = |b: &SkinBinding| b.path == *path || below(b) == Some(true);
+        scene.bindings.iter().any(is_at)
+    };
+    let is_missed = !context.visited[index] && binds(prim);
+    if let Some(by) = stopped_by.filter(|_| is_missed && !is_bound()) {
         let message = format!(
             "the prim is below {} ({}), where skinning stops",
             by.path, by.type_name
@@ -153,7 +166,7 @@ fn targets(prim: &AuthoredPrim, findings: &mut Findings) {
 }
 
 /// The types that UsdSkel reads an attribute in; `None` for other attributes.
-fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
+pub(super) fn expected_type(prim: &AuthoredPrim, name: &str) -> Option<&'static [&'static str]> {
     const VECTORS: &[&str] = &["float3[]"];
     const TOKENS: &[&str] = &["token[]"];
     Some(match (prim.kind, name) {

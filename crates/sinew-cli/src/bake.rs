@@ -102,8 +102,9 @@ pub struct Args {
     compose: ComposeArgs,
     /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
     /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
-    /// that it fits. Without this: the first clip, or in a USD file what skel:animationSource says.
-    /// May be repeated for .bones.exr, which without this has all clips of IN.
+    /// that it fits. Without this: the first clip that moves anything, or in a USD file what
+    /// skel:animationSource says. May be repeated for .bones.exr, which without this has all clips
+    /// of IN.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]
@@ -287,6 +288,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         extensions: &CHARACTERS[..8],
         output: Some(&args.output),
         to: args.to.as_deref(),
+        open: args.compose.options(ClipChoice::First)?,
         json: args.json,
         partial: args.partial,
         verbosity,
@@ -393,10 +395,8 @@ fn print_report(report: &BakeReport, as_findings: &[Finding], verbosity: Verbosi
     let failed = &report.failed;
     let tells = |path: &str, code| failed.iter().any(|f| f.path == path && f.code == code);
     let errors = report.errors.iter().filter(|e| !tells(&e.prim, e.code));
-    let warnings = report.warnings.iter();
-    let warnings = warnings.filter(|w| !tells(&w.path, Some(w.code)));
-    let (errors, warnings): (Vec<_>, Vec<_>) =
-        (errors.cloned().collect(), warnings.cloned().collect());
+    let errors: Vec<_> = errors.cloned().collect();
+    let warnings = finding::other_warnings(&report.warnings, as_findings);
     print_findings(&errors, &warnings, verbosity);
     print_failed(as_findings);
 }

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sinew_io::output::protect;
+use sinew_io::{OpenOptions, sources};
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
@@ -136,6 +138,8 @@ pub struct Batch<'a> {
     pub output: Option<&'a Path>,
     /// The value of --to.
     pub to: Option<&'a str>,
+    /// How the inputs are opened.
+    pub open: OpenOptions,
     pub json: bool,
     pub partial: PartialArgs,
     pub verbosity: Verbosity,
@@ -196,6 +200,13 @@ impl Batch<'_> {
             counts: Counts::default(),
         };
         let total = outputs.len();
+        // What one file becomes replaces nothing that another one is read from.
+        let (files, options) = (inputs.files.clone(), self.open.clone());
+        let of_all = move || {
+            let all = files.iter().flat_map(|file| sources(file, &options));
+            all.collect()
+        };
+        let _protection = protect(of_all);
         for (input, output) in inputs.files.iter().zip(&outputs) {
             let output = output.as_deref();
             let finished = report.files.len();

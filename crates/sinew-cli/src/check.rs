@@ -5,7 +5,9 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use sinew_check::{CheckOptions, Code, Counts, Finding, Report, Severity, all_codes, check_file};
+use sinew_check::{
+    CheckOptions, Code, Counts, Effect, Finding, Report, Severity, all_codes, check_file,
+};
 
 use crate::batch;
 use crate::error::{Error, Result};
@@ -185,6 +187,9 @@ fn codes(json: bool) -> Result<String> {
         );
         let command = command_for(c.code, c.fixable);
         let _ = writeln!(out, "{:width$}  {:7}  -> {}{command}", "", "", c.advice);
+        if c.effect != Effect::Used {
+            let _ = writeln!(out, "{:width$}  {:7}  {}", "", "", c.effect.describe());
+        }
     }
     Ok(out)
 }

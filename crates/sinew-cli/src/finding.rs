@@ -126,6 +126,34 @@ pub fn of_warnings(warnings: &[Warning], file: Option<&Path>) -> Vec<Finding> {
     warnings.iter().map(|w| Finding::warning(w, file)).collect()
 }
 
+/// What OUT lacks: prims that cannot be skinned, and what `sinew check` finds to be left out.
+pub fn of_left_out(
+    unskinned: &[UnskinnedPrim],
+    left_out: &[sinew_check::Finding],
+    file: Option<&Path>,
+) -> Vec<Finding> {
+    let mut failed = of_unskinned(unskinned, file);
+    for found in left_out {
+        let mut known = failed.iter();
+        if !known.any(|f| f.path == found.path && f.code == Some(found.code)) {
+            failed.push(Finding {
+                property: found.property.clone(),
+                ..Finding::failed(&found.path, Some(found.code), &found.message, file)
+            });
+        }
+    }
+    failed
+}
+
+/// The warnings that are not the reason of a failed prim, which is printed with the prim.
+pub fn other_warnings(warnings: &[Warning], failed: &[Finding]) -> Vec<Warning> {
+    let tells = |w: &Warning| {
+        let mut failed = failed.iter();
+        failed.any(|f| f.path == w.path && f.code == Some(w.code))
+    };
+    warnings.iter().filter(|w| !tells(w)).cloned().collect()
+}
+
 /// The same for prims that cannot be skinned.
 pub fn of_unskinned(prims: &[UnskinnedPrim], file: Option<&Path>) -> Vec<Finding> {
     prims.iter().map(|p| Finding::unskinned(p, file)).collect()

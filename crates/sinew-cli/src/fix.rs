@@ -97,6 +97,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         extensions: &USD,
         to: None,
         output: args.output.as_deref().filter(|_| !args.dry_run),
+        open: open_options(args),
         json: args.json,
         partial: args.partial,
         verbosity,
@@ -106,16 +107,20 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     })
 }
 
+fn open_options(args: &Args) -> OpenOptions {
+    OpenOptions {
+        search_paths: args.search_path.clone(),
+        ..OpenOptions::default()
+    }
+}
+
 fn fix_one(
     args: &Args,
     input: &Path,
     out: Option<&Path>,
     verbosity: Verbosity,
 ) -> Result<Done<Report>> {
-    let open = OpenOptions {
-        search_paths: args.search_path.clone(),
-        ..OpenOptions::default()
-    };
+    let open = open_options(args);
     if let Some(out) = out {
         check_extension(out, &USD)?;
     }
@@ -166,12 +171,18 @@ fn counts(args: &Args, report: &FixReport) -> String {
     let fixed = report.fixed.len();
     let n = count(fixed, "finding");
     let done = if args.dry_run { "to fix" } else { "fixed" };
-    let left = all.saturating_sub(fixed);
+    let in_part = report.not_fixed.iter().filter(|f| f.changes_results);
+    let in_part = in_part.count();
+    let left = all.saturating_sub(fixed + in_part);
+    let in_part = match in_part {
+        0 => String::new(),
+        n => format!("{n} in part, "),
+    };
     let errors = match report.remaining_errors() {
         0 => String::new(),
         errors => format!("; {} left", count(errors, "error")),
     };
-    format!("{n} {done}, {left} not fixed{errors}")
+    format!("{n} {done}, {in_part}{left} not fixed{errors}")
 }
 
 fn brief(args: &Args, report: &FixReport, sizes: Option<&Sizes>) -> String {

@@ -89,7 +89,8 @@ pub struct ClipArgs {
     ///
     /// Its name, or the last words of its name or a glob, if only one clip fits. In a USD file every
     /// SkelAnimation is a clip, by its name or prim path, and moves the skeletons that it fits.
-    /// Without this: the first clip, or in a USD file what skel:animationSource says.
+    /// Without this: the first clip that moves anything, or in a USD file what skel:animationSource
+    /// says.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! One way to open every format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::{extension, read_at_most};
 use super::usd::{OpenOptions, UsdFile};
@@ -151,6 +151,21 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
     };
     asset.make_clip_names_unique();
     Ok(Some(asset))
+}
+
+/// The files that a file is read from or refers to, itself first; of one that cannot be read it alone.
+#[must_use]
+pub fn sources(file: &Path, options: &OpenOptions) -> Vec<PathBuf> {
+    let mut sources = vec![file.to_owned()];
+    match read_asset(file) {
+        Ok(Some(asset)) => sources.extend(asset.sources),
+        Ok(None) => {
+            let opened = UsdFile::open_with(file, options);
+            sources.extend(opened.iter().flat_map(UsdFile::sources));
+        }
+        Err(_) => {}
+    }
+    sources
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Files that appear under their name only when they are whole.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
@@ -54,11 +55,37 @@ pub fn discard_unfinished() -> OutputsHeld {
     OutputsHeld(held)
 }
 
+/// Lists files that are read.
+type Files = Box<dyn Fn() -> Vec<PathBuf>>;
+
+thread_local! {
+    /// What [`protect`] was given, and what it listed once it was asked.
+    static PROTECTED: RefCell<Option<(Files, OnceCell<Vec<PathBuf>>)>> =
+        const { RefCell::new(None) };
+}
+
+/// Has [`check`], on this thread, refuse these files too, until the result is dropped: what the other files of a batch
+/// are read from. `files` is asked at most once, and only if some output is there already.
+pub fn protect(files: impl Fn() -> Vec<PathBuf> + 'static) -> Protection {
+    PROTECTED.set(Some((Box::new(files), OnceCell::new())));
+    Protection(())
+}
+
+/// The result of [`protect`].
+#[must_use = "the files are protected until it is dropped"]
+pub struct Protection(());
+
+impl Drop for Protection {
+    fn drop(&mut self) {
+        PROTECTED.set(None);
+    }
+}
+
 /// Refuses outputs that are files of the input: those that it is read from, and those that it refers
 /// to. `inputs` is asked only if some output is there already.
 ///
 /// # Errors
-/// [`Error::OutputIsInput`].
+/// [`Error::OutputIsInput`], also for what [`protect`] protects.
 pub fn check<O: AsRef<Path>, I: IntoIterator<Item: AsRef<Path>>>(
     outputs: impl IntoIterator<Item = O>,
     inputs: impl FnOnce() -> I,
@@ -70,9 +97,15 @@ pub fn check<O: AsRef<Path>, I: IntoIterator<Item: AsRef<Path>>>(
         return Ok(());
     }
     let inputs = inputs().into_iter();
-    let inputs: HashSet<PathBuf> = inputs
+    let mut inputs: HashSet<PathBuf> = inputs
         .filter_map(|i| i.as_ref().canonicalize().ok())
         .collect();
+    PROTECTED.with_borrow(|protected| {
+        if let Some((files, known)) = protected {
+            let files = known.get_or_init(files).iter();
+            inputs.extend(files.filter_map(|file| file.canonicalize().ok()));
+        }
+    });
     match there.into_iter().find(|(file, _)| inputs.contains(file)) {
         None => Ok(()),
         Some((file, output)) => Err(Error::OutputIsInput {

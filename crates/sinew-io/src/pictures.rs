@@ -1,6 +1,6 @@
 //! Pictures of materials: their formats and file names, and transforms of texture coordinates.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Cursor;
 
 use glam::{Mat3, Vec2};
@@ -66,16 +66,20 @@ pub(crate) fn plain_stem(name: &str) -> Option<String> {
 
 /// File names that are taken. File systems that know no case exist.
 #[derive(Default)]
-pub(crate) struct FileNames(HashSet<String>);
+pub(crate) struct FileNames {
+    taken: HashSet<String>,
+    /// The number that the next file of a name is tried with.
+    next: HashMap<String, usize>,
+}
 
 impl FileNames {
     /// A file name that is free, and taken from now on. It is numbered if the plain one is taken.
     pub(crate) fn unique(&mut self, stem: &str, extension: &str) -> String {
         let mut file_name = format!("{stem}.{extension}");
-        let mut number = 1;
-        while !self.0.insert(file_name.to_ascii_lowercase()) {
-            number += 1;
-            file_name = format!("{stem}_{number}.{extension}");
+        let next = self.next.entry(file_name.to_ascii_lowercase()).or_insert(2);
+        while !self.taken.insert(file_name.to_ascii_lowercase()) {
+            file_name = format!("{stem}_{next}.{extension}");
+            *next += 1;
         }
         file_name
     }

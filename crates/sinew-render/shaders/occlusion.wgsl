@@ -23,6 +23,11 @@ fn across_map(at: vec4f) -> vec2f {
     return vec2f(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y);
 }
 
+// Whether a point lies beyond the sides of a map, where nothing is known to be in the way.
+fn is_beside_map(at: vec4f) -> bool {
+    return any(abs(at.xy) > vec2f(1.0));
+}
+
 // How far a point has to be moved along its face's normal, so that the face is not in its own way
 // where the map is read up to `reach` away: a steep face changes its depth most.
 fn lift(out: vec3f, to_light: vec3f, reach: f32) -> vec3f {
@@ -34,6 +39,9 @@ fn lift(out: vec3f, to_light: vec3f, reach: f32) -> vec3f {
 fn key_visible(local: vec3f, out: vec3f) -> f32 {
     let away = local + lift(out, frame.key.xyz, 4.5 * occlusion.texels.x);
     let at = occlusion.key_from_local * vec4f(away, 1.0);
+    if is_beside_map(at) {
+        return 1.0;
+    }
     let uv = across_map(at);
     // Beyond its far side a map shows nothing.
     let depth = max(at.z, 0.0);
@@ -64,7 +72,7 @@ fn sky_visible(local: vec3f, normal: vec3f, out: vec3f) -> f32 {
                 let beside = (vec2f(vec2u(corner & 1u, corner >> 1u)) * 3.0 - 1.5) * texel;
                 seen += textureSampleCompareLevel(sky_maps, nearer, uv + beside, i, max(at.z, 0.0));
             }
-            sum += weight * seen * 0.25;
+            sum += weight * select(seen * 0.25, 1.0, is_beside_map(at));
             weights += weight;
         }
     }

@@ -84,6 +84,15 @@ impl Bounds {
         self.size().length()
     }
 
+    /// The distance from the middle within which light and shadows are computed. It leaves space for
+    /// what moves out of the box.
+    pub(super) fn reach(&self) -> f64 {
+        match self.is_empty() {
+            true => 1.0,
+            false => 0.75 * self.diagonal().max(1e-9),
+        }
+    }
+
     /// The eight corners. Bits 0, 1 and 2 of the index choose the high x, y and z.
     #[must_use]
     pub fn corners(&self) -> [DVec3; 8] {

@@ -100,13 +100,13 @@ impl Frame {
         }
     }
 
-    /// The uniforms for a picture of `size` pixels. The ground lies under `bounds`, which are in
-    /// world space.
+    /// The uniforms for a picture of `size` pixels. The ground lies under `bounds`, and its middle
+    /// and its shadow under `lit`; both are in world space.
     pub fn new(
         stage: &Stage,
         camera: &Camera,
         look: &Look,
-        bounds: &Bounds,
+        (bounds, lit): (&Bounds, &Bounds),
         size: [u32; 2],
     ) -> Self {
         let [width, height] = size.map(f64::from);
@@ -120,22 +120,22 @@ impl Frame {
             true => 1.0,
             false => bounds.diagonal().max(1e-9),
         };
-        // The ground is at height 0 if the scene stands near it, otherwise at the scene's lowest
-        // point.
+        // The ground is at height 0 if the scene stands or jumps above it; soles may sink in a
+        // little. Otherwise it is at the scene's lowest point, so that it hides nothing.
         let lowest = if bounds.is_empty() {
             0.0
         } else {
             bounds.low.dot(up.abs())
         };
-        let floor = match lowest > -0.08 * extent && lowest < extent {
+        let floor = match (-0.01 * extent..extent).contains(&lowest) {
             true => 0.0,
             false => lowest,
         };
         let spacing = Spacing::new(extent, stage.meters_per_unit());
-        let middle = bounds.center();
+        let middle = lit.center();
         let center = middle - up * (middle.dot(up) - floor);
         let phase = |axis: DVec3| center.dot(axis).rem_euclid(spacing.coarse) as f32;
-        let half_shadow = extent * 0.75;
+        let half_shadow = lit.reach();
         let (key, fill, rim) = lights(camera, look.light);
         let (top, bottom, vignette) = match look.background {
             Background::Gradient { top, bottom } => (linear(top), linear(bottom), 0.35),
@@ -151,7 +151,7 @@ impl Frame {
             up: up.as_vec3().extend((floor - stage.origin.dot(up)) as f32),
             ground_x: right.as_vec3().extend(spacing.fine as f32),
             ground_y: front.as_vec3().extend(spacing.coarse as f32),
-            ground_center: local(stage, center).extend((extent * 4.0) as f32),
+            ground_center: local(stage, center).extend((half_shadow * 16.0 / 3.0) as f32),
             ground_phase: Vec4::new(phase(right), phase(front), half_shadow as f32, 0.8),
             key: key.as_vec3().extend(0.0),
             key_color: Vec4::new(1.22, 1.15, 1.05, 0.0),

@@ -6,6 +6,7 @@ use super::error::Result;
 use super::images::{TextureImage, decode};
 use sinew::Invalid;
 use sinew::scene::{Geometry, Scene, UnskinnedPrim};
+use sinew_check::Finding;
 use sinew_io::usd::{ReadOptions, UsdFile};
 use sinew_io::{self as io, ClipChoice, OpenOptions};
 
@@ -44,6 +45,8 @@ pub struct Loaded {
     pub clip: Option<usize>,
     /// Prims that are not drawn, or not skinned, because something of them is invalid.
     pub failed: Vec<UnskinnedPrim>,
+    /// What the stage leaves out, whatever is posed and drawn of it.
+    pub left_out: Vec<Finding>,
     /// Parts of the file that are not drawn, or drawn differently, and why.
     pub messages: Vec<String>,
     /// The decoded images, by index of [`Geometry::textures`].
@@ -126,7 +129,9 @@ impl Loaded {
                 });
             }
         }
+        let left_out = sinew_check::left_out(Some(file), &scene, false)?;
         Ok(Self {
+            left_out,
             scene,
             geometry,
             clips,

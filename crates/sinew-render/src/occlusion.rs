@@ -48,12 +48,9 @@ pub(super) struct OcclusionMaps {
 pub(super) struct Lights(OcclusionUniform);
 
 impl Lights {
-    /// Maps around a box in world space, with space for what moves out of it.
+    /// Maps around a box in world space.
     pub fn new(stage: &Stage, camera: &Camera, light: Light, around: &Bounds) -> Self {
-        let reach = match around.is_empty() {
-            true => 1.0,
-            false => 0.75 * around.diagonal().max(1e-9),
-        };
+        let reach = around.reach();
         let center = around.center() - stage.origin;
         let [right, up, front] = camera.axes();
         let (key, ..) = frame::lights(camera, light);

@@ -11,7 +11,7 @@ use super::overlay::{self, BoneVertex, Line};
 use super::pipelines::{Kind, Pipelines, VERTEX_BYTES};
 use super::stage_mesh::StageMesh;
 use super::targets::{Shadow, Targets};
-use super::{Background, Bounds, Camera, Look, Result, Stage};
+use super::{Background, Camera, Look, Result, Stage};
 use sinew::gpu::{GpuError, guarded};
 
 /// Draws stages into textures of one format. It keeps textures of the last picture's size, and
@@ -123,8 +123,7 @@ impl Renderer {
             if self.targets.as_ref().is_none_or(|t| t.size != size) {
                 self.targets = Some(Targets::new(&device, self.format, self.samples, size));
             }
-            let ground = stage.ground_bounds();
-            let picture = self.picture(stage, camera, look, &ground, size);
+            let picture = self.picture(stage, camera, look, size);
             self.draw_maps(encoder, &picture, look);
             if look.grid {
                 self.draw_shadow(encoder, &picture, look);
@@ -138,12 +137,12 @@ impl Renderer {
         stage: &'a Stage,
         camera: &Camera,
         look: &Look,
-        ground: &Bounds,
         size: [u32; 2],
     ) -> Picture<'a> {
+        let (ground, lit) = (stage.ground_bounds(), stage.lit_bounds());
         let alignment = self.device.limits().min_uniform_buffer_offset_alignment as usize;
-        let uniforms = Frame::new(stage, camera, look, ground, size);
-        let lights = Lights::new(stage, camera, look.light, ground);
+        let uniforms = Frame::new(stage, camera, look, (&ground, &lit), size);
+        let lights = Lights::new(stage, camera, look.light, &lit);
         let mut bytes = bytes_of(&uniforms).to_vec();
         let mut seen = Vec::new();
         for projection in lights.projections() {

@@ -16,6 +16,7 @@ use sinew::Invalid;
 use sinew::gpu::{Skinner, guarded};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, UnskinnedPrim};
+use sinew_check::Finding;
 use sinew_io::OpenOptions;
 
 /// An opened file on a device: its meshes, materials and skeletons, posed at one time.
@@ -44,6 +45,7 @@ pub struct Stage {
     /// Bounding boxes of everything and of the joints, at the first time of the file.
     pub(super) ground: (Bounds, Bounds),
     pub(super) failed: Vec<UnskinnedPrim>,
+    pub(super) left_out: Vec<Finding>,
     pub(super) messages: Vec<String>,
 }
 
@@ -69,6 +71,7 @@ impl Stage {
             clips,
             clip,
             failed,
+            left_out,
             messages,
             ..
         } = loaded;
@@ -87,6 +90,7 @@ impl Stage {
             results: OnceLock::new(),
             ground: (Bounds::EMPTY, Bounds::EMPTY),
             failed,
+            left_out,
             messages,
             scene,
             geometry,

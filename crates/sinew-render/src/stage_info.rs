@@ -9,6 +9,7 @@ use super::{Control, Stage, StageSkeleton};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, StageCamera, UnskinnedPrim};
+use sinew_check::Finding;
 
 /// Properties of one mesh of a stage, or of one prim of curves.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct MeshInfo {
     pub influences: usize,
     /// Whether its points are skinned or blended.
     pub deforms: bool,
+    /// Whether it has normals to draw.
+    pub normals: bool,
     /// Whether it is visible at the stage's time.
     pub visible: bool,
 }
@@ -106,13 +109,17 @@ impl Stage {
     /// authored time. `None` if nothing moves.
     #[must_use]
     pub fn time_range(&self) -> Option<(f64, f64)> {
-        if let Some((first, last)) = self.scene.time_line.range.filter(|(a, b)| a <= b) {
-            return Some((first, last));
-        }
+        let authored = self.scene.time_line.range.filter(|(a, b)| a <= b);
+        authored.or_else(|| self.sampled_range())
+    }
+
+    /// The first and the last authored time of animations, points and transforms. `None` if nothing moves.
+    #[must_use]
+    pub fn sampled_range(&self) -> Option<(f64, f64)> {
         let animations = self.scene.animations.iter();
         let times = animations.flat_map(|a| a.joint_times().chain(a.blend_shape_weights.times()));
         let drawn = self.geometry.meshes.iter().chain(&self.geometry.curves);
-        let points = drawn.flat_map(|m| m.points.times());
+        let points = drawn.flat_map(|m| m.points.times().chain(m.place.times()));
         let (first, last) = times
             .chain(points)
             .filter(|t| t.is_finite())
@@ -173,6 +180,7 @@ impl Stage {
                     .and_then(|b| b.influences.as_ref())
                     .map_or(0, |i| i.count),
                 deforms: m.deform.is_some(),
+                normals: m.has_normals(),
                 visible: m.visible,
             })
         };
@@ -198,6 +206,12 @@ impl Stage {
     #[must_use]
     pub fn failed(&self) -> &[UnskinnedPrim] {
         &self.failed
+    }
+
+    /// What the stage leaves out, whatever is posed and drawn of it.
+    #[must_use]
+    pub fn left_out(&self) -> &[Finding] {
+        &self.left_out
     }
 
     /// Parts of the file that are not drawn, or drawn differently, and why.

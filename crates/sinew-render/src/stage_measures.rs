@@ -21,6 +21,9 @@ pub struct Difference {
     pub points: usize,
 }
 
+/// More points than these are not computed on the CPU if the GPU has them.
+const MANY: usize = 200_000;
+
 impl Stage {
     /// The CPU mirror's results for the current poses, by index of the mesh.
     pub(super) fn results(&self) -> &Arc<Vec<Results>> {
@@ -97,7 +100,6 @@ impl Stage {
     /// encloses, or the corners of that box if there are very many.
     #[must_use]
     pub fn outline(&self) -> Vec<DVec3> {
-        const MANY: usize = 200_000;
         let meshes = self.meshes.iter().enumerate().filter(|(_, m)| m.visible);
         let count: usize = meshes.clone().map(|(_, m)| m.buffers.points as usize).sum();
         match count {
@@ -126,6 +128,27 @@ impl Stage {
         match bounds.is_empty() {
             true => self.bounds(),
             false => bounds.transformed(DMat4::from_translation(along_ground)),
+        }
+    }
+
+    /// The box that light, shadows and the middle of the ground are made for, in world space: the
+    /// [ground's](Self::ground_bounds) while everything that is drawn lies near it, so that shadows
+    /// keep their sharpness while a clip plays, and otherwise the current box.
+    pub(super) fn lit_bounds(&self) -> Bounds {
+        let ground = self.ground_bounds();
+        let on_gpu = self.control.backend == DrawBackend::Gpu;
+        if on_gpu && self.deformed_points() > MANY {
+            // The CPU would skin all of them for each picture.
+            return ground;
+        }
+        let now = self.bounds();
+        let is_near = now
+            .corners()
+            .iter()
+            .all(|c| c.distance(ground.center()) <= ground.reach());
+        match is_near || now.is_empty() {
+            true => ground,
+            false => now,
         }
     }
 

@@ -64,10 +64,23 @@ impl<'s, 'n> Relationship<'s, 'n> {
     /// The targets; in place of a target that is a relationship its own targets.
     #[must_use]
     pub fn forwarded_targets(self) -> Vec<Path> {
+        self.follow().0
+    }
+
+    /// Whether relationships that forward to each other in a circle are all that the targets lead to.
+    #[must_use]
+    pub fn forwards_in_circle(self) -> bool {
+        let (targets, has_end) = self.follow();
+        targets.is_empty() && !has_end
+    }
+
+    /// The forwarded targets, and whether the way ends at a relationship without any.
+    fn follow(self) -> (Vec<Path>, bool) {
         let stage = self.prim.stage();
         let mut out = Vec::new();
         let (mut seen, mut visited) = (HashSet::new(), HashSet::new());
         let mut stack: Vec<Path> = self.targets();
+        let mut has_end = stack.is_empty();
         stack.reverse();
         while let Some(target) = stack.pop() {
             let relationship = target.split_property().and_then(|(prim, name)| {
@@ -77,7 +90,9 @@ impl<'s, 'n> Relationship<'s, 'n> {
             match relationship {
                 Some((prim, name)) => {
                     if visited.len() < MAX_FORWARDED && visited.insert(target) {
-                        stack.extend(prim.relationship(&name).targets().into_iter().rev());
+                        let further = prim.relationship(&name).targets();
+                        has_end |= further.is_empty();
+                        stack.extend(further.into_iter().rev());
                     }
                 }
                 None => {
@@ -87,7 +102,7 @@ impl<'s, 'n> Relationship<'s, 'n> {
                 }
             }
         }
-        out
+        (out, has_end)
     }
 
     /// Whether targets are authored: an empty list is.

@@ -28,7 +28,6 @@ pub enum Subject {
     /// Render vertices and their tangents.
     Tangents,
     /// Packed layouts of points, normals and weights.
-    PackedFormats,
     /// Where results are written, and those of the frame before.
     Outputs,
     /// Boxes around the results.
@@ -45,7 +44,7 @@ pub enum Subject {
 
 impl Subject {
     /// All of them, in the order of a report.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 13] = [
         Self::Linear,
         Self::DualQuaternions,
         Self::BlendShapes,
@@ -53,7 +52,6 @@ impl Subject {
         Self::Clips,
         Self::SmoothNormals,
         Self::Tangents,
-        Self::PackedFormats,
         Self::Outputs,
         Self::Bounds,
         Self::Limits,
@@ -73,7 +71,6 @@ impl Subject {
             Self::Clips => "clips",
             Self::SmoothNormals => "smooth normals",
             Self::Tangents => "tangents",
-            Self::PackedFormats => "packed formats",
             Self::Outputs => "outputs",
             Self::Bounds => "bounds",
             Self::Limits => "limits",

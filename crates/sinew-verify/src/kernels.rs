@@ -755,11 +755,22 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         "reading before a frame",
         crowd.read_points(instance).map(drop),
     )?;
-    expect("a foreign skin", skinner.crowd().add_instance(id).map(drop))?;
+    // Another crowd has a skin and an instance in the same slots, and does not take these for them.
+    let mut twin = skinner.crowd();
+    let its_skin = twin.add_skin(Arc::clone(&packed))?;
+    let its = twin.add_instance(its_skin)?;
+    let pose = PackedPose::pack(&packed, &cases::pose(&skin, 1))?;
+    expect("a foreign skin", twin.add_instance(id).map(drop))?;
+    expect("a foreign instance", twin.set_pose(instance, &pose))?;
+    expect("hiding a foreign instance", twin.set_hidden(instance, true))?;
     expect(
-        "a foreign instance",
-        skinner.crowd().set_pose(instance, &foreign),
+        "removing a foreign instance",
+        twin.remove_instance(instance),
     )?;
+    expect("removing a foreign skin", twin.remove_skin(id))?;
+    if twin.is_hidden(its)? || twin.instance_count() != 1 {
+        return Err("an id of another crowd hit an instance".into());
+    }
     let named = AdapterChoice::Named("no such adapter".into());
     expect("an unknown adapter", GpuDevice::new(&named).map(drop))?;
     // A palette that no binding of 256 bytes holds.

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use glam::{DMat4, Vec4};
-use sinew::gpu::{BoundsUse, Crowd, NormalFormat, OutputTarget, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedRig, PackedSkin, Packing};
+use sinew::gpu::{BoundsUse, Crowd, SkinnerOptions};
+use sinew::kernel::{PackedPose, PackedRig, PackedSkin};
 use sinew::mesh::RenderVertices;
 use sinew::skel::{MeshTopology, Skin, SkinningMethod};
 
 use crate::cases::{self, Influences, Spec};
 use crate::host::{Gpu, by_rig};
-use crate::outputs::packing;
 use crate::posing::rigs;
 use crate::{Failure, Subject};
 
@@ -136,12 +135,6 @@ const MESHES: &[(Subject, &str, Make)] = &[
             Ok((skin, packed.with_vertices(vertices)?))
         },
     ),
-    (Subject::PackedFormats, "points and normals, Fine", |n| {
-        layout(n, Packing::Fine)
-    }),
-    (Subject::PackedFormats, "points and normals, Compact", |n| {
-        layout(n, Packing::Compact)
-    }),
     (Subject::Bounds, "with points", |n| plain(n, 4, false)),
 ];
 
@@ -165,13 +158,6 @@ fn plain(points: usize, influences: usize, normals: bool) -> Result<(Skin, Packe
         normals,
         ..spec(points)
     })
-}
-
-/// Packed layouts take weights that are not negative and add up to 1.
-fn layout(points: usize, packing: Packing) -> Result<(Skin, PackedSkin), Failure> {
-    let skin = packing::skin_of(points, 4, 60, true, 1);
-    let packed = PackedSkin::pack("/Case", &skin)?.with_packing(packing)?;
-    Ok((skin, packed))
 }
 
 /// Quads between the points of a square, as far as they reach.
@@ -226,17 +212,7 @@ fn mesh(
 ) -> Result<f64, Failure> {
     let mut crowd = gpu.crowd_with(&stamped())?;
     let id = crowd.add_skin(Arc::clone(packed))?;
-    let normal_format = match packed.packing() {
-        Packing::Exact => NormalFormat::default(),
-        _ => NormalFormat::Octahedral,
-    };
-    let instance = crowd.add_instance_to(
-        id,
-        OutputTarget {
-            normal_format,
-            ..OutputTarget::default()
-        },
-    )?;
+    let instance = crowd.add_instance(id)?;
     if subject == Subject::Bounds {
         crowd.enable_bounds(BoundsUse::OnGpu)?;
     }

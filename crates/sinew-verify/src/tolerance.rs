@@ -45,14 +45,6 @@ pub const PEER_OCTAHEDRAL_NORMALS: f64 = 2e-4;
 /// CPU mirror against GPU, normals.
 pub const MIRROR_NORMALS: f64 = 4e-5;
 
-/// [`Packing::Fine`](sinew::kernel::Packing), of points (over the largest extent), normals and weights: half a step of a grid of 2^21
-/// whose step is rounded up to a power of two, and f32's rounding of a place some extents from the origin; octahedral directions of
-/// 16 bits (4.1e-5 measured); a step of 1/65,535.
-pub const FINE_PACKING: (f64, f64, f64) = (4.8e-7 + 1.2e-7, 5e-5, 1.6e-5);
-
-/// The same of `Compact`: grids of 2^16, directions of 11 bits (1.3e-3 measured), steps of 1/1023.
-pub const COMPACT_PACKING: (f64, f64, f64) = (1.6e-5, 1.5e-3, 9.8e-4);
-
 /// Normals as octahedral directions of 16 bits, rounded to the nearest in each component: half a step of 1/32,767 in each of
 /// two directions, which an octahedron stretches by up to the root of 3.
 pub const OCTAHEDRAL_NORMALS: f64 = 7e-5;

@@ -2,7 +2,7 @@
 
 use glam::{DMat4, DVec3, Vec3};
 use sinew::kernel::encoded_skin::{check_decoded, encode_shapes, is_for_multi_pose_lbs};
-use sinew::kernel::{PackedPose, PackedSkin, Packing, skin_on_cpu};
+use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::mesh::RenderVertices;
 use sinew::skel::{BlendShapeDef, InbetweenDef, MeshTopology, Pose, Skeleton, SkinBuilder};
 
@@ -38,7 +38,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Builds a skin of the input, encodes it in slices of several sizes with each packing, decodes them, and skins it.
+/// Builds a skin of the input, encodes it in slices of several sizes, decodes them, and skins it.
 pub fn skin(input: &[u8]) {
     let mut numbers = Numbers(input);
     let joint_count = 1 + numbers.count(300);
@@ -51,26 +51,21 @@ pub fn skin(input: &[u8]) {
     let Some(skin) = packed(&mut numbers, &skeleton) else {
         return;
     };
-    for packing in [Packing::Exact, Packing::Fine, Packing::Compact] {
-        let Ok(skin) = skin.clone().with_packing(packing) else {
-            continue;
-        };
-        let _ = is_for_multi_pose_lbs(&skin);
-        for binding_bytes in [16, 256, 4096, 1 << 27] {
-            // Where a result fits no binding, there is nothing to decode.
-            let _ = check_decoded("slices", &skin, binding_bytes);
-            let shapes = encode_shapes(&skin, binding_bytes);
-            if let Ok(Some(shapes)) = shapes {
-                assert!(shapes.words.len() as u64 * 4 <= binding_bytes);
-            }
+    let _ = is_for_multi_pose_lbs(&skin);
+    for binding_bytes in [16, 256, 4096, 1 << 27] {
+        // Where a result fits no binding, there is nothing to decode.
+        let _ = check_decoded("slices", &skin, binding_bytes);
+        let shapes = encode_shapes(&skin, binding_bytes);
+        if let Ok(Some(shapes)) = shapes {
+            assert!(shapes.words.len() as u64 * 4 <= binding_bytes);
         }
-        let pose = Pose::from_local(&skeleton, &bind).expect("a pose of this skeleton");
-        if let Ok(pose) = PackedPose::pack(&skin, &pose) {
-            let mut points = vec![Vec3::ZERO; skin.output_count()];
-            let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
-            let normals = skin.has_output_normals().then_some(&mut normals[..]);
-            skin_on_cpu(&skin, &pose, &mut points, normals).expect("sizes that fit");
-        }
+    }
+    let pose = Pose::from_local(&skeleton, &bind).expect("a pose of this skeleton");
+    if let Ok(pose) = PackedPose::pack(&skin, &pose) {
+        let mut points = vec![Vec3::ZERO; skin.output_count()];
+        let mut normals = vec![Vec3::ZERO; skin.output_normal_count()];
+        let normals = skin.has_output_normals().then_some(&mut normals[..]);
+        skin_on_cpu(&skin, &pose, &mut points, normals).expect("sizes that fit");
     }
 }
 

@@ -67,7 +67,7 @@ use crate::kernel::PackedSkin;
 /// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
 ///
-/// An id is *foreign* if it belongs to another crowd, or if the skin, instance, palette or rig that
+/// An id is *foreign* if it belongs to another crowd (not to the one that this was rebuilt from), or if the skin, instance, palette or rig that
 /// it identifies was removed.
 #[derive(Debug)]
 pub struct Crowd {
@@ -119,7 +119,7 @@ impl Crowd {
     }
 
     /// A number that no other crowd of this process has, also not one that [`Crowd::rebuild`]
-    /// made of this. Ids of two crowds may be equal; this tells the crowds apart.
+    /// made of this. The rebuilt crowd takes the ids of the old one; this tells the two apart.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

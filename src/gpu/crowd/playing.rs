@@ -9,7 +9,7 @@ use crate::gpu::store::clips::ClipId;
 use crate::gpu::store::playing::Playing;
 use crate::gpu::store::rigs::{RigId, RigPalette};
 use crate::gpu::store::skins::SkinId;
-use crate::kernel::{JointTransform, NONE, PackedClip, PackedRig, Player};
+use crate::kernel::{JointTransform, NONE, PackedClip, Player};
 
 /// Clips, and rigs that play them.
 impl Crowd {
@@ -274,11 +274,6 @@ impl Crowd {
                 attachments: has_attachments.then_some(points + packed.attached_row()),
             }
         }))
-    }
-
-    /// What a rig was packed from.
-    pub(in crate::gpu) fn packed_rig(&self, rig: RigId) -> Result<&PackedRig, GpuError> {
-        Ok(&self.stores.rigs.get(rig)?.packed)
     }
 
     /// A number that grows whenever a frame may have moved the palettes of rigs, because it was

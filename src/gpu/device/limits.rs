@@ -7,19 +7,25 @@ use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 /// The smallest binding, in bytes, that work can be split to.
 const LEAST_BINDING: u64 = 64 << 10;
 
-/// The limits that this crate's pipelines need, all within WebGPU's defaults. All other limits are
-/// the lowest that any device has. Combine them with your own:
+/// The limits to open a device with that your renderer draws on and this crate skins on: `yours`,
+/// raised where this crate's pipelines need more. What they need is within WebGPU's defaults.
 ///
 /// ```
-/// let mine = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
-/// let limits = sinew::gpu::needed_limits().or_better_values_from(&mine);
-/// assert!(limits.max_storage_buffers_per_shader_stage >= 8);
+/// let yours = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
+/// let limits = sinew::gpu::needed_limits(&yours);
+/// assert!(limits.max_storage_buffers_per_shader_stage >= 8 && limits.max_bind_groups >= 4);
 /// ```
 ///
 /// With larger bindings and buffers, large crowds need fewer dispatches. Bindings down to 64 KiB
 /// work.
 #[must_use]
-pub fn needed_limits() -> wgpu::Limits {
+pub fn needed_limits(yours: &wgpu::Limits) -> wgpu::Limits {
+    least_limits().or_better_values_from(yours)
+}
+
+/// The limits that this crate's pipelines need. All other limits are the lowest that any device
+/// has, so that nothing can be drawn on a device with no more.
+fn least_limits() -> wgpu::Limits {
     let count = |uniform: bool| {
         let of = |kernel: &&Kernel| {
             let bindings = kernel.bindings.iter();
@@ -78,7 +84,7 @@ pub fn check(device: &wgpu::Limits) -> Result<(), GpuError> {
         max_storage_buffer_binding_size: LEAST_BINDING as _,
         max_buffer_size: LEAST_BINDING,
         max_compute_workgroups_per_dimension: 1,
-        ..needed_limits()
+        ..least_limits()
     };
     let mut result = Ok(());
     least.check_limits_with_fail_fn(device, true, |name, asked, limit| {
@@ -138,9 +144,20 @@ mod tests {
 
     #[test]
     fn needs_are_within_webgpu() {
-        assert!(needed_limits().check_limits(&wgpu::Limits::defaults()));
+        assert!(least_limits().check_limits(&wgpu::Limits::defaults()));
         assert!(check(&wgpu::Limits::defaults()).is_ok());
-        assert!(check(&needed_limits()).is_ok());
+        assert!(check(&least_limits()).is_ok());
+    }
+
+    #[test]
+    fn a_device_can_draw_and_skin() {
+        let yours = wgpu::Limits {
+            max_texture_dimension_2d: 4096,
+            max_storage_buffers_per_shader_stage: 1,
+            ..wgpu::Limits::downlevel_webgl2_defaults()
+        };
+        let both = needed_limits(&yours);
+        assert!(yours.check_limits(&both) && least_limits().check_limits(&both));
     }
 
     #[test]
@@ -159,7 +176,7 @@ mod tests {
 
     #[test]
     fn each_limit_that_is_missing_is_named() {
-        let full = needed_limits();
+        let full = least_limits();
         let cases: [(&str, Lower); 8] = [
             ("max_storage_buffers_per_shader_stage", |l| {
                 l.max_storage_buffers_per_shader_stage -= 1

@@ -89,6 +89,7 @@ impl<T> Mirrored<T> {
         self.values.len()
     }
 
+    #[cfg(test)]
     pub fn values(&self) -> &[T] {
         &self.values
     }

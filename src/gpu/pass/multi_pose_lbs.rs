@@ -16,13 +16,10 @@ use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
 use crate::gpu::store::skins::Slice;
 use crate::gpu::store::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS};
-use crate::kernel::encoded_skin::{MultiPoseValues, ValueLayout, is_for_multi_pose_lbs};
-use crate::kernel::registry::multi_pose_bits::{
-    COMPACT, FINE, NARROW, WITH_NORMALS, WITH_PREVIOUS,
-};
+use crate::kernel::encoded_skin::{ValueLayout, is_for_multi_pose_lbs};
+use crate::kernel::registry::multi_pose_bits::{NARROW, WITH_NORMALS, WITH_PREVIOUS};
 use crate::kernel::{
-    ItemPose, Kernel, MULTI_POSE_LBS, MultiPoseItem, NONE, POSES_PER_ITEM, Packing, PoseOffsets,
-    SkinItem,
+    ItemPose, Kernel, MULTI_POSE_LBS, MultiPoseItem, NONE, POSES_PER_ITEM, PoseOffsets, SkinItem,
 };
 
 /// Largest number of influences per point that the kernel holds in registers.
@@ -39,11 +36,8 @@ fn variant(
 ) -> Variant {
     let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
     let binding = |is_set: bool, kind: usize| if is_set { bindings[kind] } else { 0 };
-    let bits = bit(normals, WITH_NORMALS)
-        | bit(previous, WITH_PREVIOUS)
-        | bit(values.narrow, NARROW)
-        | bit(values.packing == Packing::Fine, FINE)
-        | bit(values.packing == Packing::Compact, COMPACT);
+    let bits =
+        bit(normals, WITH_NORMALS) | bit(previous, WITH_PREVIOUS) | bit(values.narrow, NARROW);
     // 0 stands for any number of influences.
     let influences = match influences {
         0..=MOST_IN_REGISTERS => influences as u8,
@@ -101,11 +95,11 @@ impl Pass for MultiPoseLbs {
         for shown in all {
             let mut pose = None;
             for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
-                let Some(values) = &slice.multi_pose else {
+                let Some(layout) = &slice.multi_pose else {
                     continue;
                 };
                 let pose = pose.get_or_insert_with(|| pose_offsets(shown));
-                let at = self.add(scene, shown, (slice, values), out, pose);
+                let at = self.add(scene, shown, (slice, layout), out, pose);
                 if let Some(at) = at.filter(|_| out.kinds[PREVIOUS].is_some()) {
                     self.previous.push((shown.id, at));
                 }
@@ -184,7 +178,7 @@ impl MultiPoseLbs {
         &mut self,
         scene: &Scene<'_>,
         shown: &Shown<'_>,
-        (slice, values): (&Slice, &MultiPoseValues),
+        (slice, layout): (&Slice, &ValueLayout),
         out: &OutPlace,
         offsets: &PoseOffsets,
     ) -> Option<PoseAt> {
@@ -204,7 +198,7 @@ impl MultiPoseLbs {
         };
         let owner = shown.owner().settling(previous.is_some());
         let bindings = scene.stores.outputs.bindings(out.set);
-        let (layout, influences) = (&values.layout, fixed.influence_count);
+        let influences = fixed.influence_count;
         let (has_normals, has_previous) = (normals.is_some(), previous.is_some());
         let group = GroupKey {
             skin_page: slice.page,
@@ -244,10 +238,6 @@ impl MultiPoseLbs {
                 points_stride: points.stride,
                 normals_stride: normals.map_or(0, |place| place.stride),
                 previous_stride: previous.map_or(0, |place| place.stride),
-                step: values.grid.step,
-                low_x: values.grid.low.x,
-                low_y: values.grid.low.y,
-                low_z: values.grid.low.z,
                 ..MultiPoseItem::default()
             };
             item.poses[0] = pose;

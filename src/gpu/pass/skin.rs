@@ -20,8 +20,7 @@ use crate::kernel::registry::skin_bits::{
     WITH_SOURCES, WITH_TANGENTS,
 };
 use crate::kernel::{
-    Kernel, MAX_SHARED_RESULTS, NONE, Packing, PoseOffsets, ResultPlace, ResultPlaces, SKIN,
-    SkinItem,
+    Kernel, MAX_SHARED_RESULTS, NONE, PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem,
 };
 use crate::skel::SkinningMethod;
 
@@ -120,10 +119,6 @@ impl Pass for SkinPass {
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
         let Wanted { skin, target, .. } = wanted;
-        // The other kernel skins packed skins. Such a skin has no pose without joints.
-        if skin.packing() != Packing::Exact {
-            return Vec::new();
-        }
         let kinds = target.kinds(skin);
         let corners = skin.normal_points().filter(|_| skin.vertices().is_none());
         let points = Shape {

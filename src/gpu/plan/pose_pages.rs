@@ -229,7 +229,7 @@ impl PosePages {
     /// Updates the local transforms of a rig. If it played, the GPU has written others, and other
     /// channel weights of its instances than the host's.
     pub fn update_joints(&mut self, rig: RigId, joints: &[JointTransform], played: bool) {
-        for place in self.rigs.of_rig(rig.index()) {
+        for place in self.rigs.of_rig(rig) {
             let page = &mut self.pages[place.page];
             page.rigs.update(place, joints, played);
             if played && page.channels.len() > 0 {
@@ -241,14 +241,14 @@ impl PosePages {
 
     /// Updates the state of a rig that plays.
     pub fn update_player(&mut self, rig: RigId, player: &Player) {
-        for place in self.rigs.of_rig(rig.index()) {
+        for place in self.rigs.of_rig(rig) {
             self.pages[place.page].rigs.update_player(place, player);
         }
     }
 
     /// A place of a rig: its page, and the place in it.
     fn place_of(&self, rig: RigId) -> Option<(&PosePage, RigPlace)> {
-        let place = self.rigs.of_rig(rig.index()).next()?;
+        let place = self.rigs.of_rig(rig).next()?;
         Some((&self.pages[place.page], place))
     }
 
@@ -476,10 +476,10 @@ mod tests {
     use std::sync::Arc;
 
     use glam::{DMat4, DVec3, Vec3};
-    use slotmap::SlotMap;
 
     use super::super::groups::tests::LIMITS;
     use super::*;
+    use crate::gpu::store::slots::Slots;
     use crate::kernel::PackedSkin;
     use crate::skel::{InfluenceInterpolation, JointInfluences, Skin, SkinningMethod};
 
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn palettes_lie_where_items_look_for_them() {
         let skin = skin();
-        let mut ids: SlotMap<PaletteId, ()> = SlotMap::with_key();
+        let mut ids: Slots<PaletteId, ()> = Slots::default();
         let (id, shared) = (ids.insert(()), palette(1.0));
         let mut placing = Placing::new(&LIMITS, 5);
         for index in [0, 1, 3] {
@@ -576,7 +576,7 @@ mod tests {
     #[test]
     fn a_full_page_is_followed_by_another() {
         let skin = skin();
-        let mut ids: SlotMap<PaletteId, ()> = SlotMap::with_key();
+        let mut ids: Slots<PaletteId, ()> = Slots::default();
         let (id, shared) = (ids.insert(()), palette(1.0));
         let limits = WorkLimits {
             // One palette and three pairs of matrices.

@@ -127,8 +127,8 @@ pub struct RigPlace {
 #[derive(Debug, Default)]
 pub struct RigPlaces {
     places: Vec<RigPlace>,
-    /// The last place of each rig, by index.
-    of_rig: Vec<u32>,
+    /// Each rig and its last place, by index.
+    of_rig: Vec<Option<(RigId, u32)>>,
 }
 
 impl RigPlaces {
@@ -137,10 +137,11 @@ impl RigPlaces {
         let (batch, copy) = palettes.add(rig);
         let index = rig.id.index() as usize;
         if index >= self.of_rig.len() {
-            self.of_rig.resize(index + 1, NONE);
+            self.of_rig.resize(index + 1, None);
         }
         let number = self.places.len() as u32;
-        let next = std::mem::replace(&mut self.of_rig[index], number);
+        let before = self.of_rig[index].replace((rig.id, number));
+        let next = before.map_or(NONE, |(_, place)| place);
         self.places.push(RigPlace {
             page,
             batch,
@@ -154,10 +155,13 @@ impl RigPlaces {
         self.places[number as usize]
     }
 
-    /// Every place of a rig, by index.
-    pub fn of_rig(&self, index: u32) -> impl Iterator<Item = RigPlace> + '_ {
+    /// Every place of a rig. A rig that took the slot of another has none before the next plan.
+    pub fn of_rig(&self, rig: RigId) -> impl Iterator<Item = RigPlace> + '_ {
         let at = |number: u32| self.places.get(number as usize).copied();
-        let first = self.of_rig.get(index as usize).copied().unwrap_or(NONE);
+        let found = self.of_rig.get(rig.index() as usize).copied().flatten();
+        let first = found
+            .filter(|(id, _)| *id == rig)
+            .map_or(NONE, |(_, place)| place);
         std::iter::successors(at(first), move |place| at(place.next))
     }
 }

@@ -7,7 +7,7 @@
 //! which was uploaded with the skin, is valid for every pose. Instances walk it if a shorter list
 //! would not pay or has no room.
 
-use slotmap::SecondaryMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::instances::{InstanceId, InstanceStore};
 use super::poses::PoseStore;
@@ -71,9 +71,9 @@ struct Pending {
 /// The lists of a crowd's skins, and the list that each instance walks.
 #[derive(Debug, Default)]
 pub struct BlendLists {
-    of_skins: SecondaryMap<SkinId, SkinLists>,
+    of_skins: BTreeMap<SkinId, SkinLists>,
     /// Index of the list that an instance walks, among the lists of its skin.
-    of_instances: SecondaryMap<InstanceId, u32>,
+    of_instances: HashMap<InstanceId, u32>,
     pending: Vec<Pending>,
     /// Buffers for the words of lists, for reuse.
     free: Vec<Vec<u32>>,
@@ -193,7 +193,7 @@ impl BlendLists {
 
     /// Frees the room of the lists of a removed skin.
     pub fn remove_skin(&mut self, id: SkinId, pages: &mut SkinPages) {
-        if let Some(lists) = self.of_skins.remove(id) {
+        if let Some(lists) = self.of_skins.remove(&id) {
             pages.give_back(lists.held);
         }
     }
@@ -241,20 +241,20 @@ impl BlendLists {
             let Some((skin, weights)) = find(*id) else {
                 continue;
             };
-            let Some(lists) = self.of_skins.get_mut(skin) else {
+            let Some(lists) = self.of_skins.get_mut(&skin) else {
                 continue;
             };
             if is_driven(*id, skin) {
-                self.of_instances.remove(*id);
+                self.of_instances.remove(id);
                 continue;
             }
             let needed = lists.needed(weights);
             if !lists.pays(needed) {
-                self.of_instances.remove(*id);
+                self.of_instances.remove(id);
                 continue;
             }
             let most = lists.most(needed);
-            let list = self.of_instances.get(*id);
+            let list = self.of_instances.get(id);
             let list = list.and_then(|number| lists.lists.get_mut(*number as usize));
             match list.filter(|list| list.entries <= most && list.covers(weights)) {
                 Some(list) => list.users += 1,
@@ -266,10 +266,10 @@ impl BlendLists {
             let Some((skin, weights)) = find(id) else {
                 continue;
             };
-            let (Some(lists), Ok(held)) = (self.of_skins.get_mut(skin), skins.get(skin)) else {
+            let (Some(lists), Ok(held)) = (self.of_skins.get_mut(&skin), skins.get(skin)) else {
                 continue;
             };
-            let before = self.of_instances.remove(id);
+            let before = self.of_instances.remove(&id);
             let mut number = lists.serving(weights, needed);
             // One word per entry, and one per point for its row.
             let words = needed + held.packed().point_count();
@@ -292,7 +292,7 @@ impl BlendLists {
     fn fill(&mut self, pages: &SkinPages, skins: &SkinStore) {
         let version: Version = self.lost + pages.replaced();
         for (id, lists) in &mut self.of_skins {
-            let Ok(held) = skins.get(id) else {
+            let Ok(held) = skins.get(*id) else {
                 continue;
             };
             for list in &mut lists.lists {
@@ -324,8 +324,8 @@ impl BlendLists {
     /// First word of the list that an instance walks in a slice of its skin; `None` if it walks the
     /// whole list.
     pub fn first_word(&self, id: InstanceId, skin: SkinId, slice: usize) -> Option<u32> {
-        let number = *self.of_instances.get(id)?;
-        let list = self.of_skins.get(skin)?.lists.get(number as usize)?;
+        let number = *self.of_instances.get(&id)?;
+        let list = self.of_skins.get(&skin)?.lists.get(number as usize)?;
         list.rooms.get(slice)?.map(|room| room.first)
     }
 

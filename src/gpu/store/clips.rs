@@ -1,19 +1,19 @@
 //! The clips of a crowd, in one buffer that all rigs play from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use slotmap::{SecondaryMap, SlotMap};
 
 use super::skin_pages::{HeldRanges, SkinPages};
 use super::skins::SkinId;
+use super::slots::{Slots, new_id};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 use crate::kernel::{NONE, PackedClip};
 
-slotmap::new_key_type! {
+new_id! {
     /// Identifies a clip of a [`crate::gpu::Crowd`]. After the clip is removed the id is refused.
-    pub struct ClipId;
+    ClipId
 }
 
 /// A clip on the device.
@@ -40,8 +40,8 @@ pub struct ChannelTable {
 /// The clips of a crowd.
 #[derive(Debug, Default)]
 pub struct ClipStore {
-    clips: SlotMap<ClipId, HeldClip>,
-    channels: SecondaryMap<SkinId, ChannelTable>,
+    clips: Slots<ClipId, HeldClip>,
+    channels: BTreeMap<SkinId, ChannelTable>,
     /// `None` before the first clip.
     words: Option<Arena>,
     /// Counts changes of tables of channels.
@@ -142,7 +142,7 @@ impl ClipStore {
 
     /// Forgets the table of a skin.
     pub fn remove_channels(&mut self, pages: &mut SkinPages, skin: SkinId) {
-        if let Some(table) = self.channels.remove(skin) {
+        if let Some(table) = self.channels.remove(&skin) {
             pages.give_back(table.held);
             self.version += 1;
         }
@@ -150,7 +150,7 @@ impl ClipStore {
 
     /// The table of a skin, if clips drive its channels.
     pub fn channels(&self, skin: SkinId) -> Option<&ChannelTable> {
-        self.channels.get(skin)
+        self.channels.get(&skin)
     }
 
     /// Counts what a plan depends on.
@@ -181,7 +181,7 @@ impl ClipStore {
         out.clips = clips;
         for (skin, table) in &self.channels {
             let table = upload_table(skinner, pages, table.words.clone())?;
-            out.channels.insert(skin, table);
+            out.channels.insert(*skin, table);
         }
         if self.is_used() && out.words.is_none() {
             out.words = Some(words_of_clips(skinner)?);

@@ -3,19 +3,17 @@
 
 use std::sync::Arc;
 
-use slotmap::{Key, SlotMap};
-
 use super::output_bindings::OutPlace;
 use super::skins::SkinId;
+use super::slots::{Id, Slots, new_id};
 use super::target::OutputTarget;
 use super::visibility::UpdateRate;
 use crate::gpu::device::error::GpuError;
 
-slotmap::new_key_type! {
+new_id! {
     /// Identifies an instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is
-    /// refused, whatever is added later. An id does not know its crowd: another crowd refuses most
-    /// foreign ids, but takes some for ids of its own.
-    pub struct InstanceId;
+    /// refused, whatever is added later. So is an id of another crowd.
+    InstanceId
 }
 
 impl InstanceId {
@@ -24,8 +22,7 @@ impl InstanceId {
     /// tables by it.
     #[must_use]
     pub fn index(self) -> u32 {
-        // slotmap keeps the index in the low half and counts from 1.
-        (self.data().as_ffi() as u32).saturating_sub(1)
+        self.slot().index
     }
 }
 
@@ -55,7 +52,7 @@ pub struct Instance {
 /// The instances of a crowd.
 #[derive(Debug, Default)]
 pub struct InstanceStore {
-    instances: SlotMap<InstanceId, Instance>,
+    instances: Slots<InstanceId, Instance>,
     /// Instances in the order in which they were added, including some that were removed.
     order: Vec<InstanceId>,
     /// One more than the largest index that was ever used.
@@ -131,7 +128,7 @@ impl InstanceStore {
         // Removed instances cost a lookup each, so they are dropped once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
             let instances = &self.instances;
-            self.order.retain(|id| instances.contains_key(*id));
+            self.order.retain(|id| instances.get(*id).is_some());
         }
         Ok(gone)
     }

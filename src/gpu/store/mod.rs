@@ -16,6 +16,7 @@ pub mod readings;
 pub mod rigs;
 pub mod skin_pages;
 pub mod skins;
+pub mod slots;
 pub mod target;
 pub mod visibility;
 

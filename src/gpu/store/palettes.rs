@@ -3,28 +3,27 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use slotmap::{Key, SlotMap};
-
+use super::slots::{Id, Slots, new_id};
 use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
 
-slotmap::new_key_type! {
+new_id! {
     /// Identifies a palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After
     /// the palette is removed the id is refused.
-    pub struct PaletteId;
+    PaletteId
 }
 
 impl PaletteId {
     /// A small number that no two palettes of a store share at the same time.
     pub(in crate::gpu) fn index(self) -> u32 {
-        (self.data().as_ffi() as u32).saturating_sub(1)
+        self.slot().index
     }
 }
 
 /// The palettes that instances refer to.
 #[derive(Clone, Debug, Default)]
 pub struct PaletteStore {
-    palettes: SlotMap<PaletteId, SharedPalette>,
+    palettes: Slots<PaletteId, SharedPalette>,
 }
 
 #[derive(Clone, Debug)]

@@ -3,22 +3,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use slotmap::{Key, SlotMap};
-
 use super::skin_pages::{HeldRanges, SkinPages};
+use super::slots::{Id, Slots, new_id};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
 use crate::kernel::{JointTransform, NONE, PackedRig};
 
-slotmap::new_key_type! {
+new_id! {
     /// Identifies a rig of a [`crate::gpu::Crowd`]. After the rig is removed the id is refused.
-    pub struct RigId;
+    RigId
 }
 
 impl RigId {
     /// A small number that no two rigs share at the same time.
     pub fn index(self) -> u32 {
-        (self.data().as_ffi() as u32).saturating_sub(1)
+        self.slot().index
     }
 }
 
@@ -82,7 +81,7 @@ pub struct HeldRig {
 /// The rigs of a crowd.
 #[derive(Debug, Default)]
 pub struct RigStore {
-    rigs: SlotMap<RigId, HeldRig>,
+    rigs: Slots<RigId, HeldRig>,
     /// Tables by the address of the [`PackedRig`] that they were built from. A rig keeps it alive.
     tables: HashMap<usize, SharedTables>,
     /// Counts changes that need another plan.

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use slotmap::SlotMap;
-
 use super::skin_pages::{HeldRanges, SkinPages};
+use super::slots::{Slots, new_id};
 use super::target::{NORMALS, TANGENTS};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
-use crate::kernel::encoded_skin::{self, MultiPoseValues, SliceOffsets, TooLarge};
+use crate::kernel::encoded_skin::{self, SliceOffsets, TooLarge, ValueLayout};
 use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
-slotmap::new_key_type! {
+new_id! {
     /// Identifies a skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused,
-    /// whatever is added later. An id does not know its crowd: another crowd refuses most foreign
-    /// ids, but takes some for ids of its own.
-    pub struct SkinId;
+    /// whatever is added later. So is an id of another crowd.
+    SkinId
 }
 
 /// A run of a skin's results whose static data lies in one page.
@@ -32,7 +30,7 @@ pub struct Slice {
     pub blend: Option<Arc<BlendIndex>>,
     /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if that kernel cannot
     /// skin it.
-    pub multi_pose: Option<MultiPoseValues>,
+    pub multi_pose: Option<ValueLayout>,
 }
 
 impl Slice {
@@ -129,7 +127,7 @@ impl HeldSkin {
 /// The skins of a crowd.
 #[derive(Debug, Default)]
 pub struct SkinStore {
-    skins: SlotMap<SkinId, HeldSkin>,
+    skins: Slots<SkinId, HeldSkin>,
 }
 
 impl SkinStore {

@@ -3,10 +3,8 @@
 
 use glam::{Vec3, Vec4};
 
-use super::codecs::{direction_of, fraction};
 use super::slices::{Results, Run, Sizes};
-use super::{EncodedSlice, Packing, TooLarge, encode};
-use crate::kernel::registry::{COMPACT_NORMAL, COMPACT_ONE, FINE_NORMAL, FINE_ONE};
+use super::{EncodedSlice, TooLarge, encode};
 use crate::kernel::{NONE, PackedSkin, SkinItem};
 
 /// Sub-shape, offset and normal offset.
@@ -54,10 +52,10 @@ impl EncodedSlice {
         DecodedSlice {
             points: (0..point_count)
                 .filter(|_| offsets.points != NONE)
-                .map(|point| read.point(offsets.points, offsets.influences, point))
+                .map(|point| read.vector(offsets.points + point * 3))
                 .collect(),
             normals: of_each(offsets.normals)
-                .map(|i| read.normal(offsets.normals, offsets.influences, i))
+                .map(|i| read.vector(offsets.normals + i * 3))
                 .collect(),
             tangents: of_each(offsets.tangents)
                 .map(|i| {
@@ -108,76 +106,18 @@ impl Reader<'_> {
         Vec3::new(self.float(at), self.float(at + 1), self.float(at + 2))
     }
 
-    fn packing(&self) -> Packing {
-        let of = self.slice.multi_pose;
-        of.map_or(Packing::Exact, |values| values.layout.packing)
-    }
-
-    fn on_grid(&self, steps: [u32; 3]) -> Vec3 {
-        self.slice.multi_pose.expect("packed").grid.point(steps)
-    }
-
-    fn point(&self, points: u32, records: u32, point: u32) -> Vec3 {
-        match self.packing() {
-            Packing::Exact => self.vector(points + point * 3),
-            Packing::Fine => {
-                let at = points + point * 2;
-                let (low, high) = (self.word(at), self.word(at + 1));
-                let y = low >> 21 | (high & 0x3ff) << 11;
-                self.on_grid([low & 0x1f_ffff, y, high >> 10 & 0x1f_ffff])
-            }
-            Packing::Compact => {
-                let at = records + point * 4;
-                let (xy, z) = (self.word(at), self.word(at + 1));
-                self.on_grid([xy & 0xffff, xy >> 16, z & 0xffff])
-            }
-        }
-    }
-
-    fn normal(&self, normals: u32, records: u32, result: u32) -> Vec3 {
-        // `bits` bits of a word with `left` bits above them. The highest is the sign.
-        let signed = |word: u32, left: u32, bits: u32| (word << left) as i32 >> (32 - bits);
-        match self.packing() {
-            Packing::Exact => self.vector(normals + result * 3),
-            Packing::Fine => {
-                let word = self.word(normals + result);
-                direction_of([signed(word, 16, 16), signed(word, 0, 16)], FINE_NORMAL)
-            }
-            Packing::Compact => {
-                let word = self.word(records + result * 4 + 3);
-                direction_of([signed(word, 21, 11), signed(word, 10, 11)], COMPACT_NORMAL)
-            }
-        }
-    }
-
     fn record(&self, record: u32, count: u32) -> Vec<(u16, f32)> {
-        if self.packing() == Packing::Compact {
-            return self.compact_record(record);
-        }
         let is_narrow = self.slice.flags & SkinItem::NARROW_JOINTS != 0;
         let (per_word, bits) = if is_narrow { (4, 8) } else { (2, 16) };
         let weights = record + count.div_ceil(per_word);
         let index = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);
-        let weight = |i: u32| match self.packing() {
-            Packing::Fine => {
-                let whole = self.word(weights + i / 2) >> (i % 2 * 16) & 0xffff;
-                fraction(whole, FINE_ONE)
-            }
-            _ => self.float(weights + i),
+        let of = |i| {
+            (
+                (index(i) & ((1 << bits) - 1)) as u16,
+                self.float(weights + i),
+            )
         };
-        let of = |i| ((index(i) & ((1 << bits) - 1)) as u16, weight(i));
         (0..count).map(of).collect()
-    }
-
-    fn compact_record(&self, record: u32) -> Vec<(u16, f32)> {
-        let [_, b, indices, d] = [0, 1, 2, 3].map(|i| self.word(record + i));
-        let second = b >> 16 & 0x1ff;
-        let third = b >> 25 | (d >> 22 & 3) << 7;
-        let last = d >> 24;
-        let first = COMPACT_ONE - second - third - last;
-        let weights = [first, second, third, last].map(|q| fraction(q, COMPACT_ONE));
-        let indices = indices.to_le_bytes().map(u16::from);
-        indices.into_iter().zip(weights).collect()
     }
 
     fn blend(&self, of: &super::SliceOffsets, point: u32) -> Vec<BlendEntry> {

@@ -7,27 +7,24 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `packing` | the number of bits of a value ([`Packing`]) |
-//! | `codecs` | numbers in fewer bits: grids, octahedral directions, fractions |
 //! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
+//! | `point_bytes` | how many bytes skinning moves ([`PointBytes`]) |
 //! | `slices` | the words of a slice, and their number |
 //! | `decode` | decoding by the steps of the shaders; tests and fuzzers compare it with the CPU mirror's input |
 
-mod codecs;
 #[cfg(any(test, feature = "check-decoding"))]
 mod decode;
-mod packing;
+mod point_bytes;
 mod slices;
 #[cfg(test)]
 mod tests;
 mod values;
 
-pub use codecs::Grid;
 #[cfg(feature = "check-decoding")]
 pub use decode::check_decoded;
-pub use packing::{Packing, PointBytes};
+pub use point_bytes::PointBytes;
 pub use slices::{
-    EncodedShapes, EncodedSlice, MultiPoseValues, SliceOffsets, TooLarge, encode, encode_shapes,
+    EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes,
     is_for_multi_pose_lbs,
 };
 pub use values::{ValueLayout, unpack_normal};

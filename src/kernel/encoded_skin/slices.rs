@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::codecs::Grid;
+use super::PackedSkin;
 use super::values::ValueLayout;
-use super::{PackedSkin, Packing};
 use crate::kernel::layout::gpu_struct;
 use crate::kernel::{BlendIndex, MAX_SHARED_RESULTS, NONE, PackedBlend, SkinItem};
+use crate::skel::SkinningMethod;
 
 gpu_struct! {
     /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`]
@@ -111,18 +111,9 @@ pub struct EncodedSlice {
     pub flags: u32,
     /// Its blend entries, for lists of some of them; `None` without blend shapes.
     pub blend: Option<Arc<BlendIndex>>,
-    /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if the kernel `skin`
-    /// skins it.
-    pub multi_pose: Option<MultiPoseValues>,
-}
-
-/// How the values of a slice for [`crate::kernel::MULTI_POSE_LBS`] are encoded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MultiPoseValues {
-    /// Words of each kind of value.
-    pub layout: ValueLayout,
-    /// The grid that packed points lie on.
-    pub grid: Grid,
+    /// How its records are encoded for [`crate::kernel::MULTI_POSE_LBS`]; `None` if
+    /// [`crate::kernel::SKIN`] skins it.
+    pub multi_pose: Option<ValueLayout>,
 }
 
 /// The tables of a skin's blend shapes that [`crate::kernel::WEIGHTS`] reads.
@@ -179,13 +170,17 @@ pub fn encode(
         .flat_map(move |results| Encoder::new(skin, results, binding_bytes))
 }
 
-/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it. Small skins are left to
-/// [`crate::kernel::SKIN`], whose items can share workgroups, unless they are packed: only
-/// `MULTI_POSE_LBS` reads packed skins.
+/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it: linear blend skinning with influences per
+/// point, and a normal per point, smooth normals or none. Small skins are left to
+/// [`crate::kernel::SKIN`], whose items can share workgroups.
 #[must_use]
 pub fn is_for_multi_pose_lbs(skin: &PackedSkin) -> bool {
-    let is_small = skin.point_count() <= MAX_SHARED_RESULTS as usize;
-    skin.suits_multi_pose_lbs() && (!is_small || skin.packing() != Packing::Exact)
+    skin.point_count() > MAX_SHARED_RESULTS as usize
+        && skin.method() == SkinningMethod::ClassicLinear
+        && skin.influences().is_some_and(|i| !i.is_constant())
+        && skin.blend().is_none()
+        && skin.vertices().is_none()
+        && skin.normal_points().is_none()
 }
 
 /// Encodes the tables of a skin's blend shapes; `None` if it has none.
@@ -305,8 +300,8 @@ impl Sizes {
         let mut sizes = Self {
             record: words(skin.influences().is_some(), layout.record_words),
             is_constant: skin.influences().is_some_and(|i| i.is_constant()),
-            point: words(has_points, layout.point_words),
-            normal: words(results.has_rest_normals(skin), layout.normal_words),
+            point: words(has_points, 3),
+            normal: words(results.has_rest_normals(skin), 3),
             tangent: words(has_tangents, 4),
             source: 0,
             blend_row: words(blend.is_some(), 1),
@@ -492,10 +487,7 @@ impl<'a> Encoder<'a> {
                 0
             },
             blend,
-            multi_pose: is_for_multi_pose_lbs(skin).then(|| MultiPoseValues {
-                layout,
-                grid: skin.grid(),
-            }),
+            multi_pose: is_for_multi_pose_lbs(skin).then_some(layout),
         })
     }
 }
@@ -589,8 +581,6 @@ impl Words {
         shown_by: &[u32],
     ) -> Option<Arc<BlendIndex>> {
         let points = || run.points.iter().map(|p| *p as usize);
-        // Set even if influence records hold the points, because NONE would mean that there are no
-        // points.
         self.offsets.points = self.words.len() as u32;
         points().for_each(|p| skin.encode_point(p, &mut self.words));
         let blend = skin.blend().map(|blend| {

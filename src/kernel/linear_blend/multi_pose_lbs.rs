@@ -48,12 +48,6 @@ gpu_struct! {
         points_stride: u32,
         /// Words from one normal to the next, the same for all poses.
         normals_stride: u32,
-        /// Length of a step of the grid that packed points lie on.
-        step: f32,
-        /// First point of the grid.
-        low_x: f32,
-        low_y: f32,
-        low_z: f32,
         /// Words from one previous position to the next.
         previous_stride: u32,
         unused_0: u32,
@@ -64,7 +58,7 @@ gpu_struct! {
 }
 
 const _: () =
-    assert!(size_of::<MultiPoseItem>() == 64 + POSES_PER_ITEM as usize * size_of::<ItemPose>());
+    assert!(size_of::<MultiPoseItem>() == 48 + POSES_PER_ITEM as usize * size_of::<ItemPose>());
 
 /// The kernel's WGSL and layout.
 pub const MULTI_POSE_LBS: Kernel = Kernel {

@@ -1,6 +1,7 @@
 //! Names of clips: made unique, and found by what a user types.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::Asset;
 
@@ -83,24 +84,39 @@ pub fn unique_clip_name(wanted: &str, taken: &HashSet<String>) -> String {
     if !taken.contains(wanted) {
         return wanted.to_owned();
     }
+    numbered(wanted, &mut 2, taken)
+}
+
+/// A name with the first number from `next` that is not in `taken`. The number after that is `next` then.
+fn numbered(wanted: &str, next: &mut u64, taken: &HashSet<String>) -> String {
     let base = match wanted {
         "" => UNNAMED,
         named => named,
     };
-    let numbered = (2u64..).map(|n| format!("{base}_{n}"));
-    let mut free = numbered.filter(|name| !taken.contains(name));
-    free.next().unwrap_or_default()
+    loop {
+        let name = format!("{base}_{next}");
+        *next += 1;
+        if !taken.contains(&name) {
+            return name;
+        }
+    }
 }
 
 impl Asset {
     /// Gives clips unique names: of clips with the same name, the second becomes `NAME_2`.
     pub fn make_clip_names_unique(&mut self) {
         let mut taken: HashSet<String> = self.clips.iter().map(|c| c.name.clone()).collect();
-        let mut seen = HashSet::with_capacity(self.clips.len());
+        // The number that the next clip of each name is tried with.
+        let mut seen = HashMap::with_capacity(self.clips.len());
         for clip in &mut self.clips {
-            if !seen.insert(clip.name.clone()) {
-                clip.name = unique_clip_name(&clip.name, &taken);
-                taken.insert(clip.name.clone());
+            match seen.entry(clip.name.clone()) {
+                Entry::Vacant(first) => {
+                    first.insert(2);
+                }
+                Entry::Occupied(mut next) => {
+                    clip.name = numbered(&clip.name, next.get_mut(), &taken);
+                    taken.insert(clip.name.clone());
+                }
             }
         }
     }

@@ -39,12 +39,14 @@ pub struct Unrecognised {
 
 impl fmt::Display for Unrecognised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_on_all_fours {
-            true => f.write_str("the joints show a body on four legs, not a human one"),
-            false => write!(
+        match (self.is_on_all_fours, self.main) {
+            (true, _) => f.write_str("the joints show a body on four legs, not a human one"),
+            (false, 0) => f.write_str(
+                "the joints show no human body: none of their names says which bone it is",
+            ),
+            (false, main) => write!(
                 f,
-                "the joints' names and hierarchy show no human body: {} of the {} main bones are found",
-                self.main,
+                "the joints' names and hierarchy show no human body: {main} of the {} main bones are found",
                 Bone::MAIN.len()
             ),
         }

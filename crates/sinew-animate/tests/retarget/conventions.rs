@@ -1,5 +1,6 @@
 //! The rigs of many tools, built from tables of their joints' names, are recognised bone by bone.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use glam::{DMat4, DVec3};
@@ -82,7 +83,19 @@ fn neither_prefix_nor_case_nor_pose_matters() {
             .collect()
     };
     let lying = DMat4::from_rotation_x(-quarter) * DMat4::from_rotation_y(1.1);
-    let ways: [(&str, Made); 7] = [
+    let count = Cell::new(0);
+    let counted = |n: &str| {
+        count.set(count.get() + 1);
+        format!("{n}_0{}", count.get())
+    };
+    let ways: [(&str, Made); 8] = [
+        (
+            "the numbers of Sketchfab",
+            Made {
+                rename: &counted,
+                ..Made::default()
+            },
+        ),
         (
             "namespace",
             Made {

@@ -87,7 +87,7 @@ pub(crate) fn framed_prims(
         let binding = &scene.bindings[b];
         let mut leave =
             |message: &str| warnings.push(Warning::new("left-out", &binding.path, message));
-        if !binding.points.has_value() {
+        if binding.is_shape || !binding.points.has_value() {
             leave("the prim has no points, and only its transform moves: it is not in the output");
             continue;
         }

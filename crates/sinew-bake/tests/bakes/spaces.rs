@@ -51,7 +51,8 @@ pub fn rule_30_the_picture_is_the_same_in_every_space() {
         let world_space = baked(stage, "space world rigid points");
         let by_transform = baked(stage, "space prim rigid xform");
         for binding in &scene(stage).bindings {
-            if !binding.points.has_value() || binding.unsupported.is_some() {
+            let has_points = binding.points.has_value() && !binding.is_shape;
+            if !has_points || binding.unsupported.is_some() {
                 continue;
             }
             let prim = &binding.path;
@@ -118,7 +119,8 @@ pub fn rule_28_a_rigid_prims_transform_serves_an_instance() {
         let scene = scene(stage);
         let skins = scene.bound_skins().filter(|b| {
             let binding = b.binding();
-            binding.is_rigid() && binding.points.has_value() && binding.shapes.is_empty()
+            let has_points = binding.points.has_value() && !binding.is_shape;
+            binding.is_rigid() && has_points && binding.shapes.is_empty()
         });
         for (bound, time) in skins.flat_map(|b| [1.0, 2.5, 5.0].map(|t| (b, Time::At(t)))) {
             for space in [OutSpace::Prim, OutSpace::Skel, OutSpace::World] {

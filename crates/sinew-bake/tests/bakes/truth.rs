@@ -55,7 +55,7 @@ pub fn deformed(scene: &Scene, prim: &str, time: Time, space: OutSpace) -> Truth
 /// Prims of a scene that have points.
 pub fn prims(scene: &Scene) -> Vec<String> {
     let baked = scene.bindings.iter();
-    let baked = baked.filter(|b| b.points.has_value() && b.unsupported.is_none());
+    let baked = baked.filter(|b| b.points.has_value() && !b.is_shape && b.unsupported.is_none());
     baked.map(|b| b.path.clone()).collect()
 }
 

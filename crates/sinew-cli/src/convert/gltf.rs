@@ -40,7 +40,8 @@ pub(super) fn convert(
             file.check_output(output)?;
             warnings.extend(scene.warnings.iter().cloned());
             errors = finding::of_invalid(&scene.errors, of);
-            failed = finding::of_unskinned(&scene.unskinned, of);
+            let left_out = sinew_check::left_out(Some(&file), &scene, true)?;
+            failed = finding::of_left_out(&scene.unskinned, &left_out, of);
             for error in &scene.errors {
                 crate::report::print_message("error", crate::error::with_code(error));
             }
@@ -85,7 +86,8 @@ pub(super) fn convert(
     let written = write_asset(asset, output, &GltfOptions { max_influences })?;
     warnings.extend(written.warnings);
     drop(progress);
-    print_findings(&[], &warnings, verbosity);
+    let others = finding::other_warnings(&warnings, &failed);
+    print_findings(&[], &others, verbosity);
     print_failed(&failed);
     let sizes = Sizes::of("IN", input, &written.files);
     report["files"] = json!(super::names(&written.files));

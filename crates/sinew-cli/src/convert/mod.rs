@@ -89,6 +89,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         extensions: &CHARACTERS,
         output: Some(&args.output),
         to: args.to.as_deref(),
+        open: args.compose.options(ClipChoice::First)?,
         json: args.json,
         partial: args.partial,
         verbosity,
@@ -142,9 +143,11 @@ fn convert_one(
     };
     warnings.extend(written.warnings);
     drop(progress);
-    print_findings(&scene.errors, &warnings, verbosity);
     let of = Some(input);
-    let failed = finding::of_unskinned(&scene.unskinned, of);
+    let left_out = sinew_check::left_out(Some(&file), &scene, true)?;
+    let failed = finding::of_left_out(&scene.unskinned, &left_out, of);
+    let others = finding::other_warnings(&warnings, &failed);
+    print_findings(&scene.errors, &others, verbosity);
     print_failed(&failed);
     let sizes = Sizes::of("IN", input, &written.files);
     let skeletons = scene.instances.iter().chain(&scene.unbound_skeletons);

@@ -290,7 +290,7 @@ fn binding(scene: &Scene, bound: BoundSkin<'_>) -> BindingReport {
     let influences = match &b.unsupported {
         Some(reason) => Err(reason.clone()),
         // A gprim without points is moved by its transform.
-        None if !b.points.has_value() && b.is_rigid() => bound
+        None if (b.is_shape || !b.points.has_value()) && b.is_rigid() => bound
             .rigid_transform(time)
             .and_then(|_| b.influences_at(&bound.skeleton().instance, time, 0))
             .map_err(|e| e.to_string()),

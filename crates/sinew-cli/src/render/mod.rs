@@ -9,6 +9,7 @@ mod saver;
 mod sheet;
 mod shots;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,7 +34,10 @@ use report::{PictureReport, Report, describe};
 use requested::{control, focus, joint_name, look, look_of_arguments};
 use saver::Saver;
 use sheet::Sheet;
-use shots::{Shot, outside_clip, seconds_each, shot_camera, shots, target, too_fast_for_gif};
+use shots::{
+    Shot, clip_outside_range, outside_clip, seconds_each, shot_camera, shots, target,
+    too_fast_for_gif,
+};
 
 /// Draws a character: one picture, the frames of a clip, a turntable or a contact sheet, as PNG
 /// files or as one GIF, animated PNG or video. Needs a GPU or a software Vulkan driver, but no window and no display.
@@ -255,11 +259,13 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let heat_name = control.heat.and_then(|joint| joint_name(&stage, joint));
     let heat_name = heat_name.map(str::to_owned);
     let mut pictures = Vec::new();
+    let decimals = decimals_apart(&shots);
     let alone = shots.iter().filter(|s| s.file.is_some()).count();
     let mut saver = Saver::new(size, alone);
     let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
+    let mut any_normals = false;
     for (i, shot) in shots.iter().enumerate() {
         host::go_on(Step::Part)?;
         progress.done("drawing", "pictures", i, shots.len());
@@ -275,11 +281,12 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         };
         let camera = shot_camera.at(shot, stage.up_axis(), target);
         let mut picture = offscreen.picture(&mut stage, &camera, &look, picture_size)?;
+        any_normals |= stage.meshes().iter().any(|m| m.visible && m.normals);
         if let Some(name) = heat_name.as_ref().filter(|_| sheet.is_none()) {
             legend(&mut picture, name);
         }
         match (&mut sheet, &shot.file) {
-            (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot)),
+            (Some(sheet), _) => sheet.put(i as u32, &picture, &label(shot, decimals)),
             (None, Some(file)) => {
                 let Some(picture) = host::take_picture(picture) else {
                     continue;
@@ -337,7 +344,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     drop(progress);
     gpu.check()?;
     let file = Some(args.input.as_path());
-    let failed = finding::of_unskinned(stage.failed(), file);
+    let failed = finding::of_left_out(stage.failed(), stage.left_out(), file);
     let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
     let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
@@ -345,11 +352,18 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let outside = outside_clip(&stage, &shots);
     let outside = outside.filter(|_| args.time.is_some() || args.frames.is_some());
     let too_fast = clip_seconds.and_then(|seconds| too_fast_for_gif(args, seconds));
-    let own: Vec<Warning> = outside.into_iter().chain(too_fast).collect();
+    let still = clip_outside_range(&stage).filter(|_| args.time.is_none() && args.frames.is_none());
+    let invisible = (!any_visible).then(|| {
+        let message = "every mesh is invisible at the times that were drawn";
+        Warning::new("nothing-visible", "", message)
+    });
+    let flat = (args.normals && any_visible && !any_normals).then(|| {
+        let message = "no mesh that is visible has normals: none are drawn";
+        Warning::new("normals-missing", "", message)
+    });
+    let own = [outside, too_fast, still, invisible, flat];
+    let own: Vec<Warning> = own.into_iter().flatten().collect();
     messages.extend(own.iter().map(ToString::to_string));
-    if !any_visible {
-        messages.push("every mesh is invisible at the times that were drawn".to_owned());
-    }
     if !quiet {
         for message in &messages {
             print_message("warning", message);
@@ -503,8 +517,19 @@ fn with_advice(error: GpuError) -> Error {
     }
 }
 
-/// The label of a cell: the time code to two decimals, or nothing at the default time.
-fn label(shot: &Shot) -> String {
-    let code = shot.time.code().map(|code| (code * 100.0).round() / 100.0);
-    code.map_or_else(String::new, |code| code.to_string())
+/// The label of a cell: its time code, or nothing at the default time.
+fn label(shot: &Shot, decimals: usize) -> String {
+    let code = shot.time.code();
+    code.map_or_else(String::new, |code| format!("{code:.decimals$}"))
+}
+
+/// The number of decimals, at most two, by which labels of different times differ.
+fn decimals_apart(shots: &[Shot]) -> usize {
+    let different = |decimals| {
+        let labels = shots.iter().map(|shot| label(shot, decimals));
+        labels.collect::<HashSet<_>>().len()
+    };
+    (0..2)
+        .find(|decimals| different(*decimals) == different(2))
+        .unwrap_or(2)
 }

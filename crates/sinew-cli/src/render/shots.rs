@@ -165,23 +165,49 @@ pub fn seconds_each(args: &Args, stage: &Stage, shots: &[Shot]) -> f64 {
     seconds.unwrap_or(1.0 / TURNTABLE_FPS)
 }
 
-/// A warning if times that were asked for lie outside the clip, where the nearest pose is drawn.
-pub fn outside_clip(stage: &Stage, shots: &[Shot]) -> Option<Warning> {
-    let (first, last) = stage.time_range()?;
+/// Whether a time lies in a range, but for rounding.
+fn is_within((first, last): (f64, f64), time: f64) -> bool {
     let near = 1e-6 * (last - first).abs().max(1.0);
+    (first - near..=last + near).contains(&time)
+}
+
+/// A warning if times that were asked for lie outside the clip: outside the range of the stage, and
+/// outside that of the samples, whose nearest end is drawn then.
+pub fn outside_clip(stage: &Stage, shots: &[Shot]) -> Option<Warning> {
+    let range = stage.time_range()?;
+    let sampled = stage.sampled_range().unwrap_or(range);
     let codes = shots.iter().filter_map(|s| s.time.code());
-    let outside: Vec<f64> = codes
-        .filter(|t| *t < first - near || *t > last + near)
-        .collect();
+    let outside: Vec<f64> = codes.filter(|t| !is_within(range, *t)).collect();
     let example = outside.first()?;
     let what = match outside.len() {
         1 => format!("time {example} lies"),
         n => format!("{n} of {} times lie, such as {example},", shots.len()),
     };
-    let message = format!(
-        "{what} outside the clip, which is from {first} to {last}: the pose of its nearest end is drawn"
-    );
+    let drawn = match outside.iter().all(|t| is_within(sampled, *t)) {
+        true => "the pose that the file has at the time is drawn".to_owned(),
+        false => {
+            let [first, last] = [sampled.0, sampled.1].map(number);
+            format!("its samples are from {first} to {last}, and the nearest one is drawn")
+        }
+    };
+    let [first, last] = [range.0, range.1].map(number);
+    let message = format!("{what} outside the clip, which is from {first} to {last}: {drawn}");
     Some(Warning::new("time-outside-clip", "", message))
+}
+
+/// A warning if the file has samples, and all of them lie outside the range of the stage that is
+/// drawn.
+pub fn clip_outside_range(stage: &Stage) -> Option<Warning> {
+    let (first, last) = stage.time_range()?;
+    let (from, to) = stage.sampled_range()?;
+    (to < first || from > last).then(|| {
+        let [first, last, from, to] = [first, last, from, to].map(number);
+        let message = format!(
+            "the animation is from {from} to {to}, outside the stage's range from {first} to {last}: \
+             choose its times by --time or --frames {from}:{to}"
+        );
+        Warning::new("clip-outside-range", "", message)
+    })
 }
 
 fn single_time(args: &Args, stage: &Stage) -> Time {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::exit::{Exit, PartialArgs};
+use crate::finding::{self, Finding};
 use crate::host::{self, Step};
 use clap::ValueEnum;
 use sinew::Warning;
@@ -13,12 +14,12 @@ use sinew_animate::Error as AnimateError;
 use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
 use sinew_io::output;
 use sinew_io::retarget::{
-    Error as RetargetError, Request, Side, Source, SourceRequest, Target, retarget,
+    Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
 
 use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
+use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result, result_json};
 
 /// Move a clip from one character to another.
 ///
@@ -55,8 +56,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     write_map: Option<PathBuf>,
     /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
-    /// USD file also the path of a SkelAnimation. Without this: the first clip, or in a USD file the
-    /// one that moves the skeleton.
+    /// USD file also the path of a SkelAnimation. Without this: the first clip that moves
+    /// anything, or in a USD file the one that moves the skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// File with the skeleton that the clip was made for, if CLIP has none, or one without its bind
@@ -182,11 +183,18 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let (animation, time_line) = (&moved.animation, &moved.time_line);
     let file = &mut target.file;
     let mut files = vec![args.output.clone()];
+    let mut failed = source_left_out(args, &source, &moved)?;
     if args.animation_only {
         warnings.extend(file.write_animation(&args.output, "Animation", animation, time_line)?);
     } else {
         file.set_animation(&moved.skeleton, "Animation", animation, time_line)?;
         let scene = file.scene(args.anim.read())?;
+        let left_out = sinew_check::left_out(Some(file), &scene, true)?;
+        failed.extend(finding::of_left_out(
+            &scene.unskinned,
+            &left_out,
+            Some(&args.target),
+        ));
         file.author_extents(&scene, Some(std::slice::from_ref(&moved.skeleton)))?;
         host::go_on(Step::Part)?;
         let written = file.write(&args.output)?;
@@ -196,19 +204,31 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     if let Some(file) = &args.write_map {
         write_map(&moved.matching.map_to_edit(), file)?;
     }
-    let exit = args.partial.exit(!moved.matching.unsure.is_empty());
+    let is_partial = !moved.matching.unsure.is_empty() || !failed.is_empty();
+    let exit = args.partial.exit(is_partial);
     drop(progress);
     print_findings(&[], &warnings, verbosity);
+    print_failed(&failed);
     let sizes = Sizes::of("TARGET", &args.target, &files);
     match (args.json, verbosity) {
         (true, _) => {
-            let report = report::json(&moved, &args.output, &warnings, &sizes);
+            let report = report::json(&moved, &args.output, (&failed, &warnings), &sizes);
             print_result(&result_json("retarget", exit, &report)?)?;
         }
         (false, Verbosity::Quiet) => {}
         (false, _) => print_result(&report::text(&moved, &args.output, &sizes, verbosity))?,
     }
     Ok(exit)
+}
+
+/// What the clip lacks, because something of it or above it is left out.
+fn source_left_out(args: &Args, source: &Source, moved: &Retargeted) -> Result<Vec<Finding>> {
+    let scene = source.file.scene(args.anim.read())?;
+    let mut left_out = sinew_check::left_out(Some(&source.file), &scene, false)?;
+    let file = scene.file.display().to_string();
+    let is_above = |path: &str| moved.clip == path || moved.clip.starts_with(&format!("{path}/"));
+    left_out.retain(|f| f.path == file || is_above(&f.path));
+    Ok(finding::of_left_out(&[], &left_out, Some(&args.source)))
 }
 
 /// The value of `--map` that asks for the best guess at rigs that are not recognised.
@@ -242,6 +262,7 @@ fn advised(mut warning: Warning) -> Warning {
             "; write a map with --write-map FILE, edit it and give it with --map"
         }
         "retarget-guess" => " (--verbose lists them)",
+        "clip-taken" => ": choose with --clip",
         _ => "",
     };
     warning

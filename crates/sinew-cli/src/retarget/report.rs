@@ -10,7 +10,7 @@ use sinew::error::first_few;
 use sinew_animate::retarget::{BoneMap, MOST_CANDIDATES, RetargetPose, Sliding};
 use sinew_io::retarget::Retargeted;
 
-use crate::finding;
+use crate::finding::{self, Finding};
 use crate::report::{Sizes, Verbosity, count};
 
 /// The report of --json.
@@ -29,7 +29,7 @@ pub struct Report<'a> {
 pub fn json<'a>(
     moved: &'a Retargeted,
     output: &Path,
-    warnings: &[Warning],
+    (failed, warnings): (&[Finding], &[Warning]),
     sizes: &Sizes,
 ) -> Report<'a> {
     let (source, target) = (&moved.source, &moved.target);
@@ -56,6 +56,7 @@ pub fn json<'a>(
         "incomplete": matching.unsure,
         "unmatched_source": unmatched_source,
         "unmatched_target": unmatched_target,
+        "failed": failed,
         "warnings": finding::of_warnings(warnings, None),
         "input_bytes": sizes.input_bytes,
         "output_bytes": sizes.output_bytes,

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod codes;
+mod ends;
 mod fbx;
 mod hints;
 // What a process takes of the processors is read as Linux tells it.

@@ -5,7 +5,8 @@
 //! conversions:
 //!
 //! - Rest rotations are identity, rest translations the OFFSETs. Position channels replace the
-//!   OFFSET, axis by axis.
+//!   OFFSET, axis by axis; those of a joint that are 0 in all frames say nothing if its OFFSET is
+//!   not 0, as in poses of MakeHuman.
 //! - Rotation channels are degrees and apply in the order listed, each in the frame that those
 //!   before it leave (`Zrotation Xrotation Yrotation` is Rz * Rx * Ry for column vectors). Any
 //!   number of them, in any order.
@@ -75,6 +76,10 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
             motion.surplus
         );
         warnings.push(Warning::new("bvh-frames", "MOTION", message));
+    }
+    for joint in motion.unplaced {
+        let message = "its positions are 0 in all frames: it stays at its OFFSET";
+        warnings.push(Warning::new("bvh-positions", &joints[joint].name, message));
     }
     Ok(Asset {
         format: AssetFormat::Bvh,

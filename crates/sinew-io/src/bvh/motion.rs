@@ -18,6 +18,8 @@ pub struct Motion {
     pub frames_per_second: Option<f64>,
     /// Frames beyond the number that the file gives.
     pub surplus: u64,
+    /// Joints that stay at their OFFSET, because all of their positions are 0.
+    pub unplaced: Vec<usize>,
 }
 
 /// Keys of one joint, as far as they are read.
@@ -52,6 +54,15 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
         let (expected, found) = (format!("{count} frames"), frames.to_string());
         return Err(lines.broken("MOTION", expected, found));
     }
+    let mut unplaced = Vec::new();
+    for (i, (joint, keys)) in joints.iter().zip(&mut keys).enumerate() {
+        let is_zero = |at: &DVec3| *at == DVec3::ZERO;
+        let is_there = joint.offset != DVec3::ZERO && !keys.translations.is_empty();
+        if is_there && keys.translations.iter().all(is_zero) {
+            keys.translations.clear();
+            unplaced.push(i);
+        }
+    }
     let times: Vec<f64> = (0..frames)
         .map(|i| i as f64 / frames_per_second.unwrap_or(1.0))
         .collect();
@@ -60,6 +71,7 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
         tracks: tracks.flat_map(|(i, k)| tracks_of(i, k, &times)).collect(),
         frames_per_second,
         surplus: frames.saturating_sub(count),
+        unplaced,
     })
 }
 

@@ -9,7 +9,7 @@ use sinew_animate::asset::{Asset, AssetClip, Track, TrackTarget};
 use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
 
 use super::{Error, Result, SourceRequest};
-use crate::usd::{UsdFile, find_asset_clip};
+use crate::usd::{UsdFile, find_asset_clip, first_clip};
 use crate::{OpenOptions, read_asset, skeletons};
 
 /// The file with the clip.
@@ -22,6 +22,8 @@ pub struct Source {
     pub model: Option<UsdFile>,
     /// What was asked for.
     pub(super) request: SourceRequest,
+    /// The names of the clips of a file of another format that were not taken, if none was asked for.
+    pub(super) other_clips: Vec<String>,
     /// Tracks of VRM expressions. The expressions of the same names of the target follow them.
     expressions: AssetClip,
 }
@@ -39,16 +41,22 @@ impl Source {
                 file: UsdFile::open(&request.file)?,
                 model,
                 request: request.clone(),
+                other_clips: Vec::new(),
                 expressions: AssetClip::default(),
             });
         };
-        let mut clip = match &request.clip {
-            Some(name) => find_asset_clip(&asset, name)?,
-            None if asset.clips.is_empty() => {
+        let mut other_clips = Vec::new();
+        let mut clip = match (&request.clip, first_clip(&asset)) {
+            (Some(name), _) => find_asset_clip(&asset, name)?,
+            (None, Some(first)) => {
+                let clip = asset.clips.remove(first);
+                other_clips.extend(asset.clips.iter().map(|c| c.name.clone()));
+                clip
+            }
+            (None, None) => {
                 let file = request.file.clone();
                 return Err(Error::NoClip { file });
             }
-            None => asset.clips.swap_remove(0),
         };
         let is_expression = |t: &Track| matches!(t.target, TrackTarget::Expression(_));
         let expressions = AssetClip {
@@ -76,6 +84,7 @@ impl Source {
             file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
             model,
             request: request.clone(),
+            other_clips,
             expressions,
         })
     }

@@ -40,8 +40,8 @@ pub use files::{Source, Target};
 pub struct SourceRequest {
     /// The file with the clip.
     pub file: PathBuf,
-    /// The clip by its name ([`crate::ClipChoice::Named`]); `None` for the first clip, or in a USD
-    /// file the one that moves the skeleton.
+    /// The clip by its name ([`crate::ClipChoice::Named`]); `None` for the first clip that moves
+    /// anything, or in a USD file the one that moves the skeleton.
     pub clip: Option<String>,
     /// The file with the skeleton that the clip was made for, if it is another one.
     pub model: Option<PathBuf>,

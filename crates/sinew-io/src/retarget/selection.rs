@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sinew::Warning;
+use sinew::error::first_few;
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
 use sinew::skel::SkelAnimation;
@@ -12,6 +13,9 @@ use super::{Error, Result, Side, Source, SourceRequest, Target};
 use crate::clip_joints::renamed;
 use crate::skeletons;
 use crate::usd::{Fits, Moved, Mover};
+
+/// How many clips that are not taken are named.
+const MOST_CLIPS: usize = 20;
 
 /// The skeleton that the clip was made for, and the clip. `scene` is of the file with the skeleton.
 ///
@@ -66,6 +70,7 @@ pub fn source<'a>(
             }
         }
     };
+    let candidates = bodies(candidates, |s| all[*s]);
     let chosen = match candidates[..] {
         [one] => one,
         [] => {
@@ -81,6 +86,16 @@ pub fn source<'a>(
     if let Some(clip) = skeleton.instance.animation()
         && !is_asked
     {
+        let own = named.iter().find(|n| n.path == clip.path);
+        let own = own.map(|n| n.name.as_str()).unwrap_or_default();
+        let in_stage = named.iter().map(|n| &n.name).filter(|n| *n != own);
+        let mut others: Vec<&String> = in_stage.chain(&files.other_clips).collect();
+        others.dedup();
+        if !others.is_empty() {
+            let others = first_few(&others, MOST_CLIPS);
+            let message = format!("this clip is taken; the file also has {others}");
+            warnings.push(Warning::new("clip-taken", own, message));
+        }
         let clip = by_name(clip, skeleton, warnings);
         return Ok((skeleton, checked(request, clip)?));
     }
@@ -136,15 +151,27 @@ fn checked(request: &SourceRequest, clip: Arc<SkelAnimation>) -> Result<Arc<Skel
 /// The file has no skeleton as asked, or several.
 pub fn target<'a>(target: &Target, scene: &'a Scene) -> Result<&'a PlacedSkeleton> {
     let all = skeletons(scene);
-    match (&target.skeleton, &all[..]) {
-        (Some(path), _) => Ok(all[by_path(&target.path, &all, path)?]),
-        (None, [one]) => Ok(*one),
-        (None, []) => Err(Error::NoSkeleton {
+    if let Some(path) = &target.skeleton {
+        return Ok(all[by_path(&target.path, &all, path)?]);
+    }
+    match bodies(all, |s| s)[..] {
+        [one] => Ok(one),
+        [] => Err(Error::NoSkeleton {
             file: target.path.clone(),
             needs_model: false,
         }),
-        (None, _) => Err(several(&target.path, &all, Side::Target)),
+        ref all => Err(several(&target.path, all, Side::Target)),
     }
+}
+
+/// Of several skeletons those with more than one joint, if there are any: a camera or a prop beside
+/// a body is none.
+fn bodies<'a, T>(mut all: Vec<T>, skeleton: impl Fn(&T) -> &'a PlacedSkeleton) -> Vec<T> {
+    let is_body = |s: &T| skeleton(s).instance.skeleton().joints().len() > 1;
+    if all.iter().any(is_body) {
+        all.retain(is_body);
+    }
+    all
 }
 
 /// The index of the skeleton at a path.

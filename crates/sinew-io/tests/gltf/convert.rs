@@ -97,9 +97,21 @@ impl Written {
         of.filter_map(stated_error).reduce(f64::max)
     }
 
+    /// The same in stage units.
+    pub fn stated_distance(&self, prim: &str) -> Option<f64> {
+        let of = self.warnings.iter().filter(|w| w.path == prim);
+        of.filter_map(stated_distance).reduce(f64::max)
+    }
+
     pub fn states_an_error(&self) -> bool {
         self.warnings.iter().any(|w| stated_error(w).is_some())
     }
+}
+
+/// The number of a message that says `off by up to 1.234e-1, `.
+fn stated_distance(warning: &Warning) -> Option<f64> {
+    let (_, after) = warning.message.split_once("off by up to ")?;
+    after.split(',').next()?.parse().ok()
 }
 
 /// The number of a message that says `31.5 % of the mesh's size`.

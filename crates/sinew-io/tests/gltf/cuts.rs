@@ -49,17 +49,14 @@ fn as_far_as_stated(
     let seconds: Vec<f64> = frames.iter().map(|frame| frame / 24.0).collect();
     let got = &shown(&document, &clips, &seconds)[0];
     let mut worst = 0.0f64;
-    let stated = written.stated(&want.name).unwrap_or_default();
-    let allowed = (tolerance::GLTF_AT_KEYS + 1.001 * stated) * size(&want.points[0]);
+    let stated = written.stated_distance(&want.name).unwrap_or_default();
+    let allowed = tolerance::GLTF_AT_KEYS * size(&want.points[0]) + 1.001 * stated;
     for ((frame, got), want) in frames.iter().zip(&got.points).zip(&want.points) {
         compare_within(&format!("{name} at {frame}"), got, want, allowed)?;
         let distances = got.iter().zip(want).map(|(a, b)| a.distance(*b));
         worst = distances.fold(worst, f64::max);
     }
     // What is stated is no excuse.
-    assert!(
-        worst > 0.5 * stated * size(&want.points[0]),
-        "{name}: {worst}"
-    );
+    assert!(worst > 0.5 * stated, "{name}: {worst}");
     Ok(())
 }

@@ -14,6 +14,7 @@ mod humanoid;
 mod judges;
 mod matching;
 mod play;
+mod random_stages;
 mod real;
 mod round_trip;
 mod seeds;
@@ -44,6 +45,7 @@ fn main() {
         ("seeds", seeds::trials()),
         ("written", written::trials()),
         ("cuts", cuts::trials()),
+        ("random_stages", random_stages::trials()),
         ("from_asset", from_asset::trials()),
         ("assets", assets::trials()),
         ("humanoid", humanoids()),

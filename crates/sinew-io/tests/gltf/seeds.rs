@@ -37,7 +37,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 /// The seeds that `SINEW_GLTF_SEEDS` asks for, as 7 or 7..90; else all with `tests/run.sh --all`, or the usual ones.
-fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
+pub fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
     let Ok(text) = std::env::var("SINEW_GLTF_SEEDS") else {
         return if common::all() { all } else { usual };
     };
@@ -47,15 +47,22 @@ fn asked(all: Range<u64>, usual: Range<u64>) -> Range<u64> {
     first..number(end).unwrap_or(first + 1)
 }
 
-/// The files of seeds, in a folder.
-fn files(python: &str, seeds: &Range<u64>, folder: &Path) -> Result<Vec<PathBuf>, Failed> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gltf/seeds.py");
+/// Writes the files of seeds into a folder, by a script beside this one.
+pub fn write(python: &str, script: &str, seeds: &Range<u64>, folder: &Path) -> Result<(), Failed> {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gltf");
     let range = [seeds.start, seeds.end].map(|seed| seed.to_string());
     let mut command = Command::new(python);
-    let output = command.arg(script).args(range).arg(folder).output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
+    let command = command.arg(scripts.join(script)).args(range).arg(folder);
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into()),
     }
+}
+
+/// The files of seeds, in a folder.
+fn files(python: &str, seeds: &Range<u64>, folder: &Path) -> Result<Vec<PathBuf>, Failed> {
+    write(python, "seeds.py", seeds, folder)?;
     let file = |seed| folder.join(format!("seed{seed}.glb"));
     Ok(seeds.clone().map(file).collect())
 }

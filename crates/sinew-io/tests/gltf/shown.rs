@@ -100,6 +100,28 @@ pub fn by_node(primitives: Vec<Shown>) -> Vec<Shown> {
     out
 }
 
+/// The primitives that have triangles, with a point for each corner.
+pub fn by_corner(mut primitives: Vec<Shown>) -> Vec<Shown> {
+    primitives.retain(|p| !p.corners.is_empty());
+    for primitive in &mut primitives {
+        let corners = outward(&primitive.corners, primitive.left_handed);
+        for points in &mut primitive.points {
+            *points = corners.iter().map(|c| points[*c]).collect();
+        }
+    }
+    primitives
+}
+
+/// Corners of triangles so that the front is to the outside, whether a mirror turns them or the file.
+pub fn outward(corners: &[usize], left_handed: bool) -> Vec<usize> {
+    let mut corners = corners.to_vec();
+    if left_handed {
+        let triangles = corners.chunks_exact_mut(3);
+        triangles.for_each(|triangle| triangle.swap(1, 2));
+    }
+    corners
+}
+
 /// Pairs of what costs least, each used once.
 pub fn cheapest<C: Ord>(mut costs: Vec<(C, usize, usize)>) -> Vec<(usize, usize)> {
     costs.sort();

@@ -17,7 +17,7 @@ use crate::eval::Document;
 use crate::eval::clip::Clip;
 use crate::matching::exceeds;
 use crate::play::{Play, moments};
-use crate::shown::{Shown, pair, shown};
+use crate::shown::{Shown, by_corner, outward, pair, shown};
 use common::compare::size;
 use common::shown::{as_json, is_near};
 
@@ -546,28 +546,6 @@ fn rows<const N: usize, V: Copy + Into<[f32; N]>>(values: &[V], places: &[usize]
     let places = places.iter().filter(|_| !values.is_empty());
     let row = |place: &usize| values[*place].into().map(f64::from).to_vec();
     places.map(row).collect()
-}
-
-/// The primitives that have triangles, with a point for each corner.
-fn by_corner(mut primitives: Vec<Shown>) -> Vec<Shown> {
-    primitives.retain(|p| !p.corners.is_empty());
-    for primitive in &mut primitives {
-        let corners = outward(&primitive.corners, primitive.left_handed);
-        for points in &mut primitive.points {
-            *points = corners.iter().map(|c| points[*c]).collect();
-        }
-    }
-    primitives
-}
-
-/// Corners of triangles so that the front is to the outside, whether a mirror turns them or the file.
-fn outward(corners: &[usize], left_handed: bool) -> Vec<usize> {
-    let mut corners = corners.to_vec();
-    if left_handed {
-        let triangles = corners.chunks_exact_mut(3);
-        triangles.for_each(|triangle| triangle.swap(1, 2));
-    }
-    corners
 }
 
 /// The largest error; one that is no number is larger than all others.

@@ -2,6 +2,7 @@
 
 mod choices;
 mod formats;
+mod landing;
 mod pair;
 mod recognition;
 mod requests;
@@ -15,6 +16,7 @@ fn main() {
     common::trials::run([
         ("choices", choices::trials()),
         ("formats", formats::trials()),
+        ("landing", landing::trials()),
         ("recognition", recognition::trials()),
         ("requests", requests::trials()),
         ("roots", roots::trials()),

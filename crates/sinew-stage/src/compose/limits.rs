@@ -3,7 +3,7 @@
 /// How large a stage may grow. Beyond a limit the error is [`Error::TooLarge`](crate::Error::TooLarge).
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Nodes of one prim's index: the arcs that lead to its opinions, including those without specs. Default: 20,000.
+    /// Nodes of one prim's index: the arcs that lead to its opinions, including those without specs. Default: 4,096.
     pub nodes_per_prim: usize,
     /// Nodes that are made for all prims together, before `nodes_per_byte` is added: a limit of time. Default: 4 million.
     pub nodes: usize,
@@ -30,7 +30,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            nodes_per_prim: 20_000,
+            nodes_per_prim: 4_096,
             nodes: 4_000_000,
             nodes_per_byte: 1,
             memory: 384 << 20,

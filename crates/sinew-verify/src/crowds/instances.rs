@@ -456,13 +456,18 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     ensure(crowd.run()?.is_empty(), "results of removed instances")
 }
 
+/// What a device needs at least.
+fn needed() -> wgpu::Limits {
+    sinew::gpu::needed_limits(&wgpu::Limits::downlevel_webgl2_defaults())
+}
+
 /// Poses of one frame that no single buffer holds.
 fn poses_beyond_a_buffer(gpu: &Gpu) -> Result<(), Failure> {
     const BYTES: u64 = 1 << 16;
     let gpu = gpu.with_limits(wgpu::Limits {
         max_buffer_size: BYTES,
         max_storage_buffer_binding_size: BYTES,
-        ..sinew::gpu::needed_limits()
+        ..needed()
     })?;
     let spec = Spec {
         points: 50,
@@ -484,7 +489,7 @@ fn poses_beyond_a_buffer(gpu: &Gpu) -> Result<(), Failure> {
 
 /// Everything on a device that has what is asked for, and not a bit more; and without some of it.
 fn needed_limits(gpu: &Gpu) -> Result<(), Failure> {
-    let needed = sinew::gpu::needed_limits();
+    let needed = needed();
     let gpu = gpu.with_limits(needed.clone())?;
     let made = twenty()?;
     let mut crowd = gpu.crowd()?;

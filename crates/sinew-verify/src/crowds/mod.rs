@@ -7,7 +7,6 @@ mod compaction;
 mod instances;
 mod loss;
 pub mod made;
-mod palettes;
 mod posing;
 mod reading;
 mod repeat;
@@ -21,7 +20,6 @@ use crate::{Check, Failure, Subject};
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<sinew::gpu::Crowd>();
-    shared::<sinew::gpu::JointPalettes>();
     shared::<sinew::gpu::Skinner>();
 };
 
@@ -30,7 +28,6 @@ type Run = fn(&Gpu) -> Result<(), Failure>;
 pub fn checks() -> Vec<Check> {
     let all = [
         (Subject::Growth, instances::CHECKS),
-        (Subject::Crowds, palettes::CHECKS),
         (Subject::Posing, posing::CHECKS),
         (Subject::BlendShapes, blend_lists::CHECKS),
         (Subject::Bounds, boxes::CHECKS),

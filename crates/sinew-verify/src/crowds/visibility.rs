@@ -8,13 +8,12 @@ use sinew::gpu::{
     Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, OutputTarget, Prewarm,
     RigId, SkinnerOptions, UpdateRate, VisibilityMask, pipeline_variants,
 };
-use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, Packing, bounds_on_cpu};
+use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, bounds_on_cpu};
 use sinew::skel::{MeshTopology, Skin};
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
 use crate::host::{Gpu, by_rig};
-use crate::outputs::packing;
 use crate::outputs::shown::{bits, every_kind};
 use crate::posing::rigs;
 use crate::rng::Rng;
@@ -110,9 +109,6 @@ fn skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
         let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
         out.push((skin, packed, count));
     }
-    let skin = packing::skin_of(300, 4, 60, true, 1);
-    let packed = PackedSkin::pack("/Case", &skin)?.with_packing(Packing::Compact)?;
-    out.push((skin, Arc::new(packed), 11));
     for shapes in [0, 7] {
         let skin = cases::skin(&Spec {
             normals: false,

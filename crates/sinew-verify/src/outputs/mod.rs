@@ -3,8 +3,8 @@
 //! default limits.
 
 mod made_normals;
-pub mod packing;
 mod previous;
+mod sharing;
 pub mod shown;
 mod targets;
 mod vertices;
@@ -20,7 +20,7 @@ pub fn checks() -> Vec<Check> {
     let on_cpu = [
         (Subject::Tangents, vertices::ON_CPU),
         (Subject::SmoothNormals, made_normals::ON_CPU),
-        (Subject::PackedFormats, packing::ON_CPU),
+        (Subject::Outputs, sharing::ON_CPU),
     ];
     for (subject, list) in on_cpu {
         for (name, run) in list {
@@ -32,7 +32,7 @@ pub fn checks() -> Vec<Check> {
         (Subject::SmoothNormals, made_normals::CHECKS),
         (Subject::Outputs, targets::CHECKS),
         (Subject::Outputs, previous::CHECKS),
-        (Subject::PackedFormats, packing::CHECKS),
+        (Subject::Outputs, sharing::CHECKS),
     ];
     for (subject, list) in on_gpu {
         for (name, run) in list {

@@ -21,6 +21,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("rigs_that_play_upload_the_clock_alone", uploads),
     ("lower_rates_hold_results_and_take_turns", rates),
     ("clips_and_rigs_go_while_they_play", come_and_go),
+    ("a_rig_in_a_reused_slot_has_its_own_past", reused_slots),
     ("wrong_use_is_an_error", errors),
     ("dropped_frames_change_nothing", dropped),
     ("loss_is_rebuilt", rebuilt),
@@ -167,6 +168,33 @@ fn expect(words: &str, result: Result<(), GpuError>) -> Result<(), Failure> {
         Err(GpuError::Mismatch(text)) if text.contains(words) => Ok(()),
         other => Err(Failure::from(format!("'{words}' expected, {other:?}"))),
     }
+}
+
+/// A rig takes the slot of one that was removed. No frame has posed it, so its clip begins at once,
+/// and not at the pose of the other rig.
+fn reused_slots(gpu: &Gpu) -> Result<(), Failure> {
+    for joints in [30, 60] {
+        let mut stage = Stage::linear(gpu)?;
+        stage.play(&Playing::new(stage.clip(1)))?;
+        stage.crowd.submit()?;
+        let Member { rig, instances } = stage.member.clone();
+        for id in instances {
+            stage.crowd.remove_instance(id)?;
+        }
+        stage.crowd.remove_rig(rig)?;
+        stage.figure = Figure::new(SkinningMethod::ClassicLinear, joints)?;
+        stage.uploaded = stage.figure.upload(&mut stage.crowd)?;
+        stage.member = stage.figure.add(&mut stage.crowd, &stage.uploaded)?;
+        let other = stage.member.rig;
+        ensure(other.index() == rig.index(), "another slot")?;
+        ensure(stage.crowd.is_playing(rig).is_err(), "a removed rig plays")?;
+        let locals = crate::posing::rigs::locals(&stage.figure.spec, 3);
+        stage.crowd.set_joints(other, &locals)?;
+        stage.play(&Playing::new(stage.clip(1)).fade(0.5))?;
+        let truth = stage.figure.looped(1, 0.25);
+        stage.frame(0.25, [Some(1), None, None], None, &truth)?;
+    }
+    Ok(())
 }
 
 fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3, DVec4, Vec4};
-use sinew::gpu::{Crowd, Playing, RigId, SkinnerOptions};
+use glam::{DVec3, DVec4, Vec4};
+use sinew::gpu::{Crowd, Playing, RigId};
 use sinew::kernel::{PackedRig, Palette, attachments_on_cpu, palette_on_cpu};
 use sinew::math::Rows;
 use sinew::skel::SkinningMethod;
@@ -21,7 +21,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("previous_palettes", previous),
     ("linear_palettes_of_every_depth", linear_palettes),
     ("dual_quaternions_that_scale", scaled_dual_quaternions),
-    ("joint_palettes_take_those_of_rigs", joint_palettes),
 ];
 
 /// Some blocks of three rows of a buffer.
@@ -233,77 +232,4 @@ fn scaled_dual_quaternions(gpu: &Gpu) -> Result<(), Failure> {
         rigid::agrees(parts, &want, &stretches, allowed).map_err(|e| format!("{name}: {e:?}"))?;
     }
     Ok(())
-}
-
-/// A host that skins in its own shader finds the palettes of rigs beside its own ones.
-fn joint_palettes(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::DualQuaternion, 12)?;
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
-    let (mut crowd, mut palettes) = (skinner.crowd(), skinner.joint_palettes()?);
-    let uploaded = figure.upload(&mut crowd)?;
-    let transform = palettes.add_transform()?;
-    palettes.set_transform(transform, DMat4::from_scale(DVec3::splat(2.0)))?;
-    // Nothing computes its palette in the first frames.
-    let late = crowd.add_rig(Arc::clone(&figure.rig))?;
-    crowd.set_playing(late, &Playing::new(uploaded.clips[0]))?;
-    let late_id = palettes.add_rig(&crowd, late)?;
-    let mut ids = Vec::new();
-    let mut before: Vec<Option<Vec<Rows>>> = Vec::new();
-    for frame in 0..6 {
-        if frame == 3 {
-            crowd.keep_palette(late, true)?;
-        }
-        // Rigs come while others play.
-        if frame % 2 == 0 {
-            for number in 0..3 {
-                let rig = crowd.add_rig(Arc::clone(&figure.rig))?;
-                crowd.set_playing(rig, &Playing::new(uploaded.clips[number]))?;
-                crowd.keep_palette(rig, true)?;
-                let id = palettes.add_rig(&crowd, rig)?;
-                let place = DMat4::from_translation(DVec3::X * ids.len() as f64);
-                palettes.set_out_from_skel(id, place)?;
-                ids.push((rig, id));
-                before.push(None);
-            }
-        }
-        crowd.set_clock(f64::from(frame) * 0.125);
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        crowd.encode(&mut encoder)?;
-        palettes.encode_with(&mut encoder, &crowd)?;
-        gpu.queue.submit([encoder.finish()]);
-        let current: Vec<Vec4> = gpu.read(palettes.buffer())?;
-        let previous: Vec<Vec4> = gpu.read(palettes.previous())?;
-        let entries = figure.rig.entry_count();
-        for (number, (rig, id)) in ids.iter().enumerate() {
-            let found = read(gpu, &crowd, &figure, *rig)?;
-            let rows = palettes.rows(*id)?;
-            let part = |words: &[Vec4], first: Option<u32>| {
-                blocks(words, first.unwrap_or(u32::MAX), entries)
-            };
-            let now = part(&current, Some(rows.points));
-            ensure(now == found[0], "other points")?;
-            ensure(part(&current, rows.normals) == found[1], "other normals")?;
-            ensure(part(&current, rows.motions) == found[2], "other motions")?;
-            let expected = before[number].as_ref().unwrap_or(&now);
-            ensure(
-                part(&previous, Some(rows.points)) == *expected,
-                "other previous points",
-            )?;
-            let post = blocks(&current, rows.post.unwrap_or(u32::MAX), 1)[0];
-            ensure(post[0].w == number as f32, "another place")?;
-            before[number] = Some(now);
-        }
-        if frame == 3 {
-            let rows = palettes.rows(late_id)?;
-            let [now, then] = [&current, &previous].map(|w| blocks(w, rows.points, entries));
-            let found = read(gpu, &crowd, &figure, late)?;
-            ensure(now == found[0], "other points of the late one")?;
-            ensure(then == now, "the late one moves from nowhere")?;
-        }
-        let of_transform = blocks(&current, palettes.rows(transform)?.points, 1)[0];
-        ensure(of_transform[1].y == 2.0, "a transform was overwritten")?;
-    }
-    let (_, gone) = ids.remove(1);
-    palettes.remove(gone)?;
-    ensure(palettes.rows(gone).is_err(), "rows of a removed palette")
 }

@@ -237,6 +237,8 @@ const DICTIONARY: &[(&[&str], Meaning)] = &[
             "grip",
             "holder",
             "horselink",
+            // Bitmoji's joints against the scale of the joint above.
+            "ssc",
             "part",
             "heel",
         ],

@@ -4,7 +4,7 @@
 //! which parts of the body a word may mean. Words that most joints share, such as the name of the
 //! character, say nothing. [`super::body`] decides by hierarchy which of the meanings is right.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::dictionary::{LONGEST, MEANINGS, Meaning, Role, SHORT, Segment, Side};
 use Meaning::{Helper, Noise, Roles};
@@ -63,6 +63,7 @@ const MOST_OF_NAME: usize = 256;
 
 /// What each name says, in view of the others.
 pub(super) fn clues(names: &[String]) -> Vec<Clue> {
+    let names = &without_counts(names);
     let glued = glued_prefix(names);
     let words: Vec<Vec<Word>> = names.iter().map(|n| words(n, &glued)).collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -82,8 +83,40 @@ pub(super) fn clues(names: &[String]) -> Vec<Clue> {
         let is_known = MEANINGS.contains_key(word) || matches!(word, "l" | "r");
         count > 3 && share > if is_known { 0.7 } else { 0.25 }
     };
-    let clue = |(words, name): (&Vec<Word>, &String)| clue(words, name, &says_nothing);
+    let all: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let clue = |(words, name): (&Vec<Word>, &String)| {
+        let mut out = clue(words, name, &says_nothing);
+        // MakeHuman's `__UpLeg_L` leads from the middle of the body to `UpLeg_L`.
+        let is_led_to = |(before, after)| all.contains(&*format!("{before}{after}"));
+        out.is_helper |= name.split_once("__").is_some_and(is_led_to);
+        out
+    };
     words.iter().zip(names).map(clue).collect()
+}
+
+/// The fewest names that are taken to be counted.
+const ENOUGH_COUNTED: usize = 8;
+
+/// The names without the numbers that Sketchfab counts the nodes of a file with, such as 015 in
+/// `DEF-thigh.R_015`: nearly all names end in one, and no two in the same.
+fn without_counts(names: &[String]) -> Vec<String> {
+    let counted = |name: &str| {
+        let (own, count) = name.rsplit_once('_')?;
+        let is_count = !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit());
+        is_count.then(|| (own.to_owned(), count.to_owned()))
+    };
+    let all: Vec<Option<(String, String)>> = names.iter().map(|n| counted(n)).collect();
+    let counts: Vec<&String> = all.iter().flatten().map(|(_, count)| count).collect();
+    let distinct: HashSet<&String> = counts.iter().copied().collect();
+    let are_most = counts.len() >= ENOUGH_COUNTED && counts.len() * 10 >= names.len() * 9;
+    if !are_most || distinct.len() < counts.len() {
+        return names.to_vec();
+    }
+    let own = |(counted, name): (Option<(String, String)>, &String)| match counted {
+        Some((own, _)) => own,
+        None => name.clone(),
+    };
+    all.into_iter().zip(names).map(own).collect()
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -194,16 +194,17 @@ impl ClipQueue {
 impl BoneClip {
     /// Adds to the report what the scene of this clip has to say and the report does not have yet,
     /// with the clip's name.
-    pub fn tell(&self, asked: Asked<'_>, report: &mut BakeReport) {
-        let Some((_, scene)) = &self.opened else {
-            return;
+    ///
+    /// # Errors
+    /// Values that cannot be decoded.
+    pub fn tell(&self, asked: Asked<'_>, report: &mut BakeReport) -> Result<()> {
+        let Some((file, scene)) = &self.opened else {
+            return Ok(());
         };
         let paths = asked.chosen.iter().map(|b| &asked.scene.bindings[*b].path);
         let chosen: Vec<usize> = paths.filter_map(|p| binding_at(scene, p).ok()).collect();
         let mut own = BakeReport::new(String::new());
-        own.errors.clone_from(&scene.errors);
-        own.warnings.clone_from(&scene.warnings);
-        failed::check_input(scene, &chosen, &mut own);
+        failed::begin(Some(file), scene, &mut own)?;
         own.errors.retain(|e| !report.errors.contains(e));
         own.warnings.retain(|w| !report.warnings.contains(w));
         failed::complete(scene, &asked.options.prims, &chosen, &mut own);
@@ -225,6 +226,7 @@ impl BoneClip {
         report.errors.append(&mut own.errors);
         report.warnings.append(&mut own.warnings);
         report.failed.append(&mut own.failed);
+        Ok(())
     }
 
     /// The scene in which it plays: its own, or that of the file as it was opened.

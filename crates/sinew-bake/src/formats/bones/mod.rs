@@ -71,7 +71,7 @@ pub(super) fn bake_bones(
     let Some(mut clip) = clips.next(asked)? else {
         return Err(nothing_to_skin(scene, report));
     };
-    clip.tell(asked, report);
+    clip.tell(asked, report)?;
     let all: Vec<usize> = prims.iter().map(|p| p.binding).collect();
     let mut frames = clip.frames(asked, &all)?;
     let mut times = frames.times.clone();
@@ -129,7 +129,7 @@ pub(super) fn bake_bones(
             break;
         };
         clip = next;
-        clip.tell(asked, report);
+        clip.tell(asked, report)?;
         frames = clip.frames(asked, &bindings)?;
     }
     tell_hidden(&geometry, &meshes, &times, report);

@@ -138,8 +138,8 @@ fn document(asset: &Asset, output: &Path, warnings: &mut Vec<Warning>) -> Result
     };
     let mut meshes = Vec::new();
     let mut index_of = Vec::with_capacity(asset.meshes.len());
-    for index in 0..asset.meshes.len() {
-        let mesh = writer.mesh(index, joint_count(asset, index));
+    for (index, joints) in joint_counts(asset).into_iter().enumerate() {
+        let mesh = writer.mesh(index, joints);
         let mesh = mesh.map_err(|e| e.in_file(&asset.file))?;
         index_of.push(mesh.map(|mesh| {
             meshes.push(mesh);
@@ -206,12 +206,16 @@ fn document(asset: &Asset, output: &Path, warnings: &mut Vec<Warning>) -> Result
     })
 }
 
-/// The number of joints of the skin that a mesh is shown with; `None` if it is not skinned. Its
+/// The number of joints of the skin that each mesh is shown with; `None` if it is not skinned. Its
 /// influences fit every skin that it is shown with.
-fn joint_count(asset: &Asset, mesh: usize) -> Option<usize> {
-    let nodes = asset.nodes.iter().filter(|n| n.mesh == Some(mesh));
-    let skins = nodes.filter_map(|n| n.skin);
-    skins.map(|s| asset.skins[s].joints.len()).max()
+fn joint_counts(asset: &Asset) -> Vec<Option<usize>> {
+    let mut counts = vec![None; asset.meshes.len()];
+    for node in &asset.nodes {
+        if let (Some(mesh), Some(skin)) = (node.mesh, node.skin) {
+            counts[mesh] = counts[mesh].max(Some(asset.skins[skin].joints.len()));
+        }
+    }
+    counts
 }
 
 fn info(asset: &Asset) -> Value {

@@ -1,6 +1,6 @@
 //! Clips as SkelAnimations: one for each clip and Skeleton.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use glam::{DQuat, DVec3, Vec3};
 use half::f16;
@@ -14,6 +14,7 @@ use super::clips::{CodedClip, moves};
 use super::extras;
 use super::joints::components;
 use super::layer::{LayerBuilder, PrimId};
+use super::placement::by_skeleton;
 use super::sampling::{Samples, Tolerated, rotations, sample_times, vectors};
 use super::sizes::{Tolerance, tolerance};
 use super::skeletons::SkeletonPlan;
@@ -277,11 +278,16 @@ pub(super) struct WrittenClips {
 impl Builder<'_> {
     pub(super) fn author_animations(&mut self, skeletons: &[PrimId]) -> Result<WrittenClips> {
         let mut out = WrittenClips::default();
+        let uses = by_skeleton(&self.uses, skeletons.len());
+        let tolerances = self.plans.iter().zip(uses);
+        let tolerances = tolerances.map(|(plan, uses)| tolerance(self.asset, &uses, plan));
+        let tolerances: Vec<Tolerance> = tolerances.collect();
+        let clips = self.clips_by_skeleton();
         for (s, skeleton) in skeletons.iter().enumerate() {
             let mut written = Vec::new();
             let mut source = None;
-            let tolerance = tolerance(self.asset, &self.uses, (s, &self.plans[s]));
-            for clip in 0..self.clips.len() {
+            let tolerance = tolerances[s];
+            for clip in clips[s].iter().copied() {
                 let Some(prim) = self.author_animation((s, tolerance), Some(clip), &mut out)?
                 else {
                     continue;
@@ -318,10 +324,51 @@ impl Builder<'_> {
         Ok(out)
     }
 
+    /// The clips that have a curve of a joint or a channel of each Skeleton, in their order.
+    fn clips_by_skeleton(&self) -> Vec<BTreeSet<usize>> {
+        let mut of_node: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut of_expression: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (clip, coded) in self.clips.iter().enumerate() {
+            let CodedClip {
+                translations,
+                rotations,
+                scales,
+                weights,
+                ..
+            } = coded;
+            for node in [translations, rotations, scales, weights]
+                .map(HashMap::keys)
+                .into_iter()
+                .flatten()
+            {
+                of_node.entry(*node).or_default().push(clip);
+            }
+            for expression in coded.expressions.keys() {
+                of_expression.entry(*expression).or_default().push(clip);
+            }
+        }
+        let sides = self.plans.iter().zip(&self.channels);
+        let clips = sides.map(|(plan, channels)| {
+            let joints = plan.joint_of_node.keys().map(|node| of_node.get(node));
+            let channels = channels.all.iter().map(|c| match c.slider {
+                Slider::Target { node, .. } => of_node.get(&node),
+                Slider::Expression(expression) => of_expression.get(&expression),
+            });
+            joints
+                .chain(channels)
+                .flatten()
+                .flatten()
+                .copied()
+                .collect()
+        });
+        clips.collect()
+    }
+
     /// Extras of clips that move no Skeleton, by name on the root prim.
     fn author_clip_extras(&mut self, written: &WrittenClips) -> Result<()> {
-        let has_prim = |name: &str| written.by_skeleton.iter().flatten().any(|(n, _)| n == name);
-        let clips = self.clips.iter().filter(|c| !has_prim(&c.name));
+        let written = written.by_skeleton.iter().flatten();
+        let have_prims: HashSet<&str> = written.map(|(name, _)| name.as_str()).collect();
+        let clips = self.clips.iter().filter(|c| !have_prims.contains(&*c.name));
         let extras = clips.filter_map(|c| {
             let extras = c.extras.as_ref()?;
             Some((c.name.as_str().into(), extras::value(extras)))

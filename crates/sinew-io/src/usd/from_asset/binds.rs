@@ -207,17 +207,24 @@ pub(super) fn is_exact(scale: DVec3) -> bool {
     scale.to_array().into_iter().all(exact)
 }
 
+/// Nodes whose scale a clip moves.
+pub(super) fn scaled_nodes(asset: &Asset, clips: &[CodedClip]) -> HashSet<usize> {
+    let scales = clips.iter().flat_map(|c| &c.scales);
+    let moved = scales.filter(|(node, curve)| moves(&asset.nodes[**node], curve));
+    moved.map(|(node, _)| *node).collect()
+}
+
 /// Chooses the frames of a Skeleton's joints, so that half precision has their scales at rest.
 ///
 /// SkelAnimation stores scales in half, which is off by up to 5e-4: a joint scaled by 1.1 or 0.01 throughout would
 /// misplace all below it. Instead such a joint's own frame is made a little larger or smaller, by one factor, so that its
 /// scale becomes a number that half has: its bind and rest transforms, and the places of joints below, take the
 /// factor up, and skinned points stay where they are.
-pub(super) fn rescale(asset: &Asset, plan: &mut SkeletonPlan, clips: &[CodedClip]) {
+pub(super) fn rescale(asset: &Asset, plan: &mut SkeletonPlan, scaled: &HashSet<usize>) {
     for i in 0..plan.joints.len() {
         let above = plan.joints[i].parent.map_or(1.0, |p| plan.joints[p].frame);
         let frame = match plan.joints[i].node {
-            Some(node) => above * factor(asset, node, clips),
+            Some(node) => above * factor(asset, node, scaled),
             None => above,
         };
         let joint = &mut plan.joints[i];
@@ -231,14 +238,12 @@ pub(super) fn rescale(asset: &Asset, plan: &mut SkeletonPlan, clips: &[CodedClip
 }
 
 /// What brings a node's scale to a number that half has; 1 where it is one already, differs between axes or is moved.
-fn factor(asset: &Asset, node: usize, clips: &[CodedClip]) -> f64 {
-    let source = &asset.nodes[node];
-    let moved = |c: &CodedClip| c.scales.get(&node).is_some_and(|c| moves(source, c));
-    let Some(scale) = components(&source.local).map(|t| t.scale) else {
+fn factor(asset: &Asset, node: usize, scaled: &HashSet<usize>) -> f64 {
+    let Some(scale) = components(&asset.nodes[node].local).map(|t| t.scale) else {
         return 1.0;
     };
     let is_uniform = (scale - scale.x).abs().max_element() <= EXACT * scale.x.abs();
-    if is_exact(scale) || !is_uniform || clips.iter().any(moved) {
+    if is_exact(scale) || !is_uniform || scaled.contains(&node) {
         return 1.0;
     }
     let nearest = f16::from_f64(scale.x);

@@ -1,9 +1,9 @@
 //! Blend shape channels of each Skeleton: morph targets of its meshes, and expressions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::names::{Names, identifier};
-use super::placement::MeshUse;
+use super::placement::{MeshUse, by_skeleton};
 use sinew_animate::asset::Asset;
 
 /// What a channel's weight follows.
@@ -92,7 +92,7 @@ pub(super) fn channels(
     asset: &Asset,
     uses: &[MeshUse],
     skeletons: usize,
-    expressions: &[String],
+    (expressions, binds): (&[String], &ExpressionBinds),
 ) -> Vec<Channels> {
     let mut all: Vec<Channels> = Vec::new();
     all.resize_with(skeletons, Channels::default);
@@ -106,17 +106,15 @@ pub(super) fn channels(
         }
         return all;
     }
-    for (skeleton, channels) in all.iter_mut().enumerate() {
+    for (channels, uses) in all.iter_mut().zip(by_skeleton(uses, skeletons)) {
         let mut names = Names::default();
-        let uses = || uses.iter().filter(|u| u.skeleton == Some(skeleton));
-        let meshes: HashSet<usize> = uses().map(|u| u.mesh).collect();
-        for (i, expression) in asset.expressions.iter().enumerate() {
-            if expression.binds.iter().any(|b| meshes.contains(&b.mesh)) {
-                let token = names.unique(&[&expression.name, "expression"]);
-                channels.add(Slider::Expression(i), token, 0.0);
-            }
+        let bound = uses.iter().flat_map(|u| binds.of_mesh(u.mesh));
+        let bound: BTreeSet<usize> = bound.map(|b| b.expression).collect();
+        for i in bound {
+            let token = names.unique(&[&asset.expressions[i].name, "expression"]);
+            channels.add(Slider::Expression(i), token, 0.0);
         }
-        for at in uses() {
+        for at in uses {
             let (node, mesh) = (&asset.nodes[at.node], &asset.meshes[at.mesh]);
             let weights = node.weights.as_ref().unwrap_or(&mesh.weights);
             for (target, name) in mesh.target_names.iter().enumerate() {

@@ -40,7 +40,7 @@ use crate::usd::clips::one_named;
 use crate::usd::file::ClipChoice;
 use sinew::error::Warning;
 use sinew::sampled::Sampled;
-use sinew_animate::asset::{Asset, AssetClip, Track};
+use sinew_animate::asset::{Asset, AssetClip, Keys, Track, TrackTarget};
 
 /// What an asset, or one of its scenes, became beside its layer.
 pub(crate) struct Converted {
@@ -104,8 +104,28 @@ fn chosen(asset: &Asset, choice: &ClipChoice) -> Result<Vec<ChosenClip>> {
 
 /// The first clip that moves something, or else the first one.
 pub(crate) fn first_clip(asset: &Asset) -> Option<usize> {
-    let moving = asset.clips.iter().position(|c| !c.tracks.is_empty());
+    let moving = asset.clips.iter().position(|c| moves(asset, c));
     moving.or((!asset.clips.is_empty()).then_some(0))
+}
+
+/// Whether a clip has a key that is not the rest of its node.
+fn moves(asset: &Asset, clip: &AssetClip) -> bool {
+    const SAME: f64 = 1e-5;
+    clip.tracks.iter().any(|track| {
+        let node = match track.target {
+            TrackTarget::Node(node) => asset.nodes.get(node),
+            _ => None,
+        };
+        let Some(rest) = node.map(|n| n.local.trs()) else {
+            return true;
+        };
+        match &track.curve.keys {
+            Keys::Translation(keys) => keys.iter().any(|k| !k.abs_diff_eq(rest.translation, SAME)),
+            Keys::Rotation(keys) => keys.iter().any(|k| k.dot(rest.rotation).abs() < 1.0 - SAME),
+            Keys::Scale(keys) => keys.iter().any(|k| !k.abs_diff_eq(rest.scale, SAME)),
+            Keys::Weights { .. } => true,
+        }
+    })
 }
 
 /// The clip that a text names, or the clips that play together if it joins names by `+`.

@@ -64,6 +64,17 @@ impl Homes {
     }
 }
 
+/// The meshes that are bound to each Skeleton.
+pub(super) fn by_skeleton(uses: &[MeshUse], skeletons: usize) -> Vec<Vec<&MeshUse>> {
+    let mut all = vec![Vec::new(); skeletons];
+    for at in uses {
+        if let Some(skeleton) = at.skeleton {
+            all[skeleton].push(at);
+        }
+    }
+    all
+}
+
 /// Places every shown mesh. Morph targets need a Skeleton for their channels: where there is none, one is added.
 pub(super) fn place(
     asset: &Asset,

@@ -22,17 +22,11 @@ const STRAY: f64 = 3e-4;
 /// A mesh this much smaller than its Skeleton is no longer followed more closely.
 const SMALLEST: f64 = 0.05;
 
-/// How closely a Skeleton's clips are to be followed.
-pub(super) fn tolerance(
-    asset: &Asset,
-    uses: &[MeshUse],
-    (index, plan): (usize, &SkeletonPlan),
-) -> Tolerance {
-    let uses = || uses.iter().filter(|u| u.skeleton == Some(index));
+/// How closely the clips of a Skeleton with these meshes are to be followed.
+pub(super) fn tolerance(asset: &Asset, uses: &[&MeshUse], plan: &SkeletonPlan) -> Tolerance {
     let sizes = || {
-        uses()
-            .flat_map(|u| sizes(asset, u, plan))
-            .filter(|s| *s > 0.0)
+        let sizes = uses.iter().flat_map(|u| sizes(asset, u, plan));
+        sizes.filter(|s| *s > 0.0)
     };
     let whole = positive(sizes().fold(extent(plan), f64::max));
     let smallest = sizes().fold(whole, f64::min).max(SMALLEST * whole);

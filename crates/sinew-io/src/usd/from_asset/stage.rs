@@ -7,7 +7,7 @@ use sinew_layer::layer::field;
 use sinew_layer::value::Dictionary;
 use sinew_layer::{Layer, Path, Token, Value};
 
-use super::binds::rescale;
+use super::binds::{rescale, scaled_nodes};
 use super::budget::Budget;
 use super::builder::Builder;
 use super::cameras::{author_camera, author_light};
@@ -34,6 +34,9 @@ use sinew_animate::asset::{Asset, AssetScene, Axis};
 
 /// Bytes of points, and of what goes with them, that meshes in several places may repeat.
 const MAX_REPEATED: usize = 1 << 30;
+
+/// What all scenes together may look through.
+const MOST_IN_SCENES: usize = 1 << 24;
 
 pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<(Layer, Converted)> {
     let sources = chosen.iter().flat_map(|c| &c.sources);
@@ -63,7 +66,9 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<(Layer, Con
     author_info(&mut layer, asset)?;
     warnings.append(&mut converted.warnings);
 
+    check_scenes(asset)?;
     let mut further = Vec::new();
+    let mut codes: HashSet<&str> = warnings.iter().map(|w| w.code).collect();
     for (i, other) in asset.scenes.iter().enumerate() {
         if Some(i) == asset.default_scene || other.roots.is_empty() {
             continue;
@@ -77,8 +82,9 @@ pub(super) fn author(asset: &Asset, chosen: &[ChosenClip]) -> Result<(Layer, Con
         converted.images.append(&mut scene.images);
         converted.float_scales.append(&mut scene.float_scales);
         // The shown scene has most of them too.
-        let is_new = |w: &Warning| warnings.iter().all(|known: &Warning| known.code != w.code);
-        let new: Vec<Warning> = scene.warnings.into_iter().filter(is_new).collect();
+        let mut new = scene.warnings;
+        new.retain(|w| !codes.contains(w.code));
+        codes.extend(new.iter().map(|w| w.code));
         warnings.extend(new);
     }
     if let Some(first) = further.first() {
@@ -118,10 +124,12 @@ impl Scene<'_> {
         check_repeats(asset, &hierarchy, &binds)?;
         let mut plans = skeletons::plan(asset, &hierarchy, &mut warnings)?;
         let uses = place(asset, &hierarchy, &mut plans);
+        let scaled = scaled_nodes(asset, self.clips);
         for plan in &mut plans {
-            rescale(asset, plan, self.clips);
+            rescale(asset, plan, &scaled);
         }
-        let channels = channels(asset, &uses, plans.len(), self.expressions);
+        let expressions = (self.expressions, &binds);
+        let channels = channels(asset, &uses, plans.len(), expressions);
         let root_type = if plans.is_empty() {
             "Xform"
         } else {
@@ -174,6 +182,21 @@ fn author_layer_metadata(
             layer.metadata(ROOT, key, Value::Double(value));
         }
     }
+}
+
+/// Every scene looks through all of the file.
+fn check_scenes(asset: &Asset) -> Result<()> {
+    let binds = asset.expressions.iter().map(|e| 1 + e.binds.len());
+    let joints = asset.skins.iter().map(|s| 1 + s.joints.len());
+    let tracks = asset.clips.iter().map(|c| 1 + c.tracks.len());
+    let each = asset.nodes.len() + binds.chain(joints).chain(tracks).sum::<usize>();
+    if each.saturating_mul(asset.scenes.len()) <= MOST_IN_SCENES {
+        return Ok(());
+    }
+    let expected = format!("at most {MOST_IN_SCENES} nodes, joints, tracks and binds times scenes");
+    let found = format!("{each} times {}", asset.scenes.len());
+    let error = Invalid::new("scenes", "", expected, found);
+    Err(error.coded("too-large").in_file(&asset.file).into())
 }
 
 /// A small file can name a large mesh many times over, and bind it to many expressions.

@@ -8,6 +8,7 @@ use sinew_layer::Value;
 use sinew_layer::value::Array;
 use sinew_stage::{Prim, Stage};
 
+use super::places::{Kind, NotDrawn, kind_of};
 use crate::usd::read::bounds::Inherited;
 use crate::usd::read::tree::PROTOTYPES;
 use crate::usd::read::values::{FromUsd, read_sampled};
@@ -105,15 +106,9 @@ pub(super) fn read<'a>(
                 continue;
             };
             let below = Below::read(root)?;
-            if let [first, ..] = below.others[..] {
-                let message = format!(
-                    "a {} of a prototype is not drawn, as only meshes are; {} such prims in all",
-                    first.type_name(),
-                    below.others.len()
-                );
-                let path = first.path();
-                warnings.push(Warning::new("not-drawn", path.as_str(), message));
-            }
+            below
+                .others
+                .warn("meshes and shapes of prototypes", warnings);
             let mut instancers = Vec::new();
             for inner in below.instancers {
                 let known = todo.iter().position(|p| *p == inner);
@@ -157,8 +152,7 @@ pub(super) fn read<'a>(
 struct Below<'a> {
     meshes: Vec<Prim<'a>>,
     instancers: Vec<Prim<'a>>,
-    /// Curves, points, spheres and other shapes, which are not drawn.
-    others: Vec<Prim<'a>>,
+    others: NotDrawn<'a>,
 }
 
 impl<'a> Below<'a> {
@@ -169,15 +163,15 @@ impl<'a> Below<'a> {
         while let Some((prim, above)) = stack.pop() {
             let purpose = above.below(&prim)?;
             let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
-            let is_instancer = prim.is_a("PointInstancer");
-            if seen && is_instancer {
-                out.instancers.push(prim);
-            } else if seen && prim.is_a("Mesh") {
-                out.meshes.push(prim);
-            } else if seen && prim.is_a("Gprim") {
-                out.others.push(prim);
+            let kind = kind_of(prim);
+            match kind {
+                _ if !seen => {}
+                Kind::PointInstancer => out.instancers.push(prim),
+                Kind::Mesh | Kind::Shape => out.meshes.push(prim),
+                Kind::Curves | Kind::OtherGprim => out.others.add(prim),
+                Kind::Camera | Kind::Other => {}
             }
-            if is_instancer {
+            if kind == Kind::PointInstancer {
                 continue;
             }
             let start = stack.len();

@@ -8,13 +8,14 @@ use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim};
 
 use super::materials::MaterialReader;
-use super::primvars::{MaterialBindings, PrimvarReader};
+use super::primvars::{Inherited, MaterialBindings, PrimvarReader};
+use crate::usd::read::shapes::read_shape;
 use crate::usd::read::values::{Token, read_sampled, read_uniform};
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::{Interpolation, Sampled, Time};
 use sinew::scene::{
-    DrawnMesh, Geometry, Instanced, Material, PlacedPrim, Placement, Primvar, SkinBinding, Subset,
-    Texture,
+    DrawnMesh, Geometry, Instanced, Material, NormalsProperty, PlacedPrim, Placement, Primvar,
+    SkinBinding, Subset, Texture,
 };
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
@@ -39,8 +40,8 @@ pub(super) struct MeshReader<'a> {
     /// Subsets by the place in the prototype, or the path.
     subsets: HashMap<Path, Arc<Vec<SubsetFaces>>>,
     /// displayColor and displayOpacity by the prim that authors them, or its place in the prototype.
-    pub(super) colors: HashMap<Path, Option<Primvar<Vec3>>>,
-    pub(super) opacities: HashMap<Path, Option<Primvar<f32>>>,
+    pub(super) colors: Inherited<Vec3>,
+    pub(super) opacities: Inherited<f32>,
 }
 
 impl<'a> MeshReader<'a> {
@@ -61,8 +62,8 @@ impl<'a> MeshReader<'a> {
             all_uvs,
             definitions: HashMap::new(),
             subsets: HashMap::new(),
-            colors: HashMap::new(),
-            opacities: HashMap::new(),
+            colors: Inherited::default(),
+            opacities: Inherited::default(),
         }
     }
 
@@ -227,12 +228,24 @@ impl<'a> MeshReader<'a> {
         uv_names: &[String],
         warnings: &mut Vec<Warning>,
     ) -> Result<Result<DrawnMesh, Invalid>, sinew_stage::Error> {
-        let points = match read_points(prim, self.interpolation, warnings)? {
+        let shape = read_shape(&prim, self.interpolation)?;
+        let points = match &shape {
+            Some(shape) => all_finite(prim, shape.points.clone()),
+            None => read_points(prim, self.interpolation, warnings)?,
+        };
+        let points = match points {
             Ok(points) => points,
             Err(broken) => return Ok(Err(broken)),
         };
         let count = points.first().map_or(0, |p| p.len());
-        let topology = match read_topology(prim, self.interpolation, count, warnings)? {
+        let topology = match &shape {
+            Some(shape) => {
+                let (counts, indices) = (&shape.counts, &shape.indices);
+                MeshTopology::new(prim.path().as_str(), counts, indices, false, count)
+            }
+            None => read_topology(prim, self.interpolation, count, warnings)?,
+        };
+        let topology = match topology {
             Ok(topology) => Arc::new(topology),
             Err(broken) => return Ok(Err(broken)),
         };
@@ -243,7 +256,15 @@ impl<'a> MeshReader<'a> {
             points: count,
             warnings,
         };
-        let normals = primvars.normals()?;
+        let normals = match &shape {
+            Some(shape) => Some(Primvar {
+                name: NormalsProperty::Primvar.name().to_owned(),
+                interpolation: PrimvarInterpolation::Vertex,
+                values: shape.normals.clone(),
+                indices: None,
+            }),
+            None => primvars.normals()?,
+        };
         let uvs = primvars.uvs(uv_names)?;
         let other_uvs = match &uvs {
             Some(uvs) if self.all_uvs => primvars.other_uvs(&uvs.name)?,
@@ -275,7 +296,7 @@ impl<'a> MeshReader<'a> {
             subsets: Vec::new(),
             material: None,
             double_sided: read_uniform(&prim.attribute("doubleSided"))?.unwrap_or(false),
-            subdivided: scheme.is_none_or(|s| s.0 != "none"),
+            subdivided: shape.is_none() && scheme.is_none_or(|s| s.0 != "none"),
             curves: None,
         }))
     }
@@ -364,17 +385,13 @@ pub(super) fn read_points(
             return Ok(Ok(Sampled::default())); // Nothing at all is no mistake.
         }
         let missing = Invalid::new(path, "points", "points", "no value");
-        return Ok(Err(missing.coded("points-missing")));
+        return Ok(Err(missing.coded("points-not-drawn")));
     };
     let count = first.len();
-    let infinite = points
-        .values()
-        .find_map(|v| v.iter().position(|p| !p.is_finite()));
-    if let Some(at) = infinite {
-        let found = format!("others at point {at}");
-        let broken = Invalid::new(path, "points", "finite points", found);
-        return Ok(Err(broken.coded("points-not-finite")));
-    }
+    let points = match all_finite(prim, points) {
+        Ok(points) => points,
+        Err(broken) => return Ok(Err(broken)),
+    };
     if points.values().all(|v| v.len() == count) {
         return Ok(Ok(points));
     }
@@ -395,6 +412,19 @@ pub(super) fn read_points(
         }
     }
     Ok(Ok(Sampled::new(default, samples, interpolation)))
+}
+
+/// The points, if all of them are finite.
+fn all_finite(prim: Prim<'_>, points: Sampled<Vec<Vec3>>) -> Result<Sampled<Vec<Vec3>>, Invalid> {
+    let infinite = points
+        .values()
+        .find_map(|v| v.iter().position(|p| !p.is_finite()));
+    let Some(at) = infinite else {
+        return Ok(points);
+    };
+    let found = format!("others at point {at}");
+    let broken = Invalid::new(prim.path().as_str(), "points", "finite points", found);
+    Err(broken.coded("points-not-finite"))
 }
 
 fn read_topology(

@@ -7,6 +7,7 @@ use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim, Stage};
 
 use crate::usd::read::bounds::{Inherited, read_invisible};
+use crate::usd::read::shapes::is_shape;
 use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
 use crate::usd::read::xforms::read_stack;
 use sinew::error::Warning;
@@ -16,6 +17,7 @@ use sinew::scene::{Carrier, PlacedPrim, Placement, Purpose, Scene, StageCamera, 
 /// What of a stage is drawn.
 #[derive(Default)]
 pub(super) struct Drawn<'a> {
+    /// Meshes, and shapes that are drawn as such.
     pub meshes: Vec<Prim<'a>>,
     pub curves: Vec<Prim<'a>>,
     pub cameras: Vec<Prim<'a>>,
@@ -25,14 +27,45 @@ pub(super) struct Drawn<'a> {
 
 /// What a walk looks at each prim for, by its type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Mesh,
+    /// A Sphere or another shape that is drawn as a mesh.
+    Shape,
     Curves,
     Camera,
     PointInstancer,
-    /// Drawn by others: points, spheres, NURBS.
+    /// Drawn by others: points, volumes, NURBS.
     OtherGprim,
     Other,
+}
+
+/// Largest number of shapes that are drawn. Each becomes a mesh of hundreds of points.
+const MOST_SHAPES: usize = 10_000;
+
+/// The prims that are not drawn, by type: their number, and the path of the first.
+#[derive(Default)]
+pub(super) struct NotDrawn<'a>(BTreeMap<&'a str, (usize, Path)>);
+
+impl<'a> NotDrawn<'a> {
+    pub fn add(&mut self, prim: Prim<'a>) {
+        let first = || (0, prim.path());
+        self.0.entry(prim.type_name()).or_insert_with(first).0 += 1;
+    }
+
+    /// One warning for each type.
+    pub fn warn(self, drawn: &str, warnings: &mut Vec<Warning>) {
+        for (type_name, (count, first)) in self.0 {
+            let message = match type_name {
+                "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" => {
+                    format!(
+                        "more than {MOST_SHAPES} shapes: {count} of the type {type_name} are not drawn"
+                    )
+                }
+                _ => format!("a {type_name} is not drawn, as only {drawn} are; {count} in all"),
+            };
+            warnings.push(Warning::new("not-drawn", first.as_str(), message));
+        }
+    }
 }
 
 /// Walks active, loaded, defined prims, into native instances too, but not below PointInstancers.
@@ -43,7 +76,8 @@ pub(super) fn walk<'a>(
     let mut out = Drawn::default();
     let mut kinds: HashMap<&str, Kind> = HashMap::new();
     let mut purposes: HashMap<Path, Inherited> = HashMap::new();
-    let mut others: BTreeMap<&str, (usize, Path)> = BTreeMap::new();
+    let mut others = NotDrawn::default();
+    let mut shapes = 0;
     let mut prims = stage.traverse(Predicate::DEFAULT_PROXIES);
     while let Some(prim) = prims.next() {
         let path = prim.path();
@@ -54,6 +88,10 @@ pub(super) fn walk<'a>(
         match *kinds.entry(type_name).or_insert_with(|| kind_of(prim)) {
             Kind::Camera => out.cameras.push(prim),
             Kind::Mesh if seen => out.meshes.push(prim),
+            Kind::Shape if seen && shapes < MOST_SHAPES => {
+                shapes += 1;
+                out.meshes.push(prim);
+            }
             Kind::Curves if seen => out.curves.push(prim),
             Kind::PointInstancer => {
                 if seen {
@@ -61,26 +99,20 @@ pub(super) fn walk<'a>(
                 }
                 prims.skip_children();
             }
-            Kind::OtherGprim if seen => {
-                let first = || (0, path.clone());
-                others.entry(type_name).or_insert_with(first).0 += 1;
-            }
+            Kind::Shape | Kind::OtherGprim if seen => others.add(prim),
             _ => {}
         }
         purposes.insert(path, purpose);
     }
-    for (type_name, (count, first)) in others {
-        let message = format!(
-            "a {type_name} is not drawn, as only meshes and BasisCurves are; {count} in all"
-        );
-        warnings.push(Warning::new("not-drawn", first.as_str(), message));
-    }
+    others.warn("meshes, shapes and BasisCurves", warnings);
     Ok(out)
 }
 
-fn kind_of(prim: Prim<'_>) -> Kind {
+pub(super) fn kind_of(prim: Prim<'_>) -> Kind {
     if prim.is_a("Mesh") {
         Kind::Mesh
+    } else if is_shape(&prim) {
+        Kind::Shape
     } else if prim.is_a("BasisCurves") {
         Kind::Curves
     } else if prim.is_a("Camera") {

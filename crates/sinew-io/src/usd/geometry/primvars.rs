@@ -16,6 +16,23 @@ use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::Primvar;
 use sinew::skel::{MeshTopology, PrimvarInterpolation};
 
+/// The values of one primvar that several meshes may inherit.
+pub(super) struct Inherited<T> {
+    /// By the prim that authors it, in a prototype if there is one.
+    values: HashMap<Path, Option<Primvar<T>>>,
+    /// The nearest prim, from each one upward, that authors one for those below.
+    sources: HashMap<Path, Option<Path>>,
+}
+
+impl<T> Default for Inherited<T> {
+    fn default() -> Self {
+        Self {
+            values: HashMap::new(),
+            sources: HashMap::new(),
+        }
+    }
+}
+
 /// What the primvars of one mesh are read with.
 pub(super) struct PrimvarReader<'a> {
     pub interpolation: Interpolation,
@@ -77,41 +94,55 @@ impl<'a> PrimvarReader<'a> {
     }
 
     /// A primvar of the mesh, or else a constant one of the nearest prim above that has it (UsdGeomPrimvarsAPI's
-    /// inheritance). Each prim's is read once into `known`, so that what many inherit is there once.
+    /// inheritance). Each prim's is read once into `known`, which is of this name, so that what many inherit is there once.
     pub fn inherited<T>(
         &mut self,
         name: &str,
-        known: &mut HashMap<Path, Option<Primvar<T>>>,
+        known: &mut Inherited<T>,
     ) -> Result<Option<Primvar<T>>, sinew_stage::Error>
     where
         Vec<T>: FromUsd,
         T: Clone,
     {
-        let Some(from) = self.source(name)? else {
+        let Some(from) = self.source(name, &mut known.sources)? else {
             return Ok(None);
         };
         let shared = from.prim_in_prototype().unwrap_or(from).path();
-        if let Some(known) = known.get(&shared) {
+        if let Some(known) = known.values.get(&shared) {
             return Ok(known.clone());
         }
         let read = self.read(from, name)?;
-        known.insert(shared, read.clone());
+        known.values.insert(shared, read.clone());
         Ok(read)
     }
 
-    /// The prim that authors a primvar for the mesh.
-    fn source(&self, name: &str) -> Result<Option<Prim<'a>>, sinew_stage::Error> {
-        for prim in with_ancestors(self.prim) {
-            let attribute = prim.attribute(name);
-            if !attribute.has_authored_value() {
-                continue;
+    /// The prim that authors a primvar for the mesh. `known` has that of prims above, where it is known.
+    fn source(
+        &self,
+        name: &str,
+        known: &mut HashMap<Path, Option<Path>>,
+    ) -> Result<Option<Prim<'a>>, sinew_stage::Error> {
+        if self.prim.attribute(name).has_authored_value() {
+            return Ok(Some(self.prim));
+        }
+        let mut unknown = Vec::new();
+        let mut source = None;
+        for prim in with_ancestors(self.prim).skip(1) {
+            let path = prim.path();
+            if let Some(known) = known.get(&path) {
+                source.clone_from(known);
+                break;
             }
+            unknown.push(path.clone());
+            let attribute = prim.attribute(name);
             let constant = Some(PrimvarInterpolation::Constant);
-            if prim == self.prim || interpolation_of(attribute)? == constant {
-                return Ok(Some(prim));
+            if attribute.has_authored_value() && interpolation_of(attribute)? == constant {
+                source = Some(path);
+                break;
             }
         }
-        Ok(None)
+        known.extend(unknown.into_iter().map(|path| (path, source.clone())));
+        Ok(source.and_then(|path| self.prim.stage().prim(&path)))
     }
 
     /// A primvar that fits the mesh's faces; one that does not is left out with a warning.
@@ -201,7 +232,7 @@ struct Direct {
     stronger: bool,
 }
 
-/// Bindings of prims by path, each read once.
+/// The bindings that hold at prims, by path, each found once.
 #[derive(Default)]
 pub(super) struct MaterialBindings {
     known: HashMap<Path, [Option<Direct>; PURPOSES.len()]>,
@@ -212,22 +243,22 @@ impl MaterialBindings {
     /// that are stronger than their descendants.
     pub fn bound(&mut self, prim: Prim<'_>) -> Result<Option<Path>, sinew_stage::Error> {
         let mut found: [Option<Direct>; PURPOSES.len()] = Default::default();
+        let mut unknown = Vec::new();
         for prim in with_ancestors(prim) {
             let path = prim.path();
-            let direct = match self.known.get(&path) {
-                Some(known) => known,
-                None => {
-                    let read = read(prim)?;
-                    self.known.entry(path).or_insert(read)
-                }
-            };
-            for (found, direct) in found.iter_mut().zip(direct) {
-                if let Some(direct) = direct
-                    && (found.is_none() || direct.stronger)
-                {
-                    *found = Some(direct.clone());
+            if let Some(known) = self.known.get(&path) {
+                found.clone_from(known);
+                break;
+            }
+            unknown.push((path, prim));
+        }
+        for (path, prim) in unknown.into_iter().rev() {
+            for (found, direct) in found.iter_mut().zip(read(prim)?) {
+                if direct.is_some() && found.as_ref().is_none_or(|above| !above.stronger) {
+                    *found = direct;
                 }
             }
+            self.known.insert(path, found.clone());
         }
         Ok(found.into_iter().flatten().next().map(|d| d.material))
     }

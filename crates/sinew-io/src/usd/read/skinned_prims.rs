@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sinew_layer::{Path, Value};
 use sinew_stage::{Attribute, Prim, Stage};
 
+use super::shapes::read_shape;
 use super::skeletons::{read_blend_shape, warn_of_projections};
 use crate::usd::read::tree::{StageTree, is_switched_off};
 use crate::usd::read::values::{is_blocked, read_metadata, read_sampled, read_uniform};
@@ -76,8 +77,17 @@ impl SkinReader<'_> {
             Err(reason) => out.unsupported = Some(reason),
         }
         if !has_points {
-            if !out.is_rigid() && out.unsupported.is_none() {
-                out.unsupported = Some("has no points, which vertex influences need".into());
+            if !out.is_rigid() {
+                let reason = "has no points, which vertex influences need";
+                out.unsupported.get_or_insert_with(|| reason.into());
+            } else if let Some(shape) = read_shape(&prim, self.interpolation)? {
+                out.is_shape = true;
+                out.points = shape.points;
+                out.normals.push(NormalsSource {
+                    property: NormalsProperty::Primvar,
+                    values: shape.normals,
+                    corners: None,
+                });
             }
             return Ok(out);
         }
@@ -118,7 +128,10 @@ impl SkinReader<'_> {
             if let Some(Value::Token(token)) = prim.attribute(name).default()? {
                 let method = SkinningMethod::from_token(token.as_str());
                 return Ok(method.ok_or_else(|| {
-                    format!("skinning method '{}' is unknown (rule 29)", token.as_str())
+                    format!(
+                        "skinning method '{}' is unknown: expected classicLinear or dualQuaternion",
+                        token.as_str()
+                    )
                 }));
             }
         }

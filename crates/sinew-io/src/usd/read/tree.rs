@@ -288,7 +288,9 @@ fn first_target(
         });
     }
     // Relationships that forward in a circle lead nowhere.
-    if let Some(first) = relationship.targets().into_iter().next() {
+    if relationship.forwards_in_circle()
+        && let Some(first) = relationship.targets().into_iter().next()
+    {
         return Some(Target::Missing(first.as_str().to_owned()));
     }
     relationship.has_authored_targets().then_some(Target::Empty)

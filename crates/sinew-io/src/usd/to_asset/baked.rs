@@ -28,10 +28,11 @@ impl<'a> Maker<'a> {
         let space = self.joints[bound.binding().instance].space;
         let normals = mesh.skin_normals;
         let by_corner = normals.is_some_and(|n| bound.binding().normals[n].corners.is_some());
-        let movements = misfits::movements(bound, &self.plans, &self.clock);
+        let shown = self.shown_by.clone();
+        let movements = misfits::movements(bound.index(), &shown, &self.clock);
         let count: usize = movements.iter().map(|m| m.frame_count(&self.clock)).sum();
         let frames = match self.fits(mesh, count) {
-            true => misfits::frames(bound, normals, &movements, &self.clock)?,
+            true => misfits::frames(normals, &movements, &self.clock)?,
             false => Vec::new(),
         };
         let rest = LocalTransform::default();
@@ -39,7 +40,7 @@ impl<'a> Maker<'a> {
         let skeleton = self
             .scene
             .world_from_prim(bound.skeleton().prim, self.clock.rest());
-        let turned = self.is_turned(mesh, &skeleton);
+        let turned = self.is_turned(mesh, &skeleton)?;
         self.show_frames(mesh, node, &frames, (by_corner, turned));
         Ok(node)
     }
@@ -139,7 +140,7 @@ impl<'a> Maker<'a> {
                 },
             };
             match clip {
-                Some(clip) => self.baked.push((clip, track)),
+                Some(clip) => self.builder.clip_tracks.push((clip, track)),
                 None => self.builder.tracks.push(track),
             }
         }

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::clips::{SceneClip, driven_by};
+use super::clips::SceneClip;
 use super::nodes::mix;
+use super::shown::Shown;
 use super::skeletons::joint_times;
 use super::time::{Clock, merged};
 use crate::vertices::bounds;
 use sinew::error::{Invalid, Warning};
 use sinew::math::Trs;
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, DrawnMesh, SkinBinding, SkinPart};
+use sinew::scene::{BoundSkin, DrawnMesh, OutSpace, SkinBinding, SkinPart};
 use sinew::skel::reference::{Deformed, deform};
-use sinew::skel::{
-    AnimMapper, JointInfluences, Pose, SkelAnimation, SkeletonInstance, Skin, SkinningMethod,
-};
+use sinew::skel::{JointInfluences, Pose, Skin, SkinningMethod};
+
+type Result<T> = std::result::Result<T, Invalid>;
 
 /// Sums of weights that differ from 1 by less than this are rounding.
 pub(super) const LOOSE: f64 = 1e-5;
@@ -25,23 +26,39 @@ pub(super) const LOOSE: f64 = 1e-5;
 /// Errors below this part of a mesh's size do not show.
 const INVISIBLE: f64 = 1e-6;
 
+/// The part of a mesh's size by which points of glTF may be elsewhere without a word: between keys,
+/// where scales are halves in USD.
+const PROMISED: f64 = 4e-3;
+
 /// Why glTF cannot hold the deformation of a prim.
 #[derive(Clone, Debug)]
 pub(super) struct Misfit {
     pub code: &'static str,
     /// What glTF does instead.
     pub what: String,
-    /// Whether it is worth a word even if points hardly move.
-    pub always: bool,
+    /// The error, as a part of the mesh's size, up to which it is not worth a word.
+    pub least: f64,
 }
 
 /// Why glTF cannot hold the deformation of a prim that is bound to a Skeleton; empty if it can.
-pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin) -> Vec<Misfit> {
+/// Where a node carries the prim, all but its points is in the node's motion.
+pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin, is_carried: bool) -> Vec<Misfit> {
     let mut out = Vec::new();
-    let mut add = |code, what: String, always| out.push(Misfit { code, what, always });
+    let mut add = |code, what: String, least| out.push(Misfit { code, what, least });
+    let moves = "change over time: glTF has those of the first frame";
+    if is_carried {
+        if binding.points.is_animated() {
+            add(
+                "gltf-animated-rest",
+                format!("its points at rest {moves}"),
+                0.0,
+            );
+        }
+        return out;
+    }
     if skin.method() == SkinningMethod::DualQuaternion {
         let what = "it is skinned by dual quaternions, but glTF blends matrices";
-        add("gltf-dual-quaternion", what.to_owned(), true);
+        add("gltf-dual-quaternion", what.to_owned(), 0.0);
     }
     if let Some(influences) = skin.influences() {
         let [loose, negative, empty] = odd_weights(influences, skin.points().len());
@@ -49,25 +66,25 @@ pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin) -> Vec<Misfit> {
             let what = format!(
                 "{empty} points have no weight above 0, but glTF's add up to 1: they follow the first of their joints"
             );
-            add("gltf-weights-zero", what, true);
+            add("gltf-weights-zero", what, 0.0);
         }
         if loose > 0 {
             let what = format!(
                 "the weights of {loose} points do not add up to 1, but glTF's do: they are divided by their sum"
             );
-            add("gltf-weights", what, false);
+            add("gltf-weights", what, INVISIBLE);
         }
         if negative > 0 {
             let what = format!("{negative} points have weights below 0, which glTF leaves out");
-            add("gltf-weights-negative", what, true);
+            add("gltf-weights-negative", what, 0.0);
         }
     }
     let changes = binding.points.is_animated();
     let influences = binding.influences.as_ref();
     let reweighs = influences.is_some_and(|i| i.indices.is_animated() || i.weights.is_animated());
     if changes || reweighs || binding.geom_bind.is_animated() {
-        let what = "its points at rest, its weights or its geomBindTransform change over time: glTF has those of the first frame";
-        add("gltf-animated-rest", what.to_owned(), true);
+        let what = format!("its points at rest, its weights or its geomBindTransform {moves}");
+        add("gltf-animated-rest", what, 0.0);
     }
     out
 }
@@ -85,7 +102,7 @@ pub(super) fn of_clips(skeleton: usize, plans: &[SceneClip]) -> Option<Misfit> {
     loose.then(|| Misfit {
         code: "gltf-rotations",
         what: "rotations of its joints do not have length 1: glTF has the nearest that do".into(),
-        always: true,
+        least: 0.0,
     })
 }
 
@@ -121,66 +138,126 @@ pub(super) fn fit_weights(row: &mut [f32]) {
     }
 }
 
+/// The misfit of joints whose axes are `off` as nodes, if that is much.
+pub(super) fn of_joints(off: f64) -> Option<Misfit> {
+    (off > 0.5 * PROMISED).then(|| Misfit {
+        code: "gltf-joints",
+        what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
+        least: PROMISED,
+    })
+}
+
 /// A clip as it moves one prim.
-pub(super) struct Movement {
-    /// Index of the clip's plan.
-    pub clip: usize,
-    animation: Option<Arc<SkelAnimation>>,
-    instance: SkeletonInstance,
-    /// The prim's binding with this animation.
-    binding: SkinBinding,
-    /// Its times, ascending.
+pub(super) struct Movement<'a> {
+    shown: &'a Shown,
+    binding: usize,
+    /// Times at which its joints have keys, ascending.
+    keys: Vec<f64>,
+    /// All its times, ascending.
     pub times: Vec<f64>,
 }
 
-/// How the clips move a prim: all its samples, those of its rest data in the stage's clip, and no
-/// clip at all if there is none.
-pub(super) fn movements(bound: BoundSkin<'_>, plans: &[SceneClip], clock: &Clock) -> Vec<Movement> {
-    let binding = bound.binding();
-    let skeleton = bound.skeleton().instance.skeleton();
-    let mut own = binding.rest_times(false);
-    own.extend(binding.influence_times());
+/// How the clips move a prim: all its samples, those of its rest data in what the stage shows, and
+/// no clip at all if there is none.
+pub(super) fn movements<'a>(
+    binding: usize,
+    shown: &'a [Shown],
+    clock: &Clock,
+) -> Vec<Movement<'a>> {
     let mut out = Vec::new();
-    for (clip, plan) in plans.iter().enumerate() {
-        for (_, animation) in plan.parts.iter().filter(|(s, _)| *s == binding.instance) {
-            let mut times = joint_times(animation, clock);
-            times.extend(animation.blend_shape_weights.times());
-            if plan.is_bound {
-                times.extend(&own);
-            }
-            out.push(Movement {
-                clip,
-                animation: Some(animation.clone()),
-                instance: SkeletonInstance::new(skeleton.clone(), Some(animation.clone())),
-                binding: driven_by(binding, animation),
-                times: merged(times),
-            });
+    for shown in shown {
+        let bound = shown.scene.bound(binding);
+        let animation = bound.skeleton().instance.animation();
+        let mut times = Vec::new();
+        if shown.is_stage {
+            times.extend(bound.binding().rest_times(false));
+            times.extend(bound.binding().influence_times());
+            times.extend(bound.binding().geom_bind.times());
         }
-    }
-    if out.is_empty() {
-        let times = if own.is_empty() {
-            vec![clock.start()]
-        } else {
-            own
+        if animation.is_none() && times.is_empty() && !shown.is_stage {
+            continue;
+        }
+        let keys = match animation {
+            Some(animation) => joint_times(animation, clock),
+            None => vec![clock.start()],
         };
+        match animation {
+            Some(animation) => {
+                times.extend(&keys);
+                times.extend(animation.blend_shape_weights.times());
+            }
+            None if times.is_empty() => times.push(clock.start()),
+            None => {}
+        }
         out.push(Movement {
-            clip: 0,
-            animation: None,
-            instance: SkeletonInstance::new(skeleton.clone(), None),
-            binding: binding.clone(),
+            shown,
+            binding,
+            keys,
             times: merged(times),
         });
     }
     out
 }
 
-impl Movement {
+/// How far the axes of a Skeleton's nodes are from those of its joints at the keys of clips and
+/// between them. `moved` says of each joint whether some clip moves it.
+pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<f64> {
+    let mut worst = 0.0;
+    for movement in movements {
+        let errors = between(&movement.keys).into_par_iter().map(|time| {
+            let want = movement.pose(time)?;
+            let got = movement.gltf_pose(time, moved)?;
+            let both = want.skinning.iter().zip(&got.skinning);
+            let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
+            let off = both.flat_map(|(want, got)| {
+                let off = *want - *got;
+                [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length())
+            });
+            Ok(off.fold(0.0, f64::max))
+        });
+        let errors = errors.collect::<Result<Vec<_>>>()?;
+        worst = errors.into_iter().fold(worst, f64::max);
+    }
+    Ok(worst)
+}
+
+/// Times, and three between each two.
+fn between(times: &[f64]) -> Vec<f64> {
+    let inside = times.windows(2).flat_map(|pair| {
+        let at = |share: f64| pair[0] + (pair[1] - pair[0]) * share;
+        [at(0.25), at(0.5), at(0.75)]
+    });
+    merged(inside.chain(times.iter().copied()).collect())
+}
+
+impl Movement<'_> {
+    fn bound(&self) -> BoundSkin<'_> {
+        self.shown.scene.bound(self.binding)
+    }
+
+    fn world_from_skel(&self, time: f64) -> DMat4 {
+        let scene = &self.shown.scene;
+        scene.world_from_prim(self.bound().skeleton().prim, Time::At(time))
+    }
+
+    /// All times at which its motion in the world may change.
+    fn shown_times(&self) -> Vec<f64> {
+        let mut times = self.times.clone();
+        if self.shown.is_stage {
+            let prim = self.bound().skeleton().prim;
+            times.extend(self.shown.scene.transform_times(prim));
+        }
+        merged(times)
+    }
+
+    fn is_driven(&self) -> bool {
+        self.bound().skeleton().instance.animation().is_some()
+    }
+
     /// The clip's name for messages.
     pub fn name<'a>(&self, plans: &'a [SceneClip]) -> &'a str {
-        match &self.animation {
-            Some(_) => &plans[self.clip].name,
-            None => "no clip",
-        }
+        let clip = self.shown.clip.filter(|_| self.is_driven());
+        clip.map_or("no clip", |clip| &plans[clip].name)
     }
 
     /// Number of its frames.
@@ -189,61 +266,47 @@ impl Movement {
     }
 
     /// The pose at a time, with results in the Skeleton's space.
-    fn pose(&self, time: Time) -> Result<Pose, Invalid> {
-        let geom_bind = self.binding.geom_bind.at(time);
-        Ok(Pose {
-            skinning: Some(Arc::new(self.instance.skinning_transforms(time)?)),
-            geom_bind: geom_bind.map_or(DMat4::IDENTITY, |m| *m),
-            channel_weights: self.binding.channel_weights(&self.instance, time).0,
-            out_from_skel: DMat4::IDENTITY,
-        })
+    fn pose(&self, time: f64) -> Result<Pose> {
+        let mut poses = self.shown.scene.at(Time::At(time), OutSpace::Skel);
+        poses.pose(self.bound())
     }
 
     /// The same as glTF has it: joints that a clip moves have translation, rotation and scale,
     /// which glTF interpolates between two keys.
-    fn gltf_pose(&self, time: f64) -> Result<Pose, Invalid> {
-        let mut out = self.pose(Time::At(time))?;
-        if let Some(animation) = &self.animation {
-            let skeleton = self.instance.skeleton();
-            let before = self.times.partition_point(|t| *t <= time).saturating_sub(1);
-            let after = self.times.len().min(before + 2) - 1;
-            let (from, to) = (self.times[before], self.times[after]);
-            let mut locals = self.instance.joint_local_transforms(Time::At(from))?;
-            let next = self.instance.joint_local_transforms(Time::At(to))?;
-            let alpha = if to > from {
-                (time - from) / (to - from)
-            } else {
-                0.0
-            };
-            let mapper = AnimMapper::new(&animation.joints, skeleton.joints());
-            for joint in mapper.targets().flatten() {
-                let [from, to] = [&locals, &next].map(|all| Trs::from_matrix(&all[joint]));
-                locals[joint] = mix(&from, &to, alpha).matrix();
-            }
-            out.set_local(skeleton, &locals)?;
+    fn gltf_pose(&self, time: f64, moved: &[bool]) -> Result<Pose> {
+        let mut out = self.pose(time)?;
+        let instance = &self.bound().skeleton().instance;
+        let after = self.keys.partition_point(|t| *t <= time);
+        let from = self.keys[after.saturating_sub(1)];
+        let to = self.keys[after.min(self.keys.len() - 1)];
+        let mut locals = instance.joint_local_transforms(Time::At(from))?;
+        let next = instance.joint_local_transforms(Time::At(to))?;
+        let alpha = match to > from {
+            true => (time - from) / (to - from),
+            false => 0.0,
+        };
+        for (joint, _) in moved.iter().enumerate().filter(|(_, moved)| **moved) {
+            let [from, to] = [&locals, &next].map(|all| Trs::from_matrix(&all[joint]));
+            locals[joint] = mix(&from, &to, alpha).matrix();
         }
+        out.set_local(instance.skeleton(), &locals)?;
         Ok(out)
     }
 
     /// Points and normals at a time as UsdSkel has them, in the Skeleton's space.
-    pub fn deformed(
-        &self,
-        bound: BoundSkin<'_>,
-        time: f64,
-        normals: Option<usize>,
-    ) -> Result<Deformed, Invalid> {
+    fn deformed(&self, time: f64, normals: Option<usize>) -> Result<Deformed> {
         let part = SkinPart {
             blend_only: false,
             // Beyond the last one there are none.
             normals: normals.unwrap_or(usize::MAX),
         };
-        let skin = bound.skin_part(Time::At(time), part)?;
-        deform(&skin, &self.pose(Time::At(time))?)
+        let skin = self.bound().skin_part(Time::At(time), part)?;
+        deform(&skin, &self.pose(time)?)
     }
 }
 
 /// The skin as glTF has it: matrices, no weights below 0, sums of 1.
-fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
+fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin> {
     let path = &bound.binding().path;
     let influences = skin.influences().map(|influences| {
         let joints: Vec<i32> = influences.joints().iter().map(|j| *j as i32).collect();
@@ -276,81 +339,107 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin, Invalid> {
     )
 }
 
+/// A prim as glTF has it.
+pub(super) struct AsGltf<'a> {
+    pub bound: BoundSkin<'a>,
+    /// Whether a node carries it, in place of a skin.
+    pub is_carried: bool,
+    /// Joints of its Skeleton that some clip moves.
+    pub moved: &'a [bool],
+}
+
 /// The warnings about a prim whose deformation glTF cannot hold, with the error that this causes:
-/// the largest distance at the keys of all clips and halfway between them, in stage units.
-pub(super) fn warn(
-    bound: BoundSkin<'_>,
+/// the largest distance at the times of all clips and between them, in stage units.
+pub(super) fn measure(
+    prim: &AsGltf<'_>,
     misfits: Vec<Misfit>,
+    movements: &[Movement<'_>],
     plans: &[SceneClip],
     clock: &Clock,
-    warnings: &mut Vec<Warning>,
-) -> Result<(), Invalid> {
+) -> Result<Vec<Warning>> {
     let rest = clock.rest();
-    let skin = bound.skin(rest)?;
-    let gltf = as_gltf(bound, &skin)?;
-    let geom_bind = bound
-        .binding()
-        .geom_bind
-        .at(rest)
-        .map_or(DMat4::IDENTITY, |m| *m);
-    let (mut worst, mut at) = (0.0f64, String::new());
-    for movement in movements(bound, plans, clock) {
-        let halfway = movement
-            .times
-            .windows(2)
-            .map(|pair| 0.5 * (pair[0] + pair[1]));
-        let times = merged(halfway.chain(movement.times.iter().copied()).collect());
-        let errors = times.par_iter().map(|time| -> Result<f64, Invalid> {
-            let want = movement.deformed(bound, *time, None)?;
-            let mut pose = movement.gltf_pose(*time)?;
-            pose.geom_bind = geom_bind;
-            let got = deform(&gltf, &pose)?;
-            let pairs = want.points.iter().zip(&got.points);
-            Ok(pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max))
-        });
-        let errors: Vec<f64> = errors.collect::<Result<_, _>>()?;
-        for (time, error) in times.iter().zip(errors) {
-            if error > worst {
-                worst = error;
+    let binding = prim.bound.binding();
+    let skin = prim.bound.skin(rest)?;
+    let gltf = as_gltf(prim.bound, &skin)?;
+    let geom_bind = binding.geom_bind.at(rest);
+    let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+    let (mut worst, mut largest, mut at) = (0.0f64, f64::MIN_POSITIVE, String::new());
+    for movement in movements {
+        let error_at = |time: &f64| -> Result<(f64, f64)> {
+            let got = match prim.is_carried {
+                true => deform(&skin, &movement.pose(*time)?)?,
+                false => {
+                    let mut pose = movement.gltf_pose(*time, prim.moved)?;
+                    pose.geom_bind = geom_bind;
+                    deform(&gltf, &pose)?
+                }
+            };
+            let world = movement.world_from_skel(*time);
+            let in_world = |points: &[DVec3]| -> Vec<DVec3> {
+                points.iter().map(|p| world.transform_point3(*p)).collect()
+            };
+            let want = in_world(&movement.deformed(*time, None)?.points);
+            let pairs = want.iter().zip(in_world(&got.points));
+            let error = pairs.map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
+            let narrow: Vec<Vec3> = want.iter().map(|p| p.as_vec3()).collect();
+            Ok((error, size(&narrow)))
+        };
+        let mut times = between(&movement.shown_times());
+        // Then nearer to where it is largest.
+        for _ in 0..2 {
+            let errors = times.par_iter().map(error_at);
+            let mut here = (0.0, 0);
+            for (i, (error, size)) in errors.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
+                largest = largest.max(size);
+                if error > here.0 {
+                    here = (error, i);
+                }
+            }
+            if here.0 > worst {
+                worst = here.0;
+                let time = times[here.1];
                 at = format!(" (time code {time} of {})", movement.name(plans));
             }
+            let near = here.1.saturating_sub(1)..times.len().min(here.1 + 2);
+            times = between(&between(&times[near]));
         }
     }
-    let relative = worst / size(skin.points());
-    for misfit in misfits {
-        if relative < INVISIBLE && !misfit.always {
-            continue;
-        }
+    let relative = worst / largest;
+    let told = misfits.iter().filter(|misfit| relative >= misfit.least);
+    let warnings = told.map(|misfit| {
         let message = format!(
             "{}; points are off by up to {worst:.3e}, {:.3} % of the mesh's size{at}",
             misfit.what,
             relative * 100.0
         );
-        let path = &bound.binding().path;
-        warnings.push(Warning::new(misfit.code, path, message));
-    }
-    Ok(())
+        Warning::new(misfit.code, &binding.path, message)
+    });
+    Ok(warnings.collect())
 }
 
 /// The warning about a mesh without a Skeleton whose points move.
 pub(super) fn warn_of_points(mesh: &DrawnMesh, clock: &Clock, warnings: &mut Vec<Warning>) {
-    let Some(rest) = mesh
-        .points
-        .at(clock.rest())
-        .or_else(|| mesh.points.first().cloned())
-    else {
+    let rest = mesh.points.at(clock.rest());
+    let Some(rest) = rest.or_else(|| mesh.points.first().cloned()) else {
         return;
     };
-    let off = |points: &Arc<Vec<Vec3>>| {
+    let mut times = mesh.place.times();
+    times.extend(mesh.points.times());
+    let (mut worst, mut largest) = (0.0f64, f64::MIN_POSITIVE);
+    for time in between(&merged(times)).into_iter().map(Time::At) {
+        let Some(points) = mesh.points.at(time) else {
+            continue;
+        };
+        let world = mesh.world_from_prim(time);
+        let in_world = |p: &Vec3| world.transform_point3(p.as_dvec3()).as_vec3();
         let pairs = points.iter().zip(rest.iter());
-        pairs
-            .map(|(a, b)| f64::from(a.distance(*b)))
-            .fold(0.0, f64::max)
-    };
-    let worst = mesh.points.values().map(off).fold(0.0, f64::max);
+        let off = pairs.map(|(a, b)| f64::from(in_world(a).distance(in_world(b))));
+        worst = off.fold(worst, f64::max);
+        largest = largest.max(size(&points.iter().map(in_world).collect::<Vec<_>>()));
+    }
     let message = format!(
         "its points change over time, but glTF has those of the first frame: they are off by up to {worst:.3e}, {:.3} % of the mesh's size",
-        worst / size(&rest) * 100.0
+        worst / largest * 100.0
     );
     warnings.push(Warning::new("gltf-animated-points", &mesh.path, message));
 }
@@ -375,25 +464,24 @@ pub(super) struct BakedFrame {
 /// The frames of a prim in the Skeleton's space: at the samples of each clip, and at every frame
 /// between them.
 pub(super) fn frames(
-    bound: BoundSkin<'_>,
     normals: Option<usize>,
-    movements: &[Movement],
+    movements: &[Movement<'_>],
     clock: &Clock,
-) -> Result<Vec<BakedFrame>, Invalid> {
+) -> Result<Vec<BakedFrame>> {
     let narrow = |v: Vec<DVec3>| v.iter().map(|p| p.as_vec3()).collect::<Vec<_>>();
     let mut out = Vec::new();
     for movement in movements {
         let times = with_frames(&movement.times, clock);
-        let made = times.par_iter().map(|time| -> Result<BakedFrame, Invalid> {
-            let deformed = movement.deformed(bound, *time, normals)?;
+        let made = times.par_iter().map(|time| -> Result<BakedFrame> {
+            let deformed = movement.deformed(*time, normals)?;
             Ok(BakedFrame {
-                clip: movement.animation.as_ref().map(|_| movement.clip),
+                clip: movement.shown.clip.filter(|_| movement.is_driven()),
                 time: *time,
                 points: narrow(deformed.points),
                 normals: deformed.normals.map(narrow),
             })
         });
-        out.extend(made.collect::<Result<Vec<_>, _>>()?);
+        out.extend(made.collect::<Result<Vec<_>>>()?);
     }
     Ok(out)
 }

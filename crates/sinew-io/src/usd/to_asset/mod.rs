@@ -23,6 +23,7 @@ mod materials;
 mod meshes;
 mod misfits;
 mod nodes;
+mod shown;
 mod skeletons;
 mod textures;
 mod time;
@@ -37,15 +38,18 @@ use sinew_stage::{Predicate, Prim};
 
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
+use crate::usd::read::shapes::is_shape;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
-use nodes::{NodeBuilder, local_transform};
+use misfits::AsGltf;
+use nodes::{Motion, NodeBuilder, local_transform};
+use shown::Shown;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, DrawnMesh, Geometry, PlacedSkeleton, Scene};
-use sinew::skel::{BlendShape, InfluenceInterpolation, SkelAnimation, Skin};
+use sinew::scene::{BoundSkin, Carrier, DrawnMesh, Geometry, OutSpace, PlacedSkeleton, Scene};
+use sinew::skel::{BlendShape, SkelAnimation, Skin};
 use sinew_animate::asset::{Asset, AssetClip, AssetScene, Axis, Track};
 use skeletons::{JointNodes, name_of};
 use time::Clock;
@@ -90,6 +94,7 @@ impl UsdFile {
             .chain(&scene.unbound_skeletons)
             .collect();
         maker.plans = self.plan_clips(scene, animations)?;
+        maker.shown_by = shown::of_clips(scene, &maker.plans, &maker.clock).into();
         maker.add_skeletons(&placed)?;
         maker.add_carriers()?;
         for mesh in &geometry.meshes {
@@ -131,10 +136,12 @@ struct Maker<'a> {
     /// Meshes that nodes share.
     meshes: HashMap<MeshKey, usize>,
     plans: Vec<SceneClip>,
+    /// The scene as the stage and each other clip show it.
+    shown_by: Arc<[Shown]>,
+    /// By Skeleton, how far the axes of its nodes are from those of its joints.
+    joint_errors: HashMap<usize, f64>,
     /// Whether what does not fit is baked.
     bake: bool,
-    /// Tracks of baked meshes by the clip's plan.
-    baked: Vec<(usize, Track)>,
     /// Why the asset would be larger than it may.
     too_large: Option<String>,
 }
@@ -173,8 +180,9 @@ impl<'a> Maker<'a> {
             shown: Vec::new(),
             meshes: HashMap::new(),
             plans: Vec::new(),
+            shown_by: Arc::default(),
+            joint_errors: HashMap::new(),
             bake: options.bake,
-            baked: Vec::new(),
             too_large: None,
         }
     }
@@ -216,7 +224,7 @@ impl<'a> Maker<'a> {
                 &mut self.builder,
                 skeleton,
                 space,
-                &moved,
+                moved,
                 &mut self.warnings,
             );
             self.joints.push(joints);
@@ -225,23 +233,32 @@ impl<'a> Maker<'a> {
     }
 
     /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
-    /// them. Where one joint moves the prim, the joint is the node's parent. A prim that several
-    /// joints move gets a node, which moves on the stage's time line, only if it has children.
+    /// them. Where one joint moves the prim, the joint is the node's parent. Others get a node that
+    /// moves in each clip, if something is below them or a skin cannot hold them.
     fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
         let rest = self.clock.rest();
+        let shown_by = self.shown_by.clone();
+        let by_clip: Vec<_> = shown_by.iter().map(|s| s.scene.carriers()).collect();
         for (path, carrier) in self.scene.carriers() {
             let Some(prim) = self.prim(&path) else {
                 continue;
             };
             let bound = self.scene.bound(carrier.binding());
-            let joints = &self.joints[bound.binding().instance];
-            let geom_bind = bound.binding().geom_bind.at(rest);
-            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+            let binding = bound.binding();
             let Ok(skin) = bound.skin(rest) else { continue };
+            let Ok(error) = self.joint_error(bound) else {
+                continue;
+            };
+            let joints = &self.joints[binding.instance];
+            let geom_bind = binding.geom_bind.at(rest);
+            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
             let Ok(inverse) = joints.skeleton.inverse_bind() else {
                 continue;
             };
-            let node = match whole_joint(&skin).map(|j| skin.skeleton_joint(j)) {
+            let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
+            fits &= misfits::of_joints(error).is_none();
+            let whole = whole_joint(&skin).filter(|_| fits);
+            let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
                     let joint = joint as usize;
                     let local = local_transform(&(inverse[joint] * geom_bind));
@@ -252,27 +269,49 @@ impl<'a> Maker<'a> {
                     let local = local_transform(&geom_bind);
                     self.builder.push(prim.name(), joints.space, local)
                 }
-                None if prim.children(Predicate::DEFAULT_PROXIES).next().is_none() => continue,
+                None if fits
+                    && !binding.is_shape
+                    && prim.children(Predicate::DEFAULT_PROXIES).next().is_none()
+                    && !turns_over(by_clip.iter().map(|carriers| &carriers[&path]), rest) =>
+                {
+                    continue;
+                }
                 None => {
-                    let own = &self.scene.prims[bound.binding().prim].xform;
+                    let own = &self.scene.prims[binding.prim].xform;
                     let resets = own.resets;
                     let parent = prim.parent().filter(|p| !resets && !p.path().is_root());
                     let parent = match parent {
                         Some(parent) => self.builder.space(parent)?,
                         None => None,
                     };
-                    if self.plans.len() > 1 {
-                        let message = "several joints move it as a whole: what is below it follows it in the bound clip alone";
-                        self.warn("gltf-followers", &path, message);
-                    }
-                    let times = time::merged(carrier.times());
-                    let local = |t| carrier.local(t).unwrap_or_else(|| own.local(t));
-                    self.builder.add_moving(prim.name(), parent, times, local)
+                    let motions = shown_by.iter().zip(&by_clip).map(|(shown, carriers)| {
+                        let carrier = &carriers[&path];
+                        let start = self.clock.start();
+                        Motion {
+                            clip: shown.clip.filter(|_| !shown.is_stage),
+                            times: time::merged([carrier.times(), vec![start]].concat()),
+                            local: Box::new(|t| carrier.local(t).unwrap_or_else(|| own.local(t))),
+                        }
+                    });
+                    let motions: Vec<Motion<'_>> = motions.collect();
+                    self.builder.add_moved(prim.name(), parent, &motions)
                 }
             };
             self.builder.carry(prim, node);
         }
         Ok(())
+    }
+
+    /// How far the axes of nodes are from those of the joints of a prim's Skeleton.
+    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<f64, Invalid> {
+        let instance = bound.binding().instance;
+        if let Some(known) = self.joint_errors.get(&instance) {
+            return Ok(*known);
+        }
+        let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
+        let error = misfits::joint_error(&movements, &self.joints[instance].moved)?;
+        self.joint_errors.insert(instance, error);
+        Ok(error)
     }
 
     /// Adds the nodes that show a mesh.
@@ -384,9 +423,9 @@ impl<'a> Maker<'a> {
     fn add_bound(&mut self, mesh: &'a DrawnMesh, binding: usize) -> Result<Option<usize>, Invalid> {
         let bound = self.scene.bound(binding);
         let skin = bound.skin(self.clock.rest())?;
-        let Some(influences) = skin.influences() else {
+        if skin.influences().is_none() {
             return Ok(None);
-        };
+        }
         let geom_bind = bound.binding().geom_bind.at(self.clock.rest());
         let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
         let instance = bound.binding().instance;
@@ -395,19 +434,29 @@ impl<'a> Maker<'a> {
             .skeleton()
             .instance
             .skinning_transforms(self.clock.rest())?;
-        let mut misfits = misfits::of_bound(bound.binding(), &skin);
-        misfits.extend(misfits::of_clips(instance, &self.plans));
+        let shapes = self.shapes(bound);
+        let carried = self.builder.carried(&mesh.path);
+        let carried = carried.filter(|_| bound.binding().is_rigid());
+        let mut misfits = misfits::of_bound(bound.binding(), &skin, carried.is_some());
+        if carried.is_none() {
+            let error = self.joint_error(bound)?;
+            let loose = misfits::of_clips(instance, &self.plans);
+            misfits.extend(loose.or_else(|| misfits::of_joints(error)));
+        }
         if !misfits.is_empty() {
-            if self.bake {
+            let prim = AsGltf {
+                bound,
+                is_carried: carried.is_some(),
+                moved: &self.joints[instance].moved,
+            };
+            let movements = misfits::movements(binding, &self.shown_by, &self.clock);
+            let made = misfits::measure(&prim, misfits, &movements, &self.plans, &self.clock)?;
+            if self.bake && !made.is_empty() {
                 return self.add_baked(mesh, bound).map(Some);
             }
-            misfits::warn(bound, misfits, &self.plans, &self.clock, &mut self.warnings)?;
+            self.warnings.extend(made);
         }
-        let shapes = self.shapes(bound);
-        if influences.interpolation() == InfluenceInterpolation::Constant
-            && whole_joint(&skin).is_some()
-            && let Some(node) = self.builder.carried(&mesh.path)
-        {
+        if let Some(node) = carried {
             // Its node has the transform that usd-core's bake would give the prim.
             let Some(index) = self.mesh(mesh, None, &shapes, false) else {
                 return Ok(None);
@@ -425,7 +474,7 @@ impl<'a> Maker<'a> {
             &mut self.asset.skins,
         )?;
         // Its node has no parent and no transform.
-        let turned = self.is_turned(mesh, &DMat4::IDENTITY);
+        let turned = self.is_turned(mesh, &DMat4::IDENTITY)?;
         let Some(index) = self.mesh(mesh, Some(&points), &shapes, turned) else {
             return Ok(None);
         };
@@ -454,10 +503,19 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether the triangles of a prim have to turn the other way. Both USD and glTF turn them where
-    /// the prim or the node is mirrored, so one of the two alone must not be.
-    fn is_turned(&self, mesh: &DrawnMesh, world_from_node: &DMat4) -> bool {
-        let world_from_prim = mesh.world_from_prim(self.clock.rest());
-        (world_from_prim.determinant() < 0.0) != (world_from_node.determinant() < 0.0)
+    /// the prim or the node is mirrored, so one of the two alone must not be. A prim that joints
+    /// move as a whole is taken as a bake moves it.
+    fn is_turned(&self, mesh: &DrawnMesh, world_from_node: &DMat4) -> Result<bool, Invalid> {
+        let rest = self.clock.rest();
+        let bound = mesh.binding.map(|b| self.scene.bound(b));
+        let world_from_prim = match bound.filter(|b| b.binding().is_rigid()) {
+            Some(bound) => self
+                .scene
+                .at(rest, OutSpace::World)
+                .rigid_out_from_prim(bound)?,
+            None => mesh.world_from_prim(rest),
+        };
+        Ok((world_from_prim.determinant() < 0.0) != (world_from_node.determinant() < 0.0))
     }
 
     /// The index of the asset's mesh; `None` if it has no triangles. `turned` reverses them.
@@ -577,13 +635,15 @@ impl<'a> Maker<'a> {
     fn warn_of_unwritten(&mut self) -> Result<(), sinew_stage::Error> {
         let drawn = self.geometry.meshes.iter().map(|m| m.path.as_str());
         let known = drawn.chain(self.geometry.errors.iter().map(|e| e.prim.as_str()));
-        let known: HashSet<&str> = known.collect();
+        let left = self.geometry.warnings.iter().map(|w| w.path.as_str());
+        let known: HashSet<&str> = known.chain(left).collect();
         let (mut first, mut count) = (None, 0);
+        let is_mesh = |prim: &Prim<'_>| prim.type_name() == "Mesh" || is_shape(prim);
         let mut prims = self.file.stage.traverse(Predicate::DEFAULT_PROXIES);
         while let Some(prim) = prims.next() {
             if prim.is_a("PointInstancer") {
                 prims.skip_children();
-            } else if prim.type_name() == "Mesh" && !known.contains(prim.path().as_str()) {
+            } else if is_mesh(&prim) && !known.contains(prim.path().as_str()) {
                 first.get_or_insert_with(|| prim.path());
                 count += 1;
             }
@@ -676,8 +736,9 @@ impl<'a> Maker<'a> {
                     }
                 }
             }
-            let baked = self.baked.iter().filter(|(clip, _)| *clip == index);
-            tracks.extend(baked.map(|(_, track)| track.clone()));
+            let of_clip = self.builder.clip_tracks.iter();
+            let of_clip = of_clip.filter(|(clip, _)| *clip == index);
+            tracks.extend(of_clip.map(|(_, track)| track.clone()));
             if plan.is_bound {
                 tracks.append(&mut self.builder.tracks);
             }
@@ -756,6 +817,22 @@ struct Channel {
     index: usize,
     token: String,
     shape: Arc<BlendShape>,
+}
+
+/// Whether a prim that joints move as a whole is mirrored at some of its times and not at others,
+/// which a skin cannot be.
+fn turns_over<'c>(by_clip: impl Iterator<Item = &'c Carrier>, rest: Time) -> bool {
+    let is_mirrored = |carrier: &Carrier, time: Time| {
+        let local = carrier.local(time);
+        local.is_some_and(|local| local.determinant() < 0.0)
+    };
+    let mut all = by_clip.flat_map(|carrier| {
+        let times = carrier.times().into_iter().map(Time::At);
+        let times = times.chain([rest]);
+        times.map(move |time| is_mirrored(carrier, time))
+    });
+    let first = all.next();
+    all.any(|mirrored| Some(mirrored) != first)
 }
 
 /// The joint, in the prim's order, that moves a prim with constant influences as a whole.

@@ -17,16 +17,31 @@ use sinew_animate::asset::{
 };
 
 /// Deviation between keys that a moving transform may have, relative to its size.
-const TOLERANCE: f64 = 1e-5;
+const TOLERANCE: f64 = 2e-4;
+
+/// A deviation that more keys always mend: a matrix that is singular on its way has a rotation and
+/// scales that jump. A smaller one that does not shrink comes of scales that USD interpolates as
+/// halves, in steps.
+const LARGE: f64 = 1e-3;
 
 /// How often the span between two keys is halved where keys alone are not enough.
-const MOST_HALVINGS: u32 = 8;
+const MOST_HALVINGS: u32 = 16;
+
+/// How a clip moves a node.
+pub(super) struct Motion<'m> {
+    /// Index of the clip's plan; `None` for what the stage shows.
+    pub clip: Option<usize>,
+    pub times: Vec<f64>,
+    pub local: Box<dyn Fn(Time) -> DMat4 + 'm>,
+}
 
 /// The nodes of a stage while they are made.
 pub(super) struct NodeBuilder<'s> {
     pub nodes: Vec<Node>,
     /// Keys of prims that move on the stage's time line.
     pub tracks: Vec<Track>,
+    /// Keys of what moves in other clips, by the clip's plan.
+    pub clip_tracks: Vec<(usize, Track)>,
     clock: Clock,
     /// The node whose space a prim's children are in; `None` for the world.
     space_of: HashMap<Path, Option<usize>>,
@@ -41,6 +56,7 @@ impl<'s> NodeBuilder<'s> {
         Self {
             nodes: Vec::new(),
             tracks: Vec::new(),
+            clip_tracks: Vec::new(),
             clock,
             space_of: HashMap::new(),
             only_root: first.filter(|_| roots.next().is_none()),
@@ -152,9 +168,7 @@ impl<'s> NodeBuilder<'s> {
         self.nodes.len() - 1
     }
 
-    /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
-    /// them where the transform is none that linear keys can hold. If it has shear, a second node
-    /// below the first holds the rest of it. Gives the innermost node.
+    /// Adds a node that moves on the stage's time line, as [`NodeBuilder::add_moved`].
     pub fn add_moving(
         &mut self,
         name: &str,
@@ -162,22 +176,61 @@ impl<'s> NodeBuilder<'s> {
         times: Vec<f64>,
         local: impl Fn(Time) -> DMat4,
     ) -> usize {
-        let keys = Keyed::new(&times, |t| local(Time::At(t)));
-        let seconds: Vec<f64> = keys.times.iter().map(|t| self.clock.seconds(*t)).collect();
-        let first = keys.outer.first().copied().unwrap_or_default();
-        let outer = self.push(name, parent, LocalTransform::Trs(first));
-        self.tracks
-            .extend(tracks(outer, &seconds, &keys.outer, first));
-        let Some(inner) = keys.inner else {
-            return outer;
+        let motion = Motion {
+            clip: None,
+            times,
+            local: Box::new(local),
         };
-        let first = inner.first().copied().unwrap_or_default();
-        let node = self.push(
-            &format!("{name}_shear"),
-            Some(outer),
-            LocalTransform::Trs(first),
-        );
-        self.tracks.extend(tracks(node, &seconds, &inner, first));
+        self.add_moved(name, parent, &[motion])
+    }
+
+    /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
+    /// them where the transform is none that linear keys can hold. If it has shear, a second node
+    /// below the first holds the rest of it. Gives the innermost node. It rests as the first of its
+    /// motions begins.
+    pub fn add_moved(
+        &mut self,
+        name: &str,
+        parent: Option<usize>,
+        motions: &[Motion<'_>],
+    ) -> usize {
+        let keys: Vec<Keyed> = motions
+            .iter()
+            .map(|motion| Keyed::new(&motion.times, |t| (motion.local)(Time::At(t))))
+            .collect();
+        let outer = self.add_keyed(name, parent, motions, &keys, |key| key.0);
+        if !keys.iter().any(Keyed::is_sheared) {
+            return outer;
+        }
+        let name = format!("{name}_shear");
+        self.add_keyed(&name, Some(outer), motions, &keys, |key| {
+            key.1.unwrap_or_default()
+        })
+    }
+
+    fn add_keyed(
+        &mut self,
+        name: &str,
+        parent: Option<usize>,
+        motions: &[Motion<'_>],
+        keys: &[Keyed],
+        part: impl Fn(&Parts) -> Trs,
+    ) -> usize {
+        let first = keys.first().and_then(|keys| keys.parts.first());
+        let rest = first.map_or_else(Trs::default, &part);
+        let node = self.push(name, parent, LocalTransform::Trs(rest));
+        for (motion, keys) in motions.iter().zip(keys) {
+            let seconds: Vec<f64> = keys.times.iter().map(|t| self.clock.seconds(*t)).collect();
+            let parts: Vec<Trs> = keys.parts.iter().map(&part).collect();
+            let tracks = tracks(node, &seconds, &parts, rest);
+            match motion.clip {
+                None => self.tracks.extend(tracks),
+                Some(clip) => {
+                    let of_clip = tracks.into_iter().map(|track| (clip, track));
+                    self.clip_tracks.extend(of_clip);
+                }
+            }
+        }
         node
     }
 }
@@ -202,72 +255,70 @@ pub(super) fn local_transform(m: &DMat4) -> LocalTransform {
     }
 }
 
+/// A transform without shear, and what is inside of it where it has some.
+type Parts = (Trs, Option<Trs>);
+
 /// Keys of a transform.
 struct Keyed {
     times: Vec<f64>,
-    outer: Vec<Trs>,
-    /// What is inside of `outer` where some key has shear.
-    inner: Option<Vec<Trs>>,
+    parts: Vec<Parts>,
 }
 
 impl Keyed {
     fn new(times: &[f64], local: impl Fn(f64) -> DMat4) -> Self {
         let mut out = Vec::new();
         for (i, time) in times.iter().enumerate() {
-            let key = (*time, local(*time));
+            let key = (*time, without_shear(&local(*time)));
             if i > 0 {
                 let last = out[out.len() - 1];
-                refine(last, key, &local, MOST_HALVINGS, &mut out);
+                refine(last, key, &local, (0, f64::INFINITY), &mut out);
             }
             out.push(key);
         }
-        let parts: Vec<(Trs, Option<Trs>)> = out.iter().map(|(_, m)| without_shear(m)).collect();
-        let sheared = parts.iter().any(|(_, inner)| inner.is_some());
-        Self {
-            times: out.iter().map(|(t, _)| *t).collect(),
-            outer: parts.iter().map(|(outer, _)| *outer).collect(),
-            inner: sheared.then(|| {
-                parts
-                    .iter()
-                    .map(|(_, inner)| inner.unwrap_or_default())
-                    .collect()
-            }),
-        }
+        let (times, parts) = out.into_iter().unzip();
+        Self { times, parts }
+    }
+
+    fn is_sheared(&self) -> bool {
+        self.parts.iter().any(|(_, inner)| inner.is_some())
     }
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
+/// The span was halved so often before, and deviated by so much then.
 fn refine(
-    from: (f64, DMat4),
-    to: (f64, DMat4),
+    from: (f64, Parts),
+    to: (f64, Parts),
     local: &impl Fn(f64) -> DMat4,
-    halvings: u32,
-    out: &mut Vec<(f64, DMat4)>,
+    (halved, before): (u32, f64),
+    out: &mut Vec<(f64, Parts)>,
 ) {
-    if halvings == 0 {
-        return;
-    }
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
-    let (a, b) = (without_shear(&from.1).0, without_shear(&to.1).0);
-    let differs = |alpha: f64| {
+    let (a, b) = (from.1, to.1);
+    let deviation = |alpha: f64| {
         let m = local(at(alpha));
-        let (trs, inner) = without_shear(&m);
-        let mixed = mix(&a, &b, alpha);
-        // Of what is sheared, only the outer part is compared.
-        let m = if inner.is_some() { trs.matrix() } else { m };
-        let size = m
-            .to_cols_array()
-            .iter()
-            .fold(1e-30f64, |s, v| s.max(v.abs()));
-        !mixed.matrix().abs_diff_eq(m, TOLERANCE * size)
+        let mut mixed = mix(&a.0, &b.0, alpha).matrix();
+        if a.1.is_some() || b.1.is_some() {
+            let inner = [a.1, b.1].map(Option::unwrap_or_default);
+            mixed *= mix(&inner[0], &inner[1], alpha).matrix();
+        }
+        let largest = |m: DMat4| {
+            let values = m.to_cols_array().into_iter();
+            values.fold(1e-30f64, |largest, v| largest.max(v.abs()))
+        };
+        largest(mixed - m) / largest(m)
     };
-    if ![0.25, 0.5, 0.75].into_iter().any(differs) {
+    let here = [0.25, 0.5, 0.75].map(deviation);
+    let here = here.into_iter().fold(0.0, f64::max);
+    let shrinks = here > LARGE || here < 0.7 * before;
+    if here <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
         return;
     }
-    let middle = (at(0.5), local(at(0.5)));
-    refine(from, middle, local, halvings - 1, out);
+    let middle = (at(0.5), without_shear(&local(at(0.5))));
+    let next = (halved + 1, here);
+    refine(from, middle, local, next, out);
     out.push(middle);
-    refine(middle, to, local, halvings - 1, out);
+    refine(middle, to, local, next, out);
 }
 
 /// The components between two keys, as glTF interpolates them.
@@ -369,7 +420,7 @@ mod tests {
     #[test]
     fn a_full_turn_between_two_keys_turns() {
         let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t * 0.6));
-        assert!(keys.times.len() >= 3 && keys.inner.is_none());
+        assert!(keys.times.len() >= 3 && !keys.is_sheared());
         for i in 0..=50 {
             let t = f64::from(i) / 5.0;
             let next = keys
@@ -378,7 +429,7 @@ mod tests {
                 .min(keys.times.len() - 1);
             let (a, b) = (next - 1, next);
             let alpha = (t - keys.times[a]) / (keys.times[b] - keys.times[a]);
-            let m = mix(&keys.outer[a], &keys.outer[b], alpha).matrix();
+            let m = mix(&keys.parts[a].0, &keys.parts[b].0, alpha).matrix();
             let want = DMat4::from_rotation_y(t * 0.6);
             assert!(m.abs_diff_eq(want, 1e-4), "{t}");
         }
@@ -392,7 +443,7 @@ mod tests {
             let stretch = DMat4::from_scale(DVec3::new(1.0, 1.0 + t, 1.0));
             stretch * DMat4::from_rotation_z(0.5)
         });
-        assert!(keys.inner.is_some());
+        assert!(keys.is_sheared());
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) struct JointNodes {
     pub space: Option<usize>,
     /// The node of each joint.
     pub nodes: Vec<usize>,
+    /// Whether some clip moves each joint.
+    pub moved: Vec<bool>,
     /// joint_from_parent at rest.
     rest: Vec<Trs>,
     /// A node at the Skeleton's own place, for influences of joints that the Skeleton lacks.
@@ -39,7 +41,7 @@ impl JointNodes {
         builder: &mut NodeBuilder<'_>,
         skeleton: &Arc<Skeleton>,
         space: Option<usize>,
-        moved: &[bool],
+        moved: Vec<bool>,
         warnings: &mut Vec<Warning>,
     ) -> Self {
         let names = joint_names(skeleton);
@@ -67,6 +69,7 @@ impl JointNodes {
             skeleton: skeleton.clone(),
             space,
             nodes: (first..builder.nodes.len()).collect(),
+            moved,
             rest,
             unmapped: None,
             skins: HashMap::new(),

@@ -40,7 +40,7 @@ impl UsdFile {
     }
 
     /// The files that this stage is read from or refers to.
-    fn sources(&self) -> Vec<PathBuf> {
+    pub(crate) fn sources(&self) -> Vec<PathBuf> {
         // Value clips, which are no layers of the stage, are among the opened files.
         let mut sources = self.resolver.opened_files();
         sources.push(self.file().to_owned());

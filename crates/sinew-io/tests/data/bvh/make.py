@@ -54,6 +54,12 @@ text HIERARCHY\\nROOT a\\n{\\nOFFSET 0 0 0\\nCHANNELS 3 Zrotation Yrotation Xrot
 @ 0 Hips 1 8 3
 @ 9 Hips 1 9 3
 
+# Positions that are 0 in all frames say nothing where there is an OFFSET.
+- 10 20 30 90 0 0 0 90 0 -> 0 0 0 90 0 0 0 90 0
+? bvh-positions Hips | OFFSET
+count /clips/0/tracks 2
+@ 0.03333333333333333 Hips 1 2 3
+
 # Names.
 - JOINT Chest -> JOINT mixamorig:Chest
 = /nodes/1/name "mixamorig:Chest"

@@ -8,7 +8,7 @@ use glam::DMat4;
 use libtest_mimic::Failed;
 use serde_json::Value;
 use sinew::sampled::Time;
-use sinew::scene::{DrawnMesh, Geometry, Input, Primvar, StageCamera};
+use sinew::scene::{DrawnMesh, ExtentRule, Geometry, Input, Primvar, StageCamera};
 use sinew::skel::PrimvarInterpolation;
 
 use super::EVERY_FORMAT;
@@ -156,10 +156,27 @@ fn mesh_is_same(
     times: &[Time],
 ) -> Same {
     let count = |name: &str| theirs[name].as_u64().unwrap() as usize;
-    same(ours.point_count(), count("points"), what)?;
-    same(ours.topology.face_count(), count("faces"), what)?;
-    same(ours.topology.corner_count(), count("corners"), what)?;
-    same(ours.topology.holes().len(), count("holes"), what)?;
+    if let Some(boxes) = theirs["boxes"].as_array() {
+        for (time, corners) in times.iter().zip(boxes) {
+            let points = ours.points.at(*time).ok_or("no points")?;
+            let found = ExtentRule::Points.corners(&points, &[]);
+            let found = found.ok_or("points that are not finite")?;
+            for (found, corner) in found.iter().zip(list(corners)) {
+                let expected = list(corner).iter().filter_map(Value::as_f64);
+                for (a, b) in found.to_array().into_iter().zip(expected) {
+                    let is_near = (f64::from(a) - b).abs() < 1e-6;
+                    check(is_near, || {
+                        format!("{what}: {found} at {time}, box {corners}")
+                    })?;
+                }
+            }
+        }
+    } else {
+        same(ours.point_count(), count("points"), what)?;
+        same(ours.topology.face_count(), count("faces"), what)?;
+        same(ours.topology.corner_count(), count("corners"), what)?;
+        same(ours.topology.holes().len(), count("holes"), what)?;
+    }
     let is = |name: &str| theirs[name].as_bool().unwrap();
     same(ours.topology.is_left_handed(), is("leftHanded"), what)?;
     same(ours.double_sided, is("doubleSided"), what)?;

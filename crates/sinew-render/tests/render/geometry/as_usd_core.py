@@ -65,7 +65,7 @@ def bound(prim):
 
 def mesh_of(prim, times):
     mesh = UsdGeom.Mesh(prim)
-    first = lambda a: a.Get(Usd.TimeCode.EarliestTime())
+    first = lambda a: a.Get(Usd.TimeCode.EarliestTime()) if a else None
     size = lambda v: 0 if v is None else len(v)
     holes, counts = first(mesh.GetHoleIndicesAttr()), first(mesh.GetFaceVertexCountsAttr())
     primvars = UsdGeom.PrimvarsAPI(prim)
@@ -78,8 +78,8 @@ def mesh_of(prim, times):
         "corners": size(first(mesh.GetFaceVertexIndicesAttr())),
         "holes": size(holes),
         "leftHanded": mesh.GetOrientationAttr().Get() == "leftHanded",
-        "doubleSided": bool(mesh.GetDoubleSidedAttr().Get()),
-        "subdivided": mesh.GetSubdivisionSchemeAttr().Get() != "none",
+        "doubleSided": bool(UsdGeom.Gprim(prim).GetDoubleSidedAttr().Get()),
+        "subdivided": mesh.GetSubdivisionSchemeAttr().Get() != "none" if mesh else False,
         "worlds": [[v for row in UsdGeom.XformCache(t).GetLocalToWorldTransform(prim) for v in row] for t in times],
         "visible": [image.ComputeVisibility(t) != "invisible" for t in times],
         "uvs": uvs,
@@ -88,6 +88,16 @@ def mesh_of(prim, times):
         "material": bound(prim),
         "isProxy": prim.IsInstanceProxy(),
     }
+
+
+# Types with sizes in place of points.
+SHAPES = (UsdGeom.Sphere, UsdGeom.Cube, UsdGeom.Cylinder, UsdGeom.Cylinder_1, UsdGeom.Cone, UsdGeom.Capsule, UsdGeom.Capsule_1, UsdGeom.Plane)
+
+
+def shape_of(prim, times):
+    """As a mesh, of which its box is compared in place of points and faces."""
+    boxes = [UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), t) for t in times]
+    return {**mesh_of(prim, times), "boxes": [[list(corner) for corner in box] for box in boxes]}
 
 
 def camera_of(prim, times):
@@ -116,6 +126,9 @@ def stage_of(name):
         elif prim.IsA(UsdGeom.Mesh):
             if UsdGeom.Imageable(prim).ComputePurpose() in ("default", "render"):
                 meshes[str(prim.GetPath())] = mesh_of(prim, times)
+        elif any(prim.IsA(shape) for shape in SHAPES):
+            if UsdGeom.Imageable(prim).ComputePurpose() in ("default", "render"):
+                meshes[str(prim.GetPath())] = shape_of(prim, times)
         elif prim.IsA(UsdGeom.Camera):
             cameras[str(prim.GetPath())] = camera_of(prim, times)
     return {"times": [at(t) for t in times], "meshes": meshes, "cameras": cameras}

@@ -1,0 +1,59 @@
+//! How commands end on a file, as a check predicts it.
+
+use serde::Serialize;
+
+use super::code::Effect;
+use super::{Findings, code};
+use sinew::scene::Scene;
+use sinew::skel::binding::SWITCHED_OFF;
+
+/// The exit codes of commands that are asked for everything in a file: 0 if it is all in their
+/// output, 3 if a part is left out, and 1 if nothing is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Ends {
+    /// `bake`, into USD.
+    pub bake: u8,
+    /// `convert`, into USD.
+    pub convert: u8,
+    /// `convert`, into glTF.
+    pub gltf: u8,
+    /// `render`, of all times.
+    pub render: u8,
+}
+
+impl Ends {
+    /// Those of a file that cannot be read.
+    pub(super) const REFUSED: Self = Self {
+        bake: 1,
+        convert: 1,
+        gltf: 1,
+        render: 1,
+    };
+
+    /// Those by these findings. `bakes` says whether there is something to bake, `draws` whether
+    /// there is something to draw.
+    pub(super) fn of(findings: &Findings, bakes: bool, draws: bool) -> Self {
+        let has = |effect| findings.list.iter().any(|f| f.effect() == effect);
+        let end = |lacks| if lacks { 3 } else { 0 };
+        let (left_out, not_drawn) = (has(Effect::LeftOut), has(Effect::NotDrawn));
+        Self {
+            bake: if bakes { end(left_out) } else { 1 },
+            convert: end(left_out),
+            gltf: end(left_out || not_drawn),
+            render: if draws { end(left_out || not_drawn) } else { 1 },
+        }
+    }
+}
+
+/// Whether the stage switches off everything that could be skinned, so that its bake is the stage
+/// as it is. `codes` are those of all findings.
+pub fn is_switched_off(scene: &Scene, codes: impl Iterator<Item = &'static str>) -> bool {
+    let mut is_off = scene.bindings.is_empty() && scene.unskinned.is_empty();
+    let mut has = false;
+    for name in codes {
+        has |= name == SWITCHED_OFF;
+        is_off &= code(name).is_none_or(|row| row.effect != Effect::LeftOut);
+    }
+    is_off && has
+}

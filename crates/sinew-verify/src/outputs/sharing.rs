@@ -1,0 +1,394 @@
+//! Instances of one skin that share what they read, and octahedral normals.
+
+use std::sync::Arc;
+
+use crate::{Failure, ensure};
+use glam::{DVec3, Vec3};
+use sinew::gpu::{Attribute, NormalFormat, OutputTarget, SkinnerOptions};
+use sinew::kernel::{POSES_PER_ITEM, PackedPose, PackedSkin, unpack_normal};
+use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
+
+use crate::cases::{self, Spec};
+use crate::compare::{compare, to_f64};
+use crate::host::Gpu;
+use crate::outputs::shown::{bits, every_kind, on_cpu};
+use crate::outputs::{Run, RunOnCpu};
+use crate::rng::Rng;
+use crate::tolerance;
+
+/// Instances that share an item.
+const POSES: usize = POSES_PER_ITEM as usize;
+
+pub const ON_CPU: &[(&str, RunOnCpu)] = &[("bytes_per_point_add_up", bytes)];
+
+pub const CHECKS: &[(&str, Run)] = &[
+    ("instances_of_one_skin_equal_the_mirror", on_gpu),
+    ("instances_of_one_skin_chunked_by_bindings", chunked),
+    ("instances_of_one_skin_do_not_change_each_other", alone),
+    ("octahedral_normals", octahedral),
+    ("octahedral_normals_in_a_callers_buffer", interleaved),
+    ("instances_of_one_skin_have_previous_positions", previous),
+];
+
+const JOINTS: usize = 24;
+
+/// A skin with weights that sum to 1.
+fn skin(influences: usize, joints: usize, normals: bool, seed: u64) -> Skin {
+    skin_of(700, influences, joints, normals, seed)
+}
+
+/// The same of so many points, five at least.
+pub fn skin_of(points: usize, influences: usize, joints: usize, normals: bool, seed: u64) -> Skin {
+    let rng = &mut Rng::new(seed);
+    let mut vector = |size: f32| {
+        let mut one = || rng.range(-size, size);
+        Vec3::new(one(), one(), one())
+    };
+    let rest: Vec<Vec3> = (0..points)
+        .map(|_| vector(1.5) + Vec3::new(7.0, 0.0, -2.0))
+        .collect();
+    let mut directions: Vec<Vec3> = (0..points).map(|_| vector(1.0)).collect();
+    directions[3] = Vec3::ZERO;
+    directions[4] = -Vec3::Z;
+    let mut picked = Vec::new();
+    let mut weights = Vec::new();
+    for _ in 0..points {
+        let mut own: Vec<f32> = (0..influences)
+            .map(|_| rng.range(0.0, 1.0).powi(2))
+            .collect();
+        if rng.chance(0.1) {
+            own.fill(0.0);
+            own[influences / 2] = 1.0;
+        }
+        let sum: f32 = own.iter().sum();
+        weights.extend(own.iter().map(|w| w / sum));
+        picked.extend((0..influences).map(|_| rng.below(joints) as i32));
+    }
+    let vertex = InfluenceInterpolation::Vertex;
+    let influences =
+        JointInfluences::new("/P", vertex, influences, &picked, weights, points, joints);
+    let normals = normals.then(|| RestNormals::per_point(Arc::new(directions)));
+    let influences = Some(influences.expect("valid"));
+    Skin::new(
+        "/P",
+        Arc::new(rest),
+        normals,
+        influences,
+        None,
+        joints,
+        Vec::new(),
+    )
+    .expect("valid")
+}
+
+fn pack(skin: &Skin) -> PackedSkin {
+    PackedSkin::pack("/P", skin).expect("packs")
+}
+
+/// Skins by number of influences, with palette indices of 8 and of 16 bits.
+fn kinds() -> Vec<Skin> {
+    let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12];
+    let of = |n: usize| [JOINTS, 300].map(|joints| skin(n, joints, n != 3, n as u64));
+    numbers.into_iter().flat_map(of).collect()
+}
+
+fn poses(skin: &Skin, count: usize) -> Vec<Pose> {
+    (0..count as u64)
+        .map(|time| cases::pose(skin, 40 + time))
+        .collect()
+}
+
+fn bytes() -> Result<(), Failure> {
+    let four = pack(&skin(4, 100, true, 1)).bytes_per_point();
+    // Rest points and normals of 12 bytes, four palette indices of 1 and weights of 4.
+    ensure(
+        four.read == 44.0 && four.written == 24.0,
+        "bytes of a point",
+    )?;
+    let wide = pack(&skin(4, 300, true, 1)).bytes_per_point();
+    ensure(wide.read == 48.0, "palette indices of 2 bytes")
+}
+
+/// Instances of every kind, more than an item holds of some; in turn, so that what shares items is not in a row.
+fn crowd_of(
+    gpu: &Gpu,
+    options: &SkinnerOptions,
+    target: &OutputTarget,
+) -> Result<Vec<sinew::gpu::Deformed>, Failure> {
+    let mut crowd = gpu.crowd_with(options)?;
+    let kinds = kinds();
+    let packed: Vec<_> = kinds.iter().map(|skin| Arc::new(pack(skin))).collect();
+    let ids = packed.iter().map(|p| crowd.add_skin(Arc::clone(p)));
+    let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
+    for time in 0..POSES + 2 {
+        for (number, skin) in kinds.iter().enumerate() {
+            if time > number % (POSES + 2) {
+                continue;
+            }
+            let instance = crowd.add_instance_to(ids[number], target.clone())?;
+            let pose = &poses(skin, time + 1)[time];
+            crowd.set_pose(instance, &PackedPose::pack(&packed[number], pose)?)?;
+        }
+    }
+    Ok(crowd.run()?)
+}
+
+/// What [`crowd_of`] makes, on the CPU.
+fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
+    let kinds = kinds();
+    let mut out = Vec::new();
+    for time in 0..POSES + 2 {
+        for (number, skin) in kinds.iter().enumerate() {
+            if time <= number % (POSES + 2) {
+                let packed = pack(skin);
+                let pose = &poses(skin, time + 1)[time];
+                out.push(on_cpu(
+                    &packed,
+                    &PackedPose::pack(&packed, pose).expect("sizes that fit"),
+                ));
+            }
+        }
+    }
+    out
+}
+
+fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
+    for max_binding_bytes in [None, Some(64 << 10)] {
+        let options = SkinnerOptions {
+            max_binding_bytes,
+            ..SkinnerOptions::default()
+        };
+        let got = crowd_of(gpu, &options, &OutputTarget::default())?;
+        let want = crowd_on_cpu();
+        ensure(got.len() == want.len(), "a result for each")?;
+        for (got, want) in got.iter().zip(&want) {
+            let points = (to_f64(&got.points), to_f64(&want.points));
+            compare("points", &points.0, &points.1, tolerance::MIRROR_POINTS)?;
+            ensure(
+                got.normals.is_some() == want.normals.is_some(),
+                "normals on one side only",
+            )?;
+            if let (Some(got), Some(want)) = (&got.normals, &want.normals) {
+                compare(
+                    "normals",
+                    &to_f64(got),
+                    &to_f64(want),
+                    tolerance::MIRROR_NORMALS,
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn chunked(gpu: &Gpu) -> Result<(), Failure> {
+    let target = OutputTarget::default();
+    let whole = crowd_of(gpu, &SkinnerOptions::default(), &target)?;
+    let options = SkinnerOptions {
+        max_binding_bytes: Some(32_000),
+        max_workgroups_per_dimension: Some(3),
+        ..SkinnerOptions::default()
+    };
+    let all = whole.iter().zip(crowd_of(gpu, &options, &target)?);
+    for (a, b) in all {
+        ensure(
+            bits(a) == bits(&b),
+            "chunked results differ from whole ones",
+        )?;
+    }
+    Ok(())
+}
+
+fn alone(gpu: &Gpu) -> Result<(), Failure> {
+    let skin = skin(4, JOINTS, true, 5);
+    let packed = Arc::new(pack(&skin));
+    let poses = poses(&skin, 2 * POSES + 1);
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let mut instances = Vec::new();
+    for pose in &poses {
+        let instance = crowd.add_instance(id)?;
+        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
+        instances.push(instance);
+    }
+    let together = crowd.run()?;
+    // Some leave, others move up.
+    for instance in &instances[..POSES - 1] {
+        crowd.set_hidden(*instance, true)?;
+    }
+    crowd.run()?;
+    for (number, instance) in instances.iter().enumerate().skip(POSES - 1) {
+        let now = crowd.read(&[*instance])?;
+        ensure(
+            bits(&now[0]) == bits(&together[number]),
+            "others left, and it changed",
+        )?;
+    }
+    for (pose, together) in poses.iter().zip(&together) {
+        let mut crowd = gpu.crowd()?;
+        let id = crowd.add_skin(Arc::clone(&packed))?;
+        let instance = crowd.add_instance(id)?;
+        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
+        ensure(
+            bits(&crowd.run()?[0]) == bits(together),
+            "alone it is another",
+        )?;
+    }
+    Ok(())
+}
+
+fn unit(normals: &[Vec3]) -> Vec<DVec3> {
+    normals
+        .iter()
+        .map(|n| n.as_dvec3().normalize_or_zero())
+        .collect()
+}
+
+/// Of plain skins, blended ones, render vertices, faceVarying and made normals.
+fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
+    let targets =
+        [NormalFormat::Floats, NormalFormat::Octahedral].map(|normal_format| OutputTarget {
+            normal_format,
+            ..OutputTarget::default()
+        });
+    let [want, got] = targets.map(|target| -> Result<_, Failure> {
+        let mut out = crowd_of(gpu, &SkinnerOptions::default(), &target)?;
+        let mut crowd = gpu.crowd()?;
+        for shown in every_kind()? {
+            let id = crowd.add_skin(Arc::clone(&shown.packed))?;
+            let instance = crowd.add_instance_to(id, target.clone())?;
+            crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+        }
+        for made in [false, true] {
+            let spec = Spec {
+                face_varying: true,
+                shapes: 2,
+                ..Spec::default()
+            };
+            let skin = cases::skin(&spec);
+            let mut packed = PackedSkin::pack("/P", &skin)?;
+            if made {
+                let faces: Vec<i32> = (0..900).collect();
+                let faces = sinew::skel::MeshTopology::new("/P", &[3; 300], &faces, false, 1000)?;
+                packed = packed.with_smooth_normals(&faces)?;
+            }
+            let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3))?;
+            let id = crowd.add_skin(Arc::new(packed))?;
+            let instance = crowd.add_instance_to(id, target.clone())?;
+            crowd.set_pose(instance, &pose)?;
+        }
+        out.extend(crowd.run()?);
+        Ok(out)
+    });
+    let (want, got) = (want?, got?);
+    ensure(
+        want.len() == got.len() && !want.is_empty(),
+        "a result for each",
+    )?;
+    for (want, got) in want.iter().zip(&got) {
+        ensure(want.points == got.points, "other points")?;
+        let (want, got) = (want.normals.as_deref(), got.normals.as_deref());
+        let (want, got) = (
+            unit(want.unwrap_or_default()),
+            to_f64(got.unwrap_or_default()),
+        );
+        compare("normals", &got, &want, tolerance::OCTAHEDRAL_NORMALS)?;
+    }
+    Ok(())
+}
+
+/// Sixteen bytes to a vertex: its place, and its normal.
+fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
+    let skin = skin(4, JOINTS, true, 6);
+    let packed = Arc::new(pack(&skin));
+    let pose = PackedPose::pack(&packed, &poses(&skin, 1)[0])?;
+    let words = packed.point_count() * 4 + 2;
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let buffer = gpu.filled(words, usage, 0x5555_5555);
+    let at = |offset| Attribute::In {
+        buffer: buffer.clone(),
+        offset,
+        stride: 16,
+    };
+    let target = OutputTarget {
+        positions: at(4),
+        normals: Some(at(16)),
+        normal_format: NormalFormat::Octahedral,
+        ..OutputTarget::default()
+    };
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let too_narrow = OutputTarget {
+        normal_format: NormalFormat::Floats,
+        ..target.clone()
+    };
+    let floats = crowd.add_instance_to(id, too_narrow);
+    ensure(
+        floats.is_err(),
+        "normals of 12 bytes between places 16 bytes apart",
+    )?;
+    let instance = crowd.add_instance_to(id, target)?;
+    crowd.set_pose(instance, &pose)?;
+    let read = crowd.run()?.remove(0);
+    let found = gpu.read::<u32>(&buffer)?;
+    ensure(
+        found[0] == 0x5555_5555 && found[words - 1] == 0x5555_5555,
+        "something else was touched",
+    )?;
+    let normals = read.normals.ok_or("normals were asked for")?;
+    let want = on_cpu(&packed, &pose);
+    compare(
+        "points",
+        &to_f64(&read.points),
+        &to_f64(&want.points),
+        tolerance::MIRROR_POINTS,
+    )?;
+    for (i, vertex) in found[1..words - 1].chunks_exact(4).enumerate() {
+        let place = [vertex[0], vertex[1], vertex[2]].map(f32::from_bits);
+        ensure(Vec3::from(place) == read.points[i], "another place")?;
+        ensure(unpack_normal(vertex[3]) == normals[i], "another normal")?;
+    }
+    let want = unit(&want.normals.unwrap_or_default());
+    compare(
+        "normals",
+        &to_f64(&normals),
+        &want,
+        tolerance::OCTAHEDRAL_NORMALS,
+    )?;
+    Ok(())
+}
+
+/// Each frame hands its positions on, whichever of an item's poses they are.
+fn previous(gpu: &Gpu) -> Result<(), Failure> {
+    let skin = skin(4, JOINTS, true, 6);
+    let target = OutputTarget {
+        previous: Some(Attribute::Own),
+        ..OutputTarget::default()
+    };
+    let packed = Arc::new(pack(&skin));
+    let mut crowd = gpu.crowd()?;
+    let id = crowd.add_skin(Arc::clone(&packed))?;
+    let mut last: Vec<sinew::gpu::Deformed> = Vec::new();
+    for frame in 0..4usize {
+        // Some that have a frame before them, and some that have none.
+        for target in [target.clone(), OutputTarget::default()] {
+            crowd.add_instance_to(id, target)?;
+        }
+        let all = crowd.instances();
+        for (number, instance) in all.iter().enumerate() {
+            let pose = &poses(&skin, frame + number + 1)[frame + number];
+            crowd.set_pose(*instance, &PackedPose::pack(&packed, pose)?)?;
+        }
+        let now = crowd.run()?;
+        for (number, result) in now.iter().enumerate() {
+            let asked = number % 2 == 0;
+            ensure(result.previous.is_some() == asked, "previous positions")?;
+            if let Some(previous) = &result.previous {
+                let before = last.get(number).map_or(&result.points, |last| &last.points);
+                ensure(previous == before, "not those of the frame before")?;
+            }
+        }
+        last = now;
+    }
+    Ok(())
+}

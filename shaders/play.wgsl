@@ -121,23 +121,8 @@ fn quaternion_product(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         a.w * b.w - dot(a.xyz, b.xyz));
 }
 
-// A joint of a clip. A root keeps the translation of the beginning of the clip along axes without
-// root motion.
-fn played(clip: u32, time: f32, joint: u32, is_root: bool, flags: u32) -> Joint {
-    var out = clip_joint(clip, joint, time);
-    if is_root && (flags & PLAYER_ALL_AXES) != PLAYER_ALL_AXES {
-        let begin = clip_joint(clip, joint, 0.0).translation;
-        let moves = vec3<bool>(
-            (flags & PLAYER_ROOT_X) != 0u, (flags & PLAYER_ROOT_Y) != 0u, (flags & PLAYER_ROOT_Z) != 0u);
-        out.translation = select(begin, out.translation, moves);
-    }
-    return out;
-}
-
 // Adds what a clip changes since its beginning.
-fn added(to: Joint, clip: u32, time: f32, joint: u32, weight: f32) -> Joint {
-    let begin = clip_joint(clip, joint, 0.0);
-    let end = clip_joint(clip, joint, time);
+fn added(to: Joint, begin: Joint, end: Joint, weight: f32) -> Joint {
     let inverse = vec4<f32>(-begin.rotation.xyz, begin.rotation.w);
     let turn = quaternion_product(inverse, end.rotation);
     let share = blended_rotation(vec4<f32>(0.0, 0.0, 0.0, 1.0), turn, weight);
@@ -147,31 +132,79 @@ fn added(to: Joint, clip: u32, time: f32, joint: u32, weight: f32) -> Joint {
         to.scale + (end.scale - begin.scale) * weight);
 }
 
+// A clip of a player.
+struct PlayedClip {
+    clip: u32,
+    // Its time now.
+    time: f32,
+    // How much of it there is; it is not read at 0.
+    weight: f32,
+}
+
+// The clips of a player by number: the first, the second, the additive one. Kernels go over them in
+// a loop, so that the code that reads a clip is there once: all calls are inlined.
+const ADDITIVE: u32 = 2u;
+
+fn played_clip(player: Player, number: u32, share: f32) -> PlayedClip {
+    var clip = player.clip;
+    var start = player.start;
+    var speed = player.speed;
+    var loops = PLAYER_LOOPS;
+    // Without a second clip, the first has all weight.
+    let second = select(0.0, mixed_fractions(player.weights, share), player.second != NONE);
+    var weight = 1.0 - second;
+    if number == 1u {
+        clip = player.second;
+        start = player.second_start;
+        speed = player.second_speed;
+        loops = PLAYER_SECOND_LOOPS;
+        weight = second;
+    } else if number == ADDITIVE {
+        clip = player.additive;
+        start = player.additive_start;
+        speed = player.additive_speed;
+        loops = PLAYER_ADDITIVE_LOOPS;
+        weight = mixed_fractions(player.additive_weights, share);
+    }
+    if clip == NONE || !(weight > 0.0) {
+        return PlayedClip(NONE, 0.0, 0.0);
+    }
+    return PlayedClip(clip, time_in(clip, start, speed, (player.flags & loops) != 0u), weight);
+}
+
 fn joint_of(player: Player, joint: u32, is_root: bool) -> Joint {
     let share = faded(player);
-    let weight = mixed_fractions(player.weights, share);
-    let flags = player.flags;
-    let loops = (flags & PLAYER_LOOPS) != 0u;
-    let second_loops = (flags & PLAYER_SECOND_LOOPS) != 0u;
+    // A root keeps the translation of the beginning of a clip along axes without root motion.
+    let moves = vec3<bool>(
+        (player.flags & PLAYER_ROOT_X) != 0u,
+        (player.flags & PLAYER_ROOT_Y) != 0u,
+        (player.flags & PLAYER_ROOT_Z) != 0u);
+    let stays = is_root && !all(moves);
     var out: Joint;
-    if player.second == NONE || weight <= 0.0 {
-        let time = time_in(player.clip, player.start, player.speed, loops);
-        out = played(player.clip, time, joint, is_root, flags);
-    } else if weight >= 1.0 {
-        let time = time_in(player.second, player.second_start, player.second_speed, second_loops);
-        out = played(player.second, time, joint, is_root, flags);
-    } else {
-        let time = time_in(player.clip, player.start, player.speed, loops);
-        let second_time = time_in(player.second, player.second_start, player.second_speed, second_loops);
-        out = blended(
-            played(player.clip, time, joint, is_root, flags),
-            played(player.second, second_time, joint, is_root, flags), weight);
-    }
-    let additive_weight = mixed_fractions(player.additive_weights, share);
-    if player.additive != NONE && additive_weight > 0.0 {
-        let additive_loops = (flags & PLAYER_ADDITIVE_LOOPS) != 0u;
-        let time = time_in(player.additive, player.additive_start, player.additive_speed, additive_loops);
-        out = added(out, player.additive, time, joint, additive_weight);
+    for (var number = 0u; number <= ADDITIVE; number++) {
+        let played = played_clip(player, number, share);
+        if played.clip == NONE {
+            continue;
+        }
+        let is_additive = number == ADDITIVE;
+        var begin: Joint;
+        var now: Joint;
+        for (var i = select(1u, 0u, is_additive || stays); i < 2u; i++) {
+            begin = now;
+            now = clip_joint(played.clip, joint, select(0.0, played.time, i == 1u));
+        }
+        if is_additive {
+            out = added(out, begin, now, played.weight);
+            continue;
+        }
+        if stays {
+            now.translation = select(begin.translation, now.translation, moves);
+        }
+        if number == 1u {
+            out = blended(out, now, played.weight);
+        } else {
+            out = now;
+        }
     }
     if player.held != NONE && share < 1.0 {
         let at = player.held + joint * 10u;
@@ -194,29 +227,25 @@ fn weight_in(clip: u32, channel: u32, time: f32) -> f32 {
 
 fn channel_of(player: Player, channel: u32, held_weights: u32) -> f32 {
     let share = faded(player);
-    let weight = mixed_fractions(player.weights, share);
-    let flags = player.flags;
     var out = 0.0;
-    if player.second == NONE || weight < 1.0 {
-        let loops = (flags & PLAYER_LOOPS) != 0u;
-        out = weight_in(player.clip, channel, time_in(player.clip, player.start, player.speed, loops));
-    }
-    if player.second != NONE && weight > 0.0 {
-        let loops = (flags & PLAYER_SECOND_LOOPS) != 0u;
-        let time = time_in(player.second, player.second_start, player.second_speed, loops);
-        let second = weight_in(player.second, channel, time);
-        if weight >= 1.0 {
-            out = second;
-        } else {
-            out += (second - out) * weight;
+    for (var number = 0u; number <= ADDITIVE; number++) {
+        let played = played_clip(player, number, share);
+        if played.clip == NONE {
+            continue;
         }
-    }
-    let additive_weight = mixed_fractions(player.additive_weights, share);
-    if player.additive != NONE && additive_weight > 0.0 {
-        let loops = (flags & PLAYER_ADDITIVE_LOOPS) != 0u;
-        let time = time_in(player.additive, player.additive_start, player.additive_speed, loops);
-        let change = weight_in(player.additive, channel, time) - weight_in(player.additive, channel, 0.0);
-        out += change * additive_weight;
+        var begin = 0.0;
+        var now = 0.0;
+        for (var i = select(1u, 0u, number == ADDITIVE); i < 2u; i++) {
+            begin = now;
+            now = weight_in(played.clip, channel, select(0.0, played.time, i == 1u));
+        }
+        if number == ADDITIVE {
+            out += (now - begin) * played.weight;
+        } else if number == 1u && played.weight < 1.0 {
+            out += (now - out) * played.weight;
+        } else {
+            out = now;
+        }
     }
     if player.held != NONE && share < 1.0 {
         var before = 0.0;

@@ -204,51 +204,61 @@ fn clip_mixed_rotation(a: vec4<f32>, b: vec4<f32>, alpha: f32) -> vec4<f32> {
     return q * (1.0 / sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
 }
 
+// Reads both keys of a track at one place in the code, since all calls are inlined.
 fn clip_track_rotation(place: ClipPlace, track: u32) -> vec4<f32> {
     let header = clips[place.headers + track];
     let keys = clip_keys(place, header);
     let block = clip_block(place, header);
     let mode = (header >> 6u) & 7u;
-    if mode == CLIP_RAW {
-        let at = block + keys.lower * 128u;
-        let bt = block + keys.upper * 128u;
-        let a = vec4<f32>(clip_raw_vec3(at), clip_raw(at + 96u));
-        let b = vec4<f32>(clip_raw_vec3(bt), clip_raw(bt + 96u));
-        // Raw rotations need not have unit length.
-        let lengths = sqrt(vec2<f32>(
-            a.x * a.x + a.y * a.y + a.z * a.z + a.w * a.w,
-            b.x * b.x + b.y * b.y + b.z * b.z + b.w * b.w));
-        let unit = clip_mixed_rotation(a / lengths.x, b / lengths.y, keys.alpha);
-        return unit * (lengths.x + (lengths.y - lengths.x) * keys.alpha);
+    var grid: ClipGrid;
+    if mode != CLIP_RAW {
+        grid = clip_grid(block, header);
     }
-    let grid = clip_grid(block, header);
     // With CLIP_SMALLEST_THREE each key says which component is missing.
     let says = select(0u, 2u, mode == CLIP_SMALLEST_THREE);
     let stride = says + grid.bits.x + grid.bits.y + grid.bits.z;
-    let at = grid.first_key + keys.lower * stride;
-    let bt = grid.first_key + keys.upper * stride;
-    let a_missing = select(mode, clip_bits(at, says), says > 0u);
-    let b_missing = select(mode, clip_bits(bt, says), says > 0u);
-    return clip_mixed_rotation(
-        clip_whole_rotation(clip_grid_value(grid, at + says), a_missing),
-        clip_whole_rotation(clip_grid_value(grid, bt + says), b_missing),
-        keys.alpha);
+    var a: vec4<f32>;
+    var b: vec4<f32>;
+    // Raw rotations need not have unit length.
+    var lengths = vec2<f32>(1.0);
+    for (var i = 0u; i < 2u; i++) {
+        let key = select(keys.lower, keys.upper, i == 1u);
+        a = b;
+        if mode == CLIP_RAW {
+            let at = block + key * 128u;
+            let q = vec4<f32>(clip_raw_vec3(at), clip_raw(at + 96u));
+            lengths = vec2<f32>(lengths.y, sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
+            b = q / lengths.y;
+        } else {
+            let at = grid.first_key + key * stride;
+            let missing = select(mode, clip_bits(at, says), says > 0u);
+            b = clip_whole_rotation(clip_grid_value(grid, at + says), missing);
+        }
+    }
+    let unit = clip_mixed_rotation(a, b, keys.alpha);
+    return unit * (lengths.x + (lengths.y - lengths.x) * keys.alpha);
 }
 
 fn clip_track_vector(place: ClipPlace, track: u32) -> vec3<f32> {
     let header = clips[place.headers + track];
     let keys = clip_keys(place, header);
     let block = clip_block(place, header);
+    let is_raw = ((header >> 6u) & 7u) == CLIP_RAW;
+    var grid: ClipGrid;
+    if !is_raw {
+        grid = clip_grid(block, header);
+    }
+    let stride = grid.bits.x + grid.bits.y + grid.bits.z;
     var a: vec3<f32>;
     var b: vec3<f32>;
-    if ((header >> 6u) & 7u) == CLIP_RAW {
-        a = clip_raw_vec3(block + keys.lower * 96u);
-        b = clip_raw_vec3(block + keys.upper * 96u);
-    } else {
-        let grid = clip_grid(block, header);
-        let stride = grid.bits.x + grid.bits.y + grid.bits.z;
-        a = clip_grid_value(grid, grid.first_key + keys.lower * stride);
-        b = clip_grid_value(grid, grid.first_key + keys.upper * stride);
+    for (var i = 0u; i < 2u; i++) {
+        let key = select(keys.lower, keys.upper, i == 1u);
+        a = b;
+        if is_raw {
+            b = clip_raw_vec3(block + key * 96u);
+        } else {
+            b = clip_grid_value(grid, grid.first_key + key * stride);
+        }
     }
     return a + (b - a) * keys.alpha;
 }

@@ -77,7 +77,7 @@ fn builder(bound: BoundSkin<'_>, time: Time) -> SkinBuilder {
         builder = builder.joint_order(order.clone());
     }
     for channel in &binding.shapes {
-        let read = channel.shape.as_deref().unwrap();
+        let read = channel.shape.as_ref().unwrap();
         builder = builder.shape(shape(read));
     }
     builder

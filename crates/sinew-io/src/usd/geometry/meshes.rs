@@ -424,7 +424,7 @@ fn all_finite(prim: Prim<'_>, points: Sampled<Vec<Vec3>>) -> Result<Sampled<Vec<
     };
     let found = format!("others at point {at}");
     let broken = Invalid::new(prim.path().as_str(), "points", "finite points", found);
-    Err(broken.coded("points-not-finite"))
+    Err(broken.coded("points-not-drawn"))
 }
 
 fn read_topology(

@@ -136,8 +136,8 @@ impl Skeleton {
     }
 
     /// What becomes of joints whose tokens are no prim paths, in words; `None` if there are none.
-    /// Such a joint is a root (rule 7). If another joint's token begins its own, the text says how
-    /// far that takes it at rest from its place below that joint.
+    /// Such a joint is a root (rule 7). If another joint's token begins its own, the text names that
+    /// joint, and says how far it is at rest from its place below it.
     #[must_use]
     pub fn misread_joints(&self) -> Option<String> {
         let odd = self.joints.iter().filter(|j| !is_prim_path(j));
@@ -149,7 +149,10 @@ impl Skeleton {
         let mut text = format!("expected prim paths, found {found}: such joints are roots");
         if let Some((joint, parent, distance)) = self.farthest_misread() {
             let (joint, parent) = (&self.joints[joint], &self.joints[parent]);
-            text += &format!(", '{joint}' {distance:.3} units from its place below '{parent}'");
+            text += &format!(", so '{joint}' does not follow '{parent}'");
+            if distance > 1e-6 {
+                text += &format!(" and is {distance:.3} units from its place at rest");
+            }
         }
         Some(text)
     }
@@ -164,7 +167,9 @@ impl Skeleton {
             ends.filter_map(|above| index.get(above).copied()).next()
         };
         let parents: Vec<Option<usize>> = self.joints.iter().map(meant).collect();
-        let rest = self.rest.as_ref()?;
+        // Without a rest pose no distance is known.
+        let rest = self.rest.clone();
+        let rest = rest.unwrap_or_else(|| vec![DMat4::IDENTITY; self.joints.len()]);
         let mut found: Vec<DMat4> = Vec::with_capacity(rest.len());
         let mut wanted = found.clone();
         let mut farthest = None;

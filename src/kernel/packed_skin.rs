@@ -8,9 +8,6 @@ use crate::error::Invalid;
 use crate::mesh::{RenderMesh, RenderVertices};
 use crate::skel::{MeshTopology, Skin, SkinningMethod};
 
-/// Largest number of matrices of a palette, so that an index fits 16 bits.
-const MAX_ENTRIES: usize = 65_535;
-
 /// A [`Skin`] as the kernels read it: rest values, influences and blend shapes. It holds everything
 /// that does not change with time.
 ///
@@ -54,18 +51,21 @@ pub struct PackedSkin {
 }
 
 impl PackedSkin {
+    /// The largest number of joints of a skeleton. With one more matrix, for joints that are
+    /// missing, an index of a palette fits 16 bits.
+    pub const MAX_JOINTS: usize = 65_534;
+
     /// Packs a validated skin. `prim` is the prim's path, for messages.
     ///
     /// # Errors
     /// A skeleton of more than 65,534 joints (a palette index has 16 bits, and one index stands for
     /// missing joints), or arrays that are too large for u32 offsets.
     pub fn pack(prim: &str, skin: &Skin) -> Result<Self, Invalid> {
-        let entries = skin.joint_count() + 1;
-        if entries > MAX_ENTRIES {
+        if skin.joint_count() > Self::MAX_JOINTS {
             return Err(Invalid::new(
                 prim,
                 "skel:joints",
-                format!("a skeleton of at most {} joints", MAX_ENTRIES - 1),
+                format!("a skeleton of at most {} joints", Self::MAX_JOINTS),
                 skin.joint_count().to_string(),
             ));
         }
@@ -98,7 +98,7 @@ impl PackedSkin {
             influences: PackedInfluences::pack(prim, skin)?,
             blend: PackedBlend::pack(prim, skin)?,
             method: skin.method(),
-            entries: entries as u32,
+            entries: skin.joint_count() as u32 + 1,
             own_indices,
             channels: skin.shapes().len(),
             smooth_normals: None,

@@ -1,10 +1,13 @@
 //! Skeletons (UsdSkelSkeleton, and the part of UsdSkelSkeletonQuery that does not change with
 //! time).
 
+use std::collections::HashMap;
+
 use glam::DMat4;
 
 use super::Topology;
-use crate::error::Invalid;
+use super::topology::is_prim_path;
+use crate::error::{Invalid, first_few};
 use crate::math;
 
 /// A validated Skeleton: joints, hierarchy, bind pose and, if authored, rest pose.
@@ -130,6 +133,59 @@ impl Skeleton {
     pub fn with_joint_names(mut self, names: Option<Vec<String>>) -> Self {
         self.joint_names = names.filter(|n| n.len() == self.joints.len());
         self
+    }
+
+    /// What becomes of joints whose tokens are no prim paths, in words; `None` if there are none.
+    /// Such a joint is a root (rule 7). If another joint's token begins its own, the text names that
+    /// joint, and says how far it is at rest from its place below it.
+    #[must_use]
+    pub fn misread_joints(&self) -> Option<String> {
+        let odd = self.joints.iter().filter(|j| !is_prim_path(j));
+        let odd: Vec<String> = odd.map(|joint| format!("'{joint}'")).collect();
+        if odd.is_empty() {
+            return None;
+        }
+        let found = first_few(&odd, 4);
+        let mut text = format!("expected prim paths, found {found}: such joints are roots");
+        if let Some((joint, parent, distance)) = self.farthest_misread() {
+            let (joint, parent) = (&self.joints[joint], &self.joints[parent]);
+            text += &format!(", so '{joint}' does not follow '{parent}'");
+            if distance > 1e-6 {
+                text += &format!(" and is {distance:.3} units from its place at rest");
+            }
+        }
+        Some(text)
+    }
+
+    /// Of the joints that are roots only because of their tokens, the one that is farthest at rest
+    /// from its place below the joint that its token means, with that joint and the distance.
+    fn farthest_misread(&self) -> Option<(usize, usize, f64)> {
+        let index = self.joints.iter().enumerate().map(|(i, j)| (j.as_str(), i));
+        let index: HashMap<&str, usize> = index.collect();
+        let meant = |joint: &String| {
+            let ends = joint.rmatch_indices('/').map(|(end, _)| &joint[..end]);
+            ends.filter_map(|above| index.get(above).copied()).next()
+        };
+        let parents: Vec<Option<usize>> = self.joints.iter().map(meant).collect();
+        // Without a rest pose no distance is known.
+        let rest = self.rest.clone();
+        let rest = rest.unwrap_or_else(|| vec![DMat4::IDENTITY; self.joints.len()]);
+        let mut found: Vec<DMat4> = Vec::with_capacity(rest.len());
+        let mut wanted = found.clone();
+        let mut farthest = None;
+        for (joint, rest) in rest.iter().enumerate() {
+            // Joints whose parents come later have no place yet; they stay roots here.
+            let own = self.topology.parent(joint);
+            let meant = parents[joint].filter(|p| *p < joint);
+            found.push(own.map_or(*rest, |p| found[p] * *rest));
+            wanted.push(meant.map_or(*rest, |p| wanted[p] * *rest));
+            let distance = found[joint].w_axis.distance(wanted[joint].w_axis);
+            let is_farther = farthest.is_none_or(|(_, _, most)| distance > most);
+            if let (None, Some(parent), true) = (own, meant, is_farther) {
+                farthest = Some((joint, parent, distance));
+            }
+        }
+        farthest
     }
 
     /// Prim path.

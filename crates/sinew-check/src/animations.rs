@@ -61,9 +61,11 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             .map(|(_, joint)| joint.as_str())
             .collect();
         if unknown.len() == animation.joints.len() {
+            let differ = prefix(&animation.joints, skeleton.joints());
             let message = format!(
-                "none of its joints is a joint of {}: the rest pose is used",
-                placed.path
+                "none of its joints is a joint of {}: the rest pose is used{}",
+                placed.path,
+                differ.unwrap_or_default()
             );
             findings.add("animation-joints-foreign", path, "", message);
             continue;
@@ -96,6 +98,27 @@ pub(super) fn check(context: &Context<'_>, scene: &Scene, findings: &mut Finding
             findings.add("animation-sparse", path, "", message);
         }
     }
+}
+
+/// What joints have in front of others, if that is all that most of them differ in.
+fn prefix(own: &[String], others: &[String]) -> Option<String> {
+    let (more, less, has) =
+        match own.first()?.matches('/').count() >= others.first()?.matches('/').count() {
+            true => (own, others, "have"),
+            false => (others, own, "lack"),
+        };
+    let less: HashSet<&str> = less.iter().map(String::as_str).collect();
+    let ends = more
+        .iter()
+        .flat_map(|joint| joint.match_indices('/').map(move |(i, _)| (joint, i + 1)));
+    let (joint, end) = ends
+        .into_iter()
+        .find(|(joint, end)| less.contains(&joint[*end..]))?;
+    let prefix = &joint[..end];
+    let stripped = more.iter().filter_map(|joint| joint.strip_prefix(prefix));
+    let same = stripped.filter(|joint| less.contains(joint)).count();
+    (same * 2 >= more.len().min(less.len()))
+        .then(|| format!("; {same} of them {has} '{prefix}' in front and are the same otherwise"))
 }
 
 /// The largest number of times at which the animation is compared with the rest pose.
@@ -215,5 +238,22 @@ fn rotations(prim: &AuthoredPrim, joints: &[String], findings: &mut Findings) {
                 findings.add(code, &prim.path, "", message);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix;
+
+    #[test]
+    fn prefixes_are_named() {
+        let joints = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+        let rig = joints("Hip Hip/Leg Hip/Leg/Foot");
+        let armature = joints("Armature/Hip Armature/Hip/Leg Armature/Hip/Leg/Toe");
+        let has = "; 2 of them have 'Armature/' in front and are the same otherwise";
+        assert_eq!(prefix(&armature, &rig).as_deref(), Some(has));
+        let lacks = has.replace("have", "lack");
+        assert_eq!(prefix(&rig, &armature), Some(lacks));
+        assert_eq!(prefix(&joints("a a/b"), &rig), None);
     }
 }

@@ -47,6 +47,7 @@ pub const CODES: &[Code] = &[
     row("skeleton-unused", Info, "", "no prim is bound to a Skeleton", "bind prims to the Skeleton, or remove it"),
     row("not-skinned", Error, "", "the prim cannot be skinned", "see the message"),
     row("attribute-type", Error, "", "the type of an attribute is not the schema's: the attribute is treated as missing", "author the attribute with the schema's type").fixable(),
+    row("samples-ignored", Warning, "", "an attribute that cannot change over time has time samples: one value of it is used", "author a default value alone"),
     // Skeleton
     row("joint-order", Error, "joints", "a joint is listed before its parent: no prim of this Skeleton is skinned", "sort the joints so that parents come first, and everything that is in joint order with them"),
     row("joint-duplicate", Warning, "joints", "a joint is listed twice: the last entry is used", "rename or remove one of the entries"),
@@ -123,6 +124,7 @@ pub const CODES: &[Code] = &[
     row("points-not-drawn", Error, "points", "a mesh or curves have no points, or some points or normals are not finite: the prim is not drawn", "author finite points").with(NotDrawn),
     row("points-count-varies", Error, "points", "the number of points changes over time, but the blend shapes are for one number", "keep the number of points constant, or bake the blend shapes into the points"),
     row("normals-left", Warning, "normals", "the normals do not fit the points: they are not skinned", "author as many normals as their interpolation asks for"),
+    row("corner-index-range", Warning, "faceVertexIndices", "a face corner names no point of the mesh: its faceVarying normal moves with the first point", "author indices below the number of points"),
     row("prim-transform-singular", Error, "xformOpOrder", "the prim's world transform is singular: its points cannot be expressed in its own space", "check the scale of the prim and its ancestors"),
     row("xform-op-ignored", Warning, "xformOpOrder", "an xformOp has an unknown kind, or no value of a fitting type: it is ignored", "author the op that xformOpOrder names"),
     row("extents-hint-incomplete", Warning, "extent", "a point instancer or volume below a prim whose extentsHint is computed has no extent: the hint does not include it", "author the extent of the point instancer or volume"),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::context::{Context, GEOM_BIND, INDICES, METHOD, WEIGHTS};
-use super::skeletons::joint_names;
+use super::skeletons::joint_order;
 use super::{CheckOptions, Findings, layout};
 use sinew::math;
 use sinew::sampled::Time;
@@ -27,7 +27,7 @@ pub(super) fn check(context: &Context<'_>, options: &CheckOptions, findings: &mu
             sums(prim, weights, options, findings);
         }
         if prim.attributes.contains_key("skel:joints") {
-            joint_names(path, "skel:joints", prim.tokens("skel:joints"), findings);
+            joint_order(path, "skel:joints", prim.tokens("skel:joints"), findings);
         }
         if let Some(matrices) = prim.attributes.get(GEOM_BIND) {
             for (time, value) in &matrices.values {

@@ -50,7 +50,7 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
         }
         return;
     }
-    joint_names(path, "joints", joints, findings);
+    listed_twice(path, "joints", joints, findings);
     let matrices = |name: &str| prim.attributes.get(name)?.matrices();
     let (bind, rest) = (matrices("bindTransforms"), matrices("restTransforms"));
     for (name, list) in [("bindTransforms", bind), ("restTransforms", rest)] {
@@ -71,6 +71,9 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
         None => Skeleton::new(path, roots, to_vec(bind), to_vec(rest)),
     };
     let Ok(skeleton) = flat else { return };
+    if let Some(roots) = skeleton.misread_joints() {
+        findings.add("joint-name-invalid", path, "joints", roots);
+    }
     if needs_bind && let Err(e) = skeleton.inverse_bind() {
         findings.add(
             e.code.unwrap_or("bind-transforms-missing"),
@@ -103,12 +106,17 @@ fn skeleton(prim: &AuthoredPrim, needs_bind: bool, skins: bool, findings: &mut F
     }
 }
 
-pub(super) fn joint_names(path: &str, property: &str, joints: &[String], findings: &mut Findings) {
+fn listed_twice(path: &str, property: &str, joints: &[String], findings: &mut Findings) {
     let twice = duplicates(joints);
     if !twice.is_empty() {
         let message = format!("listed more than once: {}", some_of(&twice));
         findings.add("joint-duplicate", path, property, message);
     }
+}
+
+/// What is wrong with the joint order of a prim.
+pub(super) fn joint_order(path: &str, property: &str, joints: &[String], findings: &mut Findings) {
+    listed_twice(path, property, joints, findings);
     let odd: Vec<&str> = joints
         .iter()
         .map(String::as_str)

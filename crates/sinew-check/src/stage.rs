@@ -4,6 +4,7 @@ use super::context::{
     ANIMATION, Context, GEOM_BIND, INDICES, METHOD, SHAPES, SKELETON, TARGETS, WEIGHTS,
 };
 use super::{Findings, some_of};
+use sinew::sampled::Time;
 use sinew::scene::{Scene, SkinBinding};
 use sinew::skel::binding::PrimKind;
 use sinew_io::usd::AuthoredPrim;
@@ -85,7 +86,13 @@ fn schemas(
     }
     if is_outside {
         if binds(prim) {
-            let message = "the prim is bound, but neither it nor an ancestor is a SkelRoot: it is not skinned";
+            let ancestors = context.stage.ancestors(prim);
+            let typeless = ancestors.filter(|p| p.type_name.is_empty()).last();
+            let remedy = typeless.map(|p| format!("; {} has no type, and could be one", p.path));
+            let message = format!(
+                "the prim is bound, but neither it nor an ancestor is a SkelRoot: it is not skinned{}",
+                remedy.unwrap_or_default()
+            );
             findings.add("skel-root-missing", path, "", message);
         } else if prim.has_api {
             let message =
@@ -196,6 +203,29 @@ fn types(prim: &AuthoredPrim, findings: &mut Findings) {
             );
             findings.add("attribute-type", &prim.path, name, message);
         }
+        let mut times = attribute.values.iter().map(|(time, _)| *time);
+        let has_default = attribute
+            .values
+            .first()
+            .is_some_and(|(t, _)| *t == Time::Default);
+        if is_uniform(name) && times.any(|time| time != Time::Default) {
+            let used = match has_default {
+                true => "its default value is used",
+                false => "the first one is used, which Pixar's tools do not read",
+            };
+            let message = format!("it has time samples, but cannot change over time: {used}");
+            findings.add("samples-ignored", &prim.path, name, message);
+        }
+    }
+}
+
+/// Whether the value of one of the attributes of [`expected_type`] cannot change over time.
+fn is_uniform(name: &str) -> bool {
+    match name {
+        "joints" | "skel:joints" | "blendShapes" | SHAPES => true,
+        "bindTransforms" | "restTransforms" => true,
+        "pointIndices" | "offsets" | "normalOffsets" => true,
+        _ => name.starts_with("inbetweens:"),
     }
 }
 

@@ -153,8 +153,9 @@ fn inherit(
                     "skeleton-unbound",
                     &prim.path,
                     format!(
-                        "skel:skeleton targets {}, which is no Skeleton: not bound",
-                        tree[*p].path
+                        "skel:skeleton targets {}, which {}: not bound",
+                        tree[*p].path,
+                        what_it_is(&tree[*p], "Skeleton")
                     ),
                 ));
                 None
@@ -288,13 +289,22 @@ fn unbound(state: &Inherited, prim: &TreePrim, tree: &PrimTree) -> Warning {
     warning.on("skel:skeleton")
 }
 
+/// What a prim is that is not of the type that it should have.
+fn what_it_is(prim: &TreePrim, wanted: &str) -> String {
+    match prim.has_type {
+        true => format!("is no {wanted}"),
+        false => format!("has no type, and should be a {wanted}"),
+    }
+}
+
 /// The code and the text of the warning about an animation source that drives nothing.
 fn explain_target(tree: &PrimTree, target: &Target) -> Option<(&'static str, String)> {
     let (code, what) = match target {
         Target::Prim(p) if tree[*p].kind == PrimKind::SkelAnimation => return None,
         Target::Empty => (SWITCHED_OFF, "is None".to_owned()),
         Target::Prim(p) => {
-            let found = format!("targets {}, which is no SkelAnimation", tree[*p].path);
+            let is = what_it_is(&tree[*p], "SkelAnimation");
+            let found = format!("targets {}, which {is}", tree[*p].path);
             ("animation-ignored", found)
         }
         Target::Missing(path) => {

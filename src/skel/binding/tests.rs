@@ -14,6 +14,7 @@ fn tree(prims: &[(&str, PrimKind)]) -> PrimTree {
             path: (*path).to_owned(),
             parent: parent.and_then(|p| out.iter().position(|q: &TreePrim| q.path == p)),
             kind: *kind,
+            has_type: true,
             has_api: true,
             skeleton: None,
             animation_source: None,

@@ -55,6 +55,8 @@ pub struct TreePrim {
     /// Index of the parent. Parents come before their children, in depth-first order.
     pub parent: Option<PrimIndex>,
     pub kind: PrimKind,
+    /// Whether it has a type, of whatever name.
+    pub has_type: bool,
     /// Whether SkelBindingAPI is applied (rule 2).
     pub has_api: bool,
     pub skeleton: Option<Target>,

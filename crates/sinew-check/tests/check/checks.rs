@@ -13,6 +13,7 @@ use common::rng::Rng;
 use common::stages::stages;
 use common::trials::Trial;
 use libtest_mimic::Failed;
+use sinew::kernel::PackedSkin;
 use sinew_check::{CODES, CheckOptions, FixOptions, Severity, check_file, fix};
 use sinew_io::usd::UsdFile;
 
@@ -24,6 +25,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("every_warning_of_the_reader_is_in_the_table", reader_codes),
         Trial::test("the_example_is_clean", example),
         Trial::test("what_is_no_stage_is_refused", no_stages),
+        Trial::test("more_joints_than_kernels_hold_are_told", many_joints),
         Trial::test("scrambled_stages_are_told_not_followed", scrambled),
         python::trial("usd_core_s_validators_find_nothing_else", usd_core_agrees),
     ];
@@ -222,6 +224,30 @@ fn no_stages() -> Outcome {
         let refused = check_file(&file, &CheckOptions::default()).expect_err(words);
         assert!(refused.to_string().contains(words), "{refused}");
     }
+    Ok(())
+}
+
+/// A skeleton of one joint more than possible: `check` says so before `bake` refuses the prim.
+fn many_joints() -> Outcome {
+    let joints = (0..=PackedSkin::MAX_JOINTS).map(|i| format!("\"j{i}\""));
+    let joints = joints.collect::<Vec<_>>().join(", ");
+    let shown = r#"["A", "A/B", "A/B/C"]"#;
+    let table = stages();
+    let text = table
+        .base("character")
+        .replacen(shown, &format!("[{joints}]"), 1);
+    // A prim that only blends needs no bind transforms.
+    let influences = "primvars:skel:joint";
+    let text = text.replace(influences, "was:joint");
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("in.usda");
+    std::fs::write(&file, text)?;
+    let report = check_file(&file, &CheckOptions::default())?;
+    let found = report.of("not-skinned").next().ok_or("a finding")?;
+    assert_eq!(found.path, "/R/M");
+    let words = "its Skeleton has 65535 joints, and 65534 are possible";
+    assert_eq!(found.message, words);
+    assert_eq!(report.ends.bake, 1);
     Ok(())
 }
 

@@ -96,7 +96,8 @@ pub fn source<'a>(
             let message = format!("this clip is taken; the file also has {others}");
             warnings.push(Warning::new("clip-taken", own, message));
         }
-        return Ok((skeleton, checked(request, clip.clone())?));
+        let clip = by_name(clip, skeleton, warnings);
+        return Ok((skeleton, checked(request, clip)?));
     }
     let mut fitting = |clip: &usize| fits.taken(*clip, chosen).is_some();
     let fitting: Vec<usize> = (0..clips.len()).filter(|c| fitting(c)).collect();
@@ -112,16 +113,21 @@ pub fn source<'a>(
             clips: listed.iter().map(|c| clips[*c].path.clone()).collect(),
         });
     };
-    let clip = &clips[clip];
-    let by_name = renamed(clip, skeleton.instance.skeleton()).filter(|_| files.model.is_some());
-    let clip = match by_name {
-        Some((clip, warning)) => {
-            warnings.push(warning);
-            clip
-        }
-        None => clip.clone(),
+    let clip = by_name(&Arc::new(clips[clip].clone()), skeleton, warnings);
+    Ok((skeleton, checked(request, clip)?))
+}
+
+/// The clip, or if it drives nothing by the paths of its joints, the clip by their names.
+fn by_name(
+    clip: &Arc<SkelAnimation>,
+    skeleton: &PlacedSkeleton,
+    warnings: &mut Vec<Warning>,
+) -> Arc<SkelAnimation> {
+    let Some((renamed, warning)) = renamed(clip, skeleton.instance.skeleton()) else {
+        return clip.clone();
     };
-    Ok((skeleton, checked(request, Arc::new(clip))?))
+    warnings.push(warning);
+    Arc::new(renamed)
 }
 
 /// Refuses a clip without a full pose of its joints, which USD ignores.

@@ -208,15 +208,27 @@ fn a_skeleton_elsewhere() -> Result<(), Failed> {
         .replace("[\"", "[\"Extra/")
         .replace(", \"", ", \"Extra/");
     let elsewhere = bench.write("elsewhere.usda", text.replace(line, &other));
+    // The same beside its skeleton, which it does not drive then.
+    let joints = "token[] joints = [\"";
+    let text = std::fs::read_to_string(&whole)?;
+    let animation = text.find("def SkelAnimation").ok_or("an animation")?;
+    let (before, after) = text.split_at(animation);
+    let end = after
+        .find(joints)
+        .and_then(|at| Some(at + after[at..].find('\n')?));
+    let (own, rest) = after.split_at(end.ok_or("joints")?);
+    let own = own
+        .replace(joints, "token[] joints = [\"Extra/")
+        .replace(", \"", ", \"Extra/");
+    let beside = bench.write("beside.usda", format!("{before}{own}{rest}"));
     for (clip, model, is_renamed) in [
-        (&alone, &model, false),
-        (&alone, &puppet, false),
-        (&elsewhere, &model, true),
+        (&alone, Some(&model), false),
+        (&alone, Some(&puppet), false),
+        (&elsewhere, Some(&model), true),
+        (&beside, None, true),
     ] {
         let job = Job::new(clip, &puppet);
-        let (_, moved) = job
-            .with(|job| job.source.model = Some(model.clone()))
-            .run()?;
+        let (_, moved) = job.with(|job| job.source.model = model.cloned()).run()?;
         let by_name = moved.warnings.iter().any(|w| w.code == "joints-by-name");
         assert_eq!(by_name, is_renamed, "{:?}", moved.warnings);
         let (a, b) = (&moved.animation, &expected.animation);

@@ -134,8 +134,8 @@ impl UsdFile {
             let index = bindings.len();
             let first = *first_like.entry(definition).or_insert(index);
             let mut skin = if first == index {
-                let animation = builder.instances[at.instance].instance.animation().cloned();
-                skins.read(b, at, animation.as_deref())?
+                let instance = &builder.instances[at.instance].instance;
+                skins.read(b, at, instance)?
             } else {
                 let mut copy = bindings[first].clone();
                 copy.path.clone_from(&tree.tree[b.prim].path);

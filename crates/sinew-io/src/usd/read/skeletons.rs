@@ -42,6 +42,10 @@ pub(crate) fn read_skeleton(
     }
     let names = read_uniform(&prim.attribute("jointNames"))?;
     let skeleton = Skeleton::new(prim.path().as_str(), joints, bind, rest);
+    if let Some(roots) = skeleton.as_ref().ok().and_then(Skeleton::misread_joints) {
+        let warning = Warning::new("joint-name-invalid", prim.path().as_str(), roots);
+        warnings.push(warning.on("joints"));
+    }
     Ok(skeleton.map(|s| s.with_joint_names(names)))
 }
 

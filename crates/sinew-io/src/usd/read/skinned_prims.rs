@@ -11,12 +11,15 @@ use super::skeletons::{read_blend_shape, warn_of_projections};
 use crate::usd::read::tree::{StageTree, is_switched_off};
 use crate::usd::read::values::{is_blocked, read_metadata, read_sampled, read_uniform};
 use sinew::error::Warning;
+use sinew::kernel::PackedSkin;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::scene::{
     ExtentRule, InfluenceSource, NormalsProperty, NormalsSource, ShapeChannel, SkinBinding,
 };
 use sinew::skel::binding::{Binding, PrimKind, SWITCHED_OFF};
-use sinew::skel::{AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkinningMethod};
+use sinew::skel::{
+    AnimMapper, BlendShape, InfluenceInterpolation, SkelAnimation, SkeletonInstance, SkinningMethod,
+};
 
 const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";
@@ -43,7 +46,7 @@ impl SkinReader<'_> {
         &mut self,
         binding: &Binding,
         at: &SceneIndices,
-        animation: Option<&SkelAnimation>,
+        instance: &SkeletonInstance,
     ) -> Result<SkinBinding, sinew_stage::Error> {
         let tree_prim = &self.tree.tree[binding.prim];
         let prim = self.tree.prims[binding.prim];
@@ -90,10 +93,19 @@ impl SkinReader<'_> {
         }
         out.points = read_sampled(&prim.attribute("points"), self.interpolation)?;
         self.read_normals(&prim, &mut out)?;
-        self.read_shapes(&prim, &mut out, animation)?;
+        let animation = instance.animation();
+        self.read_shapes(&prim, &mut out, animation.map(AsRef::as_ref))?;
         out.widths = read_sampled(&prim.attribute("widths"), self.interpolation)?;
         if out.influences.is_none() && out.shapes.is_empty() && out.unsupported.is_none() {
             out.unsupported = Some("has neither usable influences nor blend shapes".into());
+        }
+        let joints = instance.skeleton().joints().len();
+        let deforms = !out.is_rigid() || !out.shapes.is_empty();
+        if deforms && joints > PackedSkin::MAX_JOINTS && out.unsupported.is_none() {
+            let most = PackedSkin::MAX_JOINTS;
+            out.unsupported = Some(format!(
+                "its Skeleton has {joints} joints, and {most} are possible"
+            ));
         }
         Ok(out)
     }
@@ -225,7 +237,9 @@ impl SkinReader<'_> {
                 "vertex" | "varying" => None,
                 "faceVarying" => {
                     let corners = prim.attribute("faceVertexIndices");
-                    Some(read_sampled(&corners, self.interpolation)?)
+                    let corners = read_sampled(&corners, self.interpolation)?;
+                    self.warn_of_corners(out, &corners);
+                    Some(corners)
                 }
                 _ => continue,
             };
@@ -245,6 +259,22 @@ impl SkinReader<'_> {
             out.normals.push(source);
         }
         Ok(())
+    }
+
+    /// Rule 24: the normal of a corner without a point moves with the first point.
+    fn warn_of_corners(&mut self, out: &SkinBinding, corners: &Sampled<Vec<i32>>) {
+        let points = out.points.first().map_or(0, |p| p.len());
+        let is_outside = |i: &i32| usize::try_from(*i).map_or(true, |i| i >= points);
+        let outside = corners
+            .values()
+            .find_map(|c| c.iter().copied().find(is_outside));
+        if let Some(outside) = outside {
+            let message = format!(
+                "expected indices below {points}, found {outside}: the faceVarying normal of such a corner moves with the first point"
+            );
+            let warning = Warning::new("corner-index-range", &out.path, message);
+            self.warnings.push(warning.on("faceVertexIndices"));
+        }
     }
 
     /// Rule 24: normals of the wrong number stay while the points are skinned.

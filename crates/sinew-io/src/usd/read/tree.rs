@@ -83,6 +83,7 @@ impl<'s> StageTree<'s> {
             path: path.as_str().to_owned(),
             parent,
             kind,
+            has_type: !prim.type_name().is_empty(),
             has_api: false,
             skeleton: None,
             animation_source: None,

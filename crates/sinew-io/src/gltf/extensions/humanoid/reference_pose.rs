@@ -15,6 +15,9 @@ use super::{Findings, HumanoidFinding};
 /// How far off a direction may be, in degrees.
 const TOLERANCE: f64 = 10.0;
 
+/// How far the top of an upright head may lie before or behind it, in degrees.
+const NOD: f64 = 20.0;
+
 /// The spine, from the bottom up.
 const SPINE: [Bone; 6] = [
     Bone::Hips,
@@ -109,15 +112,57 @@ impl Pose<'_> {
         Some((present().next()?, present().next_back()?))
     }
 
+    /// The direction of the spine, if it is not upright.
+    fn lean(&self) -> Option<DVec3> {
+        let (bottom, top) = self.spine()?;
+        let direction = self.direction(bottom, top)?;
+        off_by(degrees(direction, DVec3::Y)).map(|_| direction)
+    }
+
+    /// Whether the legs lean as the spine does, so that the character leans as a whole.
+    fn leans_as_a_whole(&self, lean: DVec3) -> bool {
+        let straight = DQuat::from_rotation_arc(lean, DVec3::Y);
+        let mut legs = [LEG, mirrored(LEG)]
+            .into_iter()
+            .filter_map(|leg| Some(-self.segments(&leg[..3]).first()?.1))
+            .peekable();
+        let is_straightened = |leg| degrees(straight * leg, DVec3::Y) < degrees(leg, DVec3::Y);
+        legs.peek().is_none() || legs.any(is_straightened)
+    }
+
     fn up(&self, findings: &mut Findings) {
-        let Some((bottom, top)) = self.spine() else {
-            return;
-        };
-        let direction = self.direction(bottom, top);
-        if let Some(found) = direction.and_then(|d| off_by(degrees(d, DVec3::Y))) {
+        if let (Some((bottom, top)), Some(lean)) = (self.spine(), self.lean()) {
+            let at = match self.leans_as_a_whole(lean) {
+                true => self.at.to_owned(),
+                false => self.at_bone(bottom),
+            };
             let expected = format!("{top} straight above {bottom}, towards +Y");
-            findings.warning("REF_UP", self.at, expected, found);
+            let found = format!("{:.1} degrees off", degrees(lean, DVec3::Y));
+            findings.warning("REF_UP", at, expected, found);
         }
+        let turn = self.upright().0;
+        let spine = self.segments(&SPINE);
+        if let Some(top) = self.tip(&spine, Bone::Head).map(|tip| turn * tip) {
+            let nod = (degrees(top, DVec3::Y) - NOD).max(0.0);
+            if let Some(found) = off_by(nod) {
+                let at = self.at_bone(Bone::Head);
+                findings.warning(
+                    "REF_UP",
+                    at,
+                    "a head whose top points up, towards +Y",
+                    found,
+                );
+            }
+        }
+    }
+
+    /// The direction of the last bone of a chain, by its own +Y, if the bone before it has its +Y to
+    /// its child as the extension asks for.
+    fn tip(&self, segments: &[(Bone, DVec3)], last: Bone) -> Option<DVec3> {
+        let y = |bone: Bone| self.bones.get(&bone)?.y_axis.truncate().try_normalize();
+        let (before, direction) = segments.last()?;
+        let is_kept = off_by(degrees(y(*before)?, *direction)).is_none();
+        y(last).filter(|_| is_kept)
     }
 
     /// Where the character faces, without its lean.
@@ -135,16 +180,19 @@ impl Pose<'_> {
         }
     }
 
-    /// The turn that sets the character upright and facing +Z, as far as [`Pose::up`] and
-    /// [`Pose::facing`] report that it is not.
-    fn upright(&self) -> DQuat {
-        let is_off = |d: &DVec3, wanted| off_by(degrees(*d, wanted)).is_some();
-        let up = self.spine().and_then(|(a, b)| self.direction(a, b));
-        let up = up.filter(|d| is_off(d, DVec3::Y)).unwrap_or(DVec3::Y);
-        let front = self.front().filter(|d| is_off(d, DVec3::Z));
+    /// The turns that set the upper body and the legs upright and facing +Z, as far as
+    /// [`Pose::up`] and [`Pose::facing`] report that they are not.
+    fn upright(&self) -> (DQuat, DQuat) {
+        let front = self.front();
+        let front = front.filter(|d| off_by(degrees(*d, DVec3::Z)).is_some());
         let front = front.unwrap_or(DVec3::Z);
         let yaw = DQuat::from_rotation_y(-front.x.atan2(front.z));
-        yaw * DQuat::from_rotation_arc(up, DVec3::Y)
+        let Some(lean) = self.lean() else {
+            return (yaw, yaw);
+        };
+        let straight = yaw * DQuat::from_rotation_arc(lean, DVec3::Y);
+        let legs = self.leans_as_a_whole(lean);
+        (straight, if legs { straight } else { yaw })
     }
 
     fn arms(&self, findings: &mut Findings) {
@@ -198,11 +246,15 @@ impl Pose<'_> {
 
     /// How far a bone is turned about its own +Y, where its muscles bend it one way only.
     fn axes(&self, findings: &mut Findings) {
+        let (body, legs) = self.upright();
         for (bone, m) in &self.bones {
+            let is_leg = LEG.contains(bone) || mirrored(LEG).contains(bone);
+            let turn = if is_leg { legs } else { body };
             let Some((bend, name)) = bend_direction(*bone) else {
                 continue;
             };
-            let axes = [m.x_axis, m.y_axis].map(|a| a.truncate().try_normalize());
+            let axes = [m.x_axis, m.y_axis];
+            let axes = axes.map(|a| (turn * a.truncate()).try_normalize());
             let [Some(x), Some(y)] = axes else { continue };
             // Turning about +X takes +Y to +Z, so this +X takes the bone's tip where it bends to.
             let Some(wanted) = y.cross(bend).try_normalize() else {

@@ -15,6 +15,9 @@ use crate::gltf::extensions::humanoid::Findings;
 /// to a level one. The ankle is above the sole, so this line descends on a flat foot.
 const ANKLE: (f64, f64) = (45.0, 90.0);
 
+/// How far toes may point down, in degrees: their joint is above the sole.
+const TOES: f64 = 20.0;
+
 /// One side of the body.
 struct Side {
     /// Upper arm, lower arm, hand, root of the middle finger.
@@ -40,16 +43,19 @@ fn sides() -> [Side; 2] {
     ]
 }
 
-/// Findings about the limbs of both sides. `upright` turns the character so that it stands and
-/// faces as the extension asks for; the identity if that is not reported.
-pub(super) fn limbs(pose: &Pose, upright: DQuat, findings: &mut Findings) {
+/// Findings about the limbs of both sides. `upright` turns the upper body and the legs so that they
+/// stand and face as the extension asks for; the identity if nothing of that is reported.
+pub(super) fn limbs(pose: &Pose, upright: (DQuat, DQuat), findings: &mut Findings) {
+    let (body, legs) = upright;
     let sides = sides();
     for side in &sides {
-        let shin = leg(pose, side, upright, findings);
-        foot(pose, side, shin, findings);
+        let shin = leg(pose, side, legs, findings);
+        if foot(pose, side, shin, findings) {
+            toes(pose, side, shin, findings);
+        }
     }
     for side in &sides {
-        let forearm = forearm(pose, side, upright);
+        let forearm = forearm(pose, side, body);
         let hand = hand(pose, side, forearm, findings);
         digits(pose, side, hand, findings);
     }
@@ -70,24 +76,42 @@ fn leg(pose: &Pose, side: &Side, upright: DQuat, findings: &mut Findings) -> DQu
     turn
 }
 
-/// A foot without toes has no direction, so it is not checked.
-fn foot(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) {
+/// Checks the foot, and returns whether it is as it should be. A foot without toes has no direction,
+/// so it is not checked.
+fn foot(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) -> bool {
     let (foot, toes) = (side.leg[2], side.leg[3]);
     let Some(direction) = pose.direction(foot, toes).map(|d| turn * d) else {
-        return;
-    };
-    let mut push = |expected: &str, found| {
-        let at = pose.at_bone(foot);
-        findings.warning("REF_FOOT", at, expected, found);
+        return true;
     };
     let ankle = degrees(direction, DVec3::NEG_Y);
     let pitch = (ANKLE.0 - ankle).max(ankle - ANKLE.1);
-    if let Some(found) = off_by(pitch) {
-        push("a foot perpendicular to its leg", found);
-    }
     let level = DVec3::new(direction.x, 0.0, direction.z).try_normalize();
-    if let Some(found) = level.and_then(|d| off_by(degrees(d, DVec3::Z))) {
-        push("a foot whose toes point along +Z", found);
+    let yaw = level.map_or(0.0, |d| degrees(d, DVec3::Z));
+    let off = [
+        ("a foot perpendicular to its leg", pitch),
+        ("a foot whose toes point along +Z", yaw),
+    ];
+    let off = off.map(|(expected, angle)| Some((expected, off_by(angle)?)));
+    let at = pose.at_bone(foot);
+    for (expected, found) in off.iter().flatten() {
+        findings.warning("REF_FOOT", &at, *expected, found);
+    }
+    off.iter().all(Option::is_none)
+}
+
+/// Checks the toes by their own axis: where an ankle is high, only they show that the foot points
+/// down.
+fn toes(pose: &Pose, side: &Side, turn: DQuat, findings: &mut Findings) {
+    let toes = side.leg[3];
+    let Some(tip) = pose.tip(&pose.segments(&side.leg), toes) else {
+        return;
+    };
+    let tip = turn * tip;
+    let up = 90.0 - degrees(tip, DVec3::Y);
+    let pitch = up.max(-up - TOES);
+    if let Some(found) = off_by(pitch) {
+        let at = pose.at_bone(toes);
+        findings.warning("REF_FOOT", at, "toes that lie level, along +Z", found);
     }
 }
 

@@ -8,8 +8,8 @@ use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
 
 new_id! {
-    /// Identifies a palette of a [`crate::gpu::Crowd`] or of [`crate::gpu::JointPalettes`]. After
-    /// the palette is removed the id is refused.
+    /// Identifies a palette of a [`crate::gpu::Crowd`]. After the palette is removed the id is
+    /// refused.
     PaletteId
 }
 

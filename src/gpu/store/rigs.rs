@@ -22,7 +22,8 @@ impl RigId {
 }
 
 /// Where the palette of a rig lies on the GPU, for hosts that skin in their own shader. Rows are
-/// `vec4<f32>`; a 3x4 matrix is three of them, as in [`crate::gpu::PaletteRows`].
+/// `vec4<f32>`; a 3x4 matrix is three of them: `p' = (dot(row0, (p, 1)), dot(row1, (p, 1)),
+/// dot(row2, (p, 1)))`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RigPalette<'a> {

@@ -8,13 +8,11 @@
 //! | file | content |
 //! |---|---|
 //! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
-//! | `point_bytes` | how many bytes skinning moves ([`PointBytes`]) |
 //! | `slices` | the words of a slice, and their number |
 //! | `decode` | decoding by the steps of the shaders; tests and fuzzers compare it with the CPU mirror's input |
 
 #[cfg(any(test, feature = "check-decoding"))]
 mod decode;
-mod point_bytes;
 mod slices;
 #[cfg(test)]
 mod tests;
@@ -22,11 +20,10 @@ mod values;
 
 #[cfg(feature = "check-decoding")]
 pub use decode::check_decoded;
-pub use point_bytes::PointBytes;
 pub use slices::{
     EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes,
     is_for_multi_pose_lbs,
 };
-pub use values::{ValueLayout, unpack_normal};
+pub use values::{PointBytes, ValueLayout, unpack_normal};
 
 use crate::kernel::PackedSkin;

@@ -10,6 +10,7 @@ use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Sk
 
 use crate::cases::{self, Spec};
 use crate::compare::{compare, to_f64};
+use crate::crowds::made::agrees;
 use crate::host::Gpu;
 use crate::outputs::shown::{bits, every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
@@ -162,20 +163,7 @@ fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
         let want = crowd_on_cpu();
         ensure(got.len() == want.len(), "a result for each")?;
         for (got, want) in got.iter().zip(&want) {
-            let points = (to_f64(&got.points), to_f64(&want.points));
-            compare("points", &points.0, &points.1, tolerance::MIRROR_POINTS)?;
-            ensure(
-                got.normals.is_some() == want.normals.is_some(),
-                "normals on one side only",
-            )?;
-            if let (Some(got), Some(want)) = (&got.normals, &want.normals) {
-                compare(
-                    "normals",
-                    &to_f64(got),
-                    &to_f64(want),
-                    tolerance::MIRROR_NORMALS,
-                )?;
-            }
+            agrees(got, want)?;
         }
     }
     Ok(())

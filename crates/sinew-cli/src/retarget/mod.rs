@@ -228,6 +228,10 @@ fn source_left_out(args: &Args, source: &Source, moved: &Retargeted) -> Result<V
     let file = scene.file.display().to_string();
     let is_above = |path: &str| moved.clip == path || moved.clip.starts_with(&format!("{path}/"));
     left_out.retain(|f| f.path == file || is_above(&f.path));
+    // By the names of its joints it moves a Skeleton that their paths do not reach.
+    if moved.warnings.iter().any(|w| w.code == "joints-by-name") {
+        left_out.retain(|f| f.code != "animation-joints-foreign");
+    }
     Ok(finding::of_left_out(&[], &left_out, Some(&args.source)))
 }
 

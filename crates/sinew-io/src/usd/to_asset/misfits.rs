@@ -408,7 +408,10 @@ pub(super) fn measure(
         }
     }
     let relative = worst / largest;
-    let told = misfits.iter().filter(|misfit| relative >= misfit.least);
+    // Nothing differs where what glTF lacks moves nothing.
+    let told = misfits
+        .iter()
+        .filter(|misfit| relative > 0.0 && relative >= misfit.least);
     let warnings = told.map(|misfit| {
         let message = format!(
             "{}; points are off by up to {worst:.3e}, {:.3} % of the mesh's size{at}",

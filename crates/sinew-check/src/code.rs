@@ -1,6 +1,8 @@
-//! The kinds of findings: their codes, severities and effects.
+//! The kinds of findings: their codes and severities.
 
 use serde::Serialize;
+
+use super::effect::Effect;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -22,33 +24,6 @@ impl Severity {
             Self::Error => "error",
             Self::Warning => "warning",
             Self::Info => "info",
-        }
-    }
-}
-
-/// What becomes of the prims that a finding is about, in every command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Effect {
-    /// All of them is used.
-    Used,
-    /// They are skinned, but not drawn: pictures and glTF files lack them.
-    NotDrawn,
-    /// They, or parts of them, are ignored or left out.
-    LeftOut,
-    /// Nothing is made of the file.
-    Refused,
-}
-
-impl Effect {
-    /// The effect in words, and the exit codes with which commands end.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Used => "used",
-            Self::NotDrawn => "not drawn: `render` and `convert` to glTF end with 3",
-            Self::LeftOut => "left out, or in part: exit code 3",
-            Self::Refused => "nothing is made: exit code 1",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The codes of all findings that [`check`](super::check) can report about a stage.
 
-use super::code::Effect::NotDrawn;
 use super::code::Severity::{Error, Info, Warning};
 use super::code::{Code, row};
+use super::effect::Effect::NotDrawn;
 
 const INDICES: &str = "primvars:skel:jointIndices";
 const WEIGHTS: &str = "primvars:skel:jointWeights";

@@ -5,9 +5,9 @@
 //! The codes of EXT_skeleton_humanoid are in capitals, because other tools that check the extension
 //! use the same codes.
 
-use super::code::Effect::LeftOut;
 use super::code::Severity::{Error, Info, Warning};
 use super::code::{Code, file_row as row};
+use super::effect::Effect::LeftOut;
 
 const CORRECT_BONE: &str = "use one of the extension's 55 names, such as leftUpperArm";
 const REPOSE: &str =
@@ -115,6 +115,7 @@ pub const FILE_CODES: &[Code] = &[
     row("humanoid-unmoved", Warning, "", "a clip of human bones moves none of the bones of a humanoid skeleton", "map the bones that the clip moves"),
     row("track-ignored", Warning, "", "a clip has a track that applies only to its own model: the track is ignored", "animate human bones"),
     row("retarget-lying", Warning, "", "a retargeted character lies while the source character stands, or the other way round", "retarget with the reference pose `auto` or `rest`"),
+    row("bone-map", Error, "", "a map is no JSON object from source joints to target joints: nothing is retargeted", "repair the line that the message names"),
     row("retarget-skeleton", Warning, "", "a file has several skeletons: the one whose joints match best is retargeted", "name the skeleton in `sinew retarget`"),
     row("retarget-aligned", Info, "", "the reference poses of the two characters differ: limbs are turned to point the same way", "nothing, or choose a reference pose"),
     row("retarget-anatomy", Error, "", "the joints that are taken for human bones are not in the places of a human body: nothing is retargeted", "name the joints in a map"),
@@ -174,6 +175,14 @@ pub const FILE_CODES: &[Code] = &[
     row("animation-blocked", Warning, "", "a SkelAnimation has no values at some of its times: joints rest there, and glTF moves them there gradually", "author all components at all times"),
     row("rest-shear", Warning, "", "the rest transform of a joint that a clip moves has shear: in glTF it has none at rest", "nothing, if a clip always plays"),
     row("clip-empty", Warning, "", "an animation moves nothing: it is left out, or another clip is the first one", "nothing"),
+    row("asset-missing", Warning, "", "an asset is not there, so it is not packed: the path to it stays", "put the file where its path leads"),
+    row("clip-copied", Info, "", "a clip of a file that the output cannot refer to is copied into the output's folder: later changes of the file do not reach it", "nothing, or keep the file in USD"),
+    row("clip-elsewhere", Warning, "", "the chosen clip does not fit a Skeleton, which keeps its own", "nothing, if that is intended"),
+    row("clip-joints", Warning, "", "a clip has joints or blend shapes that the character lacks, or the character has others: the message names them", "retarget the clip"),
+    row("clip-transforms", Warning, "", "a clip of a USD file moves joints alone: prims that move by themselves keep their movement, which may belong to another clip", "convert the original file with this clip alone"),
+    row("clip-overlap", Warning, "", "a clip of a sequence does not play to its end, because another one begins before it", "move one of the two, if both are to play"),
+    row("clip-units", Warning, "", "a clip has another unit than the character: its translations are used as they are", "retarget the clip, or convert it to the character's unit"),
+    row("joints-by-name", Info, "", "the joints of a clip have other paths than those of the Skeleton: they are taken by their names", "nothing, if the message's joints are those that are meant"),
     row("clip-taken", Info, "", "a file has several clips and none was asked for: the message says which one was taken", "choose one with --clip"),
     row("clip-shifted", Info, "", "the keys of a clip begin before 0: in glTF all are moved to begin at 0", "nothing"),
     row("weights-not-normalised", Warning, "", "weights of a mesh do not add up to 1: in glTF they are divided by their sum", "normalise the weights"),
@@ -193,6 +202,8 @@ pub const FILE_CODES: &[Code] = &[
     row("mesh-left-out", Warning, "", "a mesh cannot be written: it is left out", "repair what the message names"),
     row("texture-wrap", Info, "", "a texture is black around its edges: in glTF its edge continues", "nothing, if texture coordinates stay within it"),
     // Baking
+    row("clip-baked-anew", Info, "", "a clip that was baked before with other options or from another file is baked again", "nothing"),
+    row("clip-left-over", Info, "", "a file of an earlier bake stays, but the stage does not refer to it", "delete the file, if nothing else uses it"),
     row("not-baked", Error, "", "a prim is of a kind that is not baked", "see the message").with(LeftOut),
     row("times-not-baked", Error, "", "a prim cannot be baked at some times: the output has no samples there", "repair what the message names").with(LeftOut),
     row("blend-shapes-dropped", Warning, "", "a prim is not blended at some times, because a broken shape has a weight there", "repair the shape that the message names"),

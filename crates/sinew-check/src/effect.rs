@@ -1,11 +1,37 @@
-//! How commands end on a file, as a check predicts it.
+//! What becomes of the prims that findings are about, and so how commands end on a file.
 
 use serde::Serialize;
 
-use super::code::Effect;
 use super::{Findings, code};
 use sinew::scene::Scene;
 use sinew::skel::binding::SWITCHED_OFF;
+
+/// What becomes of the prims that a finding is about, in every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// All of them is used.
+    Used,
+    /// They are skinned, but not drawn: pictures and glTF files lack them.
+    NotDrawn,
+    /// They, or parts of them, are ignored or left out.
+    LeftOut,
+    /// Nothing is made of the file.
+    Refused,
+}
+
+impl Effect {
+    /// The effect in words, and the exit codes with which commands end.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::NotDrawn => "not drawn: `render` and `convert` to glTF end with 3",
+            Self::LeftOut => "left out, or in part: exit code 3",
+            Self::Refused => "nothing is made: exit code 1",
+        }
+    }
+}
 
 /// The exit codes of commands that are asked for everything in a file: 0 if it is all in their
 /// output, 3 if a part is left out, and 1 if nothing is made.

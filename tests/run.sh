@@ -5,7 +5,7 @@
 #   tests/run.sh [--all] [arguments of cargo test]
 #
 # --all                 every test of the workspace: also the viewer in a window, the examples, Python, C, farms, SwiftShader,
-#                       the tests that take longest, and ten times as many random stages
+#                       the tests that take longest, ten times as many random stages, and all rows of growth
 # SINEW_NO_GPU=1        leave out the GPU tests (they show as ignored)
 # SINEW_ASSETS=FOLDER   also test the real files in FOLDER against Pixar's usd-core (tests/fetch_assets.sh
 #                       fetches the public ones)

@@ -119,7 +119,13 @@ impl Draft<'_> {
                 true => now.values.clone(),
                 false => Vec::new(),
             };
-            let interpolation = (now.interpolation != was.interpolation).then_some("vertex");
+            let interpolation = now.interpolation.as_deref();
+            let interpolation = interpolation.map(|name| match name {
+                "constant" => "constant",
+                _ => "vertex",
+            });
+            let interpolation =
+                interpolation.filter(|name| was.interpolation.as_deref() != Some(*name));
             let element_size = now.element_size.filter(|n| was.element_size != Some(*n));
             let is_same = values.is_empty() && interpolation.is_none() && element_size.is_none();
             (!is_same).then(|| Fix::Author {

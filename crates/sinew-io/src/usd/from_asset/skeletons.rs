@@ -53,6 +53,7 @@ pub(super) fn plan(
             skins: vec![*i],
         })
         .collect();
+    join_rest_of_bodies(asset, hierarchy, &mut groups);
     if groups.is_empty() {
         groups = bare_trees(asset, hierarchy);
     }
@@ -143,6 +144,33 @@ fn bare_trees(asset: &Asset, hierarchy: &Hierarchy) -> Vec<Group> {
         });
     }
     groups
+}
+
+/// A skin may cover a part of a body only, such as the head of a figure whose hips and legs have no mesh. The node above
+/// its joints belongs to the same skeleton where a clip moves it and also moves nodes without meshes beside the joints.
+fn join_rest_of_bodies(asset: &Asset, hierarchy: &Hierarchy, groups: &mut [Group]) {
+    let mut moves: Vec<bool> = vec![false; asset.nodes.len()];
+    let mut shows: Vec<bool> = asset.nodes.iter().map(|n| n.mesh.is_some()).collect();
+    for node in hierarchy.order.iter().rev() {
+        moves[*node] |= hierarchy.moved.contains(node);
+        if let Some(parent) = asset.nodes[*node].parent {
+            moves[parent] |= moves[*node];
+            shows[parent] |= shows[*node];
+        }
+    }
+    for group in groups {
+        let mut at = lowest_above(asset, &hierarchy.depth, &group.members);
+        let trees = closure(asset, None, group.members.iter().copied());
+        while let Some(above) = at {
+            let is_limb = |n: &usize| moves[*n] && !shows[*n] && !trees.contains(n);
+            let is_body = hierarchy.moved.contains(&above);
+            if !(is_body && hierarchy.children[above].iter().any(is_limb)) {
+                break;
+            }
+            group.members.insert(above);
+            at = asset.nodes[above].parent;
+        }
+    }
 }
 
 /// A tree of joints.

@@ -53,7 +53,8 @@ pub struct Standing {
     pub bounds: Bounds,
     pub walked: DVec3,
     pub meters_per_unit: f64,
-    pub up_axis: char,
+    /// Looks at its face.
+    pub camera: Camera,
 }
 
 /// Of sizes that differ by more, one is in wrong units.
@@ -71,7 +72,7 @@ pub struct Between {
 
 impl Between {
     pub fn new(main: Standing, other: Standing) -> Self {
-        let axes = [main, other].map(|s| Camera::new(s.up_axis).axes());
+        let axes = [main, other].map(|s| s.camera.axes());
         let base = |s: &Standing, [_, up, _]: [DVec3; 3]| {
             let center = s.bounds.center() + s.walked;
             center - up * (s.bounds.size().dot(up).abs() * 0.5)
@@ -108,14 +109,14 @@ impl Between {
     }
 
     /// The camera that sees the other character as `main` sees the main one; `around` is the main
-    /// one's box.
-    pub fn camera(&self, main: &Camera, up_axis: char, around: &Bounds) -> Camera {
+    /// one's box, and `other` looks at the other's face.
+    pub fn camera(&self, main: &Camera, other: Camera, around: &Bounds) -> Camera {
         let mut main = *main;
         let orbit = *main.orbit_mut(around);
         let [from, to] = self.axes;
         let v = (orbit.target - self.base[0]) / self.scale;
         let turned = to[0] * v.dot(from[0]) + to[1] * v.dot(from[1]) + to[2] * v.dot(from[2]);
-        let mut out = Camera::new(up_axis);
+        let mut out = other;
         let mut orbit = orbit;
         orbit.target = self.base[1] + turned;
         orbit.distance /= self.scale;
@@ -133,7 +134,7 @@ mod tests {
             bounds: *bounds,
             walked: DVec3::ZERO,
             meters_per_unit,
-            up_axis,
+            camera: Camera::new(up_axis),
         }
     }
 
@@ -152,7 +153,7 @@ mod tests {
         let between = Between::new(a, b);
         let mut camera = Camera::new('Y');
         camera.frame(&metres, 1.0);
-        let other = between.camera(&camera, 'Z', &metres);
+        let other = between.camera(&camera, Camera::new('Z'), &metres);
         let size = [400, 400];
         for (p, q) in [
             (DVec3::new(5.0, 0.0, 0.0), DVec3::new(0.0, 0.0, 10.0)),

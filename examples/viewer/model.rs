@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DVec3;
-use sinew_render::{JointId, Stage, StageJoint, StageSkeleton};
+use sinew_render::{Camera, JointId, Stage, StageJoint, StageSkeleton};
 
 use super::clips::ClipEntry;
 use super::findings::Messages;
@@ -53,6 +53,8 @@ pub struct Model {
     /// What is wrong or doubtful in the file.
     pub messages: Messages,
     pub up_axis: char,
+    /// Looks at the character's face.
+    pub camera: Camera,
     pub meters_per_unit: f64,
     pub times: Times,
 }
@@ -78,6 +80,7 @@ impl Model {
             },
             messages: Messages::of_stage(stage),
             up_axis: stage.up_axis(),
+            camera: stage.camera(),
             meters_per_unit: stage.meters_per_unit(),
             times: Times {
                 start,

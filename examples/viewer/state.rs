@@ -134,7 +134,7 @@ impl State {
         }
         self.offer = None;
         if !again {
-            self.camera = Camera::new(model.up_axis);
+            self.camera = model.camera;
             self.framed_for = None;
             self.control.weights.clear();
             self.choose(None);
@@ -220,12 +220,12 @@ impl State {
             bounds: *bounds,
             walked: follow.walked(),
             meters_per_unit: model.meters_per_unit,
-            up_axis: model.up_axis,
+            camera: model.camera,
         };
         let main = standing(model, &self.bounds, &self.follow);
         let other = standing(&beside.model, &beside.bounds, &beside.follow);
         let between = Between::new(main, other);
-        let camera = between.camera(&self.camera, other.up_axis, &self.bounds);
+        let camera = between.camera(&self.camera, other.camera, &self.bounds);
         Some((camera, between))
     }
 

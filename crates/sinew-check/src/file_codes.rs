@@ -221,6 +221,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
     // FBX
     row("bvh-positions", Info, "", "the position channels of a joint are 0 in all frames, and its OFFSET is not: the joint stays at its OFFSET", "nothing"),
+    row("bvh-unit", Info, "", "the legs of a BVH, which has no unit, are those of a grown-up in neither metres nor centimetres: the unit is a guess", "scale what is made of the file, if the guess is wrong"),
     row("bvh-frames", Warning, "", "the file has more frames than it says: all are read", "correct the number of frames"),
     row("fbx-repaired", Warning, "", "an error in the file was corrected while reading it", "see the message; export the file again if it matters"),
     row("fbx-range", Warning, "", "an animation stack has keys outside its range: they are left out", "nothing, or widen the range of the stack"),

@@ -114,7 +114,7 @@ fn layout(
     }
 }
 
-/// Counts the rows that have a defect and keeps the first of them.
+/// Counts the points that have a defect and keeps the first of them.
 #[derive(Default)]
 struct Tally {
     count: usize,
@@ -122,9 +122,10 @@ struct Tally {
 }
 
 impl Tally {
-    fn note(&mut self, time: Time, row: usize, value: f64) {
-        self.count += 1;
-        self.first.get_or_insert((time, row, value));
+    /// Adds the points of a row: the first of them, and how many they are.
+    fn note(&mut self, time: Time, (point, count): (usize, usize), value: f64) {
+        self.count += count;
+        self.first.get_or_insert((time, point, value));
     }
 
     /// `12 rows, the first for point 3 at time 1`, and the value of that row; `None` if there is no
@@ -163,13 +164,13 @@ fn sums(
         Tally::default(),
     );
     let mut most = 0;
-    // Of an indexed primvar, the first point that has each row.
-    let first_points = indices.map(|indices| {
-        let mut first = HashMap::new();
+    // Of an indexed primvar, the first point that has each row, and how many have it.
+    let points_of_row = indices.map(|indices| {
+        let mut points: HashMap<i64, (usize, usize)> = HashMap::new();
         for (point, row) in indices.iter().enumerate() {
-            first.entry(*row).or_insert(point);
+            points.entry(*row).or_insert((point, 0)).1 += 1;
         }
-        first
+        points
     });
     for (time, value) in &weights.values {
         let AuthoredValue::Floats(weights) = value else {
@@ -179,8 +180,11 @@ fn sums(
             continue;
         }
         for (row, w) in weights.chunks_exact(size).enumerate() {
-            let place = |first: &HashMap<i64, usize>| first.get(&(row as i64)).copied();
-            let Some(row) = first_points.as_ref().map_or(Some(row), place) else {
+            let points = match &points_of_row {
+                Some(points) => points.get(&(row as i64)).copied(),
+                None => Some((row, 1)),
+            };
+            let Some(points) = points else {
                 continue;
             };
             let sum: f64 = w.iter().map(|w| f64::from(*w)).sum();
@@ -188,20 +192,20 @@ fn sums(
                 continue;
             }
             if w.iter().all(|w| *w == 0.0) {
-                zero.note(*time, row, 0.0);
+                zero.note(*time, points, 0.0);
             } else if (sum - 1.0).abs() > SUM_TOLERANCE {
-                unnormalised.note(*time, row, sum);
+                unnormalised.note(*time, points, sum);
             }
             if let Some(w) = w.iter().find(|w| **w < 0.0) {
-                negative.note(*time, row, f64::from(*w));
+                negative.note(*time, points, f64::from(*w));
             }
             if !w.is_sorted_by(|a, b| a >= b) {
-                unsorted.note(*time, row, 0.0);
+                unsorted.note(*time, points, 0.0);
             }
             let used = w.iter().filter(|w| **w != 0.0).count();
             most = most.max(used);
             if options.max_influences.is_some_and(|max| used > max) {
-                many.note(*time, row, used as f64);
+                many.note(*time, points, used as f64);
             }
         }
     }

@@ -54,18 +54,6 @@ impl Finding {
         }
     }
 
-    /// A warning without a code.
-    pub fn note(message: &str, file: Option<&Path>) -> Self {
-        Self {
-            code: None,
-            severity: Severity::Warning,
-            file: file.map(shown),
-            path: String::new(),
-            property: String::new(),
-            message: message.to_owned(),
-        }
-    }
-
     /// A prim that OUT lacks, or does not have as it was asked for.
     pub fn failed(
         path: &str,
@@ -86,7 +74,7 @@ impl Finding {
     /// A prim that cannot be skinned.
     pub fn unskinned(prim: &UnskinnedPrim, file: Option<&Path>) -> Self {
         let reason = match prim.error.prim == prim.path {
-            true => prim.error.brief(),
+            true => prim.error.brief().trim_start_matches(": ").to_owned(),
             false => prim.error.to_string(),
         };
         Self::failed(&prim.path, prim.error.code, reason, file)

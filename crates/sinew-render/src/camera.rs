@@ -20,7 +20,7 @@ pub struct Orbit {
     /// Distance from the target to the eye.
     pub distance: f64,
     /// Angle around the up axis. 0 looks at a character's face: from +Z if Y is up, from -Y if Z is
-    /// up.
+    /// up, and from -Z for VRM 0.x.
     pub yaw: f64,
     /// Angle of the eye above the horizon, between -π/2 and π/2.
     pub pitch: f64,
@@ -86,6 +86,14 @@ impl Camera {
             view: View::Orbit(orbit),
             axes,
         }
+    }
+
+    /// The same camera for a character that faces the other way.
+    #[must_use]
+    pub fn from_behind(mut self) -> Self {
+        let [right, up, front] = self.axes;
+        self.axes = [-right, up, -front];
+        self
     }
 
     /// A camera of a file. `up_axis` is `Y` or `Z`.

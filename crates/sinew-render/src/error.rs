@@ -23,7 +23,7 @@ pub enum Error {
     NothingToDraw {
         /// The stage's file.
         file: PathBuf,
-        /// Parts of the file that are not drawn, and why ([`crate::Stage::messages`]).
+        /// Parts of the file that are not drawn, and why.
         messages: Vec<String>,
     },
     /// The GPU failed: a lost device, no memory, a limit.

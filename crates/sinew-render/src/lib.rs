@@ -10,7 +10,7 @@
 //! let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
 //! let mut stage = Stage::open(&skinner, "hero.glb", &Default::default())?;
 //! stage.set_time(Time::At(12.0), &Control::default())?;
-//! let mut camera = Camera::new(stage.up_axis());
+//! let mut camera = stage.camera();
 //! camera.frame(&stage.bounds(), 16.0 / 9.0);
 //! let mut offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
 //! let picture = offscreen.picture(&mut stage, &camera, &Look::default(), [1280, 720])?;

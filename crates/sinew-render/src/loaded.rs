@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::error::Result;
 use super::images::{TextureImage, decode};
-use sinew::Invalid;
 use sinew::scene::{Geometry, Scene, UnskinnedPrim};
+use sinew::{Invalid, Warning};
 use sinew_check::Finding;
-use sinew_io::usd::{ReadOptions, UsdFile};
+use sinew_io::usd::{Origin, ReadOptions, UsdFile};
 use sinew_io::{self as io, ClipChoice, OpenOptions};
 
 /// Warnings of readers that change how pictures look.
@@ -47,8 +47,12 @@ pub struct Loaded {
     pub failed: Vec<UnskinnedPrim>,
     /// What the stage leaves out, whatever is posed and drawn of it.
     pub left_out: Vec<Finding>,
+    /// What is invalid in the file.
+    pub errors: Vec<Invalid>,
     /// Parts of the file that are not drawn, or drawn differently, and why.
-    pub messages: Vec<String>,
+    pub warnings: Vec<Warning>,
+    /// Whether its characters face -Z, as those of VRM 0.x do.
+    pub(super) faces_back: bool,
     /// The decoded images, by index of [`Geometry::textures`].
     pub(super) images: Vec<Option<TextureImage>>,
 }
@@ -58,7 +62,7 @@ impl Loaded {
     ///
     /// # Errors
     /// Those of [`io::open_with`] and [`UsdFile::scene`]. A broken prim is no error;
-    /// [`Loaded::messages`] names it.
+    /// [`Loaded::errors`] names it.
     pub fn read(file: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         Self::read_with(file, options, ReadOptions::default())
     }
@@ -106,14 +110,11 @@ impl Loaded {
             ClipChoice::Named(name) => file.origin().and_then(|o| o.find_clip(name)),
             _ => (!clips.is_empty()).then_some(0),
         };
-        let mut messages: Vec<String> = scene.errors.iter().map(ToString::to_string).collect();
-        let of_pictures = scene
-            .warnings
-            .iter()
-            .filter(|w| OF_PICTURES.contains(&w.code));
-        messages.extend(of_pictures.map(ToString::to_string));
-        messages.extend(geometry.errors.iter().map(ToString::to_string));
-        messages.extend(geometry.warnings.iter().map(ToString::to_string));
+        let errors = scene.errors.iter().chain(&geometry.errors);
+        let of_pictures = scene.warnings.iter();
+        let of_pictures = of_pictures.filter(|w| OF_PICTURES.contains(&w.code));
+        let warnings = of_pictures.chain(&geometry.warnings);
+        let (errors, warnings) = (errors.cloned().collect(), warnings.cloned().collect());
         let mut failed = scene.unskinned.clone();
         failed.extend(geometry.errors.iter().map(|e| UnskinnedPrim {
             path: e.prim.clone(),
@@ -122,7 +123,8 @@ impl Loaded {
         for binding in &scene.bindings {
             if let Some(reason) = &binding.unsupported {
                 let expected = "a prim that can be skinned";
-                let error = Invalid::new(&binding.path, "", expected, reason).coded("not-skinned");
+                let found = format!("one that {reason}");
+                let error = Invalid::new(&binding.path, "", expected, found).coded("not-skinned");
                 failed.push(UnskinnedPrim {
                     path: binding.path.clone(),
                     error: error.in_file(&scene.file),
@@ -131,13 +133,15 @@ impl Loaded {
         }
         let left_out = sinew_check::left_out(Some(file), &scene, false)?;
         Ok(Self {
+            faces_back: file.origin().is_some_and(Origin::faces_back),
             left_out,
             scene,
             geometry,
             clips,
             clip,
             failed,
-            messages,
+            errors,
+            warnings,
             images,
         })
     }

@@ -12,10 +12,10 @@ use super::loaded::{Clip, Loaded};
 use super::material::Materials;
 use super::stage_mesh::{Layouts, StageMesh};
 use super::{Bounds, Control, DrawBackend, StageSkeleton};
-use sinew::Invalid;
 use sinew::gpu::{Skinner, guarded};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, UnskinnedPrim};
+use sinew::{Invalid, Warning};
 use sinew_check::Finding;
 use sinew_io::OpenOptions;
 
@@ -46,7 +46,9 @@ pub struct Stage {
     pub(super) ground: (Bounds, Bounds),
     pub(super) failed: Vec<UnskinnedPrim>,
     pub(super) left_out: Vec<Finding>,
-    pub(super) messages: Vec<String>,
+    pub(super) errors: Vec<Invalid>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) faces_back: bool,
 }
 
 impl Stage {
@@ -72,7 +74,9 @@ impl Stage {
             clip,
             failed,
             left_out,
-            messages,
+            errors,
+            warnings,
+            faces_back,
             ..
         } = loaded;
         let mut stage = Self {
@@ -91,7 +95,9 @@ impl Stage {
             ground: (Bounds::EMPTY, Bounds::EMPTY),
             failed,
             left_out,
-            messages,
+            errors,
+            warnings,
+            faces_back,
             scene,
             geometry,
         };
@@ -128,7 +134,6 @@ impl Stage {
                         }),
                         Err(e) => {
                             add_failed(&mut self.failed, &mesh.path, &e);
-                            add_message(&mut self.messages, e.to_string());
                             continue;
                         }
                     }
@@ -152,7 +157,6 @@ impl Stage {
                 Err(e) => {
                     let e = e.in_file(&self.scene.file);
                     add_failed(&mut self.failed, &mesh.path, &e);
-                    add_message(&mut self.messages, e.to_string());
                 }
             }
         }
@@ -161,7 +165,7 @@ impl Stage {
     }
 
     /// Poses the stage at a time. Nothing runs on the device before [`Stage::encode`]. A prim
-    /// without a pose at this time is not drawn, and [`Stage::messages`] says why.
+    /// without a pose at this time is not drawn, and [`Stage::failed`] says why.
     ///
     /// # Errors
     /// [`super::Error::Gpu`] if the device is lost or has no memory.
@@ -194,7 +198,6 @@ impl Stage {
             if let Err(e) = posed {
                 stage_mesh.visible = false;
                 add_failed(&mut self.failed, &mesh.path, &e);
-                add_message(&mut self.messages, e.to_string());
                 continue;
             }
             if let Some(deform) = &mut stage_mesh.deform
@@ -207,8 +210,10 @@ impl Stage {
             let device = self.skinner.device();
             for stage_mesh in &mut self.meshes {
                 let set = stage_mesh.set_heat(device, &self.scene, self.control.heat, time);
-                if let Err(e) = set {
-                    add_message(&mut self.messages, e.to_string());
+                if let Err(e) = set
+                    && !self.errors.contains(&e)
+                {
+                    self.errors.push(e);
                 }
             }
         }
@@ -272,13 +277,6 @@ fn add_failed(failed: &mut Vec<UnskinnedPrim>, path: &str, error: &Invalid) {
     };
     if !failed.contains(&prim) {
         failed.push(prim);
-    }
-}
-
-/// Adds a message, unless it is in the list already.
-fn add_message(messages: &mut Vec<String>, message: String) {
-    if !messages.contains(&message) {
-        messages.push(message);
     }
 }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::error::{Error, Result};
 use super::loaded::Clip;
 use super::stage_mesh::StageMesh;
-use super::{Control, Stage, StageSkeleton};
+use super::{Camera, Control, Stage, StageSkeleton};
 use sinew::gpu::{GpuError, Skinner};
 use sinew::sampled::Time;
 use sinew::scene::{Geometry, Scene, StageCamera, UnskinnedPrim};
+use sinew::{Invalid, Warning};
 use sinew_check::Finding;
 
 /// Properties of one mesh of a stage, or of one prim of curves.
@@ -61,6 +62,17 @@ impl Stage {
     #[must_use]
     pub fn up_axis(&self) -> char {
         self.scene.up_axis
+    }
+
+    /// An orbiting camera a little to the side of a character's face: as [`Camera::new`] makes it,
+    /// or from behind that for VRM 0.x, whose characters face -Z.
+    #[must_use]
+    pub fn camera(&self) -> Camera {
+        let camera = Camera::new(self.up_axis());
+        match self.faces_back {
+            true => camera.from_behind(),
+            false => camera,
+        }
     }
 
     /// Length of the stage's unit, in metres.
@@ -214,10 +226,16 @@ impl Stage {
         &self.left_out
     }
 
+    /// What is invalid in the file. [`Stage::failed`] has the errors that depend on a time.
+    #[must_use]
+    pub fn errors(&self) -> &[Invalid] {
+        &self.errors
+    }
+
     /// Parts of the file that are not drawn, or drawn differently, and why.
     #[must_use]
-    pub fn messages(&self) -> &[String] {
-        &self.messages
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// Checks that there is something to draw: a mesh with faces, or a joint.
@@ -233,9 +251,16 @@ impl Stage {
         if joints > 0 || self.meshes.iter().any(|m| m.buffers.draws()) {
             return Ok(());
         }
+        let failed = self.failed.iter().map(|prim| &prim.error);
+        let other = self
+            .errors
+            .iter()
+            .filter(|e| !failed.clone().any(|f| f == *e));
+        let errors = failed.clone().chain(other).map(ToString::to_string);
+        let messages = errors.chain(self.warnings.iter().map(ToString::to_string));
         Err(Error::NothingToDraw {
             file: self.scene.file.clone(),
-            messages: self.messages.clone(),
+            messages: messages.collect(),
         })
     }
 }

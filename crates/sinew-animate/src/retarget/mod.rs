@@ -47,6 +47,7 @@ mod same;
 mod spine;
 mod stance;
 mod trunk;
+mod unit;
 
 pub use align::AlignedLimb;
 pub use bone::{Bone, UnknownBone};
@@ -61,3 +62,4 @@ pub use matching::{
 pub use recognise::anatomy::Conflict;
 pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
 pub use rig::{Rig, RigPlacement};
+pub use unit::likely_unit;

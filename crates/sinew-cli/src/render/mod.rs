@@ -15,14 +15,14 @@ use std::time::Instant;
 
 use crate::error::{Error, Result};
 use glam::DVec3;
-use sinew::Warning;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
 use sinew::skel::SkinningMethod;
+use sinew::{Invalid, Warning};
 use sinew_bake::{FramePattern, FrameRange};
 use sinew_render::{Background, DrawBackend, Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
-use crate::finding::{self, Finding};
+use crate::finding::{self, of_warnings};
 use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs, one_of};
 use crate::progress::Progress;
@@ -345,10 +345,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     gpu.check()?;
     let file = Some(args.input.as_path());
     let failed = finding::of_left_out(stage.failed(), stage.left_out(), file);
-    let mut messages = stage.messages().to_vec();
     // What is wrong with failed prims is printed with them.
-    let of_failed = |m: &String| stage.failed().iter().any(|p| p.error.to_string() == *m);
-    messages.retain(|m| !of_failed(m));
+    let is_told = |e: &Invalid| stage.failed().iter().any(|prim| prim.error == *e);
+    let errors = stage.errors().iter().filter(|e| !is_told(e));
     let outside = outside_clip(&stage, &shots);
     let outside = outside.filter(|_| args.time.is_some() || args.frames.is_some());
     let too_fast = clip_seconds.and_then(|seconds| too_fast_for_gif(args, seconds));
@@ -362,13 +361,17 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         Warning::new("normals-missing", "", message)
     });
     let own = [outside, too_fast, still, invisible, flat];
-    let own: Vec<Warning> = own.into_iter().flatten().collect();
-    messages.extend(own.iter().map(ToString::to_string));
+    let mut warnings = stage.warnings().to_vec();
+    warnings.extend(own.into_iter().flatten());
     if !quiet {
-        for message in &messages {
-            print_message("warning", message);
+        for error in errors.clone() {
+            print_message("warning", error);
+        }
+        for warning in &warnings {
+            print_message("warning", warning);
         }
     }
+    let errors = errors.map(|e| finding::Finding::invalid(e, file));
     let report = Report {
         input: args.input.display().to_string(),
         size,
@@ -382,10 +385,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         joints: stage.skeletons().iter().map(|s| s.joints.len()).sum(),
         pictures,
         failed,
-        warnings: messages
-            .iter()
-            .map(|text| as_finding(text, &stage, &own, &args.input))
-            .collect(),
+        warnings: errors.chain(of_warnings(&warnings, file)).collect(),
         seconds: start.elapsed().as_secs_f64(),
     };
     print_failed(&report.failed);
@@ -406,22 +406,6 @@ fn open_gpu(choice: &AdapterChoice, args: &Args) -> Result<(GpuDevice, Offscreen
     let offscreen = Offscreen::new(gpu.device(), gpu.queue())?;
     offscreen.prewarm(&look_of_arguments(args))?;
     Ok((gpu, offscreen))
-}
-
-/// A message as a finding. Those that are the text of an error or a warning of the scene or its
-/// geometry have its code and place, and so has `other`.
-fn as_finding(message: &str, stage: &Stage, other: &[Warning], file: &Path) -> Finding {
-    let file = Some(file);
-    let (scene, geometry) = (stage.scene(), stage.geometry());
-    let mut warnings = scene.warnings.iter().chain(&geometry.warnings).chain(other);
-    let warning = warnings.find(|w| w.to_string() == message);
-    let mut errors = scene.errors.iter().chain(&geometry.errors);
-    let error = errors.find(|e| e.to_string() == message);
-    match (warning, error) {
-        (Some(warning), _) => Finding::warning(warning, file),
-        (None, Some(error)) => Finding::invalid(error, file),
-        (None, None) => Finding::note(message, file),
-    }
 }
 
 /// The name of numbered files; `None` for a single picture.

@@ -330,7 +330,7 @@ pub fn shot_camera<'a>(
             ))
         });
     }
-    let mut camera = Camera::new(stage.up_axis());
+    let mut camera = stage.camera();
     let most = std::f64::consts::FRAC_PI_2 - 1e-3;
     {
         let orbit = camera.orbit_mut(&Bounds::EMPTY);

@@ -1,4 +1,5 @@
-//! Every command ends on every stage of `tests/data/stages.txt` as `check` says before.
+//! Every command ends on every stage of `tests/data/stages.txt` as `check` says before, and `retarget`
+//! onto it as `check` says of what was written.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -43,14 +44,34 @@ fn of_case(case: &Case, skinner: Option<&Skinner>) -> String {
     let input = folder.path().join("in.usda");
     let says = check_file(&input, &Default::default()).unwrap().ends;
     let out = |name: &str| folder.path().join(name);
+    let (clip, moved) = (out("clip.usda"), out("r.usda"));
+    std::fs::write(&clip, stages().base("character")).unwrap();
+    let retargeted = command("retarget", &[&clip, &input], &moved);
+    // The target's own animation has no effect any more.
+    let says_of_moved = match moved.exists() {
+        true => {
+            let report = check_file(&moved, &Default::default()).unwrap();
+            report.ends.convert
+        }
+        false => says.convert,
+    };
     let mut ends = vec![
-        ("bake", says.bake, command("bake", &input, &out("b.usda"))),
+        (
+            "bake",
+            says.bake,
+            command("bake", &[&input], &out("b.usda")),
+        ),
         (
             "convert",
             says.convert,
-            command("convert", &input, &out("c.usda")),
+            command("convert", &[&input], &out("c.usda")),
         ),
-        ("gltf", says.gltf, command("convert", &input, &out("c.glb"))),
+        (
+            "gltf",
+            says.gltf,
+            command("convert", &[&input], &out("c.glb")),
+        ),
+        ("retarget", says_of_moved, retargeted),
     ];
     ends.extend(skinner.map(|skinner| ("render", says.render, drawn(&input, skinner))));
     let differs = |what: &str| {
@@ -64,8 +85,9 @@ fn of_case(case: &Case, skinner: Option<&Skinner>) -> String {
     wrong.map(line).collect()
 }
 
-fn command(name: &str, input: &Path, output: &Path) -> u8 {
-    let mut line = vec!["sinew".as_ref(), name.as_ref(), input.as_os_str()];
+fn command(name: &str, inputs: &[&Path], output: &Path) -> u8 {
+    let mut line = vec!["sinew".as_ref(), name.as_ref()];
+    line.extend(inputs.iter().map(|input| input.as_os_str()));
     line.extend(["-o".as_ref(), output.as_os_str(), "--json".as_ref()]);
     if name == "bake" {
         line.push("--backend=cpu".as_ref());

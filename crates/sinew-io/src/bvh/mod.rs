@@ -15,8 +15,10 @@
 //!   per second, 0.008333 is 120.
 //! - An End Site is a node without tracks, named after its joint: `Head_end`. It holds the last
 //!   bone's length and direction.
-//! - +Y is up. There is no unit: a rest skeleton up to 10 units across is taken to be in metres
-//!   (Blender's), a larger one in centimetres (mocap's).
+//! - +Y is up. There is no unit: that of a human is the one that makes the legs most like those of a
+//!   grown-up ([`likely_unit`]), and a warning names it if it is neither metre nor centimetre. Any
+//!   other rest skeleton up to 10 units across is taken to be in metres, a larger one in
+//!   centimetres.
 //!
 //! Keywords count in any case; joints may have spaces in their names; several ROOTs are several
 //! roots; braces may stand anywhere, but each frame is one line.
@@ -27,17 +29,22 @@ mod motion;
 
 use std::path::Path;
 
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 
 use crate::error::Result;
 use sinew::error::{Invalid, Warning};
+use sinew::skel::Skeleton;
 use sinew_animate::asset::{Asset, AssetClip, AssetFormat, Axis, LocalTransform, Node, Trs};
+use sinew_animate::retarget::{Bone, Humanoid, Rig, RigPlacement, likely_unit};
 
 use hierarchy::Joint;
 use lines::Lines;
 
 /// Units across of the largest rest skeleton that is taken to be in metres.
 const LARGEST_IN_METRES: f64 = 10.0;
+
+/// The largest number of joints of a skeleton that may be a human's.
+const MOST_OF_A_HUMAN: usize = 1000;
 
 /// Reads a file. Its joints become nodes, and its motion becomes one clip with the name of the
 /// file.
@@ -81,11 +88,22 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
         let message = "its positions are 0 in all frames: it stays at its OFFSET";
         warnings.push(Warning::new("bvh-positions", &joints[joint].name, message));
     }
+    let leg = leg(&joints);
+    let meters_per_unit = leg.map_or_else(|| unit_of_size(&joints), likely_unit);
+    if let Some(leg) = leg
+        && ![1.0, 0.01].contains(&meters_per_unit)
+    {
+        let message = format!(
+            "the format has no unit: {meters_per_unit} m is a guess, which makes legs {:.2} m long",
+            leg * meters_per_unit
+        );
+        warnings.push(Warning::new("bvh-unit", "HIERARCHY", message));
+    }
     Ok(Asset {
         format: AssetFormat::Bvh,
         warnings,
         up_axis: Axis::Y,
-        meters_per_unit: meters_per_unit(&joints),
+        meters_per_unit,
         frames_per_second: motion.frames_per_second,
         roots: (0..joints.len())
             .filter(|i| joints[*i].parent.is_none())
@@ -108,8 +126,33 @@ fn node(joint: Joint) -> Node {
     }
 }
 
+/// The length of thigh and shin in units, at rest; `None` if no human is recognised.
+fn leg(joints: &[Joint]) -> Option<f64> {
+    if joints.len() > MOST_OF_A_HUMAN {
+        return None;
+    }
+    let names: Vec<String> = joints.iter().map(|j| j.name.clone()).collect();
+    let parents: Vec<Option<u32>> = joints.iter().map(|j| Some(j.parent? as u32)).collect();
+    let rest = joints.iter().map(|j| DMat4::from_translation(j.offset));
+    let mut bind: Vec<DMat4> = Vec::with_capacity(joints.len());
+    for joint in joints {
+        let above = joint.parent.map_or(DMat4::IDENTITY, |p| bind[p]);
+        bind.push(above * DMat4::from_translation(joint.offset));
+    }
+    let rest = Some(rest.collect());
+    let skeleton = Skeleton::from_parents("", names, &parents, bind, rest).ok()?;
+    let rig = Rig::new("", &skeleton, RigPlacement::default()).ok()?;
+    let human = Humanoid::recognise(&rig).ok()?;
+    let [thigh, shin, foot] = [Bone::LeftUpperLeg, Bone::LeftLowerLeg, Bone::LeftFoot]
+        .map(|bone| human.joints().get(&bone))
+        .map(|joint| joint.map(|j| skeleton.bind()[*j].w_axis.truncate()));
+    let (thigh, shin, foot) = (thigh?, shin?, foot?);
+    let leg = thigh.distance(shin) + shin.distance(foot);
+    (leg.is_finite() && leg > 0.0).then_some(leg)
+}
+
 /// A guess from the size at rest.
-fn meters_per_unit(joints: &[Joint]) -> f64 {
+fn unit_of_size(joints: &[Joint]) -> f64 {
     let mut places: Vec<DVec3> = Vec::with_capacity(joints.len());
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for joint in joints {

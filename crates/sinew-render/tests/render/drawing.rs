@@ -53,7 +53,7 @@ impl Drawing {
 
     /// A camera that frames what is drawn now.
     pub fn camera(&self, yaw: f64) -> Camera {
-        let mut camera = Camera::new(self.stage.up_axis());
+        let mut camera = self.stage.camera();
         camera.orbit_mut(&Bounds::EMPTY).yaw = yaw;
         camera.frame(
             &self.stage.bounds(),

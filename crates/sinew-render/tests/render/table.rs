@@ -162,6 +162,17 @@ impl Easel {
         Ok(&self.drawing()?.stage)
     }
 
+    /// All errors and warnings of the stage.
+    fn messages(&mut self) -> Result<Vec<String>, Failed> {
+        let stage = self.stage()?;
+        let failed = stage.failed().iter().map(|prim| &prim.error);
+        let new = stage.errors().iter();
+        let new = new.filter(|e| stage.failed().iter().all(|prim| prim.error != **e));
+        let mut messages: Vec<String> = failed.chain(new).map(ToString::to_string).collect();
+        messages.extend(stage.warnings().iter().map(ToString::to_string));
+        Ok(messages)
+    }
+
     fn joint(&mut self, name: &str) -> Result<usize, Failed> {
         let mut joints = self.stage()?.skeletons()[0].joints.iter();
         Ok(joints.position(|j| j.name == name).ok_or("no such joint")?)
@@ -291,10 +302,10 @@ impl Easel {
             ["SAME_COLOR"] => Ok(f64::from(tolerance::SAME_COLOR)),
             ["SAME_PICTURE"] => Ok(tolerance::SAME_PICTURE),
             ["SILHOUETTE_PIXELS"] => Ok(tolerance::SILHOUETTE_PIXELS),
-            ["messages"] => count(self.stage()?.messages().len()),
+            ["messages"] => count(self.messages()?.len()),
             ["messages", word] => {
-                let messages = self.stage()?.messages().iter();
-                count(messages.filter(|m| m.contains(word)).count())
+                let messages = self.messages()?;
+                count(messages.iter().filter(|m| m.contains(word)).count())
             }
             ["warnings", code] => {
                 let warnings = self.stage()?.geometry().warnings.iter();

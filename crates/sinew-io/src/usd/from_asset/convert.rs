@@ -166,6 +166,14 @@ pub struct Origin {
     pub warnings: Vec<Warning>,
 }
 
+impl Origin {
+    /// Whether characters face -Z, as those of VRM 0.x do. All others face +Z.
+    #[must_use]
+    pub fn faces_back(&self) -> bool {
+        self.format == AssetFormat::Vrm0
+    }
+}
+
 /// A Skeleton made from the nodes of another format.
 #[derive(Clone, Debug)]
 pub struct ConvertedSkeleton {

@@ -12,7 +12,7 @@ use super::binds::{UsedJoints, variants};
 use super::joints::{Hierarchy, Joint, JointTree, TokenBytes};
 use crate::error::Result;
 use sinew::error::Warning;
-use sinew_animate::asset::Asset;
+use sinew_animate::asset::{Asset, AssetFormat};
 
 /// A Skeleton to be written.
 #[derive(Debug)]
@@ -132,9 +132,10 @@ fn bare_trees(asset: &Asset, hierarchy: &Hierarchy) -> Vec<Group> {
             continue;
         }
         // Lone nodes at the top that nothing moves, such as an armature, stay above the skeleton: their transforms
-        // keep their precision there.
+        // keep their precision there. Every ROOT of a BVH is a joint.
         let mut top = root;
-        while has_bones && !is_bone(&top) && hierarchy.children[top].len() == 1 {
+        let may_skip = has_bones && asset.format != AssetFormat::Bvh;
+        while may_skip && !is_bone(&top) && hierarchy.children[top].len() == 1 {
             top = hierarchy.children[top][0];
         }
         let above: HashSet<usize> = asset.chain(top).skip(1).collect();

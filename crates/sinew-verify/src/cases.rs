@@ -46,6 +46,31 @@ pub struct Spec {
     pub motion: Motion,
 }
 
+/// A method for each field, which sets it.
+macro_rules! setters {
+    ($($field:ident: $kind:ty),* $(,)?) => {
+        $(pub fn $field(self, $field: $kind) -> Self {
+            Self { $field, ..self }
+        })*
+    };
+}
+pub(crate) use setters;
+
+impl Spec {
+    setters! {
+        seed: u64,
+        points: usize,
+        joints: usize,
+        influences: Influences,
+        own_joints: bool,
+        normals: bool,
+        face_varying: bool,
+        shapes: usize,
+        method: SkinningMethod,
+        motion: Motion,
+    }
+}
+
 impl Default for Spec {
     fn default() -> Self {
         Self {

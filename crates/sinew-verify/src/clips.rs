@@ -1,5 +1,7 @@
 //! Packed clips: f64 curves, the f32 mirror and the GPU agree at any time of any clip.
 
+use std::sync::OnceLock;
+
 use glam::{DAffine3, DQuat, DVec3};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, PACKED_CLIP_WGSL, PackedClip};
 use sinew::kernel::{JointTransform, WORKGROUP_SIZE};
@@ -167,13 +169,11 @@ fn on_cpu(clip: &PackedClip, times: &[f32]) -> Read {
 /// A random clip: a jointed figure of the checks of posing, some of whose joints move.
 fn random(seed: u64) -> ClipSource {
     let rng = &mut Rng::new(seed ^ 0xc11b);
-    let spec = rigs::Spec {
-        seed,
-        joints: 1 + rng.below(40),
-        shape: [rigs::Shape::Tree, rigs::Shape::Chain, rigs::Shape::Forest][rng.below(3)],
-        least_scale: [1.0, 0.8][rng.below(2)],
-        ..rigs::Spec::default()
-    };
+    let spec = rigs::Spec::default()
+        .seed(seed)
+        .joints(1 + rng.below(40))
+        .shape([rigs::Shape::Tree, rigs::Shape::Chain, rigs::Shape::Forest][rng.below(3)])
+        .least_scale([1.0, 0.8][rng.below(2)]);
     let mut source = ClipSource::new(
         format!("random {seed}"),
         Topology::from_parents(rigs::parents(&spec)),
@@ -211,7 +211,15 @@ fn random(seed: u64) -> ClipSource {
     source
 }
 
-fn packed() -> Result<(Vec<ClipSource>, Vec<PackedClip>), Failure> {
+type Clips = (Vec<ClipSource>, Vec<PackedClip>);
+
+/// The random clips. Packing takes seconds without optimisation, so all checks share them.
+fn packed() -> Result<&'static Clips, Failure> {
+    static PACKED: OnceLock<Result<Clips, Failure>> = OnceLock::new();
+    PACKED.get_or_init(pack_all).as_ref().map_err(Clone::clone)
+}
+
+fn pack_all() -> Result<Clips, Failure> {
     let sources: Vec<ClipSource> = (0..CLIPS).map(random).collect();
     let pack = |source| -> Result<_, Failure> {
         let (clip, report) = PackedClip::pack(source, &ClipOptions::default())?;
@@ -278,7 +286,7 @@ fn keeps_bound(source: &ClipSource, times: &[f32], read: &Read) -> Result<(), Fa
 
 fn mirror_keeps_bound() -> Result<(), Failure> {
     let (sources, clips) = packed()?;
-    for (source, clip) in sources.iter().zip(&clips) {
+    for (source, clip) in sources.iter().zip(clips) {
         let times = times(clip);
         keeps_bound(source, &times, &on_cpu(clip, &times))?;
     }

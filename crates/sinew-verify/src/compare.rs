@@ -4,42 +4,83 @@ use glam::{DMat4, DVec3, Vec3};
 
 use crate::measured;
 
+/// A vector of either precision.
+pub trait Vector: Copy {
+    /// The same in f64.
+    fn in_f64(self) -> DVec3;
+}
+
+impl Vector for Vec3 {
+    fn in_f64(self) -> DVec3 {
+        self.as_dvec3()
+    }
+}
+
+impl Vector for DVec3 {
+    fn in_f64(self) -> DVec3 {
+        self
+    }
+}
+
 /// Compares element by element; `tolerance` is relative to the largest coordinate of `want`, at
 /// least 1.
 ///
 /// # Errors
 /// Text with the worst element. A NaN or infinity on either side fails, and so does another length.
-pub fn compare(what: &str, got: &[DVec3], want: &[DVec3], tolerance: f64) -> Result<(), String> {
-    if got.len() != want.len() {
-        return Err(format!(
-            "{what}: {} elements, expected {}",
-            got.len(),
-            want.len()
-        ));
+pub fn compare<A: Vector, B: Vector>(
+    what: &str,
+    got: &[A],
+    want: &[B],
+    tolerance: f64,
+) -> Result<(), String> {
+    let (expected, found) = (want.len(), got.len());
+    if found != expected {
+        return Err(format!("{what}: {found} elements, expected {expected}"));
     }
-    for (side, values) in [("got", got), ("want", want)] {
-        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
-            return Err(format!("{what}: {side} {} at {i}", values[i]));
+    let mut scale = 1.0f64;
+    let mut worst: Option<(usize, f64, DVec3, DVec3)> = None;
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let (got, want) = (got.in_f64(), want.in_f64());
+        if !got.is_finite() || !want.is_finite() {
+            return Err(format!("{what}: got {got} at {i}, expected {want}"));
+        }
+        scale = scale.max(want.abs().max_element());
+        let error = (got - want).abs().max_element();
+        if worst.is_none_or(|(_, most, ..)| error >= most) {
+            worst = Some((i, error, got, want));
         }
     }
-    let scale = want
-        .iter()
-        .fold(1.0f64, |a, v| a.max(v.abs().max_element()));
-    let errors = got
-        .iter()
-        .zip(want)
-        .map(|(g, w)| (*g - *w).abs().max_element());
-    let Some((i, worst)) = errors.enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+    let Some((i, worst, got, want)) = worst else {
         return Ok(());
     };
-    measured::note(worst / scale, tolerance);
+    let relative = worst / scale;
+    measured::note(relative, tolerance);
     if worst <= tolerance * scale {
         return Ok(());
     }
-    let (relative, got, want) = (worst / scale, got[i], want[i]);
     Err(format!(
         "{what}: off by {relative:.2e} of {scale:.3} (allowed {tolerance:.1e}) at {i}: {got}, expected {want}"
     ))
+}
+
+/// As [`compare`], but for elements that hang on rounding, which are left out. Lengths are compared too.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_but<A: Vector, B: Vector>(
+    what: &str,
+    left_out: &[bool],
+    got: &[A],
+    want: &[B],
+    tolerance: f64,
+) -> Result<(), String> {
+    fn kept<V: Vector>(values: &[V], left_out: &[bool]) -> Vec<DVec3> {
+        let left_out = left_out.iter().chain(std::iter::repeat(&false));
+        let values = values.iter().zip(left_out);
+        let keep = |(v, out): (&V, &bool)| if *out { DVec3::ZERO } else { v.in_f64() };
+        values.map(keep).collect()
+    }
+    compare(what, &kept(got, left_out), &kept(want, left_out), tolerance)
 }
 
 /// As [`compare`], with a tolerance in the values' own unit.
@@ -149,7 +190,10 @@ fn negative_and_positive() -> Result<(), String> {
         ),
         ("fewer elements", compare("", &one[..2], &one, 1.0)),
         ("more elements", compare("", &one, &one[..2], 1.0)),
-        ("nothing against something", compare("", &[], &one, 1.0)),
+        (
+            "nothing against something",
+            compare("", &one[..0], &one, 1.0),
+        ),
         (
             "a small difference",
             compare("", &with(DVec3::new(1.0, 1.0, 1.0 + 2e-6)), &one, 1e-6),
@@ -171,6 +215,6 @@ fn negative_and_positive() -> Result<(), String> {
         ));
     }
     compare("", &one, &one, 0.0)?;
-    compare("", &[], &[], 0.0)?;
+    compare("", &one[..0], &one[..0], 0.0)?;
     compare("", &with(DVec3::splat(1.0 + 1e-7)), &one, 1e-6)
 }

@@ -3,7 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use glam::DMat4;
-use sinew::gpu::{Crowd, GpuDevice, GpuError, InstancePose, RigId, Skinner, SkinnerOptions};
+use sinew::gpu::{
+    Attribute, Crowd, GpuDevice, GpuError, InstancePose, OutputTarget, RigId, Skinner,
+    SkinnerOptions,
+};
 
 use crate::Failure;
 
@@ -146,5 +149,24 @@ pub fn by_rig<'a>(
         rig,
         out_from_skel,
         channel_weights,
+    }
+}
+
+/// Options of small bindings and dispatches.
+#[must_use]
+pub fn tight(bytes: Option<u64>, workgroups: Option<u32>) -> SkinnerOptions {
+    SkinnerOptions {
+        max_binding_bytes: bytes,
+        max_workgroups_per_dimension: workgroups,
+        ..SkinnerOptions::default()
+    }
+}
+
+/// Results in the crowd's own buffers, positions of the frame before among them.
+#[must_use]
+pub fn with_previous() -> OutputTarget {
+    OutputTarget {
+        previous: Some(Attribute::Own),
+        ..OutputTarget::default()
     }
 }

@@ -1,21 +1,22 @@
 //! f64 reference <-> f32 CPU mirror <-> GPU, on random skins and poses.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::cases::{self, Influences, Motion, Spec};
-use crate::compare::{compare, self_test, to_f64};
-use crate::host::Gpu;
-use crate::{Check, Failure, Subject, tolerance};
-use glam::{DVec3, Vec3};
+use crate::compare::{compare, compare_but, self_test};
+use crate::crowds::made::{
+    Made, add_posed, crowd_of as crowd_of_skin, made, run_twice, same_in_pieces,
+};
+use crate::host::{Gpu, tight};
+use crate::{Check, Failure, Subject, ensure, tolerance};
+use glam::Vec3;
 use sinew::gpu::{
-    AdapterChoice, Deformed, GpuDevice, GpuError, OutputTarget, PipelineVariant, Prewarm,
+    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, OutputTarget, PipelineVariant, Prewarm,
     SkinnerOptions, pipeline_variants,
 };
-use sinew::kernel::{
-    CpuJob, PackedPose, PackedSkin, Palette, points_on_cpu, skin_batch_on_cpu, skin_on_cpu,
-};
+use sinew::kernel::{CpuJob, PackedPose, PackedSkin, Palette, points_on_cpu, skin_batch_on_cpu};
 use sinew::skel::reference::{self, HemisphereTies};
-use sinew::skel::{Pose, Skin, SkinningMethod};
+use sinew::skel::{Pose, SkinningMethod};
 
 /// What outputs hold before a kernel runs.
 const SENTINEL: Vec3 = Vec3::NAN;
@@ -28,15 +29,15 @@ pub fn checks() -> Vec<Check> {
         "kernels::comparer::negative",
         || Ok(self_test()?),
     )];
-    for (name, spec) in specs() {
+    for (number, (name, spec)) in specs().into_iter().enumerate() {
         let name = format!("kernels::mirror::{name}");
-        checks.push(Check::cpu(subject(&spec), name, move || mirror(&spec)));
+        checks.push(Check::cpu(subject(&spec), name, move || mirror(number)));
     }
     checks.push(cpu("batch_equals_singles", batch as fn() -> _));
     checks.push(cpu("chosen_points_equal_all", chosen_points));
-    for (name, spec) in specs() {
+    for (number, (name, spec)) in specs().into_iter().enumerate() {
         let name = format!("kernels::gpu::{name}");
-        let run = move |gpu: &Gpu| one_on_gpu(gpu, &spec);
+        let run = move |gpu: &Gpu| one_on_gpu(gpu, number);
         checks.push(Check::gpu(subject(&spec), name, run));
     }
     type Run = fn(&Gpu) -> Result<(), Failure>;
@@ -64,11 +65,6 @@ pub fn checks() -> Vec<Check> {
     for (subject, name, run) in others {
         checks.push(Check::gpu(subject, format!("kernels::gpu::{name}"), run));
     }
-    let tight = |bytes, workgroups| SkinnerOptions {
-        max_binding_bytes: bytes,
-        max_workgroups_per_dimension: workgroups,
-        ..SkinnerOptions::default()
-    };
     for (name, options) in [
         ("bindings_of_4096_bytes", tight(Some(4096), None)),
         ("bindings_of_20000_bytes", tight(Some(20_000), None)),
@@ -94,92 +90,49 @@ fn subject(spec: &Spec) -> Subject {
 fn specs() -> Vec<(String, Spec)> {
     let mut out = Vec::new();
     for k in 1..=14 {
-        let spec = Spec {
-            seed: k as u64,
-            influences: Influences::Vertex(k),
-            own_joints: k % 2 == 0,
-            ..Spec::default()
-        };
+        let spec = Spec::default()
+            .seed(k as u64)
+            .influences(Influences::Vertex(k))
+            .own_joints(k % 2 == 0);
         out.push((format!("influences_{k}"), spec));
     }
     for points in [0, 1, 63, 64, 65, 1000, 1025, 5000] {
-        let spec = Spec {
-            seed: 100 + points as u64,
-            points,
-            shapes: 5,
-            ..Spec::default()
-        };
+        let spec = Spec::default()
+            .seed(100 + points as u64)
+            .points(points)
+            .shapes(5);
         out.push((format!("points_{points}"), spec));
     }
     for k in [1, 2, 5] {
-        let spec = Spec {
-            seed: 200 + k as u64,
-            influences: Influences::Constant(k),
-            own_joints: true,
-            shapes: 3,
-            ..Spec::default()
-        };
+        let spec = Spec::default()
+            .seed(200 + k as u64)
+            .influences(Influences::Constant(k))
+            .own_joints(true)
+            .shapes(3);
         out.push((format!("constant_{k}"), spec));
     }
-    let base = Spec {
-        seed: 300,
-        ..Spec::default()
-    };
+    let base = Spec::default().seed(300);
     out.push((
         "blend_only".into(),
-        Spec {
-            influences: Influences::None,
-            shapes: 9,
-            ..base
-        },
+        base.influences(Influences::None).shapes(9),
     ));
     out.push((
         "blend_only_without_normals".into(),
-        Spec {
-            influences: Influences::None,
-            shapes: 9,
-            normals: false,
-            ..base
-        },
+        base.influences(Influences::None).shapes(9).normals(false),
     ));
     out.push((
         "neither_influences_nor_shapes".into(),
-        Spec {
-            influences: Influences::None,
-            ..base
-        },
+        base.influences(Influences::None),
     ));
-    out.push((
-        "without_normals".into(),
-        Spec {
-            normals: false,
-            ..base
-        },
-    ));
-    out.push((
-        "blend_and_skin".into(),
-        Spec {
-            shapes: 24,
-            own_joints: true,
-            ..base
-        },
-    ));
+    out.push(("without_normals".into(), base.normals(false)));
+    out.push(("blend_and_skin".into(), base.shapes(24).own_joints(true)));
     out.push((
         "blend_and_skin_without_normals".into(),
-        Spec {
-            shapes: 24,
-            normals: false,
-            ..base
-        },
+        base.shapes(24).normals(false),
     ));
     out.push((
         "skeleton_without_joints".into(),
-        Spec {
-            joints: 0,
-            influences: Influences::None,
-            shapes: 4,
-            ..base
-        },
+        base.joints(0).influences(Influences::None).shapes(4),
     ));
     out.extend(dual_quaternions());
     out.extend(face_varying());
@@ -190,7 +143,7 @@ fn dual_quaternions() -> Vec<(String, Spec)> {
     let mut out = Vec::new();
     let mut add = |name: &str, spec: Spec| {
         let method = SkinningMethod::DualQuaternion;
-        out.push((format!("dual_quaternions_{name}"), Spec { method, ..spec }));
+        out.push((format!("dual_quaternions_{name}"), spec.method(method)));
     };
     for (name, motion) in [
         ("mild", Motion::Mild),
@@ -199,543 +152,341 @@ fn dual_quaternions() -> Vec<(String, Spec)> {
         ("degenerate", Motion::Degenerate),
     ] {
         for k in [1, 2, 3, 4, 5, 8, 11] {
-            let spec = Spec {
-                seed: 410 + k as u64,
-                influences: Influences::Vertex(k),
-                own_joints: k % 3 == 2,
-                motion,
-                ..Spec::default()
-            };
+            let spec = Spec::default()
+                .seed(410 + k as u64)
+                .influences(Influences::Vertex(k))
+                .own_joints(k % 3 == 2)
+                .motion(motion);
             add(&format!("{name}_{k}"), spec);
         }
         for k in [1, 2, 3] {
-            let spec = Spec {
-                seed: 450 + k as u64,
-                influences: Influences::Constant(k),
-                own_joints: k == 2,
-                motion,
-                ..Spec::default()
-            };
+            let spec = Spec::default()
+                .seed(450 + k as u64)
+                .influences(Influences::Constant(k))
+                .own_joints(k == 2)
+                .motion(motion);
             add(&format!("{name}_constant_{k}"), spec);
         }
     }
-    let sheared = Spec {
-        seed: 480,
-        motion: Motion::Sheared,
-        ..Spec::default()
-    };
-    add(
-        "blend",
-        Spec {
-            shapes: 9,
-            ..sheared
-        },
-    );
-    add(
-        "without_normals",
-        Spec {
-            normals: false,
-            ..sheared
-        },
-    );
-    add(
-        "blend_only",
-        Spec {
-            influences: Influences::None,
-            shapes: 9,
-            ..sheared
-        },
-    );
+    let sheared = Spec::default().seed(480).motion(Motion::Sheared);
+    add("blend", sheared.shapes(9));
+    add("without_normals", sheared.normals(false));
+    add("blend_only", sheared.influences(Influences::None).shapes(9));
     for points in [0, 1, 65, 5000] {
-        add(&format!("points_{points}"), Spec { points, ..sheared });
+        add(&format!("points_{points}"), sheared.points(points));
     }
     out
 }
 
 fn face_varying() -> Vec<(String, Spec)> {
     let mut out = Vec::new();
-    let base = Spec {
-        seed: 500,
-        face_varying: true,
-        ..Spec::default()
-    };
+    let base = Spec::default().seed(500).face_varying(true);
     let mut add = |name: &str, spec: Spec| out.push((format!("face_varying_{name}"), spec));
     for k in [1, 2, 4, 7] {
         let influences = Influences::Vertex(k);
         add(
             &format!("influences_{k}"),
-            Spec {
-                influences,
-                own_joints: k == 2,
-                ..base
-            },
+            base.influences(influences).own_joints(k == 2),
         );
     }
     for points in [0, 1, 64, 65, 3000] {
-        add(&format!("points_{points}"), Spec { points, ..base });
+        add(&format!("points_{points}"), base.points(points));
     }
     let constant = Influences::Constant(3);
-    add(
-        "constant",
-        Spec {
-            influences: constant,
-            ..base
-        },
-    );
+    add("constant", base.influences(constant));
     // Shapes that have normal offsets leave faceVarying normals alone (rule 19).
-    add("blend", Spec { shapes: 9, ..base });
-    add(
-        "blend_only",
-        Spec {
-            influences: Influences::None,
-            shapes: 9,
-            ..base
-        },
-    );
+    add("blend", base.shapes(9));
+    add("blend_only", base.influences(Influences::None).shapes(9));
     for (name, motion) in [("rigid", Motion::Rigid), ("degenerate", Motion::Degenerate)] {
         let method = SkinningMethod::DualQuaternion;
         add(
             &format!("dual_quaternions_{name}"),
-            Spec {
-                method,
-                motion,
-                shapes: 3,
-                ..base
-            },
+            base.method(method).motion(motion).shapes(3),
         );
     }
     out
 }
 
-fn run_mirror(skin: &PackedSkin, pose: &PackedPose) -> (Vec<Vec3>, Option<Vec<Vec3>>) {
-    let mut points = vec![SENTINEL; skin.point_count()];
-    let mut normals = skin.normals().map(|n| vec![SENTINEL; n.len()]);
-    skin_on_cpu(skin, pose, &mut points, normals.as_deref_mut()).expect("sizes that fit");
-    (points, normals)
+/// A skin at three times, and what is expected of it. The checks share them: most of a check is what is expected,
+/// in f64 and without optimisation.
+struct Case {
+    spec: Spec,
+    made: Made,
+    poses: Vec<Pose>,
+    packed_poses: Vec<PackedPose>,
+    expected: OnceLock<Result<Vec<Expected>, Failure>>,
 }
 
-fn mirror(spec: &Spec) -> Result<(), Failure> {
-    let skin = cases::skin(spec);
-    let packed = PackedSkin::pack("/Case", &skin)?;
-    for time in 0..3 {
-        let pose = cases::pose_of(spec, &skin, time);
-        let want = reference::deform(&skin, &pose)?;
-        let clear = Clear::new(&skin, &pose)?;
-        let (points, normals) = run_mirror(&packed, &PackedPose::pack(&packed, &pose)?);
-        clear.points("points", &to_f64(&points), &want.points, tolerance::POINTS)?;
-        if let Some(want) = want.normals {
-            clear.normals(
-                "normals",
-                &to_f64(&normals.expect("normals in, normals out")),
-                &want,
-                tolerance::NORMALS,
-            )?;
-        }
+/// What is expected of a pose.
+struct Expected {
+    reference: reference::Deformed,
+    mirror: Deformed,
+    /// Points and normals that hang on rounding (see [`reference::hemisphere_ties`]), which two implementations need
+    /// not agree on.
+    ties: HemisphereTies,
+}
+
+impl Case {
+    fn new(spec: &Spec) -> Result<Self, Failure> {
+        let made = made(spec)?;
+        let poses: Vec<_> = (0..3)
+            .map(|time| cases::pose_of(spec, &made.skin, time))
+            .collect();
+        let packed_poses = poses.iter().map(|p| PackedPose::pack(&made.packed, p));
+        Ok(Self {
+            spec: *spec,
+            packed_poses: packed_poses.collect::<Result<_, _>>()?,
+            made,
+            poses,
+            expected: OnceLock::new(),
+        })
     }
-    Ok(())
-}
 
-/// Points and normals that do not hang on rounding (see [`reference::hemisphere_ties`]), which two
-/// implementations have to agree on.
-struct Clear(HemisphereTies);
+    fn expected(&self) -> Result<&[Expected], Failure> {
+        let skin = &self.made.skin;
+        let of = |(pose, packed): (&Pose, &PackedPose)| -> Result<_, Failure> {
+            let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE)?;
+            for ties in [&ties.points, &ties.normals] {
+                let count = ties.iter().filter(|t| **t).count();
+                let most = tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64;
+                let text = format!("{count} ties among {}", ties.len());
+                ensure(count <= 2 || count as f64 <= most, &text)?;
+            }
+            Ok(Expected {
+                reference: reference::deform(skin, pose)?,
+                mirror: self.made.on_cpu(packed),
+                ties,
+            })
+        };
+        let all = || self.poses.iter().zip(&self.packed_poses).map(of).collect();
+        let expected = self.expected.get_or_init(all);
+        expected.as_deref().map_err(Clone::clone)
+    }
 
-impl Clear {
-    fn new(skin: &Skin, pose: &Pose) -> Result<Self, Failure> {
-        let ties = reference::hemisphere_ties(skin, pose, tolerance::HEMISPHERE_TIE)?;
-        for ties in [&ties.points, &ties.normals] {
-            let count = ties.iter().filter(|t| **t).count();
-            if count > 2 && count as f64 > tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64 {
-                return Err(format!("{count} ties among {}", ties.len()).into());
+    /// Compares results of its poses with what is expected of them.
+    fn agrees(&self, results: &[Deformed]) -> Result<(), Failure> {
+        let expected = self.expected()?;
+        ensure(results.len() == expected.len(), "a result for each pose")?;
+        for (got, want) in results.iter().zip(expected) {
+            want.reference_agrees(got)?;
+            let (ties, mirror) = (&want.ties, &want.mirror);
+            let allowed = tolerance::MIRROR_POINTS;
+            compare_but(
+                "points, mirror",
+                &ties.points,
+                &got.points,
+                &mirror.points,
+                allowed,
+            )?;
+            if let (Some(got), Some(mirror)) = (&got.normals, &mirror.normals) {
+                let allowed = tolerance::MIRROR_NORMALS;
+                compare_but("normals, mirror", &ties.normals, got, mirror, allowed)?;
             }
         }
-        Ok(Self(ties))
-    }
-
-    fn points(&self, what: &str, a: &[DVec3], b: &[DVec3], allowed: f64) -> Result<(), String> {
-        compare_but(what, &self.0.points, a, b, allowed)
-    }
-
-    fn normals(&self, what: &str, a: &[DVec3], b: &[DVec3], allowed: f64) -> Result<(), String> {
-        compare_but(what, &self.0.normals, a, b, allowed)
+        Ok(())
     }
 }
 
-fn compare_but(
-    what: &str,
-    left_out: &[bool],
-    got: &[DVec3],
-    want: &[DVec3],
-    allowed: f64,
-) -> Result<(), String> {
-    // Lengths are compared too.
-    let zeroed = |values: &[DVec3]| -> Vec<DVec3> {
-        let mut values = values.to_vec();
-        for (value, _) in values.iter_mut().zip(left_out).filter(|(_, out)| **out) {
-            *value = DVec3::ZERO;
+impl Expected {
+    fn reference_agrees(&self, got: &Deformed) -> Result<(), Failure> {
+        let (ties, want) = (&self.ties, &self.reference);
+        let allowed = tolerance::POINTS;
+        compare_but(
+            "points, reference",
+            &ties.points,
+            &got.points,
+            &want.points,
+            allowed,
+        )?;
+        match (&got.normals, &want.normals) {
+            (None, None) => Ok(()),
+            (Some(got), Some(want)) => {
+                let allowed = tolerance::NORMALS;
+                Ok(compare_but(
+                    "normals, reference",
+                    &ties.normals,
+                    got,
+                    want,
+                    allowed,
+                )?)
+            }
+            _ => Err("normals on one side only".into()),
         }
-        values
-    };
-    compare(what, &zeroed(got), &zeroed(want), allowed)
+    }
+}
+
+/// All skins: two skeletons and more, every influence count.
+fn everything() -> Result<&'static [Case], Failure> {
+    static CASES: OnceLock<Result<Vec<Case>, Failure>> = OnceLock::new();
+    let cases = CASES.get_or_init(|| specs().iter().map(|(_, spec)| Case::new(spec)).collect());
+    cases.as_deref().map_err(Clone::clone)
+}
+
+/// One of them by its place.
+fn case(number: usize) -> Result<&'static Case, Failure> {
+    Ok(&everything()?[number])
+}
+
+fn mirror(number: usize) -> Result<(), Failure> {
+    let expected = case(number)?.expected()?.iter();
+    expected.map(|e| e.reference_agrees(&e.mirror)).collect()
 }
 
 fn batch() -> Result<(), Failure> {
-    let skins: Vec<_> = specs().iter().map(|(_, spec)| cases::skin(spec)).collect();
-    let packed: Vec<_> = skins
+    let all = everything()?;
+    let new = |case: &Case| vec![SENTINEL; case.made.packed.point_count()];
+    let mut points: Vec<_> = all.iter().map(new).collect();
+    let mut jobs: Vec<_> = all
         .iter()
-        .map(|s| PackedSkin::pack("/Case", s))
-        .collect::<Result<_, _>>()?;
-    let poses: Vec<_> = skins
-        .iter()
-        .zip(&packed)
-        .map(|(s, p)| PackedPose::pack(p, &cases::pose(s, 9)).expect("sizes that fit"))
-        .collect();
-    let mut points: Vec<_> = packed
-        .iter()
-        .map(|s| vec![SENTINEL; s.point_count()])
-        .collect();
-    let mut jobs: Vec<_> = packed
-        .iter()
-        .zip(&poses)
         .zip(&mut points)
-        .map(|((skin, pose), points)| CpuJob::new(skin, pose, points))
+        .map(|(case, points)| CpuJob::new(&case.made.packed, &case.packed_poses[0], points))
         .collect();
     skin_batch_on_cpu(&mut jobs)?;
-    for ((skin, pose), points) in packed.iter().zip(&poses).zip(&points) {
-        if run_mirror(skin, pose).0 != *points {
-            return Err("the batch differs from single runs".into());
-        }
+    for (case, points) in all.iter().zip(&points) {
+        let single = case.made.on_cpu(&case.packed_poses[0]).points;
+        ensure(single == *points, "the batch differs from single runs")?;
     }
     Ok(())
 }
 
 /// Points by themselves, in any order and more than once, to the bit.
 fn chosen_points() -> Result<(), Failure> {
-    for (name, spec) in specs() {
-        let skin = cases::skin(&spec);
-        let packed = PackedSkin::pack("/Case", &skin)?;
-        let pose = PackedPose::pack(&packed, &cases::pose_of(&spec, &skin, 5))?;
-        let all = run_mirror(&packed, &pose).0;
+    for case in everything()? {
+        let (packed, pose) = (&case.made.packed, &case.packed_poses[1]);
+        let all = case.made.on_cpu(pose).points;
         let count = packed.point_count() as u32;
         let few: Vec<u32> = [3, 0, 1, 1].into_iter().filter(|i| *i < count).collect();
         let many: Vec<u32> = (0..count).map(|i| i * 7919 % count.max(1)).collect();
         for indices in [&[][..], &few, &many] {
             let mut chosen = vec![SENTINEL; indices.len()];
-            points_on_cpu(&packed, &pose, indices, &mut chosen)?;
-            let equal = indices.iter().zip(&chosen).all(|(i, p)| {
-                p.to_array().map(f32::to_bits) == all[*i as usize].to_array().map(f32::to_bits)
-            });
-            if !equal {
-                return Err(format!("{name}: chosen points differ from all").into());
-            }
+            points_on_cpu(packed, pose, indices, &mut chosen)?;
+            let of_all: Vec<Vec3> = indices.iter().map(|i| all[*i as usize]).collect();
+            let [a, b] = [&chosen, &of_all].map(|p| bytemuck::cast_slice::<_, u32>(p));
+            let text = format!("{:?}: chosen points differ from all", case.spec);
+            ensure(a == b, &text)?;
         }
     }
     Ok(())
 }
 
-/// Runs one crowd with outputs prefilled, and checks that nothing behind them was written.
-fn run_gpu(
-    gpu: &Gpu,
-    options: &SkinnerOptions,
-    work: &[(Arc<PackedSkin>, Vec<PackedPose>)],
-) -> Result<Vec<Deformed>, Failure> {
-    const BEHIND: f32 = 12345.0;
-    let skinner = gpu.skinner(options)?;
-    let mut crowd = skinner.crowd();
-    for (skin, poses) in work {
-        let id = crowd.add_skin(Arc::clone(skin))?;
-        for pose in poses {
-            let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, pose)?;
-        }
+/// A crowd of cases, each with its poses.
+fn crowd_of<'a>(
+    mut crowd: Crowd,
+    all: impl IntoIterator<Item = &'a Case>,
+) -> Result<Crowd, Failure> {
+    for case in all {
+        add_posed(&mut crowd, &case.made.packed, &case.packed_poses)?;
     }
-    crowd.fill_outputs(BEHIND)?;
-    let first = crowd.run()?;
-    if let Some(i) = crowd
-        .read_behind_outputs()?
-        .iter()
-        .position(|v| *v != BEHIND)
-    {
-        return Err(format!("something was written {i} floats behind the outputs").into());
+    Ok(crowd)
+}
+
+/// Whether a crowd's results are those of the cases, one after the other.
+fn agree<'a>(results: &[Deformed], all: impl IntoIterator<Item = &'a Case>) -> Result<(), Failure> {
+    let mut each = results.chunks(3);
+    for case in all {
+        case.agrees(each.next().ok_or("a result for each case")?)?;
     }
-    // NaN this time: an element that is not written cannot pass for a result.
-    crowd.fill_outputs(f32::NAN)?;
-    let second = crowd.run()?;
-    if bits(&first) != bits(&second) {
-        return Err("two runs differ in their bits".into());
-    }
-    Ok(second)
+    ensure(each.next().is_none(), "more results than poses")
 }
 
-fn bits(results: &[Deformed]) -> Vec<u32> {
-    let values = |d: &Deformed| {
-        let normals = d.normals.iter().flatten();
-        d.points
-            .iter()
-            .chain(normals)
-            .flat_map(|v| v.to_array().map(f32::to_bits))
-            .collect::<Vec<_>>()
-    };
-    results.iter().flat_map(values).collect()
-}
-
-fn check_gpu(got: &Deformed, skin: &Skin, packed: &PackedSkin, pose: &Pose) -> Result<(), Failure> {
-    let want = reference::deform(skin, pose)?;
-    let clear = Clear::new(skin, pose)?;
-    clear.points(
-        "points, reference",
-        &to_f64(&got.points),
-        &want.points,
-        tolerance::POINTS,
-    )?;
-    let (points, normals) = run_mirror(packed, &PackedPose::pack(packed, pose)?);
-    clear.points(
-        "points, mirror",
-        &to_f64(&got.points),
-        &to_f64(&points),
-        tolerance::MIRROR_POINTS,
-    )?;
-    match (&got.normals, want.normals, normals) {
-        (None, None, None) => Ok(()),
-        (Some(got), Some(want), Some(mirror)) => {
-            clear.normals(
-                "normals, reference",
-                &to_f64(got),
-                &want,
-                tolerance::NORMALS,
-            )?;
-            Ok(clear.normals(
-                "normals, mirror",
-                &to_f64(got),
-                &to_f64(&mirror),
-                tolerance::MIRROR_NORMALS,
-            )?)
-        }
-        _ => Err("normals on one side only".into()),
-    }
-}
-
-fn one_on_gpu(gpu: &Gpu, spec: &Spec) -> Result<(), Failure> {
-    let skin = cases::skin(spec);
-    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    let poses: Vec<_> = (0..3)
-        .map(|time| cases::pose_of(spec, &skin, time))
-        .collect();
-    let packed_poses = poses
-        .iter()
-        .map(|p| PackedPose::pack(&packed, p).expect("sizes that fit"))
-        .collect();
-    let results = run_gpu(
-        gpu,
-        &SkinnerOptions::default(),
-        &[(Arc::clone(&packed), packed_poses)],
-    )?;
-    for (got, pose) in results.iter().zip(&poses) {
-        check_gpu(got, &skin, &packed, pose)?;
-    }
-    Ok(())
-}
-
-/// A skin, the same packed, and its poses.
-type Case = (Skin, Arc<PackedSkin>, Vec<Pose>);
-
-/// All skins at three times each: two skeletons and more, every influence count, in one crowd.
-fn everything() -> Result<Vec<Case>, Failure> {
-    let specs: Vec<Spec> = specs().into_iter().map(|(_, spec)| spec).collect();
-    cases_of(&specs)
-}
-
-fn cases_of(specs: &[Spec]) -> Result<Vec<Case>, Failure> {
-    specs
-        .iter()
-        .map(|spec| {
-            let skin = cases::skin(spec);
-            let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-            let poses = (0..3)
-                .map(|time| cases::pose_of(spec, &skin, time))
-                .collect();
-            Ok((skin, packed, poses))
-        })
-        .collect()
-}
-
-fn packed_work(all: &[Case]) -> Vec<(Arc<PackedSkin>, Vec<PackedPose>)> {
-    let pack = |packed: &PackedSkin, poses: &[Pose]| {
-        poses
-            .iter()
-            .map(|p| PackedPose::pack(packed, p).expect("sizes that fit"))
-            .collect()
-    };
-    all.iter()
-        .map(|(_, packed, poses)| (Arc::clone(packed), pack(packed, poses)))
-        .collect()
+fn one_on_gpu(gpu: &Gpu, number: usize) -> Result<(), Failure> {
+    check_work(gpu, std::slice::from_ref(case(number)?))
 }
 
 fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     let all = everything()?;
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
-    let mut crowd = skinner.crowd();
-    for (packed, poses) in packed_work(&all) {
-        let id = crowd.add_skin(packed)?;
-        for pose in &poses {
-            let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, pose)?;
-        }
-    }
+    let mut crowd = crowd_of(skinner.crowd(), all)?;
     // One for each pipeline that some skin needs: what is compiled ahead is all that is compiled.
     let mut variants: Vec<PipelineVariant> = Vec::new();
-    for (packed, _) in packed_work(&all) {
-        let of_skin = pipeline_variants(&packed, &OutputTarget::default(), Prewarm::default());
-        for variant in of_skin {
+    for case in all {
+        let target = OutputTarget::default();
+        for variant in pipeline_variants(&case.made.packed, &target, Prewarm::default()) {
             if !variants.contains(&variant) {
                 variants.push(variant);
             }
         }
     }
-    let dispatches = crowd.dispatch_count()?;
-    if dispatches > variants.len() {
-        return Err(format!("{dispatches} dispatches, {} pipelines", variants.len()).into());
-    }
+    let (dispatches, pipelines) = (crowd.dispatch_count()?, variants.len());
+    let text = format!("{dispatches} dispatches, {pipelines} pipelines");
+    ensure(dispatches <= pipelines, &text)?;
     skinner.prewarm(&variants)?;
     let compiled = skinner.compiled();
     crowd.run()?;
-    if (compiled, skinner.compiled()) != (variants.len(), variants.len()) {
-        return Err(format!("{compiled} pipelines, then {}", skinner.compiled()).into());
-    }
-    check_work(gpu, &all)
+    let text = format!("{compiled} pipelines, then {}", skinner.compiled());
+    ensure([compiled, skinner.compiled()] == [pipelines; 2], &text)?;
+    check_work(gpu, all)
 }
 
 /// Small palettes lie beside ones of more than 64 KiB.
 fn palettes_of_many_sizes(gpu: &Gpu) -> Result<(), Failure> {
-    let of = |joints| Spec {
-        seed: joints as u64,
-        joints,
-        shapes: 4,
-        ..Spec::default()
-    };
-    check_work(gpu, &cases_of(&[20, 1500, 600, 650, 2000, 5].map(of))?)
+    let of = |joints| Case::new(&Spec::default().seed(joints as u64).joints(joints).shapes(4));
+    let all: Result<Vec<_>, _> = [20, 1500, 600, 650, 2000, 5].into_iter().map(of).collect();
+    check_work(gpu, &all?)
 }
 
-/// Runs everything in one crowd and compares with the reference.
+/// Runs everything in one crowd and compares with what is expected.
 fn check_work(gpu: &Gpu, all: &[Case]) -> Result<(), Failure> {
-    let results = run_gpu(gpu, &SkinnerOptions::default(), &packed_work(all))?;
-    let expected = all
-        .iter()
-        .flat_map(|(skin, packed, poses)| poses.iter().map(move |p| (skin, packed, p)));
-    for (got, (skin, packed, pose)) in results.iter().zip(expected) {
-        check_gpu(got, skin, packed, pose)?;
-    }
-    Ok(())
+    agree(&run_twice(crowd_of(gpu.crowd()?, all)?)?, all)
 }
 
 fn chunked(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
-    let work = packed_work(&everything()?);
-    let whole = run_gpu(gpu, &SkinnerOptions::default(), &work)?;
-    let cut = run_gpu(gpu, options, &work)?;
-    if bits(&whole) != bits(&cut) {
-        return Err("chunked results differ from whole ones".into());
-    }
-    Ok(())
+    same_in_pieces(gpu, &[options.clone()], |crowd| {
+        crowd_of(crowd, everything()?)
+    })
 }
 
 /// Two frames recorded into one submit keep their own poses.
 fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec {
-        shapes: 5,
-        ..Spec::default()
-    };
-    let skin = cases::skin(&spec);
-    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
-    let mut crowd = skinner.crowd();
-    let id = crowd.add_skin(Arc::clone(&packed))?;
-    let instance = crowd.add_instance(id)?;
-    let poses = [cases::pose(&skin, 1), cases::pose(&skin, 2)];
-    let bytes = spec.points as u64 * 12;
-    let kept = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("test.kept"),
-        size: bytes * 2,
-        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
-        mapped_at_creation: false,
-    });
+    let case = Case::new(&Spec::default().shapes(5))?;
+    let (made, mut crowd, skin) = crowd_of_skin(gpu, &case.spec)?;
+    let instance = crowd.add_instance(skin)?;
+    let bytes = case.spec.points as u64 * 12;
+    let usage = wgpu::BufferUsages::COPY_SRC;
+    let kept = [0; 2].map(|_| gpu.filled(case.spec.points * 3, usage, 0));
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    for (i, pose) in poses.iter().enumerate() {
-        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
+    for (pose, kept) in case.packed_poses.iter().zip(&kept) {
+        crowd.set_pose(instance, pose)?;
         crowd.encode(&mut encoder)?;
-        let slices = crowd.points_on_gpu(instance)?;
-        encoder.copy_buffer_to_buffer(
-            slices[0].buffer,
-            slices[0].offset,
-            &kept,
-            i as u64 * bytes,
-            bytes,
-        );
+        let slice = &crowd.points_on_gpu(instance)?[0];
+        encoder.copy_buffer_to_buffer(slice.buffer, slice.offset, kept, 0, bytes);
     }
     gpu.queue.submit([encoder.finish()]);
-    kept.map_async(wgpu::MapMode::Read, .., |_| {});
-    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
-    let view = kept.get_mapped_range(..)?;
-    let all: Vec<Vec3> = bytemuck::pod_collect_to_vec(&view);
-    for (i, pose) in poses.iter().enumerate() {
-        let got = to_f64(&all[i * spec.points..(i + 1) * spec.points]);
-        compare(
-            "points",
-            &got,
-            &reference::deform(&skin, pose)?.points,
-            tolerance::POINTS,
-        )?;
+    for (pose, kept) in case.poses.iter().zip(&kept) {
+        let want = reference::deform(&made.skin, pose)?.points;
+        compare("points", &gpu.read::<Vec3>(kept)?, &want, tolerance::POINTS)?;
     }
     Ok(())
 }
 
 /// One palette behind two prims and two outputs.
 fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
-    let specs = [
-        Spec {
-            seed: 5,
-            ..Spec::default()
-        },
-        Spec {
-            seed: 6,
-            points: 333,
-            ..Spec::default()
-        },
-    ];
-    let skins = specs.map(|s| cases::skin(&s));
-    let poses = [cases::pose(&skins[0], 3), cases::pose(&skins[1], 3)];
-    let skinning = poses[0].skinning.as_ref().expect("posed");
-    let palette = Arc::new(Palette::pack(
-        skins[0].method(),
-        skinning,
-        poses[0].geom_bind,
-        true,
-    ));
-    let mut work = Vec::new();
-    for (skin, pose) in skins.iter().zip(&poses) {
-        let packed = Arc::new(PackedSkin::pack("/Case", skin)?);
-        let shared = PackedPose::with_palette(
-            &packed,
-            Some(Arc::clone(&palette)),
-            pose.out_from_skel,
-            Vec::new(),
-        )?;
-        work.push((packed, vec![shared]));
+    let base = Spec::default();
+    let mut all = Vec::new();
+    for spec in [base.seed(5), base.seed(6).points(333)] {
+        let mut case = Case::new(&spec)?;
+        case.poses = vec![cases::pose(&case.made.skin, 3)];
+        all.push(case);
     }
-    let results = run_gpu(gpu, &SkinnerOptions::default(), &work)?;
-    for (i, got) in results.iter().enumerate() {
-        check_gpu(got, &skins[i], &work[i].0, &poses[i])?;
+    let (method, pose) = (all[0].made.skin.method(), &all[0].poses[0]);
+    let skinning = pose.skinning.as_ref().expect("posed");
+    let palette = Arc::new(Palette::pack(method, skinning, pose.geom_bind, true));
+    for case in &mut all {
+        let (palette, way) = (Some(Arc::clone(&palette)), case.poses[0].out_from_skel);
+        let shared = PackedPose::with_palette(&case.made.packed, palette, way, Vec::new())?;
+        case.packed_poses = vec![shared];
     }
-    Ok(())
+    let results = run_twice(crowd_of(gpu.crowd()?, &all)?)?;
+    let each = all.iter().zip(results.chunks(1));
+    each.map(|(case, result)| case.agrees(result)).collect()
 }
 
 /// Wrong use comes back as an error.
 fn errors(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec {
-        shapes: 3,
-        ..Spec::default()
-    };
+    let spec = Spec::default().shapes(3);
     let skin = cases::skin(&spec);
     let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    let other = cases::skin(&Spec { joints: 7, ..spec });
+    let other = cases::skin(&spec.joints(7));
     let other_packed = PackedSkin::pack("/Other", &other)?;
     let foreign = PackedPose::pack(&other_packed, &cases::pose(&other, 1))?;
     let skinner = gpu.skinner(&SkinnerOptions::default())?;
@@ -774,10 +525,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let named = AdapterChoice::Named("no such adapter".into());
     expect("an unknown adapter", GpuDevice::new(&named).map(drop))?;
     // A palette that no binding of 256 bytes holds.
-    let tiny = SkinnerOptions {
-        max_binding_bytes: Some(256),
-        ..SkinnerOptions::default()
-    };
+    let tiny = tight(Some(256), None);
     let mut small = gpu.skinner(&tiny)?.crowd();
     let result = small.add_skin(Arc::clone(&packed)).and_then(|id| {
         let instance = small.add_instance(id)?;
@@ -793,37 +541,12 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
 
 /// A crowd that grows, shrinks and grows again.
 fn reuse(gpu: &Gpu) -> Result<(), Failure> {
-    let all = everything()?;
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
-    let mut crowd = skinner.crowd();
-    let mut ids = Vec::new();
+    let mut crowd = gpu.crowd()?;
     for round in 0..3 {
         crowd.clear_instances();
-        for (skin, packed, poses) in all.iter().skip(round).step_by(3) {
-            ids.push(crowd.add_skin(Arc::clone(packed))?);
-            let id = *ids.last().expect("just added");
-            let instances: Vec<_> = poses
-                .iter()
-                .map(|_| crowd.add_instance(id))
-                .collect::<Result<_, _>>()?;
-            let _ = (skin, instances);
-        }
-        let mut number = 0;
-        let expected: Vec<_> = all.iter().skip(round).step_by(3).collect();
-        let ids = crowd.instances();
-        for (_, packed, poses) in &expected {
-            for pose in poses {
-                crowd.set_pose(ids[number], &PackedPose::pack(packed, pose)?)?;
-                number += 1;
-            }
-        }
-        let results = crowd.run()?;
-        let flat = expected
-            .iter()
-            .flat_map(|(skin, packed, poses)| poses.iter().map(move |p| (skin, packed, p)));
-        for (got, (skin, packed, pose)) in results.iter().zip(flat) {
-            check_gpu(got, skin, packed, pose)?;
-        }
+        let some = || everything().map(|all| all.iter().skip(round).step_by(3));
+        crowd = crowd_of(crowd, some()?)?;
+        agree(&crowd.run()?, some()?)?;
     }
     Ok(())
 }

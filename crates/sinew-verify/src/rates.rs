@@ -109,15 +109,15 @@ const MESHES: &[(Subject, &str, Make)] = &[
     }),
     (Subject::DualQuaternions, "points and normals", |n| {
         let method = SkinningMethod::DualQuaternion;
-        packed(Spec { method, ..spec(n) })
+        packed(spec(n).method(method))
     }),
     (Subject::BlendShapes, "points, 9 shapes", |n| {
-        packed(Spec {
-            influences: Influences::None,
-            normals: false,
-            shapes: 9,
-            ..spec(n)
-        })
+        packed(
+            spec(n)
+                .influences(Influences::None)
+                .normals(false)
+                .shapes(9),
+        )
     }),
     (Subject::SmoothNormals, "with points", |n| {
         let (skin, packed) = plain(n, 4, false)?;
@@ -139,11 +139,7 @@ const MESHES: &[(Subject, &str, Make)] = &[
 ];
 
 fn spec(points: usize) -> Spec {
-    Spec {
-        points,
-        joints: 60,
-        ..Spec::default()
-    }
+    Spec::default().points(points).joints(60)
 }
 
 fn packed(spec: Spec) -> Result<(Skin, PackedSkin), Failure> {
@@ -153,11 +149,11 @@ fn packed(spec: Spec) -> Result<(Skin, PackedSkin), Failure> {
 }
 
 fn plain(points: usize, influences: usize, normals: bool) -> Result<(Skin, PackedSkin), Failure> {
-    packed(Spec {
-        influences: Influences::Vertex(influences),
-        normals,
-        ..spec(points)
-    })
+    packed(
+        spec(points)
+            .influences(Influences::Vertex(influences))
+            .normals(normals),
+    )
 }
 
 /// Quads between the points of a square, as far as they reach.
@@ -225,17 +221,9 @@ fn mesh(
 
 /// Characters of one point each, so that posing is nearly all there is.
 fn posing(gpu: &Gpu, characters: usize) -> Result<f64, Failure> {
-    let spec = rigs::Spec {
-        joints: JOINTS,
-        ..rigs::Spec::default()
-    };
+    let spec = rigs::Spec::default().joints(JOINTS);
     let rig = PackedRig::pack(&rigs::skeleton(&spec), DMat4::IDENTITY, false)?;
-    let (_, point) = packed(Spec {
-        points: 1,
-        joints: JOINTS,
-        normals: false,
-        ..Spec::default()
-    })?;
+    let (_, point) = packed(Spec::default().points(1).joints(JOINTS).normals(false))?;
     let mut crowd = gpu.crowd_with(&stamped())?;
     let skin = crowd.add_skin(Arc::new(point))?;
     let rig = Arc::new(rig);

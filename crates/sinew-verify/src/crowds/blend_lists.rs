@@ -27,13 +27,7 @@ pub const CHECKS: &[(&str, Run)] = &[
 ];
 
 fn spec(seed: u64) -> Spec {
-    Spec {
-        seed,
-        points: 700,
-        joints: 3,
-        shapes: 40,
-        ..Spec::default()
-    }
+    Spec::default().seed(seed).points(700).joints(3).shapes(40)
 }
 
 fn pose(packed: &PackedSkin, seed: u64, made: &Made, weights: Vec<f32>) -> PackedPose {
@@ -57,16 +51,8 @@ fn few(rng: &mut Rng, count: usize, first: usize) -> Vec<f32> {
 fn equal_the_whole(gpu: &Gpu) -> Result<(), Failure> {
     let specs = [
         spec(1),
-        Spec {
-            influences: Influences::None,
-            normals: false,
-            ..spec(2)
-        },
-        Spec {
-            face_varying: true,
-            points: 150,
-            ..spec(3)
-        },
+        spec(2).influences(Influences::None).normals(false),
+        spec(3).face_varying(true).points(150),
     ];
     let mut skins = Vec::new();
     for spec in &specs {
@@ -74,10 +60,7 @@ fn equal_the_whole(gpu: &Gpu) -> Result<(), Failure> {
         skins.push((made.packed.clone(), made));
     }
     // By render vertices, whose points come in another order.
-    let shown = made(&Spec {
-        normals: false,
-        ..spec(4)
-    })?;
+    let shown = made(&spec(4).normals(false))?;
     let vertices = (0..900u32).map(|v| v * 7 % 700).collect();
     let packed = PackedSkin::clone(&shown.packed).with_vertices(RenderVertices::new(vertices))?;
     skins.push((Arc::new(packed), shown));
@@ -270,10 +253,7 @@ fn outlive_growth(gpu: &Gpu) -> Result<(), Failure> {
         "no list was made",
     )?;
     let before = crowd.buffer_bytes();
-    let large = crate::crowds::made::made(&Spec {
-        points: 20_000,
-        ..spec(9)
-    })?;
+    let large = crate::crowds::made::made(&spec(9).points(20_000))?;
     crowd.add_skin(large.packed.clone())?;
     ensure(crowd.buffer_bytes() > before, "nothing grew")?;
     crowd.encode(&mut encoders[1])?;

@@ -2,14 +2,14 @@
 
 use crate::{Failure, ensure};
 use glam::{DMat4, Vec3, Vec4};
-use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget, SkinnerOptions};
+use sinew::gpu::{Attribute, BoundsUse, Crowd, GpuError, InstanceId, OutputTarget};
 use sinew::kernel::{PackedPose, Palette, bounds_on_cpu};
 use sinew::skel::Pose;
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{made, twenty};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("boxes_enclose_what_was_written", everything),
@@ -51,12 +51,12 @@ fn check(gpu: &Gpu, crowd: &mut Crowd) -> Result<(), Failure> {
 fn fill(crowd: &mut Crowd) -> Result<Vec<(InstanceId, PackedPose, PackedPose)>, Failure> {
     let mut all = twenty()?;
     for points in [0, 1, 1023, 1024, 1025, 5000] {
-        all.push(made(&Spec {
-            seed: 7 + points as u64,
-            points,
-            normals: points % 2 == 0,
-            ..Spec::default()
-        })?);
+        all.push(made(
+            &Spec::default()
+                .seed(7 + points as u64)
+                .points(points)
+                .normals(points % 2 == 0),
+        )?);
     }
     let mut out = Vec::new();
     for made in &all {
@@ -100,11 +100,7 @@ fn everything(gpu: &Gpu) -> Result<(), Failure> {
 
 fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
     for (bytes, workgroups) in [(Some(4096), None), (Some(20_000), Some(3)), (None, Some(1))] {
-        let options = SkinnerOptions {
-            max_binding_bytes: bytes,
-            max_workgroups_per_dimension: workgroups,
-            ..SkinnerOptions::default()
-        };
+        let options = tight(bytes, workgroups);
         let mut crowd = gpu.skinner(&options)?.crowd();
         fill(&mut crowd)?;
         crowd.enable_bounds(BoundsUse::OnGpu)?;
@@ -152,10 +148,7 @@ fn callers(gpu: &Gpu) -> Result<(), Failure> {
 
 /// Points with a NaN do not count.
 fn no_numbers(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec {
-        influences: Influences::Vertex(1),
-        ..Spec::default()
-    })?;
+    let made = made(&Spec::default().influences(Influences::Vertex(1)))?;
     let mut crowd = gpu.crowd()?;
     crowd.enable_bounds(BoundsUse::OnGpu)?;
     let skin = crowd.add_skin(made.packed.clone())?;
@@ -269,10 +262,7 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     crowd.enable_bounds(BoundsUse::ReadBack)?;
     crowd.submit()?;
-    let made = made(&Spec {
-        points: 0,
-        ..Spec::default()
-    })?;
+    let made = made(&Spec::default().points(0))?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let id = crowd.add_instance(skin)?;
     crowd.set_pose(id, &made.pose(1))?;

@@ -6,7 +6,7 @@ use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, Skinn
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{Made, agrees, bits, crowd_of, made, places, twenty};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("others_stay_as_they_are", others_stay),
@@ -207,12 +207,12 @@ fn hidden(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn skins(gpu: &Gpu) -> Result<(), Failure> {
-    let specs = [3, 4, 5].map(|k| Spec {
-        seed: k as u64,
-        influences: Influences::Vertex(k),
-        shapes: 4,
-        face_varying: k == 4,
-        ..Spec::default()
+    let specs = [3, 4, 5].map(|k| {
+        Spec::default()
+            .seed(k as u64)
+            .influences(Influences::Vertex(k))
+            .shapes(4)
+            .face_varying(k == 4)
     });
     let made: Vec<Made> = specs.iter().map(made).collect::<Result<_, _>>()?;
     let mut crowd = gpu.crowd()?;
@@ -248,10 +248,7 @@ fn skins(gpu: &Gpu) -> Result<(), Failure> {
 
 fn huge(gpu: &Gpu) -> Result<(), Failure> {
     let made = made(&Spec::default())?;
-    let empty = crate::crowds::made::made(&Spec {
-        points: 0,
-        ..Spec::default()
-    })?;
+    let empty = crate::crowds::made::made(&Spec::default().points(0))?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let of_nothing = crowd.add_skin(empty.packed.clone())?;
@@ -342,20 +339,17 @@ fn few_points(gpu: &Gpu) -> Result<(), Failure> {
     let made: Vec<Made> = sizes
         .into_iter()
         .map(|points| {
-            made(&Spec {
-                seed: points as u64,
-                points,
-                joints: 1 + points % 3,
-                normals: points % 2 == 0,
-                ..Spec::default()
-            })
+            made(
+                &Spec::default()
+                    .seed(points as u64)
+                    .points(points)
+                    .joints(1 + points % 3)
+                    .normals(points % 2 == 0),
+            )
         })
         .collect::<Result<_, _>>()?;
     for most in [None, Some(1), Some(3)] {
-        let options = SkinnerOptions {
-            max_workgroups_per_dimension: most,
-            ..SkinnerOptions::default()
-        };
+        let options = tight(None, most);
         let mut crowd = gpu.crowd_with(&options)?;
         for round in 0..30u64 {
             for made in &made {
@@ -379,11 +373,7 @@ fn few_points(gpu: &Gpu) -> Result<(), Failure> {
 
 /// As many dispatches as buffers of the caller's: their tables are no larger than what they hold.
 fn a_buffer_each(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec {
-        points: 24,
-        joints: 4,
-        ..Spec::default()
-    })?;
+    let made = made(&Spec::default().points(24).joints(4))?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let mut buffers = Vec::new();
@@ -421,23 +411,15 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     ensure(crowd.add_instances(skin, 0)?.is_empty(), "no ids")?;
     ensure(crowd.run()?.is_empty(), "results of no instance")?;
     let specs = [
-        Spec {
-            points: 0,
-            shapes: 3,
-            ..Spec::default()
-        },
-        Spec {
-            joints: 0,
-            influences: Influences::None,
-            shapes: 2,
-            ..Spec::default()
-        },
-        Spec {
-            points: 0,
-            joints: 0,
-            influences: Influences::None,
-            ..Spec::default()
-        },
+        Spec::default().points(0).shapes(3),
+        Spec::default()
+            .joints(0)
+            .influences(Influences::None)
+            .shapes(2),
+        Spec::default()
+            .points(0)
+            .joints(0)
+            .influences(Influences::None),
     ];
     let mut expected = Vec::new();
     for spec in &specs {
@@ -469,10 +451,7 @@ fn poses_beyond_a_buffer(gpu: &Gpu) -> Result<(), Failure> {
         max_storage_buffer_binding_size: BYTES,
         ..needed()
     })?;
-    let spec = Spec {
-        points: 50,
-        ..Spec::default()
-    };
+    let spec = Spec::default().points(50);
     let (made, mut crowd, skin) = crowd_of(&gpu, &spec)?;
     for seed in 0..300 {
         let id = crowd.add_instance(skin)?;

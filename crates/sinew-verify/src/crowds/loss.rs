@@ -2,12 +2,12 @@
 
 use crate::{Failure, ensure};
 use sinew::gpu::{
-    Attribute, BoundsUse, Deformed, GpuError, InstanceId, OutputTarget, Skinner, SkinnerOptions,
+    Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, Skinner, SkinnerOptions,
 };
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{agrees, bits, made, twenty};
+use crate::crowds::made::{agrees, all_bits, made, twenty};
 use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -21,10 +21,6 @@ fn lost<T>(what: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
         Err(other) => Err(format!("{what}: {other:?}").into()),
         Ok(_) => Err(format!("{what}: no error").into()),
     }
-}
-
-fn all_bits(results: &[Deformed]) -> Vec<Vec<u32>> {
-    results.iter().map(bits).collect()
 }
 
 fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {

@@ -1,20 +1,22 @@
 //! Small skins with poses.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::Vec3;
-use sinew::gpu::{Crowd, Deformed, InstanceId, SkinId};
+use sinew::gpu::{Crowd, Deformed, InstanceId, SkinId, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::skel::{Skin, SkinningMethod};
 
 use crate::host::Gpu;
+pub use crate::outputs::shown::bits;
 
 use crate::cases::{self, Influences, Spec};
-use crate::compare::{compare, to_f64};
+use crate::compare::compare;
 use crate::tolerance;
 
 /// A skin and what it is packed to.
+#[derive(Clone)]
 pub struct Made {
     pub skin: Skin,
     pub packed: Arc<PackedSkin>,
@@ -45,56 +47,105 @@ impl Made {
     }
 }
 
-/// Skins of every kind, each of few points.
+/// Skins of every kind, each of few points, made once.
 pub fn twenty() -> Result<Vec<Made>, Failure> {
+    static MADE: OnceLock<Result<Vec<Made>, Failure>> = OnceLock::new();
+    MADE.get_or_init(make_twenty).clone()
+}
+
+fn make_twenty() -> Result<Vec<Made>, Failure> {
     (0..20)
         .map(|i| {
-            made(&Spec {
-                seed: 900 + i as u64,
-                points: 20 + 3 * i,
-                joints: 3 + i % 4,
-                shapes: [0, 3, 0, 0][i % 4],
-                normals: i % 5 != 0,
-                face_varying: i % 7 == 3,
-                influences: match i % 6 {
-                    0 => Influences::Vertex(1),
-                    1 => Influences::Constant(2),
-                    5 => Influences::None,
-                    k => Influences::Vertex(k),
-                },
-                method: match i % 3 {
-                    2 => SkinningMethod::DualQuaternion,
-                    _ => SkinningMethod::ClassicLinear,
-                },
-                ..Spec::default()
-            })
+            made(
+                &Spec::default()
+                    .seed(900 + i as u64)
+                    .points(20 + 3 * i)
+                    .joints(3 + i % 4)
+                    .shapes([0, 3, 0, 0][i % 4])
+                    .normals(i % 5 != 0)
+                    .face_varying(i % 7 == 3)
+                    .influences(match i % 6 {
+                        0 => Influences::Vertex(1),
+                        1 => Influences::Constant(2),
+                        5 => Influences::None,
+                        k => Influences::Vertex(k),
+                    })
+                    .method(match i % 3 {
+                        2 => SkinningMethod::DualQuaternion,
+                        _ => SkinningMethod::ClassicLinear,
+                    }),
+            )
         })
         .collect()
 }
 
-pub fn bits(result: &Deformed) -> Vec<u32> {
-    let normals = result.normals.iter().flatten();
-    let all = result.points.iter().chain(normals);
-    all.flat_map(|v| v.to_array().map(f32::to_bits)).collect()
+/// Every value of each result, as bits.
+pub fn all_bits(results: &[Deformed]) -> Vec<Vec<u32>> {
+    results.iter().map(bits).collect()
 }
 
 /// GPU against CPU.
 pub fn agrees(got: &Deformed, want: &Deformed) -> Result<(), Failure> {
     compare(
         "points",
-        &to_f64(&got.points),
-        &to_f64(&want.points),
+        &got.points,
+        &want.points,
         tolerance::MIRROR_POINTS,
     )?;
     match (&got.normals, &want.normals) {
-        (Some(got), Some(want)) => compare(
-            "normals",
-            &to_f64(got),
-            &to_f64(want),
-            tolerance::MIRROR_NORMALS,
-        )?,
+        (Some(got), Some(want)) => compare("normals", got, want, tolerance::MIRROR_NORMALS)?,
         (None, None) => {}
         _ => return Err("normals on one side only".into()),
+    }
+    Ok(())
+}
+
+/// Adds a skin, and an instance of it for each pose.
+pub fn add_posed(
+    crowd: &mut Crowd,
+    packed: &Arc<PackedSkin>,
+    poses: &[PackedPose],
+) -> Result<Vec<InstanceId>, Failure> {
+    let skin = crowd.add_skin(Arc::clone(packed))?;
+    let mut ids = Vec::new();
+    for pose in poses {
+        let id = crowd.add_instance(skin)?;
+        crowd.set_pose(id, pose)?;
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// Runs a crowd twice, its results filled in before. Nothing behind them is written, and what was there, NaN the second
+/// time, cannot pass for a result.
+pub fn run_twice(mut crowd: Crowd) -> Result<Vec<Deformed>, Failure> {
+    const BEHIND: f32 = 12345.0;
+    crowd.fill_outputs(BEHIND)?;
+    let first = crowd.run()?;
+    let behind = crowd.read_behind_outputs()?;
+    if let Some(i) = behind.iter().position(|v| *v != BEHIND) {
+        return Err(format!("something was written {i} floats behind the outputs").into());
+    }
+    crowd.fill_outputs(f32::NAN)?;
+    let second = crowd.run()?;
+    let same = all_bits(&first) == all_bits(&second);
+    ensure(same, "two runs differ in their bits")?;
+    Ok(second)
+}
+
+/// Whether a crowd gives the same bits where bindings and dispatches are small.
+pub fn same_in_pieces(
+    gpu: &Gpu,
+    small: &[SkinnerOptions],
+    fill: impl Fn(Crowd) -> Result<Crowd, Failure>,
+) -> Result<(), Failure> {
+    let whole = all_bits(&run_twice(fill(gpu.crowd()?)?)?);
+    for options in small {
+        let pieces = run_twice(fill(gpu.crowd_with(options)?)?)?;
+        ensure(
+            all_bits(&pieces) == whole,
+            "chunked results differ from whole ones",
+        )?;
     }
     Ok(())
 }

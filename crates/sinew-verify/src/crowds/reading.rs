@@ -23,11 +23,11 @@ struct One {
 }
 
 fn one(gpu: &Gpu, seed: u64) -> Result<One, Failure> {
-    let made = made(&Spec {
-        seed,
-        face_varying: seed.is_multiple_of(2),
-        ..Spec::default()
-    })?;
+    let made = made(
+        &Spec::default()
+            .seed(seed)
+            .face_varying(seed.is_multiple_of(2)),
+    )?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let id = crowd.add_instance(skin)?;
@@ -200,10 +200,7 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     ensure(empty.is_empty(), "results of nothing")?;
     // Many at once, the empty among them.
     let mut all = twenty()?;
-    all.push(made(&Spec {
-        points: 0,
-        ..Spec::default()
-    })?);
+    all.push(made(&Spec::default().points(0))?);
     let mut ids = Vec::new();
     for made in &all {
         let skin = crowd.add_skin(made.packed.clone())?;

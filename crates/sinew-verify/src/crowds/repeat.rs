@@ -2,9 +2,7 @@
 
 use crate::{Failure, ensure};
 use glam::{DMat4, Vec3, Vec4};
-use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, Deformed, InstanceId, OutputTarget, RigId, SkinnerOptions,
-};
+use sinew::gpu::{BoundsUse, Crowd, InstanceId, RigId, SkinnerOptions};
 use sinew::kernel::{
     CpuJob, JointTransform, PackedPose, PackedRig, PackedSkin, bounds_on_cpu, skin_batch_on_cpu,
 };
@@ -13,9 +11,9 @@ use std::sync::Arc;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, made, twenty};
-use crate::host::Gpu;
+use crate::crowds::made::{Made, all_bits, made, twenty};
 use crate::host::by_rig;
+use crate::host::{Gpu, with_previous};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("repeats_on_the_gpu", on_gpu),
@@ -31,14 +29,14 @@ fn all() -> Result<Vec<Made>, Failure> {
         (70, SkinningMethod::ClassicLinear),
         (71, SkinningMethod::DualQuaternion),
     ] {
-        let skin = cases::skin(&Spec {
-            seed,
-            points: 400,
-            normals: false,
-            shapes: 3,
-            method,
-            ..Spec::default()
-        });
+        let skin = cases::skin(
+            &Spec::default()
+                .seed(seed)
+                .points(400)
+                .normals(false)
+                .shapes(3)
+                .method(method),
+        );
         let corners: Vec<i32> = (0..398).flat_map(|i| [i, i + 1, i + 2]).collect();
         let topology = MeshTopology::new("/Case", &[3; 398], &corners, false, 400)?;
         let packed = PackedSkin::pack("/Case", &skin)?.with_smooth_normals(&topology)?;
@@ -91,10 +89,7 @@ impl Stage {
         }
         for number in order {
             let skin = crowd.add_skin(Arc::clone(&all[number].packed))?;
-            let target = OutputTarget {
-                previous: Some(Attribute::Own),
-                ..OutputTarget::default()
-            };
+            let target = with_previous();
             ids[number] = crowd.add_instance_to(skin, target)?;
         }
         Ok(Self { crowd, ids, rig })
@@ -120,17 +115,6 @@ impl Stage {
     }
 }
 
-fn bits(results: &[Deformed]) -> Vec<u32> {
-    let of_one = |d: &Deformed| {
-        let normals = d.normals.iter().flatten();
-        let previous = d.previous.iter().flatten();
-        let all = d.points.iter().chain(normals).chain(previous);
-        all.flat_map(|v| v.to_array().map(f32::to_bits))
-            .collect::<Vec<_>>()
-    };
-    results.iter().flat_map(of_one).collect()
-}
-
 /// Frame by frame, waiting for each.
 fn one_by_one(
     gpu: &Gpu,
@@ -141,7 +125,7 @@ fn one_by_one(
     for time in 0..FRAMES {
         stage.set(poses, time)?;
         stage.crowd.submit()?;
-        let mut frame = bits(&stage.crowd.read(&stage.ids)?);
+        let mut frame = all_bits(&stage.crowd.read(&stage.ids)?).concat();
         frame.extend(stage.boxes(gpu)?);
         out.push(frame);
     }
@@ -170,7 +154,7 @@ fn in_flight(
     gpu.queue.submit([encoder.finish()]);
     let mut out = Vec::new();
     for ticket in tickets.iter().rev() {
-        out.push(bits(&stage.crowd.wait(ticket)?));
+        out.push(all_bits(&stage.crowd.wait(ticket)?).concat());
     }
     out.reverse();
     let last = out.len() - 1;
@@ -219,11 +203,7 @@ fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
 
 fn on_cpu(_: &Gpu) -> Result<(), Failure> {
     let skins = all()?;
-    let large = made(&Spec {
-        points: 30_000,
-        shapes: 7,
-        ..Spec::default()
-    })?;
+    let large = made(&Spec::default().points(30_000).shapes(7))?;
     let skins: Vec<Made> = skins.into_iter().chain([large]).collect();
     let run = || {
         let poses: Vec<PackedPose> = skins.iter().map(|made| made.pose(4)).collect();
@@ -241,7 +221,7 @@ fn on_cpu(_: &Gpu) -> Result<(), Failure> {
             .iter()
             .zip(&poses)
             .map(|(made, pose)| made.on_cpu(pose));
-        let mut out = bits(&singles.collect::<Vec<_>>());
+        let mut out = all_bits(&singles.collect::<Vec<_>>()).concat();
         let boxes = points.iter().filter_map(|p| bounds_on_cpu(p)).flatten();
         let all = points.iter().flatten().copied().chain(boxes);
         out.extend(all.flat_map(|v| v.to_array().map(f32::to_bits)));

@@ -13,7 +13,8 @@ use sinew::skel::SkinningMethod;
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{Made, agrees, bits, crowd_of, made, twenty};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight};
+use crate::outputs::shown::without_previous;
 use crate::rng::Rng;
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -42,10 +43,7 @@ fn with_weights(made: &Made, pose: &PackedPose, weights: Vec<f32>) -> PackedPose
 }
 
 fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec {
-        shapes: 5,
-        ..Spec::default()
-    })?;
+    let made = made(&Spec::default().shapes(5))?;
     let channels = made.pose(0).channel_weights().len();
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
@@ -185,10 +183,7 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
                 .is_err(),
         "a palette that was removed",
     )?;
-    let other = self::made(&Spec {
-        joints: 7,
-        ..Spec::default()
-    })?;
+    let other = self::made(&Spec::default().joints(7))?;
     let small = other.pose(1).palette().cloned().expect("posed");
     ensure(
         crowd.set_palette(shared[1], &small).is_err(),
@@ -207,13 +202,13 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
 /// A dual quaternion character beside others changes none of their bits, and no pipeline is compiled in a frame that was prepared.
 fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
     let of = |seed, method, shapes, points| {
-        made(&Spec {
-            seed,
-            method,
-            shapes,
-            points,
-            ..Spec::default()
-        })
+        made(
+            &Spec::default()
+                .seed(seed)
+                .method(method)
+                .shapes(shapes)
+                .points(points),
+        )
     };
     let (linear, dual) = (
         SkinningMethod::ClassicLinear,
@@ -273,10 +268,7 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
 
 /// What an encoder had that is never submitted comes with the next one.
 fn dropped_encoders(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec {
-        shapes: 3,
-        ..Spec::default()
-    };
+    let spec = Spec::default().shapes(3);
     let (made, mut crowd, skin) = crowd_of(gpu, &spec)?;
     let ids = crowd.add_instances(skin, 3)?;
     let encoder = || gpu.device.create_command_encoder(&Default::default());
@@ -405,17 +397,14 @@ impl Both {
             let id = crowd.add_instance(skins[*kind])?;
             crowd.set_pose(id, pose)?;
         }
-        Ok(crowd.run()?.iter().map(bits).collect())
+        Ok(crowd.run()?.iter().map(without_previous).collect())
     }
 }
 
 fn equal_anew(gpu: &Gpu) -> Result<(), Failure> {
     // Bindings that hold everything, and small ones that make many pages.
     for (round, max_binding_bytes) in [(0, None), (1, Some(16 << 10))] {
-        let options = SkinnerOptions {
-            max_binding_bytes,
-            ..SkinnerOptions::default()
-        };
+        let options = tight(max_binding_bytes, None);
         let rng = &mut Rng::new(71 + round);
         let mut crowd = gpu.crowd_with(&options)?;
         let made: Vec<Made> = twenty()?.into_iter().step_by(2).collect();
@@ -448,7 +437,7 @@ fn equal_anew(gpu: &Gpu) -> Result<(), Failure> {
                     "frame {frame}: instance {} has other bits",
                     member.0.index()
                 );
-                ensure(bits(got) == *want, &text)?;
+                ensure(without_previous(got) == *want, &text)?;
                 // It stands still in its first frame and after a cut; else it comes from where it was.
                 let Some(previous) = &got.previous else {
                     continue;

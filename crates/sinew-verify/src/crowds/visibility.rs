@@ -1,20 +1,20 @@
 //! Frames that compute only what a mask shows or what is due: the same bits for visible instances, nothing else touched.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
 use glam::DMat4;
 use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, OutputTarget, Prewarm,
-    RigId, SkinnerOptions, UpdateRate, VisibilityMask, pipeline_variants,
+    BoundsUse, Crowd, Deformed, GpuError, InstanceId, MaskLayout, Prewarm, RigId, SkinnerOptions,
+    UpdateRate, VisibilityMask, pipeline_variants,
 };
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, bounds_on_cpu};
 use sinew::skel::{MeshTopology, Skin};
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
-use crate::host::{Gpu, by_rig};
-use crate::outputs::shown::{bits, every_kind};
+use crate::host::{Gpu, by_rig, tight, with_previous};
+use crate::outputs::shown::{bits, every_kind, without_previous};
 use crate::posing::rigs;
 use crate::rng::Rng;
 
@@ -35,14 +35,6 @@ pub const CHECKS: &[(&str, Run)] = &[
         kept_palettes,
     ),
 ];
-
-/// Positions of the frame before, too.
-fn target() -> OutputTarget {
-    OutputTarget {
-        previous: Some(Attribute::Own),
-        ..OutputTarget::default()
-    }
-}
 
 /// An instance, and where its poses come from.
 struct Member {
@@ -75,10 +67,7 @@ struct Cast {
 }
 
 fn rig_spec() -> rigs::Spec {
-    rigs::Spec {
-        joints: 40,
-        ..rigs::Spec::default()
-    }
+    rigs::Spec::default().joints(40)
 }
 
 /// Quads in rows over the points, so that normals are computed.
@@ -94,39 +83,36 @@ fn with_faces(packed: PackedSkin, points: usize) -> Result<PackedSkin, Failure> 
 
 /// Skins, each with its number of instances; the last two move with rigs.
 fn skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
+    static MADE: OnceLock<Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure>> = OnceLock::new();
+    MADE.get_or_init(make_skins).clone()
+}
+
+fn make_skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
     let mut out = Vec::new();
-    for shown in every_kind()?.into_iter().filter(|s| s.spec.points > 0) {
-        out.push((shown.skin, shown.packed, 2));
+    for shown in every_kind()?.iter().filter(|s| s.spec.points > 0) {
+        out.push((shown.skin.clone(), Arc::clone(&shown.packed), 2));
     }
     // Several poses to an item, and small ones that share workgroups.
     for (points, count) in [(200, 23), (20, 9)] {
-        let spec = Spec {
-            points,
-            seed: points as u64,
-            ..Spec::default()
-        };
+        let spec = Spec::default().points(points).seed(points as u64);
         let skin = cases::skin(&spec);
         let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
         out.push((skin, packed, count));
     }
     for shapes in [0, 7] {
-        let skin = cases::skin(&Spec {
-            normals: false,
-            shapes,
-            ..Spec::default()
-        });
+        let skin = cases::skin(&Spec::default().normals(false).shapes(shapes));
         let count = skin.points().len();
         let packed = with_faces(PackedSkin::pack("/Case", &skin)?, count)?;
         out.push((skin, Arc::new(packed), 3));
     }
     for seed in [71, 72] {
-        let skin = cases::skin(&Spec {
-            seed,
-            joints: rig_spec().joints,
-            influences: Influences::Vertex(3),
-            shapes: if seed == 72 { 5 } else { 0 },
-            ..Spec::default()
-        });
+        let skin = cases::skin(
+            &Spec::default()
+                .seed(seed)
+                .joints(rig_spec().joints)
+                .influences(Influences::Vertex(3))
+                .shapes(if seed == 72 { 5 } else { 0 }),
+        );
         let packed = PackedSkin::pack("/Case", &skin)?;
         out.push((skin, Arc::new(packed), 7));
     }
@@ -148,7 +134,7 @@ impl Cast {
         for (number, (skin, packed, count)) in all.into_iter().enumerate() {
             let id = crowd.add_skin(Arc::clone(&packed))?;
             for rig in rigs.iter().cycle().take(count) {
-                let id = crowd.add_instance_to(id, target())?;
+                let id = crowd.add_instance_to(id, with_previous())?;
                 members.push(Member {
                     id,
                     packed: Arc::clone(&packed),
@@ -212,12 +198,6 @@ impl Mask {
         gpu.queue
             .write_buffer(&self.buffer, 0, bytemuck::cast_slice(&words));
     }
-}
-
-fn without_previous(result: &Deformed) -> Vec<u32> {
-    let mut result = result.clone();
-    result.previous = None;
-    bits(&result)
 }
 
 /// The boxes of all instance indices, as bits.
@@ -291,11 +271,7 @@ fn everything(gpu: &Gpu) -> Result<(), Failure> {
 
 fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
     for (bytes, workgroups) in [(Some(64 << 10), Some(3)), (None, Some(2))] {
-        let options = SkinnerOptions {
-            max_binding_bytes: bytes,
-            max_workgroups_per_dimension: workgroups,
-            ..SkinnerOptions::default()
-        };
+        let options = tight(bytes, workgroups);
         beside(gpu, &options, MaskLayout::Words)?;
     }
     Ok(())
@@ -360,7 +336,7 @@ fn growth(gpu: &Gpu) -> Result<(), Failure> {
         };
         let skin = cast.crowd.add_skin(Arc::clone(&cast.members[0].packed))?;
         for _ in 0..more {
-            let id = cast.crowd.add_instance_to(skin, target())?;
+            let id = cast.crowd.add_instance_to(skin, with_previous())?;
             let member = Member {
                 id,
                 packed: Arc::clone(&cast.members[0].packed),
@@ -496,14 +472,11 @@ fn held(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     let mut all = Vec::new();
     for shapes in [0, 6] {
-        let skin = cases::skin(&Spec {
-            shapes,
-            ..Spec::default()
-        });
+        let skin = cases::skin(&Spec::default().shapes(shapes));
         let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
         let id = crowd.add_skin(Arc::clone(&packed))?;
         for _ in 0..5 {
-            let id = crowd.add_instance_to(id, target())?;
+            let id = crowd.add_instance_to(id, with_previous())?;
             let rate = UpdateRate {
                 every: 3,
                 phase: Some(0),
@@ -643,7 +616,7 @@ fn exchange_last(cast: &mut Cast) -> Result<InstanceId, Failure> {
     let gone = cast.members.pop().ok_or("no instance")?;
     cast.crowd.remove_instance(gone.id)?;
     let skin = cast.crowd.add_skin(Arc::clone(&gone.packed))?;
-    let id = cast.crowd.add_instance_to(skin, target())?;
+    let id = cast.crowd.add_instance_to(skin, with_previous())?;
     ensure(id.index() == gone.id.index(), "another index")?;
     cast.members.push(Member { id, ..gone });
     Ok(id)
@@ -703,7 +676,7 @@ fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let all = skins()?;
     let (skin, packed, _) = all.last().ok_or("no skins")?;
-    skinner.prewarm(&pipeline_variants(packed, &target(), Prewarm::ALL))?;
+    skinner.prewarm(&pipeline_variants(packed, &with_previous(), Prewarm::ALL))?;
     let compiled = skinner.compiled();
     let mut crowd = skinner.crowd();
     crowd.enable_bounds(BoundsUse::OnGpu)?;
@@ -712,7 +685,7 @@ fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
     crowd.set_joints(rig, &rigs::locals(&rig_spec(), 1))?;
     let id = crowd.add_skin(Arc::clone(packed))?;
     let member = Member {
-        id: crowd.add_instance_to(id, target())?,
+        id: crowd.add_instance_to(id, with_previous())?,
         packed: Arc::clone(packed),
         skin: skin.clone(),
         rig: Some(rig),

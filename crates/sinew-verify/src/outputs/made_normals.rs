@@ -1,10 +1,10 @@
 //! Smooth normals from deformed points: reference, mirror and GPU.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
 use glam::{DVec3, Vec3};
-use sinew::gpu::{Deformed, GpuError, SkinnerOptions};
+use sinew::gpu::{Crowd, Deformed, GpuError};
 use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::mesh::RenderVertices;
 use sinew::skel::{
@@ -13,8 +13,9 @@ use sinew::skel::{
 
 use crate::cases::{self, Influences, Spec};
 use crate::compare::{compare, to_f64};
-use crate::host::Gpu;
-use crate::outputs::shown::{bits, on_cpu, spread};
+use crate::crowds::made::{add_posed, run_twice, same_in_pieces};
+use crate::host::{Gpu, tight};
+use crate::outputs::shown::{on_cpu, spread};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
 use crate::tolerance;
@@ -62,47 +63,31 @@ fn soup(rng: &mut Rng, points: usize, left_handed: bool) -> MeshTopology {
     topology.expect("valid").with_holes(&holes)
 }
 
-fn all() -> Result<Vec<Meshed>, Failure> {
-    let base = Spec {
-        points: 600,
-        ..Spec::default()
-    };
+/// Meshes of every kind, made once.
+fn all() -> Result<&'static [Meshed], Failure> {
+    static MADE: OnceLock<Result<Vec<Meshed>, Failure>> = OnceLock::new();
+    let made = MADE.get_or_init(make_all);
+    made.as_deref().map_err(Clone::clone)
+}
+
+fn make_all() -> Result<Vec<Meshed>, Failure> {
+    let base = Spec::default().points(600);
     let none = Influences::None;
     let specs = [
         base,
-        Spec { shapes: 9, ..base },
-        Spec {
-            normals: false,
-            points: 65,
-            ..base
-        },
-        Spec {
-            face_varying: true,
-            ..base
-        },
-        Spec {
-            influences: none,
-            shapes: 5,
-            ..base
-        },
-        Spec {
-            influences: Influences::Constant(2),
-            ..base
-        },
-        Spec { points: 1, ..base },
-        Spec { points: 0, ..base },
-        Spec {
-            points: 3000,
-            ..base
-        },
+        base.shapes(9),
+        base.normals(false).points(65),
+        base.face_varying(true),
+        base.influences(none).shapes(5),
+        base.influences(Influences::Constant(2)),
+        base.points(1),
+        base.points(0),
+        base.points(3000),
     ];
     let mut out = Vec::new();
     for (i, spec) in specs.into_iter().enumerate() {
         for shown in [false, true] {
-            let spec = Spec {
-                seed: 70 + i as u64,
-                ..spec
-            };
+            let spec = spec.seed(70 + i as u64);
             let skin = cases::skin(&spec);
             let rng = &mut Rng::new(spec.seed);
             let topology = soup(rng, spec.points, i % 2 == 1);
@@ -138,7 +123,7 @@ impl Meshed {
         let places = shown.unwrap_or(&own);
         compare(
             "points",
-            &to_f64(&got.points),
+            &got.points,
             &spread(&reference::deform(&self.skin, &self.pose)?.points, places),
             tolerance::POINTS,
         )?;
@@ -202,57 +187,28 @@ fn mirror() -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(gpu: &Gpu, options: &SkinnerOptions, all: &[Meshed]) -> Result<Vec<Deformed>, Failure> {
-    let mut crowd = gpu.crowd_with(options)?;
-    for mesh in all {
-        let id = crowd.add_skin(Arc::clone(&mesh.packed))?;
-        let instance = crowd.add_instance(id)?;
-        crowd.set_pose(instance, &PackedPose::pack(&mesh.packed, &mesh.pose)?)?;
+fn fill(mut crowd: Crowd) -> Result<Crowd, Failure> {
+    for mesh in all()? {
+        let pose = PackedPose::pack(&mesh.packed, &mesh.pose)?;
+        add_posed(&mut crowd, &mesh.packed, &[pose])?;
     }
-    crowd.fill_outputs(7.0)?;
-    let first = crowd.run()?;
-    ensure(
-        crowd.read_behind_outputs()?.iter().all(|v| *v == 7.0),
-        "something was written behind the outputs",
-    )?;
-    crowd.fill_outputs(f32::NAN)?;
-    let second = crowd.run()?;
-    for (a, b) in first.iter().zip(&second) {
-        ensure(bits(a) == bits(b), "two runs differ in their bits")?;
-    }
-    Ok(second)
+    Ok(crowd)
 }
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    let all = all()?;
-    let results = run(gpu, &SkinnerOptions::default(), &all)?;
-    for (mesh, got) in all.iter().zip(&results) {
-        mesh.agrees(got)?;
-    }
-    Ok(())
+    let results = run_twice(fill(gpu.crowd()?)?)?;
+    let mut each = all()?.iter().zip(&results);
+    each.try_for_each(|(mesh, got)| mesh.agrees(got))
 }
 
 /// Static data in pages of 60,000 bytes, which results of each mesh fit as a whole.
 fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let all = all()?;
-    let whole = run(gpu, &SkinnerOptions::default(), &all)?;
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(60_000),
-        max_workgroups_per_dimension: Some(3),
-        ..SkinnerOptions::default()
-    };
-    for (a, b) in whole.iter().zip(&run(gpu, &options, &all)?) {
-        ensure(bits(a) == bits(b), "chunked results differ from whole ones")?;
-    }
-    Ok(())
+    same_in_pieces(gpu, &[tight(Some(60_000), Some(3))], fill)
 }
 
 fn too_large(gpu: &Gpu) -> Result<(), Failure> {
     let all = all()?;
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(4096),
-        ..SkinnerOptions::default()
-    };
+    let options = tight(Some(4096), None);
     let mut crowd = gpu.crowd_with(&options)?;
     let id = crowd.add_skin(Arc::clone(&all[0].packed))?;
     match crowd.add_instance(id) {
@@ -314,7 +270,7 @@ fn cube() -> Result<(), Failure> {
         let packed = PackedSkin::pack("/Mesh", &resting(points.clone()))?;
         let got = at_rest(&packed.with_smooth_normals(&topology)?);
         let normals = got.normals.ok_or("no normals")?;
-        compare("normals", &to_f64(&normals), &want, tolerance::MADE_NORMALS)?;
+        compare("normals", &normals, &want, tolerance::MADE_NORMALS)?;
     }
     Ok(())
 }
@@ -368,12 +324,7 @@ fn mirrored_cube() -> Result<Vec<Posed>, Failure> {
 fn points_outward(got: &Deformed) -> Result<(), Failure> {
     let normals = got.normals.as_ref().ok_or("no normals")?;
     let want: Vec<DVec3> = to_f64(&got.points).iter().map(|p| p.normalize()).collect();
-    Ok(compare(
-        "normals",
-        &to_f64(normals),
-        &want,
-        tolerance::MADE_NORMALS,
-    )?)
+    Ok(compare("normals", normals, &want, tolerance::MADE_NORMALS)?)
 }
 
 fn mirrored() -> Result<(), Failure> {
@@ -470,12 +421,7 @@ fn extreme_skins() -> Result<Vec<(Arc<PackedSkin>, Vec3)>, Failure> {
 fn is_as_said(got: &Deformed, normal: Vec3) -> Result<(), Failure> {
     let want = to_f64(&[normal, normal, normal, Vec3::ZERO]);
     let normals = got.normals.as_ref().ok_or("no normals")?;
-    Ok(compare(
-        "normals",
-        &to_f64(normals),
-        &want,
-        tolerance::MADE_NORMALS,
-    )?)
+    Ok(compare("normals", normals, &want, tolerance::MADE_NORMALS)?)
 }
 
 fn extremes() -> Result<(), Failure> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use glam::Vec3;
-use sinew::gpu::{Attribute, Crowd, InstanceId, OutputTarget, SkinnerOptions};
+use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
 
 use crate::cases::{self, Spec};
-use crate::compare::{compare, to_f64};
-use crate::host::Gpu;
+use crate::compare::compare;
+use crate::host::{Gpu, tight, with_previous};
 use crate::outputs::Run;
 use crate::outputs::shown::{Shown, every_kind, on_cpu};
 use crate::tolerance;
@@ -20,13 +20,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("previous_positions_begin_anew", begin_anew),
     ("growing_keeps_previous_positions", growing),
 ];
-
-fn target() -> OutputTarget {
-    OutputTarget {
-        previous: Some(Attribute::Own),
-        ..OutputTarget::default()
-    }
-}
 
 fn pose(crowd: &mut Crowd, id: InstanceId, shown: &Shown, time: u64) -> Result<(), Failure> {
     let pose = cases::pose_of(&shown.spec, &shown.skin, time);
@@ -43,9 +36,9 @@ fn follow_with(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
     let all = every_kind()?;
     let mut crowd = gpu.crowd_with(options)?;
     let mut ids = Vec::new();
-    for shown in &all {
+    for shown in all {
         let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
-        ids.push(crowd.add_instance_to(skin, target())?);
+        ids.push(crowd.add_instance_to(skin, with_previous())?);
     }
     let mut before: Vec<Vec<Vec3>> = Vec::new();
     for time in 0..4 {
@@ -75,11 +68,7 @@ fn follow(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(4096),
-        max_workgroups_per_dimension: Some(2),
-        ..SkinnerOptions::default()
-    };
+    let options = tight(Some(4096), Some(2));
     follow_with(gpu, &options)
 }
 
@@ -96,13 +85,10 @@ fn one(spec: &Spec) -> Result<Shown, Failure> {
 
 /// Three frames in one encoder, each kept in between.
 fn one_submit(gpu: &Gpu) -> Result<(), Failure> {
-    let shown = one(&Spec {
-        shapes: 5,
-        ..Spec::default()
-    })?;
+    let shown = one(&Spec::default().shapes(5))?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let id = crowd.add_instance_to(skin, target())?;
+    let id = crowd.add_instance_to(skin, with_previous())?;
     let bytes = shown.packed.output_count() as u64 * 12;
     let usage = wgpu::BufferUsages::COPY_SRC;
     let kept: Vec<_> = (0..6)
@@ -144,7 +130,7 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
     let shown = one(&Spec::default())?;
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let id = crowd.add_instance_to(skin, target())?;
+    let id = crowd.add_instance_to(skin, with_previous())?;
     let mut time = 0;
     let mut frame = |crowd: &mut Crowd| -> Result<bool, Failure> {
         time += 1;
@@ -156,8 +142,7 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
         let (points, previous) = both(crowd, id)?;
         let pose = cases::pose_of(&shown.spec, &shown.skin, time);
         let mirror = on_cpu(&shown.packed, &shown.pack(&pose));
-        let (got, want) = (to_f64(&points), to_f64(&mirror.points));
-        compare("points", &got, &want, tolerance::MIRROR_POINTS)?;
+        compare("points", &points, &mirror.points, tolerance::MIRROR_POINTS)?;
         Ok(previous == points)
     };
     ensure(frame(&mut crowd)?, "the first frame is fresh")?;
@@ -174,13 +159,13 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
     crowd.set_hidden(id, true)?;
     crowd.set_hidden(id, false)?;
     ensure(!frame(&mut crowd)?, "no frame was missed")?;
-    crowd.set_target(id, target())?;
+    crowd.set_target(id, with_previous())?;
     ensure(frame(&mut crowd)?, "a frame at another place is fresh")?;
     ensure(!frame(&mut crowd)?, "and the next is not")?;
     // So many more that the buffers are replaced.
     let generation = crowd.outputs_generation();
     for _ in 0..20 {
-        let other = crowd.add_instance_to(skin, target())?;
+        let other = crowd.add_instance_to(skin, with_previous())?;
         pose(&mut crowd, other, &shown, 1)?;
     }
     ensure(
@@ -198,7 +183,7 @@ fn growing(gpu: &Gpu) -> Result<(), Failure> {
         let mut crowd = gpu.crowd()?;
         let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
         let [id, asleep] = [
-            crowd.add_instance_to(skin, target())?,
+            crowd.add_instance_to(skin, with_previous())?,
             crowd.add_instance(skin)?,
         ];
         pose(&mut crowd, id, &shown, 0)?;
@@ -216,7 +201,7 @@ fn growing(gpu: &Gpu) -> Result<(), Failure> {
         // Twice, and by both ways.
         let generation = crowd.outputs_generation();
         for _ in 0..40 {
-            let other = crowd.add_instance_to(skin, target())?;
+            let other = crowd.add_instance_to(skin, with_previous())?;
             pose(&mut crowd, other, &shown, 3)?;
         }
         crowd.reserve_instances(skin, 300)?;
@@ -232,15 +217,23 @@ fn growing(gpu: &Gpu) -> Result<(), Failure> {
             &shown.packed,
             &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 1)),
         );
-        let (got, want) = (to_f64(&previous), to_f64(&before.points));
-        compare("previous", &got, &want, tolerance::MIRROR_POINTS)?;
+        compare(
+            "previous",
+            &previous,
+            &before.points,
+            tolerance::MIRROR_POINTS,
+        )?;
         let kept = crowd.read_points(asleep)?;
         let want = on_cpu(
             &shown.packed,
             &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 10)),
         );
-        let (got, want) = (to_f64(&kept), to_f64(&want.points));
-        compare("of a hidden one", &got, &want, tolerance::MIRROR_POINTS)?;
+        compare(
+            "of a hidden one",
+            &kept,
+            &want.points,
+            tolerance::MIRROR_POINTS,
+        )?;
         ensure(kept != first[1].points, "two poses are the same")?;
     }
     Ok(())

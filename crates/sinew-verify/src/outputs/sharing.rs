@@ -9,9 +9,9 @@ use sinew::kernel::{POSES_PER_ITEM, PackedPose, PackedSkin, unpack_normal};
 use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
 
 use crate::cases::{self, Spec};
-use crate::compare::{compare, to_f64};
+use crate::compare::compare;
 use crate::crowds::made::agrees;
-use crate::host::Gpu;
+use crate::host::{Gpu, tight, with_previous};
 use crate::outputs::shown::{bits, every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
@@ -155,10 +155,7 @@ fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     for max_binding_bytes in [None, Some(64 << 10)] {
-        let options = SkinnerOptions {
-            max_binding_bytes,
-            ..SkinnerOptions::default()
-        };
+        let options = tight(max_binding_bytes, None);
         let got = crowd_of(gpu, &options, &OutputTarget::default())?;
         let want = crowd_on_cpu();
         ensure(got.len() == want.len(), "a result for each")?;
@@ -172,11 +169,7 @@ fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
 fn chunked(gpu: &Gpu) -> Result<(), Failure> {
     let target = OutputTarget::default();
     let whole = crowd_of(gpu, &SkinnerOptions::default(), &target)?;
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(32_000),
-        max_workgroups_per_dimension: Some(3),
-        ..SkinnerOptions::default()
-    };
+    let options = tight(Some(32_000), Some(3));
     let all = whole.iter().zip(crowd_of(gpu, &options, &target)?);
     for (a, b) in all {
         ensure(
@@ -248,11 +241,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
             crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
         }
         for made in [false, true] {
-            let spec = Spec {
-                face_varying: true,
-                shapes: 2,
-                ..Spec::default()
-            };
+            let spec = Spec::default().face_varying(true).shapes(2);
             let skin = cases::skin(&spec);
             let mut packed = PackedSkin::pack("/P", &skin)?;
             if made {
@@ -276,10 +265,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
     for (want, got) in want.iter().zip(&got) {
         ensure(want.points == got.points, "other points")?;
         let (want, got) = (want.normals.as_deref(), got.normals.as_deref());
-        let (want, got) = (
-            unit(want.unwrap_or_default()),
-            to_f64(got.unwrap_or_default()),
-        );
+        let (want, got) = (unit(want.unwrap_or_default()), got.unwrap_or_default());
         compare("normals", &got, &want, tolerance::OCTAHEDRAL_NORMALS)?;
     }
     Ok(())
@@ -327,8 +313,8 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
     let want = on_cpu(&packed, &pose);
     compare(
         "points",
-        &to_f64(&read.points),
-        &to_f64(&want.points),
+        &read.points,
+        &want.points,
         tolerance::MIRROR_POINTS,
     )?;
     for (i, vertex) in found[1..words - 1].chunks_exact(4).enumerate() {
@@ -337,22 +323,14 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
         ensure(unpack_normal(vertex[3]) == normals[i], "another normal")?;
     }
     let want = unit(&want.normals.unwrap_or_default());
-    compare(
-        "normals",
-        &to_f64(&normals),
-        &want,
-        tolerance::OCTAHEDRAL_NORMALS,
-    )?;
+    compare("normals", &normals, &want, tolerance::OCTAHEDRAL_NORMALS)?;
     Ok(())
 }
 
 /// Each frame hands its positions on, whichever of an item's poses they are.
 fn previous(gpu: &Gpu) -> Result<(), Failure> {
     let skin = skin(4, JOINTS, true, 6);
-    let target = OutputTarget {
-        previous: Some(Attribute::Own),
-        ..OutputTarget::default()
-    };
+    let target = with_previous();
     let packed = Arc::new(pack(&skin));
     let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&packed))?;

@@ -1,6 +1,6 @@
 //! Random skins that are shown by render vertices.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
 use glam::{DVec3, Vec3, Vec4};
@@ -10,11 +10,12 @@ use sinew::mesh::RenderVertices;
 use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 
 use crate::cases::{self, Influences, Motion, Spec};
-use crate::compare::{compare, to_f64};
+use crate::compare::{Vector, compare_but};
 use crate::rng::Rng;
 use crate::tolerance;
 
 /// A skin, what it is packed to, and the vertices that show it.
+#[derive(Clone)]
 pub struct Shown {
     pub name: &'static str,
     pub spec: Spec,
@@ -43,9 +44,9 @@ impl Shown {
         let points = vertices.points();
         self.same(
             "points",
-            &to_f64(&got.points),
+            &got.points,
             &spread(&want.points, points),
-            &pick(&ties.points, points),
+            &spread(&ties.points, points),
             tolerance::POINTS,
         )?;
         ensure(
@@ -56,9 +57,9 @@ impl Shown {
             let places = vertices.normals().unwrap_or(points);
             self.same(
                 "normals",
-                &to_f64(got),
+                got,
                 &spread(want, places),
-                &pick(&ties.normals, places),
+                &spread(&ties.normals, places),
                 tolerance::NORMALS,
             )?;
         }
@@ -74,7 +75,7 @@ impl Shown {
                 .collect();
             let want = reference::carry(&self.skin, pose, &vectors)?;
             let xyz: Vec<DVec3> = got.iter().map(|t| t.truncate().as_dvec3()).collect();
-            let ties = pick(&ties.points, points);
+            let ties = spread(&ties.points, points);
             self.same("tangents", &xyz, &want, &ties, tolerance::TANGENTS)?;
             ensure(
                 got.iter().zip(rest).all(|(got, rest)| got.w == rest.w),
@@ -85,10 +86,10 @@ impl Shown {
     }
 
     /// Compares but for what hangs on rounding.
-    fn same(
+    fn same<V: Vector>(
         &self,
         what: &str,
-        got: &[DVec3],
+        got: &[V],
         want: &[DVec3],
         ties: &[bool],
         allowed: f64,
@@ -96,24 +97,9 @@ impl Shown {
         let most = tolerance::MOST_TIES_OF_20_JOINTS * ties.len() as f64;
         let count = ties.iter().filter(|tie| **tie).count();
         ensure(count <= 6 || count as f64 <= most, "too many ties")?;
-        let without = |values: &[DVec3]| -> Vec<DVec3> {
-            let kept = values.iter().enumerate();
-            kept.map(|(i, v)| {
-                if ties.get(i) == Some(&true) {
-                    DVec3::ZERO
-                } else {
-                    *v
-                }
-            })
-            .collect()
-        };
         let what = format!("{}: {what}", self.name);
-        Ok(compare(&what, &without(got), &without(want), allowed)?)
+        Ok(compare_but(&what, ties, got, want, allowed)?)
     }
-}
-
-fn pick(all: &[bool], places: &[u32]) -> Vec<bool> {
-    places.iter().map(|p| all[*p as usize]).collect()
 }
 
 pub fn spread<T: Copy>(all: &[T], places: &[u32]) -> Vec<T> {
@@ -137,20 +123,24 @@ pub fn on_cpu(skin: &PackedSkin, pose: &PackedPose) -> Deformed {
     out
 }
 
+/// Every value of a result, as bits.
 pub fn bits(result: &Deformed) -> Vec<u32> {
-    let vectors = [
-        Some(&result.points),
-        result.normals.as_ref(),
-        result.previous.as_ref(),
-    ];
     let mut out: Vec<u32> = Vec::new();
-    for v in vectors.into_iter().flatten().flatten() {
-        out.extend(v.to_array().map(f32::to_bits));
+    let more = [&result.normals, &result.previous];
+    for vectors in more.into_iter().flatten().chain([&result.points]) {
+        out.extend_from_slice(bytemuck::cast_slice(vectors));
     }
-    for t in result.tangents.iter().flatten() {
-        out.extend(t.to_array().map(f32::to_bits));
-    }
+    out.extend_from_slice(bytemuck::cast_slice(
+        result.tangents.as_deref().unwrap_or_default(),
+    ));
     out
+}
+
+/// The same without the positions of the frame before.
+pub fn without_previous(result: &Deformed) -> Vec<u32> {
+    let mut result = result.clone();
+    result.previous = None;
+    bits(&result)
 }
 
 /// Vertices in runs that share points, some points far off, some without any vertex.
@@ -186,129 +176,53 @@ pub fn vertices(skin: &Skin, seed: u64, tangents: bool) -> RenderVertices {
     out.with_tangents(values)
 }
 
-/// Skins of every kind, with and without tangents.
-pub fn every_kind() -> Result<Vec<Shown>, Failure> {
-    let base = Spec {
-        points: 700,
-        ..Spec::default()
-    };
-    let dual = |motion| Spec {
-        method: SkinningMethod::DualQuaternion,
-        motion,
-        ..base
-    };
-    let corners = Spec {
-        face_varying: true,
-        ..base
-    };
+/// Skins of every kind, with and without tangents, made once.
+pub fn every_kind() -> Result<&'static [Shown], Failure> {
+    static MADE: OnceLock<Result<Vec<Shown>, Failure>> = OnceLock::new();
+    let made = MADE.get_or_init(make_every_kind);
+    made.as_deref().map_err(Clone::clone)
+}
+
+fn make_every_kind() -> Result<Vec<Shown>, Failure> {
+    let base = Spec::default().points(700);
+    let dual = |motion| base.method(SkinningMethod::DualQuaternion).motion(motion);
+    let corners = base.face_varying(true);
     let constant = Influences::Constant(2);
     let mut all: Vec<(&str, Spec)> = vec![
         ("linear", base),
-        ("blended", Spec { shapes: 9, ..base }),
-        (
-            "without normals",
-            Spec {
-                normals: false,
-                shapes: 4,
-                ..base
-            },
-        ),
-        (
-            "own joints",
-            Spec {
-                own_joints: true,
-                ..base
-            },
-        ),
-        (
-            "constant",
-            Spec {
-                influences: constant,
-                ..base
-            },
-        ),
-        (
-            "blends alone",
-            Spec {
-                influences: Influences::None,
-                shapes: 9,
-                ..base
-            },
-        ),
-        (
-            "rest",
-            Spec {
-                influences: Influences::None,
-                ..base
-            },
-        ),
+        ("blended", base.shapes(9)),
+        ("without normals", base.normals(false).shapes(4)),
+        ("own joints", base.own_joints(true)),
+        ("constant", base.influences(constant)),
+        ("blends alone", base.influences(Influences::None).shapes(9)),
+        ("rest", base.influences(Influences::None)),
         ("corners", corners),
-        (
-            "corners, constant",
-            Spec {
-                influences: constant,
-                ..corners
-            },
-        ),
-        (
-            "corners, blended",
-            Spec {
-                shapes: 5,
-                ..corners
-            },
-        ),
-        (
-            "corners, rest",
-            Spec {
-                influences: Influences::None,
-                ..corners
-            },
-        ),
+        ("corners, constant", corners.influences(constant)),
+        ("corners, blended", corners.shapes(5)),
+        ("corners, rest", corners.influences(Influences::None)),
         ("dual quaternions, mild", dual(Motion::Mild)),
         ("dual quaternions, rigid", dual(Motion::Rigid)),
         ("dual quaternions, sheared", dual(Motion::Sheared)),
         ("dual quaternions, degenerate", dual(Motion::Degenerate)),
         (
             "dual quaternions, corners",
-            Spec {
-                face_varying: true,
-                ..dual(Motion::Rigid)
-            },
+            dual(Motion::Rigid).face_varying(true),
         ),
         (
             "dual quaternions, constant",
-            Spec {
-                influences: constant,
-                ..dual(Motion::Sheared)
-            },
+            dual(Motion::Sheared).influences(constant),
         ),
-        ("no points", Spec { points: 0, ..base }),
-        ("one point", Spec { points: 1, ..base }),
-        (
-            "3000 points",
-            Spec {
-                points: 3000,
-                shapes: 3,
-                ..base
-            },
-        ),
+        ("no points", base.points(0)),
+        ("one point", base.points(1)),
+        ("3000 points", base.points(3000).shapes(3)),
     ];
     for k in [1, 3, 7, 9] {
-        all.push((
-            "other counts",
-            Spec {
-                influences: Influences::Vertex(k),
-                ..base
-            },
-        ));
+        all.push(("other counts", base.influences(Influences::Vertex(k))));
     }
     all.into_iter()
         .enumerate()
         .map(|(i, (name, spec))| {
-            let spec = Spec {
-                seed: 40 + i as u64,
-                ..spec
-            };
+            let spec = spec.seed(40 + i as u64);
             let skin = cases::skin(&spec);
             // Without tangents on every third.
             let vertices = vertices(&skin, spec.seed, i % 3 != 1);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::{Failure, ensure};
-use sinew::gpu::{Attribute, BoundsUse, Deformed, GpuError, OutputTarget, SkinnerOptions};
+use sinew::gpu::{Attribute, BoundsUse, Deformed, GpuError, OutputTarget};
 use sinew::kernel::{PackedSkin, bounds_on_cpu};
 use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
 use crate::cases::{self, Spec};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight};
 use crate::outputs::Run;
 use crate::outputs::shown::{Shown, bits, every_kind};
 
@@ -71,7 +71,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
         let instance = crowd.add_instance_to(id, target)?;
         crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
         let read = crowd.run()?.remove(0);
-        let want = own(gpu, &shown)?;
+        let want = own(gpu, shown)?;
         ensure(
             bits(&read) == bits(&want),
             "other results than in buffers of our own",
@@ -105,8 +105,8 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 /// The first skin that has everything.
-fn full() -> Result<Shown, Failure> {
-    let mut all = every_kind()?.into_iter();
+fn full() -> Result<&'static Shown, Failure> {
+    let mut all = every_kind()?.iter();
     let found = all.find(|s| s.packed.tangents().is_some() && s.packed.has_output_normals());
     found.ok_or_else(|| "a skin with everything".into())
 }
@@ -114,7 +114,7 @@ fn full() -> Result<Shown, Failure> {
 /// Every way of sharing two buffers among four kinds of results, our own too.
 fn shared(gpu: &Gpu) -> Result<(), Failure> {
     let shown = full()?;
-    let want = own(gpu, &shown)?;
+    let want = own(gpu, shown)?;
     let count = shown.packed.output_count();
     for number in 0..81u32 {
         let buffers = [0, 1].map(|_| gpu.filled(count * 13, VERTEX, BEFORE));
@@ -152,11 +152,8 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
 /// Buffers that are larger than a binding, with results across the borders of windows.
 fn windows(gpu: &Gpu) -> Result<(), Failure> {
     let shown = full()?;
-    let want = own(gpu, &shown)?;
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(16 << 10),
-        ..SkinnerOptions::default()
-    };
+    let want = own(gpu, shown)?;
+    let options = tight(Some(16 << 10), None);
     let count = shown.packed.output_count();
     for offset in [0u64, 8 << 10, (16 << 10) - 4, 50_004, 100_000] {
         let words = (offset as usize + count * 64) / 4 + 5000;
@@ -202,7 +199,7 @@ fn windows(gpu: &Gpu) -> Result<(), Failure> {
 
 fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     let shown = full()?;
-    let want = own(gpu, &shown)?;
+    let want = own(gpu, shown)?;
     let count = shown.packed.output_count() as u64;
     let instances = 30;
     let buffer = gpu.filled((instances * count) as usize * 10, VERTEX, BEFORE);
@@ -229,11 +226,8 @@ fn one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
 /// Interleaved, in a buffer that is larger than a binding.
 fn bounds(gpu: &Gpu) -> Result<(), Failure> {
     let shown = full()?;
-    let want = own(gpu, &shown)?;
-    let options = SkinnerOptions {
-        max_binding_bytes: Some(100_000),
-        ..SkinnerOptions::default()
-    };
+    let want = own(gpu, shown)?;
+    let options = tight(Some(100_000), None);
     let count = shown.packed.output_count();
     let buffer = gpu.filled(100_000 + count * 10, VERTEX, BEFORE);
     let mut crowd = gpu.crowd_with(&options)?;
@@ -263,11 +257,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let unreadable = gpu.filled(count as usize * 10, BufferUsages::STORAGE, BEFORE);
     let mut crowd = gpu.crowd()?;
     let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-    let bare = Spec {
-        normals: false,
-        points: 10,
-        ..Spec::default()
-    };
+    let bare = Spec::default().normals(false).points(10);
     let bare = crowd.add_skin(Arc::new(PackedSkin::pack("/Bare", &cases::skin(&bare))?))?;
     let at = |offset, stride| attribute(&buffer, offset, stride);
     let positions = |positions| OutputTarget {
@@ -356,10 +346,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
 
 /// Made normals in an interleaved buffer, which one binding serves; then somewhere else; then nowhere.
 fn changed(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec {
-        points: 300,
-        ..Spec::default()
-    };
+    let spec = Spec::default().points(300);
     let skin = cases::skin(&spec);
     let indices: Vec<i32> = (0..900).map(|i| (i * 7 + i / 3) % 300).collect();
     let topology = MeshTopology::new("/Case", &[3; 300], &indices, false, 300)?;

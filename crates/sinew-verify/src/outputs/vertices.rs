@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use glam::Vec4;
-use sinew::gpu::{
-    Deformed, OutputTarget, PipelineVariant, Prewarm, SkinnerOptions, pipeline_variants,
-};
+use sinew::gpu::{Crowd, OutputTarget, PipelineVariant, Prewarm, pipeline_variants};
 use sinew::kernel::PackedSkin;
 use sinew::mesh::RenderVertices;
 
 use crate::cases::{self, Spec};
-use crate::compare::{compare, to_f64};
-use crate::host::Gpu;
-use crate::outputs::shown::{bits, every_kind, on_cpu};
+use crate::compare::compare;
+use crate::crowds::made::{add_posed, run_twice, same_in_pieces};
+use crate::host::{Gpu, tight};
+use crate::outputs::shown::{every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::tolerance;
 
@@ -38,35 +37,17 @@ fn mirror() -> Result<(), Failure> {
     Ok(())
 }
 
-/// One crowd of all, run twice with buffers filled in between: nothing behind results is written, and
-/// results do not hang on what was there.
-fn run(gpu: &Gpu, options: &SkinnerOptions) -> Result<Vec<Deformed>, Failure> {
-    const BEHIND: f32 = 12345.0;
-    let mut crowd = gpu.crowd_with(options)?;
+/// A crowd of all.
+fn fill(mut crowd: Crowd) -> Result<Crowd, Failure> {
     for shown in every_kind()? {
-        let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-        for pose in shown.poses() {
-            let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, &shown.pack(&pose))?;
-        }
+        let poses = shown.poses().map(|pose| shown.pack(&pose));
+        add_posed(&mut crowd, &shown.packed, &poses)?;
     }
-    crowd.fill_outputs(BEHIND)?;
-    let first = crowd.run()?;
-    let behind = crowd.read_behind_outputs()?;
-    ensure(
-        behind.iter().all(|v| *v == BEHIND),
-        "something was written behind the outputs",
-    )?;
-    crowd.fill_outputs(f32::NAN)?;
-    let second = crowd.run()?;
-    for (a, b) in first.iter().zip(&second) {
-        ensure(bits(a) == bits(b), "two runs differ in their bits")?;
-    }
-    Ok(second)
+    Ok(crowd)
 }
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    let mut results = run(gpu, &SkinnerOptions::default())?.into_iter();
+    let mut results = run_twice(fill(gpu.crowd()?)?)?.into_iter();
     for shown in every_kind()? {
         for pose in shown.poses() {
             let got = results.next().ok_or("a result for each")?;
@@ -77,18 +58,8 @@ fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let whole = run(gpu, &SkinnerOptions::default())?;
-    for bytes in [4096, 20_000] {
-        let options = SkinnerOptions {
-            max_binding_bytes: Some(bytes),
-            max_workgroups_per_dimension: Some(3),
-            ..SkinnerOptions::default()
-        };
-        for (a, b) in whole.iter().zip(&run(gpu, &options)?) {
-            ensure(bits(a) == bits(b), "chunked results differ from whole ones")?;
-        }
-    }
-    Ok(())
+    let small = [4096, 20_000].map(|bytes| tight(Some(bytes), Some(3)));
+    same_in_pieces(gpu, &small, fill)
 }
 
 fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
@@ -108,7 +79,7 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
     }
     // One for weights, and one for each pipeline that skins, however many instances there are.
     let mut skinning: Vec<PipelineVariant> = Vec::new();
-    for shown in &all {
+    for shown in all {
         let target = OutputTarget::default();
         for variant in pipeline_variants(&shown.packed, &target, Prewarm::default()) {
             if !skinning.contains(&variant) {
@@ -124,20 +95,11 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn refused() -> Result<(), Failure> {
-    let spec = Spec {
-        points: 10,
-        ..Spec::default()
-    };
+    let spec = Spec::default().points(10);
     let plain = PackedSkin::pack("/Case", &cases::skin(&spec))?;
-    let corners = Spec {
-        face_varying: true,
-        ..spec
-    };
+    let corners = spec.face_varying(true);
     let corners = PackedSkin::pack("/Case", &cases::skin(&corners))?;
-    let bare = Spec {
-        normals: false,
-        ..spec
-    };
+    let bare = spec.normals(false);
     let bare = PackedSkin::pack("/Case", &cases::skin(&bare))?;
     let new = RenderVertices::new;
     let other = corners.normal_points().ok_or("corners")?[0] + 1;
@@ -193,8 +155,8 @@ fn refused() -> Result<(), Failure> {
     let (two, all) = (on_cpu(&twice, &pose), on_cpu(&plain, &pose));
     compare(
         "points",
-        &to_f64(&two.points),
-        &to_f64(&[all.points[3]; 2]),
+        &two.points,
+        &[all.points[3]; 2],
         tolerance::EXTENT,
     )?;
     Ok(())

@@ -1,7 +1,7 @@
 //! A figure that plays clips: its rigs, skins and clips, and what they should look like by the
 //! mirror and in f64.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use glam::{DMat4, DQuat, DVec3, Vec3};
 use sinew::gpu::{ClipId, Crowd, Deformed, InstanceId, RigId, SkinId};
@@ -15,7 +15,7 @@ use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::{Pose, Skeleton, Skin, SkinningMethod, Topology, reference};
 
 use crate::cases;
-use crate::compare::{compare, to_f64};
+use crate::compare::compare;
 use crate::host::by_rig;
 use crate::posing::rigs::{self, Shape, Spec};
 use crate::rng::Rng;
@@ -31,6 +31,7 @@ pub const OWN_WEIGHT: f32 = 0.35;
 /// Length of each clip in seconds.
 pub const LENGTHS: [f64; 4] = [1.0, 1.7, 0.6, 2.3];
 
+#[derive(Clone)]
 pub struct Figure {
     pub spec: Spec,
     pub skeleton: Skeleton,
@@ -104,14 +105,14 @@ fn clip(spec: &Spec, number: usize) -> Result<PackedClip, Failure> {
 /// A skin without and one with blend shapes.
 fn skins(method: SkinningMethod, joints: usize) -> Result<Vec<(Skin, Arc<PackedSkin>)>, Failure> {
     let skin = |shapes: usize| -> Result<_, Failure> {
-        let skin = cases::skin(&cases::Spec {
-            seed: 90 + shapes as u64,
-            points: 140,
-            joints,
-            shapes,
-            method,
-            ..cases::Spec::default()
-        });
+        let skin = cases::skin(
+            &cases::Spec::default()
+                .seed(90 + shapes as u64)
+                .points(140)
+                .joints(joints)
+                .shapes(shapes)
+                .method(method),
+        );
         let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
         Ok((skin, packed))
     };
@@ -119,13 +120,21 @@ fn skins(method: SkinningMethod, joints: usize) -> Result<Vec<(Skin, Arc<PackedS
 }
 
 impl Figure {
+    /// Packing clips takes most of a check without optimisation, so all checks share the figures.
     pub fn new(method: SkinningMethod, joints: usize) -> Result<Self, Failure> {
-        let spec = Spec {
-            seed: 17,
-            joints,
-            shape: Shape::Tree,
-            ..Spec::default()
-        };
+        type Made = Vec<((SkinningMethod, usize), Figure)>;
+        static MADE: Mutex<Made> = Mutex::new(Vec::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, figure)) = made.iter().find(|(of, _)| *of == (method, joints)) {
+            return Ok(figure.clone());
+        }
+        let figure = Self::pack(method, joints)?;
+        made.push(((method, joints), figure.clone()));
+        Ok(figure)
+    }
+
+    fn pack(method: SkinningMethod, joints: usize) -> Result<Self, Failure> {
+        let spec = Spec::default().seed(17).joints(joints).shape(Shape::Tree);
         let skeleton = rigs::skeleton(&spec);
         let rig = PackedRig::pack_for(method, &skeleton, rigs::geom_bind(&spec), true)?;
         let last = joints - 1;
@@ -155,10 +164,7 @@ impl Figure {
     /// Another figure whose skeleton has the same joints, bound in another pose, and that has the
     /// same clips.
     pub fn sibling(&self, method: SkinningMethod) -> Result<Self, Failure> {
-        let other = Spec {
-            seed: self.spec.seed + 1,
-            ..self.spec
-        };
+        let other = self.spec.seed(self.spec.seed + 1);
         let skeleton = Skeleton::from_parents(
             "/Sibling",
             self.skeleton.joints().to_vec(),
@@ -279,15 +285,14 @@ impl Figure {
             let found = crowd.read(&[*id])?.remove(0);
             let want = self.on_cpu(skin, mirror);
             let allowed = tolerance::played(self.rig.levels());
-            let points = to_f64(&found.points);
-            compare("points, mirror", &points, &to_f64(&want.points), allowed)?;
+            let points = &found.points;
+            compare("points, mirror", points, &want.points, allowed)?;
             if let (Some(found), Some(want)) = (&found.normals, &want.normals) {
-                let (found, want) = (to_f64(found), to_f64(want));
-                compare("normals, mirror", &found, &want, 10.0 * allowed)?;
+                compare("normals, mirror", found, want, 10.0 * allowed)?;
             }
             if let Some(truth) = truth {
                 let want = self.in_f64(skin, truth)?;
-                compare("points, f64", &points, &want, tolerance::PLAYED_IN_F64)?;
+                compare("points, f64", points, &want, tolerance::PLAYED_IN_F64)?;
             }
         }
         Ok(())

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, GpuError, OutputTarget, PlayedClip, Playing, SkinnerOptions,
-};
+use sinew::gpu::{BoundsUse, Crowd, Deformed, GpuError, PlayedClip, Playing, SkinnerOptions};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{Clock, NONE, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
@@ -14,7 +12,7 @@ use sinew::skel::{SkinningMethod, Topology};
 use super::Run;
 use super::fades::Stage;
 use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight, with_previous};
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -96,13 +94,8 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
 /// The points of all instances, as bits.
 fn bits(crowd: &mut Crowd, members: &[Member]) -> Result<Vec<Vec<u32>>, Failure> {
     let ids: Vec<_> = members.iter().flat_map(|m| m.instances.clone()).collect();
-    let bits = |points: &Vec<Vec3>| {
-        points
-            .iter()
-            .flat_map(|p| p.to_array().map(f32::to_bits))
-            .collect()
-    };
-    Ok(crowd.read(&ids)?.iter().map(|d| bits(&d.points)).collect())
+    let bits = |d: &Deformed| bytemuck::cast_slice(&d.points).to_vec();
+    Ok(crowd.read(&ids)?.iter().map(bits).collect())
 }
 
 fn rates(gpu: &Gpu) -> Result<(), Failure> {
@@ -381,10 +374,7 @@ fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
     let id = stage.member.instances[1];
     stage.crowd.enable_bounds(BoundsUse::ReadBack)?;
-    let target = OutputTarget {
-        previous: Some(Attribute::Own),
-        ..OutputTarget::default()
-    };
+    let target = with_previous();
     stage.crowd.set_target(id, target)?;
     stage.play(&Playing::new(stage.clip(1)))?;
     let mut before: Option<Vec<Vec3>> = None;
@@ -462,10 +452,7 @@ fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
         max_binding_bytes: Some((clips as u64 + 1024).max(65_536)),
         ..SkinnerOptions::default()
     };
-    let narrow = SkinnerOptions {
-        max_workgroups_per_dimension: Some(2),
-        ..SkinnerOptions::default()
-    };
+    let narrow = tight(None, Some(2));
     for options in [few, narrow] {
         ensure(
             run(&options)? == whole,

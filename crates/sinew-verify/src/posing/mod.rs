@@ -31,30 +31,16 @@ pub fn checks() -> Vec<Check> {
 
 pub fn specs() -> Vec<(&'static str, Spec)> {
     let base = Spec::default();
-    let of = |seed, joints, shape| Spec {
-        seed,
-        joints,
-        shape,
-        ..base
-    };
+    let of = |seed, joints, shape| base.seed(seed).joints(joints).shape(shape);
     let chain = of(2, 200, Shape::Chain);
     vec![
         ("no_joints", of(1, 0, Shape::Tree)),
         ("one_joint", of(1, 1, Shape::Tree)),
         ("chain_of_200", chain),
-        (
-            "chain_of_200_that_shears",
-            Spec {
-                least_scale: 0.99,
-                ..chain
-            },
-        ),
+        ("chain_of_200_that_shears", chain.least_scale(0.99)),
         (
             "chain_of_12_that_shears",
-            Spec {
-                least_scale: 0.8,
-                ..of(3, 12, Shape::Chain)
-            },
+            of(3, 12, Shape::Chain).least_scale(0.8),
         ),
         ("chain_of_1024", of(4, 1024, Shape::Chain)),
         ("star_of_300", of(5, 300, Shape::Star)),
@@ -62,27 +48,14 @@ pub fn specs() -> Vec<(&'static str, Spec)> {
         ("tree_of_64", of(7, 64, Shape::Tree)),
         (
             "tree_of_500_that_shears",
-            Spec {
-                least_scale: 0.6,
-                ..of(8, 500, Shape::Tree)
-            },
+            of(8, 500, Shape::Tree).least_scale(0.6),
         ),
         (
             "tree_of_500_that_mirrors",
-            Spec {
-                least_scale: 0.8,
-                mirrored: true,
-                ..of(9, 500, Shape::Tree)
-            },
+            of(9, 500, Shape::Tree).least_scale(0.8).mirrored(true),
         ),
         ("forest_of_400", of(10, 400, Shape::Forest)),
-        (
-            "a_kilometre_away",
-            Spec {
-                away: 1000.0,
-                ..of(11, 80, Shape::Tree)
-            },
-        ),
+        ("a_kilometre_away", of(11, 80, Shape::Tree).away(1000.0)),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Crowds whose rigs the GPU poses, against the mirror.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::Failure;
 use glam::{DMat4, DVec3, Vec3};
@@ -11,8 +11,9 @@ use sinew::kernel::{
 use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 
 use crate::cases::{self, Influences};
-use crate::compare::{compare, to_f64};
-use crate::host::{Gpu, by_rig};
+use crate::compare::compare;
+use crate::crowds::made::all_bits;
+use crate::host::{Gpu, by_rig, tight};
 use crate::posing::rigs::{self, Shape, Spec};
 use crate::posing::specs;
 use crate::{measured, tolerance};
@@ -30,6 +31,7 @@ pub const CHECKS: &[(&str, Run)] = &[
 ];
 
 /// A rig, and skins that move with it.
+#[derive(Clone)]
 struct Character {
     spec: Spec,
     rig: Arc<PackedRig>,
@@ -46,15 +48,15 @@ impl Character {
                 0 => Influences::None,
                 _ => Influences::Vertex(3),
             };
-            let skin = cases::skin(&cases::Spec {
-                seed: spec.seed * 10 + number,
-                points: 150 + 13 * number as usize,
-                joints: spec.joints,
-                own_joints: number == 1,
-                shapes: 4 * number as usize,
-                influences,
-                ..cases::Spec::default()
-            });
+            let skin = cases::skin(
+                &cases::Spec::default()
+                    .seed(spec.seed * 10 + number)
+                    .points(150 + 13 * number as usize)
+                    .joints(spec.joints)
+                    .own_joints(number == 1)
+                    .shapes(4 * number as usize)
+                    .influences(influences),
+            );
             Ok((Arc::new(PackedSkin::pack("/Case", &skin)?), skin))
         };
         let skins: Vec<_> = (0..2).map(skin).collect::<Result<_, _>>()?;
@@ -109,29 +111,27 @@ impl Character {
     fn agrees(&self, skin: usize, time: u64, found: &Deformed) -> Result<(), Failure> {
         let want = self.on_cpu(skin, time);
         let allowed = tolerance::posed(self.rig.levels());
-        let (got, want_points) = (to_f64(&found.points), to_f64(&want.points));
-        compare("points", &got, &want_points, allowed)?;
+        compare("points", &found.points, &want.points, allowed)?;
         let (Some(found), Some(want)) = (&found.normals, &want.normals) else {
             return Err("no normals".into());
         };
-        let (got, want) = (to_f64(found), to_f64(want));
         // Down a long chain of scales only f64 holds the inverse.
         if self.spec.least_scale < 0.99 && self.spec.joints > 6 {
             let pose = self.pose_in_f64(skin, time)?;
             let truth = reference::deform(&self.unpacked[skin], &pose)?;
             let truth = truth.normals.ok_or("no normals in f64")?;
-            return Ok(as_near(&got, &want, &truth, 10.0 * allowed)?);
+            return Ok(as_near(found, want, &truth, 10.0 * allowed)?);
         }
-        Ok(compare("normals", &got, &want, 10.0 * allowed)?)
+        Ok(compare("normals", found, want, 10.0 * allowed)?)
     }
 }
 
 /// Whether the GPU's normals are about as near to those in f64 as the mirror's are: half of them, and nine in ten. The rest are
 /// where next to nothing is left of the sum that is normalised, so that rounding decides.
-fn as_near(gpu: &[DVec3], mirror: &[DVec3], truth: &[DVec3], allowed: f64) -> Result<(), String> {
-    let off = |normals: &[DVec3]| {
+fn as_near(gpu: &[Vec3], mirror: &[Vec3], truth: &[DVec3], allowed: f64) -> Result<(), String> {
+    let off = |normals: &[Vec3]| {
         let pairs = normals.iter().zip(truth);
-        let mut off: Vec<f64> = pairs.map(|(a, b)| a.distance(*b)).collect();
+        let mut off: Vec<f64> = pairs.map(|(a, b)| a.as_dvec3().distance(*b)).collect();
         off.sort_by(f64::total_cmp);
         off
     };
@@ -158,14 +158,18 @@ fn way_out(time: u64) -> DMat4 {
     DMat4::from_translation(DVec3::new(time as f64, -2.0, 0.5)) * turn
 }
 
+/// Characters of every shape, made once.
 fn characters() -> Result<Vec<Character>, Failure> {
-    let sheared = Spec {
-        seed: 31,
-        joints: 5,
-        least_scale: 0.7,
-        mirrored: true,
-        ..Spec::default()
-    };
+    static MADE: OnceLock<Result<Vec<Character>, Failure>> = OnceLock::new();
+    MADE.get_or_init(make_characters).clone()
+}
+
+fn make_characters() -> Result<Vec<Character>, Failure> {
+    let sheared = Spec::default()
+        .seed(31)
+        .joints(5)
+        .least_scale(0.7)
+        .mirrored(true);
     let specs = specs().into_iter().map(|(_, spec)| spec);
     let skinned = specs.filter(|spec| spec.joints > 0).chain([sheared]);
     skinned.map(Character::new).collect()
@@ -292,39 +296,25 @@ fn kept_frames(gpu: &Gpu) -> Result<(), Failure> {
     let all_words: Vec<Vec3> = gpu.read(&kept)?;
     let want = all[0].on_cpu(0, first);
     let allowed = tolerance::posed(all[0].rig.levels());
-    let (got, want) = (to_f64(&all_words), to_f64(&want.points));
-    Ok(compare("points of the first frame", &got, &want, allowed)?)
-}
-
-fn bits(results: &[Deformed]) -> Vec<u32> {
-    let of_each = |d: &Deformed| {
-        let all = d.points.iter().chain(d.normals.iter().flatten());
-        all.flat_map(|v| v.to_array().map(f32::to_bits))
-            .collect::<Vec<_>>()
-    };
-    results.iter().flat_map(of_each).collect()
+    Ok(compare(
+        "points of the first frame",
+        &all_words,
+        &want.points,
+        allowed,
+    )?)
 }
 
 /// The same bits whatever the limits.
 fn chunked(gpu: &Gpu) -> Result<(), Failure> {
     let small = |c: &Character| c.spec.joints < 90;
     let all: Vec<Character> = characters()?.into_iter().filter(small).collect();
-    let run = |options: &SkinnerOptions| -> Result<Vec<u32>, Failure> {
+    let run = |options: &SkinnerOptions| -> Result<Vec<Vec<u32>>, Failure> {
         let mut crowd = gpu.crowd_with(options)?;
         populate(&mut crowd, &all, 3)?;
-        Ok(bits(&crowd.run()?))
+        Ok(all_bits(&crowd.run()?))
     };
     let whole = run(&SkinnerOptions::default())?;
-    for options in [
-        SkinnerOptions {
-            max_binding_bytes: Some(16_384),
-            ..SkinnerOptions::default()
-        },
-        SkinnerOptions {
-            max_workgroups_per_dimension: Some(2),
-            ..SkinnerOptions::default()
-        },
-    ] {
+    for options in [tight(Some(16_384), None), tight(None, Some(2))] {
         if run(&options)? != whole {
             return Err(format!("{options:?} changes results").into());
         }
@@ -409,10 +399,10 @@ fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     let all: Vec<Character> = characters()?.into_iter().skip(5).take(3).collect();
     let mut crowd = gpu.crowd()?;
     let members = populate(&mut crowd, &all, 2)?;
-    let before = bits(&crowd.run()?);
+    let before = all_bits(&crowd.run()?);
     let mut again = crowd.rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
     drop(crowd);
-    if bits(&again.run()?) != before {
+    if all_bits(&again.run()?) != before {
         return Err("another result after rebuilding".into());
     }
     check(&mut again, &all, &members)?;
@@ -452,10 +442,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         crowd.set_pose(instance, by_rig(rig, &(way * f64::NAN), &[])),
     )?;
 
-    let small = Character::new(Spec {
-        joints: 7,
-        ..Spec::default()
-    })?;
+    let small = Character::new(Spec::default().joints(7))?;
     let other = crowd.add_rig(Arc::clone(&small.rig))?;
     expect(
         "a rig of 60 joints",
@@ -469,17 +456,11 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         crowd.set_pose(instance, by_rig(plain, &way, &[])),
     )?;
     let of = |spec: cases::Spec| -> Result<_, Failure> {
-        let skin = cases::skin(&cases::Spec { joints: 60, ..spec });
+        let skin = cases::skin(&spec.joints(60));
         Ok(Arc::new(PackedSkin::pack("/Case", &skin)?))
     };
-    let rigid = of(cases::Spec {
-        method: SkinningMethod::DualQuaternion,
-        ..cases::Spec::default()
-    })?;
-    let blended = of(cases::Spec {
-        influences: Influences::None,
-        ..cases::Spec::default()
-    })?;
+    let rigid = of(cases::Spec::default().method(SkinningMethod::DualQuaternion))?;
+    let blended = of(cases::Spec::default().influences(Influences::None))?;
     for (words, skin) in [("DualQuaternion", rigid), ("with influences", blended)] {
         let skin = crowd.add_skin(skin)?;
         let instance = crowd.add_instance(skin)?;
@@ -495,11 +476,11 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     expect("a rig of another crowd", foreign)?;
     expect("a rig of another crowd", crowd.remove_rig(other))?;
 
-    let deep = rigs::skeleton(&Spec {
-        joints: PackedRig::MAX_LEVELS + 1,
-        shape: Shape::Chain,
-        ..Spec::default()
-    });
+    let deep = rigs::skeleton(
+        &Spec::default()
+            .joints(PackedRig::MAX_LEVELS + 1)
+            .shape(Shape::Chain),
+    );
     match PackedRig::pack(&deep, DMat4::IDENTITY, true) {
         Err(e) if e.to_string().contains("at most 1024 levels") => {}
         other => return Err(format!("{:?}", other.map(|rig| rig.levels())).into()),

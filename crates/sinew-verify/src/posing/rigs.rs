@@ -32,6 +32,17 @@ pub struct Spec {
     pub away: f32,
 }
 
+impl Spec {
+    crate::cases::setters! {
+        seed: u64,
+        joints: usize,
+        shape: Shape,
+        least_scale: f32,
+        mirrored: bool,
+        away: f32,
+    }
+}
+
 impl Default for Spec {
     fn default() -> Self {
         Self {

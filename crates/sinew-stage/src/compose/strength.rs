@@ -75,6 +75,8 @@ impl Graph {
     fn compare_specializes(&self, a: usize, b: usize) -> Ordering {
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let ((root_a, steps_a), (root_b, steps_b)) = (self.origin_root(a), self.origin_root(b));
+        let arcs = [root_a, root_b].map(|n| usize::from(self.nodes[n].arcs));
+        self.count(arcs[0] + steps_a + arcs[1] + steps_b);
         let is_above =
             |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
         // What a specialized prim specializes is weaker than it, at any depth.
@@ -156,6 +158,16 @@ impl Graph {
             steps += 1;
         }
         (at, steps)
+    }
+
+    /// The class that inherits (or specializes) a class in the same hierarchy of classes.
+    pub fn class_above(&self, class: usize) -> Option<usize> {
+        let place = |n: usize| place_of(&self.nodes, n).unwrap_or(n);
+        let class = place(class);
+        let above = place(self.nodes[class].parent?);
+        let same =
+            |n: usize| self.nodes[n].is_class() && self.depth_below(n) == self.depth_below(class);
+        (same(class) && same(above)).then_some(above)
     }
 
     /// The node that inherits (or specializes) the hierarchy of classes that a class is in, and the hierarchy's first class.

@@ -30,17 +30,19 @@ impl Graph {
         if a == b {
             return Ordering::Equal;
         }
-        let chain = |n: usize| {
-            let mut nodes: Vec<usize> = self.ancestors(n).collect();
-            nodes.reverse();
-            nodes
-        };
-        let (a, b) = (chain(a), chain(b));
-        self.count(a.len() + b.len());
+        let (a, b) = (self.chain(a), self.chain(b));
         match a.iter().zip(&b).find(|(a, b)| a != b) {
             Some((a, b)) => self.compare_siblings(*a, *b),
             None => nested(&a.len(), &b.len()),
         }
+    }
+
+    /// The nodes from the root to a node.
+    fn chain(&self, node: usize) -> Vec<usize> {
+        let mut nodes: Vec<usize> = self.ancestors(node).collect();
+        nodes.reverse();
+        self.count(nodes.len());
+        nodes
     }
 
     /// Counts nodes that a comparison has looked at.
@@ -124,13 +126,7 @@ impl Graph {
 
     /// Which of two nodes comes first in the tree.
     fn compare_places(&self, a: usize, b: usize) -> Ordering {
-        let chain = |n: usize| {
-            let mut nodes: Vec<usize> = self.ancestors(n).collect();
-            nodes.reverse();
-            nodes
-        };
-        let (ca, cb) = (chain(a), chain(b));
-        self.count(ca.len() + cb.len());
+        let (ca, cb) = (self.chain(a), self.chain(b));
         let Some(fork) = (0..ca.len().min(cb.len())).find(|i| ca[*i] != cb[*i]) else {
             return ca.len().cmp(&cb.len());
         };

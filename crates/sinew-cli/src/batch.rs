@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use sinew_io::output::protect;
+use sinew_io::output::{folded, protect};
 use sinew_io::{OpenOptions, sources};
 
 use crate::error::{Error, Result};
@@ -307,14 +307,14 @@ fn outputs(
     folder: &Path,
     extension: impl Fn(&Path) -> String,
 ) -> Result<Vec<Option<PathBuf>>> {
-    let mut of: HashMap<PathBuf, &Path> = HashMap::new();
+    let mut of: HashMap<String, &Path> = HashMap::new();
     let mut outputs = Vec::with_capacity(inputs.len());
     for input in inputs {
         let mut name = input.file_stem().unwrap_or_default().to_owned();
         name.push(".");
         name.push(extension(input));
         let output = folder.join(name);
-        if let Some(other) = of.insert(output.clone(), input) {
+        if let Some(other) = of.insert(folded(&output), input) {
             return Err(Error::Usage(format!(
                 "{} and {} would both become {}",
                 other.display(),

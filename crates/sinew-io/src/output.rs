@@ -151,6 +151,8 @@ pub fn replace_text(output: &Path, text: &str) -> Result<()> {
 #[derive(Default)]
 pub struct Outputs {
     files: Vec<(TempPath, PathBuf)>,
+    /// Their [`folded`] names.
+    names: HashSet<String>,
     /// Folders that were not there before.
     folders: Vec<PathBuf>,
 }
@@ -228,8 +230,13 @@ impl Outputs {
     /// Begins a file that the caller keeps open and writes to.
     ///
     /// # Errors
-    /// A folder that cannot be written to.
+    /// A folder that cannot be written to; a name that another of these files has, or that differs from it only in upper
+    /// and lower case: on many disks that is the same file.
     pub fn create(&mut self, output: &Path) -> Result<File> {
+        if !self.names.insert(folded(output)) {
+            let reason = "another output of this command has this name, or one that differs only in upper and lower case";
+            return Err(failed(output, reason));
+        }
         let (file, path) = {
             let mut unfinished = unfinished();
             let temporary = temporary_beside(output).map_err(|e| failed(output, e))?;
@@ -243,6 +250,7 @@ impl Outputs {
     /// Also takes over the files and folders of `later`, which appear after its own.
     pub fn append_all(&mut self, mut later: Self) {
         self.files.append(&mut later.files);
+        self.names.extend(std::mem::take(&mut later.names));
         self.folders.append(&mut later.folders);
     }
 
@@ -363,7 +371,8 @@ pub fn remove_leftovers(folder: &Path, of: impl Fn(&[u8]) -> bool) -> Result<()>
 }
 
 /// A name for a new file in a folder: `own`, or with a number behind it where another file has that.
-/// A file that holds the same bytes already is no other. `taken` are the names that are given away.
+/// A file that holds the same bytes already is no other. `taken` are the names that are given away, as [`folded`] gives
+/// them.
 pub(crate) fn free_name(
     folder: &Path,
     own: &str,
@@ -372,13 +381,20 @@ pub(crate) fn free_name(
 ) -> String {
     let (stem, extension) = own.rsplit_once('.').unwrap_or((own, ""));
     let is_free = |name: &String| {
-        !taken.contains(name) && fs::read(folder.join(name)).map_or(true, |there| there == bytes)
+        !taken.contains(&folded(name))
+            && fs::read(folder.join(name)).map_or(true, |there| there == bytes)
     };
     let numbered = (2..).map(|n: u64| format!("{stem}_{n}.{extension}"));
     let mut candidates = std::iter::once(own.to_owned()).chain(numbered);
     let name = candidates.find(is_free).unwrap_or_else(|| own.to_owned());
-    taken.insert(name.clone());
+    taken.insert(folded(&name));
     name
+}
+
+/// A file's name, or path, in lower case: files whose names are equal then are the same on many disks.
+#[must_use]
+pub fn folded(file: impl AsRef<Path>) -> String {
+    file.as_ref().to_string_lossy().to_lowercase()
 }
 
 /// Removes a file, if it exists.
@@ -477,6 +493,8 @@ mod tests {
         outputs.folder(&at("new/deep")).unwrap();
         text(&mut outputs, &at("new/deep/a.txt"), "a");
         text(&mut outputs, &at("b.txt"), "b");
+        let twice = outputs.create(&at("B.TXT")).unwrap_err();
+        assert!(twice.to_string().contains("only in upper and lower case"));
         let failed = outputs.file(&at("c.txt"), |_| Err("no more".into()));
         assert!(failed.unwrap_err().to_string().contains("no more"));
         assert_eq!(fs::read_to_string(at("b.txt")).unwrap(), "old");

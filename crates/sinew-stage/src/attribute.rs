@@ -222,7 +222,7 @@ impl<'s, 'n> Attribute<'s, 'n> {
             false => &self.prim.stage().population().clips[data.clips as usize][..],
         };
         let mut animated = !at_default;
-        for (i, node) in data.index.nodes().iter().enumerate() {
+        for (i, node) in self.prim.nodes_with(self.name, !clips.is_empty()) {
             let affected = clips.iter().any(|c| c.applies_to(node));
             if !node.has_specs && !affected {
                 continue;

@@ -56,7 +56,7 @@ pub struct FlattenWarning {
 /// of its prims.
 ///
 /// # Errors
-/// A value that cannot be read.
+/// A value that cannot be read, or more prims and properties than [`Limits::flattened`](crate::compose::Limits::flattened).
 pub fn flatten(stage: &Stage, instancing: &Instancing<'_>) -> Result<Flattened> {
     let mut out = Flattener {
         stage,
@@ -133,6 +133,7 @@ impl<'a> Flattener<'a> {
             };
             self.prim(prim, &path, home.as_ref())?;
             self.properties(prim, &path, moved)?;
+            self.stage.check_flattened(self.layer.len(), &path)?;
             if home.is_none() {
                 children(prim, &path, &mut stack);
             }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 use sinew_layer::layer::field;
@@ -57,6 +58,8 @@ pub(crate) struct Population {
     /// Lists of clip sets, the strongest first; the first list is empty.
     pub clips: Vec<Vec<Arc<ClipSet>>>,
     pub messages: Vec<Diagnostic>,
+    /// How many entries [`PrimIndex::property_nodes`] of all prims may still have, so that they take at most about 64 MiB.
+    pub property_room: AtomicUsize,
 }
 
 /// What one look at the opinions of a prim finds.
@@ -68,6 +71,8 @@ struct Facts {
     apis: Vec<Token>,
     clips: Vec<definition::Definition>,
     messages: Vec<Diagnostic>,
+    /// How many specs of properties there are.
+    properties: usize,
 }
 
 /// A prim before its type and clips have numbers.
@@ -91,6 +96,7 @@ impl Population {
             type_numbers: HashMap::new(),
             keys: HashMap::new(),
             instance_clips: HashMap::new(),
+            properties: 0,
             out: Self {
                 prims: Vec::new(),
                 prototypes: Vec::new(),
@@ -98,6 +104,7 @@ impl Population {
                 types: vec![PrimType::default()],
                 clips: vec![Vec::new()],
                 messages: Vec::new(),
+                property_room: AtomicUsize::new(1 << 20),
             },
         };
         let root = Flags {
@@ -166,6 +173,8 @@ struct Builder<'a> {
     keys: HashMap<(InstanceKey, Vec<DefinitionKey>), u32>,
     /// The clips of instances that have clips of their own.
     instance_clips: HashMap<u32, Vec<DefinitionKey>>,
+    /// How many specs of properties the prims have so far.
+    properties: usize,
     out: Population,
 }
 
@@ -200,6 +209,11 @@ impl Builder<'_> {
                 data.first_child = first;
                 data.child_count = children.len() as u32;
                 for child in children {
+                    self.properties += child.facts.properties;
+                    let limit = self.composer.limits().properties;
+                    let of = "specs of properties";
+                    self.composer
+                        .limit(self.properties, limit, &child.path, of)?;
                     let id = self.add(parent, child);
                     let flags = self.out.prims[id as usize].flags;
                     if flags.instance {
@@ -410,6 +424,7 @@ impl Facts {
         for edit in edits.iter().rev() {
             edit.apply(&mut apis);
         }
+        let properties = index.opinions().map(|o| o.spec.properties().len()).sum();
         let mut messages = Vec::new();
         let clips = match has_clips {
             true => definition::of_prim(index, clip_layers, &mut messages),
@@ -423,6 +438,7 @@ impl Facts {
             apis,
             clips,
             messages,
+            properties,
         }
     }
 }

@@ -7,7 +7,7 @@ use sinew_layer::value::Specifier;
 use sinew_layer::{Path, SpecKind, Token, Value};
 
 use crate::attribute::Attribute;
-use crate::compose::{Opinion, VariantSet};
+use crate::compose::{Node, Opinion, VariantSet};
 use crate::error::Result;
 use crate::metadata::{self, SpecOpinion};
 use crate::names;
@@ -399,17 +399,31 @@ impl<'s> Prim<'s> {
         })
     }
 
+    /// The nodes that can have specs of a property, strongest first; with `all` the others too.
+    pub(crate) fn nodes_with(
+        self,
+        name: &str,
+        all: bool,
+    ) -> impl Iterator<Item = (usize, &'s Node)> + use<'s> {
+        let index = &self.data().index;
+        let known = match all {
+            true => None,
+            false => index.property_nodes(&self.stage.population().property_room),
+        };
+        let listed = known.map(|known| known.get(name).map_or(&[][..], |nodes| &nodes[..]));
+        let others = listed.map_or(0..index.nodes().len(), |_| 0..0);
+        let listed = listed.into_iter().flatten().map(|i| *i as usize);
+        listed.chain(others).map(|i| (i, &index.nodes()[i]))
+    }
+
     /// The specs of a property, strongest first.
     pub fn property_opinions(self, name: &str) -> impl Iterator<Item = SpecOpinion<'s>> {
-        let data = self.data();
-        let name = sinew_layer::path::is_property_name(name).then(|| Token::new(name));
-        let nodes = match data.flags.prototype || name.is_none() {
-            true => &[][..],
-            false => data.index.nodes(),
-        };
-        let name = name.unwrap_or_default();
-        let with_specs = nodes.iter().enumerate().filter(|(_, n)| n.has_specs);
-        with_specs.flat_map(move |(i, node)| {
+        let is_name = sinew_layer::path::is_property_name(name);
+        let is_there = is_name && !self.data().flags.prototype;
+        let name = Token::new(name);
+        let nodes = is_there.then(|| self.nodes_with(&name, false));
+        let nodes = nodes.into_iter().flatten().filter(|(_, n)| n.has_specs);
+        nodes.flat_map(move |(i, node)| {
             let path = node.path.property(&name);
             node.stack.layers.iter().filter_map(move |layer| {
                 let spec = layer.layer.spec(&path)?;

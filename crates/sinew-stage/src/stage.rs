@@ -403,6 +403,13 @@ impl Stage {
         }
     }
 
+    /// An error if a flattened stage would have too many specs.
+    pub(crate) fn check_flattened(&self, specs: usize, at: &Path) -> Result<()> {
+        let composer = &self.content.composer;
+        let limit = composer.limits().flattened;
+        composer.limit(specs, limit, at, "prims and properties in one layer")
+    }
+
     pub(crate) fn population(&self) -> &Population {
         &self.content.population
     }

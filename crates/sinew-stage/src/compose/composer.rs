@@ -12,7 +12,7 @@ use super::library::Library;
 use super::limits::Limits;
 use super::stack::{self, LayerStack};
 use super::work::Work;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::resolver::Resolver;
 
 /// What to compose.
@@ -108,6 +108,18 @@ impl Composer {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.library.options.limits
+    }
+
+    /// An error if `count` is more than a limit with one for each byte of the layers that were read so far.
+    pub(crate) fn limit(&self, count: usize, limit: usize, prim: &Path, of: &str) -> Result<()> {
+        let most = limit.saturating_add(self.library.bytes());
+        match count <= most {
+            true => Ok(()),
+            false => Err(Error::TooLarge {
+                prim: prim.to_string(),
+                reason: format!("more than {most} {of}, the limit for the files it was read from"),
+            }),
+        }
     }
 
     /// The index of the stage's root, `/`.

@@ -1,7 +1,6 @@
 //! From the graph of a prim to its index: nodes without opinions go, the others are put in the order of their strength.
 
-use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::graph::{Graph, NONE, is_instanceable};
 use super::index::{ArcKind, PrimIndex};
@@ -10,11 +9,9 @@ use super::paths::namespace_depth;
 impl PrimIndex {
     /// The graph again, to go on with a child.
     pub(super) fn to_graph(&self) -> Graph {
-        Graph {
-            nodes: self.nodes.to_vec(),
-            has_payloads: self.has_payloads,
-            compared: Cell::new(0),
-        }
+        let mut graph = Graph::of(self.nodes.to_vec());
+        graph.has_payloads = self.has_payloads;
+        graph
     }
 }
 
@@ -97,6 +94,7 @@ impl Graph {
             path: self.nodes[0].path.clone(),
             instanceable: is_instanceable(&self, false),
             has_payloads: self.has_payloads,
+            properties: OnceLock::new(),
             nodes: self.nodes.into_boxed_slice(),
         }
     }

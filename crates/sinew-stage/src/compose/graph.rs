@@ -1,11 +1,12 @@
 //! The tree of sites that contribute to a prim, while it grows.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use sinew_layer::Path;
 use sinew_layer::layer::field;
 use sinew_layer::value::Value;
+use sinew_layer::{Path, Token};
 
 use super::implied::{arcs_above, place_of};
 use super::index::{ArcKind, Node};
@@ -25,7 +26,18 @@ pub(super) struct Graph {
     pub has_payloads: bool,
     /// What comparisons have cost that are not counted against the limits yet: nodes that were looked at.
     pub compared: Cell<usize>,
+    roots: RefCell<Roots>,
 }
+
+/// The root prims, with the addresses of their stacks, that the first `counted` nodes are at or below.
+#[derive(Debug, Default)]
+struct Roots {
+    known: HashSet<(usize, Token), foldhash::fast::RandomState>,
+    counted: usize,
+}
+
+/// Up to this many nodes are compared one by one.
+const FEW: usize = 16;
 
 /// How a new node hangs on its parent.
 #[derive(Clone, Debug)]
@@ -66,6 +78,7 @@ impl Node {
             to_parent: Map::IDENTITY,
             sibling: 0,
             depth: 0,
+            arcs: 0,
             restricted: 0,
             ancestral: false,
             inert: false,
@@ -114,11 +127,31 @@ impl Node {
 
 impl Graph {
     pub fn new(root: Node) -> Self {
+        Self::of(vec![root])
+    }
+
+    pub fn of(nodes: Vec<Node>) -> Self {
         Self {
-            nodes: vec![root],
+            nodes,
             has_payloads: false,
             compared: Cell::new(0),
+            roots: RefCell::default(),
         }
+    }
+
+    /// Whether a node can be at a site, above it or below it: false only if there is none with the same root prim.
+    pub fn is_near(&self, stack: &Arc<LayerStack>, path: &Path) -> bool {
+        if self.nodes.len() <= FEW {
+            return true;
+        }
+        let site = |stack, path: &Path| (Arc::as_ptr(stack) as usize, Token::new(root_name(path)));
+        let mut roots = self.roots.borrow_mut();
+        let counted = std::mem::replace(&mut roots.counted, self.nodes.len());
+        let new = self.nodes[counted..].iter();
+        roots.known.extend(new.map(|n| site(&n.stack, &n.path)));
+        // The root itself is above all.
+        let is_known = |path: &Path| roots.known.contains(&site(stack, path));
+        path.is_root() || is_known(path) || is_known(&Path::root())
     }
 
     /// The children of a node, the strongest first.
@@ -195,6 +228,7 @@ impl Graph {
                 self.set_link(&mut node, link);
                 root_map = node.map.clone();
             } else {
+                node.arcs = node.arcs.saturating_add(self.nodes[base].arcs);
                 node.parent = node.parent.map(|p| p + base);
                 node.origin = node.origin.map(|o| o + base);
                 node.map = root_map.after(&node.map);
@@ -208,6 +242,7 @@ impl Graph {
 
     fn set_link(&self, node: &mut Node, link: &Link) {
         node.kind = link.kind;
+        node.arcs = self.nodes[link.above(self)].arcs.saturating_add(1);
         node.parent = Some(link.parent);
         node.origin = Some(link.origin);
         node.map = self.nodes[link.parent].map.after(&link.to_parent);
@@ -251,6 +286,8 @@ impl Graph {
         self.has_payloads = false;
         let root = self.nodes[0].path.clone();
         let child = root.child(name);
+        // Below the root of a layer there are root prims now.
+        self.roots = RefCell::default();
         for (i, node) in self.nodes.iter_mut().enumerate() {
             node.path = match node.path == root {
                 true => child.clone(),
@@ -275,6 +312,13 @@ impl Graph {
             self.nodes[node].set_inert();
         }
     }
+}
+
+/// The name of the root prim that a path is at or below; empty for the root itself.
+fn root_name(path: &Path) -> &str {
+    let text = path.as_str();
+    let name = text.strip_prefix('/').unwrap_or(text);
+    name.split(['/', '{', '.', '[']).next().unwrap_or_default()
 }
 
 /// Walks over the nodes, the strongest first, with whether each is one that instances share: a direct arc leads to it, and

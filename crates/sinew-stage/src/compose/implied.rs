@@ -87,7 +87,21 @@ fn transferred(transfer: &Map, class: &Map) -> Map {
 
 impl Indexer<'_> {
     /// The node whose classes are transferred when a class is added: classes of classes go together.
-    pub fn start_of_implied_classes(&self, class: usize) -> usize {
+    pub fn start_of_implied_classes(&mut self, class: usize) -> usize {
+        // Most classes are added to one that was added before.
+        let start = match self
+            .graph
+            .class_above(class)
+            .and_then(|above| self.starts.get(&above))
+        {
+            Some(start) => *start,
+            None => self.find_start_of_implied_classes(class),
+        };
+        self.starts.insert(class, start);
+        start
+    }
+
+    fn find_start_of_implied_classes(&self, class: usize) -> usize {
         let mut start = class;
         while self.graph.nodes[start].is_class() {
             let (instance, first) = self.graph.class_hierarchy(start);

@@ -1,7 +1,8 @@
 //! The opinions of one prim.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 use sinew_layer::value::LayerOffset;
 use sinew_layer::{Path, Spec, Token};
@@ -45,6 +46,8 @@ pub struct Node {
     pub(super) sibling: u32,
     /// The depth in namespace of the prim that has the arc.
     pub(super) depth: usize,
+    /// How many arcs lead to it. The copy of a specialized class is where its place is.
+    pub(super) arcs: u16,
     /// From how many path elements on its specs do not count; 0 if all count.
     pub(super) restricted: usize,
     /// Whether an ancestor of the prim has the arc.
@@ -98,9 +101,44 @@ pub struct PrimIndex {
     pub(super) nodes: Box<[Node]>,
     pub(super) has_payloads: bool,
     pub(super) instanceable: bool,
+    pub(super) properties: OnceLock<Option<Box<PropertyNodes>>>,
 }
 
+/// The nodes that have specs of each property, strongest first.
+pub(crate) type PropertyNodes = HashMap<Token, Vec<u32>, foldhash::fast::RandomState>;
+
+/// Up to this many nodes are asked one by one for specs of a property.
+const FEW: usize = 32;
+
 impl PrimIndex {
+    /// The nodes that have specs of each property; found once. None if all nodes are to be asked: there are few, or these
+    /// would be more entries than `room`, which is what all prims of a stage may still have.
+    pub(crate) fn property_nodes(&self, room: &AtomicUsize) -> Option<&PropertyNodes> {
+        if self.nodes.len() <= FEW {
+            return None;
+        }
+        let find = || {
+            let names = || {
+                self.opinions_of_all()
+                    .map(|o| (o.node, o.spec.properties()))
+            };
+            let count = names().map(|(_, names)| names.len()).sum();
+            let left = |room: usize| room.checked_sub(count);
+            room.fetch_update(Relaxed, Relaxed, left).ok()?;
+            let mut found = PropertyNodes::default();
+            for (node, names) in names() {
+                for name in names {
+                    let nodes = found.entry(name.clone()).or_default();
+                    if nodes.last() != Some(&(node as u32)) {
+                        nodes.push(node as u32);
+                    }
+                }
+            }
+            Some(Box::new(found))
+        };
+        self.properties.get_or_init(find).as_deref()
+    }
+
     /// About how many bytes of memory it takes, with what a stage keeps of the prim besides.
     pub(super) fn memory(&self) -> usize {
         const BESIDES: usize = 256;
@@ -129,9 +167,15 @@ impl PrimIndex {
 
     /// The specs of the prim, strongest first.
     pub fn opinions(&self) -> impl Iterator<Item = Opinion<'_>> {
-        let counting = self.nodes.iter().enumerate();
-        let counting = counting.filter(|(_, n)| n.has_specs && n.contributes());
-        counting.flat_map(|(node, n)| {
+        let all = self.opinions_of_all();
+        all.filter(|o| self.nodes[o.node].contributes())
+    }
+
+    /// The specs of all nodes, also of those whose opinions do not count.
+    fn opinions_of_all(&self) -> impl Iterator<Item = Opinion<'_>> {
+        let nodes = self.nodes.iter().enumerate();
+        let nodes = nodes.filter(|(_, n)| n.has_specs);
+        nodes.flat_map(|(node, n)| {
             n.stack.layers.iter().filter_map(move |layer| {
                 Some(Opinion {
                     node,

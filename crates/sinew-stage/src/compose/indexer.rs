@@ -4,7 +4,7 @@
 //! may select one is there.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use sinew_layer::{Path, Token};
@@ -95,6 +95,8 @@ pub(super) struct Indexer<'a> {
     tasks: BinaryHeap<Reverse<(Task, u32)>>,
     /// The nodes whose classes are to be transferred; the next is the last.
     transfers: Vec<usize>,
+    /// For classes that were added, where the transfer of their implied classes starts.
+    pub starts: HashMap<usize, usize, foldhash::fast::RandomState>,
     pub variants: Vec<VariantTask>,
 }
 
@@ -239,6 +241,7 @@ impl<'a> Indexer<'a> {
             graph,
             tasks: BinaryHeap::new(),
             transfers: Vec::new(),
+            starts: HashMap::default(),
             variants: Vec::new(),
         }
     }
@@ -411,31 +414,34 @@ impl<'a> Indexer<'a> {
         {
             return false;
         }
-        let mut path = path.clone();
-        let mut at = self.ancestry(link.parent);
-        loop {
-            for n in at.graph.ancestors(at.node) {
-                let node = &at.graph.nodes[n];
-                if Arc::ptr_eq(&node.stack, stack)
-                    && (node.path.has_prefix(&path) || path.has_prefix(&node.path))
-                {
-                    return true;
-                }
-            }
-            path = Self::path_in_request(&at, &path);
-            if !at.up_frame() {
-                return false;
-            }
-        }
+        self.any_graph(link.parent, path, |at, path| {
+            let mut ancestors = at.graph.ancestors(at.node).map(|n| &at.graph.nodes[n]);
+            ancestors.any(|node| {
+                Arc::ptr_eq(&node.stack, stack)
+                    && (node.path.has_prefix(path) || path.has_prefix(&node.path))
+            })
+        })
     }
 
     /// Whether a site is in the graph, or in one that waits for it.
     fn is_duplicate(&self, parent: usize, stack: &Arc<LayerStack>, path: &Path) -> bool {
+        self.any_graph(parent, path, |at, path| {
+            let is_there = |n: &Node| n.contributes() && n.is_at(stack, path);
+            at.graph.nodes.iter().any(is_there)
+        })
+    }
+
+    /// Whether `is_it` holds for the graph, or for one that waits for it, with the path that a site has there.
+    fn any_graph(
+        &self,
+        node: usize,
+        path: &Path,
+        is_it: impl Fn(&Ancestry<'_>, &Path) -> bool,
+    ) -> bool {
         let mut path = path.clone();
-        let mut at = self.ancestry(parent);
+        let mut at = self.ancestry(node);
         loop {
-            let is_there = |n: &Node| n.contributes() && n.is_at(stack, &path);
-            if at.graph.nodes.iter().any(is_there) {
+            if is_it(&at, &path) {
                 return true;
             }
             path = Self::path_in_request(&at, &path);
@@ -470,15 +476,18 @@ impl<'a> Indexer<'a> {
     ) -> Result<Option<usize>> {
         let work = self.work;
         let limits = &work.library.options.limits;
-        let above = arcs_above(&self.graph.nodes, link.above(&self.graph)).count();
-        work.steps(above)?;
-        if above > limits.arcs {
+        let above = usize::from(self.graph.nodes[link.above(&self.graph)].arcs);
+        if above >= limits.arcs {
             return Err(work.too_large(format!(
                 "more than {} arcs one after the other",
                 limits.arcs
             )));
         }
-        if self.is_cycle(link, stack, path) {
+        let is_near = self.any_graph(link.parent, path, |at, path| at.graph.is_near(stack, path));
+        if is_near {
+            work.steps(self.graph.nodes.len())?;
+        }
+        if is_near && self.is_cycle(link, stack, path) {
             let file = &stack.root_layer().identifier;
             let text = format!(
                 "the last arc leads back and is left out: {} -> @{file}@<{path}>",
@@ -488,11 +497,8 @@ impl<'a> Indexer<'a> {
             return Ok(None);
         }
         options.skip_duplicates |= self.frame.is_some_and(|f| f.skip_duplicates);
-        if options.skip_duplicates {
-            work.steps(self.graph.nodes.len())?;
-            if self.is_duplicate(link.parent, stack, path) {
-                return Ok(None);
-            }
+        if is_near && options.skip_duplicates && self.is_duplicate(link.parent, stack, path) {
+            return Ok(None);
         }
         work.nodes(1)?;
         work.steps(stack.layers.len())?;

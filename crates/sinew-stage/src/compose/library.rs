@@ -153,11 +153,13 @@ impl Library {
     /// How many nodes the stage may have.
     pub fn nodes_limit(&self) -> usize {
         let limits = &self.options.limits;
-        let by_size = self
-            .bytes
-            .load(Relaxed)
-            .saturating_mul(limits.nodes_per_byte);
+        let by_size = self.bytes().saturating_mul(limits.nodes_per_byte);
         limits.nodes.saturating_add(by_size)
+    }
+
+    /// How many bytes the layers have that were read so far.
+    pub fn bytes(&self) -> usize {
+        self.bytes.load(Relaxed)
     }
 
     /// How many nodes may still be made.
@@ -172,7 +174,7 @@ impl Library {
     /// Counts the memory of a composed prim.
     pub fn add_memory(&self, prim: &PrimIndex) -> Result<()> {
         let limits = &self.options.limits;
-        let bytes = self.bytes.load(Relaxed);
+        let bytes = self.bytes();
         let by_size = bytes.saturating_mul(limits.memory_per_byte);
         let most = limits.memory.saturating_add(by_size);
         let size = prim.memory();

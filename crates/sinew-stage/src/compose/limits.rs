@@ -17,6 +17,12 @@ pub struct Limits {
     pub layers: usize,
     /// Prims that are composed. Default: 20 million.
     pub prims: usize,
+    /// Specs of properties that prims have, all together, before one for each byte of the layers that were read is added: a
+    /// class gives its properties to all prims that inherit it. Default: 8 million.
+    pub properties: usize,
+    /// Prims and properties of a flattened stage, before one for each byte is added: there, instances may have
+    /// their own. Default: 2 million.
+    pub flattened: usize,
     /// How deep prims may nest. Default: 1,000.
     pub prim_depth: usize,
     /// Prims of the stage with those that are seen through instances. Default: 20 million.
@@ -37,6 +43,8 @@ impl Default for Limits {
             memory_per_byte: 32,
             layers: 100_000,
             prims: 20_000_000,
+            properties: 8_000_000,
+            flattened: 2_000_000,
             proxies: 20_000_000,
             prim_depth: 1_000,
             arcs: 500,

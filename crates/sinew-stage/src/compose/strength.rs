@@ -30,17 +30,19 @@ impl Graph {
         if a == b {
             return Ordering::Equal;
         }
-        let chain = |n: usize| {
-            let mut nodes: Vec<usize> = self.ancestors(n).collect();
-            nodes.reverse();
-            nodes
-        };
-        let (a, b) = (chain(a), chain(b));
-        self.count(a.len() + b.len());
+        let (a, b) = (self.chain(a), self.chain(b));
         match a.iter().zip(&b).find(|(a, b)| a != b) {
             Some((a, b)) => self.compare_siblings(*a, *b),
             None => nested(&a.len(), &b.len()),
         }
+    }
+
+    /// The nodes from the root to a node.
+    fn chain(&self, node: usize) -> Vec<usize> {
+        let mut nodes: Vec<usize> = self.ancestors(node).collect();
+        nodes.reverse();
+        self.count(nodes.len());
+        nodes
     }
 
     /// Counts nodes that a comparison has looked at.
@@ -75,6 +77,8 @@ impl Graph {
     fn compare_specializes(&self, a: usize, b: usize) -> Ordering {
         let (na, nb) = (&self.nodes[a], &self.nodes[b]);
         let ((root_a, steps_a), (root_b, steps_b)) = (self.origin_root(a), self.origin_root(b));
+        let arcs = [root_a, root_b].map(|n| usize::from(self.nodes[n].arcs));
+        self.count(arcs[0] + steps_a + arcs[1] + steps_b);
         let is_above =
             |above: usize, below: usize| arcs_above(&self.nodes, below).any(|n| n == above);
         // What a specialized prim specializes is weaker than it, at any depth.
@@ -122,13 +126,7 @@ impl Graph {
 
     /// Which of two nodes comes first in the tree.
     fn compare_places(&self, a: usize, b: usize) -> Ordering {
-        let chain = |n: usize| {
-            let mut nodes: Vec<usize> = self.ancestors(n).collect();
-            nodes.reverse();
-            nodes
-        };
-        let (ca, cb) = (chain(a), chain(b));
-        self.count(ca.len() + cb.len());
+        let (ca, cb) = (self.chain(a), self.chain(b));
         let Some(fork) = (0..ca.len().min(cb.len())).find(|i| ca[*i] != cb[*i]) else {
             return ca.len().cmp(&cb.len());
         };
@@ -156,6 +154,16 @@ impl Graph {
             steps += 1;
         }
         (at, steps)
+    }
+
+    /// The class that inherits (or specializes) a class in the same hierarchy of classes.
+    pub fn class_above(&self, class: usize) -> Option<usize> {
+        let place = |n: usize| place_of(&self.nodes, n).unwrap_or(n);
+        let class = place(class);
+        let above = place(self.nodes[class].parent?);
+        let same =
+            |n: usize| self.nodes[n].is_class() && self.depth_below(n) == self.depth_below(class);
+        (same(class) && same(above)).then_some(above)
     }
 
     /// The node that inherits (or specializes) the hierarchy of classes that a class is in, and the hierarchy's first class.

@@ -129,6 +129,7 @@ pub(crate) fn write_pictures(
     })
     .map_err(|e| fail(e.into()))?;
     named.sort_unstable();
+    named.dedup();
     if !named.is_empty() {
         outputs.folder(&folder)?;
     }

@@ -21,6 +21,7 @@ use super::Played;
 use super::form::{COPY, Form, sampled};
 use super::matching::Found;
 use crate::error::{Error, Result};
+use crate::output::folded;
 use crate::usd::clips::{as_prim_name, bind_animation};
 use crate::usd::file::UsdFile;
 use crate::usd::variants;
@@ -299,7 +300,10 @@ impl<'a> Assembly<'a> {
         let numbered = (2u64..).map(|n| format!("{name}_{n}"));
         let names = std::iter::once(name.to_owned()).chain(numbered);
         let mut files = names.map(|name| folder.join(name + ".usdc"));
-        let is_free = |file: &PathBuf| !self.copies.iter().any(|c| c.file == *file);
+        let is_free = |file: &PathBuf| {
+            let name = folded(file);
+            !self.copies.iter().any(|c| folded(&c.file) == name)
+        };
         let file = files.find(is_free).unwrap_or_default();
         let mut layer = Layer::new("clip");
         author_animation(&mut layer, prim, animation);

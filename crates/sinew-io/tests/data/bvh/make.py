@@ -177,6 +177,28 @@ within 3e-11
 # Where the root stands is no bone's length.
 - OFFSET 1 2 3 -> OFFSET 0 90 0
 = /meters_per_unit 1
+
+# That of a human is guessed from thigh and shin: centimetres here, then the unit of CMU's files, inches, metres.
+base figure.bvh as figure.bvh
+- \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
+= /meters_per_unit 0.01
+
+- \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
+- OFFSET 0.4 -40.5 0.5 -> OFFSET 0.1 -7 0
+- OFFSET -0.2 -41.0 -2.0 -> OFFSET 0 -7.3 -0.3
+? bvh-unit HIERARCHY | 0.0564 m is a guess | legs 0.81 m
+= /meters_per_unit 0.0564
+
+- \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
+- OFFSET 0.4 -40.5 0.5 -> OFFSET 0 -16.5 0
+- OFFSET -0.2 -41.0 -2.0 -> OFFSET 0 -16.5 0
+? bvh-unit HIERARCHY | 0.0254 m is a guess | legs 0.84 m
+= /meters_per_unit 0.0254
+
+- \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
+- OFFSET 0.4 -40.5 0.5 -> OFFSET 0 -0.405 0
+- OFFSET -0.2 -41.0 -2.0 -> OFFSET 0 -0.41 0
+= /meters_per_unit 1
 """]
 
 AXES = "XYZ"

@@ -328,8 +328,8 @@ fn case(number: usize) -> Result<&'static Case, Failure> {
 }
 
 fn mirror(number: usize) -> Result<(), Failure> {
-    let expected = case(number)?.expected()?.iter();
-    expected.map(|e| e.reference_agrees(&e.mirror)).collect()
+    let mut expected = case(number)?.expected()?.iter();
+    expected.try_for_each(|e| e.reference_agrees(&e.mirror))
 }
 
 fn batch() -> Result<(), Failure> {
@@ -431,7 +431,7 @@ fn check_work(gpu: &Gpu, all: &[Case]) -> Result<(), Failure> {
 }
 
 fn chunked(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
-    same_in_pieces(gpu, &[options.clone()], |crowd| {
+    same_in_pieces(gpu, std::slice::from_ref(options), |crowd| {
         crowd_of(crowd, everything()?)
     })
 }
@@ -477,8 +477,8 @@ fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
         case.packed_poses = vec![shared];
     }
     let results = run_twice(crowd_of(gpu.crowd()?, &all)?)?;
-    let each = all.iter().zip(results.chunks(1));
-    each.map(|(case, result)| case.agrees(result)).collect()
+    let mut each = all.iter().zip(results.chunks(1));
+    each.try_for_each(|(case, result)| case.agrees(result))
 }
 
 /// Wrong use comes back as an error.

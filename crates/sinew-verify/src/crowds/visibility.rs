@@ -81,13 +81,16 @@ fn with_faces(packed: PackedSkin, points: usize) -> Result<PackedSkin, Failure> 
     Ok(packed.with_smooth_normals(&faces)?)
 }
 
+/// A skin, the same packed, and its number of instances.
+type Counted = (Skin, Arc<PackedSkin>, usize);
+
 /// Skins, each with its number of instances; the last two move with rigs.
-fn skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
-    static MADE: OnceLock<Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure>> = OnceLock::new();
+fn skins() -> Result<Vec<Counted>, Failure> {
+    static MADE: OnceLock<Result<Vec<Counted>, Failure>> = OnceLock::new();
     MADE.get_or_init(make_skins).clone()
 }
 
-fn make_skins() -> Result<Vec<(Skin, Arc<PackedSkin>, usize)>, Failure> {
+fn make_skins() -> Result<Vec<Counted>, Failure> {
     let mut out = Vec::new();
     for shown in every_kind()?.iter().filter(|s| s.spec.points > 0) {
         out.push((shown.skin.clone(), Arc::clone(&shown.packed), 2));

@@ -266,7 +266,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
         ensure(want.points == got.points, "other points")?;
         let (want, got) = (want.normals.as_deref(), got.normals.as_deref());
         let (want, got) = (unit(want.unwrap_or_default()), got.unwrap_or_default());
-        compare("normals", &got, &want, tolerance::OCTAHEDRAL_NORMALS)?;
+        compare("normals", got, &want, tolerance::OCTAHEDRAL_NORMALS)?;
     }
     Ok(())
 }

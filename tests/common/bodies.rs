@@ -479,6 +479,14 @@ impl Body {
         self.rig = Rig::new("a body", &skeleton, *self.rig.placement()).expect("a rig");
     }
 
+    /// Binds the body in other transforms, and leaves the rest pose.
+    pub fn bind_alone(&mut self, bind: Vec<DMat4>) {
+        let rest = self.rig.rest().iter().map(Trs::matrix).collect();
+        let joints = self.rig.joints().to_vec();
+        let skeleton = Skeleton::new("/Skel", joints, Some(bind), Some(rest)).expect("a skeleton");
+        self.rig = Rig::new("a body", &skeleton, *self.rig.placement()).expect("a rig");
+    }
+
     /// The human bones; joints of the spine beyond the third have none.
     pub fn humanoid(&self) -> Humanoid {
         let all = self.at.iter();

@@ -205,7 +205,6 @@ fn command_for(code: &str, fixable: bool) -> &'static str {
         "bone-missing" => " (`sinew humanoid --mode collapse`)",
         "bone-tracks-left" | "expression-missing" => " (`sinew humanoid`)",
         "retarget-feet-sink" => " (`sinew retarget --lock-feet`)",
-        "retarget-lying" => " (`sinew retarget --pose auto`)",
         _ => "",
     }
 }

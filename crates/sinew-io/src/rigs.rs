@@ -1,12 +1,13 @@
 //! Rigs, for retargeting, from the skeletons of a scene.
 
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 
 use super::usd::UsdFile;
 use sinew::error::Invalid;
 use sinew::kernel::packed_clip::{ClipOptions, ClipReport, ClipSource, PackedClip};
 use sinew::sampled::Time;
 use sinew::scene::{PlacedSkeleton, Scene};
+use sinew::skel::SkeletonInstance;
 use sinew_animate::retarget::{Humanoid, Rig, RigPlacement};
 
 /// Lists the skeletons of a scene, bound or not. A skeleton that several instances use is listed once.
@@ -34,8 +35,8 @@ pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> RigPla
     }
 }
 
-/// Makes the rig of a skeleton, placed as it is at the first time sample of its transforms. The first pose of its own
-/// animation is its example pose. Messages name the rig by file and prim.
+/// Makes the rig of a skeleton, placed as it is at the first time sample of its transforms. Poses of its own
+/// animation are its samples. Messages name the rig by file and prim.
 ///
 /// # Errors
 /// The errors of [`Rig::new`], with the file's name.
@@ -44,20 +45,39 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
     let first = times.into_iter().min_by(f64::total_cmp);
     let place = placement(scene, skeleton, first.map_or(Time::Default, Time::At));
     let label = format!("{} <{}>", scene.file.display(), skeleton.path);
-    let rig =
+    let mut rig =
         Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))?;
-    let Some(animation) = skeleton.instance.animation() else {
-        return Ok(rig);
-    };
-    let first = animation.joint_times().min_by(f64::total_cmp);
-    let pose = skeleton
-        .instance
-        .joint_local_transforms(first.map_or(Time::Default, Time::At));
-    // A pose that cannot be read is reported where it is needed.
-    Ok(match pose {
-        Ok(pose) => rig.with_example(&pose),
-        Err(_) => rig,
-    })
+    if let Some(animation) = skeleton.instance.animation() {
+        let keys: Vec<f64> = animation.joint_times().collect();
+        let world = |time| placement(scene, skeleton, time).world_from_skel;
+        add_samples(&mut rig, &skeleton.instance, &keys, &world);
+    }
+    Ok(rig)
+}
+
+/// The largest number of poses of a clip that are samples of its rig.
+const MOST_SAMPLES: usize = 240;
+
+/// Gives a rig poses of a clip, spread over its times.
+pub(crate) fn add_samples(
+    rig: &mut Rig,
+    instance: &SkeletonInstance,
+    times: &[f64],
+    world_from_skel: &dyn Fn(Time) -> DMat4,
+) {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let count = times.len().min(MOST_SAMPLES);
+    let last = count.saturating_sub(1).max(1);
+    let spread = (0..count).map(|i| Time::At(times[i * (times.len() - 1) / last]));
+    let still = times.is_empty().then_some(Time::Default);
+    for time in spread.chain(still) {
+        // A pose that cannot be read is reported where it is needed.
+        if let Ok(pose) = instance.joint_local_transforms(time) {
+            rig.add_sample(world_from_skel(time), &pose);
+        }
+    }
 }
 
 /// Packs the animation of a skeleton for playing it on the GPU: the clip that the file was opened with

@@ -3,7 +3,8 @@
 use glam::{DQuat, DVec3};
 
 use super::bone_map::JointPair;
-use super::reference::{Reference, pair_above};
+use super::root::pair_above;
+use super::transfer::Transfer;
 use super::{Bone, Rig};
 use crate::error::{Error, Result};
 
@@ -21,9 +22,9 @@ pub(super) struct Arm {
 
 /// Finds the upper arms and all pairs below them.
 pub(super) fn arms(
-    (target, to): (&Rig, &Reference),
+    target: &Rig,
     pairs: &[JointPair],
-    aligned: &[DQuat],
+    transfer: &Transfer,
     degrees: f64,
 ) -> Result<Vec<Arm>> {
     if degrees == 0.0 {
@@ -40,8 +41,9 @@ pub(super) fn arms(
             "arm space: both upper arms have to be paired as human bones, but they are not".into(),
         ));
     };
-    let side = to.position(pairs[left].target) - to.position(pairs[right].target);
-    let forward = side.cross(DVec3::Y).normalize_or(DVec3::Z);
+    let to = &transfer.target;
+    // The reference pose faces +Z.
+    let facing = DQuat::from_rotation_y(to.heading) * DVec3::Z;
     let mut arms = Vec::new();
     for (upper, sign) in [(left, 1.0), (right, -1.0)] {
         let chain = std::iter::successors(Some(upper), |p| pair_above(target, pairs, &pairs[*p]));
@@ -52,8 +54,9 @@ pub(super) fn arms(
             )
         };
         let chest = chain.skip(1).find(|p| !is_shoulder(p));
-        let reference = |p: usize| aligned[p] * to.turn_of(pairs[p].target);
-        let axis = chest.map_or(forward, |p| reference(p).inverse() * forward);
+        let axis = chest.map_or(facing, |p| {
+            to.pose.turn[pairs[p].target].inverse() * DVec3::Z
+        });
         let hangs = |p: &usize| {
             let mut chain = target.chain(pairs[*p].target);
             chain.any(|j| j == pairs[upper].target)

@@ -54,8 +54,7 @@ impl Retargeter {
     /// Retargets a clip at `times`, or only at the default time if `times` is empty. The result
     /// animates all joints of the target; from sample to sample, quaternions stay in the same
     /// hemisphere. `channels` are names of blend shapes of the target: the source's channels with
-    /// these names are copied, with their own times. If the target lies while the source stands, or
-    /// the other way round, [`Retargeter::warnings`] has a warning afterwards.
+    /// these names are copied, with their own times.
     ///
     /// # Errors
     /// [`Invalid`] if the source needs rest transforms but has none.
@@ -67,7 +66,6 @@ impl Retargeter {
         channels: &[String],
     ) -> Result<SkelAnimation, Invalid> {
         let mut local = vec![Trs::IDENTITY; target.len()];
-        let mut apart = Vec::new();
         let mut frame = |time: Time, last: Option<&Frame>| {
             if let Some(placement) = source.world_from_skel {
                 self.place_source(placement(time));
@@ -78,7 +76,6 @@ impl Retargeter {
             let pose = source.instance.joint_local_transforms(time)?;
             let pose: Vec<Trs> = pose.iter().map(Trs::from_matrix).collect();
             self.retarget(&pose, &mut local);
-            apart.extend(self.trunks_apart());
             Ok::<_, Invalid>(Frame::new(&local, last))
         };
         let mut frames: Vec<(f64, Frame)> = Vec::with_capacity(times.len());
@@ -90,7 +87,6 @@ impl Retargeter {
             true => Some(frame(Time::Default, None)?),
             false => None,
         };
-        self.warn_of_trunks(apart);
         let linear = Interpolation::Linear;
         let mut out = SkelAnimation {
             joints: target.joints().to_vec(),

@@ -94,7 +94,8 @@ impl Humanoid {
     /// [`Unrecognised`], with the best guess, if there are fewer bones, or if the body stands on
     /// four legs.
     pub fn recognise(rig: &Rig) -> Result<Self, Unrecognised> {
-        let (joints, misplaced) = recognise::by_names(rig);
+        let (mut joints, misplaced) = recognise::by_names(rig);
+        anatomy::place_thighs(rig, &mut joints);
         let found = Self {
             joints,
             origin: Origin::Recognised(Convention::of(rig.names())),
@@ -182,11 +183,19 @@ impl Humanoid {
 
     /// Matches that contradict the anatomy of a body: left on the right, the hips above the head, a
     /// knee that is not between hip and foot. It is relative to the body itself, so rigs may face
-    /// any way, lie, or be mirrored as a whole; what positions show has to be the same in the bind
-    /// and in the rest pose.
+    /// any way, lie, or be mirrored as a whole; what positions show counts only in a bind or rest pose
+    /// that stands.
     #[must_use]
     pub fn conflicts(&self, rig: &Rig) -> Vec<Conflict> {
         anatomy::conflicts(rig, &self.joints)
+    }
+
+    /// What the body lacks of a human one: hips, head or neck, both legs and an arm, with thighs about
+    /// as long as shins. `None` if it is one.
+    #[must_use]
+    pub fn not_human(&self, rig: &Rig) -> Option<String> {
+        let unsure: Vec<Bone> = self.unsure(rig).iter().map(|u| u.bone).collect();
+        anatomy::not_human(rig, &self.joints, &unsure)
     }
 
     /// The main bones that are not found although the rig may have them: joints that are no bone

@@ -184,6 +184,9 @@ impl Matching {
         if matches!(by, MatchedBy::Bones | MatchedBy::Guess) {
             let sides = [(source, &s), (target, &t)];
             for (rig, humanoid) in sides {
+                if by == MatchedBy::Bones {
+                    human(rig, humanoid.as_ref())?;
+                }
                 anatomy(rig, humanoid.as_ref())?;
             }
         }
@@ -365,6 +368,18 @@ impl Matching {
             }
         }
         out
+    }
+}
+
+/// Refuses a body that is not human.
+fn human(rig: &Rig, humanoid: Option<&Humanoid>) -> Result<()> {
+    match humanoid.and_then(|h| h.not_human(rig)) {
+        None => Ok(()),
+        Some(found) => {
+            let expected = "a human body: hips, head or neck, both legs and an arm";
+            let invalid = Invalid::new(rig.label(), "", expected, found);
+            Err(invalid.coded("retarget-not-human").into())
+        }
     }
 }
 

@@ -28,30 +28,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod align;
 mod arms;
 mod bone;
 mod bone_map;
-mod choice;
+mod characterise;
 mod clip;
 mod conventions;
 mod feet;
 mod humanoid;
 mod matching;
 mod recognise;
-mod reference;
 mod retargeter;
 mod rig;
 mod root;
 mod same;
 mod spine;
-mod stance;
-mod trunk;
+mod transfer;
 mod unit;
 
-pub use align::AlignedLimb;
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
+pub use characterise::Measured;
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use feet::{LockedFeet, Sliding, SunkFeet, lock_feet, sunk_feet};
@@ -60,6 +57,6 @@ pub use matching::{
     MOST_CANDIDATES, MatchChoice, MatchHow, MatchRow, MatchedBy, Matching, NoMatch, Unsure,
 };
 pub use recognise::anatomy::Conflict;
-pub use retargeter::{RetargetOptions, RetargetPose, Retargeter};
+pub use retargeter::{GroundChoice, RetargetOptions, RetargetPose, Retargeter, ScaleChoice};
 pub use rig::{Rig, RigPlacement};
 pub use unit::likely_unit;

@@ -2,50 +2,66 @@
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use super::align::{AlignedLimb, Alignment};
 use super::arms::{Arm, arms};
-use super::choice::choose;
-use super::root::{height_ratio, root_pairs, with_root_bone};
+use super::bone_map::JointPair;
+use super::characterise::{Body, Bones, Measured, percentile};
+use super::root::{Ground, Path, path, root_pairs, size_ratio, with_root_bone};
 use super::same::{Same, same_joints};
-use super::trunk::Trunk;
+use super::transfer::Transfer;
 use super::{BoneMap, Rig};
 use crate::error::{Error, Result};
 use sinew::error::Warning;
 use sinew::math::{self, Trs};
 
-/// The reference pose that rotations are measured from.
-///
-/// The bind transforms may be in skeleton space, in world space or in another space that is rotated
-/// against these. Every pose but [`RetargetPose::Rest`] finds out which, and
-/// [`Retargeter::warnings`] tells if the evidence is not clear.
+/// The poses that a body is measured on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RetargetPose {
-    /// The bind pose or the rest pose of each rig, whichever fits the other rig better. The limbs
-    /// of the target are then rotated to point in the same direction as the source's, if they are
-    /// known human bones. So a rig in an A-pose follows one in a T-pose.
+    /// The bind pose of each rig if it stands, or else the rest pose if that stands, or else the
+    /// poses of the clip ([`Rig::add_sample`]). A pose stands if the legs are along the trunk, the
+    /// knees straight and the arms neither up nor across; the space of its transforms does not
+    /// matter.
     #[default]
     Auto,
     /// The bind poses of both rigs.
     Bind,
-    /// The rest poses of both rigs, as they are.
+    /// The rest poses of both rigs.
     Rest,
-    /// The bind poses, after the limbs of the target are rotated to point in the same direction as
-    /// the source's. Joints that are no known human bones count as limbs if they have one paired
-    /// joint below them.
-    Align,
+    /// The poses of the clip for the source, as `Auto` for the target.
+    Clip,
+}
+
+/// Where the ground of a clip is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroundChoice {
+    /// Where the feet of the source stand.
+    #[default]
+    Auto,
+    /// At the origin of the clip.
+    Keep,
+}
+
+/// The factor of the root's motion.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ScaleChoice {
+    /// The ratio of the lengths of the legs.
+    #[default]
+    Auto,
+    /// This one, with both sides in metres: 1 moves the root as far as the source's.
+    Factor(f64),
 }
 
 /// Options of [`Retargeter::new`]. Start from `RetargetOptions::default()` and set fields.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RetargetOptions {
-    /// The reference pose that rotations are measured from.
+    /// The poses that the bodies are measured on.
     pub pose: RetargetPose,
+    /// Where the ground of the clip is.
+    pub ground: GroundChoice,
     /// Whether the horizontal motion of the root is dropped.
     pub in_place: bool,
-    /// Whether the root moves as far as the source's, in metres. Otherwise its motion is scaled by
-    /// the ratio of the heights of the hips.
-    pub no_scale: bool,
+    /// The factor of the root's motion.
+    pub scale: ScaleChoice,
     /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If
     /// it is above the hips, the translation of the hips is transferred too. It does not have to be
     /// in a pair then: the target's joint of this name above the hips follows it, or else the
@@ -60,40 +76,31 @@ pub struct RetargetOptions {
 #[derive(Clone, Debug)]
 struct Joint {
     source: usize,
-    /// inverse(B_source) * B_target with the aligned reference; it is applied after the rotation of
-    /// the source.
+    /// From the target joint to the source joint; it is applied after the rotation of the source.
     after: DQuat,
     /// Index into `arms` of a rotation about the forward axis of the chest, which is applied last.
     arm: Option<usize>,
-    /// Set if the translation of the joint is transferred.
-    root: Option<Root>,
+    /// Set if the translation of the joint is transferred: where the target's joint rests.
+    root: Option<DVec3>,
     /// Set if the joint is the same on both sides.
     same: Option<Same>,
 }
 
-#[derive(Clone, Debug)]
-struct Root {
-    /// Rest positions in the common space.
-    source_rest: DVec3,
-    target_rest: DVec3,
-}
-
 /// Transfers poses from one rig to another, any number of times, without allocating.
 ///
-/// - **Rotations.** Let S be the rotation of a source joint in the world, and B_source and B_target
-///   the reference rotations of its pair. Then the rotation of the target joint in the world is `S *
-///   inverse(B_source) * B_target`. So its bone points in the same direction as the source's,
-///   whatever the joint axes are. Local rotations follow from these, parents first. Joints without
-///   a pair keep their local rest transform.
-/// - **The root.** Its position is `rest_t + s (p_s - rest_s)` in metres, with s the ratio of the
-///   heights of the hips. If the legs are bent at rest, the hips are raised to where they are in
-///   the reference pose.
+/// - **Rotations.** Each known bone has landmarks, directions of the body that are fixed in its
+///   joint: along the limb and the hinge of its elbow, up and forward of a foot, and so on. With A
+///   and B as the rotations of the landmarks in the joints of a pair, and S as the rotation of the
+///   source joint in the world, that of the target joint is `S * A * inverse(B)`. So what the axes of
+///   a joint are, and in which pose a rig was made, does not matter. Other paired joints ride on the
+///   bone above them. Joints without a pair keep their local rest transform.
+/// - **The root.** It moves in proportion to the lengths of the legs, from the ground of the clip to
+///   that of the target.
 /// - **Other translations, and scales.** They are those of the target's rest pose. Only joints that
 ///   have the same position, axes and parent on both sides follow the translation and scale of the
 ///   source, so the clips of a character play on it unchanged.
 /// - **The common space** is in metres with Y up. The heading of each character in its stage does
-///   not matter, and the source is turned about the vertical axis if the two reference poses face
-///   different ways.
+///   not matter, and the source is turned about the vertical axis to face as the target does.
 ///
 /// A joint that is scaled to zero is rotated by its hierarchy alone. Mirrored joints, with a
 /// negative determinant, are treated as rotated and then scaled by -1 on every axis. Below sheared
@@ -132,13 +139,11 @@ pub struct Retargeter {
     common_from_target_world: DMat4,
     common_from_source: DMat4,
     common_from_target: DMat4,
-    root_scale: f64,
+    path: Path,
     in_place: bool,
-    trunk: Option<Trunk>,
-    /// common_from_joint of source and target in their reference poses, in which both stand.
+    /// common_from_joint of source and target in poses in which both stand.
     standing: [Vec<DMat4>; 2],
-    poses: [RetargetPose; 2],
-    aligned: Vec<AlignedLimb>,
+    measured: [Measured; 2],
     warnings: Vec<Warning>,
     // Scratch: common_from_joint and its turn.
     source_common: Vec<DMat4>,
@@ -164,72 +169,66 @@ impl Retargeter {
     ) -> Result<Self> {
         let pairs = map.resolve(source, target)?;
         let pairs = with_root_bone(pairs, source, target, options.root_bone.as_deref());
-        let choice = choose(source, target, &pairs, options.pose);
-        let mut warnings = match options.pose {
-            RetargetPose::Rest => Vec::new(),
-            _ => choice.warnings([source, target]),
-        };
-        let poses = choice.poses();
-        let (from, to) = (choice.from, choice.to);
-        if choice.turned != 0.0 {
-            let degrees = choice.turned.to_degrees();
-            let message = format!(
-                "faces another direction than {}: its motion is rotated by {degrees:.0} degrees about the vertical axis",
-                target.label()
-            );
-            warnings.push(Warning::new("retarget-facing", source.label(), message));
-        }
-        if target.is_sheared() {
-            let message = "rest transforms have shear, which an animation cannot express: the shear is dropped";
-            warnings.push(Warning::new("retarget-shear", target.label(), message));
-        }
-        let alignment = match options.pose {
-            RetargetPose::Auto | RetargetPose::Align => {
-                let only_human = options.pose == RetargetPose::Auto;
-                Alignment::new((&from, source), (&to, target), &pairs, only_human)
-            }
-            RetargetPose::Bind | RetargetPose::Rest => Alignment::none(&pairs),
-        };
-        warnings.extend(alignment.warning(source, target));
-        if math::try_inverse(to.placed).is_none() {
+        let sides = [(source, from_source as Side), (target, from_target as Side)];
+        let spaces = sides.map(|(rig, _)| common_from_world(rig));
+        let [from, to] = [0, 1].map(|i| {
+            let (rig, joint) = sides[i];
+            let bones: Bones = pairs
+                .iter()
+                .filter_map(|p| Some((p.bone?, joint(p))))
+                .collect();
+            let asked = match (options.pose, i) {
+                (RetargetPose::Clip, 1) => RetargetPose::Auto,
+                (asked, _) => asked,
+            };
+            Body::new(rig, spaces[i], bones, asked)
+        });
+        let transfer = Transfer::new((source, from), (target, to), &pairs);
+        let (from, to) = (&transfer.source, &transfer.target);
+        let turn = DQuat::from_rotation_y(to.heading - from.heading);
+        let common_from_source_world = DMat4::from_quat(turn) * spaces[0];
+        let common_from_source = common_from_source_world * source.placement().world_from_skel;
+        let common_from_target = spaces[1] * target.placement().world_from_skel;
+        if math::try_inverse(common_from_target).is_none() {
             return Err(Error::NoInverse {
                 rig: target.label().to_owned(),
             });
         }
+        let mut warnings: Vec<Warning> = transfer.warnings([source, target]).collect();
+        if target.is_sheared() {
+            let message = "rest transforms have shear, which an animation cannot express: the shear is dropped";
+            warnings.push(Warning::new("retarget-shear", target.label(), message));
+        }
         let roots = root_pairs(source, target, &pairs, options.root_bone.as_deref())?;
-        let root_scale = match options.no_scale {
-            true => 1.0,
-            false => height_ratio(
-                (source, &from),
-                (target, &to),
-                &pairs,
-                &roots,
-                &mut warnings,
-            ),
+        let scale = match options.scale {
+            ScaleChoice::Auto => size_ratio(&transfer, &pairs, target),
+            ScaleChoice::Factor(factor) => factor,
         };
-        let trunk = match options.pose {
-            RetargetPose::Auto => Trunk::find((source, &from), (target, &to), &pairs),
-            _ => {
-                let auto = choose(source, target, &pairs, RetargetPose::Auto);
-                Trunk::find((source, &auto.from), (target, &auto.to), &pairs)
-            }
+        let placed = [common_from_source, common_from_target];
+        let rests = |pair: &JointPair| {
+            let at = [
+                source.rest_skel()[pair.source],
+                target.rest_skel()[pair.target],
+            ];
+            [0, 1].map(|i| (placed[i] * at[i]).w_axis.truncate())
         };
-        let same = same_joints((source, &from), (target, &to), &pairs);
+        let moved = roots
+            .first()
+            .map_or([DVec3::ZERO; 2], |r| rests(&pairs[*r]));
+        let origins = placed.map(|m| m.w_axis.truncate());
+        let path = path(&transfer, scale, turn, origins, moved);
+        let same = same_joints(source, target, &pairs, &transfer.after);
         let mut joints: Vec<Joint> = Vec::with_capacity(pairs.len());
         for (i, pair) in pairs.iter().enumerate() {
-            let turned = alignment.turns[i] * to.turn_of(pair.target);
             joints.push(Joint {
                 same: same[i].clone(),
                 source: pair.source,
-                after: from.turn_of(pair.source).inverse() * turned,
+                after: transfer.after[i],
                 arm: None,
-                root: roots.contains(&i).then(|| Root {
-                    source_rest: from.root_position(pair.source),
-                    target_rest: to.root_position(pair.target),
-                }),
+                root: roots.contains(&i).then(|| rests(pair)[1]),
             });
         }
-        let arms = arms((target, &to), &pairs, &alignment.turns, options.arm_space)?;
+        let arms = arms(target, &pairs, &transfer, options.arm_space)?;
         for (i, arm) in arms.iter().enumerate() {
             for pair in &arm.pairs {
                 joints[*pair].arm = Some(i);
@@ -239,50 +238,104 @@ impl Retargeter {
         for (i, pair) in pairs.iter().enumerate() {
             joint_of[pair.target] = Some(i);
         }
-        Ok(Self {
+        let mut out = Self {
             source_parents: source.parents().to_vec(),
             target_parents: target.parents().to_vec(),
-            target_rest: to.rest.clone(),
+            target_rest: target.rest().to_vec(),
             target_is_uniform: target.is_uniform(),
             joints,
             joint_of,
             arms,
-            common_from_source_world: from.common_from_world,
-            common_from_target_world: to.common_from_world,
-            common_from_source: from.placed,
-            common_from_target: to.placed,
-            root_scale,
+            common_from_source_world,
+            common_from_target_world: spaces[1],
+            common_from_source,
+            common_from_target,
+            path,
             in_place: options.in_place,
-            trunk,
-            standing: [from.joints().to_vec(), to.joints().to_vec()],
-            poses,
-            aligned: alignment.limbs,
+            standing: [Vec::new(), Vec::new()],
+            measured: [Measured::new(source, from), Measured::new(target, to)],
             warnings,
             source_common: vec![DMat4::IDENTITY; source.len()],
             source_turns: vec![DQuat::IDENTITY; source.len()],
             target_common: vec![DMat4::IDENTITY; target.len()],
             target_turns: vec![DQuat::IDENTITY; target.len()],
+        };
+        let [unsure, target_unsure] = transfer.unsure.clone();
+        (out.measured[0].unsure, out.measured[1].unsure) = (unsure, target_unsure);
+        out.settle_height(source, &transfer, options.ground);
+        out.standing = out.both_standing(source, &transfer, &pairs);
+        Ok(out)
+    }
+
+    /// Settles how high the root is over all of the clip: the target's feet stand where they stand
+    /// in its reference pose, in the frames in which the source's stand. So legs of other proportions
+    /// and high ankles cost nothing.
+    fn settle_height(&mut self, source: &Rig, transfer: &Transfer, choice: GroundChoice) {
+        let (from, to) = (&transfer.source, &transfer.target);
+        let ground = Ground::of(from);
+        self.measured[0].ground = ground.map_or(from.spot.foot.unwrap_or(0.0), |g| g.height);
+        self.measured[1].ground = to.spot.foot.unwrap_or(0.0);
+        let is_own = transfer.is_same_rig && (self.path.scale - 1.0).abs() < 1e-3;
+        if is_own || !(from.is_body && to.is_body) {
+            return;
+        }
+        if choice == GroundChoice::Keep {
+            self.measured[0].ground = 0.0;
+            (self.path.from.y, self.path.to.y) = (0.0, 0.0);
+            return;
+        }
+        let (Some(ground), Some(stands)) = (ground, to.spot.foot) else {
+            return;
+        };
+        self.warnings.extend(ground.warning(source, from));
+        if ground.is_in_air && to.spot.stands {
+            // Hips that are as high as those of the standing source are so on the target.
+            return;
+        }
+        (self.path.from.y, self.path.to.y) = (ground.height, 0.0);
+        if ground.is_in_air {
+            self.path.to.y = stands - self.path.scale * ground.foot;
+            return;
+        }
+        let Some((_, lows)) = from.heights() else {
+            return;
+        };
+        let (placed, placed_target) = (self.common_from_source, self.common_from_target);
+        let mut local = vec![Trs::IDENTITY; self.target_parents.len()];
+        let mut heights = Vec::with_capacity(lows.len());
+        let standing = source.local_samples().iter().zip(lows);
+        for ((world, pose), _) in standing.filter(|(_, low)| *low < ground.low) {
+            self.place_source(*world);
+            self.retarget(pose, &mut local);
+            let feet = to.feet.iter().map(|j| self.target_common[*j].w_axis.y);
+            heights.push(feet.fold(f64::INFINITY, f64::min));
+        }
+        (self.common_from_source, self.common_from_target) = (placed, placed_target);
+        self.path.to.y = stands - percentile(&heights, 0.5);
+    }
+
+    /// The poses in which both sides stand on their ground.
+    fn both_standing(
+        &self,
+        source: &Rig,
+        transfer: &Transfer,
+        pairs: &[JointPair],
+    ) -> [Vec<DMat4>; 2] {
+        let (from, to) = (&transfer.source, &transfer.target);
+        let foot = Ground::of(from).map(|g| g.foot).or(from.spot.foot);
+        let own = transfer.source_standing(source, pairs);
+        let sides = [(own, from, foot), (to.pose.clone(), to, to.spot.foot)];
+        sides.map(|(pose, body, foot)| {
+            let lowest = pose.lowest(&body.feet);
+            let up = foot.zip(lowest).map_or(0.0, |(foot, lowest)| foot - lowest);
+            pose.moved(DVec3::Y * up).matrices()
         })
     }
 
-    /// Warnings about the two rigs, and about the last clip of [`Retargeter::retarget_clip`].
+    /// Warnings about the two rigs and the samples of the clip.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
-    }
-
-    /// The angle between the two trunks in the last frame, in degrees; `None` if the trunks are not
-    /// known or differ at rest.
-    pub(super) fn trunks_apart(&self) -> Option<f64> {
-        let trunk = self.trunk.as_ref()?;
-        trunk.apart(&self.source_common, &self.target_common)
-    }
-
-    /// Adds a warning if the target lies while the source stands; `apart` are the angles of all
-    /// frames in degrees.
-    pub(super) fn warn_of_trunks(&mut self, apart: Vec<f64>) {
-        let warning = self.trunk.as_ref().and_then(|t| t.warning(apart));
-        self.warnings.extend(warning);
     }
 
     /// Where the joints of source and target are while they stand, in metres with Y up.
@@ -290,23 +343,30 @@ impl Retargeter {
         self.standing.each_ref().map(Vec::as_slice)
     }
 
-    /// The poses of source and target that rotations are measured from: [`RetargetPose::Bind`] or
-    /// [`RetargetPose::Rest`].
+    /// What source and target were measured on, and what was found.
     #[must_use]
-    pub fn reference_poses(&self) -> [RetargetPose; 2] {
-        self.poses
+    pub fn measured(&self) -> &[Measured; 2] {
+        &self.measured
     }
 
-    /// The limbs of the target that were turned in its reference pose to point as the source's do.
-    #[must_use]
-    pub fn aligned(&self) -> &[AlignedLimb] {
-        &self.aligned
+    /// Tells by how much the up axis of the source is more likely than the next one, as
+    /// [`Rig::find_axes`] found it. A small margin is a warning.
+    pub fn set_up_margin(&mut self, source: &Rig, margin: f64) {
+        self.measured[0].up_margin = Some(margin);
+        if margin < SURE {
+            let message = format!(
+                "its up axis is not sure: {} is only a little more likely than another one",
+                self.measured[0].up
+            );
+            self.warnings
+                .push(Warning::new("retarget-up", source.label(), message));
+        }
     }
 
     /// The factor of the root's motion, with both sides in metres.
     #[must_use]
     pub fn root_scale(&self) -> f64 {
-        self.root_scale
+        self.path.scale
     }
 
     /// Sets [`super::RigPlacement::world_from_skel`] of the source from the next frame on, for
@@ -396,12 +456,49 @@ impl Retargeter {
 
     fn root_position(&self, pair: usize) -> Option<DVec3> {
         let joint = &self.joints[pair];
-        let root = joint.root.as_ref()?;
-        let mut moved = self.source_common[joint.source].w_axis.truncate() - root.source_rest;
-        if self.in_place {
-            moved = DVec3::new(0.0, moved.y, 0.0);
-        }
-        Some(root.target_rest + moved * self.root_scale)
+        let rest = joint.root?;
+        let at = self
+            .path
+            .at(self.source_common[joint.source].w_axis.truncate());
+        Some(match self.in_place {
+            true => rest.with_y(at.y),
+            false => at,
+        })
+    }
+}
+
+/// A found up axis with a smaller margin is not sure.
+const SURE: f64 = 0.3;
+
+/// The joint of a pair on one side.
+type Side = fn(&JointPair) -> usize;
+
+fn from_source(pair: &JointPair) -> usize {
+    pair.source
+}
+
+fn from_target(pair: &JointPair) -> usize {
+    pair.target
+}
+
+/// From a rig's world to metres with Y up, without the heading that its placement has.
+fn common_from_world(rig: &Rig) -> DMat4 {
+    let placement = rig.placement();
+    let upright = turn_to_y(placement.up);
+    let world = turn_of(&placement.world_from_skel);
+    // The placement as if both of its spaces had Y up. Its heading is the rest of the rotation after
+    // the skeleton was set upright.
+    let turned = upright * world * upright.inverse();
+    let heading = turned * turn_to_y(turned.inverse() * DVec3::Y).inverse();
+    DMat4::from_scale(DVec3::splat(placement.meters_per_unit))
+        * DMat4::from_quat((heading.inverse() * upright).normalize())
+}
+
+/// The shortest rotation from an up direction to Y; exactly the identity if it already is Y.
+fn turn_to_y(up: DVec3) -> DQuat {
+    match up.abs_diff_eq(DVec3::Y, 1e-12) {
+        true => DQuat::IDENTITY,
+        false => DQuat::from_rotation_arc(up.normalize_or(DVec3::Y), DVec3::Y),
     }
 }
 

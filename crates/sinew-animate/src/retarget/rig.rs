@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use glam::{DMat4, DVec3};
+use glam::{DMat3, DMat4, DQuat, DVec3};
 
-use super::stance;
+use super::Humanoid;
+use super::characterise::found_axes;
 use sinew::error::Invalid;
-use sinew::math::Trs;
+use sinew::math::{self, Trs};
 use sinew::skel::Skeleton;
 use sinew::skel::utils::{compute_joint_local_transforms, concat_joint_transforms};
 
@@ -46,10 +47,12 @@ pub struct Rig {
     rest_skel: Vec<DMat4>,
     /// In the space of the file.
     bind: Vec<DMat4>,
-    /// Rotated to skeleton space.
+    /// In skeleton space.
     bind_skel: Vec<DMat4>,
-    /// skel_from_joint of a pose of an animation.
-    example: Option<Vec<DMat4>>,
+    /// Whether most joints of the bind pose tell its space.
+    bind_space_is_sure: bool,
+    /// Poses of a clip: world_from_skel and joint-local transforms.
+    samples: Vec<(DMat4, Vec<Trs>)>,
     placement: RigPlacement,
     is_uniform: bool,
     is_sheared: bool,
@@ -122,12 +125,13 @@ impl Rig {
             rest,
             bind,
             bind_skel: Vec::new(),
-            example: None,
+            bind_space_is_sure: true,
+            samples: Vec::new(),
             placement,
             is_uniform,
             is_sheared,
         };
-        rig.bind_skel = stance::bind_near_rest(&rig);
+        (rig.bind_skel, rig.bind_space_is_sure) = rig.bind_near_rest();
         Ok(rig)
     }
 
@@ -186,32 +190,122 @@ impl Rig {
         &self.bind
     }
 
-    /// The bind transforms, rotated into the space that brings them nearest to the rest pose.
+    /// The bind transforms in skeleton space: those of the file may be in world space, or in another
+    /// space that the topmost joint tells. The space that brings them nearest to the rest pose counts.
     #[must_use]
     pub fn bind_skel(&self) -> &[DMat4] {
         &self.bind_skel
     }
 
-    /// Sets a pose of an animation of this skeleton, as joint-local transforms. It is evidence for
-    /// where rest transforms in world space belong. A pose with another number of joints is
-    /// ignored.
-    #[must_use]
-    pub fn with_example(mut self, pose: &[DMat4]) -> Self {
-        self.example = (pose.len() == self.len()).then(|| self.in_skeleton_space(pose));
-        self
+    /// Whether the space of [`Rig::bind_skel`] is that of the skeleton or of the world, or one that most
+    /// joints agree about.
+    pub(super) fn bind_space_is_sure(&self) -> bool {
+        self.bind_space_is_sure
     }
 
-    /// skel_from_joint of the example pose.
-    pub(super) fn example(&self) -> Option<&[DMat4]> {
-        self.example.as_deref()
-    }
-
-    fn in_skeleton_space(&self, local: &[DMat4]) -> Vec<DMat4> {
-        let mut out: Vec<DMat4> = Vec::with_capacity(local.len());
-        for (local, parent) in local.iter().zip(&self.parents) {
-            out.push(parent.map_or(*local, |p| out[p] * *local));
+    fn bind_near_rest(&self) -> (Vec<DMat4>, bool) {
+        let turn = |m: &DMat4| math::nearest_rotation(DMat3::from_mat4(*m));
+        let mut spaces = vec![DMat4::IDENTITY];
+        spaces.extend(math::try_inverse(self.placement.world_from_skel));
+        if spaces.len() == 2 && !self.is_empty() {
+            spaces.extend(math::try_inverse(self.bind[0]).map(|m| self.rest_skel[0] * m));
         }
-        out
+        // Joints turn with all joints above them, so the lower ones count less.
+        let mut weights: Vec<f64> = Vec::with_capacity(self.len());
+        for parent in &self.parents {
+            weights.push(parent.map_or(1.0, |p| 0.5 * weights[p]));
+        }
+        let off = |space: &DMat4| {
+            let (mut sum, mut size) = (0.0, [0.0; 2]);
+            for (j, weight) in weights.iter().enumerate() {
+                let (bind, rest) = (*space * self.bind[j], self.rest_skel[j]);
+                if let (Some(a), Some(b)) = (turn(&bind), turn(&rest)) {
+                    sum += weight * a.angle_between(b);
+                }
+                if let Some(p) = self.parents[j] {
+                    size[0] += (bind.w_axis - (*space * self.bind[p]).w_axis).length();
+                    size[1] += (rest.w_axis - self.rest_skel[p].w_axis).length();
+                }
+            }
+            let sizes = (size[0] / size[1]).ln().abs();
+            sum + if sizes.is_finite() { sizes } else { 0.0 }
+        };
+        let offs: Vec<f64> = spaces.iter().map(off).collect();
+        let known = if offs.get(1).is_some_and(|o| *o < offs[0]) {
+            1
+        } else {
+            0
+        };
+        // The topmost joint may be turned in the rest pose, so what it tells has to fit far better.
+        let kind = if offs.get(2).is_some_and(|o| *o < 0.5 * offs[known]) {
+            2
+        } else {
+            known
+        };
+        let skel: Vec<DMat4> = self.bind.iter().map(|m| spaces[kind] * *m).collect();
+        let local = |pose: &[DMat4], j: usize| {
+            let above = self.parents[j].map_or(Some(DQuat::IDENTITY), |p| turn(&pose[p]))?;
+            Some(above.inverse() * turn(&pose[j])?)
+        };
+        let agrees = |j: &usize| {
+            let turns = local(&skel, *j).zip(local(&self.rest_skel, *j));
+            turns.is_some_and(|(a, b)| a.dot(b).abs() > 1.0 - 1e-6)
+        };
+        let agreeing = (0..self.len()).filter(agrees).count();
+        (skel, kind < 2 || agreeing * 2 > self.len())
+    }
+
+    /// Adds a pose of the clip that is to be retargeted: where its skeleton is in the world, and its
+    /// joint-local transforms. A few hundred poses of all of the clip are evidence for where up and
+    /// the ground are, and for how the body is built if neither bind nor rest pose stands. A pose
+    /// with another number of joints is ignored.
+    pub fn add_sample(&mut self, world_from_skel: DMat4, local: &[DMat4]) {
+        if local.len() == self.len() {
+            let local = local.iter().map(Trs::from_matrix).collect();
+            self.samples.push((world_from_skel, local));
+        }
+    }
+
+    /// Forgets all samples, for those of another clip.
+    pub fn clear_samples(&mut self) {
+        self.samples.clear();
+    }
+
+    /// The samples: world_from_skel and joint-local transforms.
+    pub(super) fn local_samples(&self) -> &[(DMat4, Vec<Trs>)] {
+        &self.samples
+    }
+
+    /// world_from_joint of each sample.
+    pub(super) fn samples(&self) -> impl Iterator<Item = Vec<DMat4>> + '_ {
+        self.samples.iter().map(|(world, local)| {
+            let mut out: Vec<DMat4> = Vec::with_capacity(local.len());
+            for (local, parent) in local.iter().zip(&self.parents) {
+                out.push(parent.map_or(*world, |p| out[p]) * local.matrix());
+            }
+            out
+        })
+    }
+
+    /// Finds the up axis of the clip, unless one is asked for, and with `has_unit` not set its unit:
+    /// formats such as BVH declare neither. The samples and the known bones are the evidence; without
+    /// them nothing changes. Returns by how much the axis is more likely than the next one, if it was
+    /// looked for.
+    pub fn find_axes(
+        &mut self,
+        bones: &Humanoid,
+        asked: Option<DVec3>,
+        has_unit: bool,
+    ) -> Option<f64> {
+        let Some(found) = found_axes(self, bones.joints(), asked) else {
+            self.placement.up = asked.unwrap_or(self.placement.up);
+            return None;
+        };
+        self.placement.up = found.up;
+        if !has_unit {
+            self.placement.meters_per_unit = found.unit;
+        }
+        found.margin
     }
 
     /// The placement of the skeleton in its world.

@@ -1,9 +1,10 @@
 //! The joints that have the root's motion, and the scale of that motion.
 
-use glam::{DMat4, DVec3};
+use glam::{DQuat, DVec3};
 
 use super::bone_map::{JointPair, MOST_NAMES};
-use super::reference::{Reference, pair_above, stands_on_origin};
+use super::characterise::Body;
+use super::transfer::Transfer;
 use super::{Bone, Rig};
 use crate::error::{Error, Result};
 use sinew::error::{Warning, first_few};
@@ -81,93 +82,137 @@ pub(super) fn root_pairs(
     })
 }
 
-/// Heights of joints in the reference pose, in metres.
-struct Heights {
-    hips: f64,
-    /// The lowest of the paired feet and toes, if they are known. Toes matter because ankles may be
-    /// high above the ground: at a third of the hips' height in characters with short legs.
-    foot: Option<f64>,
-    lowest: f64,
-    highest: f64,
+/// The nearest paired joint above a pair's target; pairs are in the order of the target's joints.
+pub(super) fn pair_above(rig: &Rig, pairs: &[JointPair], pair: &JointPair) -> Option<usize> {
+    rig.chain(pair.target)
+        .skip(1)
+        .find_map(|joint| pairs.binary_search_by_key(&joint, |p| p.target).ok())
 }
 
-impl Heights {
-    /// Whether the origin of the world is on the ground.
-    fn stand_on_origin(&self) -> bool {
-        match self.foot {
-            Some(foot) => stands_on_origin(self.hips, foot),
-            None => self.hips > 0.05 * (self.highest - self.lowest),
-        }
+/// How the positions of the source's root become those of the target's, in metres:
+/// `to + scale * (p - from)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    pub from: DVec3,
+    pub to: DVec3,
+    pub scale: f64,
+}
+
+impl Path {
+    pub fn at(&self, p: DVec3) -> DVec3 {
+        self.to + (p - self.from) * self.scale
     }
 }
 
-/// The ratio of the heights of the target's and the source's hips above the ground. The ground is
-/// the origin of the world if both rigs stand on it, otherwise the feet and toes, or the lowest
-/// joint if feet are not known. If the ratio is not usable, as for a root on the ground, it is the
-/// ratio of the sizes of the paired joints.
-pub(super) fn height_ratio(
-    (source, from): (&Rig, &Reference),
-    (target, to): (&Rig, &Reference),
-    pairs: &[JointPair],
-    roots: &[usize],
-    warnings: &mut Vec<Warning>,
-) -> f64 {
-    let find = |bone| pairs.iter().position(|p| p.bone == Some(bone));
-    let Some(hips) = find(Bone::Hips).or(roots.last().copied()) else {
-        return 1.0;
-    };
-    use Bone::{LeftFoot, LeftToes, RightFoot, RightToes};
-    let feet: Vec<usize> = [LeftFoot, RightFoot, LeftToes, RightToes]
-        .into_iter()
-        .filter_map(find)
-        .collect();
-    let heights = |reference: &Reference, joint: &dyn Fn(&JointPair) -> usize| {
-        let y = |m: &DMat4| m.w_axis.y;
-        let of = |pair: usize| y(&reference.joints()[joint(&pairs[pair])]);
-        let all = reference.joints().iter().map(y);
-        Heights {
-            hips: of(hips),
-            foot: feet.iter().map(|f| of(*f)).min_by(f64::total_cmp),
-            lowest: all.clone().fold(f64::INFINITY, f64::min),
-            highest: all.fold(f64::NEG_INFINITY, f64::max),
-        }
-    };
-    let s = heights(from, &|p| p.source);
-    let t = heights(to, &|p| p.target);
-    let ratio = if s.stand_on_origin() && t.stand_on_origin() {
-        t.hips / s.hips
-    } else {
-        let ground = |h: &Heights| h.foot.unwrap_or(h.lowest);
-        (t.hips - ground(&t)) / (s.hips - ground(&s))
-    };
-    let is_usable = |ratio: f64| ratio.is_finite() && (1e-6..1e6).contains(&ratio);
-    if is_usable(ratio) {
-        return ratio;
-    }
-    let spreads = (
-        spread(from, pairs.iter().map(|p| p.source)),
-        spread(to, pairs.iter().map(|p| p.target)),
-    );
-    let by_size = Some(spreads.1 / spreads.0)
-        .filter(|r| is_usable(*r))
-        .unwrap_or(1.0);
-    // No warning if both rigs have the same size.
-    if (by_size - 1.0).abs() > 1e-3 {
-        let message = format!(
-            "the root is {:.4} m above the ground, and that of {} {:.4} m, which gives no usable ratio: its motion is scaled by {by_size:.4}, the ratio of the rigs' sizes",
-            s.hips,
-            target.label(),
-            t.hips,
-        );
-        warnings.push(Warning::new("retarget-no-height", source.label(), message));
-    }
-    by_size
+/// The clip's ground.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ground {
+    /// The height of the ground, in metres.
+    pub height: f64,
+    /// The height of the lowest foot joint of a body that stands in the clip.
+    pub foot: f64,
+    /// Frames in which the feet are lower stand.
+    pub low: f64,
+    /// Set if the clip jumps or sits all the time: the feet of a standing body are known otherwise.
+    pub is_in_air: bool,
 }
 
-/// The root of the sum of the squared distances of paired joints from their centre.
-fn spread(reference: &Reference, joints: impl Iterator<Item = usize>) -> f64 {
-    let at: Vec<DVec3> = joints.map(|j| reference.position(j)).collect();
-    let middle = at.iter().sum::<DVec3>() / at.len().max(1) as f64;
-    let squares: f64 = at.iter().map(|p| p.distance_squared(middle)).sum();
-    squares.sqrt()
+impl Ground {
+    /// The ground of a clip; `None` without samples or legs.
+    pub fn of(source: &Body) -> Option<Self> {
+        let leg = source.leg?;
+        let (low, _) = source.heights()?;
+        let spot = &source.spot;
+        let stands = spot.foot.filter(|_| spot.in_clip && spot.is_on_origin);
+        let at = |height: f64, foot: f64, is_in_air: bool| Self {
+            height,
+            foot,
+            low: low + 0.12 * leg,
+            is_in_air,
+        };
+        Some(match stands {
+            // A clip that is in the air, or sits, keeps its heights.
+            Some(foot) if low > foot - 0.35 * leg => {
+                let is_in_air = (low - foot).abs() > 0.15 * leg;
+                at(0.0, if is_in_air { foot } else { low }, is_in_air)
+            }
+            Some(foot) => at(low - foot, low, false),
+            None if (-0.15 * leg..0.35 * leg).contains(&low) => at(0.0, low, false),
+            None => at(low, low, false),
+        })
+    }
+
+    /// The warning about a ground that is far from the origin.
+    pub fn warning(&self, source: &Rig, body: &Body) -> Option<Warning> {
+        let is_far = self.height.abs() > 0.35 * body.leg?;
+        is_far.then(|| {
+            let message = format!(
+                "its ground is taken to be at a height of {:.2} m, where its feet are lowest",
+                self.height
+            );
+            Warning::new("retarget-ground", source.label(), message)
+        })
+    }
+}
+
+/// The ratio of the lengths of the legs, or else of all bones that both sides have.
+pub(super) fn size_ratio(transfer: &Transfer, pairs: &[JointPair], target: &Rig) -> f64 {
+    let is_usable = |ratio: &f64| ratio.is_finite() && (1e-6..1e6).contains(ratio);
+    let legs = transfer.source.leg.zip(transfer.target.leg);
+    let lengths = |body: &Body, joint: fn(&JointPair) -> usize| -> f64 {
+        let at = |pair: &JointPair| body.pose.at[joint(pair)];
+        let links = pairs.iter().filter_map(|pair| {
+            let above = &pairs[pair_above(target, pairs, pair)?];
+            Some(at(pair).distance(at(above)))
+        });
+        links.sum()
+    };
+    let all = || {
+        let (from, to) = (&transfer.source, &transfer.target);
+        lengths(to, |p| p.target) / lengths(from, |p| p.source)
+    };
+    let by_legs = legs.map(|(source, target)| target / source);
+    let ratio = by_legs
+        .filter(is_usable)
+        .or_else(|| Some(all()).filter(is_usable));
+    ratio.unwrap_or(1.0)
+}
+
+/// The path of the root before its height is settled by the clip. `turn` brings the source's heading
+/// to that of the target, `origins` are those of the two skeletons, and `rest` is where a root joint
+/// rests on both sides; all in the common space.
+pub(super) fn path(
+    transfer: &Transfer,
+    scale: f64,
+    turn: DQuat,
+    origins: [DVec3; 2],
+    rest: [DVec3; 2],
+) -> Path {
+    let (source, target) = (&transfer.source, &transfer.target);
+    let [mut from, mut to] = rest;
+    let is_own = transfer.is_same_rig && (scale - 1.0).abs() < 1e-3;
+    if is_own || !source.is_body || !target.is_body {
+        return Path { from, to, scale };
+    }
+    // The hips stay over the place where they stand, if the clip is near the origin of its space.
+    let [origin, other_origin] = origins;
+    let near = |hips: DVec3, origin: DVec3, leg: Option<f64>| {
+        leg.is_some_and(|leg| (hips - origin).with_y(0.0).length() < leg)
+    };
+    let hips = |body: &Body| body.spot.hips.filter(|_| body.spot.stands);
+    let stood = hips(source).map(|p| turn * p).zip(hips(target));
+    let in_clip = source.spot.in_clip && target.spot.in_clip;
+    let over = stood.filter(|(a, b)| {
+        in_clip && near(*a, origin, source.leg) && near(*b, other_origin, target.leg)
+    });
+    let (a, b) = over.unwrap_or((origin, other_origin));
+    from = DVec3::new(a.x, from.y, a.z);
+    to = DVec3::new(b.x, to.y, b.z);
+    // Until a clip tells more, the target stands as high as it does where the source stands.
+    if let Some((a, b)) = stood {
+        (from.y, to.y) = (a.y, b.y);
+    } else if let (Some(foot), Some(other)) = (source.spot.foot, target.spot.foot) {
+        (from.y, to.y) = (foot, other);
+    }
+    Path { from, to, scale }
 }

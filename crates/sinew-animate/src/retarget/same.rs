@@ -1,11 +1,10 @@
 //! Joints that are the same on both sides.
 
-use glam::DVec3;
+use glam::{DMat3, DMat4, DQuat, DVec3};
 
 use super::Rig;
 use super::bone_map::JointPair;
-use super::reference::{Reference, pair_above};
-use sinew::math::Trs;
+use sinew::math::{self, Trs};
 
 /// Translations are the same if they differ by less than this share of their length.
 const SAME_LENGTH: f64 = 1e-3;
@@ -41,16 +40,15 @@ impl Same {
     }
 }
 
-/// For each pair, whether it is the same joint on both sides: the reference rotations of both
-/// joints and of their parents are equal, the parents are paired, and the rest translations are
-/// equal except for units.
-pub(super) fn same_joints(
-    (source, from): (&Rig, &Reference),
-    (target, to): (&Rig, &Reference),
-    pairs: &[JointPair],
-) -> Vec<Option<Same>> {
-    let volume = |r: &Reference| glam::DMat3::from_mat4(r.placed).determinant().abs().cbrt();
-    let units = volume(from) / volume(to);
+/// The metres to a unit of a rig's skeleton space.
+fn metres(rig: &Rig) -> f64 {
+    let placement = rig.placement();
+    let volume = DMat3::from_mat4(placement.world_from_skel).determinant();
+    placement.meters_per_unit * volume.abs().cbrt()
+}
+
+/// Whether the rest translations of a pair are equal except for units.
+fn is_as_long(source: &Rig, target: &Rig, pair: &JointPair) -> bool {
     let size = |rig: &Rig| {
         let at = rig
             .rest_skel()
@@ -58,28 +56,76 @@ pub(super) fn same_joints(
             .map(|m| m.w_axis.truncate().abs().max_element());
         at.fold(0.0, f64::max)
     };
-    let at_rest = AT_REST * size(source);
-    let turned =
-        |p: &JointPair| from.turn_of(p.source).dot(to.turn_of(p.target)).abs() >= SAME_TURN;
-    let is_same = |pair: &JointPair| {
-        let (s, t) = (&source.rest()[pair.source], &target.rest()[pair.target]);
-        let off = (s.translation * units).distance(t.translation);
-        let is_close = off <= SAME_LENGTH * t.translation.length() + AT_REST * size(target);
+    let units = metres(source) / metres(target);
+    let (s, t) = (&source.rest()[pair.source], &target.rest()[pair.target]);
+    let off = (s.translation * units).distance(t.translation);
+    off <= SAME_LENGTH * t.translation.length() + AT_REST * size(target)
+}
+
+/// The pair of the parents of a pair's joints, if they have one.
+fn parents(source: &Rig, target: &Rig, pairs: &[JointPair], pair: &JointPair) -> Option<usize> {
+    let (from, to) = (
+        source.parents()[pair.source]?,
+        target.parents()[pair.target]?,
+    );
+    let at = pairs.binary_search_by_key(&to, |p| p.target).ok()?;
+    (pairs[at].source == from).then_some(at)
+}
+
+/// Whether two rigs are the same in all joints of the pairs: bone lengths and the rotations between
+/// joints, in the bind pose or in the rest pose. Then the frames of their joints are the same.
+pub(super) fn is_same_rig(source: &Rig, target: &Rig, pairs: &[JointPair]) -> bool {
+    let turn = |m: DMat4| math::nearest_rotation(DMat3::from_mat4(m));
+    let between = |pose: &[DMat4], above: usize, joint: usize| {
+        Some(turn(pose[above])?.inverse() * turn(pose[joint])?)
+    };
+    let mut count = 0;
+    let all = pairs.iter().all(|pair| {
+        let Some(above) = parents(source, target, pairs, pair).map(|p| &pairs[p]) else {
+            // Joints that hang from others, or from none.
+            let roots = (source.parents()[pair.source], target.parents()[pair.target]);
+            return matches!(roots, (None, None));
+        };
+        count += 1;
+        let poses = [
+            (source.bind(), target.bind()),
+            (source.rest_skel(), target.rest_skel()),
+        ];
+        let is_turned_alike = poses.into_iter().any(|(from, to)| {
+            let (a, b) = (
+                between(from, above.source, pair.source),
+                between(to, above.target, pair.target),
+            );
+            a.zip(b).is_some_and(|(a, b)| a.dot(b).abs() >= SAME_TURN)
+        });
+        is_turned_alike && is_as_long(source, target, pair)
+    });
+    all && count > 2
+}
+
+/// For each pair, whether it is the same joint on both sides: the frames of both joints and of their
+/// parents are the same in the body, the parents are paired, and the rest translations are equal
+/// except for units. `after` are the rotations between the frames of each pair.
+pub(super) fn same_joints(
+    source: &Rig,
+    target: &Rig,
+    pairs: &[JointPair],
+    after: &[DQuat],
+) -> Vec<Option<Same>> {
+    let at = |m: &DMat4| m.w_axis.truncate().abs().max_element();
+    let size = source.rest_skel().iter().map(at).fold(0.0, f64::max);
+    let is_alike = |i: usize| after[i].w.abs() >= SAME_TURN;
+    let same = |(i, pair): (usize, &JointPair)| {
         let on_the_same = match (source.parents()[pair.source], target.parents()[pair.target]) {
             (None, None) => true,
-            (Some(a), Some(b)) => pair_above(target, pairs, pair)
-                .map(|above| &pairs[above])
-                .is_some_and(|above| above.source == a && above.target == b && turned(above)),
-            _ => false,
+            _ => parents(source, target, pairs, pair).is_some_and(is_alike),
         };
-        is_close && on_the_same && turned(pair)
-    };
-    let same = |pair: &JointPair| {
-        is_same(pair).then(|| Same {
-            source_rest: from.rest[pair.source],
-            units,
-            at_rest,
+        let is_same = on_the_same && is_alike(i) && is_as_long(source, target, pair);
+        is_same.then(|| Same {
+            source_rest: source.rest()[pair.source],
+            units: metres(source) / metres(target),
+            at_rest: AT_REST * size,
         })
     };
-    pairs.iter().map(same).collect()
+    pairs.iter().enumerate().map(same).collect()
 }

@@ -71,8 +71,9 @@ fn left_and_right_are_not_swapped() {
     assert_eq!(conflicts(&all), Vec::<Vec<&str>>::new());
 }
 
+/// A zero pose along the bones is folded anyhow, and says nothing.
 #[test]
-fn the_head_is_above_the_hips() {
+fn a_folded_pose_contradicts_nothing() {
     let mut joints = mixamo();
     let hips = joints[at(&joints, "Hips")].at;
     for joint in &mut joints {
@@ -80,7 +81,8 @@ fn the_head_is_above_the_hips() {
             joint.at.y = 2.0 * hips.y - joint.at.y;
         }
     }
-    assert!(conflicts(&joints).contains(&vec!["hips", "head"]));
+    swap(&mut joints, |_| true);
+    assert_eq!(conflicts(&joints), Vec::<Vec<&str>>::new());
 }
 
 #[test]

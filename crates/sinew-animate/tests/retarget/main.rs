@@ -4,6 +4,7 @@ mod anatomy;
 mod conventions;
 mod facing;
 mod feet;
+mod invariance;
 mod made_files;
 mod maps;
 mod matrix;

@@ -9,9 +9,12 @@ use crate::exit::{Exit, PartialArgs};
 use crate::finding::{self, Finding};
 use crate::host::{self, Step};
 use clap::ValueEnum;
+use glam::DVec3;
 use sinew::Warning;
 use sinew_animate::Error as AnimateError;
-use sinew_animate::retarget::{BoneMap, MatchChoice, NoMatch, RetargetOptions, RetargetPose};
+use sinew_animate::retarget::{
+    BoneMap, GroundChoice, MatchChoice, NoMatch, RetargetOptions, RetargetPose, ScaleChoice,
+};
 use sinew_io::output;
 use sinew_io::retarget::{
     Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
@@ -32,8 +35,9 @@ use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result
 /// one side, such as a leg, may be there on the other side under an unknown name, the rest is
 /// retargeted, a map to edit is printed, and the exit code is 3.
 ///
-/// Rotations are measured from poses in which both characters stand alike (--pose), joints without a
-/// partner stay at rest, and the hips move in proportion to their height above the ground.
+/// Both bodies are measured between their joints, on a pose in which they stand or over the clip
+/// (--pose). Joints without a partner stay at rest, the hips move in proportion to the legs, and the
+/// feet stand on the ground that those of CLIP stand on.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -67,15 +71,29 @@ pub struct Args {
     /// Remove the horizontal motion of the root.
     #[arg(long)]
     in_place: bool,
-    /// Move the root as far as in CLIP, in metres, instead of in proportion to the hips' heights.
-    #[arg(long)]
-    no_scale: bool,
+    /// Factor of the root's motion: auto is the ratio of the legs' lengths, none moves it as far as in
+    /// CLIP, in metres, and a number is taken as it is.
+    #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
+    scale: ScaleChoice,
+    /// Height of the ground in CLIP: auto is where its feet stand, keep is its origin.
+    #[arg(long, value_enum, default_value_t = GroundArg::Auto)]
+    ground: GroundArg,
+    /// Up axis of CLIP. auto is the one that its file declares; a BVH file declares none, and the most
+    /// likely one is taken.
+    #[arg(
+        long,
+        value_name = "auto|X|Y|Z|-X|-Y|-Z",
+        default_value = "auto",
+        allow_hyphen_values = true,
+        value_parser = up
+    )]
+    up: Up,
     /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
     /// above them that have a partner. If NAME is above the hips, the hips move too, and the target
     /// may call its root otherwise.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
-    /// Pose from which rotations are measured.
+    /// Poses on which the bodies are measured.
     #[arg(long, value_enum, default_value_t = PoseArg::Auto)]
     pose: PoseArg,
     /// Open the arms by this angle in degrees; a negative one closes them.
@@ -115,19 +133,52 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
   sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
   sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json --verbose
-  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose align";
+  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose bind";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PoseArg {
-    /// The bind pose or the rest pose of each side, whichever fits better; then the target's limbs
-    /// are turned to point as the source's do, so that an A-pose and a T-pose meet.
+    /// The bind pose of each side if it stands, or else the rest pose, or else all poses of the clip.
     Auto,
     /// The bind poses.
     Bind,
     /// The rest poses.
     Rest,
-    /// The bind poses, with all limbs turned, also those of figures that are not human.
-    Align,
+    /// All poses of the clip, for CLIP; as auto for TARGET.
+    Clip,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum GroundArg {
+    /// Where the feet stand.
+    Auto,
+    /// The origin.
+    Keep,
+}
+
+/// An up axis that was asked for.
+#[derive(Clone, Copy)]
+struct Up(Option<DVec3>);
+
+fn up(text: &str) -> std::result::Result<Up, String> {
+    Ok(Up(Some(match text {
+        "auto" => return Ok(Up(None)),
+        "X" => DVec3::X,
+        "Y" => DVec3::Y,
+        "Z" => DVec3::Z,
+        "-X" => DVec3::NEG_X,
+        "-Y" => DVec3::NEG_Y,
+        "-Z" => DVec3::NEG_Z,
+        _ => return Err("expected auto, X, Y, Z, -X, -Y or -Z".to_owned()),
+    })))
+}
+
+fn scale(text: &str) -> std::result::Result<ScaleChoice, String> {
+    match (text, text.parse::<f64>()) {
+        ("auto", _) => Ok(ScaleChoice::Auto),
+        ("none", _) => Ok(ScaleChoice::Factor(1.0)),
+        (_, Ok(factor)) if factor.is_finite() && factor > 0.0 => Ok(ScaleChoice::Factor(factor)),
+        _ => Err("expected auto, none or a number above 0".to_owned()),
+    }
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
@@ -137,10 +188,14 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         PoseArg::Auto => RetargetPose::Auto,
         PoseArg::Bind => RetargetPose::Bind,
         PoseArg::Rest => RetargetPose::Rest,
-        PoseArg::Align => RetargetPose::Align,
+        PoseArg::Clip => RetargetPose::Clip,
     };
+    options.ground = match args.ground {
+        GroundArg::Auto => GroundChoice::Auto,
+        GroundArg::Keep => GroundChoice::Keep,
+    };
+    options.scale = args.scale;
     options.in_place = args.in_place;
-    options.no_scale = args.no_scale;
     options.root_bone = args.root_bone.clone();
     options.arm_space = args.arm_space;
     let matches = match &args.map {
@@ -154,6 +209,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let request = Request {
         matches,
         options,
+        up: args.up.0,
         lock_feet: args.lock_feet,
         read: args.anim.read(),
     };
@@ -308,7 +364,12 @@ fn unmoved(error: AnimateError, args: &Args) -> Error {
         AnimateError::NoMatch(no_match) => {
             Error::Message(unmatched(&no_match, args.write_map.as_deref()))
         }
-        AnimateError::Invalid(mut invalid) if invalid.code == Some("retarget-anatomy") => {
+        AnimateError::Invalid(mut invalid)
+            if matches!(
+                invalid.code,
+                Some("retarget-anatomy" | "retarget-not-human")
+            ) =>
+        {
             invalid.expected +=
                 " (if they are right as they are, name the pairs with --map MAP.json)";
             invalid.into()

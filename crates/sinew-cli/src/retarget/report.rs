@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sinew::Warning;
 use sinew::error::first_few;
-use sinew_animate::retarget::{BoneMap, MOST_CANDIDATES, RetargetPose, Sliding};
+use sinew_animate::retarget::{BoneMap, MOST_CANDIDATES, Measured, Sliding};
 use sinew_io::retarget::Retargeted;
 
 use crate::finding::{self, Finding};
@@ -34,6 +34,7 @@ pub fn json<'a>(
 ) -> Report<'a> {
     let (source, target) = (&moved.source, &moved.target);
     let (matching, retargeter) = (&moved.matching, &moved.retargeter);
+    let [from, to] = retargeter.measured();
     let time_line = &moved.time_line;
     let [source_names, target_names] = matching.origins();
     let [unmatched_source, unmatched_target] = matching.unmatched(source, target);
@@ -50,8 +51,7 @@ pub fn json<'a>(
         "time_codes_per_second": time_line.time_codes_per_second,
         "frames_per_second": time_line.frames_per_second,
         "root_scale": retargeter.root_scale(),
-        "reference_poses": reference_poses(moved),
-        "aligned": retargeter.aligned(),
+        "body": {"source": from, "target": to},
         "bones": matching.rows(source, target),
         "incomplete": matching.unsure,
         "unmatched_source": unmatched_source,
@@ -71,15 +71,7 @@ pub fn json<'a>(
     }
 }
 
-/// The poses of source and target that rotations are measured from.
-fn reference_poses(moved: &Retargeted) -> [&'static str; 2] {
-    moved.retargeter.reference_poses().map(|pose| match pose {
-        RetargetPose::Rest => "rest",
-        _ => "bind",
-    })
-}
-
-/// Three lines, the maps to edit, and with --verbose the details and the table of bones. Writing to
+/// Four lines, the maps to edit, and with --verbose the details and the table of bones. Writing to
 /// a String cannot fail, so its results are dropped.
 pub fn text(moved: &Retargeted, output: &Path, sizes: &Sizes, verbosity: Verbosity) -> String {
     let mut out = format!("{} ({sizes})\n", output.display());
@@ -104,6 +96,7 @@ pub fn text(moved: &Retargeted, output: &Path, sizes: &Sizes, verbosity: Verbosi
             false => " (--verbose lists them)",
         }
     );
+    let _ = writeln!(out, "  {}", body(moved));
     if verbosity.is_verbose() {
         write_details(&mut out, moved);
         write_bones(&mut out, moved);
@@ -117,6 +110,30 @@ pub fn text(moved: &Retargeted, output: &Path, sizes: &Sizes, verbosity: Verbosi
     out
 }
 
+/// The poses that a body was measured on.
+fn pose(body: &Measured) -> &'static str {
+    match body.reference {
+        "clip" => "poses of the clip",
+        "rest" => "rest pose",
+        _ => "bind pose",
+    }
+}
+
+/// What was found of the bodies, such as `ground at 0.92 m, Z up, scale 0.48, pose from the clip`.
+fn body(moved: &Retargeted) -> String {
+    let [from, _] = moved.retargeter.measured();
+    let up = from.up.trim_start_matches('+');
+    let scale = moved.retargeter.root_scale();
+    let found = match from.reference {
+        "clip" => "the clip",
+        "rest" => "the rest pose",
+        _ => "the bind pose",
+    };
+    // Without a minus for what rounds to nothing.
+    let ground = (from.ground * 100.0).round() / 100.0 + 0.0;
+    format!("ground at {ground:.2} m, {up} up, scale {scale:.4}, pose from {found}")
+}
+
 /// How the clip was moved.
 fn write_details(out: &mut String, moved: &Retargeted) {
     for (side, names) in ["source", "target"].iter().zip(moved.matching.origins()) {
@@ -124,12 +141,9 @@ fn write_details(out: &mut String, moved: &Retargeted) {
             let _ = writeln!(out, "  {side} recognised as {names}");
         }
     }
-    let scale = moved.retargeter.root_scale();
-    let [source, target] = reference_poses(moved);
-    let _ = writeln!(
-        out,
-        "  root motion scaled by {scale:.4}\n  measured from the {source} pose of the source and the {target} pose of the target"
-    );
+    for (side, body) in ["source", "target"].iter().zip(moved.retargeter.measured()) {
+        let _ = writeln!(out, "  {side} measured on the {}", pose(body));
+    }
     if let Some(feet) = &moved.feet {
         let slide =
             |s: &Sliding| format!("{:.1} cm (worst {:.1})", s.mean * 100.0, s.worst * 100.0);

@@ -21,15 +21,18 @@ mod selection;
 
 use std::path::PathBuf;
 
+use glam::DVec3;
 use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
 use sinew::skel::{SkelAnimation, SkeletonInstance};
+use sinew_animate::asset::AssetFormat;
 use sinew_animate::retarget::{
-    ClipSource, LockedFeet, MatchChoice, Matching, RetargetOptions, RetargetPose, Retargeter, Rig,
-    SunkFeet, lock_feet, sample_times, sunk_feet,
+    ClipSource, LockedFeet, MatchChoice, Matching, RetargetOptions, Retargeter, Rig, SunkFeet,
+    lock_feet, sample_times, sunk_feet,
 };
 
+use crate::rigs::add_samples;
 use crate::usd::ReadOptions;
 use crate::{humanoid, placement, rig, shape_names};
 pub use error::{Error, Result, Side};
@@ -66,6 +69,9 @@ pub struct Request {
     pub matches: MatchChoice,
     /// Options of the retargeter.
     pub options: RetargetOptions,
+    /// The up axis of the clip's world. `None` for the one that its file declares, or for BVH, whose
+    /// files declare none, the most likely one.
+    pub up: Option<DVec3>,
     /// Whether feet stay in place while those of the source stand.
     pub lock_feet: bool,
     /// How the scenes are read.
@@ -110,7 +116,7 @@ pub struct Retargeted {
 /// cannot be matched; values cannot be decoded.
 pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<Retargeted> {
     let mut warnings = target.warnings.clone();
-    let mut options = request.options.clone();
+    let options = &request.options;
     let (source_file, target_file) = (&source.file, &target.file);
     let source_scene = source.skeletons().scene(request.read)?;
     let time_line = match &source.model {
@@ -120,24 +126,13 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let target_scene = target_file.scene(request.read)?;
     let (placed, clip) = selection::source(source, &source_scene, &mut warnings)?;
     let to = selection::target(target, &target_scene)?;
-    let source_rig = rig(&source_scene, placed)?;
+    let mut source_rig = rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, to)?;
     let given = [
         humanoid(source.skeletons(), placed, &source_rig),
         humanoid(target_file, to, &target_rig),
     ];
-    // A clip on human bones without a body, such as a VRM Animation, is relative to the reference
-    // pose of its format, whatever the bones look like.
-    let has_body = source_scene
-        .bindings
-        .iter()
-        .any(|b| source_scene.instances[b.instance].path == placed.path);
-    if options.pose == RetargetPose::Auto && !has_body && given.iter().all(Option::is_some) {
-        options.pose = RetargetPose::Bind;
-    }
     let matching = Matching::find(&source_rig, &target_rig, given, &request.matches)?;
-    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, &options)?;
-
     let instance = SkeletonInstance::new(placed.instance.skeleton().clone(), Some(clip.clone()));
     // The transforms of another file are not the clip's.
     let moves = match &source.model {
@@ -154,6 +149,28 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let times = sample_times(keys, step);
     let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
     let target_world = |time: Time| placement(&target_scene, to, time).world_from_skel;
+    source_rig.clear_samples();
+    let placed_still = source_rig.placement().world_from_skel;
+    let sampled_world = |time: Time| match moves.is_empty() {
+        true => placed_still,
+        false => world(time),
+    };
+    add_samples(&mut source_rig, &instance, &times, &sampled_world);
+    // BVH declares neither an up axis nor a unit.
+    let is_bvh = source
+        .skeletons()
+        .origin()
+        .is_some_and(|o| o.format == AssetFormat::Bvh);
+    let margin = match &matching.source {
+        Some(bones) if is_bvh || request.up.is_some() => {
+            source_rig.find_axes(bones, request.up, !is_bvh)
+        }
+        _ => None,
+    };
+    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, options)?;
+    if let Some(margin) = margin {
+        retargeter.set_up_margin(&source_rig, margin);
+    }
     let from = ClipSource {
         instance: &instance,
         world_from_skel: (!moves.is_empty()).then_some(&world as _),

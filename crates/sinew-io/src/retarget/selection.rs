@@ -64,9 +64,16 @@ pub fn source<'a>(
         Some(path) => vec![by_path(model, &all, path)?],
         None => {
             let moved: Vec<usize> = (0..all.len()).filter(|s| moves(*s)).collect();
-            match moved.is_empty() && !is_asked {
+            let all_of = match moved.is_empty() && !is_asked {
                 true => (0..all.len()).collect(),
                 false => moved,
+            };
+            // A single joint beside a body is no second body.
+            let joints = |s: &usize| all[*s].instance.skeleton().joints().len();
+            let bodies = all_of.iter().copied().filter(|s| joints(s) > 1);
+            match bodies.clone().count() {
+                1 => bodies.collect(),
+                _ => all_of,
             }
         }
     };

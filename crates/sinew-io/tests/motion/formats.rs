@@ -8,7 +8,6 @@ use libtest_mimic::Failed;
 use sinew::sampled::Time;
 use sinew::scene::Scene;
 use sinew_animate::humanoid::{ApplyOptions, Mode, apply_to_all};
-use sinew_animate::retarget::RetargetPose;
 use sinew_io::retarget::Retargeted;
 use sinew_io::usd::UsdFile;
 use sinew_io::{ClipChoice, OpenOptions, open_with, placement, read_asset, skeletons};
@@ -150,7 +149,7 @@ fn joints_agree(
     Ok(())
 }
 
-/// Limbs of both sides, aligned, point the same way at all times; gives how many there are.
+/// Limbs of both sides point the same way at all times; gives how many there are.
 fn limbs_agree(moved: &Retargeted, source: &Scene, target: &Scene) -> Result<usize, Failed> {
     let rows = moved.matching.rows(&moved.source, &moved.target);
     let row = |bone: &str| rows.iter().find(|r| r.bone == Some(bone));
@@ -197,7 +196,7 @@ fn formats_meet() -> Result<(), Failed> {
     let (bvh, puppet) = (example("walk.bvh"), example("puppet.glb"));
     let out = pair.bench.path("out.usdc");
     for target in [&hero, &puppet] {
-        let moved = Job::new(&bvh, target).with(align).write(&out)?;
+        let moved = Job::new(&bvh, target).write(&out)?;
         assert_eq!(origins(&moved)[0], "the names of HumanIK");
         let limbs = limbs_agree(&moved, &scene(&bvh, None)?, &scene(&out, None)?)?;
         assert_eq!(limbs, 8);
@@ -216,10 +215,6 @@ fn formats_meet() -> Result<(), Failed> {
         .with(unknown)
         .refused(&["Run", "walk"]);
     Ok(())
-}
-
-fn align(job: &mut Job) {
-    job.request.options.pose = RetargetPose::Align;
 }
 
 fn a_clip_for_any_humanoid_needs_no_model() -> Result<(), Failed> {
@@ -345,7 +340,6 @@ fn a_mannequins_clip_moves_an_avatar(assets: &Path) -> Result<(), Failed> {
         let out = bench.path("out.usdc");
         let moved = Job::new(&clips, assets.join("vrm").join(avatar))
             .with(|job| job.source.clip = Some(clip.to_owned()))
-            .with(align)
             .write(&out)?;
         assert_eq!(origins(&moved)[1], OWN_MAP);
         let (source, target) = (scene(&clips, Some(clip))?, scene(&out, None)?);

@@ -28,6 +28,8 @@ use tracks::{Steps, Tracks, metres_from_skel};
 
 /// Seconds around a moment over which the lowering of the hips is smoothed, before and after.
 const SMOOTH: f64 = 0.2;
+/// Seconds by which times may be rounded, so that all cycles of a loop have the same windows.
+const ROUNDED: f64 = 1e-6;
 /// How far a leg is stretched at most, as a share of its length.
 const MOST_STRETCHED: f64 = 0.9995;
 
@@ -351,8 +353,8 @@ fn lowering(tracks: &Tracks, ways: &[Vec<DVec3>]) -> Vec<f64> {
         .collect();
     // The largest of a window first, so that the mean of a window is never less than is needed.
     let window = |i: usize| {
-        let first = seconds.partition_point(|s| *s <= seconds[i] - SMOOTH);
-        let end = seconds.partition_point(|s| *s < seconds[i] + SMOOTH);
+        let first = seconds.partition_point(|s| *s <= seconds[i] - SMOOTH + ROUNDED);
+        let end = seconds.partition_point(|s| *s < seconds[i] + SMOOTH - ROUNDED);
         first..end
     };
     let largest: Vec<f64> = (0..needed.len())

@@ -34,13 +34,74 @@ const LIMBS: [[Bone; 3]; 4] = [
     [Bone::RightUpperLeg, Bone::RightLowerLeg, Bone::RightFoot],
 ];
 
-/// All contradictions. What depends on positions counts only if the bind pose and the rest pose
-/// both show it, because one of them may be anything.
+/// All contradictions. What depends on positions counts only in the bind pose, or else the rest pose,
+/// and only if that stands: a zero pose along the bones is folded anyhow.
 pub(in super::super) fn conflicts(rig: &Rig, joints: &BTreeMap<Bone, usize>) -> Vec<Conflict> {
     let mut out = hierarchy(rig, joints);
-    let [bind, rest] = poses(rig, joints).map(|pose| pose.conflicts());
-    out.extend(bind.into_iter().filter(|c| rest.contains(c)));
+    let standing = poses(rig, joints).into_iter().find(Pose::stands);
+    out.extend(standing.iter().flat_map(Pose::conflicts));
     out
+}
+
+/// What a body lacks of a human one; `None` if it is one. Bones of legs that are not sure count as
+/// found.
+pub(in super::super) fn not_human(
+    rig: &Rig,
+    joints: &BTreeMap<Bone, usize>,
+    unsure: &[Bone],
+) -> Option<String> {
+    let has = |bone: &Bone| joints.contains_key(bone);
+    let mut lacks: Vec<&str> = Vec::new();
+    let [left_arm, right_arm, legs @ ..] = LIMBS;
+    let legs = legs.into_iter().flatten();
+    let missing = legs.filter(|b| !has(b) && !unsure.contains(b));
+    lacks.extend(missing.map(Bone::name));
+    if !has(&Bone::Hips) {
+        lacks.push("hips");
+    }
+    if !has(&Bone::Head) && !has(&Bone::Neck) {
+        lacks.push("head and neck");
+    }
+    if ![left_arm, right_arm]
+        .iter()
+        .any(|arm| arm[..2].iter().all(has))
+    {
+        lacks.push("both arms");
+    }
+    if !lacks.is_empty() {
+        return Some(format!("a body without {}", lacks.join(", ")));
+    }
+    let [pose, _] = poses(rig, joints);
+    LIMBS[2..].iter().find_map(|[upper, lower, foot]| {
+        let [hip, knee, ankle] = [pose.at(*upper)?, pose.at(*lower)?, pose.at(*foot)?];
+        let ratio = hip.distance(knee) / knee.distance(ankle);
+        (!(0.55..1.8).contains(&ratio)).then(|| {
+            let [a, b, c] = [upper, lower, foot].map(|b| &rig.names()[joints[b]]);
+            format!("legs of {a}, {b} and {c}, with a thigh that is {ratio:.2} times as long as the shin")
+        })
+    })
+}
+
+/// Puts the thighs where they begin: a helper in the body's middle may have the name of one.
+pub(in super::super) fn place_thighs(rig: &Rig, joints: &mut BTreeMap<Bone, usize>) {
+    let at = |joint: usize| rig.bind_skel()[joint].w_axis.truncate();
+    let [left, right] = [LIMBS[2], LIMBS[3]].map(|leg| leg.map(|b| joints.get(&b).copied()));
+    let ([Some(a), Some(knee_a), _], [Some(b), Some(knee_b), _]) = (left, right) else {
+        return;
+    };
+    let across = at(knee_a) - at(knee_b);
+    let middle = (at(knee_a) + at(knee_b)) / 2.0;
+    let Some(side) = across.try_normalize() else {
+        return;
+    };
+    let off = |joint: usize| (at(joint) - middle).dot(side).abs() > 0.15 * across.length();
+    for (bone, thigh, knee) in [(LIMBS[2][0], a, knee_a), (LIMBS[3][0], b, knee_b)] {
+        let between = rig.chain(knee).skip(1).take_while(|j| *j != thigh);
+        let placed = between.filter(|j| off(*j)).last();
+        if let (false, Some(joint)) = (off(thigh), placed) {
+            joints.insert(bone, joint);
+        }
+    }
 }
 
 /// Whether arms and legs point the same way, across the trunk, in both poses.
@@ -162,17 +223,16 @@ impl Pose<'_> {
         (self.skel[child].w_axis.truncate() - self.at(bone)?).try_normalize()
     }
 
+    /// Whether the legs are along the trunk, away from the head. Without legs or a trunk nothing
+    /// says that it does not.
+    fn stands(&self) -> bool {
+        let along = self.legs().zip(self.up());
+        along.is_none_or(|(legs, up)| legs.dot(up) < -0.8)
+    }
+
     fn conflicts(&self) -> Vec<Conflict> {
         let mut out = Vec::new();
         let Some(up) = self.up() else { return out };
-        if let (Some(legs), Some(head)) = (self.legs(), self.joints.get(&Bone::Head))
-            && legs.dot(up) > 0.5
-        {
-            out.push(Conflict {
-                joints: vec![(Bone::Hips, self.joints[&Bone::Hips]), (Bone::Head, *head)],
-                reason: "the head is on the side of the feet, seen from the hips".to_owned(),
-            });
-        }
         // The direction from the right to the left joint of each pair, across the body.
         let sides: Vec<(Bone, Bone, DVec3)> = SIDED
             .iter()

@@ -7,7 +7,7 @@ use super::motion::{Motion, Motions, Relative, label};
 use super::reference::reference_rotation;
 use super::target::{Figure, height, ratio};
 use super::{Applied, ApplyOptions, HumanoidReport, MissingBone, Mode};
-use crate::asset::{Asset, AssetClip, Curve, Track, TrackTarget};
+use crate::asset::{Asset, AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
 use crate::error::{Error, Result};
 use crate::retarget::Bone;
 use sinew::error::first_few;
@@ -61,6 +61,9 @@ pub fn apply(
         report: work.report,
     })
 }
+
+/// The part of a bind transform by which the node's differs for the rounding of f32 alone.
+const ROUNDING: f64 = 1e-5;
 
 struct Work<'a> {
     target: Figure<'a>,
@@ -148,8 +151,8 @@ impl<'a> Work<'a> {
         }));
     }
 
-    /// Makes tracks by `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`. Returns the bone's
-    /// bind rotation in the canonical world.
+    /// Makes tracks by `r = b_R d`, `t = b_t + b_R (b_s * T)`, `s = b_s * S`, where what the clip
+    /// lacks is d = 1, T = 0 and S = 1. Returns the bone's bind rotation in the canonical world.
     fn bind_relative(
         &mut self,
         bone: Bone,
@@ -174,15 +177,39 @@ impl<'a> Work<'a> {
             }
         };
         let rotation = product(b.rotation * frame.inverse(), parts, frame);
-        self.push(node, rotation);
         let linear = DMat3::from_quat(b.rotation)
             * DMat3::from_diagonal(b.scale * scale)
             * DMat3::from_quat(vectors);
         let translation = own.and_then(|m| m.translation);
         let translation = translation.and_then(|c| move_by(c, b.translation, linear));
-        self.push(node, translation);
         let scale = own.and_then(|m| m.scale);
-        self.push(node, scale.and_then(|c| scale_by(c, b.scale)));
+        let scale = scale.and_then(|c| scale_by(c, b.scale));
+        // A part without a curve is that of the bind pose, which the node's may differ from.
+        let rest = self.target.asset.nodes[node].local.trs();
+        let curves = [&rotation, &translation, &scale].into_iter().flatten();
+        let from = curves
+            .filter_map(|c| c.times.first().copied())
+            .reduce(f64::min);
+        let still = |is_bound: bool, keys: Keys| {
+            from.filter(|_| !is_bound).map(|time| Curve {
+                times: vec![time],
+                interpolation: CurveInterpolation::Step,
+                keys,
+            })
+        };
+        let is_near = |a: DVec3, b: DVec3| a.abs_diff_eq(b, ROUNDING * a.length().max(1e-3));
+        let turned = || {
+            let is_bound = b.rotation.dot(rest.rotation).abs() > 1.0 - ROUNDING;
+            still(is_bound, Keys::Rotation(vec![b.rotation]))
+        };
+        let moved = || {
+            let is_bound = is_near(b.translation, rest.translation);
+            still(is_bound, Keys::Translation(vec![b.translation]))
+        };
+        let sized = || still(is_near(b.scale, rest.scale), Keys::Scale(vec![b.scale]));
+        self.push(node, rotation.or_else(turned));
+        self.push(node, translation.or_else(moved));
+        self.push(node, scale.or_else(sized));
         bound.world
     }
 

@@ -211,7 +211,6 @@ impl Bones {
             binding: of_own,
             asset_from_prim,
             influences: BindPoseInfluences::OfPrim(first),
-            mirrored: asset_from_prim.determinant() < 0.0,
         });
     }
 
@@ -233,7 +232,6 @@ impl Bones {
             binding: of_own,
             asset_from_prim,
             influences: BindPoseInfluences::Whole(joint),
-            mirrored: asset_from_prim.determinant() < 0.0,
         });
     }
 

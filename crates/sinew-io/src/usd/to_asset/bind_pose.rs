@@ -46,8 +46,6 @@ pub struct BindPoseMesh {
     pub asset_from_prim: DMat4,
     /// What moves its points.
     pub influences: BindPoseInfluences,
-    /// Whether the transforms that move it mirror, so that its faces have to be reversed.
-    pub mirrored: bool,
 }
 
 /// A mesh in the bind pose.
@@ -178,13 +176,15 @@ impl<'a> Maker<'a> {
             return Err(e.in_file(self.file.file()).into());
         }
         let parts = self.parts(mesh);
+        // Programs draw what joints move as it is, whether or not they mirror it.
+        let turned = self.is_turned(mesh, &DMat4::IDENTITY)?;
         let made = self.make(&MeshInputs {
             mesh,
             time: rest,
             influences: Some(&influences),
             shapes: &[],
             parts,
-            turned: asked.asset_from_prim.determinant() < 0.0,
+            turned,
         });
         let Some(mut made) = made else {
             return Ok(None);
@@ -200,10 +200,6 @@ impl<'a> Maker<'a> {
             primitive.points.iter_mut().for_each(|p| *p = place(p));
             for n in &mut primitive.normals {
                 *n = (normal * n.as_dvec3()).normalize_or_zero().as_vec3();
-            }
-            if asked.mirrored {
-                let triangles = primitive.faces.indices.chunks_exact_mut(3);
-                triangles.for_each(|triangle| triangle.swap(1, 2));
             }
         }
         let name = made.mesh.name.clone();

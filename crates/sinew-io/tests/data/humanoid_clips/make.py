@@ -462,6 +462,11 @@ def bind_relative():
         lines += poses(figure, literal(figure, worlds, clip))
         text = "Nodes between the bones, some of them joints, in any bind space, and two bones posed otherwise."
         row(text, f"bound_{seed}", f"bound_{seed}_clip", "", lines)
+        if seed == 0:
+            few = {(b, "rotation"): clip[b, "rotation"] for b in BONES if b != "neck"} | {("neck", "scale"): clip["neck", "scale"]}
+            write("bound_turns_clip", tracks=few)
+            text = "What a clip lacks is that of the bind pose: some rotations alone, of bones that were posed, and a scale."
+            row(text, "bound_0", "bound_turns_clip", "", [OFF] + poses(figure, literal(figure, worlds, few)))
     for seed in range(4):
         rng = random.Random(1000 + seed)
         figure = some_figure(rng, BONES, False)

@@ -128,7 +128,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-guess", Warning, "", "the joints are matched by a guess at the shape of a skeleton", "look at which joint follows which, and name the joints in a map"),
     row("retarget-incomplete", Warning, "", "a main bone is recognised on one side only", "name its joint in a map"),
     row("retarget-no-contacts", Warning, "", "no foot of the clip stands still: no foot is locked", "nothing"),
-    row("retarget-not-human", Error, "", "a body lacks legs, arms or a head, or its thighs are no thighs: nothing is retargeted", "name the joints in a map"),
+    row("retarget-not-human", Error, "", "no human body is recognised, or it lacks legs, arms or a head, or its thighs are no thighs: nothing is retargeted", "name the joints in a map"),
     row("retarget-rate", Warning, "", "the target plays at another rate from now on, so all other animation in its layer changes its speed", "retarget to a file of its own"),
     row("retarget-reference", Warning, "", "neither the bind pose nor the rest pose of a body stands: it is measured over the poses of its clip", "look at arms and palms, or choose the pose"),
     row("retarget-shear", Warning, "", "the rest transforms of the target have shear, which an animation cannot express: it is dropped", "remove the shear in the tool that made the character"),

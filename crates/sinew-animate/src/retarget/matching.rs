@@ -475,7 +475,7 @@ fn no_match(source: Side<'_>, target: Side<'_>) -> Error {
     for (rig, found) in [source, target] {
         let Err(unknown) = found else { continue };
         reasons += &format!(
-            "{}: {unknown}. The joints are {}.\n",
+            "{}: {unknown}. The joints are {}. [retarget-not-human]\n",
             rig.label(),
             first_few(rig.names(), MOST_NAMES)
         );

@@ -296,16 +296,20 @@ impl Measured<'_> {
         bends.then(|| sum.normalize())
     }
 
-    /// Up and forward of a foot or its toes.
+    /// Up and forward of a foot or its toes. Over a clip, up is gravity's while the foot stands, or
+    /// the shin's if it never does, as in clips that only lie.
     fn foot(&self, bone: Bone, [foot, toes]: [Bone; 2]) -> Option<(DVec3, Option<DVec3>)> {
+        let shin = |v: &View<'_>| v.way(foot, foot.parent()?);
         let low = self.low(foot, toes);
-        let stands = |v: &View<'_>| {
-            low.as_ref().is_none_or(|low| {
-                v.pose.at[self.bones[&foot]]
-                    .y
-                    .min(v.at(toes).map_or(f64::INFINITY, |p| p.y))
-                    < *low
-            })
+        let is_upright = |v: &View<'_>| shin(v).is_none_or(|shin| shin.y > 0.5);
+        let is_low =
+            |v: &View<'_>| low.is_none_or(|low| v.lower(foot, toes).is_some_and(|y| y < low));
+        let stood = |v: &View<'_>| self.is_reference() || is_upright(v) && is_low(v);
+        let ever = self.views.iter().any(stood);
+        let stands = |v: &View<'_>| !ever || stood(v);
+        let up = |v: &View<'_>| match ever {
+            true => Some(DVec3::Y),
+            false => shin(v),
         };
         // Without toes the foot points to what hangs from it.
         let joint = *self.bones.get(&foot)?;
@@ -325,7 +329,7 @@ impl Measured<'_> {
                 None => v.front(),
             },
         };
-        let up = self.mean(bone, |v| stands(v).then_some(DVec3::Y))?;
+        let up = self.mean(bone, |v| up(v).filter(|_| stands(v)))?;
         Some((up, self.mean(bone, |v| forward(v).filter(|_| stands(v)))))
     }
 
@@ -341,7 +345,7 @@ impl Measured<'_> {
         let ground: Vec<f64> = self.views.iter().map(all).collect();
         let leg: Vec<f64> = self.views.iter().filter_map(View::leg).collect();
         let most = percentile(&ground, 0.05) + 0.12 * percentile(&leg, 0.5);
-        let own = |v: &View<'_>| Some(v.at(foot)?.y.min(v.at(toes).map_or(f64::INFINITY, |p| p.y)));
+        let own = |v: &View<'_>| v.lower(foot, toes);
         let count = self
             .views
             .iter()

@@ -89,6 +89,12 @@ impl View<'_> {
         Some(self.pose.at[*self.bones.get(&bone)?])
     }
 
+    /// The height of the lower one of a foot and its toes.
+    pub fn lower(&self, foot: Bone, toes: Bone) -> Option<f64> {
+        let foot = self.at(foot)?.y;
+        Some(self.at(toes).map_or(foot, |toes| foot.min(toes.y)))
+    }
+
     /// The direction from one bone to another.
     pub fn way(&self, from: Bone, to: Bone) -> Option<DVec3> {
         let way = self.at(to)? - self.at(from)?;

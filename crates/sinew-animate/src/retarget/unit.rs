@@ -1,8 +1,8 @@
 //! The unit of a human whose file has none.
 
-/// Lengths of a unit that files of no unit have: metre, centimetre, millimetre, inch, and that of
-/// the CMU motion capture database.
-const UNITS: [f64; 5] = [1.0, 0.01, 0.001, 0.0254, 0.0564];
+/// Lengths of a unit that files of no unit have: metre, decimetre, centimetre, millimetre, inch, and
+/// that of the CMU motion capture database.
+const UNITS: [f64; 6] = [1.0, 0.1, 0.01, 0.001, 0.0254, 0.0564];
 
 /// The length of thigh and shin of a grown-up, in metres.
 const LEG: f64 = 0.85;

@@ -11,6 +11,9 @@ const AXES: [DVec3; 3] = [DVec3::X, DVec3::Y, DVec3::Z];
 /// Seconds between frames: faster or slower is not motion.
 const FRAME_TIMES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
+/// Positions of at most this share of the OFFSET are round-off of 0.
+const ZERO: f64 = 2e-3;
+
 pub struct Motion {
     /// None where there is no frame, or no channel.
     pub tracks: Vec<Track>,
@@ -18,7 +21,7 @@ pub struct Motion {
     pub frames_per_second: Option<f64>,
     /// Frames beyond the number that the file gives.
     pub surplus: u64,
-    /// Joints that stay at their OFFSET, because all of their positions are 0.
+    /// Joints that stay at their OFFSET, because all of their positions are 0, but for round-off.
     pub unplaced: Vec<usize>,
 }
 
@@ -56,7 +59,7 @@ pub fn read(lines: &mut Lines, joints: &[Joint]) -> Result<Motion, Invalid> {
     }
     let mut unplaced = Vec::new();
     for (i, (joint, keys)) in joints.iter().zip(&mut keys).enumerate() {
-        let is_zero = |at: &DVec3| *at == DVec3::ZERO;
+        let is_zero = |at: &DVec3| at.length() <= ZERO * joint.offset.length();
         let is_there = joint.offset != DVec3::ZERO && !keys.translations.is_empty();
         if is_there && keys.translations.iter().all(is_zero) {
             keys.translations.clear();

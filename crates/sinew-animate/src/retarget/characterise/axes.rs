@@ -79,5 +79,5 @@ fn vote(axis: DVec3, views: &[View<'_>], bind: &View<'_>, feet: &[usize], leg: f
         false => 0.0,
     };
     let usual = if axis == DVec3::Y { 0.25 } else { 0.0 };
-    posture + 0.5 * (on_origin + on_level + bound) + usual
+    posture + 0.75 * (on_origin + bound) + 0.5 * on_level + usual
 }

@@ -54,8 +54,13 @@ text HIERARCHY\\nROOT a\\n{\\nOFFSET 0 0 0\\nCHANNELS 3 Zrotation Yrotation Xrot
 @ 0 Hips 1 8 3
 @ 9 Hips 1 9 3
 
-# Positions that are 0 in all frames say nothing where there is an OFFSET.
+# Positions that are 0 in all frames, but for round-off, say nothing where there is an OFFSET.
 - 10 20 30 90 0 0 0 90 0 -> 0 0 0 90 0 0 0 90 0
+? bvh-positions Hips | OFFSET
+count /clips/0/tracks 2
+@ 0.03333333333333333 Hips 1 2 3
+
+- 10 20 30 90 0 0 0 90 0 -> 0.001 0 -0.002 90 0 0 0 90 0
 ? bvh-positions Hips | OFFSET
 count /clips/0/tracks 2
 @ 0.03333333333333333 Hips 1 2 3
@@ -178,7 +183,7 @@ within 3e-11
 - OFFSET 1 2 3 -> OFFSET 0 90 0
 = /meters_per_unit 1
 
-# That of a human is guessed from thigh and shin: centimetres here, then the unit of CMU's files, inches, metres.
+# That of a human is guessed from thigh and shin: centimetres here, then the unit of CMU's files, decimetres, inches, metres.
 base figure.bvh as figure.bvh
 - \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
 = /meters_per_unit 0.01
@@ -188,6 +193,12 @@ base figure.bvh as figure.bvh
 - OFFSET -0.2 -41.0 -2.0 -> OFFSET 0 -7.3 -0.3
 ? bvh-unit HIERARCHY | 0.0564 m is a guess | legs 0.81 m
 = /meters_per_unit 0.0564
+
+- \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
+- OFFSET 0.4 -40.5 0.5 -> OFFSET 0 -4.1 0
+- OFFSET -0.2 -41.0 -2.0 -> OFFSET 0 -4.1 0
+? bvh-unit HIERARCHY | 0.1 m is a guess | legs 0.82 m
+= /meters_per_unit 0.1
 
 - \\n	}\\n} -> \\n	}\\n}\\nMOTION\\nFrames: 0\\nFrame Time: 0.1\\n
 - OFFSET 0.4 -40.5 0.5 -> OFFSET 0 -16.5 0

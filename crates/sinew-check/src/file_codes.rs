@@ -124,7 +124,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-feet-reach", Warning, "", "a leg is too short to keep its foot in place: the foot slides there", "nothing, or retarget without locking the feet"),
     row("retarget-feet-sink", Warning, "", "feet get below the ground, where those of the clip do not, as on legs of other proportions", "lock the feet"),
     row("retarget-feet-skipped", Warning, "", "a foot would have to be moved far to stay in place: it is not locked there", "nothing"),
-    row("retarget-ground", Warning, "", "a clip floats or sinks: its ground is taken to be where its feet are lowest", "nothing, or keep the ground at the origin"),
+    row("retarget-ground", Warning, "", "a clip floats or sinks: its ground is taken to be where its feet stand", "nothing, or keep the ground at the origin"),
     row("retarget-guess", Warning, "", "the joints are matched by a guess at the shape of a skeleton", "look at which joint follows which, and name the joints in a map"),
     row("retarget-incomplete", Warning, "", "a main bone is recognised on one side only", "name its joint in a map"),
     row("retarget-no-contacts", Warning, "", "no foot of the clip stands still: no foot is locked", "nothing"),

@@ -55,8 +55,9 @@ pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
     Ok(rig)
 }
 
-/// The largest number of poses of a clip that are samples of its rig.
+/// The largest number of poses of a clip that are samples of its rig, and of joints in all of them.
 const MOST_SAMPLES: usize = 240;
+const MOST_SAMPLED_JOINTS: usize = 1 << 20;
 
 /// Gives a rig poses of a clip, spread over its times.
 pub(crate) fn add_samples(
@@ -68,7 +69,8 @@ pub(crate) fn add_samples(
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);
     times.dedup();
-    let count = times.len().min(MOST_SAMPLES);
+    let most = (MOST_SAMPLED_JOINTS / rig.len().max(1)).clamp(1, MOST_SAMPLES);
+    let count = times.len().min(most);
     let last = count.saturating_sub(1).max(1);
     let spread = (0..count).map(|i| Time::At(times[i * (times.len() - 1) / last]));
     let still = times.is_empty().then_some(Time::Default);

@@ -181,7 +181,7 @@ impl Humanoid {
         &self.misplaced
     }
 
-    /// Matches that contradict the anatomy of a body: left on the right, the hips above the head, a
+    /// Matches that contradict the anatomy of a body: left on the right, hips that hang below the head, a
     /// knee that is not between hip and foot. It is relative to the body itself, so rigs may face
     /// any way, lie, or be mirrored as a whole; what positions show counts only in a bind or rest pose
     /// that stands.

@@ -10,7 +10,7 @@ use super::same::{Same, same_joints};
 use super::transfer::Transfer;
 use super::{BoneMap, Rig};
 use crate::error::{Error, Result};
-use sinew::error::Warning;
+use sinew::error::{Invalid, Warning};
 use sinew::math::{self, Trs};
 
 /// The poses that a body is measured on.
@@ -160,6 +160,7 @@ impl Retargeter {
     /// - [`Error::NoRootBone`] if [`RetargetOptions::root_bone`] is not the source joint of a pair.
     /// - [`Error::ArmSpace`] if [`RetargetOptions::arm_space`] is not finite, or not 0 while the
     ///   upper arms are not paired.
+    /// - [`Error::Invalid`] if [`RetargetOptions::scale`] is not above 0.
     /// - [`Error::NoInverse`] if the world transform of the target is singular.
     pub fn new(
         source: &Rig,
@@ -202,7 +203,13 @@ impl Retargeter {
         let roots = root_pairs(source, target, &pairs, options.root_bone.as_deref())?;
         let scale = match options.scale {
             ScaleChoice::Auto => size_ratio(&transfer, &pairs, target),
-            ScaleChoice::Factor(factor) => factor,
+            ScaleChoice::Factor(factor) if factor > 0.0 && factor.is_finite() => factor,
+            ScaleChoice::Factor(factor) => {
+                let found = factor.to_string();
+                return Err(
+                    Invalid::new(target.label(), "scale", "a factor above 0", found).into(),
+                );
+            }
         };
         let placed = [common_from_source, common_from_target];
         let rests = |pair: &JointPair| {
@@ -272,13 +279,13 @@ impl Retargeter {
     /// and high ankles cost nothing.
     fn settle_height(&mut self, source: &Rig, transfer: &Transfer, choice: GroundChoice) {
         let (from, to) = (&transfer.source, &transfer.target);
-        let ground = Ground::of(from);
-        self.measured[0].ground = ground.map_or(from.spot.foot.unwrap_or(0.0), |g| g.height);
-        self.measured[1].ground = to.spot.foot.unwrap_or(0.0);
         let is_own = transfer.is_same_rig && (self.path.scale - 1.0).abs() < 1e-3;
         if is_own || !(from.is_body && to.is_body) {
             return;
         }
+        let ground = Ground::of(from);
+        self.measured[0].ground = ground.map_or(from.spot.foot.unwrap_or(0.0), |g| g.height);
+        self.measured[1].ground = to.spot.foot.unwrap_or(0.0);
         if choice == GroundChoice::Keep {
             self.measured[0].ground = 0.0;
             (self.path.from.y, self.path.to.y) = (0.0, 0.0);
@@ -355,7 +362,7 @@ impl Retargeter {
         self.measured[0].up_margin = Some(margin);
         if margin < SURE {
             let message = format!(
-                "its up axis is not sure: {} is only a little more likely than another one",
+                "its up axis is a guess: {} is only a little more likely than the next axis",
                 self.measured[0].up
             );
             self.warnings

@@ -289,15 +289,16 @@ impl Rig {
 
     /// Finds the up axis of the clip, unless one is asked for, and with `has_unit` not set its unit:
     /// formats such as BVH declare neither. The samples and the known bones are the evidence; without
-    /// them nothing changes. Returns by how much the axis is more likely than the next one, if it was
+    /// them only an axis that is asked for counts. Returns by how much the axis is more likely than the next one, if it was
     /// looked for.
     pub fn find_axes(
         &mut self,
-        bones: &Humanoid,
+        bones: Option<&Humanoid>,
         asked: Option<DVec3>,
         has_unit: bool,
     ) -> Option<f64> {
-        let Some(found) = found_axes(self, bones.joints(), asked) else {
+        let found = bones.and_then(|b| found_axes(self, b.joints(), asked));
+        let Some(found) = found else {
             self.placement.up = asked.unwrap_or(self.placement.up);
             return None;
         };

@@ -147,7 +147,7 @@ impl Ground {
         let is_far = self.height.abs() > 0.35 * body.leg?;
         is_far.then(|| {
             let message = format!(
-                "its ground is taken to be at a height of {:.2} m, where its feet are lowest",
+                "its ground is taken to be at a height of {:.2} m, where its feet stand",
                 self.height
             );
             Warning::new("retarget-ground", source.label(), message)

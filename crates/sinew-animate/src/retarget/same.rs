@@ -47,19 +47,18 @@ fn metres(rig: &Rig) -> f64 {
     placement.meters_per_unit * volume.abs().cbrt()
 }
 
-/// Whether the rest translations of a pair are equal except for units.
-fn is_as_long(source: &Rig, target: &Rig, pair: &JointPair) -> bool {
-    let size = |rig: &Rig| {
-        let at = rig
-            .rest_skel()
-            .iter()
-            .map(|m| m.w_axis.truncate().abs().max_element());
-        at.fold(0.0, f64::max)
-    };
+/// How far from the origin the joints of a rig are in its rest pose, in its units.
+fn size(rig: &Rig) -> f64 {
+    let at = rig.rest_skel().iter().map(|m| m.w_axis.truncate());
+    at.map(|at| at.abs().max_element()).fold(0.0, f64::max)
+}
+
+/// Whether the rest translations of a pair are equal except for units. `size` is the target's.
+fn is_as_long(source: &Rig, target: &Rig, size: f64, pair: &JointPair) -> bool {
     let units = metres(source) / metres(target);
     let (s, t) = (&source.rest()[pair.source], &target.rest()[pair.target]);
     let off = (s.translation * units).distance(t.translation);
-    off <= SAME_LENGTH * t.translation.length() + AT_REST * size(target)
+    off <= SAME_LENGTH * t.translation.length() + AT_REST * size
 }
 
 /// The pair of the parents of a pair's joints, if they have one.
@@ -80,6 +79,7 @@ pub(super) fn is_same_rig(source: &Rig, target: &Rig, pairs: &[JointPair]) -> bo
         Some(turn(pose[above])?.inverse() * turn(pose[joint])?)
     };
     let mut count = 0;
+    let size = size(target);
     let all = pairs.iter().all(|pair| {
         let Some(above) = parents(source, target, pairs, pair).map(|p| &pairs[p]) else {
             // Joints that hang from others, or from none.
@@ -98,7 +98,7 @@ pub(super) fn is_same_rig(source: &Rig, target: &Rig, pairs: &[JointPair]) -> bo
             );
             a.zip(b).is_some_and(|(a, b)| a.dot(b).abs() >= SAME_TURN)
         });
-        is_turned_alike && is_as_long(source, target, pair)
+        is_turned_alike && is_as_long(source, target, size, pair)
     });
     all && count > 2
 }
@@ -112,19 +112,18 @@ pub(super) fn same_joints(
     pairs: &[JointPair],
     after: &[DQuat],
 ) -> Vec<Option<Same>> {
-    let at = |m: &DMat4| m.w_axis.truncate().abs().max_element();
-    let size = source.rest_skel().iter().map(at).fold(0.0, f64::max);
+    let [from_size, to_size] = [source, target].map(size);
     let is_alike = |i: usize| after[i].w.abs() >= SAME_TURN;
     let same = |(i, pair): (usize, &JointPair)| {
         let on_the_same = match (source.parents()[pair.source], target.parents()[pair.target]) {
             (None, None) => true,
             _ => parents(source, target, pairs, pair).is_some_and(is_alike),
         };
-        let is_same = on_the_same && is_alike(i) && is_as_long(source, target, pair);
+        let is_same = on_the_same && is_alike(i) && is_as_long(source, target, to_size, pair);
         is_same.then(|| Same {
             source_rest: source.rest()[pair.source],
             units: metres(source) / metres(target),
-            at_rest: AT_REST * size,
+            at_rest: AT_REST * from_size,
         })
     };
     pairs.iter().enumerate().map(same).collect()

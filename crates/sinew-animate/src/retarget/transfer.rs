@@ -63,8 +63,9 @@ impl Transfer {
     /// Warnings about sides that are measured over a clip.
     pub fn warnings<'a>(&'a self, rigs: [&'a Rig; 2]) -> impl Iterator<Item = Warning> + 'a {
         let bodies = [&self.source, &self.target].into_iter().zip(rigs);
-        let solved =
-            bodies.filter(|(body, _)| body.reference == RetargetPose::Clip && !self.is_same_rig);
+        let solved = bodies.filter(|(body, _)| {
+            body.reference == RetargetPose::Clip && body.is_never_standing && !self.is_same_rig
+        });
         solved.map(|(body, rig)| {
             let found = match body.samples.is_empty() {
                 true => "turns are measured from its bind pose all the same",
@@ -83,11 +84,15 @@ impl Transfer {
         }
         let mut world: Vec<DMat4> = Vec::with_capacity(rig.len());
         let scale = rig.placement().meters_per_unit;
+        let mut pair_of = vec![None; rig.len()];
+        for (i, pair) in pairs.iter().enumerate() {
+            pair_of[pair.source].get_or_insert(i);
+        }
         for (j, local) in rig.rest().iter().enumerate() {
             let above =
                 rig.parents()[j].map_or(DMat4::from_scale(DVec3::splat(scale)), |p| world[p]);
             let mut m = above * local.matrix();
-            if let Some(i) = pairs.iter().position(|p| p.source == j) {
+            if let Some(i) = pair_of[j] {
                 let turn = self.target.pose.turn[pairs[i].target] * self.after[i].inverse();
                 m = DMat4::from_scale_rotation_translation(
                     DVec3::splat(m.determinant().abs().cbrt()),

@@ -77,7 +77,7 @@ fn worst(source: &Body, target: &Body, pose: &[Trs], out: &[Trs]) -> (f64, Strin
             .atan2(got.normalize().dot(want));
         let angle = match is_limb(parent) || space_is_known {
             true => angle,
-            false => (angle - LEAN).max(0.0),
+            false => angle - LEAN,
         };
         worst.2 += 1;
         if angle > worst.0 || angle.is_nan() {

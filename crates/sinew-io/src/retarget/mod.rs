@@ -161,11 +161,9 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
         .skeletons()
         .origin()
         .is_some_and(|o| o.format == AssetFormat::Bvh);
-    let margin = match &matching.source {
-        Some(bones) if is_bvh || request.up.is_some() => {
-            source_rig.find_axes(bones, request.up, !is_bvh)
-        }
-        _ => None,
+    let margin = match is_bvh || request.up.is_some() {
+        true => source_rig.find_axes(matching.source.as_ref(), request.up, !is_bvh),
+        false => None,
     };
     let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, options)?;
     if let Some(margin) = margin {

@@ -101,6 +101,8 @@ pub(super) struct Body {
     pub samples: Vec<Pose>,
     /// Whether thighs, or upper arms, and a trunk are known.
     pub is_body: bool,
+    /// Whether neither the bind pose nor the rest pose stands.
+    pub is_never_standing: bool,
 }
 
 /// A pose of a rig in two spaces: as the skeleton is placed, and as if it was not.
@@ -131,8 +133,11 @@ impl Body {
         fn view<'a>(bones: &'a Bones, pose: &'a Pose) -> View<'a> {
             View { bones, pose }
         }
-        let is_body = view(&bones, &bind.placed).trunk().is_some()
-            && view(&bones, &bind.placed).across().is_some();
+        let shows_body = |v: &Versions| {
+            let view = view(&bones, &v.placed);
+            view.trunk().is_some() && view.across().is_some()
+        };
+        let is_body = shows_body(&bind) || shows_body(&rest);
         let is_rigid = is_rigid(rig);
         let stands = |v: &Versions| view(&bones, &v.placed).stands();
         let reference = match asked {
@@ -142,6 +147,7 @@ impl Body {
             RetargetPose::Auto | RetargetPose::Clip => RetargetPose::Bind,
             asked => asked,
         };
+        let is_never_standing = !(stands(&bind) && is_rigid) && !stands(&rest);
         let chosen = match reference {
             RetargetPose::Rest => &rest,
             _ => &bind,
@@ -215,6 +221,7 @@ impl Body {
             feet,
             samples,
             is_body,
+            is_never_standing,
             bones,
         }
     }
@@ -300,5 +307,5 @@ fn is_rigid(rig: &Rig) -> bool {
             same += usize::from(bind.dot(rest) > 0.94);
         }
     }
-    same * 2 >= count
+    count > 0 && same * 2 >= count
 }

@@ -60,21 +60,26 @@ pub(in super::super) fn not_human(
         lacks.push("hips");
     }
     if !has(&Bone::Head) && !has(&Bone::Neck) {
-        lacks.push("head and neck");
+        lacks.push("head or neck");
     }
     if ![left_arm, right_arm]
         .iter()
         .any(|arm| arm[..2].iter().all(has))
     {
-        lacks.push("both arms");
+        lacks.push("a whole arm");
     }
     if !lacks.is_empty() {
         return Some(format!("a body without {}", lacks.join(", ")));
     }
-    let [pose, _] = poses(rig, joints);
+    let [bind, rest] = poses(rig, joints);
     LIMBS[2..].iter().find_map(|[upper, lower, foot]| {
-        let [hip, knee, ankle] = [pose.at(*upper)?, pose.at(*lower)?, pose.at(*foot)?];
-        let ratio = hip.distance(knee) / knee.distance(ankle);
+        // A pose may be of no bones at all.
+        let ratio = |pose: &Pose| {
+            let [hip, knee, ankle] = [pose.at(*upper)?, pose.at(*lower)?, pose.at(*foot)?];
+            let (thigh, shin) = (hip.distance(knee), knee.distance(ankle));
+            (thigh > 0.0 && shin > 0.0).then(|| thigh / shin)
+        };
+        let ratio = ratio(&bind).or_else(|| ratio(&rest))?;
         (!(0.55..1.8).contains(&ratio)).then(|| {
             let [a, b, c] = [upper, lower, foot].map(|b| &rig.names()[joints[b]]);
             format!("legs of {a}, {b} and {c}, with a thigh that is {ratio:.2} times as long as the shin")
@@ -96,9 +101,13 @@ pub(in super::super) fn place_thighs(rig: &Rig, joints: &mut BTreeMap<Bone, usiz
     };
     let off = |joint: usize| (at(joint) - middle).dot(side).abs() > 0.15 * across.length();
     for (bone, thigh, knee) in [(LIMBS[2][0], a, knee_a), (LIMBS[3][0], b, knee_b)] {
+        if off(thigh) || !rig.chain(knee).any(|j| j == thigh) {
+            continue;
+        }
         let between = rig.chain(knee).skip(1).take_while(|j| *j != thigh);
-        let placed = between.filter(|j| off(*j)).last();
-        if let (false, Some(joint)) = (off(thigh), placed) {
+        let is_free = |j: &usize| !joints.values().any(|taken| taken == j);
+        let placed = between.filter(|j| off(*j) && is_free(j)).last();
+        if let Some(joint) = placed {
             joints.insert(bone, joint);
         }
     }

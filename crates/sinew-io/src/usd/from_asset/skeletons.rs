@@ -12,7 +12,7 @@ use super::binds::{UsedJoints, variants};
 use super::joints::{Hierarchy, Joint, JointTree, TokenBytes};
 use crate::error::Result;
 use sinew::error::Warning;
-use sinew_animate::asset::{Asset, AssetFormat};
+use sinew_animate::asset::{Asset, AssetFormat, Node};
 
 /// A Skeleton to be written.
 #[derive(Debug)]
@@ -151,7 +151,9 @@ fn bare_trees(asset: &Asset, hierarchy: &Hierarchy) -> Vec<Group> {
 /// its joints belongs to the same skeleton where a clip moves it and also moves nodes without meshes beside the joints.
 fn join_rest_of_bodies(asset: &Asset, hierarchy: &Hierarchy, groups: &mut [Group]) {
     let mut moves: Vec<bool> = vec![false; asset.nodes.len()];
-    let mut shows: Vec<bool> = asset.nodes.iter().map(|n| n.mesh.is_some()).collect();
+    let is_seen = |n: &Node| n.mesh.is_some() || n.camera.is_some() || n.light.is_some();
+    let mut shows: Vec<bool> = asset.nodes.iter().map(is_seen).collect();
+    let mut joined = HashSet::new();
     for node in hierarchy.order.iter().rev() {
         moves[*node] |= hierarchy.moved.contains(node);
         if let Some(parent) = asset.nodes[*node].parent {
@@ -165,7 +167,9 @@ fn join_rest_of_bodies(asset: &Asset, hierarchy: &Hierarchy, groups: &mut [Group
         while let Some(above) = at {
             let is_limb = |n: &usize| moves[*n] && !shows[*n] && !trees.contains(n);
             let is_body = hierarchy.moved.contains(&above);
-            if !(is_body && hierarchy.children[above].iter().any(is_limb)) {
+            // What another skin's group has taken joins the two later.
+            let is_top = !(is_body && hierarchy.children[above].iter().any(is_limb));
+            if is_top || !joined.insert(above) {
                 break;
             }
             group.members.insert(above);

@@ -43,10 +43,10 @@ pub fn trials() -> Vec<Trial> {
     of_assets("vrm_animations_agree_with_their_own_formula", |assets| {
         let assets = assets.join("vrm");
         for model in ["Example.vrm", "skinned_mesh_parent_vrm1.vrm"] {
-            for clip in ["hips_spine_twisting.vrma", "three-vrm-test.vrma"] {
-                let [model, clip] = [model, clip].map(|file| assets.join(file));
-                agrees_with_humanoid(&model, &clip, tolerance::DIRECTION_IN_F32)?;
-            }
+            // hips_spine_twisting.vrma has a rest pose that does not stand, which the format forbids and its formula
+            // trusts: its body is measured over the clip.
+            let [model, clip] = [model, "three-vrm-test.vrma"].map(|file| assets.join(file));
+            agrees_with_humanoid(&model, &clip, tolerance::MEASURED_DIRECTION)?;
         }
         Ok(())
     });

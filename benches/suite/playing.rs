@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use glam::DMat4;
 use sinew::gpu::{
-    ClipId, Crowd, GpuDevice, InstanceId, InstancePose, PlayedClip, Playing, RigId, SkinId,
-    Skinner, SkinnerOptions,
+    ClipId, Crowd, GpuDevice, InstancePose, PlayedClip, Playing, RigId, Skinner, SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{PackedClip, PackedRig, PackedSkin, Palette};
@@ -66,11 +65,9 @@ fn clip(rig: &Rig, number: usize) -> Result<Arc<PackedClip>> {
 }
 
 /// Characters that play.
-pub struct Playground {
-    pub crowd: Crowd,
-    pub rigs: Vec<RigId>,
-    pub skins: Vec<SkinId>,
-    pub instances: Vec<InstanceId>,
+struct Playground {
+    crowd: Crowd,
+    rigs: Vec<RigId>,
     clips: Vec<ClipId>,
     packed: Vec<Arc<PackedClip>>,
     clock: f64,
@@ -79,7 +76,7 @@ pub struct Playground {
 }
 
 impl Playground {
-    pub fn new(load: &Workload, rig: &Rig, device: &GpuDevice, with_skins: bool) -> Result<Self> {
+    fn new(load: &Workload, rig: &Rig, device: &GpuDevice, with_skins: bool) -> Result<Self> {
         let options = SkinnerOptions {
             max_binding_bytes: Some(BINDING_BYTES),
             max_workgroups_per_dimension: Some(WORKGROUPS),
@@ -100,8 +97,6 @@ impl Playground {
         let mut on = Self {
             crowd,
             rigs,
-            skins: Vec::new(),
-            instances: Vec::new(),
             clips,
             packed,
             clock: 0.0,
@@ -117,16 +112,8 @@ impl Playground {
         }
         for (number, skin) in load.skins.iter().enumerate() {
             let skin = crowd.add_skin(Arc::new(PackedSkin::pack("/Mesh", skin)?))?;
-            let own: Vec<RigId> = on
-                .rigs
-                .iter()
-                .copied()
-                .skip(number)
-                .step_by(load.skins.len())
-                .collect();
+            let own: Vec<RigId> = on.rigs.iter().copied().skip(number).step_by(20).collect();
             let instances = crowd.add_instances(skin, own.len())?;
-            on.skins.push(skin);
-            on.instances.extend(&instances);
             for (rig, instance) in own.into_iter().zip(instances) {
                 let pose = InstancePose::Rig {
                     rig,
@@ -157,30 +144,17 @@ impl Playground {
 
     /// Records a frame, and runs it on hardware. Returns the seconds of changing `changed`
     /// characters and recording.
-    pub fn frame(&mut self, device: &GpuDevice, changed: usize) -> Result<f64> {
-        self.frame_after(device, |on| {
-            let round = (on.clock * 60.0) as usize;
-            let step = on.rigs.len() / changed.max(1);
-            for number in 0..changed {
-                let index = (number * step + round) % on.rigs.len();
-                let playing = on.state(index, round).fade(0.2);
-                on.crowd.set_playing(on.rigs[index], &playing)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Records a frame after `change`, and runs it on hardware. Returns the seconds of both but of
-    /// running.
-    pub fn frame_after(
-        &mut self,
-        device: &GpuDevice,
-        change: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<f64> {
+    fn frame(&mut self, device: &GpuDevice, changed: usize) -> Result<f64> {
         self.clock += 1.0 / 60.0;
+        let round = (self.clock * 60.0) as usize;
         let start = Instant::now();
         self.crowd.set_clock(self.clock);
-        change(self)?;
+        let step = self.rigs.len() / changed.max(1);
+        for number in 0..changed {
+            let index = (number * step + round) % self.rigs.len();
+            let playing = self.state(index, round).fade(0.2);
+            self.crowd.set_playing(self.rigs[index], &playing)?;
+        }
         let mut encoder = device.device().create_command_encoder(&Default::default());
         self.crowd.encode(&mut encoder)?;
         let seconds = start.elapsed().as_secs_f64();

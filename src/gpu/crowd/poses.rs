@@ -61,13 +61,11 @@ impl Crowd {
             }
         };
         let index = instance.index();
-        if poses.bind(index, source, palettes, rigs) {
-            instances.edit(instance);
-        }
+        poses.bind(index, source, palettes, rigs);
         if let Some(frame) = current(&mut self.frame, &self.stores)
             && let Some((pose, _)) = self.stores.poses.get(index)
         {
-            frame.poses_mut().update(instance, pose);
+            frame.poses_mut().update(index, pose);
         }
         Ok(())
     }
@@ -113,22 +111,13 @@ impl Crowd {
             rigs,
             ..
         } = &mut self.stores;
-        let mut edited = Vec::new();
         let updated = poses.update(instances, skins, pose, |poses, index| {
-            let is_elsewhere = poses.bind(index, Source::Own, palettes, rigs);
-            let Some(id) = poses.id(index) else {
-                return;
-            };
-            if is_elsewhere {
-                edited.push(id);
-            }
+            poses.bind(index, Source::Own, palettes, rigs);
             if let (Some(frame), Some((pose, _))) = (&mut frame, poses.get(index)) {
-                frame.poses_mut().update(id, pose);
+                frame.poses_mut().update(index, pose);
             }
         });
         self.stores.poses = poses;
-        let instances = &mut self.stores.instances;
-        edited.into_iter().for_each(|id| instances.edit(id));
         updated
     }
 
@@ -164,9 +153,8 @@ impl Crowd {
             let pages = frame.poses_mut();
             pages.update_palette(id, palette);
             for index in self.stores.palettes.users(id) {
-                let poses = &self.stores.poses;
-                if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index)) {
-                    pages.update(id, pose);
+                if let Some((pose, _)) = self.stores.poses.get(index) {
+                    pages.update(index, pose);
                 }
             }
         }
@@ -224,10 +212,7 @@ impl Crowd {
         let pages = &mut self.stores.skin_pages;
         self.stores.rigs.remove(pages, rig)?;
         let clips = &mut self.stores.clips;
-        if self.stores.players.stop(rig, clips) {
-            // Other rigs share its tables, so the plan goes on posing it.
-            self.update_players(&[(rig, Player::IDLE)]);
-        }
+        self.stores.players.stop(rig, clips);
         Ok(())
     }
 

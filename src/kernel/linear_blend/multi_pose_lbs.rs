@@ -23,8 +23,7 @@ gpu_struct! {
         out_previous: u32,
         /// [`crate::kernel::SkinItem::FRESH`] and [`crate::kernel::SkinItem::OCTAHEDRAL`].
         flags: u32,
-        /// The instance index.
-        instance: u32,
+        unused: u32,
     }
 }
 

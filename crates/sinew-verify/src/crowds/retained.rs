@@ -93,9 +93,9 @@ fn only_what_changed(gpu: &Gpu) -> Result<(), Failure> {
     }
     expect("the rest move", uploaded(&mut crowd)?, 399 * 96)?;
 
-    // The counts of its item and of its weights' item.
+    // Structure: everything once.
     crowd.set_hidden(ids[3], true)?;
-    expect("one is hidden", uploaded(&mut crowd)?, 8)?;
+    ensure(uploaded(&mut crowd)? > first / 2, "another plan")?;
     crowd.set_hidden(ids[3], true)?;
     expect("hidden already", uploaded(&mut crowd)?, 0)?;
     crowd.set_pose(ids[3], &made.pose(5))?;

@@ -147,7 +147,7 @@ impl Body {
             RetargetPose::Auto | RetargetPose::Clip => RetargetPose::Bind,
             asked => asked,
         };
-        let is_never_standing = !(stands(&bind) && is_rigid) && !stands(&rest);
+        let is_never_standing = !(stands(&rest) || stands(&bind) && is_rigid);
         let chosen = match reference {
             RetargetPose::Rest => &rest,
             _ => &bind,

@@ -44,11 +44,10 @@ mod root;
 mod same;
 mod spine;
 mod transfer;
-mod unit;
 
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
-pub use characterise::Measured;
+pub use characterise::{Measured, likely_unit};
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use feet::{LockedFeet, Sliding, SunkFeet, lock_feet, sunk_feet};
@@ -59,4 +58,3 @@ pub use matching::{
 pub use recognise::anatomy::Conflict;
 pub use retargeter::{GroundChoice, RetargetOptions, RetargetPose, Retargeter, ScaleChoice};
 pub use rig::{Rig, RigPlacement};
-pub use unit::likely_unit;

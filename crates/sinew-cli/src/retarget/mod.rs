@@ -37,7 +37,7 @@ use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result
 ///
 /// Both bodies are measured between their joints, on a pose in which they stand or over the clip
 /// (--pose). Joints without a partner stay at rest, the hips move in proportion to the legs, and the
-/// feet stand on the ground that those of CLIP stand on.
+/// feet of TARGET touch the ground when those of CLIP do.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {

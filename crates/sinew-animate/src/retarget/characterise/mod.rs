@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::{Bone, RetargetPose, Rig};
 pub(super) use axes::found_axes;
+pub use axes::likely_unit;
 pub(super) use landmarks::{Landmark, Landmarks};
 use landmarks::{Over, landmarks};
 use sinew::math;

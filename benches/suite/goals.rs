@@ -4,7 +4,7 @@
 use crate::measure::Times;
 use crate::options::ENOUGH;
 use crate::results::{Results, Row};
-use crate::{cpu, crowds, on_gpu, playing, python, whole};
+use crate::{cpu, crowds, edits, on_gpu, playing, python, whole};
 
 /// Goals about what no row says: whoever measures it says what it found.
 pub const DISPATCHES: &str = "C: dispatches depend on variants and pages, not on instances";
@@ -185,6 +185,7 @@ pub fn goals(results: &Results) -> Vec<Goal> {
     all.push(fact(MESHES, "under 1 us"));
     many_characters(results, &mut all);
     players(results, &mut all);
+    edited(results, &mut all);
     for (points, _) in python::SIZES {
         for (what, who, how) in OVER_LOOPS {
             let case = python::case(what, points);
@@ -284,6 +285,36 @@ fn players(results: &Results, all: &mut Vec<Goal>) {
                 Found::new(figure, &[&row.times], seconds <= 1e-3 && bytes <= most)
             });
             all.push(goal(format!("{}: {case}", playing::NAME), wanted, found));
+        }
+    }
+}
+
+/// What an edit of characters that play costs beside a frame without one: the same in crowds of any
+/// size.
+fn edited(results: &Results, all: &mut Vec<Goal>) {
+    let row = |count, edited, words: &str| {
+        let case = edits::case(count, edited, words);
+        results.row(edits::NAME, &case, on_gpu::WHO, None)
+    };
+    let [(_, nothing), changes @ ..] = edits::EDITS;
+    for count in edits::COUNTS {
+        let bounds = [(1, 0.05e-3, 4_000), (edits::MANY, 2e-3, u64::MAX)];
+        for (edited, seconds, most) in bounds {
+            for (_, words) in changes {
+                let rows = row(count, edited, words).zip(row(count, edited, nothing));
+                let found = rows.map(|(row, without)| {
+                    let more = row.times.median() - without.times.median();
+                    let bytes = row.uploaded.unwrap_or(u64::MAX);
+                    let figure = format!("{:.3} ms, {bytes} bytes uploaded", more * 1e3);
+                    Found::new(figure, &[&row.times], more <= seconds && bytes <= most)
+                });
+                let what = format!("{}: {}", edits::NAME, edits::case(count, edited, words));
+                let wanted = match edited {
+                    1 => "0.05 ms, 4 KB",
+                    _ => "2 ms",
+                };
+                all.push(goal(what, wanted, found));
+            }
         }
     }
 }

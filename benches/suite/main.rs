@@ -4,6 +4,7 @@
 
 mod cpu;
 mod crowds;
+mod edits;
 mod export;
 mod floor;
 mod goals;
@@ -277,6 +278,12 @@ impl Suite {
             s.tell("G: characters that play clips");
             let rows = playing::rows(device, scale, runs);
             s.results.add(playing::NAME, rows);
+        })?;
+        self.part(edits::NAME, |s| {
+            let Some(device) = device else { return };
+            s.tell("edits: characters that play, and change");
+            let rows = edits::rows(device, scale, runs);
+            s.results.add(edits::NAME, rows);
         })?;
         self.part(influences::NAME, |s| {
             s.tell("A's mesh by number of influences");

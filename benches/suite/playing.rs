@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use glam::DMat4;
 use sinew::gpu::{
-    ClipId, Crowd, GpuDevice, InstancePose, PlayedClip, Playing, RigId, Skinner, SkinnerOptions,
+    ClipId, Crowd, GpuDevice, InstanceId, InstancePose, PlayedClip, Playing, RigId, SkinId,
+    Skinner, SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{PackedClip, PackedRig, PackedSkin, Palette};
@@ -65,9 +66,11 @@ fn clip(rig: &Rig, number: usize) -> Result<Arc<PackedClip>> {
 }
 
 /// Characters that play.
-struct Playground {
-    crowd: Crowd,
-    rigs: Vec<RigId>,
+pub struct Playground {
+    pub crowd: Crowd,
+    pub rigs: Vec<RigId>,
+    pub skins: Vec<SkinId>,
+    pub instances: Vec<InstanceId>,
     clips: Vec<ClipId>,
     packed: Vec<Arc<PackedClip>>,
     clock: f64,
@@ -76,7 +79,7 @@ struct Playground {
 }
 
 impl Playground {
-    fn new(load: &Workload, rig: &Rig, device: &GpuDevice, with_skins: bool) -> Result<Self> {
+    pub fn new(load: &Workload, rig: &Rig, device: &GpuDevice, with_skins: bool) -> Result<Self> {
         let options = SkinnerOptions {
             max_binding_bytes: Some(BINDING_BYTES),
             max_workgroups_per_dimension: Some(WORKGROUPS),
@@ -97,6 +100,8 @@ impl Playground {
         let mut on = Self {
             crowd,
             rigs,
+            skins: Vec::new(),
+            instances: Vec::new(),
             clips,
             packed,
             clock: 0.0,
@@ -112,8 +117,16 @@ impl Playground {
         }
         for (number, skin) in load.skins.iter().enumerate() {
             let skin = crowd.add_skin(Arc::new(PackedSkin::pack("/Mesh", skin)?))?;
-            let own: Vec<RigId> = on.rigs.iter().copied().skip(number).step_by(20).collect();
+            let own: Vec<RigId> = on
+                .rigs
+                .iter()
+                .copied()
+                .skip(number)
+                .step_by(load.skins.len())
+                .collect();
             let instances = crowd.add_instances(skin, own.len())?;
+            on.skins.push(skin);
+            on.instances.extend(&instances);
             for (rig, instance) in own.into_iter().zip(instances) {
                 let pose = InstancePose::Rig {
                     rig,
@@ -144,17 +157,30 @@ impl Playground {
 
     /// Records a frame, and runs it on hardware. Returns the seconds of changing `changed`
     /// characters and recording.
-    fn frame(&mut self, device: &GpuDevice, changed: usize) -> Result<f64> {
+    pub fn frame(&mut self, device: &GpuDevice, changed: usize) -> Result<f64> {
+        self.frame_after(device, |on| {
+            let round = (on.clock * 60.0) as usize;
+            let step = on.rigs.len() / changed.max(1);
+            for number in 0..changed {
+                let index = (number * step + round) % on.rigs.len();
+                let playing = on.state(index, round).fade(0.2);
+                on.crowd.set_playing(on.rigs[index], &playing)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records a frame after `change`, and runs it on hardware. Returns the seconds of both but of
+    /// running.
+    pub fn frame_after(
+        &mut self,
+        device: &GpuDevice,
+        change: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<f64> {
         self.clock += 1.0 / 60.0;
-        let round = (self.clock * 60.0) as usize;
         let start = Instant::now();
         self.crowd.set_clock(self.clock);
-        let step = self.rigs.len() / changed.max(1);
-        for number in 0..changed {
-            let index = (number * step + round) % self.rigs.len();
-            let playing = self.state(index, round).fade(0.2);
-            self.crowd.set_playing(self.rigs[index], &playing)?;
-        }
+        change(self)?;
         let mut encoder = device.device().create_command_encoder(&Default::default());
         self.crowd.encode(&mut encoder)?;
         let seconds = start.elapsed().as_secs_f64();

@@ -7,13 +7,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::goals::goals;
 use crate::results::{Results, Row};
 use crate::workloads::Kind;
-use crate::{crowds, influences, playing, python, start, variants, visible};
+use crate::{crowds, edits, influences, playing, python, start, variants, visible};
 
 /// The parts of the suite that are no work load A to F, and the titles of their tables.
-pub const PARTS: [(&str, &str); 7] = [
+pub const PARTS: [(&str, &str); 8] = [
     (
         playing::NAME,
         "G: characters of 60 joints and 5,000 points, 20 meshes, that play 40 clips; CPU cost of a frame",
+    ),
+    (
+        edits::NAME,
+        "edits: characters of 60 joints that play, and change; CPU cost of an edit and its frame",
     ),
     (variants::NAME, "A, other kernels; POINTS at most"),
     (

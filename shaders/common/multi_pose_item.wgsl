@@ -8,7 +8,7 @@ struct ItemPose {
     out_normals: u32,
     out_previous: u32,
     flags: u32,
-    unused: u32,
+    instance: u32,
 }
 
 struct MultiPoseItem {

@@ -419,10 +419,14 @@ impl Crowd {
     /// has work. It submits nothing and waits for nothing. A later `encode` into the same submit
     /// uses its own poses.
     ///
-    /// The plan of a frame is kept. It stays valid until an instance is added, removed, hidden or
-    /// shown, gets another target, refers to another palette or rig, or gets the crowd's first update
-    /// rate, or until bounds are enabled or disabled or another mask is set. With a valid plan, a frame uploads only what has changed since the last one
-    /// ([`Crowd::last_upload_bytes`]) and allocates nothing of its own.
+    /// The plan of a frame is kept, and a frame uploads only what has changed since the last one
+    /// ([`Crowd::last_upload_bytes`]). If an instance is added, removed, hidden or shown, gets
+    /// another target, or refers to another palette or rig, the plan is edited: that costs what the
+    /// instance does, however many others there are. Everything is planned again if such edits need
+    /// more room than the plan has, which leaves a quarter of it free; in a crowd with a mask or
+    /// update rates; for an instance whose weights clips drive; for more or fewer rigs; and if bounds
+    /// are enabled or disabled or another mask is set. A frame without an edit allocates nothing of
+    /// its own.
     ///
     /// Submit frames in the order in which they were encoded. If an encoder is dropped instead, the
     /// next `encode` notices it, uploads everything, and writes the new positions as the previous
@@ -458,26 +462,27 @@ impl Crowd {
         }
         self.prepare_players(encoder, is_lost)?;
         let mut is_new = is_lost;
-        match current(&mut self.frame, &self.stores) {
-            None => {
-                self.plan(encoder)?;
-                is_new = true;
-            }
-            Some(frame) if is_lost => frame.mark_all(),
-            Some(_) => {}
-        }
-        self.choose_lists();
-        if current(&mut self.frame, &self.stores).is_none() {
-            // A new list made its page grow.
+        if is_lost || !self.edit()? {
             self.plan(encoder)?;
             is_new = true;
+        }
+        if !self.update_items() {
+            self.plan(encoder)?;
+            is_new = true;
+            self.update_items();
+        }
+        let skinner = &self.skinner;
+        if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
+            match frame.is_bound_elsewhere(&self.stores) {
+                // Outputs grew, or the page of a new list.
+                true => frame.bind(skinner, &mut self.stores, &mut self.tables, encoder)?,
+                false => frame.bind_added(skinner, &self.stores, tables.buffer())?,
+            }
         }
         let frame = self.frame.as_ref();
         let overwrites = frame.is_some_and(|frame| frame.poses().overwrites_players());
         self.stores.players.begin_frame(is_new || overwrites);
-        let skinner = &self.skinner;
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
-            frame.update(&self.stores);
             let lists = self.stores.blend_lists.uploads(&self.stores.skin_pages);
             let uploads = frame.uploads(&self.stores, tables.buffer()).chain(lists);
             let uploads = uploads.chain(self.stores.players.uploads());
@@ -520,10 +525,24 @@ impl Crowd {
         self.frame = None;
         let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
         frame.bind(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
-        self.stores.instances.unsettle();
         self.plans += 1;
         self.frame = Some(frame);
         Ok(())
+    }
+
+    /// Edits the plan of the last frame. False if there is none, or if the next frame needs another.
+    fn edit(&mut self) -> Result<bool, GpuError> {
+        match current(&mut self.frame, &self.stores) {
+            Some(frame) => frame.edit(&self.skinner, &self.stores),
+            None => Ok(false),
+        }
+    }
+
+    /// Brings the items of the frame up to date. False if an edit needs more room than it has.
+    fn update_items(&mut self) -> bool {
+        self.choose_lists();
+        let frame = self.frame.as_mut();
+        frame.is_some_and(|frame| frame.update(&self.skinner, &self.stores))
     }
 
     /// Chooses a list of blend entries for each instance to walk.
@@ -543,7 +562,7 @@ impl Crowd {
             ..
         } = &mut self.stores;
         let state = Chosen {
-            plan: self.plans,
+            plan: self.plans + frame.blended_edits(),
             weights: poses.weights_version(),
             clips: clips.version() + players.changes() + skin_pages.replaced(),
         };
@@ -638,7 +657,10 @@ impl Crowd {
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
         let current = self.frame.as_ref();
-        match current.filter(|frame| frame.is_current(&self.stores)) {
+        let is_next = |frame: &&PlannedFrame| {
+            frame.is_current(&self.stores) && !frame.is_edited(&self.stores)
+        };
+        match current.filter(is_next) {
             Some(frame) => Ok(frame.dispatch_count()),
             None => Ok(PlannedFrame::plan(&self.skinner, &self.stores)?.dispatch_count()),
         }

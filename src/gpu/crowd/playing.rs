@@ -157,7 +157,7 @@ impl Crowd {
         Ok(())
     }
 
-    fn update_players(&mut self, changed: &[(RigId, Player)]) {
+    pub(super) fn update_players(&mut self, changed: &[(RigId, Player)]) {
         if let Some(frame) = current(&mut self.frame, &self.stores) {
             for (rig, player) in changed {
                 frame.poses_mut().update_player(*rig, player);

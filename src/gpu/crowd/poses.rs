@@ -61,11 +61,13 @@ impl Crowd {
             }
         };
         let index = instance.index();
-        poses.bind(index, source, palettes, rigs);
+        if poses.bind(index, source, palettes, rigs) {
+            instances.edit(instance);
+        }
         if let Some(frame) = current(&mut self.frame, &self.stores)
             && let Some((pose, _)) = self.stores.poses.get(index)
         {
-            frame.poses_mut().update(index, pose);
+            frame.poses_mut().update(instance, pose);
         }
         Ok(())
     }
@@ -111,13 +113,22 @@ impl Crowd {
             rigs,
             ..
         } = &mut self.stores;
+        let mut edited = Vec::new();
         let updated = poses.update(instances, skins, pose, |poses, index| {
-            poses.bind(index, Source::Own, palettes, rigs);
+            let is_elsewhere = poses.bind(index, Source::Own, palettes, rigs);
+            let Some(id) = poses.id(index) else {
+                return;
+            };
+            if is_elsewhere {
+                edited.push(id);
+            }
             if let (Some(frame), Some((pose, _))) = (&mut frame, poses.get(index)) {
-                frame.poses_mut().update(index, pose);
+                frame.poses_mut().update(id, pose);
             }
         });
         self.stores.poses = poses;
+        let instances = &mut self.stores.instances;
+        edited.into_iter().for_each(|id| instances.edit(id));
         updated
     }
 
@@ -153,8 +164,9 @@ impl Crowd {
             let pages = frame.poses_mut();
             pages.update_palette(id, palette);
             for index in self.stores.palettes.users(id) {
-                if let Some((pose, _)) = self.stores.poses.get(index) {
-                    pages.update(index, pose);
+                let poses = &self.stores.poses;
+                if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index)) {
+                    pages.update(id, pose);
                 }
             }
         }
@@ -212,7 +224,10 @@ impl Crowd {
         let pages = &mut self.stores.skin_pages;
         self.stores.rigs.remove(pages, rig)?;
         let clips = &mut self.stores.clips;
-        self.stores.players.stop(rig, clips);
+        if self.stores.players.stop(rig, clips) {
+            // Other rigs share its tables, so the plan goes on posing it.
+            self.update_players(&[(rig, Player::IDLE)]);
+        }
         Ok(())
     }
 

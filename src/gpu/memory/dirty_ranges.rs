@@ -104,6 +104,16 @@ impl<T> Mirrored<T> {
         self.dirty.clear();
     }
 
+    /// Grows to `count` values, without marking them.
+    pub fn grow(&mut self, count: usize)
+    where
+        T: bytemuck::Zeroable + Clone,
+    {
+        if count > self.values.len() {
+            self.values.resize(count, T::zeroed());
+        }
+    }
+
     /// Sorts the changed ranges and joins those with no more than `gap` bytes between them, because
     /// a copy costs more than the bytes of a small gap.
     pub fn join(&mut self, gap: u32) {
@@ -162,20 +172,17 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
 }
 
 impl Mirrored<u32> {
-    /// Overwrites the value of type `U` at word `first`, and marks its words if they change.
-    pub fn patch<U: bytemuck::Pod + PartialEq>(
-        &mut self,
-        first: usize,
-        change: impl FnOnce(&mut U),
-    ) {
-        let end = first + size_of::<U>() / 4;
-        let words = &mut self.values[first..end];
-        let value: &mut U = bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(words));
-        let before = *value;
-        change(value);
-        if *value != before {
-            self.dirty.mark(first as u32..end as u32);
-        }
+    /// Overwrites words from `first` on, and marks those from the first to the last that changes.
+    pub fn write_changed(&mut self, first: usize, words: &[u32]) {
+        let to = &mut self.values[first..first + words.len()];
+        let differs = |(a, b): (&u32, &u32)| a != b;
+        let Some(begin) = to.iter().zip(words).position(differs) else {
+            return;
+        };
+        let end = to.iter().zip(words).rposition(differs).unwrap_or(begin) + 1;
+        to[begin..end].copy_from_slice(&words[begin..end]);
+        self.dirty
+            .mark((first + begin) as u32..(first + end) as u32);
     }
 }
 
@@ -212,9 +219,9 @@ mod tests {
         copy.write(1, &[&[2], &[3, 4]]);
         assert_eq!(changes(&copy), []);
         assert!(copy.write(1, &[&[2], &[3, 9]]));
-        copy.patch(5, |last: &mut u32| *last = 6);
+        copy.write_changed(4, &[5, 6]);
         assert_eq!(changes(&copy), [(104, 12)]);
-        copy.patch(5, |last: &mut u32| *last = 7);
+        copy.write_changed(3, &[9, 5, 7]);
         copy.join(0);
         assert_eq!(changes(&copy), [(104, 12), (120, 4)]);
         copy.join(4);

@@ -5,7 +5,8 @@ use crate::gpu::device::error::GpuError;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
+use crate::gpu::plan::ranges::Chains;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::target::POINTS;
@@ -15,6 +16,8 @@ use crate::kernel::{BOUNDS, BoundsItem, Kernel, POSITIONS_PER_WORKGROUP, WORKGRO
 #[derive(Debug, Default)]
 pub struct Bounds {
     items: Groups<BoundsItem>,
+    /// The items of each instance.
+    placed: Chains<ItemPlace>,
 }
 
 impl Pass for Bounds {
@@ -45,14 +48,29 @@ impl Pass for Bounds {
                     keys: shown.id.index() * WORDS_PER_BOX,
                 };
                 let owner = [shown.owner()];
-                self.items
-                    .push_owned(scene.limits, key, invocations, &owner, make);
+                let items = &mut self.items;
+                if let Some(at) = items.push_owned(scene.limits, key, invocations, &owner, make) {
+                    self.placed.push(shown.id.index(), at);
+                }
             }
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items).0
+        layout.lay(&mut self.items)
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        for index in removed {
+            while let Some(at) = self.placed.pop(*index) {
+                self.items.remove(at, |item| item.count = 0);
+            }
+        }
+        self.plan(scene);
+    }
+
+    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+        layout.update(&mut self.items, laid)
     }
 
     fn bind<'a>(
@@ -72,7 +90,7 @@ impl Pass for Bounds {
         stores: &mut Stores,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
-        let count = stores.instances.index_count();
+        let count = stores.instances.index_room();
         let keeps = stores.visibility.is_some();
         let mut bounds = stores.bounds.iter_mut();
         bounds.try_for_each(|bounds| bounds.reserve(skinner, count, keeps, encoder))

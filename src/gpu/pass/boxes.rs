@@ -11,7 +11,7 @@ use crate::kernel::{BOXES, Kernel};
 
 #[derive(Debug, Default)]
 pub struct Boxes {
-    /// Number of boxes: one for each instance index.
+    /// Number of boxes: one for each instance index that edits may use.
     count: u32,
 }
 
@@ -22,7 +22,7 @@ impl Pass for Boxes {
 
     fn plan(&mut self, scene: &Scene<'_>) {
         let is_enabled = scene.stores.bounds.is_some();
-        let count = scene.stores.instances.index_count();
+        let count = scene.stores.instances.index_room();
         self.count = if is_enabled { count } else { 0 };
     }
 

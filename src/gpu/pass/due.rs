@@ -1,7 +1,5 @@
 //! Decides which instances a frame computes, from the host's mask and from update rates.
 
-use std::mem::offset_of;
-
 use super::skin::fresh_flag;
 use super::{Pass, Wanted};
 use crate::gpu::device::error::GpuError;
@@ -9,9 +7,9 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::tables::{ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
-use crate::gpu::store::instances::{Instance, InstanceId};
+use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::poses::Source;
 use crate::gpu::store::visibility::MaskLayout;
 use crate::kernel::registry::due_bits::{MASK_OF_BITS, TICKS, WITH_BOUNDS, WITH_MASK};
@@ -20,11 +18,8 @@ use crate::kernel::{DUE, DueItem, Kernel, NONE};
 #[derive(Debug, Default)]
 pub struct Due {
     items: Groups<DueItem>,
-    at: ItemsAt,
     /// By instance index, its item.
     places: Vec<ItemPlace>,
-    /// The instances of the frame.
-    shown: Vec<InstanceId>,
     /// One more than the largest index of a rig.
     rig_count: u32,
 }
@@ -77,7 +72,6 @@ impl Pass for Due {
                 item.rig = count + rig.index();
                 self.rig_count = self.rig_count.max(rig.index() + 1);
             }
-            self.shown.push(id);
         }
         let key = GroupKey {
             variant: variant(scene.stores),
@@ -89,8 +83,7 @@ impl Pass for Due {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let (decide, at) = layout.lay(&mut self.items);
-        self.at = at;
+        let decide = layout.lay(&mut self.items);
         // The same items twice.
         let ticks = decide.iter().map(|laid| Laid {
             key: GroupKey {
@@ -126,35 +119,24 @@ impl Pass for Due {
         ]
     }
 
-    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
+    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
         let instances = &stores.instances;
-        let mut change = |id: &InstanceId, offset, change: &dyn Fn(&Instance, &mut u32)| {
+        for id in instances.unsettled().iter().chain(instances.other_rates()) {
             let place = self.places.get(id.index() as usize);
-            if let (Some(place), Some(instance)) = (place, instances.find(*id)) {
-                tables.patch::<DueItem, u32>(&self.at, *place, offset, |word: &mut u32| {
-                    change(instance, word);
-                });
-            }
-        };
-        if instances.is_unsettled() {
-            for id in &self.shown {
-                let fresh = fresh_flag(stores, *id);
-                change(id, offset_of!(DueItem, flags), &|_, flags| *flags = fresh);
-            }
-        }
-        for id in instances.other_rates() {
-            let source = stores.poses.get(id.index()).map(|(_, source)| source);
-            change(id, offset_of!(DueItem, every), &|instance, every| {
-                // Hidden instances have no part in the frame.
-                if *every > 0 {
-                    *every = instance.rate.every;
-                }
-            });
-            change(id, offset_of!(DueItem, phase), &|instance, to| {
+            let (Some(place), Some(instance)) = (place, instances.find(*id)) else {
+                continue;
+            };
+            let item = self.items.item_mut(*place);
+            // Hidden instances have no part in the frame.
+            if item.every > 0 {
+                let source = stores.poses.get(id.index()).map(|(_, source)| source);
                 let own = phase(source.unwrap_or_default(), *id);
-                *to = instance.rate.phase.unwrap_or(own);
-            });
+                item.every = instance.rate.every;
+                item.phase = instance.rate.phase.unwrap_or(own);
+                item.flags = fresh_flag(stores, *id);
+            }
         }
+        layout.update(&mut self.items, laid)
     }
 
     fn reserve(

@@ -6,10 +6,11 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::timing::Timing;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
-use crate::gpu::plan::frame::{Scene, place_poses};
+use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::PosePages;
 use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout, part};
 use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::poses::Source;
 use crate::gpu::store::{Stores, Versions};
 
 /// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
@@ -20,16 +21,8 @@ const GAP: u32 = 4096;
 struct Launch {
     pipeline: wgpu::ComputePipeline,
     bindings: wgpu::BindGroup,
-    size: Size,
-}
-
-/// The workgroups of a dispatch.
-#[derive(Debug)]
-enum Size {
-    /// In x and y.
-    Known(u32, u32),
-    /// At a byte of a buffer that the kernel `compact` writes.
-    Indirect(wgpu::Buffer, u64),
+    /// The buffer in which the kernel `compact` writes its workgroups, and their byte there.
+    indirect: Option<(wgpu::Buffer, u64)>,
 }
 
 /// A pass and its dispatches.
@@ -50,14 +43,34 @@ pub struct PlannedFrame {
     blended: Vec<InstanceId>,
     /// The versions of the stores for which this plan was made.
     versions: Versions,
+    /// How often buffers were replaced before its bind groups were created.
+    replaced: u64,
+    /// Number of instance indices that it has room for.
+    index_room: u32,
+    /// Counts edits of instances with blend shapes.
+    blended_edits: u64,
 }
 
 impl PlannedFrame {
     /// Plans a frame, without calling the device.
     pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
+        let plan = Self::plan_with(skinner, stores, true)?;
+        match plan.tables.words().bytes() <= skinner.limits.buffer_bytes {
+            true => Ok(plan),
+            // One buffer holds all tables; it may hold them without room for edits.
+            false => Self::plan_with(skinner, stores, false),
+        }
+    }
+
+    fn plan_with(skinner: &Skinner, stores: &Stores, has_spare: bool) -> Result<Self, GpuError> {
         let poses = place_poses(&skinner.limits, stores)?;
-        let scene = Scene::new(&skinner.limits, stores, &poses)?;
-        let mut layout = Layout::new(&skinner.limits, scene.leaves_out());
+        let shown = stores.instances.shown();
+        let scene = Scene::new(&skinner.limits, stores, &poses, shown)?;
+        let mut tables = ItemTables::default();
+        let mut layout = Layout::new(&skinner.limits, &mut tables, scene.leaves_out());
+        if !has_spare {
+            layout = layout.without_spare();
+        }
         let planned = all().into_iter().map(|mut pass| {
             pass.plan(&scene);
             PlannedPass {
@@ -70,13 +83,16 @@ impl PlannedFrame {
         for planned in &mut passes {
             planned.laid.extend(planned.pass.lay_last(&mut layout));
         }
-        let blended = scene.blended();
+        let blended = scene.blended().collect();
         Ok(Self {
             poses,
             passes,
-            tables: layout.finish(),
+            tables,
             blended,
             versions: stores.versions(),
+            replaced: 0,
+            index_room: stores.instances.index_room(),
+            blended_edits: 0,
         })
     }
 
@@ -102,7 +118,9 @@ impl PlannedFrame {
                 skinner.limits.buffer_bytes,
             )?),
         };
-        buffer.reserve(skinner, self.tables.words().bytes(), None)?;
+        let bytes = self.tables.settle(skinner.limits.buffer_bytes);
+        buffer.reserve(skinner, bytes, None)?;
+        self.replaced = stores.replaced();
         for PlannedPass {
             pass,
             laid,
@@ -117,7 +135,73 @@ impl PlannedFrame {
 
     /// Whether the next frame may use this plan.
     pub fn is_current(&self, stores: &Stores) -> bool {
-        self.versions == stores.versions() && !self.poses.is_outdated()
+        self.versions == stores.versions()
+    }
+
+    /// Whether an instance was edited since the last frame.
+    pub fn is_edited(&self, stores: &Stores) -> bool {
+        !stores.instances.edited().is_empty() || !self.poses.outdated().is_empty()
+    }
+
+    /// Whether a buffer that its bind groups bind was replaced.
+    pub fn is_bound_elsewhere(&self, stores: &Stores) -> bool {
+        self.replaced != stores.replaced()
+    }
+
+    /// Gives instances that were edited other places and items, or none. False if that needs another
+    /// plan.
+    ///
+    /// # Errors
+    /// An instance without a pose.
+    pub fn edit(&mut self, skinner: &Skinner, stores: &Stores) -> Result<bool, GpuError> {
+        let edited = stores.instances.edited().iter().map(|id| id.index());
+        let mut indices: Vec<u32> = edited
+            .chain(self.poses.outdated().iter().copied())
+            .collect();
+        if indices.is_empty() {
+            return Ok(true);
+        }
+        indices.sort_unstable();
+        indices.dedup();
+        let has_boxes = stores.bounds.is_some();
+        // A plan of many is cheaper than as many edits, and packs what they left.
+        let are_most = indices.len() > 64 && indices.len() > stores.instances.len() / 2;
+        if stores.visibility.is_some()
+            || (has_boxes && stores.instances.index_room() > self.index_room)
+            || are_most
+        {
+            return Ok(false);
+        }
+        for index in &indices {
+            self.poses.remove(*index);
+        }
+        self.poses.settle_outdated();
+        let shown = indices.iter().filter_map(|index| {
+            let id = stores.poses.id(*index)?;
+            let instance = stores.instances.find(id)?;
+            (!instance.hidden).then_some((id, instance))
+        });
+        for (id, instance) in shown.clone() {
+            let new = pose_of(stores, id, instance)?;
+            // The weights that clips drive are items of their own.
+            let is_driven = matches!(new.source, Source::Rig(_))
+                && stores.clips.channels(instance.skin).is_some();
+            if is_driven || !self.poses.add(&new) {
+                return Ok(false);
+            }
+        }
+        let scene = Scene::new(&skinner.limits, stores, &self.poses, shown)?;
+        for planned in &mut self.passes {
+            planned.pass.edit(&indices, &scene);
+        }
+        let before = self.blended.len();
+        self.blended
+            .retain(|id| indices.binary_search(&id.index()).is_err());
+        let removed = before > self.blended.len();
+        let kept = self.blended.len();
+        self.blended.extend(scene.blended());
+        self.blended_edits += u64::from(removed || self.blended.len() > kept);
+        Ok(true)
     }
 
     pub fn poses(&self) -> &PosePages {
@@ -133,24 +217,49 @@ impl PlannedFrame {
         &self.blended
     }
 
+    /// Counts edits of instances with blend shapes.
+    pub fn blended_edits(&self) -> u64 {
+        self.blended_edits
+    }
+
     /// Number of dispatches.
     pub fn dispatch_count(&self) -> usize {
-        self.passes.iter().map(|pass| pass.laid.len()).sum()
+        let laid = self.passes.iter().flat_map(|pass| &pass.laid);
+        laid.filter(|laid| laid.has_work()).count()
     }
 
-    /// Marks everything for upload again.
-    pub fn mark_all(&mut self) {
-        self.tables.words_mut().mark_all();
-        self.poses.mark_all();
-    }
-
-    /// Updates the items that depend on more than the plan, and joins the changed ranges.
-    pub fn update(&mut self, stores: &Stores) {
-        for planned in &self.passes {
-            planned.pass.update(stores, &mut self.tables);
+    /// Updates the items that depend on more than the plan, and joins the changed ranges. False if
+    /// an edit needs more room than the plan has.
+    pub fn update(&mut self, skinner: &Skinner, stores: &Stores) -> bool {
+        let mut layout = Layout::new(&skinner.limits, &mut self.tables, false);
+        let mut has_room = true;
+        for planned in &mut self.passes {
+            let PlannedPass { pass, laid, .. } = planned;
+            has_room &= pass.update(stores, &mut layout, laid);
         }
         self.tables.words_mut().join(GAP);
         self.poses.join();
+        has_room
+    }
+
+    /// Creates the bind groups of dispatches that an edit added.
+    pub fn bind_added(
+        &mut self,
+        skinner: &Skinner,
+        stores: &Stores,
+        tables: &wgpu::Buffer,
+    ) -> Result<(), GpuError> {
+        for PlannedPass {
+            pass,
+            laid,
+            launches,
+        } in &mut self.passes
+        {
+            for laid in &laid[launches.len()..] {
+                launches.push(launch(skinner, stores, &**pass, laid, tables)?);
+            }
+        }
+        Ok(())
     }
 
     /// The ranges of tables and poses that still have to be uploaded.
@@ -192,7 +301,7 @@ impl PlannedFrame {
     ) {
         for (number, planned) in self.passes.iter().enumerate() {
             planned.pass.prepare(stores, encoder);
-            let has_work = !planned.launches.is_empty();
+            let has_work = planned.laid.iter().any(Laid::has_work);
             if let Some(timing) = &mut timing {
                 timing.set_written(number, has_work);
             }
@@ -203,12 +312,13 @@ impl PlannedFrame {
                 label: Some(planned.pass.kernel().name),
                 timestamp_writes: timing.as_ref().map(|timing| timing.around(number)),
             });
-            for launch in &planned.launches {
+            let all = planned.launches.iter().zip(&planned.laid);
+            for (launch, laid) in all.filter(|(_, laid)| laid.has_work()) {
                 pass.set_pipeline(&launch.pipeline);
                 pass.set_bind_group(0, &launch.bindings, &[]);
-                match &launch.size {
-                    Size::Known(x, y) => pass.dispatch_workgroups(*x, *y, 1),
-                    Size::Indirect(buffer, at) => pass.dispatch_workgroups_indirect(buffer, *at),
+                match &launch.indirect {
+                    None => pass.dispatch_workgroups(laid.size.0, laid.size.1, 1),
+                    Some((buffer, at)) => pass.dispatch_workgroups_indirect(buffer, *at),
                 }
             }
         }
@@ -229,11 +339,10 @@ fn launch(
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
     let kept = laid.launch.zip(stores.visibility.as_ref());
-    let (dispatch, items, size) = match kept {
+    let (dispatch, items, indirect) = match kept {
         None => {
             let items = laid.items.map(|items| part(tables, items));
-            let size = Size::Known(laid.size.0, laid.size.1);
-            (part(tables, laid.dispatch), items, size)
+            (part(tables, laid.dispatch), items, None)
         }
         Some((number, visibility)) => {
             let launches = visibility.launches().buffer();
@@ -244,8 +353,8 @@ fn launch(
             let items = laid
                 .items
                 .map(|items| part(visibility.kept().buffer(), items));
-            let size = Size::Indirect(launches.clone(), record.first + record.count);
-            (part(launches, record), items, size)
+            let indirect = (launches.clone(), record.first + record.count);
+            (part(launches, record), items, Some(indirect))
         }
     };
     let resources = std::iter::once(dispatch)
@@ -270,6 +379,6 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
-        size,
+        indirect,
     })
 }

@@ -20,7 +20,7 @@ use super::device::pipelines::{PipelineVariant, Variant};
 use super::device::skinner::Skinner;
 use super::plan::frame::Scene;
 use super::plan::groups::GroupKey;
-use super::plan::tables::{ItemTables, Laid, Layout};
+use super::plan::tables::{Laid, Layout};
 use super::store::Stores;
 use super::store::target::OutputTarget;
 use crate::kernel::{Kernel, PackedSkin};
@@ -49,6 +49,10 @@ pub trait Pass: Debug + Send + Sync {
     /// Adds its items for a frame. Called once per plan.
     fn plan(&mut self, scene: &Scene<'_>);
 
+    /// Removes the items of instances, by index, and adds those of the scene. Not called for frames
+    /// that leave out instances.
+    fn edit(&mut self, _removed: &[u32], _scene: &Scene<'_>) {}
+
     /// Lays out its items and its dispatches.
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
 
@@ -74,8 +78,16 @@ pub trait Pass: Debug + Send + Sync {
         key: &GroupKey,
     ) -> Vec<wgpu::BindingResource<'a>>;
 
-    /// Updates the items that depend on more than the plan. Called before each frame.
-    fn update(&self, _stores: &Stores, _tables: &mut ItemTables) {}
+    /// Updates the items that depend on more than the plan and edits, and then its tables and
+    /// dispatches. Called before each frame. False if an edit needs more room than the plan has.
+    fn update(
+        &mut self,
+        _stores: &Stores,
+        _layout: &mut Layout<'_>,
+        _laid: &mut Vec<Laid>,
+    ) -> bool {
+        true
+    }
 
     /// Reserves the buffers that it writes to. Called once per plan, before any pass binds, with the
     /// encoder of the frame that is planned.

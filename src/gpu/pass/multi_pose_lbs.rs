@@ -10,9 +10,9 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace, Owner};
-use crate::gpu::plan::tables::{ItemShape, ItemTables, ItemsAt, Laid, Layout, PoseWords};
+use crate::gpu::plan::ranges::Chains;
+use crate::gpu::plan::tables::{ItemShape, Laid, Layout, PoseWords};
 use crate::gpu::store::Stores;
-use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
 use crate::gpu::store::skins::Slice;
 use crate::gpu::store::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS};
@@ -60,24 +60,28 @@ struct ItemKey {
     previous_stride: Option<u32>,
 }
 
-/// Place of an item, and of a pose in it.
+/// Place of an item, and of a pose of an instance in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PoseAt {
     item: ItemPlace,
     /// Index of the pose among the item's poses.
     pose: usize,
+    /// Whether it writes previous positions too.
+    previous: bool,
+    /// Index of the items that it may lie in.
+    kind: usize,
 }
 
 #[derive(Debug, Default)]
 pub struct MultiPoseLbs {
     items: Groups<MultiPoseItem>,
-    at: ItemsAt,
-    /// The last item of each key.
-    open: HashMap<ItemKey, PoseAt>,
-    /// The key of the last item of each group.
-    last: HashMap<usize, ItemKey>,
-    /// Poses that also write previous positions.
-    previous: Vec<(InstanceId, PoseAt)>,
+    /// The poses of each instance.
+    placed: Chains<PoseAt>,
+    kinds: HashMap<ItemKey, usize>,
+    /// By kind, the items that have room for another pose.
+    open: Vec<Vec<ItemPlace>>,
+    /// The kind of the last item of each group.
+    last: HashMap<usize, usize>,
 }
 
 impl Pass for MultiPoseLbs {
@@ -99,14 +103,19 @@ impl Pass for MultiPoseLbs {
                     continue;
                 };
                 let pose = pose.get_or_insert_with(|| pose_offsets(shown));
-                let at = self.add(scene, shown, (slice, layout), out, pose);
-                if let Some(at) = at.filter(|_| out.kinds[PREVIOUS].is_some()) {
-                    self.previous.push((shown.id, at));
-                }
+                self.add(scene, shown, (slice, layout), out, pose);
             }
         }
-        self.open.clear();
         self.last.clear();
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        for index in removed {
+            while let Some(at) = self.placed.pop(*index) {
+                self.remove(at);
+            }
+        }
+        self.plan(scene);
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
@@ -118,9 +127,7 @@ impl Pass for MultiPoseLbs {
                 each: size_of::<ItemPose>() / 4,
             }),
         };
-        let (laid, at) = layout.lay_shaped(&mut self.items, shape);
-        self.at = at;
-        laid
+        layout.lay_shaped(&mut self.items, shape)
     }
 
     fn bind<'a>(
@@ -140,18 +147,15 @@ impl Pass for MultiPoseLbs {
         ]
     }
 
-    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
-        if !stores.instances.is_unsettled() {
-            return;
-        }
-        for (id, at) in &self.previous {
+    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+        for id in stores.instances.unsettled() {
             let fresh = fresh_flag(stores, *id);
-            let of_pose = offset_of!(MultiPoseItem, poses) + at.pose * size_of::<ItemPose>();
-            let flags = of_pose + offset_of!(ItemPose, flags);
-            tables.patch::<MultiPoseItem, u32>(&self.at, at.item, flags, |flags| {
+            for at in self.placed.of(id.index()).filter(|at| at.previous) {
+                let flags = &mut self.items.item_mut(at.item).poses[at.pose].flags;
                 *flags = *flags & !SkinItem::FRESH | fresh;
-            });
+            }
         }
+        layout.update(&mut self.items, laid)
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
@@ -173,7 +177,7 @@ impl Pass for MultiPoseLbs {
 }
 
 impl MultiPoseLbs {
-    /// Adds a slice of an instance. Returns its place, or `None` if the slice has no results.
+    /// Adds a slice of an instance.
     fn add(
         &mut self,
         scene: &Scene<'_>,
@@ -181,7 +185,7 @@ impl MultiPoseLbs {
         (slice, layout): (&Slice, &ValueLayout),
         out: &OutPlace,
         offsets: &PoseOffsets,
-    ) -> Option<PoseAt> {
+    ) {
         let fixed = &slice.offsets;
         let points = out.kinds[POINTS].unwrap_or_default();
         let normals = out.kinds[NORMALS].filter(|_| fixed.normals != NONE);
@@ -194,7 +198,7 @@ impl MultiPoseLbs {
             out_normals: normals.map_or(0, |place| place.first),
             out_previous: previous.map_or(NONE, |place| place.first),
             flags: item_flags(shown, slice),
-            ..ItemPose::default()
+            instance: shown.id.index(),
         };
         let owner = shown.owner().settling(previous.is_some());
         let bindings = scene.stores.outputs.bindings(out.set);
@@ -214,17 +218,22 @@ impl MultiPoseLbs {
             normals_stride: normals.map(|place| place.stride),
             previous_stride: previous.map(|place| place.stride),
         };
-        if let Some(at) = self
-            .open
-            .get_mut(&key)
-            .filter(|at| at.pose + 1 < POSES_PER_ITEM as usize)
-        {
-            at.pose += 1;
-            self.items.set_owner(at.item, at.pose, owner);
-            let item = self.items.item_mut(at.item);
-            item.poses[at.pose] = pose;
-            item.pose_count += 1;
-            return Some(*at);
+        let fresh = self.kinds.len();
+        let kind = *self.kinds.entry(key).or_insert(fresh);
+        self.open.resize(self.kinds.len(), Vec::new());
+        if let Some(item) = self.open[kind].last().copied() {
+            let to = self.items.item_mut(item);
+            let pose_at = to.pose_count as usize;
+            to.poses[pose_at] = pose;
+            to.pose_count += 1;
+            if to.pose_count == POSES_PER_ITEM {
+                self.open[kind].pop();
+            }
+            if scene.leaves_out() {
+                self.items.set_owner(item, pose_at, owner);
+            }
+            self.place(shown, item, pose_at, has_previous, kind);
+            return;
         }
         let make = |first_workgroup| {
             let mut item = MultiPoseItem {
@@ -246,12 +255,55 @@ impl MultiPoseLbs {
         let mut owners = [Owner::NOBODY; POSES_PER_ITEM as usize];
         owners[0] = owner;
         let items = &mut self.items;
-        let item = items.push_owned(scene.limits, group, fixed.count, &owners, make)?;
-        if self.last.insert(item.group, key) != Some(key) {
+        let Some(item) = items.push_owned(scene.limits, group, fixed.count, &owners, make) else {
+            return;
+        };
+        if self.last.insert(item.group, kind) != Some(kind) && scene.leaves_out() {
             items.set_owner(item, 0, owner.beginning(true));
         }
-        let at = PoseAt { item, pose: 0 };
-        self.open.insert(key, at);
-        Some(at)
+        self.open[kind].push(item);
+        self.place(shown, item, 0, has_previous, kind);
+    }
+
+    fn place(
+        &mut self,
+        shown: &Shown<'_>,
+        item: ItemPlace,
+        pose: usize,
+        previous: bool,
+        kind: usize,
+    ) {
+        let at = PoseAt {
+            item,
+            pose,
+            previous,
+            kind,
+        };
+        self.placed.push(shown.id.index(), at);
+    }
+
+    /// Removes a pose from its item. The item's last pose takes its place. An item of no pose is
+    /// removed: its skin may be next, and another may come where that lies.
+    fn remove(&mut self, at: PoseAt) {
+        let item = self.items.item_mut(at.item);
+        let open = &mut self.open[at.kind];
+        if item.pose_count == POSES_PER_ITEM {
+            open.push(at.item);
+        }
+        item.pose_count -= 1;
+        if item.pose_count == 0 {
+            let found = open.iter().rposition(|other| *other == at.item);
+            found.map(|number| open.swap_remove(number));
+            self.items.remove(at.item, |item| item.count = 0);
+            return;
+        }
+        let last = item.pose_count as usize;
+        let moved = std::mem::take(&mut item.poses[last]);
+        if last != at.pose {
+            item.poses[at.pose] = moved;
+            let is_it = |other: &PoseAt| other.item == at.item && other.pose == last;
+            let change = |other: &mut PoseAt| other.pose = at.pose;
+            self.placed.change(moved.instance, is_it, change);
+        }
     }
 }

@@ -31,7 +31,7 @@ impl Pass for PoseRig {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items).0
+        layout.lay(&mut self.items)
     }
 
     fn bind<'a>(

@@ -8,7 +8,8 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::tables::{ItemShape, ItemTables, ItemsAt, Laid, Layout};
+use crate::gpu::plan::ranges::Chains;
+use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -24,23 +25,22 @@ use crate::kernel::{
 };
 use crate::skel::SkinningMethod;
 
-/// An item whose list of blend entries may change from frame to frame.
+/// An item of an instance.
 #[derive(Clone, Copy, Debug)]
-struct Blended {
-    id: InstanceId,
-    /// Index of the slice in its skin.
-    slice: usize,
+struct Placed {
     at: ItemPlace,
+    /// Index of the slice in its skin.
+    slice: u32,
+    /// Whether it writes previous positions.
+    previous: bool,
+    /// Whether it walks a list of blend entries, which may change from frame to frame.
+    blends: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct SkinPass {
     items: Groups<SkinItem>,
-    at: ItemsAt,
-    /// Items that write previous positions.
-    previous: Vec<(InstanceId, ItemPlace)>,
-    /// Items that walk a list of blend entries.
-    blended: Vec<Blended>,
+    placed: Chains<Placed>,
 }
 
 impl Pass for SkinPass {
@@ -62,9 +62,16 @@ impl Pass for SkinPass {
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
         let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
-        let (laid, at) = layout.lay_shaped(&mut self.items, shape);
-        self.at = at;
-        laid
+        layout.lay_shaped(&mut self.items, shape)
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        for index in removed {
+            while let Some(placed) = self.placed.pop(*index) {
+                self.items.remove(placed.at, |item| item.slice.count = 0);
+            }
+        }
+        self.plan(scene);
     }
 
     fn bind<'a>(
@@ -86,35 +93,39 @@ impl Pass for SkinPass {
         ]
     }
 
-    fn update(&self, stores: &Stores, tables: &mut ItemTables) {
-        if stores.instances.is_unsettled() {
-            for (id, at) in &self.previous {
-                let flags = offset_of!(SkinItem, flags);
-                let fresh = fresh_flag(stores, *id);
-                tables.patch::<SkinItem, u32>(&self.at, *at, flags, |flags| {
-                    *flags = *flags & !SkinItem::FRESH | fresh;
-                });
+    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+        for id in stores.instances.unsettled() {
+            let fresh = fresh_flag(stores, *id);
+            for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
+                let flags = &mut self.items.item_mut(placed.at).flags;
+                *flags = *flags & !SkinItem::FRESH | fresh;
             }
         }
-        let blended = match stores.blend_lists.is_changed() {
-            true => &self.blended[..],
-            false => &[],
+        let count = match stores.blend_lists.is_changed() {
+            true => self.placed.index_count(),
+            false => 0,
         };
-        for blended in blended {
-            let Ok(instance) = stores.instances.get(blended.id) else {
+        for index in 0..count {
+            let Some(id) = stores.poses.id(index) else {
                 continue;
             };
-            let lists = &stores.blend_lists;
-            let own = lists.first_word(blended.id, instance.skin, blended.slice);
-            let whole = || {
-                let skin = stores.skins.get(instance.skin).ok()?;
-                Some(skin.slices().get(blended.slice)?.offsets.blend_list)
+            let Some(instance) = stores.instances.find(id) else {
+                continue;
             };
-            if let Some(first) = own.or_else(whole) {
-                let list = offset_of!(SkinItem, slice.blend_list);
-                tables.patch::<SkinItem, u32>(&self.at, blended.at, list, |list| *list = first);
+            for placed in self.placed.of(index).filter(|placed| placed.blends) {
+                let slice = placed.slice as usize;
+                let lists = &stores.blend_lists;
+                let own = lists.first_word(id, instance.skin, slice);
+                let whole = || {
+                    let skin = stores.skins.get(instance.skin).ok()?;
+                    Some(skin.slices().get(slice)?.offsets.blend_list)
+                };
+                if let Some(first) = own.or_else(whole) {
+                    self.items.item_mut(placed.at).slice.blend_list = first;
+                }
             }
         }
+        layout.update(&mut self.items, laid)
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
@@ -358,15 +369,12 @@ impl SkinPass {
         let Some(at) = items.push_owned(scene.limits, key, shape.count, &owner, make) else {
             return;
         };
-        if shape.blends {
-            self.blended.push(Blended {
-                id: shown.id,
-                slice: number,
-                at,
-            });
-        }
-        if with[PREVIOUS] {
-            self.previous.push((shown.id, at));
-        }
+        let placed = Placed {
+            at,
+            slice: number as u32,
+            previous: with[PREVIOUS],
+            blends: shape.blends,
+        };
+        self.placed.push(shown.id.index(), placed);
     }
 }

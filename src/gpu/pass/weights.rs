@@ -4,7 +4,8 @@ use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
+use crate::gpu::plan::ranges::Chains;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
@@ -12,6 +13,8 @@ use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
 #[derive(Debug, Default)]
 pub struct Weights {
     items: Groups<WeightsItem>,
+    /// The items of each instance.
+    placed: Chains<ItemPlace>,
 }
 
 impl Pass for Weights {
@@ -38,13 +41,29 @@ impl Pass for Weights {
                 sub_weights: shown.place.sub_weights,
             };
             let owner = [shown.owner()];
-            self.items
-                .push_owned(scene.limits, key, shapes.channel_count, &owner, make);
+            let count = shapes.channel_count;
+            let items = &mut self.items;
+            if let Some(at) = items.push_owned(scene.limits, key, count, &owner, make) {
+                self.placed.push(shown.id.index(), at);
+            }
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items).0
+        layout.lay(&mut self.items)
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        for index in removed {
+            while let Some(at) = self.placed.pop(*index) {
+                self.items.remove(at, |item| item.channel_count = 0);
+            }
+        }
+        self.plan(scene);
+    }
+
+    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+        layout.update(&mut self.items, laid)
     }
 
     fn bind<'a>(

@@ -1,7 +1,7 @@
 //! The contents of a frame: the instances that are shown, and where their poses lie.
 
 use super::groups::Owner;
-use super::pose_pages::{Placing, PosePages, PosePlace};
+use super::pose_pages::{NewPose, Placing, PosePages, PosePlace};
 use super::rig_palettes::PlacedRig;
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
@@ -38,19 +38,21 @@ pub struct Scene<'a> {
     pub limits: &'a WorkLimits,
     pub stores: &'a Stores,
     pub poses: &'a PosePages,
-    /// All shown instances, in the order in which they were added.
+    /// The instances that need items: all that are shown, in the order in which they were added; or
+    /// those of an edit.
     pub shown: Vec<Shown<'a>>,
 }
 
 impl<'a> Scene<'a> {
-    /// Finds the instances that are shown.
+    /// The scene of some instances that are shown.
     pub fn new(
         limits: &'a WorkLimits,
         stores: &'a Stores,
         poses: &'a PosePages,
+        instances: impl Iterator<Item = (InstanceId, &'a Instance)>,
     ) -> Result<Self, GpuError> {
         let mut shown = Vec::new();
-        for (id, instance) in stores.instances.shown() {
+        for (id, instance) in instances {
             let skin = stores.skins.get(instance.skin)?;
             let pose = stores.poses.get(id.index());
             if let (Some((pose, source)), Some(place)) = (pose, poses.find(id.index())) {
@@ -78,14 +80,34 @@ impl<'a> Scene<'a> {
     }
 
     /// The instances with blend shapes.
-    pub fn blended(&self) -> Vec<InstanceId> {
+    pub fn blended(&self) -> impl Iterator<Item = InstanceId> + '_ {
         let blends = |shown: &&Shown<'_>| shown.skin.shapes().is_some();
-        self.shown
-            .iter()
-            .filter(blends)
-            .map(|shown| shown.id)
-            .collect()
+        self.shown.iter().filter(blends).map(|shown| shown.id)
     }
+}
+
+/// The pose of an instance that is shown.
+///
+/// # Errors
+/// An instance without a pose.
+pub fn pose_of<'a>(
+    stores: &'a Stores,
+    id: InstanceId,
+    instance: &Instance,
+) -> Result<NewPose<'a>, GpuError> {
+    let skin = stores.skins.get(instance.skin)?;
+    let Some((pose, source)) = stores.poses.get(id.index()) else {
+        let (prim, index) = (skin.packed().prim(), id.index());
+        return Err(GpuError::Mismatch(format!(
+            "{prim}: instance {index} has no pose"
+        )));
+    };
+    Ok(NewPose {
+        id,
+        pose,
+        source,
+        sub_shapes: skin.shapes().map(|s| s.sub_shape_count),
+    })
 }
 
 /// Finds a place for the pose of every instance that is shown.
@@ -96,23 +118,12 @@ impl<'a> Scene<'a> {
 pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, GpuError> {
     let mut placing = Placing::new(limits, stores.poses.len());
     for (id, instance) in stores.instances.shown() {
-        let skin = stores.skins.get(instance.skin)?;
-        let Some((pose, source)) = stores.poses.get(id.index()) else {
-            let (prim, index) = (skin.packed().prim(), id.index());
-            return Err(GpuError::Mismatch(format!(
-                "{prim}: instance {index} has no pose"
-            )));
-        };
-        let rig = match source {
+        let new = pose_of(stores, id, instance)?;
+        let rig = match new.source {
             Source::Rig(id) => Some(placed(stores, id, stores.rigs.get(id)?)?),
             _ => None,
         };
-        let shared = match source {
-            Source::Palette(palette) => Some(palette),
-            _ => None,
-        };
-        let sub_shapes = skin.shapes().map(|s| s.sub_shape_count);
-        placing.place(id.index(), pose, shared, rig, sub_shapes)?;
+        placing.place(&new, rig)?;
     }
     for (id, rig) in stores.rigs.kept() {
         placing.place_rig(placed(stores, id, rig)?)?;

@@ -72,15 +72,42 @@ pub struct Group<T> {
     pub items: Vec<T>,
     /// The owners of their elements, the same number for every item; none if frames need all items.
     pub owners: Vec<u32>,
-    /// Number of workgroups, or of invocations if items share workgroups.
+    /// The first unit of each item. A unit is a workgroup, or an invocation if items share
+    /// workgroups. An item keeps its units for as long as the plan lives.
+    firsts: Vec<u32>,
+    /// Number of units.
     units: u32,
+    /// Items that were removed, by their number of units.
+    free: HashMap<u32, Vec<u32>>,
+    /// Number of items that were not removed.
+    live: usize,
+    /// Where it lies, once it does.
+    pub laid: Option<Room>,
+}
+
+/// Where a table lies, and the room that it has there.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Its first byte.
+    pub first: u64,
+    /// Number of items that it has room for.
+    pub items: usize,
+    /// Its first dispatch among those of its pass, and their number. Some may have no workgroups.
+    pub first_dispatch: usize,
+    pub dispatches: usize,
 }
 
 impl<T> Group<T> {
-    fn workgroups(&self) -> u32 {
-        match self.key.shares_workgroups {
-            true => self.units.div_ceil(WORKGROUP_SIZE),
-            false => self.units,
+    fn new(key: GroupKey) -> Self {
+        Self {
+            key,
+            items: Vec::new(),
+            owners: Vec::new(),
+            firsts: Vec::new(),
+            units: 0,
+            free: HashMap::new(),
+            live: 0,
+            laid: None,
         }
     }
 
@@ -89,18 +116,43 @@ impl<T> Group<T> {
         self.units
     }
 
-    /// Splits its workgroups into rectangles within the limit of each dimension.
+    /// Splits its workgroups into rectangles within the limit of each dimension; none if all its
+    /// items were removed.
     pub fn dispatches(&self, per_dimension: u32) -> Vec<Rectangle> {
+        match self.live {
+            0 => Vec::new(),
+            _ => self.dispatches_of(self.units, per_dimension),
+        }
+    }
+
+    /// The same if it had so many units.
+    pub fn dispatches_of(&self, units: u32, per_dimension: u32) -> Vec<Rectangle> {
         let items = self.items.len() as u32;
-        let mut out = cut(self.workgroups(), items, per_dimension);
+        let workgroups = match self.key.shares_workgroups {
+            true => units.div_ceil(WORKGROUP_SIZE),
+            false => units,
+        };
+        let mut out = cut(workgroups, items, per_dimension);
         for rectangle in &mut out {
-            rectangle.dispatch.items_per_unit = items as f32 / self.units as f32;
+            rectangle.dispatch.items_per_unit = items as f32 / units as f32;
         }
         out
     }
+
+    /// Takes the place of an item that was removed and had as many units.
+    fn take_free(&mut self, units: u32) -> Option<usize> {
+        let number = self.free.get_mut(&units)?.pop()?;
+        self.live += 1;
+        Some(number as usize)
+    }
+
+    fn units_of(&self, number: usize) -> u32 {
+        self.firsts.get(number + 1).unwrap_or(&self.units) - self.firsts[number]
+    }
 }
 
-/// The items of a pass.
+/// The items of a pass. Until they are laid out, any number can be added. Later, one by one, as far
+/// as there is room.
 #[derive(Debug)]
 pub struct Groups<T> {
     groups: Vec<Group<T>>,
@@ -108,6 +160,12 @@ pub struct Groups<T> {
     open: HashMap<GroupKey, usize>,
     /// The group of the item that was added last.
     last: Option<usize>,
+    /// Items that changed since they were laid out.
+    changed: Vec<ItemPlace>,
+    /// Groups whose dispatches changed.
+    resized: Vec<usize>,
+    /// Whether an item found no room.
+    is_full: bool,
 }
 
 impl<T> Default for Groups<T> {
@@ -116,6 +174,9 @@ impl<T> Default for Groups<T> {
             groups: Vec::new(),
             open: HashMap::new(),
             last: None,
+            changed: Vec::new(),
+            resized: Vec::new(),
+            is_full: false,
         }
     }
 }
@@ -125,11 +186,19 @@ impl<T> Groups<T> {
         &self.groups
     }
 
-    /// Frees the items, after they were copied to the tables.
-    pub fn free_items(&mut self) {
-        for group in &mut self.groups {
-            (group.items, group.owners) = (Vec::new(), Vec::new());
-        }
+    pub fn all_mut(&mut self) -> &mut [Group<T>] {
+        &mut self.groups
+    }
+
+    /// Whether an item found no room since they were laid out.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Takes the items that changed since they were laid out, and the groups whose dispatches did.
+    pub fn take_changed(&mut self) -> (Vec<ItemPlace>, Vec<usize>) {
+        let changed = std::mem::take(&mut self.changed);
+        (changed, std::mem::take(&mut self.resized))
     }
 
     /// Puts groups of lower levels first.
@@ -137,9 +206,13 @@ impl<T> Groups<T> {
         self.groups.sort_by_key(|group| group.key.level);
     }
 
-    /// An item that was added before.
+    /// An item that was added before, to change it.
     pub fn item_mut(&mut self, at: ItemPlace) -> &mut T {
-        &mut self.groups[at.group].items[at.number]
+        let group = &mut self.groups[at.group];
+        if group.laid.is_some() {
+            self.changed.push(at);
+        }
+        &mut group.items[at.number]
     }
 
     /// The owner of an element of an item that was added with owners.
@@ -147,6 +220,19 @@ impl<T> Groups<T> {
         let group = &mut self.groups[at.group];
         let each = group.owners.len() / group.items.len();
         group.owners[at.number * each + element] = owner.word();
+    }
+
+    /// Removes an item: `end` leaves it without results, and another item of as many units may take
+    /// its place.
+    pub fn remove(&mut self, at: ItemPlace, end: impl FnOnce(&mut T)) {
+        end(self.item_mut(at));
+        let group = &mut self.groups[at.group];
+        let units = group.units_of(at.number);
+        group.free.entry(units).or_default().push(at.number as u32);
+        group.live -= 1;
+        if group.live == 0 {
+            self.resized.push(at.group);
+        }
     }
 
     /// Adds an item that every frame needs; otherwise the same as [`Groups::push_owned`].
@@ -163,7 +249,7 @@ impl<T> Groups<T> {
     /// Adds an item with this number of invocations, and the owners of its elements. All items of a
     /// pass have the same number of elements. `make` gets the number of its first workgroup,
     /// or of its first invocation if items share workgroups. Returns its place, or `None` if it has
-    /// no invocations.
+    /// no invocations, or no room ([`Groups::is_full`]).
     pub fn push_owned(
         &mut self,
         limits: &WorkLimits,
@@ -181,29 +267,57 @@ impl<T> Groups<T> {
         }
         // A table has to fit one binding.
         let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
-        let has_room = |group: &Group<T>| {
-            group.items.len() < max_items && group.units <= u32::MAX / 4 && units <= u32::MAX / 4
+        let fits = |units| units <= u32::MAX / 4;
+        let has_room = |group: &Group<T>| match &group.laid {
+            None => group.items.len() < max_items && fits(group.units) && fits(units),
+            // Never another table for one that is full.
+            Some(_) => true,
         };
         // Items that are added one after the other often have the same key.
         let last = self.last.filter(|&index| self.groups[index].key == key);
         let index = match last.or_else(|| self.open.get(&key).copied()) {
             Some(index) if has_room(&self.groups[index]) => index,
             _ => {
-                self.groups.push(Group {
-                    key,
-                    items: Vec::new(),
-                    owners: Vec::new(),
-                    units: 0,
-                });
+                self.groups.push(Group::new(key));
                 self.open.insert(key, self.groups.len() - 1);
                 self.groups.len() - 1
             }
         };
         self.last = Some(index);
         let group = &mut self.groups[index];
+        let was_empty = group.live == 0;
+        if let Some(number) = group.take_free(units) {
+            group.items[number] = make(group.firsts[number]);
+            self.changed.push(ItemPlace {
+                group: index,
+                number,
+            });
+            if was_empty {
+                self.resized.push(index);
+            }
+            return Some(ItemPlace {
+                group: index,
+                number,
+            });
+        }
+        if let Some(room) = &group.laid {
+            let all = group.units.saturating_add(units);
+            let needed = group.dispatches_of(all, limits.workgroups).len();
+            if group.items.len() >= room.items || needed > room.dispatches || !fits(all) {
+                self.is_full = true;
+                return None;
+            }
+            self.changed.push(ItemPlace {
+                group: index,
+                number: group.items.len(),
+            });
+            self.resized.push(index);
+        }
         group.items.push(make(group.units));
+        group.firsts.push(group.units);
         group.owners.extend(owners.iter().map(|owner| owner.word()));
         group.units += units;
+        group.live += 1;
         Some(ItemPlace {
             group: index,
             number: group.items.len() - 1,
@@ -212,7 +326,7 @@ impl<T> Groups<T> {
 }
 
 /// A dispatch: the record that its kernel reads, and its workgroups in x and y.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Rectangle {
     pub dispatch: Dispatch,
     pub width: u32,
@@ -273,12 +387,8 @@ pub mod tests {
             (65_536, 65_535),
             (1000, 65_535),
         ] {
-            let group = Group {
-                key: GroupKey::default(),
-                items: vec![()],
-                owners: Vec::new(),
-                units: workgroups,
-            };
+            let mut group = Group::new(GroupKey::default());
+            (group.items, group.units, group.live) = (vec![()], workgroups, 1);
             let mut next = 0;
             for Rectangle {
                 dispatch,
@@ -315,9 +425,9 @@ pub mod tests {
             panic!("{} groups", groups.all().len());
         };
         assert_eq!(small.items, firsts);
-        assert_eq!(small.workgroups(), 310u32.div_ceil(64));
+        assert_eq!(small.units, 310);
         assert_eq!(large.items[9], 18);
-        assert_eq!(large.workgroups(), 20);
+        assert_eq!(large.units, 20);
         let cuts = small.dispatches(3);
         assert!(
             cuts.iter()

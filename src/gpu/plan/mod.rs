@@ -4,5 +4,6 @@
 pub mod frame;
 pub mod groups;
 pub mod pose_pages;
+pub mod ranges;
 pub mod rig_palettes;
 pub mod tables;

@@ -3,12 +3,15 @@
 
 use std::collections::HashMap;
 
+use super::ranges::{Ranges, spare};
 use super::rig_palettes::{PlacedRig, RigPalettes, RigPlace, RigPlaces};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
+use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::palettes::PaletteId;
 use crate::gpu::store::pose_buffers::PoseBytes;
+use crate::gpu::store::poses::Source;
 use crate::gpu::store::rigs::RigId;
 use crate::kernel::{JointTransform, NONE, PackedPose, PackedRig, Palette, Player};
 use crate::math::Rows;
@@ -19,18 +22,65 @@ const BLOCK: u64 = size_of::<Rows>() as u64;
 /// costs more than these bytes.
 const GAP: u32 = 16 << 10;
 
+/// Least number of values of each kind that a page has room for beside those of the plan.
+const SPARE: u32 = 64;
+
+/// Values of instances, and a copy of what their buffer holds or will hold after the next frame.
+#[derive(Debug)]
+struct Region<T> {
+    values: Mirrored<T>,
+    ranges: Ranges,
+}
+
+impl<T> Default for Region<T> {
+    fn default() -> Self {
+        Self {
+            values: Mirrored::default(),
+            ranges: Ranges::default(),
+        }
+    }
+}
+
+impl<T: bytemuck::Pod> Region<T> {
+    /// Finds room for these values, and copies them. `None` without room.
+    fn add(&mut self, parts: &[&[T]]) -> Option<u32> {
+        let count: usize = parts.iter().map(|part| part.len()).sum();
+        let first = self.ranges.take(count as u32)?;
+        self.values.grow(first as usize + count);
+        let mut at = first;
+        for part in parts {
+            self.values.restore(at, part);
+            at += part.len() as u32;
+        }
+        Some(first)
+    }
+
+    /// Size of its part of a buffer, in bytes.
+    fn bytes(&self) -> u64 {
+        u64::from(self.ranges.room()) * size_of::<T>() as u64
+    }
+
+    /// Fixes its room, within `left` bytes more than it has, and takes those off.
+    fn settle(&mut self, left: &mut u64) {
+        let most = (*left / size_of::<T>() as u64).min(u64::from(u32::MAX)) as u32;
+        let more = spare(self.ranges.room(), SPARE).min(most);
+        self.ranges.settle(more);
+        *left -= u64::from(more) * size_of::<T>() as u64;
+    }
+}
+
 /// The poses of one page: a copy of what its buffers hold, or will hold after the next frame.
 #[derive(Debug, Default)]
 pub struct PosePage {
-    palettes: Mirrored<Rows>,
+    palettes: Region<Rows>,
     /// `out_from_skel` matrices for points and for normals. They lie after the palettes in the same
     /// buffer, so that one changed range covers a crowd that moves as a whole.
-    posts: Mirrored<[Rows; 2]>,
-    channels: Mirrored<f32>,
+    posts: Region<[Rows; 2]>,
+    channels: Region<f32>,
     /// Palettes that the GPU computes. They lie after everything that is uploaded.
     rigs: RigPalettes,
-    /// Number of sub-shape weights. The weights kernel writes them.
-    sub_weights: u32,
+    /// Sub-shape weights, which the weights kernel writes.
+    sub_weights: Ranges,
 }
 
 impl PosePage {
@@ -44,7 +94,7 @@ impl PosePage {
         PoseBytes {
             palettes: self.palette_bytes(),
             channels: self.channels.bytes(),
-            sub_weights: u64::from(self.sub_weights) * 4,
+            sub_weights: u64::from(self.sub_weights.room()) * 4,
             joints: self.rigs.joint_bytes(),
             cached: self.rigs.cached_bytes(),
             players: self.rigs.player_bytes(),
@@ -58,24 +108,25 @@ impl PosePage {
 
     /// Row of the first `out_from_skel` matrix.
     fn first_post(&self) -> u32 {
-        self.palettes.len() as u32 * 3
+        self.palettes.ranges.room() * 3
     }
 
     /// Row of the first palette that the GPU computes.
     pub fn first_of_rigs(&self) -> u32 {
-        self.first_post() + self.posts.len() as u32 * 6
+        self.first_post() + self.posts.ranges.room() * 6
     }
 
     /// The ranges of palettes and `out_from_skel` matrices that still have to be uploaded: byte
     /// offsets and bytes.
     pub fn palette_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
         let posts = self.palettes.bytes();
-        self.palettes.changes(0).chain(self.posts.changes(posts))
+        let palettes = self.palettes.values.changes(0);
+        palettes.chain(self.posts.values.changes(posts))
     }
 
     /// The same for channel weights.
     pub fn channel_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.channels.changes(0)
+        self.channels.values.changes(0)
     }
 
     /// The same for local transforms.
@@ -89,26 +140,44 @@ impl PosePage {
     }
 
     fn join(&mut self) {
-        self.palettes.join(GAP);
-        self.posts.join(GAP);
+        self.palettes.values.join(GAP);
+        self.posts.values.join(GAP);
         // Between the weights of the host, the GPU writes those that clips drive.
         let gap = if self.rigs.has_players() { 0 } else { GAP };
-        self.channels.join(gap);
+        self.channels.values.join(gap);
         self.rigs.join(GAP);
     }
 
     fn set_uploaded(&mut self) {
-        self.palettes.set_uploaded();
-        self.posts.set_uploaded();
-        self.channels.set_uploaded();
+        self.palettes.values.set_uploaded();
+        self.posts.values.set_uploaded();
+        self.channels.values.set_uploaded();
         self.rigs.set_uploaded();
     }
 
-    fn mark_all(&mut self) {
-        self.palettes.mark_all();
-        self.posts.mark_all();
-        self.channels.mark_all();
+    /// Fixes where everything lies, with room for what edits add.
+    fn settle(&mut self, limit: u64) {
+        self.rigs.settle();
         self.rigs.mark_all();
+        let mut left = limit.saturating_sub(self.palette_bytes());
+        self.posts.settle(&mut left);
+        self.palettes.settle(&mut left);
+        self.channels
+            .settle(&mut limit.saturating_sub(self.channels.bytes()));
+        let weights = self.sub_weights.room();
+        let left = (limit / 4).saturating_sub(u64::from(weights));
+        let left = left.min(u64::from(u32::MAX)) as u32;
+        self.sub_weights.settle(spare(weights, SPARE).min(left));
+    }
+
+    /// Whether an edit may add the pose of an instance that moves with a rig of this page, has a
+    /// palette of its own, or shares one of this page.
+    fn has_room(&self, pose: &PackedPose, own_blocks: u32, sub_shapes: Option<u32>) -> bool {
+        let channels = sub_shapes.map_or(0, |_| pose.channel_weights().len() as u32);
+        self.palettes.ranges.has(own_blocks)
+            && self.posts.ranges.has(u32::from(pose.is_skinned()))
+            && self.channels.ranges.has(channels)
+            && self.sub_weights.has(sub_shapes.unwrap_or(0))
     }
 }
 
@@ -129,23 +198,26 @@ pub struct PosePlace {
 /// Where a pose lies, with what is needed to update it.
 #[derive(Clone, Copy, Debug)]
 struct Site {
+    id: InstanceId,
     page: usize,
     /// Index of its `out_from_skel` matrices in the page; [`NONE`] for a prim that only blends.
     post: u32,
-    /// First channel weight.
+    /// First channel weight, and their number.
     channels: u32,
-    /// First sub-shape weight.
+    channel_count: u32,
+    /// First sub-shape weight, and their number.
     sub_weights: u32,
+    sub_weight_count: u32,
     /// First block of its palette in the page, or [`NONE`].
     palette: u32,
     /// Whether other instances may use the same palette.
     is_shared: bool,
-    /// Index of its place among the palettes that the GPU computes, or [`NONE`].
-    rig: u32,
+    /// Its place among the palettes that the GPU computes.
+    rig: Option<RigPlace>,
     shape: Shape,
 }
 
-/// The properties of a pose that items depend on. If they change, the frame needs another plan.
+/// The properties of a pose that items depend on. If they change, the instance needs other items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     blocks: usize,
@@ -172,8 +244,8 @@ pub struct PosePages {
     /// Page and first block of each shared palette. A palette may lie in several pages.
     shared: HashMap<PaletteId, Vec<(usize, u32)>>,
     rigs: RigPlaces,
-    /// Whether a pose changed its shape, so that the frame needs another plan.
-    is_outdated: bool,
+    /// Indices of instances whose pose changed its shape, so that they need other items.
+    outdated: Vec<u32>,
     /// Whether the next frame uploads over what clips drive, so that all rigs have to be updated.
     overwrites_players: bool,
 }
@@ -183,9 +255,9 @@ impl PosePages {
         &self.pages
     }
 
-    /// Whether a pose changed its shape, so that the frame needs another plan.
-    pub fn is_outdated(&self) -> bool {
-        self.is_outdated
+    /// Indices of instances whose pose changed its shape, so that they need other items.
+    pub fn outdated(&self) -> &[u32] {
+        &self.outdated
     }
 
     /// Whether the next frame uploads over what clips drive, so that it has to update all rigs that
@@ -194,27 +266,30 @@ impl PosePages {
         self.overwrites_players
     }
 
-    /// Updates the pose of an instance, by index. [`PosePages::update_palette`] updates a shared
-    /// palette.
-    pub fn update(&mut self, index: u32, new: &PackedPose) {
-        // Hidden instances have no site.
-        let Some(Some(site)) = self.sites.get(index as usize) else {
+    /// Updates the pose of an instance. [`PosePages::update_palette`] updates a shared palette.
+    pub fn update(&mut self, id: InstanceId, new: &PackedPose) {
+        // Hidden instances have no site, and new ones have none yet.
+        let site = self.sites.get(id.index() as usize).copied().flatten();
+        let Some(site) = site.filter(|site| site.id == id) else {
             return;
         };
         if site.shape != Shape::of(new) {
-            self.is_outdated = true;
+            if self.outdated.last() != Some(&id.index()) {
+                self.outdated.push(id.index());
+            }
             return;
         }
         let page = &mut self.pages[site.page];
         if let Some(palette) = new.palette().filter(|_| !site.is_shared) {
-            page.palettes.write(site.palette, &palette.parts());
+            page.palettes.values.write(site.palette, &palette.parts());
         }
         if site.post != NONE {
             let post = [*new.post(), *new.post_normal()];
-            page.posts.write(site.post, &[&[post]]);
+            page.posts.values.write(site.post, &[&[post]]);
         }
         if site.channels != NONE {
-            let changes = page.channels.write(site.channels, &[new.channel_weights()]);
+            let weights = new.channel_weights();
+            let changes = page.channels.values.write(site.channels, &[weights]);
             self.overwrites_players |= changes && page.rigs.has_players();
         }
     }
@@ -222,7 +297,8 @@ impl PosePages {
     /// Updates a palette that instances share.
     pub fn update_palette(&mut self, id: PaletteId, palette: &Palette) {
         for (page, first) in self.shared.get(&id).into_iter().flatten() {
-            self.pages[*page].palettes.write(*first, &palette.parts());
+            let palettes = &mut self.pages[*page].palettes.values;
+            palettes.write(*first, &palette.parts());
         }
     }
 
@@ -232,8 +308,8 @@ impl PosePages {
         for place in self.rigs.of_rig(rig) {
             let page = &mut self.pages[place.page];
             page.rigs.update(place, joints, played);
-            if played && page.channels.len() > 0 {
-                page.channels.mark_all();
+            if played && page.channels.values.len() > 0 {
+                page.channels.values.mark_all();
                 self.overwrites_players = true;
             }
         }
@@ -268,10 +344,7 @@ impl PosePages {
     /// The player of the rig that an instance moves with, and that rig.
     pub fn find_player(&self, index: u32) -> Option<(u32, &PackedRig)> {
         let site = (*self.sites.get(index as usize)?)?;
-        if site.rig == NONE {
-            return None;
-        }
-        let (page, place) = (&self.pages[site.page], self.rigs.place(site.rig));
+        let (page, place) = (&self.pages[site.page], site.rig?);
         Some((page.rigs.player_index(place), page.rigs.rig(place)))
     }
 
@@ -280,8 +353,8 @@ impl PosePages {
         let site = (*self.sites.get(index as usize)?)?;
         let page = &self.pages[site.page];
         let palette = match (site.palette, site.rig) {
-            (NONE, NONE) => 0,
-            (NONE, rig) => page.first_of_rigs() + page.rigs.palette_row(self.rigs.place(rig)),
+            (NONE, None) => 0,
+            (NONE, Some(rig)) => page.first_of_rigs() + page.rigs.palette_row(rig),
             (block, _) => block * 3,
         };
         let post = match site.post {
@@ -308,10 +381,143 @@ impl PosePages {
         self.overwrites_players = false;
     }
 
-    /// Marks everything for upload again.
-    pub fn mark_all(&mut self) {
-        self.pages.iter_mut().for_each(PosePage::mark_all);
+    /// Frees the room of the pose of whatever instance had this index.
+    pub fn remove(&mut self, index: u32) {
+        let site = self.sites.get_mut(index as usize).and_then(Option::take);
+        let Some(site) = site else {
+            return;
+        };
+        let page = &mut self.pages[site.page];
+        // Palettes that instances share stay where they are.
+        if site.palette != NONE && !site.is_shared {
+            let blocks = site.shape.blocks as u32;
+            page.palettes.ranges.give_back(site.palette, blocks);
+        }
+        if site.post != NONE {
+            page.posts.ranges.give_back(site.post, 1);
+        }
+        if site.channels != NONE {
+            page.channels
+                .ranges
+                .give_back(site.channels, site.channel_count);
+            page.sub_weights
+                .give_back(site.sub_weights, site.sub_weight_count);
+        }
     }
+
+    /// Forgets which poses changed their shape, after their instances were given other items.
+    pub fn settle_outdated(&mut self) {
+        self.outdated.clear();
+    }
+
+    /// Finds room for the pose of one more instance. False if there is none, or if no page has its
+    /// rig or shared palette: then the frame needs another plan.
+    pub fn add(&mut self, new: &NewPose<'_>) -> bool {
+        let blocks = new
+            .pose
+            .palette()
+            .map_or(0, |palette| palette.blocks() as u32);
+        let numbers = (0..self.pages.len()).rev();
+        let number = match (new.source, new.pose.palette()) {
+            (Source::Rig(rig), _) => {
+                let pages = self
+                    .rigs
+                    .of_rig(rig)
+                    .map(|place| (place.page, NONE, Some(place)));
+                self.with_room(new, 0, pages)
+            }
+            (Source::Palette(id), Some(_)) => {
+                let there = self.shared.get(&id).into_iter().flatten();
+                let there = there.map(|(page, first)| (*page, *first, None));
+                let found = self.with_room(new, 0, there);
+                found
+                    .or_else(|| self.with_room(new, blocks, numbers.map(|page| (page, NONE, None))))
+            }
+            _ => self.with_room(new, blocks, numbers.map(|page| (page, NONE, None))),
+        };
+        let Some((number, palette, rig)) = number else {
+            return false;
+        };
+        self.put(number, new, palette, rig)
+    }
+
+    /// The first of some pages that has room.
+    fn with_room<T>(
+        &self,
+        new: &NewPose<'_>,
+        own_blocks: u32,
+        mut pages: impl Iterator<Item = (usize, u32, T)>,
+    ) -> Option<(usize, u32, T)> {
+        let sub_shapes = new.sub_shapes;
+        pages.find(|(page, ..)| self.pages[*page].has_room(new.pose, own_blocks, sub_shapes))
+    }
+
+    /// Copies a pose to a page. `palette`: the first block of the palette that it shares, if that
+    /// is there. False without room.
+    fn put(
+        &mut self,
+        number: usize,
+        new: &NewPose<'_>,
+        palette: u32,
+        rig: Option<RigPlace>,
+    ) -> bool {
+        let pose = new.pose;
+        let page = &mut self.pages[number];
+        let mut site = Site {
+            id: new.id,
+            page: number,
+            post: NONE,
+            channels: NONE,
+            channel_count: 0,
+            sub_weights: 0,
+            sub_weight_count: 0,
+            palette,
+            is_shared: matches!(new.source, Source::Palette(_)),
+            rig,
+            shape: Shape::of(pose),
+        };
+        let mut copy = || {
+            if let Some(palette) = pose.palette().filter(|_| site.palette == NONE) {
+                site.palette = page.palettes.add(&palette.parts())?;
+                if let Source::Palette(id) = new.source {
+                    self.shared
+                        .entry(id)
+                        .or_default()
+                        .push((number, site.palette));
+                }
+            }
+            if pose.is_skinned() {
+                site.post = page.posts.add(&[&[[*pose.post(), *pose.post_normal()]]])?;
+            }
+            if let Some(count) = new.sub_shapes {
+                let weights = pose.channel_weights();
+                site.channels = page.channels.add(&[weights])?;
+                site.channel_count = weights.len() as u32;
+                site.sub_weights = page.sub_weights.take(count)?;
+                site.sub_weight_count = count;
+                self.overwrites_players |= page.rigs.has_players();
+            }
+            Some(())
+        };
+        let is_put = copy().is_some();
+        let index = new.id.index() as usize;
+        if index >= self.sites.len() {
+            self.sites.resize(index + 1, None);
+        }
+        self.sites[index] = is_put.then_some(site);
+        is_put
+    }
+}
+
+/// The pose of an instance that needs a place.
+#[derive(Clone, Copy, Debug)]
+pub struct NewPose<'a> {
+    pub id: InstanceId,
+    pub pose: &'a PackedPose,
+    /// Where its palette comes from.
+    pub source: Source,
+    /// The number of sub-shapes of the skin's blend shapes.
+    pub sub_shapes: Option<u32>,
 }
 
 /// Pages that are being filled with poses.
@@ -343,68 +549,33 @@ impl<'a> Placing<'a> {
     /// The finished pages, with everything marked for upload.
     pub fn finish(mut self) -> PosePages {
         for page in &mut self.poses.pages {
-            page.rigs.settle();
+            page.settle(self.limits.binding_bytes);
         }
-        self.poses.mark_all();
+        self.poses.overwrites_players = false;
         self.poses
     }
 
-    /// Finds room for the pose of an instance, by index.
-    ///
-    /// - `shared`: the palette, if instances share it.
-    /// - `rig`: the rig that the instance moves with, if the GPU computes its palette.
-    /// - `sub_shapes`: the number of sub-shapes of the skin's blend shapes.
-    pub fn place(
-        &mut self,
-        index: u32,
-        pose: &PackedPose,
-        shared: Option<PaletteId>,
-        rig: Option<PlacedRig<'_>>,
-        sub_shapes: Option<u32>,
-    ) -> Result<(), GpuError> {
-        let number = self.open_page(pose, shared, rig, sub_shapes)?;
-        let poses = &mut self.poses;
-        let page = &mut poses.pages[number];
-        let mut site = Site {
-            page: number,
-            post: NONE,
-            channels: NONE,
-            sub_weights: page.sub_weights,
-            palette: NONE,
-            is_shared: shared.is_some(),
-            rig: NONE,
-            shape: Shape::of(pose),
+    /// Finds room for the pose of an instance. `rig`: the rig that it moves with, if the GPU
+    /// computes its palette.
+    pub fn place(&mut self, new: &NewPose<'_>, rig: Option<PlacedRig<'_>>) -> Result<(), GpuError> {
+        let shared = match new.source {
+            Source::Palette(id) => Some(id),
+            _ => None,
         };
-        if let Some(palette) = pose.palette() {
-            let found = shared.and_then(|id| self.shared.get(&id).copied());
-            site.palette = found.unwrap_or_else(|| {
-                let first = page.palettes.len() as u32;
-                for part in palette.parts() {
-                    page.palettes.extend_from_slice(part);
-                }
-                if let Some(id) = shared {
-                    self.shared.insert(id, first);
-                    poses.shared.entry(id).or_default().push((number, first));
-                }
-                first
-            });
-        }
-        if let Some(rig) = rig {
+        let number = self.open_page(new.pose, shared, rig, new.sub_shapes)?;
+        let poses = &mut self.poses;
+        let rig = rig.map(|rig| {
+            let palettes = &mut poses.pages[number].rigs;
             let place = self.rigs.entry(rig.id.index());
-            let add = || poses.rigs.add(number, &mut page.rigs, &rig);
-            site.rig = *place.or_insert_with(add);
+            let place = *place.or_insert_with(|| poses.rigs.add(number, palettes, &rig));
+            poses.rigs.place(place)
+        });
+        let there = shared.and_then(|id| self.shared.get(&id).copied());
+        poses.put(number, new, there.unwrap_or(NONE), rig);
+        let site = poses.sites[new.id.index() as usize];
+        if let (Some(id), Some(site)) = (shared, site.filter(|site| site.palette != NONE)) {
+            self.shared.insert(id, site.palette);
         }
-        if pose.is_skinned() {
-            site.post = page.posts.len() as u32;
-            page.posts
-                .extend_from_slice(&[[*pose.post(), *pose.post_normal()]]);
-        }
-        if let Some(count) = sub_shapes {
-            site.channels = page.channels.len() as u32;
-            page.channels.extend_from_slice(pose.channel_weights());
-            page.sub_weights += count;
-        }
-        poses.sites[index as usize] = Some(site);
         Ok(())
     }
 
@@ -444,11 +615,11 @@ impl<'a> Placing<'a> {
         };
         let bytes = |page: &PosePage, is_there: bool| {
             let channels = page.channels.bytes() + pose.channel_weights().len() as u64 * 4;
-            let sub_weights = u64::from(page.sub_weights) + u64::from(sub_shapes.unwrap_or(0));
+            let sub_weights = page.sub_weights.room() + sub_shapes.unwrap_or(0);
             let more = packed.filter(|_| !is_there);
             (page.palette_bytes() + blocks(is_there) * BLOCK)
                 .max(channels)
-                .max(sub_weights * 4)
+                .max(u64::from(sub_weights) * 4)
                 .max(page.rigs.largest_with(more))
         };
         let number = self.poses.pages.len() - 1;
@@ -522,30 +693,55 @@ mod tests {
             .collect()
     }
 
+    /// Ids of instances, and of a shared palette.
+    fn ids(count: usize) -> (Vec<InstanceId>, PaletteId) {
+        let mut instances: Slots<InstanceId, ()> = Slots::default();
+        let mut palettes: Slots<PaletteId, ()> = Slots::default();
+        let instances = (0..count).map(|_| instances.insert(())).collect();
+        (instances, palettes.insert(()))
+    }
+
+    fn new<'a>(id: InstanceId, pose: &'a PackedPose, source: Source) -> NewPose<'a> {
+        NewPose {
+            id,
+            pose,
+            source,
+            sub_shapes: None,
+        }
+    }
+
     #[test]
     fn palettes_lie_where_items_look_for_them() {
         let skin = skin();
-        let mut ids: Slots<PaletteId, ()> = Slots::default();
-        let (id, shared) = (ids.insert(()), palette(1.0));
+        let ((all, id), shared) = (ids(6), palette(1.0));
         let mut placing = Placing::new(&LIMITS, 5);
         for index in [0, 1, 3] {
             let pose = pose(&skin, &shared, f64::from(index));
-            let placed = placing.place(index, &pose, Some(id), None, None);
-            placed.expect("room for a small pose");
+            let new = new(all[index as usize], &pose, Source::Palette(id));
+            placing.place(&new, None).expect("room for a small pose");
         }
         let own = pose(&skin, &palette(2.0), 4.0);
-        let placed = placing.place(4, &own, None, None, None);
+        let placed = placing.place(&new(all[4], &own, Source::Own), None);
         placed.expect("room for a small pose");
         let mut poses = placing.finish();
         let places = [0, 1, 3, 4].map(|index| poses.find(index).expect("a place"));
-        // Two palettes, then four pairs of matrices.
+        // Two palettes and room for more, then four pairs of matrices and room for more.
+        let (palettes, posts) = (2 * BLOCKS + SPARE, 4 + SPARE);
         assert_eq!(places.map(|p| p.palette), [0, 0, 0, BLOCKS * 3]);
         assert_eq!(
             places.map(|p| p.post),
-            [0, 6, 12, 18].map(|r| BLOCKS * 6 + r)
+            [0, 6, 12, 18].map(|r| palettes * 3 + r)
         );
         assert!(poses.find(2).is_none());
-        assert_eq!(poses.pages()[0].bytes().palettes, (2 * 4 + 4 * 2) * BLOCK);
+        let bytes = u64::from(palettes + 2 * posts) * BLOCK;
+        assert_eq!(poses.pages()[0].bytes().palettes, bytes);
+        let post_at = |number: u64| (u64::from(palettes) + 2 * number) * BLOCK;
+        let used = [(0, 2 * u64::from(BLOCKS) * BLOCK), (post_at(0), 8 * BLOCK)];
+        poses.join();
+        assert_eq!(
+            changes(&poses),
+            used.map(|(at, bytes)| (at, bytes as usize))
+        );
         poses.set_uploaded();
 
         // The shared palette is written once; `out_from_skel` matrices are written where they
@@ -554,30 +750,40 @@ mod tests {
         poses.update_palette(id, &other);
         for index in [0, 1, 3] {
             let x = if index == 1 { 9.0 } else { f64::from(index) };
-            poses.update(index, &pose(&skin, &other, x));
+            poses.update(all[index as usize], &pose(&skin, &other, x));
         }
         poses.join();
         let palette_bytes = u64::from(BLOCKS) * BLOCK;
-        let post = (2 * palette_bytes + 2 * BLOCK, 2 * BLOCK as usize);
-        assert_eq!(changes(&poses), [(0, palette_bytes as usize), post]);
-        assert!(!poses.is_outdated());
+        let post = |number| (post_at(number), 2 * BLOCK as usize);
+        assert_eq!(changes(&poses), [(0, palette_bytes as usize), post(1)]);
+        assert!(poses.outdated().is_empty());
         poses.set_uploaded();
-        poses.update(4, &own);
+        poses.update(all[4], &own);
         assert_eq!(changes(&poses), []);
+
+        // One goes, and another takes its place: it uploads its own pair of matrices alone.
+        poses.remove(1);
+        let added = pose(&skin, &other, 5.0);
+        assert!(poses.add(&new(all[5], &added, Source::Palette(id))));
+        let place = poses.find(5).expect("a place");
+        assert_eq!((place.palette, place.post), (0, palettes * 3 + 6));
+        assert_eq!(changes(&poses), [post(1)]);
+        poses.update(all[1], &own);
+        assert!(poses.outdated().is_empty(), "it is gone");
+        poses.set_uploaded();
 
         // A pose without joints has another shape, so items change.
         poses.update(
-            4,
+            all[4],
             &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap(),
         );
-        assert!(poses.is_outdated());
+        assert_eq!(poses.outdated(), [4]);
     }
 
     #[test]
     fn a_full_page_is_followed_by_another() {
         let skin = skin();
-        let mut ids: Slots<PaletteId, ()> = Slots::default();
-        let (id, shared) = (ids.insert(()), palette(1.0));
+        let ((all, id), shared) = (ids(8), palette(1.0));
         let limits = WorkLimits {
             // One palette and three pairs of matrices.
             binding_bytes: (u64::from(BLOCKS) + 3 * 2) * BLOCK,
@@ -585,24 +791,28 @@ mod tests {
         };
         let mut placing = Placing::new(&limits, 5);
         for index in 0..5 {
-            let pose = pose(&skin, &shared, f64::from(index));
-            let placed = placing.place(index, &pose, Some(id), None, None);
-            placed.expect("room for a small pose");
+            let pose = pose(&skin, &shared, index as f64);
+            let new = new(all[index], &pose, Source::Palette(id));
+            placing.place(&new, None).expect("room for a small pose");
         }
         let mut poses = placing.finish();
-        let pages: Vec<usize> = (0..5)
-            .map(|index| poses.find(index).expect("a place").page)
-            .collect();
+        let page = |poses: &PosePages, index| poses.find(index).expect("a place").page;
+        let pages: Vec<usize> = (0..5).map(|index| page(&poses, index)).collect();
         assert_eq!(pages, [0, 0, 0, 1, 1]);
         poses.set_uploaded();
         poses.update_palette(id, &palette(2.0));
         assert_eq!(changes(&poses).len(), 2, "the palette is in both pages");
+        // The second page has room for one more, and the next one needs another plan.
+        let more = pose(&skin, &shared, 5.0);
+        assert!(poses.add(&new(all[5], &more, Source::Palette(id))));
+        assert_eq!(page(&poses, 5), 1);
+        assert!(!poses.add(&new(all[6], &more, Source::Palette(id))));
         let tiny = WorkLimits {
             binding_bytes: 64,
             ..LIMITS
         };
         let pose = pose(&skin, &shared, 0.0);
-        let refused = Placing::new(&tiny, 1).place(0, &pose, Some(id), None, None);
+        let refused = Placing::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
         assert!(matches!(refused, Err(GpuError::Limit { .. })));
     }
 }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::groups::{Group, GroupKey, Groups, ItemPlace, Owner, Rectangle, cut, per_dispatch};
+use super::groups::{Group, GroupKey, Groups, Owner, Rectangle, Room, cut, per_dispatch};
+use super::ranges::spare;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::kernel::registry::ELEMENTS_PER_BLOCK;
@@ -28,7 +29,15 @@ pub fn part(buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindingResource<'_> {
 #[derive(Debug, Default)]
 pub struct ItemTables {
     words: Mirrored<u32>,
+    /// Bytes that its buffer has, once it does.
+    room: Option<u64>,
 }
+
+/// Least number of items that a table has room for beside those of the plan.
+const SPARE_ITEMS: u32 = 32;
+
+/// Least number of bytes for tables that an edit adds.
+const SPARE_BYTES: u32 = 64 << 10;
 
 /// The words of an item that the kernel `compact` changes. Words of an item are counted from its
 /// first.
@@ -80,14 +89,16 @@ pub struct OwnedTable {
     pub first_launch: u32,
 }
 
-/// Tables while they are laid out.
+/// Lays out tables: all of a plan, or those that an edit adds.
 #[derive(Debug)]
 pub struct Layout<'a> {
     limits: &'a WorkLimits,
-    words: Vec<u32>,
+    tables: &'a mut ItemTables,
     /// The tables whose items have owners; `None` if frames need all items.
     owned: Option<Vec<OwnedTable>>,
     launch_count: u32,
+    /// Whether tables have room for items that edits add.
+    has_spare: bool,
 }
 
 /// One dispatch, and where its data lies.
@@ -105,47 +116,126 @@ pub struct Laid {
     pub launch: Option<u32>,
 }
 
-/// The byte where the items of each group of a pass begin, to change single items later.
-#[derive(Debug, Default)]
-pub struct ItemsAt(Vec<u64>);
+impl Laid {
+    /// Whether it has workgroups.
+    pub fn has_work(&self) -> bool {
+        self.size.0 > 0
+    }
+}
 
 impl<'a> Layout<'a> {
     /// `leaves_out`: whether frames leave out items, according to their owners.
-    pub fn new(limits: &'a WorkLimits, leaves_out: bool) -> Self {
+    pub fn new(limits: &'a WorkLimits, tables: &'a mut ItemTables, leaves_out: bool) -> Self {
         Self {
             limits,
-            words: Vec::new(),
+            tables,
             owned: leaves_out.then(Vec::new),
             launch_count: 0,
+            has_spare: !leaves_out,
+        }
+    }
+
+    /// Leaves no room for items that edits add.
+    pub fn without_spare(self) -> Self {
+        Self {
+            has_spare: false,
+            ..self
         }
     }
 
     /// Adds the items of a pass, which are whole words and have no flags, and their dispatches.
-    /// Frees the items.
-    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> (Vec<Laid>, ItemsAt) {
+    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<Laid> {
         self.lay_shaped(groups, ItemShape::PLAIN)
     }
 
     /// Adds the items of a pass, which are whole words and begin with the number of their first
-    /// unit, and their dispatches. Frees the items.
+    /// unit, and their dispatches.
     pub fn lay_shaped<T: bytemuck::NoUninit>(
         &mut self,
         groups: &mut Groups<T>,
         shape: ItemShape,
-    ) -> (Vec<Laid>, ItemsAt) {
+    ) -> Vec<Laid> {
         let mut out = Vec::new();
-        let mut at = Vec::with_capacity(groups.all().len());
-        for group in groups.all() {
-            let items = self.put(bytemuck::cast_slice(&group.items));
-            at.push(items.first);
-            let first = out.len();
-            for rectangle in group.dispatches(self.limits.workgroups) {
-                out.push(self.lay_dispatch(group.key, Some(items), rectangle));
-            }
-            self.lay_owners(group, items, shape, &mut out[first..]);
+        for group in groups.all_mut() {
+            self.lay_group(group, shape, &mut out);
         }
-        groups.free_items();
-        (out, ItemsAt(at))
+        out
+    }
+
+    fn lay_group<T: bytemuck::NoUninit>(
+        &mut self,
+        group: &mut Group<T>,
+        shape: ItemShape,
+        out: &mut Vec<Laid>,
+    ) {
+        let (count, units) = (group.items.len() as u32, group.units());
+        // Items that have owners are added by another plan.
+        let (mut more, mut more_units) = (0, 0);
+        if self.has_spare {
+            let most = (self.limits.binding_bytes / size_of::<T>() as u64).max(1);
+            more = spare(count, SPARE_ITEMS).min((most as u32).saturating_sub(count));
+            more_units = (u64::from(units) * u64::from(more)).div_ceil(u64::from(count)) as u32;
+        }
+        let room = (count + more) as usize * size_of::<T>();
+        let items = self.put(bytemuck::cast_slice(&group.items), room);
+        let first = out.len();
+        let per_dimension = self.limits.workgroups;
+        let now = group.dispatches(per_dimension);
+        let later = group.dispatches_of(units.saturating_add(more_units), per_dimension);
+        for number in 0..now.len().max(later.len()) {
+            let rectangle = now.get(number).copied().unwrap_or_default();
+            out.push(self.lay_dispatch(group.key, Some(items), rectangle));
+        }
+        group.laid = Some(Room {
+            first: items.first,
+            items: (count + more) as usize,
+            first_dispatch: first,
+            dispatches: out.len() - first,
+        });
+        self.lay_owners(group, items, shape, &mut out[first..]);
+    }
+
+    /// Brings tables up to date with items that were added, removed or changed since they were laid
+    /// out. Returns whether there was room.
+    pub fn update<T: bytemuck::NoUninit>(
+        &mut self,
+        groups: &mut Groups<T>,
+        laid: &mut Vec<Laid>,
+    ) -> bool {
+        let (changed, mut resized) = groups.take_changed();
+        if groups.is_full() {
+            return false;
+        }
+        for group in groups.all_mut().iter_mut().filter(|g| g.laid.is_none()) {
+            self.lay_group(group, ItemShape::PLAIN, laid);
+        }
+        for at in changed {
+            let group = &groups.all()[at.group];
+            let item = std::slice::from_ref(&group.items[at.number]);
+            let first =
+                group.laid.map_or(0, |laid| laid.first) as usize + at.number * size_of::<T>();
+            self.tables
+                .words
+                .write_changed(first / 4, bytemuck::cast_slice(item));
+        }
+        resized.sort_unstable();
+        resized.dedup();
+        for number in resized {
+            let group = &groups.all()[number];
+            let Some(room) = group.laid else {
+                continue;
+            };
+            let now = group.dispatches(self.limits.workgroups);
+            let all = &mut laid[room.first_dispatch..][..room.dispatches];
+            for (number, laid) in all.iter_mut().enumerate() {
+                let rectangle = now.get(number).copied().unwrap_or_default();
+                laid.size = (rectangle.width, rectangle.height);
+                let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&rectangle.dispatch));
+                let first = laid.dispatch.first as usize / 4;
+                self.tables.words.write_changed(first, words);
+            }
+        }
+        !self.tables.is_beyond()
     }
 
     /// Adds the owners of a table, and numbers its launches.
@@ -175,7 +265,7 @@ impl<'a> Layout<'a> {
             _ => (shape, Cow::Borrowed(&group.owners[..])),
         };
         let element_count = owners.len() as u32;
-        let owners = self.put(bytemuck::cast_slice(&owners));
+        let owners = self.put_all(bytemuck::cast_slice(&owners));
         let first_launch = self.launch_count;
         for laid in &mut *laid {
             laid.launch = Some(self.launch_count);
@@ -230,7 +320,7 @@ impl<'a> Layout<'a> {
         workgroups: u32,
         item_count: u32,
     ) -> Vec<Laid> {
-        let items = self.put(bytemuck::bytes_of(record));
+        let items = self.put_all(bytemuck::bytes_of(record));
         let rectangles = cut(workgroups, item_count, self.limits.workgroups);
         let lay = |rectangle| self.lay_dispatch(key, Some(items), rectangle);
         rectangles.into_iter().map(lay).collect()
@@ -244,28 +334,30 @@ impl<'a> Layout<'a> {
         rectangles.into_iter().map(lay).collect()
     }
 
-    /// The finished tables, with everything marked for upload.
-    pub fn finish(self) -> ItemTables {
-        ItemTables {
-            words: self.words.into(),
-        }
+    fn put_all(&mut self, bytes: &[u8]) -> Bytes {
+        self.put(bytes, bytes.len())
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Bytes {
-        let alignment = self.limits.alignment as usize / 4;
-        let aligned = self.words.len().next_multiple_of(alignment);
-        self.words.resize(aligned + bytes.len() / 4, 0);
-        bytemuck::cast_slice_mut(&mut self.words[aligned..]).copy_from_slice(bytes);
+    /// Adds bytes, with room for some more behind them.
+    fn put(&mut self, bytes: &[u8], room: usize) -> Bytes {
+        let first = self
+            .tables
+            .words
+            .len()
+            .next_multiple_of(self.limits.alignment as usize / 4);
+        let words = &mut self.tables.words;
+        words.grow(first + room / 4);
+        words.restore(first as u32, bytemuck::cast_slice(bytes));
         Bytes {
-            first: aligned as u64 * 4,
-            count: bytes.len() as u64,
+            first: first as u64 * 4,
+            count: room as u64,
         }
     }
 
     fn lay_dispatch(&mut self, key: GroupKey, items: Option<Bytes>, rectangle: Rectangle) -> Laid {
         Laid {
             key,
-            dispatch: self.put(bytemuck::bytes_of(&rectangle.dispatch)),
+            dispatch: self.put_all(bytemuck::bytes_of(&rectangle.dispatch)),
             items,
             size: (rectangle.width, rectangle.height),
             launch: None,
@@ -283,26 +375,29 @@ impl ItemTables {
         &mut self.words
     }
 
-    /// Overwrites the value of type `U` that lies `offset` bytes into an item of type `T`.
-    pub fn patch<T, U: bytemuck::Pod + PartialEq>(
-        &mut self,
-        items: &ItemsAt,
-        at: ItemPlace,
-        offset: usize,
-        change: impl FnOnce(&mut U),
-    ) {
-        let first = items.0[at.group] as usize + at.number * size_of::<T>() + offset;
-        self.words.patch(first / 4, change);
+    /// Size of the buffer that they need, in bytes: with room for tables that edits add.
+    pub fn settle(&mut self, limit: u64) -> u64 {
+        let bytes = self.words.bytes();
+        let more = u64::from(spare(0, SPARE_BYTES)).min(limit.saturating_sub(bytes));
+        *self.room.get_or_insert(bytes + more)
+    }
+
+    /// Whether they are larger than their buffer.
+    fn is_beyond(&self) -> bool {
+        self.room.is_some_and(|room| self.words.bytes() > room)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::groups::tests::LIMITS;
     use super::*;
 
     #[test]
     fn tables_are_aligned_and_items_are_found_again() {
+        const LIMITS: WorkLimits = WorkLimits {
+            workgroups: 100,
+            ..super::super::groups::tests::LIMITS
+        };
         let mut groups: Groups<[u32; 3]> = Groups::default();
         let key = |skin_page| GroupKey {
             skin_page,
@@ -313,11 +408,10 @@ mod tests {
             let make = |first| [number, first, 7];
             last = groups.push(&LIMITS, key(number as usize % 2), 64, make);
         }
-        let mut layout = Layout::new(&LIMITS, false);
+        let mut tables = ItemTables::default();
+        let mut layout = Layout::new(&LIMITS, &mut tables, false);
         let boxes = layout.lay_invocations(65);
-        let (laid, at) = layout.lay(&mut groups);
-        let mut tables = layout.finish();
-        assert!(groups.all().iter().all(|group| group.items.is_empty()));
+        let mut laid = layout.lay(&mut groups);
         assert_eq!((boxes.len(), laid.len()), (1, 2));
         assert_eq!((boxes[0].items, boxes[0].size), (None, (2, 1)));
         let bytes = |b: Bytes| b.first as usize / 4..(b.first + b.count) as usize / 4;
@@ -327,14 +421,64 @@ mod tests {
             assert_eq!(record[3], laid.size.0, "the width of a row");
         }
         let items = laid[0].items.expect("items");
-        let words = |tables: &ItemTables| tables.words().values()[bytes(items)].to_vec();
-        assert_eq!(words(&tables), [0, 0, 7, 2, 1, 7, 4, 2, 7]);
-        tables.words_mut().set_uploaded();
+        let words = |tables: &ItemTables| tables.words().values()[bytes(items)][..12].to_vec();
+        assert_eq!(words(&tables)[..9], [0, 0, 7, 2, 1, 7, 4, 2, 7]);
+        tables.settle(u64::MAX);
+
+        // What an edit uploads is what it changes.
+        let mut edit = |tables: &mut ItemTables, change: &dyn Fn(&mut Groups<[u32; 3]>)| {
+            tables.words_mut().set_uploaded();
+            change(&mut groups);
+            let has_room = Layout::new(&LIMITS, tables, false).update(&mut groups, &mut laid);
+            let changes: Vec<_> = tables
+                .words()
+                .changes(0)
+                .map(|(at, b)| (at, b.len()))
+                .collect();
+            (
+                has_room,
+                changes,
+                laid.iter().map(|laid| laid.size).collect::<Vec<_>>(),
+            )
+        };
         let last = last.expect("an item");
-        tables.patch::<[u32; 3], u32>(&at, last, 8, |word| *word = 9);
-        assert_eq!(words(&tables), [0, 0, 7, 2, 1, 7, 4, 2, 9]);
-        let changed: Vec<_> = tables.words().changes(0).collect();
-        assert_eq!(changed[0].0, items.first + 8 * 4);
-        assert_eq!(changed.len(), 1);
+        let byte = items.first;
+        let (has_room, changes, sizes) = edit(&mut tables, &|g| g.item_mut(last)[2] = 9);
+        assert!(has_room);
+        assert_eq!(changes, [(byte + 8 * 4, 4)]);
+        assert_eq!(sizes, [(3, 1), (2, 1)]);
+        // One goes, and another takes its place and its workgroup.
+        let (_, changes, _) = edit(&mut tables, &|g| g.remove(last, |item| item[2] = 0));
+        assert_eq!(changes, [(byte + 8 * 4, 4)]);
+        let (_, changes, _) = edit(&mut tables, &|g| {
+            assert_eq!(
+                g.push(&LIMITS, key(0), 64, |first| [8, first, 3]),
+                Some(last)
+            );
+        });
+        assert_eq!(changes, [(byte + 6 * 4, 12)]);
+        // A larger one comes last. Its table has more workgroups.
+        let (has_room, changes, sizes) = edit(&mut tables, &|g| {
+            g.push(&LIMITS, key(0), 65, |first| [6, first, 3]);
+        });
+        assert!(has_room);
+        assert_eq!(
+            changes.iter().map(|(_, bytes)| bytes).sum::<usize>(),
+            12 + 20
+        );
+        assert_eq!(sizes[0], (5, 1));
+        // The first of another key brings a table.
+        let (has_room, _, sizes) = edit(&mut tables, &|g| {
+            g.push(&LIMITS, key(2), 64, |first| [6, first, 3]);
+        });
+        assert!(has_room);
+        assert_eq!(sizes.len(), 3);
+        // More than there is room for needs another plan.
+        let (has_room, ..) = edit(&mut tables, &|g| {
+            for _ in 0..40 {
+                g.push(&LIMITS, key(0), 64, |first| [6, first, 3]);
+            }
+        });
+        assert!(!has_room);
     }
 }

@@ -61,10 +61,11 @@ pub struct InstanceStore {
     default_target: Arc<OutputTarget>,
     /// Number of frames that were encoded.
     frames: u64,
-    /// Number of coming frames that must still update which instances are fresh or written.
-    unsettled: u8,
-    /// Counts changes that need another plan.
-    version: u64,
+    /// Instances that were added, removed, hidden, shown, or sent or bound elsewhere since the last
+    /// frame.
+    edited: Vec<InstanceId>,
+    /// Instances whose items may not say yet whether they are fresh.
+    unsettled: Vec<InstanceId>,
     /// Number of instances that are not computed in every frame.
     slowed: usize,
     /// Instances whose rate changed since the last frame.
@@ -117,14 +118,14 @@ impl InstanceStore {
         });
         self.order.push(id);
         self.index_count = self.index_count.max(id.index() + 1);
-        self.version += 1;
+        self.edit(id);
         id
     }
 
     pub fn remove(&mut self, id: InstanceId) -> Result<Instance, GpuError> {
         let gone = self.instances.remove(id).ok_or_else(foreign)?;
         self.slowed -= usize::from(gone.rate.every > 1);
-        self.version += 1;
+        self.edit(id);
         // Removed instances cost a lookup each, so they are dropped once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
             let instances = &self.instances;
@@ -138,7 +139,8 @@ impl InstanceStore {
         self.instances.clear();
         self.order.clear();
         self.slowed = 0;
-        self.version += 1;
+        self.edited.clear();
+        self.unsettled.clear();
     }
 
     pub fn get(&self, id: InstanceId) -> Result<&Instance, GpuError> {
@@ -163,14 +165,24 @@ impl InstanceStore {
         self.index_count
     }
 
+    /// Number of instance indices that a plan makes room for.
+    pub fn index_room(&self) -> u32 {
+        self.index_count.next_power_of_two().max(64)
+    }
+
     /// Number of frames that were encoded.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Counts changes that need another plan.
-    pub fn version(&self) -> u64 {
-        self.version
+    /// Notes that an instance needs other items, or none.
+    pub fn edit(&mut self, id: InstanceId) {
+        note(&mut self.edited, id);
+    }
+
+    /// Instances that need other items, or none, than in the last frame. Some may have been removed.
+    pub fn edited(&self) -> &[InstanceId] {
+        &self.edited
     }
 
     /// All instances, in the order in which they were added.
@@ -193,7 +205,7 @@ impl InstanceStore {
         let instance = self.get_mut(id)?;
         if instance.hidden != hidden {
             instance.hidden = hidden;
-            self.version += 1;
+            self.edit(id);
         }
         Ok(())
     }
@@ -209,7 +221,7 @@ impl InstanceStore {
         (instance.fresh, instance.written) = (true, false);
         let old_target = std::mem::replace(&mut instance.target, target);
         let old = std::mem::replace(&mut instance.out, out);
-        self.version += 1;
+        self.edit(id);
         Ok((old_target, old))
     }
 
@@ -226,12 +238,7 @@ impl InstanceStore {
         let before = std::mem::replace(&mut instance.rate, rate);
         self.slowed -= usize::from(before.every > 1);
         self.slowed += usize::from(rate.every > 1);
-        // Rates that are set again and again between frames must not make it grow without end.
-        if self.other_rates.len() == self.other_rates.capacity() {
-            self.other_rates.sort_unstable();
-            self.other_rates.dedup();
-        }
-        self.other_rates.push(id);
+        note(&mut self.other_rates, id);
         Ok(())
     }
 
@@ -248,7 +255,7 @@ impl InstanceStore {
     /// Makes an instance fresh.
     pub fn reset_previous(&mut self, id: InstanceId) -> Result<(), GpuError> {
         self.get_mut(id)?.fresh = true;
-        self.unsettle();
+        note(&mut self.unsettled, id);
         Ok(())
     }
 
@@ -256,29 +263,29 @@ impl InstanceStore {
     /// dropped.
     pub fn forget_previous(&mut self) {
         self.instances.values_mut().for_each(|i| i.fresh = true);
-        self.unsettle();
+        self.unsettled = self.instances.iter().map(|(id, _)| id).collect();
     }
 
-    /// Makes the next frames update which instances are fresh, because the plan is new.
-    pub fn unsettle(&mut self) {
-        self.unsettled = 2;
-    }
-
-    /// Whether items must be updated with which instances are fresh.
-    pub fn is_unsettled(&self) -> bool {
-        self.unsettled > 0
+    /// Instances whose items may not say yet whether they are fresh. Some may have been removed.
+    pub fn unsettled(&self) -> &[InstanceId] {
+        &self.unsettled
     }
 
     /// Records that a frame was encoded, and which instances it wrote.
     pub fn set_encoded(&mut self) {
         self.frames += 1;
         self.other_rates.clear();
-        if self.unsettled > 0 {
-            self.unsettled -= 1;
-            for instance in self.instances.values_mut() {
-                instance.written |= !instance.hidden;
-                // The last positions of a hidden instance are older than the last frame.
-                instance.fresh = instance.hidden;
+        let settled = std::mem::take(&mut self.unsettled);
+        for id in self.edited.drain(..).chain(settled) {
+            let Some(instance) = self.instances.get_mut(id) else {
+                continue;
+            };
+            instance.written |= !instance.hidden;
+            // The last positions of a hidden instance are older than the last frame.
+            let was_fresh = std::mem::replace(&mut instance.fresh, instance.hidden);
+            if was_fresh && !instance.hidden {
+                // The items say so until the next frame.
+                self.unsettled.push(id);
             }
         }
     }
@@ -296,6 +303,16 @@ impl InstanceStore {
         out.instances.values_mut().for_each(|i| i.since = 0);
         out
     }
+}
+
+/// Adds an instance to a list. Things that are set again and again between frames must not make it
+/// grow without end.
+fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
+    if list.len() == list.capacity() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    list.push(id);
 }
 
 fn foreign() -> GpuError {

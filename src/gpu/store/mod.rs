@@ -56,14 +56,10 @@ pub struct Stores {
     pub visibility: Option<VisibilityStore>,
 }
 
-/// Counters of everything that a plan and its bind groups depend on. A plan is valid as long as
-/// they have not changed.
+/// Counters of everything that a plan depends on, apart from instances, which edit it. A plan is
+/// valid as long as they have not changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
-    instances: u64,
-    poses: u64,
-    outputs: u64,
-    skin_pages: u64,
     bounds: u64,
     visibility: u64,
     rigs: u64,
@@ -74,16 +70,17 @@ pub struct Versions {
 impl Stores {
     pub fn versions(&self) -> Versions {
         Versions {
-            instances: self.instances.version(),
-            poses: self.poses.version(),
-            outputs: self.outputs.generation(),
-            skin_pages: self.skin_pages.replaced(),
             bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
             visibility: (self.visibility.as_ref()).map_or(0, VisibilityStore::number),
             rigs: self.rigs.version(),
             clips: self.clips.version(),
             players: self.players.version(),
         }
+    }
+
+    /// How often buffers were replaced that a plan binds, but does not reserve itself.
+    pub fn replaced(&self) -> u64 {
+        self.outputs.generation() + self.skin_pages.replaced()
     }
 
     /// Bytes of all buffers on the device, used or not.

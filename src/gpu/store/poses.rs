@@ -179,8 +179,6 @@ impl Scratch {
 pub struct PoseStore {
     poses: Vec<Posed>,
     scratch: Vec<Scratch>,
-    /// Counts changes of where palettes come from. Each needs another plan.
-    version: u64,
     /// Counts poses with channel weights that were set.
     weights_version: u64,
 }
@@ -207,7 +205,6 @@ impl PoseStore {
         palettes.remove_users();
         rigs.remove_users();
         self.poses.clear();
-        self.version += 1;
     }
 
     /// Number of instance indices.
@@ -219,11 +216,6 @@ impl PoseStore {
     pub fn get(&self, index: u32) -> Option<(&PackedPose, Source)> {
         let posed = self.poses.get(index as usize)?;
         Some((posed.pose.as_ref()?, posed.source))
-    }
-
-    /// Counts changes of where palettes come from. Each needs another plan.
-    pub fn version(&self) -> u64 {
-        self.version
     }
 
     /// Counts poses with channel weights that were set.
@@ -307,17 +299,18 @@ impl PoseStore {
         self.poses.get(index as usize).map(|posed| posed.id)
     }
 
-    /// Records where the palette of an instance comes from.
+    /// Records where the palette of an instance comes from. Returns whether that is elsewhere than
+    /// before.
     pub fn bind(
         &mut self,
         index: u32,
         source: Source,
         palettes: &mut PaletteStore,
         rigs: &mut RigStore,
-    ) {
+    ) -> bool {
         let before = &mut self.poses[index as usize].source;
         if *before == source {
-            return;
+            return false;
         }
         match *before {
             Source::Own => {}
@@ -330,7 +323,7 @@ impl PoseStore {
             Source::Rig(id) => rigs.add_user(id),
         }
         *before = source;
-        self.version += 1;
+        true
     }
 
     /// Poses all instances that are not hidden, in parallel and block by block. After each block it

@@ -124,6 +124,8 @@ impl RigStore {
             if shared.users == 0
                 && let Some(shared) = self.tables.remove(&address)
             {
+                // A plan may still pose it.
+                self.version += 1;
                 pages.give_back(shared.held);
             }
         }

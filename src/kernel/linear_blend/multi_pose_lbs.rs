@@ -23,7 +23,8 @@ gpu_struct! {
         out_previous: u32,
         /// [`crate::kernel::SkinItem::FRESH`] and [`crate::kernel::SkinItem::OCTAHEDRAL`].
         flags: u32,
-        unused: u32,
+        /// The instance index.
+        instance: u32,
     }
 }
 

@@ -4,19 +4,23 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use sinew::gpu::{BoundsUse, Crowd, Deformed, GpuError, PlayedClip, Playing, SkinnerOptions};
+use sinew::gpu::{
+    BoundsUse, Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing,
+    SkinnerOptions,
+};
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::{Clock, NONE, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
 
 use super::Run;
 use super::fades::Stage;
-use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded};
-use crate::host::{Gpu, tight, with_previous};
+use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded, out_from_skel};
+use crate::host::{Gpu, by_rig, tight, with_previous};
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("rigs_that_play_upload_the_clock_alone", uploads),
+    ("edits_upload_what_they_change", edits),
     ("lower_rates_hold_results_and_take_turns", rates),
     ("clips_and_rigs_go_while_they_play", come_and_go),
     ("a_rig_in_a_reused_slot_has_its_own_past", reused_slots),
@@ -89,6 +93,73 @@ fn uploads(gpu: &Gpu) -> Result<(), Failure> {
         )?;
     }
     Ok(())
+}
+
+/// An edit uploads what it changes, to the byte the same in a small crowd and in a large one, and
+/// makes no other plan.
+fn edits(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let mut found = Vec::new();
+    for count in [40, 400] {
+        let mut crowd = gpu.crowd()?;
+        let (uploaded, members) = many(&mut crowd, &figure, count)?;
+        let (skin, rig) = (uploaded.skins[0], members[5].rig);
+        let matrix = out_from_skel();
+        // Without blend shapes, so nothing but its rig is driven by clips.
+        let mut id = members[count / 2].instances[0];
+        type Edit<'a> = &'a mut dyn FnMut(&mut Crowd, &mut InstanceId) -> Result<(), GpuError>;
+        let without_normals = OutputTarget {
+            normals: None,
+            ..OutputTarget::default()
+        };
+        let edits: [(&str, Edit<'_>); 6] = [
+            ("hidden", &mut |crowd, id| crowd.set_hidden(*id, true)),
+            ("shown", &mut |crowd, id| crowd.set_hidden(*id, false)),
+            ("moved by another rig", &mut |crowd, id| {
+                crowd.set_pose(*id, by_rig(rig, &matrix, &[]))
+            }),
+            ("sent elsewhere", &mut |crowd, id| {
+                crowd.set_target(*id, without_normals.clone())
+            }),
+            ("removed", &mut |crowd, id| crowd.remove_instance(*id)),
+            ("added", &mut |crowd, id| {
+                *id = crowd.add_instance(skin)?;
+                crowd.set_pose(*id, by_rig(rig, &matrix, &[]))
+            }),
+        ];
+        for seconds in 0..3 {
+            crowd.set_clock(f64::from(seconds));
+            crowd.submit()?;
+        }
+        let generation = crowd.palettes_generation();
+        let mut bytes = Vec::new();
+        for (number, (what, edit)) in edits.into_iter().enumerate() {
+            edit(&mut crowd, &mut id)?;
+            for frame in 0..3 {
+                crowd.set_clock(3.0 + number as f64 + 0.25 * f64::from(frame));
+                crowd.submit()?;
+                let uploaded = crowd.last_upload_bytes() - size_of::<Clock>() as u64;
+                match frame {
+                    0 => bytes.push((what, uploaded)),
+                    _ => ensure(uploaded == 0, &format!("{what}: {uploaded} bytes later"))?,
+                }
+            }
+        }
+        ensure(
+            crowd.palettes_generation() == generation,
+            "an edit made another plan",
+        )?;
+        found.push(bytes);
+    }
+    ensure(
+        found[0] == found[1],
+        &format!("the size of the crowd shows: {found:?}"),
+    )?;
+    // An item of the kernel has four poses, 176 bytes with what they share: one that goes makes the
+    // last of them move. A pair of matrices is 96 bytes. The first of a kind brings a table.
+    let expected = [152, 248, 124, 444, 44, 248];
+    let bytes: Vec<u64> = found[0].iter().map(|(_, bytes)| *bytes).collect();
+    ensure(bytes == expected, &format!("{:?}", found[0]))
 }
 
 /// The points of all instances, as bits.

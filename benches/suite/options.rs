@@ -63,8 +63,8 @@ pub enum Export {
 
 #[derive(Args)]
 pub struct Loads {
-    /// These loads alone (A, B, C, D, D-scattered, E, F, G, influences, visible, crowds, python,
-    /// start); RESULTS.md stays as it is
+    /// These loads alone (A, B, C, D, D-scattered, E, F, G, edits, influences, visible, crowds,
+    /// python, start); RESULTS.md stays as it is
     #[arg(long, value_name = "A,D", value_delimiter = ',', value_parser = load)]
     only: Vec<String>,
     /// Every load times S; RESULTS.md stays as it is

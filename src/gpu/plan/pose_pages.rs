@@ -790,9 +790,9 @@ mod tests {
             ..LIMITS
         };
         let mut placing = Placing::new(&limits, 5);
-        for index in 0..5 {
+        for (index, instance) in all.iter().take(5).enumerate() {
             let pose = pose(&skin, &shared, index as f64);
-            let new = new(all[index], &pose, Source::Palette(id));
+            let new = new(*instance, &pose, Source::Palette(id));
             placing.place(&new, None).expect("room for a small pose");
         }
         let mut poses = placing.finish();

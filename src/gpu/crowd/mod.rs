@@ -19,7 +19,6 @@ use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
 use super::pass::kernels;
 use super::store::Stores;
-use super::store::blend_lists::Chosen;
 use super::store::instances::InstanceId;
 use super::store::poses::Source;
 use super::store::readings::{Deformed, MOST_READS, Readings};
@@ -74,8 +73,8 @@ pub struct Crowd {
     number: u64,
     skinner: Skinner,
     stores: Stores,
-    /// The plan of the last frame. The next frame uses it again if nothing has changed that the
-    /// plan depends on.
+    /// The plan of the last frame. The next frame uses it again, with the edits of instances since,
+    /// if nothing else has changed that it depends on.
     frame: Option<PlannedFrame>,
     /// The item tables of the last frame.
     tables: Option<GrowableBuffer>,
@@ -405,14 +404,6 @@ impl Crowd {
     }
 }
 
-/// The plan of the last frame, if the next frame may use it.
-fn current<'a>(
-    frame: &'a mut Option<PlannedFrame>,
-    stores: &Stores,
-) -> Option<&'a mut PlannedFrame> {
-    frame.as_mut().filter(|frame| frame.is_current(stores))
-}
-
 /// Frames.
 impl Crowd {
     /// Records one frame of all instances that are not hidden: the uploads, then every pass that
@@ -476,7 +467,7 @@ impl Crowd {
             match frame.is_bound_elsewhere(&self.stores) {
                 // Outputs grew, or the page of a new list.
                 true => frame.bind(skinner, &mut self.stores, &mut self.tables, encoder)?,
-                false => frame.bind_added(skinner, &self.stores, tables.buffer())?,
+                false => frame.bind_edited(skinner, &self.stores, tables.buffer())?,
             }
         }
         let frame = self.frame.as_ref();
@@ -527,15 +518,34 @@ impl Crowd {
         frame.bind(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
         self.plans += 1;
         self.frame = Some(frame);
+        let Stores {
+            instances,
+            blend_lists,
+            ..
+        } = &mut self.stores;
+        blend_lists.forget_walkers();
+        for (id, _) in instances.shown() {
+            blend_lists.follow(id, instances);
+        }
         Ok(())
     }
 
     /// Edits the plan of the last frame. False if there is none, or if the next frame needs another.
     fn edit(&mut self) -> Result<bool, GpuError> {
-        match current(&mut self.frame, &self.stores) {
-            Some(frame) => frame.edit(&self.skinner, &self.stores),
-            None => Ok(false),
+        let frame = self.frame.as_mut();
+        let Some(frame) = frame.filter(|frame| frame.is_current(&self.stores)) else {
+            return Ok(false);
+        };
+        let is_edited = frame.edit(&self.skinner, &self.stores)?;
+        let Stores {
+            instances,
+            blend_lists,
+            ..
+        } = &mut self.stores;
+        for id in instances.edited() {
+            blend_lists.follow(*id, instances);
         }
+        Ok(is_edited)
     }
 
     /// Brings the items of the frame up to date. False if an edit needs more room than it has.
@@ -554,32 +564,24 @@ impl Crowd {
         let Stores {
             skin_pages,
             skins,
-            instances,
             poses,
             blend_lists,
             clips,
             players,
             ..
         } = &mut self.stores;
-        let state = Chosen {
-            plan: self.plans + frame.blended_edits(),
-            weights: poses.weights_version(),
-            clips: clips.version() + players.changes() + skin_pages.replaced(),
-        };
         let is_driven = |id: InstanceId, skin| match poses.get(id.index()) {
             Some((_, Source::Rig(rig))) => clips.channels(skin).is_some() && players.plays(rig),
             _ => false,
         };
-        let blended = frame.blended();
         blend_lists.choose(
-            state,
+            frame.poses().reweighted(),
+            clips.version() + players.changes(),
             is_driven,
             &self.skinner,
             skin_pages,
             skins,
-            instances,
             poses,
-            blended,
         );
     }
 
@@ -651,14 +653,16 @@ impl Crowd {
     }
 
     /// Number of dispatches of the next frame: one per pass, pipeline and set of buffers, or more
-    /// if limits split them.
+    /// if limits split them. If something was edited since the last frame, this plans a frame of its
+    /// own to count them, which costs as much as the first one; a frame that edits its plan instead
+    /// may have a few more.
     ///
     /// # Errors
     /// As [`Crowd::encode`].
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
         let current = self.frame.as_ref();
         let is_next = |frame: &&PlannedFrame| {
-            frame.is_current(&self.stores) && !frame.is_edited(&self.stores)
+            frame.is_current(&self.stores) && self.stores.instances.edited().is_empty()
         };
         match current.filter(is_next) {
             Some(frame) => Ok(frame.dispatch_count()),

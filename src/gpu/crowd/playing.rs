@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Crowd, current};
+use super::Crowd;
 use crate::gpu::device::error::{GpuError, alive};
 use crate::gpu::store::Stores;
 use crate::gpu::store::clips::ClipId;
@@ -158,7 +158,7 @@ impl Crowd {
     }
 
     pub(super) fn update_players(&mut self, changed: &[(RigId, Player)]) {
-        if let Some(frame) = current(&mut self.frame, &self.stores) {
+        if let Some(frame) = &mut self.frame {
             for (rig, player) in changed {
                 frame.poses_mut().update_player(*rig, player);
             }
@@ -237,8 +237,9 @@ impl Crowd {
         self.stores.rigs.set_keeps_palette(rig, keeps)
     }
 
-    /// Where the last encoded frame writes the palette of a rig. `None` if no frame computes it:
-    /// the rig has no visible instance, and [`Crowd::keep_palette`] did not ask for it.
+    /// Where the last encoded frame writes the palette of a rig. `None` if it computes none: the rig
+    /// had no visible instance when the frame was planned, and [`Crowd::keep_palette`] did not ask
+    /// for it. A rig whose last instance an edit removed is posed until another plan.
     ///
     /// ```no_run
     /// # use sinew::gpu::{Crowd, GpuError, RigId};

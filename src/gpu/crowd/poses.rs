@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use super::{Crowd, current};
+use super::Crowd;
 use crate::gpu::device::error::{GpuError, alive};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::InstanceId;
@@ -61,13 +61,12 @@ impl Crowd {
             }
         };
         let index = instance.index();
-        if poses.bind(index, source, palettes, rigs) {
-            instances.edit(instance);
+        let mut needs_items = poses.bind(index, source, palettes, rigs);
+        if let (Some(frame), Some((pose, _))) = (&mut self.frame, poses.get(index)) {
+            needs_items |= !frame.poses_mut().update(instance, pose);
         }
-        if let Some(frame) = current(&mut self.frame, &self.stores)
-            && let Some((pose, _)) = self.stores.poses.get(index)
-        {
-            frame.poses_mut().update(instance, pose);
+        if needs_items {
+            instances.edit(instance);
         }
         Ok(())
     }
@@ -104,7 +103,7 @@ impl Crowd {
         &mut self,
         pose: impl Fn(InstanceId, &mut Pose) -> Result<bool, E> + Sync,
     ) -> Result<(), GpuError> {
-        let mut frame = current(&mut self.frame, &self.stores);
+        let frame = &mut self.frame;
         let mut poses = std::mem::take(&mut self.stores.poses);
         let Stores {
             skins,
@@ -115,15 +114,15 @@ impl Crowd {
         } = &mut self.stores;
         let mut edited = Vec::new();
         let updated = poses.update(instances, skins, pose, |poses, index| {
-            let is_elsewhere = poses.bind(index, Source::Own, palettes, rigs);
+            let mut needs_items = poses.bind(index, Source::Own, palettes, rigs);
             let Some(id) = poses.id(index) else {
                 return;
             };
-            if is_elsewhere {
-                edited.push(id);
+            if let (Some(frame), Some((pose, _))) = (&mut *frame, poses.get(index)) {
+                needs_items |= !frame.poses_mut().update(id, pose);
             }
-            if let (Some(frame), Some((pose, _))) = (&mut frame, poses.get(index)) {
-                frame.poses_mut().update(id, pose);
+            if needs_items {
+                edited.push(id);
             }
         });
         self.stores.poses = poses;
@@ -160,13 +159,14 @@ impl Crowd {
             let skin = skins.get(instances.get(instance)?.skin)?.packed();
             poses.replace_palette(index, skin, palette);
         }
-        if let Some(frame) = current(&mut self.frame, &self.stores) {
+        if let Some(frame) = &mut self.frame {
             let pages = frame.poses_mut();
             pages.update_palette(id, palette);
-            for index in self.stores.palettes.users(id) {
-                let poses = &self.stores.poses;
-                if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index)) {
-                    pages.update(id, pose);
+            for index in palettes.users(id) {
+                if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index))
+                    && !pages.update(id, pose)
+                {
+                    instances.edit(id);
                 }
             }
         }
@@ -248,7 +248,7 @@ impl Crowd {
         } = &mut self.stores;
         rigs.set_joints(rig, joints)?;
         let played = players.stop(rig, clips);
-        if let Some(frame) = current(&mut self.frame, &self.stores) {
+        if let Some(frame) = &mut self.frame {
             frame.poses_mut().update_joints(rig, joints, played);
             if played {
                 frame.poses_mut().update_player(rig, &Player::IDLE);

@@ -5,8 +5,8 @@ use crate::gpu::device::error::GpuError;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::ranges::Chains;
+use crate::gpu::plan::groups::GroupKey;
+use crate::gpu::plan::placed::Placed;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::target::POINTS;
@@ -15,9 +15,7 @@ use crate::kernel::{BOUNDS, BoundsItem, Kernel, POSITIONS_PER_WORKGROUP, WORKGRO
 
 #[derive(Debug, Default)]
 pub struct Bounds {
-    items: Groups<BoundsItem>,
-    /// The items of each instance.
-    placed: Chains<ItemPlace>,
+    items: Placed<BoundsItem>,
 }
 
 impl Pass for Bounds {
@@ -47,30 +45,22 @@ impl Pass for Bounds {
                     stride: place.stride,
                     keys: shown.id.index() * WORDS_PER_BOX,
                 };
-                let owner = [shown.owner()];
-                let items = &mut self.items;
-                if let Some(at) = items.push_owned(scene.limits, key, invocations, &owner, make) {
-                    self.placed.push(shown.id.index(), at);
-                }
+                self.items.push(scene, shown, key, invocations, make);
             }
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items)
+        layout.lay(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
-        for index in removed {
-            while let Some(at) = self.placed.pop(*index) {
-                self.items.remove(at, |item| item.count = 0);
-            }
-        }
+        self.items.remove(removed, |item| item.count = 0);
         self.plan(scene);
     }
 
     fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items.items, laid)
     }
 
     fn bind<'a>(

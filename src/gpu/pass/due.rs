@@ -67,7 +67,7 @@ impl Pass for Due {
             let item = &mut items[id.index() as usize];
             item.every = rate.every;
             item.phase = rate.phase.unwrap_or(phase(shown.source, id));
-            item.flags = fresh_flag(scene.stores, id);
+            item.flags = fresh_flag(shown.instance);
             if let Source::Rig(rig) = shown.source {
                 item.rig = count + rig.index();
                 self.rig_count = self.rig_count.max(rig.index() + 1);
@@ -121,19 +121,18 @@ impl Pass for Due {
 
     fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
         let instances = &stores.instances;
-        for id in instances.unsettled().iter().chain(instances.other_rates()) {
-            let place = self.places.get(id.index() as usize);
-            let (Some(place), Some(instance)) = (place, instances.find(*id)) else {
+        for (id, instance) in instances.unsettled().chain(instances.other_rates()) {
+            let Some(place) = self.places.get(id.index() as usize) else {
                 continue;
             };
             let item = self.items.item_mut(*place);
             // Hidden instances have no part in the frame.
             if item.every > 0 {
                 let source = stores.poses.get(id.index()).map(|(_, source)| source);
-                let own = phase(source.unwrap_or_default(), *id);
+                let own = phase(source.unwrap_or_default(), id);
                 item.every = instance.rate.every;
                 item.phase = instance.rate.phase.unwrap_or(own);
-                item.flags = fresh_flag(stores, *id);
+                item.flags = fresh_flag(instance);
             }
         }
         layout.update(&mut self.items, laid)

@@ -9,8 +9,6 @@ use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::PosePages;
 use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout, part};
-use crate::gpu::store::instances::InstanceId;
-use crate::gpu::store::poses::Source;
 use crate::gpu::store::{Stores, Versions};
 
 /// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
@@ -23,6 +21,8 @@ struct Launch {
     bindings: wgpu::BindGroup,
     /// The buffer in which the kernel `compact` writes its workgroups, and their byte there.
     indirect: Option<(wgpu::Buffer, u64)>,
+    /// The version of the output buffers that it binds.
+    out_version: u64,
 }
 
 /// A pass and its dispatches.
@@ -39,16 +39,12 @@ pub struct PlannedFrame {
     poses: PosePages,
     passes: Vec<PlannedPass>,
     tables: ItemTables,
-    /// Instances with blend shapes.
-    blended: Vec<InstanceId>,
     /// The versions of the stores for which this plan was made.
     versions: Versions,
     /// How often buffers were replaced before its bind groups were created.
     replaced: u64,
     /// Number of instance indices that it has room for.
     index_room: u32,
-    /// Counts edits of instances with blend shapes.
-    blended_edits: u64,
 }
 
 impl PlannedFrame {
@@ -83,16 +79,13 @@ impl PlannedFrame {
         for planned in &mut passes {
             planned.laid.extend(planned.pass.lay_last(&mut layout));
         }
-        let blended = scene.blended().collect();
         Ok(Self {
             poses,
             passes,
             tables,
-            blended,
             versions: stores.versions(),
             replaced: 0,
             index_room: stores.instances.index_room(),
-            blended_edits: 0,
         })
     }
 
@@ -138,11 +131,6 @@ impl PlannedFrame {
         self.versions == stores.versions()
     }
 
-    /// Whether an instance was edited since the last frame.
-    pub fn is_edited(&self, stores: &Stores) -> bool {
-        !stores.instances.edited().is_empty() || !self.poses.outdated().is_empty()
-    }
-
     /// Whether a buffer that its bind groups bind was replaced.
     pub fn is_bound_elsewhere(&self, stores: &Stores) -> bool {
         self.replaced != stores.replaced()
@@ -154,10 +142,8 @@ impl PlannedFrame {
     /// # Errors
     /// An instance without a pose.
     pub fn edit(&mut self, skinner: &Skinner, stores: &Stores) -> Result<bool, GpuError> {
-        let edited = stores.instances.edited().iter().map(|id| id.index());
-        let mut indices: Vec<u32> = edited
-            .chain(self.poses.outdated().iter().copied())
-            .collect();
+        let edited = stores.instances.edited().iter();
+        let mut indices: Vec<u32> = edited.map(|id| id.index()).collect();
         if indices.is_empty() {
             return Ok(true);
         }
@@ -166,7 +152,10 @@ impl PlannedFrame {
         let has_boxes = stores.bounds.is_some();
         // A plan of many is cheaper than as many edits, and packs what they left.
         let are_most = indices.len() > 64 && indices.len() > stores.instances.len() / 2;
+        // The weights that clips drive are items of another pass.
+        let are_driven = indices.iter().any(|index| self.poses.is_driven(*index));
         if stores.visibility.is_some()
+            || are_driven
             || (has_boxes && stores.instances.index_room() > self.index_room)
             || are_most
         {
@@ -175,7 +164,6 @@ impl PlannedFrame {
         for index in &indices {
             self.poses.remove(*index);
         }
-        self.poses.settle_outdated();
         let shown = indices.iter().filter_map(|index| {
             let id = stores.poses.id(*index)?;
             let instance = stores.instances.find(id)?;
@@ -183,10 +171,7 @@ impl PlannedFrame {
         });
         for (id, instance) in shown.clone() {
             let new = pose_of(stores, id, instance)?;
-            // The weights that clips drive are items of their own.
-            let is_driven = matches!(new.source, Source::Rig(_))
-                && stores.clips.channels(instance.skin).is_some();
-            if is_driven || !self.poses.add(&new) {
+            if new.is_driven || !self.poses.add(&new) {
                 return Ok(false);
             }
         }
@@ -194,13 +179,6 @@ impl PlannedFrame {
         for planned in &mut self.passes {
             planned.pass.edit(&indices, &scene);
         }
-        let before = self.blended.len();
-        self.blended
-            .retain(|id| indices.binary_search(&id.index()).is_err());
-        let removed = before > self.blended.len();
-        let kept = self.blended.len();
-        self.blended.extend(scene.blended());
-        self.blended_edits += u64::from(removed || self.blended.len() > kept);
         Ok(true)
     }
 
@@ -210,16 +188,6 @@ impl PlannedFrame {
 
     pub fn poses_mut(&mut self) -> &mut PosePages {
         &mut self.poses
-    }
-
-    /// The instances with blend shapes.
-    pub fn blended(&self) -> &[InstanceId] {
-        &self.blended
-    }
-
-    /// Counts edits of instances with blend shapes.
-    pub fn blended_edits(&self) -> u64 {
-        self.blended_edits
     }
 
     /// Number of dispatches.
@@ -242,8 +210,9 @@ impl PlannedFrame {
         has_room
     }
 
-    /// Creates the bind groups of dispatches that an edit added.
-    pub fn bind_added(
+    /// Creates the bind groups of dispatches that an edit added, or that write to other buffers of
+    /// the host since.
+    pub fn bind_edited(
         &mut self,
         skinner: &Skinner,
         stores: &Stores,
@@ -255,6 +224,11 @@ impl PlannedFrame {
             launches,
         } in &mut self.passes
         {
+            for (old, laid) in launches.iter_mut().zip(&*laid) {
+                if old.out_version != stores.outputs.set_version(laid.key.out_set) {
+                    *old = launch(skinner, stores, &**pass, laid, tables)?;
+                }
+            }
             for laid in &laid[launches.len()..] {
                 launches.push(launch(skinner, stores, &**pass, laid, tables)?);
             }
@@ -380,5 +354,6 @@ fn launch(
         pipeline,
         bindings,
         indirect,
+        out_version: stores.outputs.set_version(laid.key.out_set),
     })
 }

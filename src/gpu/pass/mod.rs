@@ -89,8 +89,8 @@ pub trait Pass: Debug + Send + Sync {
         true
     }
 
-    /// Reserves the buffers that it writes to. Called once per plan, before any pass binds, with the
-    /// encoder of the frame that is planned.
+    /// Reserves the buffers that it writes to. Called before all passes bind, once per plan and when a
+    /// buffer that it binds was replaced, with the encoder of the frame.
     fn reserve(
         &self,
         _skinner: &Skinner,

@@ -1,7 +1,7 @@
 //! Skins one mesh in several poses at once: linear blend skinning of points, and of a normal for
 //! each.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 
 use super::skin::{fresh_flag, item_flags, pose_offsets};
@@ -68,8 +68,18 @@ struct PoseAt {
     pose: usize,
     /// Whether it writes previous positions too.
     previous: bool,
-    /// Index of the items that it may lie in.
+    /// Index of the kind of its item.
     kind: usize,
+}
+
+/// Items of the same key.
+#[derive(Debug)]
+struct Kind {
+    key: ItemKey,
+    /// Those that have room for another pose.
+    open: BTreeSet<ItemPlace>,
+    /// Number of items.
+    count: usize,
 }
 
 #[derive(Debug, Default)]
@@ -77,9 +87,10 @@ pub struct MultiPoseLbs {
     items: Groups<MultiPoseItem>,
     /// The poses of each instance.
     placed: Chains<PoseAt>,
-    kinds: HashMap<ItemKey, usize>,
-    /// By kind, the items that have room for another pose.
-    open: Vec<Vec<ItemPlace>>,
+    numbers: HashMap<ItemKey, usize>,
+    kinds: Vec<Kind>,
+    /// Indices of kinds without items.
+    free: Vec<usize>,
     /// The kind of the last item of each group.
     last: HashMap<usize, usize>,
 }
@@ -148,8 +159,8 @@ impl Pass for MultiPoseLbs {
     }
 
     fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        for id in stores.instances.unsettled() {
-            let fresh = fresh_flag(stores, *id);
+        for (id, instance) in stores.instances.unsettled() {
+            let fresh = fresh_flag(instance);
             for at in self.placed.of(id.index()).filter(|at| at.previous) {
                 let flags = &mut self.items.item_mut(at.item).poses[at.pose].flags;
                 *flags = *flags & !SkinItem::FRESH | fresh;
@@ -218,16 +229,14 @@ impl MultiPoseLbs {
             normals_stride: normals.map(|place| place.stride),
             previous_stride: previous.map(|place| place.stride),
         };
-        let fresh = self.kinds.len();
-        let kind = *self.kinds.entry(key).or_insert(fresh);
-        self.open.resize(self.kinds.len(), Vec::new());
-        if let Some(item) = self.open[kind].last().copied() {
+        let kind = self.kind(key);
+        if let Some(item) = self.kinds[kind].open.last().copied() {
             let to = self.items.item_mut(item);
             let pose_at = to.pose_count as usize;
             to.poses[pose_at] = pose;
             to.pose_count += 1;
             if to.pose_count == POSES_PER_ITEM {
-                self.open[kind].pop();
+                self.kinds[kind].open.pop_last();
             }
             if scene.leaves_out() {
                 self.items.set_owner(item, pose_at, owner);
@@ -261,8 +270,33 @@ impl MultiPoseLbs {
         if self.last.insert(item.group, kind) != Some(kind) && scene.leaves_out() {
             items.set_owner(item, 0, owner.beginning(true));
         }
-        self.open[kind].push(item);
+        self.kinds[kind].open.insert(item);
+        self.kinds[kind].count += 1;
         self.place(shown, item, 0, has_previous, kind);
+    }
+
+    /// The index of the kind of items of a key.
+    fn kind(&mut self, key: ItemKey) -> usize {
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        let kind = Kind {
+            key,
+            open: BTreeSet::new(),
+            count: 0,
+        };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.kinds[number] = kind;
+                number
+            }
+            None => {
+                self.kinds.push(kind);
+                self.kinds.len() - 1
+            }
+        };
+        self.numbers.insert(key, number);
+        number
     }
 
     fn place(
@@ -286,17 +320,19 @@ impl MultiPoseLbs {
     /// removed: its skin may be next, and another may come where that lies.
     fn remove(&mut self, at: PoseAt) {
         let item = self.items.item_mut(at.item);
-        let open = &mut self.open[at.kind];
-        if item.pose_count == POSES_PER_ITEM {
-            open.push(at.item);
-        }
+        let kind = &mut self.kinds[at.kind];
         item.pose_count -= 1;
         if item.pose_count == 0 {
-            let found = open.iter().rposition(|other| *other == at.item);
-            found.map(|number| open.swap_remove(number));
+            kind.open.remove(&at.item);
+            kind.count -= 1;
+            if kind.count == 0 {
+                self.numbers.remove(&kind.key);
+                self.free.push(at.kind);
+            }
             self.items.remove(at.item, |item| item.count = 0);
             return;
         }
+        kind.open.insert(at.item);
         let last = item.pose_count as usize;
         let moved = std::mem::take(&mut item.poses[last]);
         if last != at.pose {

@@ -11,7 +11,7 @@ use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
 use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
 use crate::gpu::store::Stores;
-use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::instances::Instance;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
 use crate::gpu::store::skins::Slice;
 use crate::gpu::store::target::{KINDS, NORMALS, NormalFormat, POINTS, PREVIOUS, TANGENTS};
@@ -94,28 +94,20 @@ impl Pass for SkinPass {
     }
 
     fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        for id in stores.instances.unsettled() {
-            let fresh = fresh_flag(stores, *id);
+        for (id, instance) in stores.instances.unsettled() {
+            let fresh = fresh_flag(instance);
             for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
                 let flags = &mut self.items.item_mut(placed.at).flags;
                 *flags = *flags & !SkinItem::FRESH | fresh;
             }
         }
-        let count = match stores.blend_lists.is_changed() {
-            true => self.placed.index_count(),
-            false => 0,
-        };
-        for index in 0..count {
-            let Some(id) = stores.poses.id(index) else {
+        for id in stores.blend_lists.changed() {
+            let Some(instance) = stores.instances.find(*id) else {
                 continue;
             };
-            let Some(instance) = stores.instances.find(id) else {
-                continue;
-            };
-            for placed in self.placed.of(index).filter(|placed| placed.blends) {
+            for placed in self.placed.of(id.index()).filter(|placed| placed.blends) {
                 let slice = placed.slice as usize;
-                let lists = &stores.blend_lists;
-                let own = lists.first_word(id, instance.skin, slice);
+                let own = stores.blend_lists.first_word(*id, slice);
                 let whole = || {
                     let skin = stores.skins.get(instance.skin).ok()?;
                     Some(skin.slices().get(slice)?.offsets.blend_list)
@@ -232,9 +224,8 @@ fn flag(is_set: bool, bit: u32) -> u32 {
 }
 
 /// [`SkinItem::FRESH`] for a fresh instance, else 0.
-pub fn fresh_flag(stores: &Stores, id: InstanceId) -> u32 {
-    let instance = stores.instances.get(id);
-    flag(instance.is_ok_and(|i| i.fresh), SkinItem::FRESH)
+pub fn fresh_flag(instance: &Instance) -> u32 {
+    flag(instance.fresh, SkinItem::FRESH)
 }
 
 /// The offsets of an instance's pose, as its items hold them.
@@ -276,7 +267,7 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
 pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
     let target = &shown.instance.target;
     let octahedral = target.normal_format == NormalFormat::Octahedral;
-    flag(shown.instance.fresh, SkinItem::FRESH)
+    fresh_flag(shown.instance)
         | flag(shown.pose.mirrors(), SkinItem::MIRRORED)
         | flag(octahedral, SkinItem::OCTAHEDRAL)
         | flag(has_unknown_residuals(shown), SkinItem::RESIDUALS_UNKNOWN)

@@ -7,8 +7,8 @@ use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::ranges::Chains;
+use crate::gpu::plan::groups::GroupKey;
+use crate::gpu::plan::placed::Placed;
 use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
@@ -17,9 +17,7 @@ use crate::kernel::{Kernel, SMOOTH_NORMALS, SkinItem};
 
 #[derive(Debug, Default)]
 pub struct SmoothNormals {
-    items: Groups<SkinItem>,
-    /// The items of each instance.
-    placed: Chains<ItemPlace>,
+    items: Placed<SkinItem>,
 }
 
 /// The pipeline for these output bindings. Normals go to the binding of positions, which is the
@@ -51,31 +49,23 @@ impl Pass for SmoothNormals {
                     first_workgroup,
                     ..item
                 };
-                let (count, owner) = (item.slice.count, [shown.owner()]);
-                let items = &mut self.items;
-                if let Some(at) = items.push_owned(scene.limits, key, count, &owner, make) {
-                    self.placed.push(shown.id.index(), at);
-                }
+                self.items.push(scene, shown, key, item.slice.count, make);
             }
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
         let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
-        layout.lay_shaped(&mut self.items, shape)
+        layout.lay_shaped(&mut self.items.items, shape)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
-        for index in removed {
-            while let Some(at) = self.placed.pop(*index) {
-                self.items.remove(at, |item| item.slice.count = 0);
-            }
-        }
+        self.items.remove(removed, |item| item.slice.count = 0);
         self.plan(scene);
     }
 
     fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items.items, laid)
     }
 
     fn bind<'a>(

@@ -4,17 +4,15 @@ use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::ranges::Chains;
+use crate::gpu::plan::groups::GroupKey;
+use crate::gpu::plan::placed::Placed;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
 
 #[derive(Debug, Default)]
 pub struct Weights {
-    items: Groups<WeightsItem>,
-    /// The items of each instance.
-    placed: Chains<ItemPlace>,
+    items: Placed<WeightsItem>,
 }
 
 impl Pass for Weights {
@@ -40,30 +38,22 @@ impl Pass for Weights {
                 channels: shown.place.channels,
                 sub_weights: shown.place.sub_weights,
             };
-            let owner = [shown.owner()];
-            let count = shapes.channel_count;
-            let items = &mut self.items;
-            if let Some(at) = items.push_owned(scene.limits, key, count, &owner, make) {
-                self.placed.push(shown.id.index(), at);
-            }
+            self.items
+                .push(scene, shown, key, shapes.channel_count, make);
         }
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items)
+        layout.lay(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
-        for index in removed {
-            while let Some(at) = self.placed.pop(*index) {
-                self.items.remove(at, |item| item.channel_count = 0);
-            }
-        }
+        self.items.remove(removed, |item| item.channel_count = 0);
         self.plan(scene);
     }
 
     fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items.items, laid)
     }
 
     fn bind<'a>(

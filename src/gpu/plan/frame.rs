@@ -78,12 +78,6 @@ impl<'a> Scene<'a> {
     pub fn leaves_out(&self) -> bool {
         self.stores.visibility.is_some()
     }
-
-    /// The instances with blend shapes.
-    pub fn blended(&self) -> impl Iterator<Item = InstanceId> + '_ {
-        let blends = |shown: &&Shown<'_>| shown.skin.shapes().is_some();
-        self.shown.iter().filter(blends).map(|shown| shown.id)
-    }
 }
 
 /// The pose of an instance that is shown.
@@ -107,6 +101,8 @@ pub fn pose_of<'a>(
         pose,
         source,
         sub_shapes: skin.shapes().map(|s| s.sub_shape_count),
+        is_driven: matches!(source, Source::Rig(_))
+            && stores.clips.channels(instance.skin).is_some(),
     })
 }
 

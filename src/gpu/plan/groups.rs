@@ -25,7 +25,7 @@ pub struct GroupKey {
 }
 
 /// The group of an item, and its index in the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ItemPlace {
     pub group: usize,
     /// Index of the item in its group.
@@ -92,6 +92,8 @@ pub struct Room {
     pub first: u64,
     /// Number of items that it has room for.
     pub items: usize,
+    /// Number of items that were written there. What the device has behind them is unknown.
+    pub written: usize,
     /// Its first dispatch among those of its pass, and their number. Some may have no workgroups.
     pub first_dispatch: usize,
     pub dispatches: usize,

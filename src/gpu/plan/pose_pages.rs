@@ -8,7 +8,7 @@ use super::rig_palettes::{PlacedRig, RigPalettes, RigPlace, RigPlaces};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
-use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::instances::{InstanceId, note};
 use crate::gpu::store::palettes::PaletteId;
 use crate::gpu::store::pose_buffers::PoseBytes;
 use crate::gpu::store::poses::Source;
@@ -26,19 +26,10 @@ const GAP: u32 = 16 << 10;
 const SPARE: u32 = 64;
 
 /// Values of instances, and a copy of what their buffer holds or will hold after the next frame.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Region<T> {
     values: Mirrored<T>,
     ranges: Ranges,
-}
-
-impl<T> Default for Region<T> {
-    fn default() -> Self {
-        Self {
-            values: Mirrored::default(),
-            ranges: Ranges::default(),
-        }
-    }
 }
 
 impl<T: bytemuck::Pod> Region<T> {
@@ -210,8 +201,10 @@ struct Site {
     sub_weight_count: u32,
     /// First block of its palette in the page, or [`NONE`].
     palette: u32,
-    /// Whether other instances may use the same palette.
-    is_shared: bool,
+    /// The palette that other instances may use, too.
+    shared: Option<PaletteId>,
+    /// Whether clips drive its channel weights.
+    is_driven: bool,
     /// Its place among the palettes that the GPU computes.
     rig: Option<RigPlace>,
     shape: Shape,
@@ -235,17 +228,27 @@ impl Shape {
     }
 }
 
+/// A palette that instances share, in one page.
+#[derive(Clone, Copy, Debug)]
+struct SharedPlace {
+    page: usize,
+    /// Its first block.
+    first: u32,
+    /// Number of instances of the page that use it.
+    users: u32,
+}
+
 /// All pages, and the place of every pose.
 #[derive(Debug, Default)]
 pub struct PosePages {
     pages: Vec<PosePage>,
     /// By instance index; `None` for instances that are not shown.
     sites: Vec<Option<Site>>,
-    /// Page and first block of each shared palette. A palette may lie in several pages.
-    shared: HashMap<PaletteId, Vec<(usize, u32)>>,
+    /// Where each shared palette lies. It may lie in several pages.
+    shared: HashMap<PaletteId, Vec<SharedPlace>>,
     rigs: RigPlaces,
-    /// Indices of instances whose pose changed its shape, so that they need other items.
-    outdated: Vec<u32>,
+    /// Instances whose channel weights changed since the last frame.
+    reweighted: Vec<InstanceId>,
     /// Whether the next frame uploads over what clips drive, so that all rigs have to be updated.
     overwrites_players: bool,
 }
@@ -255,9 +258,9 @@ impl PosePages {
         &self.pages
     }
 
-    /// Indices of instances whose pose changed its shape, so that they need other items.
-    pub fn outdated(&self) -> &[u32] {
-        &self.outdated
+    /// Instances whose channel weights changed since the last frame.
+    pub fn reweighted(&self) -> &[InstanceId] {
+        &self.reweighted
     }
 
     /// Whether the next frame uploads over what clips drive, so that it has to update all rigs that
@@ -266,21 +269,19 @@ impl PosePages {
         self.overwrites_players
     }
 
-    /// Updates the pose of an instance. [`PosePages::update_palette`] updates a shared palette.
-    pub fn update(&mut self, id: InstanceId, new: &PackedPose) {
+    /// Updates the pose of an instance. [`PosePages::update_palette`] updates a shared palette. False
+    /// if the pose changed its shape, so that the instance needs other items.
+    pub fn update(&mut self, id: InstanceId, new: &PackedPose) -> bool {
         // Hidden instances have no site, and new ones have none yet.
         let site = self.sites.get(id.index() as usize).copied().flatten();
         let Some(site) = site.filter(|site| site.id == id) else {
-            return;
+            return true;
         };
         if site.shape != Shape::of(new) {
-            if self.outdated.last() != Some(&id.index()) {
-                self.outdated.push(id.index());
-            }
-            return;
+            return false;
         }
         let page = &mut self.pages[site.page];
-        if let Some(palette) = new.palette().filter(|_| !site.is_shared) {
+        if let Some(palette) = new.palette().filter(|_| site.shared.is_none()) {
             page.palettes.values.write(site.palette, &palette.parts());
         }
         if site.post != NONE {
@@ -289,16 +290,19 @@ impl PosePages {
         }
         if site.channels != NONE {
             let weights = new.channel_weights();
-            let changes = page.channels.values.write(site.channels, &[weights]);
-            self.overwrites_players |= changes && page.rigs.has_players();
+            if page.channels.values.write(site.channels, &[weights]) {
+                self.overwrites_players |= page.rigs.has_players();
+                note(&mut self.reweighted, id);
+            }
         }
+        true
     }
 
     /// Updates a palette that instances share.
     pub fn update_palette(&mut self, id: PaletteId, palette: &Palette) {
-        for (page, first) in self.shared.get(&id).into_iter().flatten() {
-            let palettes = &mut self.pages[*page].palettes.values;
-            palettes.write(*first, &palette.parts());
+        for place in self.shared.get(&id).into_iter().flatten() {
+            let palettes = &mut self.pages[place.page].palettes.values;
+            palettes.write(place.first, &palette.parts());
         }
     }
 
@@ -379,6 +383,13 @@ impl PosePages {
     pub fn set_uploaded(&mut self) {
         self.pages.iter_mut().for_each(PosePage::set_uploaded);
         self.overwrites_players = false;
+        self.reweighted.clear();
+    }
+
+    /// Whether clips drive the channel weights of whatever instance had this index.
+    pub fn is_driven(&self, index: u32) -> bool {
+        let site = self.sites.get(index as usize).copied().flatten();
+        site.is_some_and(|site| site.is_driven)
     }
 
     /// Frees the room of the pose of whatever instance had this index.
@@ -388,8 +399,10 @@ impl PosePages {
             return;
         };
         let page = &mut self.pages[site.page];
-        // Palettes that instances share stay where they are.
-        if site.palette != NONE && !site.is_shared {
+        let others = site
+            .shared
+            .map_or(0, |id| leave(&mut self.shared, id, site.page));
+        if site.palette != NONE && others == 0 {
             let blocks = site.shape.blocks as u32;
             page.palettes.ranges.give_back(site.palette, blocks);
         }
@@ -403,11 +416,6 @@ impl PosePages {
             page.sub_weights
                 .give_back(site.sub_weights, site.sub_weight_count);
         }
-    }
-
-    /// Forgets which poses changed their shape, after their instances were given other items.
-    pub fn settle_outdated(&mut self) {
-        self.outdated.clear();
     }
 
     /// Finds room for the pose of one more instance. False if there is none, or if no page has its
@@ -428,7 +436,7 @@ impl PosePages {
             }
             (Source::Palette(id), Some(_)) => {
                 let there = self.shared.get(&id).into_iter().flatten();
-                let there = there.map(|(page, first)| (*page, *first, None));
+                let there = there.map(|place| (place.page, place.first, None));
                 let found = self.with_room(new, 0, there);
                 found
                     .or_else(|| self.with_room(new, blocks, numbers.map(|page| (page, NONE, None))))
@@ -472,18 +480,27 @@ impl PosePages {
             sub_weights: 0,
             sub_weight_count: 0,
             palette,
-            is_shared: matches!(new.source, Source::Palette(_)),
+            shared: match new.source {
+                Source::Palette(id) => pose.palette().map(|_| id),
+                _ => None,
+            },
+            is_driven: new.is_driven,
             rig,
             shape: Shape::of(pose),
         };
         let mut copy = || {
             if let Some(palette) = pose.palette().filter(|_| site.palette == NONE) {
                 site.palette = page.palettes.add(&palette.parts())?;
-                if let Source::Palette(id) = new.source {
-                    self.shared
-                        .entry(id)
-                        .or_default()
-                        .push((number, site.palette));
+            }
+            if let Some(id) = site.shared {
+                let places = self.shared.entry(id).or_default();
+                match places.iter_mut().find(|place| place.page == number) {
+                    Some(place) => place.users += 1,
+                    None => places.push(SharedPlace {
+                        page: number,
+                        first: site.palette,
+                        users: 1,
+                    }),
                 }
             }
             if pose.is_skinned() {
@@ -509,6 +526,25 @@ impl PosePages {
     }
 }
 
+/// Takes an instance from those that share a palette in a page, and returns how many are left.
+fn leave(shared: &mut HashMap<PaletteId, Vec<SharedPlace>>, id: PaletteId, page: usize) -> u32 {
+    let Some(places) = shared.get_mut(&id) else {
+        return 0;
+    };
+    let mut left = 0;
+    places.retain_mut(|place| {
+        if place.page == page {
+            place.users -= 1;
+            left = place.users;
+        }
+        place.users > 0
+    });
+    if places.is_empty() {
+        shared.remove(&id);
+    }
+    left
+}
+
 /// The pose of an instance that needs a place.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPose<'a> {
@@ -518,6 +554,8 @@ pub struct NewPose<'a> {
     pub source: Source,
     /// The number of sub-shapes of the skin's blend shapes.
     pub sub_shapes: Option<u32>,
+    /// Whether clips drive its channel weights.
+    pub is_driven: bool,
 }
 
 /// Pages that are being filled with poses.
@@ -525,8 +563,6 @@ pub struct NewPose<'a> {
 pub struct Placing<'a> {
     limits: &'a WorkLimits,
     poses: PosePages,
-    /// First block of each shared palette of the current page.
-    shared: HashMap<PaletteId, u32>,
     /// Index of the place of each rig in the current page, by rig index.
     rigs: HashMap<u32, u32>,
 }
@@ -541,7 +577,6 @@ impl<'a> Placing<'a> {
                 sites: vec![None; index_count],
                 ..PosePages::default()
             },
-            shared: HashMap::new(),
             rigs: HashMap::new(),
         }
     }
@@ -570,13 +605,16 @@ impl<'a> Placing<'a> {
             let place = *place.or_insert_with(|| poses.rigs.add(number, palettes, &rig));
             poses.rigs.place(place)
         });
-        let there = shared.and_then(|id| self.shared.get(&id).copied());
-        poses.put(number, new, there.unwrap_or(NONE), rig);
-        let site = poses.sites[new.id.index() as usize];
-        if let (Some(id), Some(site)) = (shared, site.filter(|site| site.palette != NONE)) {
-            self.shared.insert(id, site.palette);
-        }
+        let there = self.shared_here(shared);
+        self.poses.put(number, new, there.unwrap_or(NONE), rig);
         Ok(())
+    }
+
+    /// First block of a shared palette in the current page.
+    fn shared_here(&self, id: Option<PaletteId>) -> Option<u32> {
+        let page = self.poses.pages.len() - 1;
+        let place = self.poses.shared.get(&id?)?.last()?;
+        (place.page == page).then_some(place.first)
     }
 
     /// Finds room for the palette of a rig, also if no instance moves with it.
@@ -603,8 +641,7 @@ impl<'a> Placing<'a> {
         let limit = self.limits.binding_bytes;
         let is_there = match (rig, shared) {
             (Some(rig), _) => self.rigs.contains_key(&rig.id.index()),
-            (None, Some(id)) => self.shared.contains_key(&id),
-            (None, None) => false,
+            (None, id) => self.shared_here(id).is_some(),
         };
         let packed = rig.map(|placed| &*placed.rig.packed);
         let blocks = |is_there: bool| match (pose.palette(), packed) {
@@ -626,7 +663,6 @@ impl<'a> Placing<'a> {
         if bytes(&self.poses.pages[number], is_there) <= limit {
             return Ok(number);
         }
-        self.shared.clear();
         self.rigs.clear();
         let fresh = PosePage::default();
         let asked = bytes(&fresh, false);
@@ -707,6 +743,7 @@ mod tests {
             pose,
             source,
             sub_shapes: None,
+            is_driven: false,
         }
     }
 
@@ -750,15 +787,14 @@ mod tests {
         poses.update_palette(id, &other);
         for index in [0, 1, 3] {
             let x = if index == 1 { 9.0 } else { f64::from(index) };
-            poses.update(all[index as usize], &pose(&skin, &other, x));
+            assert!(poses.update(all[index as usize], &pose(&skin, &other, x)));
         }
         poses.join();
         let palette_bytes = u64::from(BLOCKS) * BLOCK;
         let post = |number| (post_at(number), 2 * BLOCK as usize);
         assert_eq!(changes(&poses), [(0, palette_bytes as usize), post(1)]);
-        assert!(poses.outdated().is_empty());
         poses.set_uploaded();
-        poses.update(all[4], &own);
+        assert!(poses.update(all[4], &own));
         assert_eq!(changes(&poses), []);
 
         // One goes, and another takes its place: it uploads its own pair of matrices alone.
@@ -768,16 +804,18 @@ mod tests {
         let place = poses.find(5).expect("a place");
         assert_eq!((place.palette, place.post), (0, palettes * 3 + 6));
         assert_eq!(changes(&poses), [post(1)]);
-        poses.update(all[1], &own);
-        assert!(poses.outdated().is_empty(), "it is gone");
+        assert!(poses.update(all[1], &own), "it is gone");
         poses.set_uploaded();
 
         // A pose without joints has another shape, so items change.
-        poses.update(
-            all[4],
-            &PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap(),
-        );
-        assert_eq!(poses.outdated(), [4]);
+        let without = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap();
+        assert!(!poses.update(all[4], &without));
+
+        // The room of a palette is free once nobody shares it.
+        [0, 3, 5].into_iter().for_each(|index| poses.remove(index));
+        assert!(poses.shared.is_empty());
+        assert!(poses.add(&new(all[2], &own, Source::Own)));
+        assert_eq!(poses.find(2).expect("a place").palette, 0);
     }
 
     #[test]

@@ -45,7 +45,7 @@ struct List {
     rooms: Vec<Option<Room>>,
     /// The [`Version`] that was uploaded.
     uploaded: Option<Version>,
-    /// Number of instances of the coming frame that walk this list.
+    /// Number of instances that walk this list.
     users: usize,
 }
 
@@ -68,34 +68,35 @@ struct Pending {
     words: Vec<u32>,
 }
 
+/// An instance with blend shapes that frames show.
+#[derive(Debug)]
+struct Walker {
+    skin: SkinId,
+    /// Index of the list that it walks, among the lists of its skin; `None` for the whole list.
+    list: Option<u32>,
+}
+
 /// The lists of a crowd's skins, and the list that each instance walks.
 #[derive(Debug, Default)]
 pub struct BlendLists {
     of_skins: BTreeMap<SkinId, SkinLists>,
-    /// Index of the list that an instance walks, among the lists of its skin.
-    of_instances: HashMap<InstanceId, u32>,
+    walkers: HashMap<InstanceId, Walker>,
+    /// Instances whose list may not be valid for their pose.
+    marked: Vec<InstanceId>,
+    /// Of those, the ones whose list is not valid, the number of entries that they need, and that
+    /// list.
+    wanting: Vec<(InstanceId, usize, Option<u32>)>,
+    /// Instances that may walk another list in the coming frame than in the last one.
+    changed: Vec<InstanceId>,
     pending: Vec<Pending>,
     /// Buffers for the words of lists, for reuse.
     free: Vec<Vec<u32>>,
-    /// Instances whose list is not valid for their pose, and the number of entries that they need.
-    wanting: Vec<(InstanceId, usize)>,
     /// How often uploads of lists may have been lost with an encoder.
     lost: u64,
-    /// What the lists were last chosen for; `None` if some lists wait for the next frame.
-    chosen: Option<Chosen>,
-    /// Whether the coming frame may walk other lists than the last one.
-    changed: bool,
-}
-
-/// Counters of everything that the choice of lists depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    /// Number of the plan.
-    pub plan: u64,
-    /// Counts changes of channel weights.
-    pub weights: u64,
-    /// Counts changes of what clips drive.
-    pub clips: u64,
+    /// The version of all lists that are walked.
+    filled: Version,
+    /// The count of what clips drive when lists were last chosen.
+    clips: u64,
 }
 
 impl SkinLists {
@@ -201,75 +202,117 @@ impl BlendLists {
     /// Records that uploads were lost with an encoder: all lists have to be uploaded again.
     pub fn lose(&mut self) {
         self.lost += 1;
-        self.chosen = None;
         self.pending.clear();
     }
 
-    /// Chooses for each blended instance of a frame a list that is valid for its pose, if there is
-    /// room, and builds the words of lists that still have to be uploaded. Does nothing if `state`
-    /// is that of the last choice.
+    /// Forgets all instances, because a frame is planned anew.
+    pub fn forget_walkers(&mut self) {
+        self.walkers.clear();
+        self.marked.clear();
+        let lists = self.of_skins.values_mut().flat_map(|of| &mut of.lists);
+        lists.for_each(|list| list.users = 0);
+    }
+
+    /// Takes note of an instance that was added, edited or removed.
+    pub fn follow(&mut self, id: InstanceId, instances: &InstanceStore) {
+        self.walk(id, None);
+        self.walkers.remove(&id);
+        let instance = instances.find(id).filter(|instance| !instance.hidden);
+        let skin = instance.map(|instance| instance.skin);
+        if let Some(skin) = skin.filter(|skin| self.of_skins.contains_key(skin)) {
+            self.walkers.insert(id, Walker { skin, list: None });
+            self.marked.push(id);
+        }
+    }
+
+    /// Lets an instance walk a list.
+    fn walk(&mut self, id: InstanceId, list: Option<u32>) {
+        let Some(walker) = self.walkers.get_mut(&id) else {
+            return;
+        };
+        let before = std::mem::replace(&mut walker.list, list);
+        // The skin of an instance that was removed may be, too.
+        let Some(lists) = self.of_skins.get_mut(&walker.skin) else {
+            return;
+        };
+        if let Some(number) = before {
+            lists.lists[number as usize].users -= 1;
+        }
+        if let Some(number) = list {
+            lists.lists[number as usize].users += 1;
+        }
+        if before != list {
+            self.changed.push(id);
+        }
+    }
+
+    /// Chooses a list that is valid for its pose, if there is room, for each instance with other
+    /// weights, and for those that came or changed; and builds the words of lists that still have to
+    /// be uploaded.
     ///
-    /// `is_driven` tells whether clips drive the weights of an instance of a skin. The host does not
-    /// know them then, so the instance walks the whole list.
+    /// `clips` counts changes of what clips drive. `is_driven` tells whether they drive the weights
+    /// of an instance of a skin. The host does not know them then, so the instance walks the whole
+    /// list.
     #[expect(clippy::too_many_arguments, reason = "the stores of a crowd")]
     pub fn choose(
         &mut self,
-        state: Chosen,
+        reweighted: &[InstanceId],
+        clips: u64,
         is_driven: impl Fn(InstanceId, SkinId) -> bool,
         skinner: &Skinner,
         pages: &mut SkinPages,
         skins: &SkinStore,
-        instances: &InstanceStore,
         poses: &PoseStore,
-        blended: &[InstanceId],
     ) {
-        self.changed = self.chosen != Some(state);
-        if blended.is_empty() || !self.changed {
-            return;
+        self.changed.clear();
+        let mut marked = std::mem::take(&mut self.marked);
+        if std::mem::replace(&mut self.clips, clips) == clips {
+            marked.extend_from_slice(reweighted);
+        } else {
+            marked.extend(self.walkers.keys());
         }
-        self.chosen = Some(state);
-        for lists in self.of_skins.values_mut() {
-            lists.lists.iter_mut().for_each(|list| list.users = 0);
-        }
-        let find = |id: InstanceId| {
-            let skin = instances.get(id).ok()?.skin;
-            let (pose, _) = poses.get(id.index())?;
-            Some((skin, pose.channel_weights()))
-        };
-        self.wanting.clear();
-        for id in blended {
-            let Some((skin, weights)) = find(*id) else {
+        marked.sort_unstable();
+        marked.dedup();
+        // All that keep their list do so before a list without users is given to another.
+        for id in marked.drain(..) {
+            let Some(walker) = self.walkers.get(&id) else {
                 continue;
             };
-            let Some(lists) = self.of_skins.get_mut(&skin) else {
+            let (Some(lists), Some((pose, _))) =
+                (self.of_skins.get(&walker.skin), poses.get(id.index()))
+            else {
                 continue;
             };
-            if is_driven(*id, skin) {
-                self.of_instances.remove(id);
-                continue;
-            }
+            let (before, weights) = (walker.list, pose.channel_weights());
             let needed = lists.needed(weights);
-            if !lists.pays(needed) {
-                self.of_instances.remove(id);
+            if is_driven(id, walker.skin) || !lists.pays(needed) {
+                self.walk(id, None);
                 continue;
             }
-            let most = lists.most(needed);
-            let list = self.of_instances.get(id);
-            let list = list.and_then(|number| lists.lists.get_mut(*number as usize));
-            match list.filter(|list| list.entries <= most && list.covers(weights)) {
-                Some(list) => list.users += 1,
-                None => self.wanting.push((*id, needed)),
+            let is_valid = before.is_some_and(|number| {
+                let list = &lists.lists[number as usize];
+                list.entries <= lists.most(needed) && list.covers(weights)
+            });
+            if !is_valid {
+                self.walk(id, None);
+                self.wanting.push((id, needed, before));
             }
         }
+        self.marked = marked;
         let mut made = 0;
-        for (id, needed) in self.wanting.drain(..) {
-            let Some((skin, weights)) = find(id) else {
+        let mut wanting = std::mem::take(&mut self.wanting);
+        for (id, needed, before) in wanting.drain(..) {
+            let Some(skin) = self.walkers.get(&id).map(|walker| walker.skin) else {
                 continue;
             };
-            let (Some(lists), Ok(held)) = (self.of_skins.get_mut(&skin), skins.get(skin)) else {
+            let (Some(lists), Ok(held), Some((pose, _))) = (
+                self.of_skins.get_mut(&skin),
+                skins.get(skin),
+                poses.get(id.index()),
+            ) else {
                 continue;
             };
-            let before = self.of_instances.remove(&id);
+            let weights = pose.channel_weights();
             let mut number = lists.serving(weights, needed);
             // One word per entry, and one per point for its row.
             let words = needed + held.packed().point_count();
@@ -278,19 +321,20 @@ impl BlendLists {
                 made += number.map_or(0, |_| words);
             } else if number.is_none() {
                 // The next frame builds it.
-                self.chosen = None;
+                self.marked.push(id);
             }
-            if let Some(number) = number {
-                lists.lists[number as usize].users += 1;
-                self.of_instances.insert(id, number);
-            }
+            self.walk(id, number);
         }
-        self.fill(pages, skins);
+        self.wanting = wanting;
+        let version = self.lost + pages.replaced();
+        if !self.changed.is_empty() || self.filled != version {
+            self.filled = version;
+            self.fill(version, skins);
+        }
     }
 
     /// Builds the words of lists that still have to be uploaded.
-    fn fill(&mut self, pages: &SkinPages, skins: &SkinStore) {
-        let version: Version = self.lost + pages.replaced();
+    fn fill(&mut self, version: Version, skins: &SkinStore) {
         for (id, lists) in &mut self.of_skins {
             let Ok(held) = skins.get(*id) else {
                 continue;
@@ -316,17 +360,20 @@ impl BlendLists {
         }
     }
 
-    /// Whether the coming frame may walk other lists than the last one.
-    pub fn is_changed(&self) -> bool {
-        self.changed
+    /// Instances that may walk another list in the coming frame than in the last one.
+    pub fn changed(&self) -> &[InstanceId] {
+        &self.changed
     }
 
     /// First word of the list that an instance walks in a slice of its skin; `None` if it walks the
     /// whole list.
-    pub fn first_word(&self, id: InstanceId, skin: SkinId, slice: usize) -> Option<u32> {
-        let number = *self.of_instances.get(&id)?;
-        let list = self.of_skins.get(&skin)?.lists.get(number as usize)?;
-        list.rooms.get(slice)?.map(|room| room.first)
+    pub fn first_word(&self, id: InstanceId, slice: usize) -> Option<u32> {
+        let walker = self.walkers.get(&id)?;
+        let lists = &self.of_skins.get(&walker.skin)?.lists;
+        lists[walker.list? as usize]
+            .rooms
+            .get(slice)?
+            .map(|room| room.first)
     }
 
     /// The words of lists that still have to be uploaded.

@@ -247,9 +247,18 @@ impl InstanceStore {
         self.slowed
     }
 
-    /// Instances whose rate changed since the last frame. Some may have been removed.
-    pub fn other_rates(&self) -> &[InstanceId] {
-        &self.other_rates
+    /// Instances whose rate changed since the last frame.
+    pub fn other_rates(&self) -> impl Iterator<Item = (InstanceId, &Instance)> {
+        self.living(&self.other_rates)
+    }
+
+    /// Those of some instances that were not removed. What took the index of one that was has
+    /// another id.
+    fn living<'a>(
+        &'a self,
+        ids: &'a [InstanceId],
+    ) -> impl Iterator<Item = (InstanceId, &'a Instance)> {
+        ids.iter().filter_map(|id| Some((*id, self.find(*id)?)))
     }
 
     /// Makes an instance fresh.
@@ -266,9 +275,9 @@ impl InstanceStore {
         self.unsettled = self.instances.iter().map(|(id, _)| id).collect();
     }
 
-    /// Instances whose items may not say yet whether they are fresh. Some may have been removed.
-    pub fn unsettled(&self) -> &[InstanceId] {
-        &self.unsettled
+    /// Instances whose items may not say yet whether they are fresh.
+    pub fn unsettled(&self) -> impl Iterator<Item = (InstanceId, &Instance)> {
+        self.living(&self.unsettled)
     }
 
     /// Records that a frame was encoded, and which instances it wrote.
@@ -307,7 +316,7 @@ impl InstanceStore {
 
 /// Adds an instance to a list. Things that are set again and again between frames must not make it
 /// grow without end.
-fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
+pub fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
     if list.len() == list.capacity() {
         list.sort_unstable();
         list.dedup();
@@ -317,4 +326,40 @@ fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
 
 fn foreign() -> GpuError {
     GpuError::Mismatch("an instance of another crowd, or one that was removed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_took_an_index_is_not_settled_for_another() {
+        let mut store = InstanceStore::default();
+        let insert = |store: &mut InstanceStore| {
+            let target = store.shared(OutputTarget::default());
+            store.insert(SkinId::default(), target, Vec::new())
+        };
+        let old = insert(&mut store);
+        store.set_encoded();
+        let unsettled = |store: &InstanceStore| -> Vec<_> {
+            store.unsettled().map(|(id, i)| (id, i.fresh)).collect()
+        };
+        assert_eq!(unsettled(&store), [(old, false)]);
+        store.remove(old).expect("its own id");
+        let new = insert(&mut store);
+        assert_eq!((new.index(), old.index()), (0, 0));
+        assert_eq!(unsettled(&store), []);
+        assert!(store.find(new).is_some_and(|instance| instance.fresh));
+        store.set_encoded();
+        assert_eq!(unsettled(&store), [(new, false)]);
+    }
+
+    #[test]
+    fn what_is_noted_again_and_again_does_not_pile_up() {
+        let mut store = InstanceStore::default();
+        let target = store.shared(OutputTarget::default());
+        let id = store.insert(SkinId::default(), target, Vec::new());
+        (0..10_000).for_each(|_| store.edit(id));
+        assert!(store.edited().len() <= 4);
+    }
 }

@@ -78,7 +78,8 @@ impl Stores {
         }
     }
 
-    /// How often buffers were replaced that a plan binds, but does not reserve itself.
+    /// How often buffers of the crowd were replaced that a plan binds, but does not reserve itself.
+    /// Buffers of the host have versions ([`OutputStore::set_version`]).
     pub fn replaced(&self) -> u64 {
         self.outputs.generation() + self.skin_pages.replaced()
     }

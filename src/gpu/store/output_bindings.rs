@@ -1,5 +1,7 @@
 //! Sets of output buffers that one dispatch binds: the crowd's own, the caller's, or both.
 
+use std::collections::HashMap;
+
 use super::skins::Slice;
 use super::target::{Attribute, KINDS, RequestedKinds, in_buffers};
 use crate::gpu::device::error::GpuError;
@@ -45,43 +47,77 @@ pub struct OutSet {
 /// The output bindings if all kinds go to the crowd's own buffers.
 const OWN_BINDINGS: [u8; KINDS] = [0, 1, 2, 3];
 
-/// The sets in use, each with the number of slices that use it.
+/// The sets in use, by number.
 #[derive(Debug, Default)]
 pub struct OutSets {
-    sets: Vec<(OutSet, usize)>,
+    sets: Vec<NumberedSet>,
+    numbers: HashMap<OutSet, usize>,
+    /// Numbers that no slice uses.
+    free: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct NumberedSet {
+    set: OutSet,
+    /// Number of slices that use it.
+    users: usize,
+    /// How often the number was given to another set. Bind groups are of one version.
+    version: u64,
+}
+
+impl NumberedSet {
+    fn replace(&mut self, set: OutSet) {
+        if self.set != set {
+            self.set = set;
+            self.version += 1;
+        }
+    }
 }
 
 impl OutSets {
     pub fn get(&self, number: usize) -> &OutSet {
-        &self.sets[number].0
+        &self.sets[number].set
+    }
+
+    /// Changes whenever the number stands for other buffers than before.
+    pub fn version(&self, number: usize) -> u64 {
+        self.sets.get(number).map_or(0, |numbered| numbered.version)
     }
 
     pub fn take(&mut self, set: OutSet) -> usize {
-        // The newest first: slices that are added one after the other often share a set.
-        let found = self.sets.iter().rposition(|(other, _)| *other == set);
-        let free = || self.sets.iter().position(|(_, users)| *users == 0);
-        let number = found.or_else(free).unwrap_or(self.sets.len());
-        if number == self.sets.len() {
-            self.sets.push((set, 1));
-        } else if self.sets[number].1 == 0 {
-            self.sets[number] = (set, 1);
-        } else {
-            self.sets[number].1 += 1;
+        if let Some(number) = self.numbers.get(&set) {
+            self.sets[*number].users += 1;
+            return *number;
         }
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.sets.push(NumberedSet {
+                set: set.clone(),
+                users: 0,
+                version: 0,
+            });
+            self.sets.len() - 1
+        });
+        let numbered = &mut self.sets[number];
+        numbered.users = 1;
+        numbered.replace(set.clone());
+        self.numbers.insert(set, number);
         number
     }
 
     pub fn give_back(&mut self, number: usize) {
-        let (set, users) = &mut self.sets[number];
-        *users -= 1;
-        if *users == 0 {
+        let numbered = &mut self.sets[number];
+        numbered.users -= 1;
+        if numbered.users == 0 {
+            self.numbers.remove(&numbered.set);
             // Drops the caller's buffers once no slice uses them.
-            *set = OutSet::of_page(0);
+            numbered.replace(OutSet::of_page(0));
+            self.free.push(number);
         }
     }
 
+    /// Forgets all sets, as no plan outlives it.
     pub fn clear(&mut self) {
-        self.sets.clear();
+        *self = Self::default();
     }
 }
 
@@ -210,5 +246,27 @@ pub fn beyond(prim: &str, what: &str, asked: u64, limit: u64) -> GpuError {
         what: format!("{prim}: bytes of {what}, in one binding"),
         asked,
         limit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_used_again_has_another_version() {
+        let mut sets = OutSets::default();
+        let [a, b, c] = [1, 2, 3].map(OutSet::of_page);
+        assert_eq!((sets.take(a.clone()), sets.take(a.clone())), (0, 0));
+        assert_eq!((sets.take(b.clone()), sets.version(1)), (1, 0));
+        sets.give_back(0);
+        assert_eq!((sets.get(0), sets.version(0)), (&a, 0), "it has a user");
+        sets.give_back(0);
+        let gone = sets.version(0);
+        assert!(gone > 0 && *sets.get(0) != a, "what nobody uses is dropped");
+        assert_eq!((sets.take(c.clone()), sets.get(0)), (0, &c));
+        assert!(sets.version(0) > gone);
+        assert_eq!((sets.take(a), sets.take(b)), (2, 1));
+        assert_eq!(sets.version(1), 0);
     }
 }

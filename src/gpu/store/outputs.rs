@@ -261,6 +261,11 @@ impl OutputStore {
         &self.sets.get(set).bindings
     }
 
+    /// Changes whenever the number of a set stands for other buffers than before.
+    pub fn set_version(&self, set: usize) -> u64 {
+        self.sets.version(set)
+    }
+
     /// Binds one of a set's buffers.
     pub fn binding<'a>(
         &'a self,

@@ -179,8 +179,6 @@ impl Scratch {
 pub struct PoseStore {
     poses: Vec<Posed>,
     scratch: Vec<Scratch>,
-    /// Counts poses with channel weights that were set.
-    weights_version: u64,
 }
 
 impl PoseStore {
@@ -218,15 +216,6 @@ impl PoseStore {
         Some((posed.pose.as_ref()?, posed.source))
     }
 
-    /// Counts poses with channel weights that were set.
-    pub fn weights_version(&self) -> u64 {
-        self.weights_version
-    }
-
-    fn count_weights(&mut self, weights: &[f32]) {
-        self.weights_version += u64::from(!weights.is_empty());
-    }
-
     /// Sets a packed pose, after checking that it fits the skin.
     pub fn set_packed(
         &mut self,
@@ -237,13 +226,11 @@ impl PoseStore {
         pose.fits(skin)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
         self.poses[id.index() as usize].copy(pose);
-        self.count_weights(pose.channel_weights());
         Ok(())
     }
 
     /// Packs a pose.
     pub fn pack(&mut self, id: InstanceId, skin: &PackedSkin, pose: &Pose) -> Result<(), GpuError> {
-        self.count_weights(&pose.channel_weights);
         self.poses[id.index() as usize].pack(skin, pose)
     }
 
@@ -257,7 +244,6 @@ impl PoseStore {
     ) -> Result<(), GpuError> {
         pose.fits_with(skin, palette)
             .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
-        self.count_weights(pose.channel_weights());
         let posed = &mut self.poses[id.index() as usize];
         posed.copy(pose);
         if let Some(pose) = &mut posed.pose {
@@ -283,8 +269,6 @@ impl PoseStore {
         channel_weights: &[f32],
     ) -> Result<(), GpuError> {
         let posed = &mut self.poses[id.index() as usize];
-        let before = posed.pose.as_ref().map(PackedPose::channel_weights);
-        self.weights_version += u64::from(before != Some(channel_weights));
         // If the new pose is refused, the instance keeps its last pose, or none if it had none.
         let mut pose = posed.pose.take();
         let had_one = pose.is_some();
@@ -366,9 +350,6 @@ impl PoseStore {
             }
             for index in first..end {
                 if std::mem::take(&mut self.poses[index].is_packed) {
-                    let pose = self.poses[index].pose.as_ref();
-                    let has_weights = pose.is_some_and(|p| !p.channel_weights().is_empty());
-                    self.weights_version += u64::from(has_weights);
                     each(self, index as u32);
                 }
             }

@@ -1,28 +1,22 @@
 //! Frames that are kept: what is uploaded again, and that nothing is missing for it.
 
-use std::collections::HashMap;
-
 use crate::{Failure, ensure};
 use sinew::gpu::{
-    Attribute, BoundsUse, Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinId,
-    SkinnerOptions, pipeline_variants,
+    Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions, pipeline_variants,
 };
 use sinew::kernel::PackedPose;
 use sinew::skel::SkinningMethod;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, crowd_of, made, twenty};
-use crate::host::{Gpu, tight};
-use crate::outputs::shown::without_previous;
-use crate::rng::Rng;
+use crate::crowds::made::{Made, agrees, bits, crowd_of, made};
+use crate::host::{Gpu, with_previous};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
     ("retained_palettes_part_and_meet", part_and_meet),
     ("neighbours_change_no_bits_and_compile_nothing", neighbours),
     ("retained_frames_survive_dropped_encoders", dropped_encoders),
-    ("retained_frames_equal_those_made_anew", equal_anew),
 ];
 
 fn uploaded(crowd: &mut Crowd) -> Result<u64, Failure> {
@@ -229,7 +223,12 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
         for made in all {
             let skin = crowd.add_skin(made.packed.clone())?;
             for seed in 0..3 {
-                let id = crowd.add_instance_to(skin, Both::target(seed == 1))?;
+                let target = if seed == 1 {
+                    with_previous()
+                } else {
+                    OutputTarget::default()
+                };
+                let id = crowd.add_instance_to(skin, target)?;
                 crowd.set_pose(id, &made.pose(seed))?;
                 ids.push(id);
             }
@@ -243,8 +242,7 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let mut variants = Vec::new();
     for made in mine.iter().chain(&others) {
-        for previous in [false, true] {
-            let target = Both::target(previous);
+        for target in [OutputTarget::default(), with_previous()] {
             let of_skin = pipeline_variants(&made.packed, &target, Prewarm::default());
             variants.extend(of_skin);
         }
@@ -294,166 +292,6 @@ fn dropped_encoders(gpu: &Gpu) -> Result<(), Failure> {
             agrees(got, &made.on_cpu(&made.pose(round * 10 + i as u64)))?;
         }
         expect("it is all there", uploaded(&mut crowd)?, 0)?;
-    }
-    Ok(())
-}
-
-/// One crowd that lives, beside one that is made anew for every frame.
-struct Both {
-    made: Vec<Made>,
-    skins: Vec<SkinId>,
-    crowd: Crowd,
-    /// Kind, pose, hidden, with previous positions.
-    members: Vec<(InstanceId, usize, PackedPose, bool, bool)>,
-}
-
-impl Both {
-    fn target(with_previous: bool) -> OutputTarget {
-        OutputTarget {
-            previous: with_previous.then_some(Attribute::Own),
-            ..OutputTarget::default()
-        }
-    }
-
-    fn add(&mut self, rng: &mut Rng) -> Result<(), Failure> {
-        let (kind, previous) = (rng.below(self.made.len()), rng.below(2) == 0);
-        let target = Self::target(previous);
-        let id = self.crowd.add_instance_to(self.skins[kind], target)?;
-        let pose = self.made[kind].pose(rng.below(1000) as u64);
-        self.crowd.set_pose(id, &pose)?;
-        self.members.push((id, kind, pose, false, previous));
-        Ok(())
-    }
-
-    /// Changes something.
-    fn change(&mut self, rng: &mut Rng) -> Result<(), Failure> {
-        let one = rng.below(self.members.len());
-        let kind = self.members[one].1;
-        match rng.below(16) {
-            0 => self.add(rng)?,
-            1 if self.members.len() > 5 => {
-                let (id, ..) = self.members.remove(one);
-                self.crowd.remove_instance(id)?;
-            }
-            2 => {
-                let (id, .., hidden, _) = &mut self.members[one];
-                *hidden = !*hidden;
-                self.crowd.set_hidden(*id, *hidden)?;
-            }
-            3 => {
-                let (id, .., previous) = &mut self.members[one];
-                *previous = !*previous;
-                self.crowd.set_target(*id, Self::target(*previous))?;
-            }
-            4 => self.crowd.reset_previous(self.members[one].0)?,
-            5 => self.crowd.enable_bounds(BoundsUse::OnGpu)?,
-            6 => self.crowd.disable_bounds(),
-            7 => self.crowd.reserve_instances(self.skins[kind], 40)?,
-            // Another of its kind has the same palette from now on.
-            8..11 => {
-                let pose = self.made[kind].pose(rng.below(1000) as u64);
-                for member in self.members.iter_mut().filter(|m| m.1 == kind) {
-                    self.crowd.set_pose(member.0, &pose)?;
-                    member.2 = pose.clone();
-                }
-            }
-            11 | 12 => {
-                let pose = self.made[kind].pose(rng.below(1000) as u64);
-                self.crowd.set_pose(self.members[one].0, &pose)?;
-                self.members[one].2 = pose;
-            }
-            13 | 14 => {
-                let seed = rng.below(1000) as u64;
-                let pose = cases::pose(&self.made[kind].skin, seed);
-                self.crowd.set_pose(self.members[one].0, &pose)?;
-                self.members[one].2 = self.made[kind].pose(seed);
-            }
-            // All that are shown, where they are kept.
-            _ => {
-                let seed = rng.below(1000) as u64;
-                let (made, members) = (&self.made, &mut self.members);
-                let kinds: HashMap<InstanceId, usize> =
-                    members.iter().map(|m| (m.0, m.1)).collect();
-                self.crowd.update_poses(|id, pose| {
-                    *pose = cases::pose(&made[kinds[&id]].skin, seed);
-                    Ok::<_, String>(true)
-                })?;
-                for member in members.iter_mut().filter(|m| !m.3) {
-                    member.2 = made[member.1].pose(seed);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a crowd has that was made for this frame alone.
-    fn anew(&self, gpu: &Gpu, options: &SkinnerOptions) -> Result<Vec<Vec<u32>>, Failure> {
-        let mut crowd = gpu.crowd_with(options)?;
-        let made = self.made.iter();
-        let skins: Vec<SkinId> = made
-            .map(|made| crowd.add_skin(made.packed.clone()))
-            .collect::<Result<_, _>>()?;
-        for (_, kind, pose, ..) in self.members.iter().filter(|m| !m.3) {
-            let id = crowd.add_instance(skins[*kind])?;
-            crowd.set_pose(id, pose)?;
-        }
-        Ok(crowd.run()?.iter().map(without_previous).collect())
-    }
-}
-
-fn equal_anew(gpu: &Gpu) -> Result<(), Failure> {
-    // Bindings that hold everything, and small ones that make many pages.
-    for (round, max_binding_bytes) in [(0, None), (1, Some(16 << 10))] {
-        let options = tight(max_binding_bytes, None);
-        let rng = &mut Rng::new(71 + round);
-        let mut crowd = gpu.crowd_with(&options)?;
-        let made: Vec<Made> = twenty()?.into_iter().step_by(2).collect();
-        let skins = made.iter().map(|m| crowd.add_skin(m.packed.clone()));
-        let skins = skins.collect::<Result<_, _>>()?;
-        let mut both = Both {
-            made,
-            skins,
-            crowd,
-            members: Vec::new(),
-        };
-        for _ in 0..30 {
-            both.add(rng)?;
-        }
-        // Positions of the frame before, by instance.
-        let mut before: Vec<(InstanceId, Vec<glam::Vec3>)> = Vec::new();
-        let mut empty_frames = 0;
-        for frame in 0..25 {
-            // Frames without a change too.
-            for _ in 0..rng.below(4) {
-                both.change(rng)?;
-            }
-            let got = both.crowd.run()?;
-            empty_frames += u32::from(both.crowd.last_upload_bytes() == 0);
-            let want = both.anew(gpu, &options)?;
-            let shown: Vec<_> = both.members.iter().filter(|m| !m.3).collect();
-            ensure(got.len() == want.len(), "another number of results")?;
-            for ((got, want), member) in got.iter().zip(&want).zip(&shown) {
-                let text = format!(
-                    "frame {frame}: instance {} has other bits",
-                    member.0.index()
-                );
-                ensure(without_previous(got) == *want, &text)?;
-                // It stands still in its first frame and after a cut; else it comes from where it was.
-                let Some(previous) = &got.previous else {
-                    continue;
-                };
-                let was = before.iter().find(|(id, _)| *id == member.0);
-                let comes = was.is_some_and(|(_, was)| was == previous);
-                let text = format!(
-                    "frame {frame}: instance {} comes from elsewhere",
-                    member.0.index()
-                );
-                ensure(comes || *previous == got.points, &text)?;
-            }
-            let ids = shown.iter().map(|member| member.0);
-            before = ids.zip(got.into_iter().map(|got| got.points)).collect();
-        }
-        ensure(empty_frames > 0, "every frame uploaded something")?;
     }
     Ok(())
 }

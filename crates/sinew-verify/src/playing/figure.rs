@@ -37,7 +37,7 @@ pub struct Figure {
     pub skeleton: Skeleton,
     pub rig: Arc<PackedRig>,
     /// Without and with blend shapes.
-    skins: Vec<(Skin, Arc<PackedSkin>)>,
+    pub skins: Vec<(Skin, Arc<PackedSkin>)>,
     pub clips: Vec<Arc<PackedClip>>,
 }
 

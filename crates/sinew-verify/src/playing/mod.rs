@@ -2,6 +2,7 @@
 //! of clips, loops, fades, clips of other skeletons, frames that are planned anew, devices that go
 //! away.
 
+mod edits;
 mod fades;
 mod figure;
 mod frames;
@@ -16,6 +17,7 @@ type Run = fn(&Gpu) -> Result<(), Failure>;
 
 pub fn checks() -> Vec<Check> {
     let lists = [
+        edits::CHECKS,
         fades::CHECKS,
         frames::CHECKS,
         palettes::CHECKS,

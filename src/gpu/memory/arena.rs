@@ -1,5 +1,6 @@
 //! A growable buffer whose ranges can be allocated and freed.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use range_alloc::RangeAllocator;
@@ -13,6 +14,9 @@ use crate::gpu::device::skinner::Skinner;
 pub struct Arena {
     held: GrowableBuffer,
     ranges: RangeAllocator<u64>,
+    /// First bytes of ranges that came back, by their length: in a crowd, most have the size of
+    /// another. They join their neighbours before the buffer grows.
+    free: HashMap<u64, Vec<u64>>,
     /// End of the last byte that was ever allocated.
     high: u64,
     /// Ranges appended since [`Arena::take_appended`].
@@ -29,6 +33,7 @@ impl Arena {
         Ok(Self {
             held: GrowableBuffer::new(skinner, label, usage, limit)?,
             ranges: RangeAllocator::new(0..limit),
+            free: HashMap::new(),
             high: 0,
             appended: Vec::new(),
         })
@@ -54,16 +59,34 @@ impl Arena {
 
     /// Whether a range of `bytes` bytes is free.
     pub fn has_room(&mut self, bytes: u64) -> bool {
-        match bytes {
-            0 => true,
-            bytes => match self.ranges.allocate_range(bytes) {
-                Ok(range) => {
-                    self.ranges.free_range(range);
-                    true
-                }
-                Err(_) => false,
-            },
+        if bytes == 0 {
+            return true;
         }
+        let found = self.find(bytes);
+        if let Some(range) = &found {
+            self.give_back(range.start, bytes);
+        }
+        found.is_some()
+    }
+
+    /// A range of `bytes` bytes that is free, within the buffer if there is one.
+    fn find(&mut self, bytes: u64) -> Option<Range<u64>> {
+        if let Some(first) = self.free.get_mut(&bytes).and_then(Vec::pop) {
+            return Some(first..first + bytes);
+        }
+        let found = self.ranges.allocate_range(bytes).ok();
+        if self.free.is_empty() || found.as_ref().is_some_and(|r| r.end <= self.held.size()) {
+            return found;
+        }
+        if let Some(range) = found {
+            self.ranges.free_range(range);
+        }
+        for (bytes, firsts) in self.free.drain() {
+            for first in firsts {
+                self.ranges.free_range(first..first + bytes);
+            }
+        }
+        self.ranges.allocate_range(bytes).ok()
     }
 
     /// Allocates a range and returns its first byte.
@@ -71,12 +94,11 @@ impl Arena {
         if bytes == 0 {
             return Ok(0);
         }
-        let range = self
-            .ranges
-            .allocate_range(bytes)
-            .map_err(|_| self.held.beyond_limit(self.high.saturating_add(bytes)))?;
+        let Some(range) = self.find(bytes) else {
+            return Err(self.held.beyond_limit(self.high.saturating_add(bytes)));
+        };
         if let Err(error) = self.held.reserve(skinner, range.end, Some(self.high)) {
-            self.ranges.free_range(range);
+            self.give_back(range.start, bytes);
             return Err(error);
         }
         self.high = self.high.max(range.end);
@@ -86,13 +108,14 @@ impl Arena {
     /// Frees a range that [`Arena::take`] allocated.
     pub fn give_back(&mut self, first: u64, bytes: u64) {
         if bytes > 0 {
-            self.ranges.free_range(first..first + bytes);
+            self.free.entry(bytes).or_default().push(first);
         }
     }
 
     /// Frees all ranges. The buffer keeps its size.
     pub fn clear(&mut self) {
         self.ranges.reset();
+        self.free.clear();
         self.high = 0;
     }
 

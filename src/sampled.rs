@@ -114,11 +114,17 @@ impl Lerp for bool {
 }
 
 /// A function of the time code, such as a spline.
-struct Curve<T>(Arc<dyn Fn(f64) -> Option<T> + Send + Sync>);
+struct Curve<T> {
+    of: Arc<dyn Fn(f64) -> Option<T> + Send + Sync>,
+    keys: Vec<f64>,
+}
 
 impl<T> Clone for Curve<T> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self {
+            of: self.of.clone(),
+            keys: self.keys.clone(),
+        }
     }
 }
 
@@ -185,14 +191,17 @@ impl<T> Sampled<T> {
     }
 
     /// A value that a function computes at every time code, such as a spline. It has no samples, as
-    /// in usd-core: [`Sampled::times`] gives none. `default` is the value at the default time.
+    /// in usd-core: [`Sampled::times`] gives none. `default` is the value at the default time. `keys`
+    /// are the times between which it is followed, for [`Sampled::keys`].
     pub fn from_curve(
         default: Option<T>,
+        keys: Vec<f64>,
         curve: impl Fn(f64) -> Option<T> + Send + Sync + 'static,
     ) -> Self {
+        let of = Arc::new(curve);
         Self {
             default: default.map(Arc::new),
-            curve: Some(Curve(Arc::new(curve))),
+            curve: Some(Curve { of, keys }),
             ..Self::default()
         }
     }
@@ -202,11 +211,23 @@ impl<T> Sampled<T> {
         self.samples.iter().map(|(t, _)| *t)
     }
 
+    /// Sample times, or the keys of a function of time.
+    pub fn keys(&self) -> impl Iterator<Item = f64> + '_ {
+        let of_curve = self.curve.iter().flat_map(|c| c.keys.iter().copied());
+        self.times().chain(of_curve)
+    }
+
     /// Whether there is more than one sample, or a function of time, so that the value may change
     /// over time.
     #[must_use]
     pub fn is_animated(&self) -> bool {
         self.samples.len() > 1 || self.curve.is_some()
+    }
+
+    /// Whether it is a function of time ([`Sampled::from_curve`]).
+    #[must_use]
+    pub fn is_curve(&self) -> bool {
+        self.curve.is_some()
     }
 
     /// Whether a sample holds until the next one, instead of being interpolated.
@@ -294,7 +315,7 @@ impl<T: Lerp> Sampled<T> {
     pub fn at(&self, time: Time) -> Option<Arc<T>> {
         let t = match time {
             Time::At(t) if self.curve.is_some() => {
-                return self.curve.as_ref().and_then(|c| c.0(t)).map(Arc::new);
+                return self.curve.as_ref().and_then(|c| (c.of)(t)).map(Arc::new);
             }
             Time::At(t) if !self.samples.is_empty() => t,
             _ => return self.default.clone(),
@@ -364,7 +385,7 @@ mod tests {
 
     #[test]
     fn curves_are_asked_at_every_time() {
-        let s = Sampled::from_curve(Some(1.0), |t| (t >= 0.0).then_some(2.0 * t));
+        let s = Sampled::from_curve(Some(1.0), vec![3.0], |t| (t >= 0.0).then_some(2.0 * t));
         assert_eq!(at(&s, 3.0), Some(6.0));
         assert_eq!(at(&s, -1.0), None);
         assert_eq!(s.at(Time::Default).map(|v| *v), Some(1.0));

@@ -263,7 +263,9 @@ mod tests {
 
     #[test]
     fn curves_have_slopes() {
-        let s = Sampled::from_curve(None, |t| Some(if t < 1.0 { t * t } else { 100.0 - t }));
+        let s = Sampled::from_curve(None, Vec::new(), |t| {
+            Some(if t < 1.0 { t * t } else { 100.0 - t })
+        });
         assert!((rate(&s, 0.5) - 1.0).abs() < 1e-9);
         assert!((rate(&s, 1.0) - 0.5).abs() < 1e-6, "{}", rate(&s, 1.0));
     }

@@ -43,12 +43,16 @@ macro_rules! of_samples {
 }
 
 impl OpValue {
-    fn times(&self) -> Vec<f64> {
-        of_samples!(self, s => s.times().collect())
+    fn keys(&self) -> Vec<f64> {
+        of_samples!(self, s => s.keys().collect())
     }
 
     fn is_animated(&self) -> bool {
         of_samples!(self, s => s.is_animated())
+    }
+
+    fn is_curve(&self) -> bool {
+        of_samples!(self, s => s.is_curve())
     }
 
     /// The numbers of the value at a time, as usd-core interpolates them.
@@ -230,17 +234,22 @@ impl XformStack {
         })
     }
 
-    /// Whether the transform may change over time. A spline changes it although it has no authored
-    /// times.
+    /// Whether the transform may change over time.
     #[must_use]
     pub fn is_animated(&self) -> bool {
         self.ops.iter().any(|op| op.value.is_animated())
     }
 
-    /// Every authored time of the ops.
+    /// Whether an op is a function of time, such as a spline.
+    #[must_use]
+    pub fn has_curves(&self) -> bool {
+        self.ops.iter().any(|op| op.value.is_curve())
+    }
+
+    /// Every authored time of the ops: of samples, and of the keys of splines.
     #[must_use]
     pub fn times(&self) -> Vec<f64> {
-        self.ops.iter().flat_map(|op| op.value.times()).collect()
+        self.ops.iter().flat_map(|op| op.value.keys()).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Findings, code};
+use super::{Finding, Findings, code};
 use sinew::scene::Scene;
 use sinew::skel::binding::SWITCHED_OFF;
 
@@ -46,6 +46,9 @@ pub struct Ends {
     pub gltf: u8,
     /// `render`, of all times.
     pub render: u8,
+    /// `retarget` onto it, of a clip that fits: 1 if no skeleton can take one, or several can. The
+    /// clip takes the place of the file's own animation, so findings about that do not count.
+    pub retarget: u8,
 }
 
 impl Ends {
@@ -55,19 +58,24 @@ impl Ends {
         convert: 1,
         gltf: 1,
         render: 1,
+        retarget: 1,
     };
 
     /// Those by these findings. `bakes` says whether there is something to bake, `draws` whether
-    /// there is something to draw.
-    pub(super) fn of(findings: &Findings, bakes: bool, draws: bool) -> Self {
+    /// there is something to draw, `moves` whether there is a skeleton to retarget to.
+    pub(super) fn of(findings: &Findings, bakes: bool, draws: bool, moves: bool) -> Self {
         let has = |effect| findings.list.iter().any(|f| f.effect() == effect);
         let end = |lacks| if lacks { 3 } else { 0 };
         let (left_out, not_drawn) = (has(Effect::LeftOut), has(Effect::NotDrawn));
+        let left_out_of =
+            |f: &Finding| f.effect() == Effect::LeftOut && !f.code.starts_with("animation-");
+        let stays = findings.list.iter().any(left_out_of);
         Self {
             bake: if bakes { end(left_out) } else { 1 },
             convert: end(left_out),
             gltf: end(left_out || not_drawn),
             render: if draws { end(left_out || not_drawn) } else { 1 },
+            retarget: if moves { end(stays) } else { 1 },
         }
     }
 }

@@ -175,7 +175,8 @@ pub fn check_scene(file: &UsdFile, scene: &Scene, options: &CheckOptions) -> Res
     let posed = bound::posed(scene, &mut findings);
     let draws = drawn::check(file, scene, &mut findings)?;
     let is_off = is_switched_off(scene, findings.list.iter().map(|f| f.code));
-    let ends = Ends::of(&findings, posed || is_off, draws);
+    let moves = io::retarget::is_target(file, scene);
+    let ends = Ends::of(&findings, posed || is_off, draws, moves);
     if scene.bindings.is_empty() && !is_off && findings.failed.is_empty() {
         let file = scene.file.display().to_string();
         findings.add("nothing-to-skin", &file, "", "no prim is skinned");

@@ -20,14 +20,16 @@ pub fn extension(file: &Path) -> String {
     extension.unwrap_or_default().to_ascii_lowercase()
 }
 
-/// Whether two paths lead to the same file. It may be missing, but not its folder.
+/// Whether two paths lead to the same file. It may be missing, but not its folder. The names of missing files may differ
+/// in case: many disks have one file for both.
 #[must_use]
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let place = |file: &Path| {
         file.canonicalize().ok().or_else(|| {
             // An empty path, that of the working folder, has no canonical form.
             let folder = Path::new(".").join(file.parent()?).canonicalize().ok()?;
-            Some(folder.join(file.file_name()?))
+            let name = file.file_name()?.to_string_lossy().to_lowercase();
+            Some(folder.join(name))
         })
     };
     place(a).is_some_and(|a| place(b) == Some(a))
@@ -111,5 +113,9 @@ mod tests {
         assert_eq!(read_at_most(file.path(), 4).unwrap(), b"hell");
         assert!(is_same_file(file.path(), file.path()));
         assert!(!is_same_file(file.path(), Path::new("no/such/file")));
+        assert!(is_same_file(
+            Path::new("Missing.json"),
+            Path::new("./missing.JSON")
+        ));
     }
 }

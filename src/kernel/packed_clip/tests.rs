@@ -154,7 +154,7 @@ fn held_keys_hold_until_the_next_one() {
 fn splines_are_followed_between_their_keys() {
     let mut source = chain(2, 2, 8);
     let curve = |t: f64| DQuat::from_rotation_z((t * 6.0).sin() * 1.5);
-    source.joints[0].rotation = Sampled::from_curve(None, move |t| Some(curve(t)));
+    source.joints[0].rotation = Sampled::from_curve(None, Vec::new(), move |t| Some(curve(t)));
     source.joints[1].rotation = Sampled::default();
     source.key_times = vec![0.0, 1.0, 2.0];
     let (clip, _) = pack(&source);

@@ -37,6 +37,7 @@ use crate::usd::ReadOptions;
 use crate::{humanoid, placement, rig, shape_names};
 pub use error::{Error, Result, Side};
 pub use files::{Source, Target};
+pub use selection::is_target;
 
 /// Which clip to take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Chooses the skeletons and the clip.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use sinew::skel::SkelAnimation;
 use super::{Error, Result, Side, Source, SourceRequest, Target};
 use crate::clip_joints::renamed;
 use crate::skeletons;
-use crate::usd::{Fits, Moved, Mover};
+use crate::usd::{Fits, Moved, Mover, UsdFile};
 
 /// How many clips that are not taken are named.
 const MOST_CLIPS: usize = 20;
@@ -150,6 +151,19 @@ fn checked(request: &SourceRequest, clip: Arc<SkelAnimation>) -> Result<Arc<Skel
         });
     }
     Ok(clip)
+}
+
+/// Whether a character can take a clip without a choice: it has one skeleton alone, which has joints, each at a path of
+/// its own, and which the file's layer can change.
+pub fn is_target(file: &UsdFile, scene: &Scene) -> bool {
+    let [one] = bodies(skeletons(scene), |s| s)[..] else {
+        return false;
+    };
+    let joints = one.instance.skeleton().joints();
+    let paths: HashSet<&String> = joints.iter().collect();
+    !joints.is_empty()
+        && paths.len() == joints.len()
+        && file.prim_to_edit(&one.path, "Skeleton").is_ok()
 }
 
 /// The skeleton of the character.

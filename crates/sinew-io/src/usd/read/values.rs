@@ -4,8 +4,8 @@ use glam::{DMat4, DQuat, DVec3, Quat, Vec2, Vec3, Vec4};
 use half::f16;
 use sinew_layer::Value;
 use sinew_layer::layer::field;
-use sinew_layer::value::Array;
-use sinew_stage::Attribute;
+use sinew_layer::value::{Array, Extrapolation, Spline};
+use sinew_stage::{Attribute, Stage};
 
 use sinew::sampled::{Half3, Interpolation, Lerp, Sampled};
 
@@ -161,6 +161,19 @@ pub(crate) fn is_blocked(attribute: &Attribute<'_, '_>) -> bool {
             .any(|o| is_block(o.spec.get(field::DEFAULT)))
 }
 
+/// The times of a spline's knots, and the ends of the stage if it goes on beyond them.
+fn keys(spline: &Spline, stage: &Stage) -> Vec<f64> {
+    let ends = [spline.pre_extrapolation, spline.post_extrapolation];
+    let holds = |end| matches!(end, Extrapolation::Held | Extrapolation::Block);
+    let goes_on = spline.inner_loop.is_some() || !ends.into_iter().all(holds);
+    let range = stage
+        .start_time_code()
+        .into_iter()
+        .chain(stage.end_time_code());
+    let knots = spline.knots.iter().map(|knot| knot.time);
+    knots.chain(range.filter(|_| goes_on)).collect()
+}
+
 /// An attribute with its time samples. Blocked samples, and those of another type, are no value at
 /// their time. Interpolation is left to [`Sampled`].
 pub(crate) fn read_sampled<T: FromUsd>(
@@ -172,7 +185,10 @@ pub(crate) fn read_sampled<T: FromUsd>(
         // Of a spline of another type there is no value.
         let is_value = T::from_usd(spline.value_type.value(0.0)).is_some();
         return Ok(match is_value {
-            true => Sampled::from_curve(default, move |time| T::from_usd(spline.value(time)?)),
+            true => {
+                let keys = keys(&spline, attribute.prim().stage());
+                Sampled::from_curve(default, keys, move |time| T::from_usd(spline.value(time)?))
+            }
             false => Sampled::new(default, Vec::new(), interpolation),
         });
     }

@@ -151,8 +151,8 @@ impl<'s> NodeBuilder<'s> {
             return self.push(name, parent, local);
         }
         let mut times = stack.times();
-        if times.is_empty() {
-            times = self.clock.frames();
+        if stack.has_curves() {
+            times.extend(self.clock.frames());
         }
         self.add_moving(name, parent, merged(times), |time| stack.local(time))
     }

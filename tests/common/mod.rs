@@ -1,6 +1,5 @@
 //! What several test binaries share.
 
-pub mod bodies;
 pub mod bvh_maker;
 pub mod character;
 pub mod command;

@@ -20,7 +20,7 @@ const fn part(key: &'static str, parent: &'static str, at: [f64; 3]) -> Part {
     Part { key, parent, at }
 }
 
-/// Trunk, left arm with two fingers, left leg; the right side is mirrored.
+/// Trunk, left arm with four fingers, left leg; the right side is mirrored.
 const HALF: &[Part] = &[
     part("hips", "", [0.0, 0.95, 0.0]),
     part("spine", "hips", [0.0, 1.05, 0.01]),
@@ -38,6 +38,8 @@ const HALF: &[Part] = &[
     part("LMiddle1", "LHand", [0.76, 1.425, -0.01]),
     part("LMiddle2", "LMiddle1", [0.8, 1.425, -0.01]),
     part("LMiddle3", "LMiddle2", [0.83, 1.425, -0.01]),
+    part("LIndex1", "LHand", [0.76, 1.42, 0.02]),
+    part("LLittle1", "LHand", [0.75, 1.42, -0.04]),
     part("LUpperLeg", "hips", [0.09, 0.9, 0.0]),
     part("LLowerLeg", "LUpperLeg", [0.1, 0.5, 0.01]),
     part("LFoot", "LLowerLeg", [0.1, 0.09, -0.02]),
@@ -88,6 +90,8 @@ pub fn mixamo(key: &str) -> String {
         ("Middle1", "HandMiddle1"),
         ("Middle2", "HandMiddle2"),
         ("Middle3", "HandMiddle3"),
+        ("Index1", "HandIndex1"),
+        ("Little1", "HandPinky1"),
         ("UpperLeg", "UpLeg"),
         ("LowerLeg", "Leg"),
         ("Foot", "Foot"),
@@ -254,6 +258,20 @@ impl Build<'_> {
 }
 
 impl Made {
+    /// The rig with other transforms.
+    #[must_use]
+    pub fn bound(&self, bind: Vec<DMat4>, rest: Vec<DMat4>) -> Self {
+        let joints = self.skeleton.joints().to_vec();
+        let skeleton = Skeleton::new("/Skel", joints, Some(bind), Some(rest)).unwrap();
+        let skeleton = skeleton.with_joint_names(Some(self.rig.names().to_vec()));
+        let rig = Rig::new("a rig", &skeleton, *self.rig.placement()).unwrap();
+        Self {
+            rig,
+            at: self.at.clone(),
+            skeleton,
+        }
+    }
+
     /// World positions of all joints in a pose, in metres with Y up; by plain matrices.
     pub fn world(&self, pose: &[Trs]) -> Vec<DMat4> {
         let placement = self.rig.placement();

@@ -41,18 +41,22 @@ pub fn placement(scene: &Scene, skeleton: &PlacedSkeleton, time: Time) -> RigPla
 /// # Errors
 /// The errors of [`Rig::new`], with the file's name.
 pub fn rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
-    let times = scene.transform_times(skeleton.prim);
-    let first = times.into_iter().min_by(f64::total_cmp);
-    let place = placement(scene, skeleton, first.map_or(Time::Default, Time::At));
-    let label = format!("{} <{}>", scene.file.display(), skeleton.path);
-    let mut rig =
-        Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))?;
+    let mut rig = bare_rig(scene, skeleton)?;
     if let Some(animation) = skeleton.instance.animation() {
         let keys: Vec<f64> = animation.joint_times().collect();
         let world = |time| placement(scene, skeleton, time).world_from_skel;
         add_samples(&mut rig, &skeleton.instance, &keys, &world);
     }
     Ok(rig)
+}
+
+/// The rig of a skeleton without samples.
+pub(crate) fn bare_rig(scene: &Scene, skeleton: &PlacedSkeleton) -> Result<Rig, Invalid> {
+    let times = scene.transform_times(skeleton.prim);
+    let first = times.into_iter().min_by(f64::total_cmp);
+    let place = placement(scene, skeleton, first.map_or(Time::Default, Time::At));
+    let label = format!("{} <{}>", scene.file.display(), skeleton.path);
+    Rig::new(label, skeleton.instance.skeleton(), place).map_err(|e| e.in_file(&scene.file))
 }
 
 /// The largest number of poses of a clip that are samples of its rig, and of joints in all of them.

@@ -47,7 +47,7 @@ mod transfer;
 
 pub use bone::{Bone, UnknownBone};
 pub use bone_map::{BoneMap, BonePair};
-pub use characterise::{Measured, likely_unit};
+pub use characterise::Measured;
 pub use clip::{ClipSource, sample_times};
 pub use conventions::Convention;
 pub use feet::{LockedFeet, Sliding, SunkFeet, lock_feet, sunk_feet};

@@ -195,7 +195,19 @@ impl Retargeter {
                 rig: target.label().to_owned(),
             });
         }
+        let [unsure, target_unsure] = transfer.unsure.clone();
+        let measured = [
+            Measured::new(source, from, unsure),
+            Measured::new(target, to, target_unsure),
+        ];
         let mut warnings: Vec<Warning> = transfer.warnings([source, target]).collect();
+        if source.up_margin().is_some_and(|margin| margin < SURE) {
+            let message = format!(
+                "its up axis is a guess: {} is only a little more likely than the next axis",
+                measured[0].up
+            );
+            warnings.push(Warning::new("retarget-up", source.label(), message));
+        }
         if target.is_sheared() {
             let message = "rest transforms have shear, which an animation cannot express: the shear is dropped";
             warnings.push(Warning::new("retarget-shear", target.label(), message));
@@ -260,30 +272,41 @@ impl Retargeter {
             path,
             in_place: options.in_place,
             standing: [Vec::new(), Vec::new()],
-            measured: [Measured::new(source, from), Measured::new(target, to)],
+            measured,
             warnings,
             source_common: vec![DMat4::IDENTITY; source.len()],
             source_turns: vec![DQuat::IDENTITY; source.len()],
             target_common: vec![DMat4::IDENTITY; target.len()],
             target_turns: vec![DQuat::IDENTITY; target.len()],
         };
-        let [unsure, target_unsure] = transfer.unsure.clone();
-        (out.measured[0].unsure, out.measured[1].unsure) = (unsure, target_unsure);
-        out.settle_height(source, &transfer, options.ground);
-        out.standing = out.both_standing(source, &transfer, &pairs);
+        let ground = Ground::of(from);
+        out.settle_height(source, &transfer, ground, options.ground);
+        let foot = ground.map(|g| g.foot).or(from.spot.foot);
+        let own = transfer.source_standing(source, &pairs);
+        let sides = [(own, from, foot), (to.pose.clone(), to, to.spot.foot)];
+        out.standing = sides.map(|(pose, body, foot)| {
+            let lowest = pose.lowest(&body.feet);
+            let up = foot.zip(lowest).map_or(0.0, |(foot, lowest)| foot - lowest);
+            pose.moved(DVec3::Y * up).matrices()
+        });
         Ok(out)
     }
 
     /// Settles how high the root is over all of the clip: the target's feet stand where they stand
     /// in its reference pose, in the frames in which the source's stand. So legs of other proportions
     /// and high ankles cost nothing.
-    fn settle_height(&mut self, source: &Rig, transfer: &Transfer, choice: GroundChoice) {
+    fn settle_height(
+        &mut self,
+        source: &Rig,
+        transfer: &Transfer,
+        ground: Option<Ground>,
+        choice: GroundChoice,
+    ) {
         let (from, to) = (&transfer.source, &transfer.target);
         let is_own = transfer.is_same_rig && (self.path.scale - 1.0).abs() < 1e-3;
         if is_own || !(from.is_body && to.is_body) {
             return;
         }
-        let ground = Ground::of(from);
         self.measured[0].ground = ground.map_or(from.spot.foot.unwrap_or(0.0), |g| g.height);
         self.measured[1].ground = to.spot.foot.unwrap_or(0.0);
         if choice == GroundChoice::Keep {
@@ -321,24 +344,6 @@ impl Retargeter {
         self.path.to.y = stands - percentile(&heights, 0.5);
     }
 
-    /// The poses in which both sides stand on their ground.
-    fn both_standing(
-        &self,
-        source: &Rig,
-        transfer: &Transfer,
-        pairs: &[JointPair],
-    ) -> [Vec<DMat4>; 2] {
-        let (from, to) = (&transfer.source, &transfer.target);
-        let foot = Ground::of(from).map(|g| g.foot).or(from.spot.foot);
-        let own = transfer.source_standing(source, pairs);
-        let sides = [(own, from, foot), (to.pose.clone(), to, to.spot.foot)];
-        sides.map(|(pose, body, foot)| {
-            let lowest = pose.lowest(&body.feet);
-            let up = foot.zip(lowest).map_or(0.0, |(foot, lowest)| foot - lowest);
-            pose.moved(DVec3::Y * up).matrices()
-        })
-    }
-
     /// Warnings about the two rigs and the samples of the clip.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
@@ -354,20 +359,6 @@ impl Retargeter {
     #[must_use]
     pub fn measured(&self) -> &[Measured; 2] {
         &self.measured
-    }
-
-    /// Tells by how much the up axis of the source is more likely than the next one, as
-    /// [`Rig::find_axes`] found it. A small margin is a warning.
-    pub fn set_up_margin(&mut self, source: &Rig, margin: f64) {
-        self.measured[0].up_margin = Some(margin);
-        if margin < SURE {
-            let message = format!(
-                "its up axis is a guess: {} is only a little more likely than the next axis",
-                self.measured[0].up
-            );
-            self.warnings
-                .push(Warning::new("retarget-up", source.label(), message));
-        }
     }
 
     /// The factor of the root's motion, with both sides in metres.

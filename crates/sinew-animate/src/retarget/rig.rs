@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use glam::{DMat3, DMat4, DQuat, DVec3};
+use glam::{DMat3, DMat4, DVec3};
 
 use super::Humanoid;
-use super::characterise::found_axes;
+use super::characterise::found_up;
 use sinew::error::Invalid;
 use sinew::math::{self, Trs};
 use sinew::skel::Skeleton;
@@ -49,11 +49,10 @@ pub struct Rig {
     bind: Vec<DMat4>,
     /// In skeleton space.
     bind_skel: Vec<DMat4>,
-    /// Whether most joints of the bind pose tell its space.
-    bind_space_is_sure: bool,
     /// Poses of a clip: world_from_skel and joint-local transforms.
     samples: Vec<(DMat4, Vec<Trs>)>,
     placement: RigPlacement,
+    up_margin: Option<f64>,
     is_uniform: bool,
     is_sheared: bool,
     /// For each name: a joint, and how many joints have the name.
@@ -115,24 +114,24 @@ impl Rig {
                 .fold(0.0, f64::max);
             !trs.matrix().abs_diff_eq(*m, 1e-6 * size)
         });
-        let mut rig = Self {
+        let parents: Vec<Option<usize>> = topology.parents().collect();
+        let bind_skel = bind_near_rest(&bind, &rest_skel, &parents, placement.world_from_skel);
+        Ok(Self {
             label: label.into(),
             index: index(joints, &names),
             joints: joints.to_vec(),
             names,
-            parents: topology.parents().collect(),
+            parents,
             rest_skel,
             rest,
             bind,
-            bind_skel: Vec::new(),
-            bind_space_is_sure: true,
+            bind_skel,
             samples: Vec::new(),
             placement,
+            up_margin: None,
             is_uniform,
             is_sheared,
-        };
-        (rig.bind_skel, rig.bind_space_is_sure) = rig.bind_near_rest();
-        Ok(rig)
+        })
     }
 
     /// The name of the rig in messages.
@@ -190,85 +189,22 @@ impl Rig {
         &self.bind
     }
 
-    /// The bind transforms in skeleton space: those of the file may be in world space, or in another
-    /// space that the topmost joint tells. The space that brings them nearest to the rest pose counts.
+    /// The bind transforms in skeleton space, if those of the file are in it or in world space: the
+    /// space that brings them nearer to the rest pose counts.
     #[must_use]
     pub fn bind_skel(&self) -> &[DMat4] {
         &self.bind_skel
     }
 
-    /// Whether the space of [`Rig::bind_skel`] is that of the skeleton or of the world, or one that most
-    /// joints agree about.
-    pub(super) fn bind_space_is_sure(&self) -> bool {
-        self.bind_space_is_sure
-    }
-
-    fn bind_near_rest(&self) -> (Vec<DMat4>, bool) {
-        let turn = |m: &DMat4| math::nearest_rotation(DMat3::from_mat4(*m));
-        let mut spaces = vec![DMat4::IDENTITY];
-        spaces.extend(math::try_inverse(self.placement.world_from_skel));
-        if spaces.len() == 2 && !self.is_empty() {
-            spaces.extend(math::try_inverse(self.bind[0]).map(|m| self.rest_skel[0] * m));
-        }
-        // Joints turn with all joints above them, so the lower ones count less.
-        let mut weights: Vec<f64> = Vec::with_capacity(self.len());
-        for parent in &self.parents {
-            weights.push(parent.map_or(1.0, |p| 0.5 * weights[p]));
-        }
-        let off = |space: &DMat4| {
-            let (mut sum, mut size) = (0.0, [0.0; 2]);
-            for (j, weight) in weights.iter().enumerate() {
-                let (bind, rest) = (*space * self.bind[j], self.rest_skel[j]);
-                if let (Some(a), Some(b)) = (turn(&bind), turn(&rest)) {
-                    sum += weight * a.angle_between(b);
-                }
-                if let Some(p) = self.parents[j] {
-                    size[0] += (bind.w_axis - (*space * self.bind[p]).w_axis).length();
-                    size[1] += (rest.w_axis - self.rest_skel[p].w_axis).length();
-                }
-            }
-            let sizes = (size[0] / size[1]).ln().abs();
-            sum + if sizes.is_finite() { sizes } else { 0.0 }
-        };
-        let offs: Vec<f64> = spaces.iter().map(off).collect();
-        let known = if offs.get(1).is_some_and(|o| *o < offs[0]) {
-            1
-        } else {
-            0
-        };
-        // The topmost joint may be turned in the rest pose, so what it tells has to fit far better.
-        let kind = if offs.get(2).is_some_and(|o| *o < 0.5 * offs[known]) {
-            2
-        } else {
-            known
-        };
-        let skel: Vec<DMat4> = self.bind.iter().map(|m| spaces[kind] * *m).collect();
-        let local = |pose: &[DMat4], j: usize| {
-            let above = self.parents[j].map_or(Some(DQuat::IDENTITY), |p| turn(&pose[p]))?;
-            Some(above.inverse() * turn(&pose[j])?)
-        };
-        let agrees = |j: &usize| {
-            let turns = local(&skel, *j).zip(local(&self.rest_skel, *j));
-            turns.is_some_and(|(a, b)| a.dot(b).abs() > 1.0 - 1e-6)
-        };
-        let agreeing = (0..self.len()).filter(agrees).count();
-        (skel, kind < 2 || agreeing * 2 > self.len())
-    }
-
     /// Adds a pose of the clip that is to be retargeted: where its skeleton is in the world, and its
-    /// joint-local transforms. A few hundred poses of all of the clip are evidence for where up and
-    /// the ground are, and for how the body is built if neither bind nor rest pose stands. A pose
-    /// with another number of joints is ignored.
+    /// joint-local transforms, in the units of the rig's placement and rest pose. A few hundred
+    /// poses of all of the clip are evidence for where up and the ground are, and for how the body is
+    /// built if neither bind nor rest pose stands. A pose with another number of joints is ignored.
     pub fn add_sample(&mut self, world_from_skel: DMat4, local: &[DMat4]) {
         if local.len() == self.len() {
             let local = local.iter().map(Trs::from_matrix).collect();
             self.samples.push((world_from_skel, local));
         }
-    }
-
-    /// Forgets all samples, for those of another clip.
-    pub fn clear_samples(&mut self) {
-        self.samples.clear();
     }
 
     /// The samples: world_from_skel and joint-local transforms.
@@ -287,26 +223,25 @@ impl Rig {
         })
     }
 
-    /// Finds the up axis of the clip, unless one is asked for, and with `has_unit` not set its unit:
-    /// formats such as BVH declare neither. The samples and the known bones are the evidence; without
-    /// them only an axis that is asked for counts. Returns by how much the axis is more likely than the next one, if it was
-    /// looked for.
-    pub fn find_axes(
-        &mut self,
-        bones: Option<&Humanoid>,
-        asked: Option<DVec3>,
-        has_unit: bool,
-    ) -> Option<f64> {
-        let found = bones.and_then(|b| found_axes(self, b.joints(), asked));
-        let Some(found) = found else {
-            self.placement.up = asked.unwrap_or(self.placement.up);
-            return None;
-        };
-        self.placement.up = found.up;
-        if !has_unit {
-            self.placement.meters_per_unit = found.unit;
+    /// Finds the up axis of a clip whose format declares none, such as BVH. The samples and the known
+    /// bones are the evidence; without them the axis of the placement stays. If the axis is only a
+    /// little more likely than the next one, [`super::Retargeter::warnings`] says so.
+    pub fn find_up(&mut self, bones: &Humanoid) {
+        if let Some((up, margin)) = found_up(self, bones.joints()) {
+            self.placement.up = up;
+            self.up_margin = Some(margin);
         }
-        found.margin
+    }
+
+    /// Takes an up axis, of unit length, in place of that of the placement.
+    pub fn set_up(&mut self, up: DVec3) {
+        self.placement.up = up;
+        self.up_margin = None;
+    }
+
+    /// By how much the up axis is more likely than the next one, if it was found.
+    pub(super) fn up_margin(&self) -> Option<f64> {
+        self.up_margin
     }
 
     /// The placement of the skeleton in its world.
@@ -355,6 +290,41 @@ impl Rig {
             false => &self.joints[joint],
         }
     }
+}
+
+/// Bind transforms in skeleton space, from skeleton or world space: the space counts in which joints
+/// are turned, bones are long and the topmost joint is placed more as at rest.
+fn bind_near_rest(
+    bind: &[DMat4],
+    rest_skel: &[DMat4],
+    parents: &[Option<usize>],
+    world_from_skel: DMat4,
+) -> Vec<DMat4> {
+    let turn = |m: DMat4| math::nearest_rotation(DMat3::from_mat4(m));
+    let off = |space: &DMat4| {
+        // Joints turn with all joints above them, so the lower ones count less.
+        let mut weights: Vec<f64> = Vec::with_capacity(bind.len());
+        let (mut sum, mut size) = (0.0, [0.0; 2]);
+        for (j, parent) in parents.iter().enumerate() {
+            weights.push(parent.map_or(1.0, |p| 0.5 * weights[p]));
+            let turns = turn(*space * bind[j]).zip(turn(rest_skel[j]));
+            sum += turns.map_or(0.0, |(a, b)| weights[j] * a.angle_between(b));
+            if let Some(p) = parent {
+                size[0] += (*space * (bind[j].w_axis - bind[*p].w_axis)).length();
+                size[1] += (rest_skel[j].w_axis - rest_skel[*p].w_axis).length();
+            }
+        }
+        let moved = bind.first().zip(rest_skel.first());
+        let moved = moved.map_or(0.0, |(a, b)| {
+            (*space * a.w_axis - b.w_axis).length() / size[1]
+        });
+        let sizes = (size[0] / size[1]).ln().abs() + moved;
+        sum + if sizes.is_finite() { sizes } else { 0.0 }
+    };
+    let world = math::try_inverse(world_from_skel);
+    let world = world.filter(|world| off(world) < off(&DMat4::IDENTITY));
+    let space = world.unwrap_or(DMat4::IDENTITY);
+    bind.iter().map(|m| space * *m).collect()
 }
 
 /// The last part of a joint path.

@@ -17,7 +17,7 @@ pub(super) struct Transfer {
     pub after: Vec<DQuat>,
     /// Whether all of the pairs are the same joints on both sides.
     pub is_same_rig: bool,
-    /// Limbs about whose bend neither a pose nor the clip says much.
+    /// Bones of limbs that hardly bend where they are measured.
     pub unsure: [Vec<Bone>; 2],
 }
 

@@ -1,207 +1,384 @@
-//! Every combination of ways in which two files have a human body, at random with a fixed seed.
-//!
-//! What is expected is told by the bodies themselves and by plain matrices: a joint of the target
-//! is turned as the joint of the source is, so its bones point as the source's do.
+//! The target in every combination of placement, bind space, rest pose, proportions and joints: all
+//! its bones point as the source's do, and its root moves in proportion.
 
 use std::collections::BTreeMap;
+use std::f64::consts::FRAC_PI_2;
 
-use glam::DVec3;
+use glam::{DMat4, DQuat, DVec3};
 use sinew::math::Trs;
-use sinew_animate::retarget::{RetargetOptions, Retargeter};
+use sinew_animate::retarget::{BoneMap, Retargeter, RigPlacement};
 
-use common::bodies::{Arms, Body, Bound, Placed, Rested, Ways, pairs};
+use crate::poses::{TOP, arms_down, humanoid, leg, moved, point_alike};
+use common::rigs::{Build, Made, body, mixamo, random_turn, vroid};
 use common::rng::Rng;
 use common::tolerance;
 
 /// Combinations of a run.
-const COMBINATIONS: u64 = 3000;
+const COMBINATIONS: u64 = 1000;
 
-/// The issue asks for this, in radians.
-const WANTED: f64 = 1e-4;
-
-/// How far trunk, head and feet may be off, in radians, where nothing tells the space of a bind pose:
-/// up is along the trunk then, and trunks lean.
-const LEAN: f64 = 0.22;
-
-/// Key of the source's joint that a target's joint follows, if both have it.
-fn followed(source: &Body, target: &Body, key: &str) -> Option<String> {
-    let (s, t) = (source.ways.spine, target.ways.spine);
-    let (top_s, top_t) = (format!("spine{s}"), format!("spine{t}"));
-    // Joints of the spine beyond the third are followed as the topmost ones only.
-    let highest = format!("spine{}", t.min(3));
-    let is_extra = |key: &str| key.starts_with("spine") && key > "spine3";
-    if is_extra(key) {
-        return (s > 3 && key == top_t).then_some(top_s);
-    }
-    if t <= 3 && key == highest && s > t {
-        return Some(top_s);
-    }
-    source.at.contains_key(key).then(|| key.to_owned())
+/// How the placement above the skeleton is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Placed {
+    Identity,
+    Moved,
+    Scaled,
+    /// About the vertical axis.
+    Headed,
+    /// The skeleton lies, and the placement sets it upright.
+    Tilted,
+    All,
+    /// Bind and rest are upright, the placement lays them down, and the animation does not lie: as
+    /// from Maya's HumanIK, which is bound in world space.
+    Laid,
 }
 
-/// Whether the joint is turned to point as the source's, whatever the reference poses are.
-fn is_limb(key: &str) -> bool {
-    let limbs = ["Arm", "Hand", "Leg", "Thumb", "Index", "Middle", "Little"];
-    limbs.iter().any(|l| key.contains(l))
+/// The space that bind transforms are in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bound {
+    Skeleton,
+    World,
+    /// It lies, or is upside down, with another origin and another unit.
+    Own,
+    /// Every joint is turned anyhow.
+    Nonsense,
 }
 
-/// The largest angle between a bone of the target and where it should point, and which it is.
-fn worst(source: &Body, target: &Body, pose: &[Trs], out: &[Trs]) -> (f64, String, usize) {
-    let space_is_known = height_is_known(&source.ways) && height_is_known(&target.ways);
-    let (from, to) = (source.world(pose), target.world(out));
-    let turned = source.turned(&from);
-    let mut worst = (0.0, String::new(), 0);
-    for (key, parent) in &target.above {
-        let Some(m) = followed(source, target, parent) else {
-            continue;
-        };
-        // A hand points along its middle finger.
-        if parent.ends_with("Hand") && !key.contains("Middle") {
-            continue;
-        }
-        let own = if is_limb(parent) {
-            &source.directions
-        } else {
-            &target.directions
-        };
-        let Some(direction) = own.get(key) else {
-            continue;
-        };
-        let want = turned[source.at[&m]] * *direction;
-        let at = |key: &str| to[target.at[key]].w_axis.truncate();
-        let got = at(key) - at(parent);
-        let angle = got
-            .normalize()
-            .cross(want)
-            .length()
-            .atan2(got.normalize().dot(want));
-        let angle = match is_limb(parent) || space_is_known {
-            true => angle,
-            false => angle - LEAN,
-        };
-        worst.2 += 1;
-        if angle > worst.0 || angle.is_nan() {
-            (worst.0, worst.1) = (angle, format!("{parent} to {key}"));
-        }
-    }
-    worst
+/// How the rest pose differs from the bind pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rested {
+    Bind,
+    ArmsLowered,
+    /// All joints are turned, and the hips are moved.
+    Everything,
 }
 
-/// The length of thigh and shin in metres.
-fn leg(body: &Body) -> f64 {
-    let world = body.world(body.rig.rest());
-    let at = |key: &str| world[body.at[key]].w_axis.truncate();
-    let (hip, knee, ankle) = (at("LUpperLeg"), at("LLowerLeg"), at("LFoot"));
-    hip.distance(knee) + knee.distance(ankle)
+/// One side of a combination.
+#[derive(Clone, Copy, Debug)]
+struct Ways {
+    placed: Placed,
+    bound: Bound,
+    rested: Rested,
+    is_a_pose: bool,
+    z_up: bool,
+    centimetres: bool,
+    /// Joints of the spine, of which a fourth one is no human bone.
+    spine: usize,
+    /// Quarter turns that the body faces away in its own space.
+    quarters: usize,
+    /// Twist joints, ends and helpers.
+    extras: bool,
+    fingers: bool,
+    shoulders: bool,
+    root: bool,
 }
 
-fn hips(body: &Body, pose: &[Trs]) -> DVec3 {
-    body.world(pose)[body.at["hips"]].w_axis.truncate()
-}
-
-/// Whether the files tell how high the hips are when the body stands, and where up is.
-fn height_is_known(ways: &Ways) -> bool {
-    let is_laid = matches!(ways.placed, Placed::Laid | Placed::WorldRest);
-    let is_placed = matches!(ways.bound, Bound::Skeleton | Bound::World) && !is_laid;
-    ways.rested != Rested::Everything || is_placed
-}
-
-struct Worst(BTreeMap<String, (usize, f64)>);
-
-impl Worst {
-    fn add(&mut self, ways: &Ways, side: &str, angle: f64) {
-        let arms = match ways.arms {
-            Arms::T => "T-pose",
-            Arms::A => "A-pose",
-        };
-        let rows = [
-            format!("placement {:?}", ways.placed),
-            format!("bind {:?}", ways.bound),
-            format!("rest {:?}", ways.rested),
-            format!("arms {arms}"),
-            format!("up {}", if ways.z_up { "Z" } else { "Y" }),
-            format!("unit {}", if ways.centimetres { "cm" } else { "m" }),
-            format!("spine of {}", ways.spine),
-            format!("facing {} degrees", 90 * ways.quarters),
-            format!("twist, end and helper joints {}", ways.extras),
-            format!("fingers {}", ways.fingers),
-            format!("shoulders {}", ways.shoulders),
-            format!("root joint {}", ways.root),
-        ];
-        for row in rows {
-            let row = self.0.entry(format!("{side} {row}")).or_insert((0, 0.0));
-            *row = (row.0 + 1, row.1.max(angle));
+impl Ways {
+    fn random(rng: &mut Rng) -> Self {
+        use Placed::{All, Headed, Identity, Laid, Moved, Scaled, Tilted};
+        let bound = [Bound::Skeleton, Bound::World, Bound::Own, Bound::Nonsense][rng.below(4)];
+        let rested = [Rested::Bind, Rested::ArmsLowered, Rested::Everything][rng.below(3)];
+        // What lies in a space of its own must not stand by accident, and one of the two poses stands
+        // in a space that is known.
+        let is_known = matches!(bound, Bound::Skeleton | Bound::World);
+        let tilts = if is_known { 7 } else { 4 };
+        Self {
+            placed: [Identity, Moved, Scaled, Headed, Tilted, All, Laid][rng.below(tilts)],
+            rested: match (bound, rested) {
+                (Bound::Nonsense, _) => Rested::Bind,
+                (Bound::Own, Rested::Everything) => Rested::ArmsLowered,
+                _ => rested,
+            },
+            bound,
+            is_a_pose: rng.chance(0.5),
+            z_up: rng.chance(0.5),
+            centimetres: rng.chance(0.5),
+            spine: 1 + rng.below(4),
+            quarters: rng.below(4),
+            extras: rng.chance(0.5),
+            fingers: rng.chance(0.8),
+            shoulders: rng.chance(0.8),
+            root: rng.chance(0.4),
         }
     }
+
+    /// Whether the files tell how high the hips are when the body stands.
+    fn height_is_known(&self) -> bool {
+        self.rested != Rested::Everything || self.placed != Placed::Laid
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let chest = [("chest", 2), ("upperChest", 3)];
+        let is_short = |(part, least): &(&str, usize)| key == *part && self.spine < *least;
+        let fingers = ["Thumb", "Index", "Middle", "Little"];
+        let is_finger = fingers.iter().any(|f| key[1..].starts_with(f));
+        !(chest.iter().any(is_short)
+            || is_finger && !self.fingers
+            || key.ends_with("Shoulder") && !self.shoulders)
+    }
+}
+
+/// A rig, and the truth about it.
+struct Side {
+    /// Bound and at rest where the body stands.
+    plain: Made,
+    made: Made,
+    /// Heading of the character in the world, which does not count.
+    stands: DQuat,
+    /// The pose that stands in the world.
+    standing: Vec<Trs>,
+    /// Brings what is posed from the plain rest upright in the world.
+    upright: DMat4,
+}
+
+fn some(rng: &mut Rng, size: f32) -> DVec3 {
+    let mut part = || f64::from(rng.range(-size, size));
+    DVec3::new(part(), part(), part())
+}
+
+/// Bones of the same directions and of other lengths, the same on both sides.
+fn proportions(rng: &mut Rng, ways: &Ways) -> BTreeMap<String, DVec3> {
+    let mut factors: BTreeMap<String, f64> = BTreeMap::new();
+    let mut out: BTreeMap<String, DVec3> = BTreeMap::new();
+    let plain: BTreeMap<String, DVec3> = body().into_iter().map(|p| (p.0, p.2)).collect();
+    for (key, parent, at) in body() {
+        // Knuckles are no bones of their own.
+        let part = ["Index1", "Little1", "Middle1"]
+            .iter()
+            .any(|k| key.ends_with(k));
+        let part = if part { "palm" } else { &key[1..] };
+        let factor = *factors
+            .entry(part.to_owned())
+            .or_insert_with(|| f64::from(rng.range(0.7, 1.4)));
+        let from = plain.get(&parent).copied().unwrap_or_default();
+        let above = out.get(&parent).copied().unwrap_or_default();
+        out.insert(key, above + (at - from) * factor);
+    }
+    if ways.is_a_pose {
+        let shoulders = ["LUpperArm", "RUpperArm"].map(|key| out[key]);
+        for (key, at) in &mut out {
+            *at = arms_down(key, *at, shoulders[usize::from(key.starts_with('R'))]);
+        }
+    }
+    out
+}
+
+impl Side {
+    fn new(rng: &mut Rng, ways: Ways, name: &dyn Fn(&str) -> String) -> Self {
+        let metres = if ways.centimetres { 0.01 } else { 1.0 };
+        let quarter = DQuat::from_rotation_y(ways.quarters as f64 * FRAC_PI_2);
+        // From a world with Y up in metres to the file's.
+        let up = DMat4::from_rotation_x(if ways.z_up { FRAC_PI_2 } else { 0.0 });
+        let file_from_world = up * DMat4::from_scale(DVec3::splat(1.0 / metres));
+        let heading = DQuat::from_rotation_y(f64::from(rng.range(-3.0, 3.0)));
+        let moved = some(rng, 3.0).with_y(0.0);
+        let size = f64::from(rng.range(0.2, 8.0));
+        // The shortest rotation that sets a direction upright, so that no heading hides in it.
+        let lies = some(rng, 1.0).with_y(0.0).normalize_or(DVec3::X);
+        let lies = lies + DVec3::Y * f64::from(rng.range(-0.4, 0.4));
+        let tilt = DQuat::from_rotation_arc(lies.normalize(), DVec3::Y);
+        let placed = DMat4::from_scale_rotation_translation;
+        let (one, none) = (DVec3::ONE, DQuat::IDENTITY);
+        let (placement, lying) = match ways.placed {
+            Placed::Identity => (DMat4::IDENTITY, none),
+            Placed::Moved => (placed(one, none, moved), none),
+            Placed::Scaled => (placed(one * size, none, DVec3::ZERO), none),
+            Placed::Headed => (placed(one, heading, DVec3::ZERO), none),
+            Placed::Tilted => (placed(one, tilt, DVec3::ZERO), tilt.inverse()),
+            Placed::All => (placed(one * size, heading * tilt, moved), tilt.inverse()),
+            Placed::Laid => (placed(one, tilt.inverse(), moved), none),
+        };
+        let stands = match ways.placed {
+            Placed::Headed | Placed::All => heading * quarter,
+            _ => quarter,
+        };
+        let world_from_skel = file_from_world * placement * file_from_world.inverse();
+        let sized = DVec3::splat(placement.determinant().abs().cbrt().recip());
+        let body = placed(sized, lying * quarter, DVec3::ZERO);
+        let positions = proportions(rng, &ways);
+        let mut extra = Vec::new();
+        if ways.spine == 4 {
+            extra.push(("upperChest", TOP, true));
+        }
+        if ways.extras {
+            extra.extend([
+                ("LHand", "handEnd", false),
+                ("RUpperLeg", "thighHelper", false),
+            ]);
+        }
+        let mut plain = Build {
+            name,
+            orient: Box::new(|_| random_turn(rng)),
+            reshape: &|key, _| positions[key],
+            has: &|key| ways.has(key),
+            extra,
+            placement: RigPlacement {
+                world_from_skel,
+                up: if ways.z_up { DVec3::Z } else { DVec3::Y },
+                meters_per_unit: metres,
+            },
+            skel_from_body: file_from_world * body,
+            root: ways.root.then_some("root"),
+        }
+        .make();
+        let top = plain.rig.find(TOP);
+        plain.at.extend(top.map(|joint| (TOP.to_owned(), joint)));
+        let upright = match ways.placed {
+            Placed::Laid => {
+                world_from_skel.inverse()
+                    * DMat4::from_translation(world_from_skel.w_axis.truncate())
+            }
+            _ => DMat4::IDENTITY,
+        };
+        let standing = set_upright(plain.rig.rest().to_vec(), upright);
+        Self {
+            made: rebound(rng, (&plain, &standing, stands), &ways, size),
+            plain,
+            standing,
+            stands,
+            upright,
+        }
+    }
+
+    /// A pose whose joints are turned by up to an angle from the bind pose that stands in the world.
+    fn pose(&self, rng: &mut Rng, most: f32) -> Vec<Trs> {
+        set_upright(self.plain.random_pose(rng, most), self.upright)
+    }
+
+    /// Where the hips are as the body faces, in metres.
+    fn hips(&self, pose: &[Trs]) -> DVec3 {
+        self.stands.inverse() * self.plain.position(&self.plain.world(pose), "hips")
+    }
+
+    /// How the topmost joint of the trunk is turned from where it stands, as the body faces.
+    fn top(&self, pose: &[Trs]) -> DQuat {
+        let tops = [TOP, "upperChest", "chest", "spine"];
+        let top = tops.iter().find_map(|key| self.plain.at.get(*key)).unwrap();
+        let [now, stood] = [pose, &self.standing].map(|pose| {
+            let (_, turn, _) = self.plain.world(pose)[*top].to_scale_rotation_translation();
+            self.stands.inverse() * turn
+        });
+        now * stood.inverse()
+    }
+}
+
+/// A pose of the plain rig, upright in the world.
+fn set_upright(mut pose: Vec<Trs>, upright: DMat4) -> Vec<Trs> {
+    pose[0] = Trs::from_matrix(&(upright * pose[0].matrix()));
+    pose
+}
+
+/// The rig with bind and rest transforms as they may be.
+fn rebound(
+    rng: &mut Rng,
+    (plain, standing, stands): (&Made, &[Trs], DQuat),
+    ways: &Ways,
+    size: f64,
+) -> Made {
+    let bind = plain.skeleton.bind();
+    let mut rest = plain.skeleton.rest().unwrap().to_vec();
+    // The body as it stands, in metres, facing +Z.
+    let stood = plain.world(standing);
+    let stood = stood
+        .iter()
+        .map(|m| DMat4::from_quat(stands.inverse()) * *m);
+    let stood: Vec<DMat4> = stood.collect();
+    let turn = |m: &mut DMat4, axis: DVec3, angle: f32| {
+        *m *= DMat4::from_quat(DQuat::from_axis_angle(axis, f64::from(angle)));
+    };
+    match ways.rested {
+        Rested::Bind => {}
+        Rested::ArmsLowered => {
+            for (key, sign) in [("LUpperArm", -1.0), ("RUpperArm", 1.0)] {
+                let joint = plain.at[key];
+                let (_, own, _) = stood[joint].to_scale_rotation_translation();
+                let ahead = own.inverse() * DVec3::Z;
+                turn(&mut rest[joint], ahead, sign * rng.range(0.2, 0.8));
+            }
+        }
+        Rested::Everything => {
+            for (j, m) in rest.iter_mut().enumerate() {
+                // The hips still tell which way the body faces.
+                let is_top = j == 0 || j == plain.at["hips"];
+                let most = if is_top { 0.2 } else { 0.5 };
+                turn(m, random_turn(rng) * DVec3::X, rng.range(-most, most));
+            }
+            let hips = &mut rest[plain.at["hips"]].w_axis;
+            hips.y += 0.05 * hips.truncate().length();
+        }
+    }
+    let bind = match ways.bound {
+        Bound::Skeleton => bind.to_vec(),
+        Bound::World => {
+            let space = plain.rig.placement().world_from_skel;
+            bind.iter().map(|m| space * *m).collect()
+        }
+        Bound::Own => {
+            let turn = DQuat::from_rotation_x((1 + rng.below(3)) as f64 * FRAC_PI_2);
+            let at = some(rng, 2.0);
+            let space = DMat4::from_scale_rotation_translation(DVec3::splat(size), turn, at);
+            stood.iter().map(|m| space * *m).collect()
+        }
+        Bound::Nonsense => {
+            let mut own = |m: &DMat4| *m * DMat4::from_quat(random_turn(rng));
+            bind.iter().map(&mut own).collect()
+        }
+    };
+    plain.bound(bind, rest)
 }
 
 #[test]
 fn every_combination_points_as_the_source_does() {
-    let mut table = Worst(BTreeMap::new());
-    let mut failed = Vec::new();
-    let (mut bones, mut all, mut heights) = (0, 0.0_f64, 0);
+    let (mut bones, mut heights) = (0, 0);
     for seed in 0..COMBINATIONS {
         let mut rng = Rng::new(seed);
         let ways = [Ways::random(&mut rng), Ways::random(&mut rng)];
-        let [source, target] = ways.map(|w| Body::new(&mut rng, w));
-        let map = pairs(&source, &target);
-        let options = RetargetOptions::default();
-        let mut retargeter =
-            Retargeter::new(&source.rig, &target.rig, &map, &options).expect("pairs");
-        let mut out = vec![Trs::IDENTITY; target.rig.len()];
+        let source = Side::new(&mut rng, ways[0], &mixamo);
+        let target = Side::new(&mut rng, ways[1], &vroid);
+        let what = format!("seed {seed}: {ways:?}");
+        let (s, t) = (humanoid(&source.plain), humanoid(&target.plain));
+        let (s, t) = ((&source.made.rig, &s), (&target.made.rig, &t));
+        let map = BoneMap::between(s, t).with_top_of_trunk(s, t);
+        let mut retargeter = Retargeter::new(s.0, t.0, &map, &Default::default()).expect("pairs");
         let mut went = Vec::new();
         for most in [0.0, 1.0, 2.0] {
-            let pose = source.random_pose(&mut rng, most);
-            retargeter.retarget(&pose, &mut out);
-            let (angle, bone, compared) = worst(&source, &target, &pose, &out);
-            for (side, ways) in ["source", "target"].into_iter().zip(&ways) {
-                table.add(ways, side, angle);
+            let pose = source.pose(&mut rng, most);
+            let out = moved(&mut retargeter, &target.made, &pose);
+            let sides = [
+                (&source.plain, &pose[..], source.stands),
+                (&target.plain, &out[..], target.stands),
+            ];
+            bones += point_alike(&what, sides);
+            // What the target has above its last pair keeps its rest.
+            if ways[0].spine >= ways[1].spine {
+                let off = source.top(&pose).angle_between(target.top(&out));
+                assert!(
+                    off < tolerance::ANGLE_BY_ACOS,
+                    "{what}: the trunk is {off} off"
+                );
             }
-            bones += compared;
-            all = all.max(angle);
-            if angle.is_nan() || angle > WANTED {
-                failed.push(format!(
-                    "seed {seed}, turned by {most}: {bone} is {angle:.2e} off: {ways:?}"
-                ));
-            }
-            went.push((hips(&source, &pose), hips(&target, &out)));
+            went.push([source.hips(&pose), target.hips(&out)]);
         }
         // The root moves in proportion.
         let scale = retargeter.root_scale();
-        let size = target.height;
+        let [from, to] = [&source, &target].map(|side| side.hips(&side.standing).y);
         for pair in went.windows(2) {
-            let (a, b) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
-            if (b - a * scale).length() > tolerance::ROOT_OF_BODIES * size {
-                failed.push(format!(
-                    "seed {seed}: the root moves by {b}, not {a} times {scale}: {ways:?}"
-                ));
-            }
+            let [a, b] = [0, 1].map(|i| pair[1][i] - pair[0][i]);
+            let off = (b - a * scale).length() / to;
+            assert!(
+                off < tolerance::ROOT_OF_BODIES,
+                "{what}: the root is {off} off"
+            );
         }
-        if ways.iter().all(height_is_known) {
+        if ways.iter().all(Ways::height_is_known) {
             heights += 1;
-            let want = target.height + scale * (went[0].0.y - source.height);
-            let off = (went[0].1.y - want).abs() / size;
-            let legs = leg(&target) / leg(&source);
-            if (scale / legs - 1.0).abs() > tolerance::ROOT_OF_BODIES
-                || off > tolerance::ROOT_OF_BODIES
-            {
-                failed.push(format!(
-                    "seed {seed}: root scale {scale}, expected {legs}, height off by {off}: {ways:?}"
-                ));
-            }
+            let want = to + scale * (went[0][0].y - from);
+            let off = (went[0][1].y - want).abs() / to;
+            let scales = (scale / (leg(&target.plain) / leg(&source.plain)) - 1.0).abs();
+            assert!(
+                off.max(scales) < tolerance::ROOT_OF_BODIES,
+                "{what}: {off}, {scales}"
+            );
         }
     }
-    println!(
-        "{COMBINATIONS} combinations, {bones} bones compared, {heights} with known heights; worst {all:.2e} rad"
-    );
-    for (row, (count, worst)) in &table.0 {
-        println!("{worst:9.2e} rad  {row} ({count})");
-    }
-    let first: Vec<_> = failed.iter().take(10).collect();
-    assert!(
-        failed.is_empty(),
-        "{} failed, such as {first:#?}",
-        failed.len()
-    );
-    assert!(bones as u64 > 80 * COMBINATIONS && heights as u64 > COMBINATIONS / 4);
+    assert!(bones as u64 > 50 * COMBINATIONS && heights as u64 > COMBINATIONS / 4);
 }

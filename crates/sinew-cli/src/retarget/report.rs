@@ -110,28 +110,23 @@ pub fn text(moved: &Retargeted, output: &Path, sizes: &Sizes, verbosity: Verbosi
     out
 }
 
-/// The poses that a body was measured on.
-fn pose(body: &Measured) -> &'static str {
+/// What a body was measured on.
+fn measured(body: &Measured) -> String {
     match body.reference {
-        "clip" => "poses of the clip",
-        "rest" => "rest pose",
-        _ => "bind pose",
+        "clip" => "measured on its clip".to_owned(),
+        pose => format!("measured on its {pose} pose"),
     }
 }
 
-/// What was found of the bodies, such as `ground at 0.92 m, Z up, scale 0.48, pose from the clip`.
+/// What was found of the source, such as `ground at 0.92 m, Z up, scale 0.4810, measured on its clip`.
 fn body(moved: &Retargeted) -> String {
     let [from, _] = moved.retargeter.measured();
     let up = from.up.trim_start_matches('+');
     let scale = moved.retargeter.root_scale();
-    let found = match from.reference {
-        "clip" => "the clip",
-        "rest" => "the rest pose",
-        _ => "the bind pose",
-    };
+    let measured = measured(from);
     // Without a minus for what rounds to nothing.
     let ground = (from.ground * 100.0).round() / 100.0 + 0.0;
-    format!("ground at {ground:.2} m, {up} up, scale {scale:.4}, pose from {found}")
+    format!("ground at {ground:.2} m, {up} up, scale {scale:.4}, {measured}")
 }
 
 /// How the clip was moved.
@@ -142,7 +137,7 @@ fn write_details(out: &mut String, moved: &Retargeted) {
         }
     }
     for (side, body) in ["source", "target"].iter().zip(moved.retargeter.measured()) {
-        let _ = writeln!(out, "  {side} measured on the {}", pose(body));
+        let _ = writeln!(out, "  {side} {}", measured(body));
     }
     if let Some(feet) = &moved.feet {
         let slide =

@@ -16,7 +16,7 @@
 //! - An End Site is a node without tracks, named after its joint: `Head_end`. It holds the last
 //!   bone's length and direction.
 //! - +Y is up. There is no unit: that of a human is the one that makes the legs most like those of a
-//!   grown-up ([`likely_unit`]), and a warning names it if it is neither metre nor centimetre. Any
+//!   grown-up, and a warning names it if it is neither metre nor centimetre. Any
 //!   other rest skeleton up to 10 units across is taken to be in metres, a larger one in
 //!   centimetres.
 //!
@@ -35,10 +35,17 @@ use crate::error::Result;
 use sinew::error::{Invalid, Warning};
 use sinew::skel::Skeleton;
 use sinew_animate::asset::{Asset, AssetClip, AssetFormat, Axis, LocalTransform, Node, Trs};
-use sinew_animate::retarget::{Bone, Humanoid, Rig, RigPlacement, likely_unit};
+use sinew_animate::retarget::{Bone, Humanoid, Rig, RigPlacement};
 
 use hierarchy::Joint;
 use lines::Lines;
+
+/// Lengths of a unit that files have: metre, decimetre, centimetre, millimetre, inch, and that of the
+/// CMU motion capture database.
+const UNITS: [f64; 6] = [1.0, 0.1, 0.01, 0.001, 0.0254, 0.0564];
+
+/// The length of thigh and shin of a grown-up, in metres.
+const LEG: f64 = 0.85;
 
 /// Units across of the largest rest skeleton that is taken to be in metres.
 const LARGEST_IN_METRES: f64 = 10.0;
@@ -149,6 +156,13 @@ fn leg(joints: &[Joint]) -> Option<f64> {
     let (thigh, shin, foot) = (thigh?, shin?, foot?);
     let leg = thigh.distance(shin) + shin.distance(foot);
     (leg.is_finite() && leg > 0.0).then_some(leg)
+}
+
+/// The unit in metres that brings legs of this length in units nearest to those of a grown-up.
+fn likely_unit(leg: f64) -> f64 {
+    let off = |unit: f64| (unit * leg / LEG).ln().abs();
+    let nearest = |a: f64, b: f64| if off(b) < off(a) { b } else { a };
+    UNITS.into_iter().fold(UNITS[0], nearest)
 }
 
 /// A guess from the size at rest.

@@ -32,7 +32,7 @@ use sinew_animate::retarget::{
     lock_feet, sample_times, sunk_feet,
 };
 
-use crate::rigs::add_samples;
+use crate::rigs::{add_samples, bare_rig};
 use crate::usd::ReadOptions;
 use crate::{humanoid, placement, rig, shape_names};
 pub use error::{Error, Result, Side};
@@ -127,7 +127,7 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let target_scene = target_file.scene(request.read)?;
     let (placed, clip) = selection::source(source, &source_scene, &mut warnings)?;
     let to = selection::target(target, &target_scene)?;
-    let mut source_rig = rig(&source_scene, placed)?;
+    let mut source_rig = bare_rig(&source_scene, placed)?;
     let target_rig = rig(&target_scene, to)?;
     let given = [
         humanoid(source.skeletons(), placed, &source_rig),
@@ -150,26 +150,21 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let times = sample_times(keys, step);
     let world = |time: Time| placement(&source_scene, placed, time).world_from_skel;
     let target_world = |time: Time| placement(&target_scene, to, time).world_from_skel;
-    source_rig.clear_samples();
     let placed_still = source_rig.placement().world_from_skel;
     let sampled_world = |time: Time| match moves.is_empty() {
         true => placed_still,
         false => world(time),
     };
     add_samples(&mut source_rig, &instance, &times, &sampled_world);
-    // BVH declares neither an up axis nor a unit.
-    let is_bvh = source
-        .skeletons()
-        .origin()
-        .is_some_and(|o| o.format == AssetFormat::Bvh);
-    let margin = match is_bvh || request.up.is_some() {
-        true => source_rig.find_axes(matching.source.as_ref(), request.up, !is_bvh),
-        false => None,
-    };
-    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, options)?;
-    if let Some(margin) = margin {
-        retargeter.set_up_margin(&source_rig, margin);
+    let origin = source.skeletons().origin();
+    let is_bvh = origin.is_some_and(|o| o.format == AssetFormat::Bvh);
+    match (request.up, &matching.source) {
+        (Some(up), _) => source_rig.set_up(up),
+        // Of these formats BVH alone declares no up axis.
+        (None, Some(bones)) if is_bvh => source_rig.find_up(bones),
+        (None, _) => {}
     }
+    let mut retargeter = Retargeter::new(&source_rig, &target_rig, &matching.map, options)?;
     let from = ClipSource {
         instance: &instance,
         world_from_skel: (!moves.is_empty()).then_some(&world as _),

@@ -1,42 +1,13 @@
-//! The up axis and the unit of a clip whose format declares none.
+//! The up axis of a clip whose format declares none.
 
 use glam::DVec3;
 
 use super::view::{Bones, Pose, View, foot_joints, percentile};
 use crate::retarget::{Bone, Rig};
 
-/// Lengths of a unit that files of no unit have: metre, decimetre, centimetre, millimetre, inch, and
-/// that of the CMU motion capture database.
-const UNITS: [f64; 6] = [1.0, 0.1, 0.01, 0.001, 0.0254, 0.0564];
-
-/// The length of thigh and shin of a grown-up, in metres.
-const LEG: f64 = 0.85;
-
-/// The unit in metres that brings legs of this length, thigh and shin in units, nearest to those of a
-/// grown-up.
-#[must_use]
-pub fn likely_unit(leg: f64) -> f64 {
-    let off = |unit: f64| (unit * leg / LEG).ln().abs();
-    let nearest = |a: f64, b: f64| if off(b) < off(a) { b } else { a };
-    UNITS.into_iter().fold(UNITS[0], nearest)
-}
-
-/// The up axis and the unit that were found.
-#[derive(Clone, Copy, Debug)]
-pub(in super::super) struct FoundAxes {
-    pub up: DVec3,
-    pub unit: f64,
-    /// By how much the up axis is more likely than the next one; `None` if it was asked for.
-    pub margin: Option<f64>,
-}
-
-/// Finds the up axis of a clip by its poses, unless one is asked for, and its unit by its legs.
-/// `None` if the rig has no samples, or no body.
-pub(in super::super) fn found_axes(
-    rig: &Rig,
-    bones: &Bones,
-    asked: Option<DVec3>,
-) -> Option<FoundAxes> {
+/// Finds the up axis of a clip by its poses, and by how much it is more likely than the next one.
+/// `None` if the rig has no samples, or no legs.
+pub(in super::super) fn found_up(rig: &Rig, bones: &Bones) -> Option<(DVec3, f64)> {
     let poses: Vec<Pose> = rig.samples().map(|world| Pose::new(rig, &world)).collect();
     let views: Vec<View<'_>> = poses.iter().map(|pose| View { bones, pose }).collect();
     let bind = Pose::new(rig, rig.bind_skel());
@@ -46,18 +17,11 @@ pub(in super::super) fn found_axes(
         return None;
     }
     let leg = percentile(&legs, 0.5);
-    let unit = likely_unit(leg);
-    let (up, margin) = match asked {
-        Some(up) => (up, None),
-        None => {
-            let feet = foot_joints(rig, bones);
-            let vote = |axis: &DVec3| vote(*axis, &views, &bind, &feet, leg);
-            let mut votes: Vec<(f64, DVec3)> = AXES.iter().map(|a| (vote(a), *a)).collect();
-            votes.sort_by(|a, b| b.0.total_cmp(&a.0));
-            (votes[0].1, Some(votes[0].0 - votes[1].0))
-        }
-    };
-    Some(FoundAxes { up, unit, margin })
+    let feet = foot_joints(rig, bones);
+    let vote = |axis: &DVec3| vote(*axis, &views, &bind, &feet, leg);
+    let mut votes: Vec<(f64, DVec3)> = AXES.iter().map(|a| (vote(a), *a)).collect();
+    votes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Some((votes[0].1, votes[0].0 - votes[1].0))
 }
 
 /// The six axes, +Y first.

@@ -10,23 +10,25 @@ mod view;
 
 use std::f64::consts::FRAC_PI_2;
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::{DMat4, DQuat, DVec2, DVec3};
 use serde::Serialize;
 
 use super::{Bone, RetargetPose, Rig};
-pub(super) use axes::found_axes;
-pub use axes::likely_unit;
+pub(super) use axes::found_up;
 pub(super) use landmarks::{Landmark, Landmarks};
 use landmarks::{Over, landmarks};
 use sinew::math;
-pub(super) use view::{Bones, Pose, percentile};
-use view::{View, foot_joints};
+use view::foot_joints;
+pub(super) use view::{ARMS, Bones, FEET, LEGS, Pose, View, percentile};
 
 /// A direction within 20 degrees of an axis means the axis.
 const AXIS: f64 = 0.94;
 
 /// A body that faces within this angle, in radians, of a quarter turn faces that way.
 const QUARTER: f64 = 0.2;
+
+/// Legs that are bent alike against the trunk, by the cosines of their angles.
+const SAME_BEND: f64 = 1e-3;
 
 /// What a rig was measured on, for reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,16 +41,19 @@ pub struct Measured {
     /// By how much the up axis was found more likely than the next one; `None` if the format or the
     /// user says which it is.
     pub up_margin: Option<f64>,
-    /// The height of the ground in metres; for the target, where its feet stand.
+    /// The height of the ground above the origin of the clip, in metres whatever the unit of the file
+    /// is; for the target, the height of the lowest joint of the feet when it stands.
     pub ground: f64,
     /// The length of thigh and shin in metres, if it has whole legs.
     pub leg: Option<f64>,
-    /// Limbs about whose bend neither a pose nor the clip says much.
+    /// Bones of arms and legs that are measured on the clip and hardly bend there, or in all ways:
+    /// how they are turned about their length is taken from where the body faces. None on a bind or
+    /// rest pose.
     pub unsure: Vec<Bone>,
 }
 
 impl Measured {
-    pub(super) fn new(rig: &Rig, body: &Body) -> Self {
+    pub(super) fn new(rig: &Rig, body: &Body, unsure: Vec<Bone>) -> Self {
         let axes = ["+X", "-X", "+Y", "-Y", "+Z", "-Z"];
         let up = rig.placement().up;
         let parts = [up.x, -up.x, up.y, -up.y, up.z, -up.z];
@@ -60,10 +65,10 @@ impl Measured {
                 RetargetPose::Auto | RetargetPose::Bind => "bind",
             },
             up: nearest.map_or("+Y", |(axis, _)| axis),
-            up_margin: None,
+            up_margin: rig.up_margin(),
             ground: 0.0,
             leg: body.leg,
-            unsure: Vec::new(),
+            unsure,
         }
     }
 }
@@ -106,86 +111,81 @@ pub(super) struct Body {
     pub is_never_standing: bool,
 }
 
-/// A pose of a rig in two spaces: as the skeleton is placed, and as if it was not.
-struct Versions {
-    placed: Pose,
-    plain: Pose,
-}
-
 impl Body {
     /// Characterises a rig. `common_from_world` brings its world to metres with Y up.
     pub fn new(rig: &Rig, common_from_world: DMat4, bones: Bones, asked: RetargetPose) -> Self {
-        let placed = common_from_world * rig.placement().world_from_skel;
-        let versions = |skel: &[DMat4]| {
-            let of = |m: DMat4| Pose::new(rig, &skel.iter().map(|j| m * *j).collect::<Vec<_>>());
-            Versions {
-                placed: of(placed),
-                plain: of(common_from_world),
-            }
+        // Each pose as the skeleton is placed, and as if it was not.
+        let spaces = [
+            common_from_world * rig.placement().world_from_skel,
+            common_from_world,
+        ];
+        let [bind, rest] = [rig.bind_skel(), rig.rest_skel()]
+            .map(|skel| spaces.map(|space| Pose::new(rig, &moved(space, skel))));
+        let samples = rig.samples();
+        let samples = samples.map(|world| Pose::new(rig, &moved(common_from_world, &world)));
+        let samples: Vec<Pose> = samples.collect();
+        let view = |pose| View {
+            bones: &bones,
+            pose,
         };
-        let (bind, rest) = (versions(rig.bind_skel()), versions(rig.rest_skel()));
-        let samples: Vec<Pose> = rig
-            .samples()
-            .map(|world| {
-                let common: Vec<DMat4> = world.iter().map(|m| common_from_world * *m).collect();
-                Pose::new(rig, &common)
-            })
-            .collect();
-        fn view<'a>(bones: &'a Bones, pose: &'a Pose) -> View<'a> {
-            View { bones, pose }
-        }
-        let shows_body = |v: &Versions| {
-            let view = view(&bones, &v.placed);
-            view.trunk().is_some() && view.across().is_some()
-        };
-        let is_body = shows_body(&bind) || shows_body(&rest);
+        let shows_body = |pose| view(pose).trunk().is_some() && view(pose).across().is_some();
+        let is_body = shows_body(&bind[0]) || shows_body(&rest[0]);
         let is_rigid = is_rigid(rig);
-        let stands = |v: &Versions| view(&bones, &v.placed).stands();
+        let rest_stands = view(&rest[0]).stands();
+        let bind_stands = view(&bind[0]).stands() && is_rigid;
+        // In a space of its own a bind pose does not know where up is. The same pose at rest does.
+        let bends = |pose| {
+            let view = view(pose);
+            let bend =
+                |[upper, lower, _]: [Bone; 3]| Some(view.way(upper, lower)?.dot(view.trunk()?));
+            DVec2::from(LEGS.map(|leg| bend(leg).unwrap_or(0.0)))
+        };
+        let is_lost = with_up(&bones, &bind, own_axes(rig, rig.bind()))
+            .1
+            .is_none();
+        let is_same = rest_stands && bends(&bind[0]).distance(bends(&rest[0])) < SAME_BEND;
+        let is_bind = bind_stands && !(is_lost && is_same);
         let reference = match asked {
-            RetargetPose::Auto if !is_body || stands(&bind) && is_rigid => RetargetPose::Bind,
-            RetargetPose::Auto if stands(&rest) => RetargetPose::Rest,
+            RetargetPose::Auto if !is_body || is_bind => RetargetPose::Bind,
+            RetargetPose::Auto if rest_stands => RetargetPose::Rest,
             RetargetPose::Auto | RetargetPose::Clip if is_body => RetargetPose::Clip,
             RetargetPose::Auto | RetargetPose::Clip => RetargetPose::Bind,
             asked => asked,
         };
-        let is_never_standing = !(stands(&rest) || stands(&bind) && is_rigid);
         let chosen = match reference {
             RetargetPose::Rest => &rest,
             _ => &bind,
         };
-        let is_upright = |pose: &Pose| view(&bones, pose).trunk().is_some_and(|t| t.y > 0.9);
-        let is_clip = reference == RetargetPose::Clip;
-        // Where it stands: in the reference pose if that is in the space of the clip, or else in the
-        // other pose, or as the transforms are without the placement.
-        let other = match reference {
-            RetargetPose::Rest => &bind,
-            _ => &rest,
-        };
-        let mut spots = vec![(&chosen.placed, true), (&other.placed, true)];
-        spots.extend([(&chosen.plain, false), (&other.plain, false)]);
-        if !is_rigid && reference == RetargetPose::Rest {
-            spots.retain(|(pose, _)| {
-                [&rest.placed, &rest.plain]
-                    .iter()
-                    .any(|r| std::ptr::eq(*r, *pose))
-            });
-        }
         let feet = foot_joints(rig, &bones);
-        let leg = match samples.is_empty() {
-            true => view(&bones, &chosen.placed).leg(),
-            false => {
-                let legs = samples.iter().filter_map(|pose| view(&bones, pose).leg());
-                let legs: Vec<f64> = legs.collect();
-                (!legs.is_empty()).then(|| percentile(&legs, 0.5))
-            }
+        let legs: Vec<f64> = samples.iter().filter_map(|pose| view(pose).leg()).collect();
+        let leg = match legs.is_empty() {
+            // The rest pose is in the unit of the clip.
+            true => [&rest[0], &bind[0]].into_iter().find_map(|p| view(p).leg()),
+            false => Some(percentile(&legs, 0.5)),
         };
-        let standing = spots
-            .into_iter()
-            .find(|(pose, _)| !is_clip && view(&bones, pose).stands() && is_upright(pose));
-        let (stood, in_clip) = match standing {
-            Some((pose, in_clip)) => (pose, in_clip),
-            None => (&rest.placed, false),
+        // Where it stands: in the reference pose if that is in the space of the clip, as the rest pose
+        // is, or else in the other pose, or as the transforms are without the placement. A bind pose
+        // is in it that is as large as the rest pose and, on average, not further off than a leg.
+        let offs = bind[0].at.iter().zip(&rest[0].at);
+        let off: f64 = offs.map(|(bind, rest)| bind.distance(*rest)).sum();
+        let legs = [&bind, &rest].map(|pose| view(&pose[0]).leg());
+        let is_near = legs[0].zip(legs[1]).is_none_or(|(bind, rest)| {
+            (0.8..1.25).contains(&(bind / rest)) && off < rest * rig.len() as f64
+        });
+        let is_known = is_near && (is_rigid || reference != RetargetPose::Rest);
+        let spots = match (is_known, reference) {
+            (false, _) => vec![&rest],
+            (true, RetargetPose::Rest) => vec![&rest, &bind],
+            (true, _) => vec![&bind, &rest],
         };
+        let places = [(0, true), (1, false)];
+        let spots = places
+            .iter()
+            .flat_map(|(i, in_clip)| spots.iter().map(|p| (&p[*i], *in_clip)));
+        let is_upright = |pose| view(pose).trunk().is_some_and(|t| t.y > 0.9);
+        let mut spots = spots.filter(|_| reference != RetargetPose::Clip);
+        let standing = spots.find(|(pose, _)| view(pose).stands() && is_upright(pose));
+        let (stood, in_clip) = standing.unwrap_or((&rest[0], false));
         let foot = stood.lowest(&feet);
         let near = |y: f64| leg.is_some_and(|leg| (-0.15 * leg..0.8 * leg).contains(&y));
         let spot = Spot {
@@ -195,34 +195,23 @@ impl Body {
             stands: standing.is_some(),
             in_clip,
         };
-        let heading = match standing {
-            Some((pose, _)) => heading(&view(&bones, pose)),
-            None => 0.0,
+        let file = match reference {
+            RetargetPose::Rest => rig.rest_skel(),
+            _ => rig.bind(),
         };
-        // Up is an axis of the space that the transforms are in, or else along the trunk.
-        let is_sure = reference == RetargetPose::Rest || rig.bind_space_is_sure();
-        let spaces = [&chosen.placed, &chosen.plain];
-        let along = |is_up: bool| {
-            let axis =
-                |p| axis_of(&view(&bones, p)).filter(|a| is_sure && (!is_up || *a == DVec3::Y));
-            spaces.into_iter().find_map(|p| Some((p, axis(p)?)))
-        };
-        let near = along(true).or_else(|| along(false));
-        let (own, up) = near.map_or((&chosen.placed, None), |(p, axis)| (p, Some(axis)));
-        let pose = match upright(&view(&bones, own), up).filter(|_| is_body) {
-            Some(turn) => own.turned(turn),
-            None => own.clone(),
-        };
+        let (own, up) = with_up(&bones, chosen, own_axes(rig, file));
+        let turn = upright(&view(&own), up).filter(|_| is_body);
+        let pose = turn.map_or_else(|| own.clone(), |turn| own.turned(turn));
         Self {
             reference,
             pose,
-            heading,
+            heading: standing.map_or(0.0, |(pose, _)| heading(&view(pose))),
             spot,
             leg,
             feet,
             samples,
             is_body,
-            is_never_standing,
+            is_never_standing: !(rest_stands || bind_stands),
             bones,
         }
     }
@@ -253,6 +242,30 @@ impl Body {
         let lowest = self.samples.iter().map(|pose| pose.lowest(&self.feet));
         let lowest: Vec<f64> = lowest.collect::<Option<_>>()?;
         (!lowest.is_empty()).then(|| (percentile(&lowest, 0.05), lowest))
+    }
+}
+
+/// Transforms in another space.
+fn moved(space: DMat4, transforms: &[DMat4]) -> Vec<DMat4> {
+    transforms.iter().map(|m| space * *m).collect()
+}
+
+/// A pose as its transforms are in the file, in metres.
+fn own_axes(rig: &Rig, transforms: &[DMat4]) -> Pose {
+    let metres = DMat4::from_scale(DVec3::splat(rig.placement().meters_per_unit));
+    Pose::new(rig, &moved(metres, transforms))
+}
+
+/// Of a pose in several spaces the one whose up is known, and its up: Y if the body is along it, or
+/// else an axis of the file that it is along. The first one if there is none.
+fn with_up(bones: &Bones, poses: &[Pose; 2], file: Pose) -> (Pose, Option<DVec3>) {
+    let axis = |pose: &Pose| axis_of(&View { bones, pose });
+    if let Some(pose) = poses.iter().find(|pose| axis(pose) == Some(DVec3::Y)) {
+        return (pose.clone(), Some(DVec3::Y));
+    }
+    match axis(&file) {
+        Some(axis) => (file, Some(axis)),
+        None => (poses[0].clone(), None),
     }
 }
 

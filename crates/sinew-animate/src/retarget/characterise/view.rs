@@ -13,16 +13,16 @@ use sinew::math;
 pub(in super::super) type Bones = BTreeMap<Bone, usize>;
 
 /// Left and right: upper, middle and last bone of each limb.
-pub(super) const LEGS: [[Bone; 3]; 2] = [
+pub(in super::super) const LEGS: [[Bone; 3]; 2] = [
     [Bone::LeftUpperLeg, Bone::LeftLowerLeg, Bone::LeftFoot],
     [Bone::RightUpperLeg, Bone::RightLowerLeg, Bone::RightFoot],
 ];
-pub(super) const ARMS: [[Bone; 3]; 2] = [
+pub(in super::super) const ARMS: [[Bone; 3]; 2] = [
     [Bone::LeftUpperArm, Bone::LeftLowerArm, Bone::LeftHand],
     [Bone::RightUpperArm, Bone::RightLowerArm, Bone::RightHand],
 ];
 /// The feet with their toes.
-pub(super) const FEET: [[Bone; 2]; 2] = [
+pub(in super::super) const FEET: [[Bone; 2]; 2] = [
     [Bone::LeftFoot, Bone::LeftToes],
     [Bone::RightFoot, Bone::RightToes],
 ];
@@ -79,7 +79,7 @@ impl Pose {
 
 /// The bones in one pose.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(in super::super) struct View<'a> {
     pub bones: &'a Bones,
     pub pose: &'a Pose,
 }
@@ -127,13 +127,25 @@ impl View<'_> {
         between.or_else(|| self.at(Bone::Hips))
     }
 
-    /// From between the thighs to the neck, or to what is there of the trunk.
-    pub fn trunk(&self) -> Option<DVec3> {
+    /// The top of the trunk: the neck, or what is there below it.
+    pub fn top(&self) -> Option<DVec3> {
         use Bone::{Chest, Head, Neck, Spine, UpperChest};
         let tops = [Neck, UpperChest, Chest, Head, Spine];
-        let top = tops.into_iter().find_map(|b| self.at(b))?;
-        let way = top - self.middle()?;
+        tops.into_iter().find_map(|b| self.at(b))
+    }
+
+    /// From between the thighs to the top of the trunk.
+    pub fn trunk(&self) -> Option<DVec3> {
+        let way = self.top()? - self.middle()?;
         (way.length() > 1e-9).then(|| way.normalize())
+    }
+
+    /// Where two limbs point, on average.
+    pub fn limbs(&self, limbs: [[Bone; 3]; 2]) -> Option<DVec3> {
+        let ways = limbs
+            .into_iter()
+            .filter_map(|[upper, _, last]| self.way(upper, last));
+        ways.sum::<DVec3>().try_normalize()
     }
 
     /// Where the body faces: left crossed with up.

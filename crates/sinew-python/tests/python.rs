@@ -127,6 +127,8 @@ impl Package {
         let target = test.ancestors().nth(3).ok_or("a test without a folder")?;
         let mut maturin = Command::new(python);
         maturin.args(["-m", "maturin", "build", "--profile", "dev", "--locked"]);
+        // Of the crates that the tests of the workspace have built.
+        maturin.args(["--features", "as-tested"]);
         maturin
             .args(["--interpreter", python, "--out"])
             .arg(&wheels);

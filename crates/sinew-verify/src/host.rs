@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use glam::DMat4;
 use sinew::gpu::{
-    Attribute, Crowd, GpuDevice, GpuError, InstancePose, OutputTarget, RigId, Skinner,
-    SkinnerOptions,
+    Attribute, Crowd, GpuDevice, GpuError, InstanceId, InstancePose, OutputTarget, RigId, SkinId,
+    Skinner, SkinnerOptions,
 };
 
 use crate::Failure;
@@ -168,5 +168,43 @@ pub fn with_previous() -> OutputTarget {
     OutputTarget {
         previous: Some(Attribute::Own),
         ..OutputTarget::default()
+    }
+}
+
+/// Adds an instance in a pose.
+///
+/// # Errors
+/// Those of [`Crowd::add_instance`] and [`Crowd::set_pose`].
+pub fn posed<'a>(
+    crowd: &mut Crowd,
+    skin: SkinId,
+    pose: impl Into<InstancePose<'a>>,
+) -> Result<InstanceId, GpuError> {
+    posed_to(crowd, skin, OutputTarget::default(), pose)
+}
+
+/// The same with results that go to `target`.
+///
+/// # Errors
+/// Those of [`Crowd::add_instance_to`] and [`Crowd::set_pose`].
+pub fn posed_to<'a>(
+    crowd: &mut Crowd,
+    skin: SkinId,
+    target: OutputTarget,
+    pose: impl Into<InstancePose<'a>>,
+) -> Result<InstanceId, GpuError> {
+    let id = crowd.add_instance_to(skin, target)?;
+    crowd.set_pose(id, pose)?;
+    Ok(id)
+}
+
+/// A wrong use that comes back as [`GpuError::Mismatch`], and what it has to name.
+///
+/// # Errors
+/// Any other result.
+pub fn mismatch<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+    match result {
+        Err(GpuError::Mismatch(text)) if text.contains(words) => Ok(()),
+        other => Err(format!("'{words}' expected, {:?}", other.map(drop)).into()),
     }
 }

@@ -3,17 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::cases::{self, Influences, Motion, Spec};
-use crate::compare::{compare, compare_but, self_test};
-use crate::crowds::made::{
-    Made, add_posed, crowd_of as crowd_of_skin, made, run_twice, same_in_pieces,
-};
+use crate::compare::{compare_but, self_test};
+use crate::crowds::made::{Made, add_posed, made, pipelines, run_twice, same_in_pieces};
 use crate::host::{Gpu, tight};
 use crate::{Check, Failure, Subject, ensure, tolerance};
 use glam::Vec3;
-use sinew::gpu::{
-    AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, OutputTarget, PipelineVariant, Prewarm,
-    SkinnerOptions, pipeline_variants,
-};
+use sinew::gpu::{AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, SkinnerOptions};
 use sinew::kernel::{CpuJob, PackedPose, PackedSkin, Palette, points_on_cpu, skin_batch_on_cpu};
 use sinew::skel::reference::{self, HemisphereTies};
 use sinew::skel::{Pose, SkinningMethod};
@@ -41,16 +36,11 @@ pub fn checks() -> Vec<Check> {
         checks.push(Check::gpu(subject(&spec), name, run));
     }
     type Run = fn(&Gpu) -> Result<(), Failure>;
-    let others: [(Subject, &str, Run); 7] = [
+    let others: [(Subject, &str, Run); 5] = [
         (
             Subject::Crowds,
             "crowd_of_everything_in_one_dispatch",
             crowd_in_one_dispatch,
-        ),
-        (
-            Subject::Crowds,
-            "two_frames_in_one_submit",
-            two_frames_in_one_submit,
         ),
         (
             Subject::Limits,
@@ -60,7 +50,6 @@ pub fn checks() -> Vec<Check> {
         (Subject::Crowds, "prims_share_a_palette", shared_palette),
         (Subject::Crowds, "wrong_use_is_an_error", errors),
         (Subject::Growth, "instances_come_and_go", reuse),
-        (Subject::Loss, "a_lost_device_is_an_error", lost_device),
     ];
     for (subject, name, run) in others {
         checks.push(Check::gpu(subject, format!("kernels::gpu::{name}"), run));
@@ -398,15 +387,7 @@ fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let mut crowd = crowd_of(skinner.crowd(), all)?;
     // One for each pipeline that some skin needs: what is compiled ahead is all that is compiled.
-    let mut variants: Vec<PipelineVariant> = Vec::new();
-    for case in all {
-        let target = OutputTarget::default();
-        for variant in pipeline_variants(&case.made.packed, &target, Prewarm::default()) {
-            if !variants.contains(&variant) {
-                variants.push(variant);
-            }
-        }
-    }
+    let variants = pipelines(all.iter().map(|case| &case.made.packed));
     let (dispatches, pipelines) = (crowd.dispatch_count()?, variants.len());
     let text = format!("{dispatches} dispatches, {pipelines} pipelines");
     ensure(dispatches <= pipelines, &text)?;
@@ -434,29 +415,6 @@ fn chunked(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
     same_in_pieces(gpu, std::slice::from_ref(options), |crowd| {
         crowd_of(crowd, everything()?)
     })
-}
-
-/// Two frames recorded into one submit keep their own poses.
-fn two_frames_in_one_submit(gpu: &Gpu) -> Result<(), Failure> {
-    let case = Case::new(&Spec::default().shapes(5))?;
-    let (made, mut crowd, skin) = crowd_of_skin(gpu, &case.spec)?;
-    let instance = crowd.add_instance(skin)?;
-    let bytes = case.spec.points as u64 * 12;
-    let usage = wgpu::BufferUsages::COPY_SRC;
-    let kept = [0; 2].map(|_| gpu.filled(case.spec.points * 3, usage, 0));
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    for (pose, kept) in case.packed_poses.iter().zip(&kept) {
-        crowd.set_pose(instance, pose)?;
-        crowd.encode(&mut encoder)?;
-        let slice = &crowd.points_on_gpu(instance)?[0];
-        encoder.copy_buffer_to_buffer(slice.buffer, slice.offset, kept, 0, bytes);
-    }
-    gpu.queue.submit([encoder.finish()]);
-    for (pose, kept) in case.poses.iter().zip(&kept) {
-        let want = reference::deform(&made.skin, pose)?.points;
-        compare("points", &gpu.read::<Vec3>(kept)?, &want, tolerance::POINTS)?;
-    }
-    Ok(())
 }
 
 /// One palette behind two prims and two outputs.
@@ -535,8 +493,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         )?;
         small.submit()
     });
-    expect("a palette beyond the limit", result)?;
-    Ok(())
+    expect("a palette beyond the limit", result)
 }
 
 /// A crowd that grows, shrinks and grows again.
@@ -549,29 +506,4 @@ fn reuse(gpu: &Gpu) -> Result<(), Failure> {
         agree(&crowd.run()?, some()?)?;
     }
     Ok(())
-}
-
-/// A device that goes away in the middle of the work, on a device of its own.
-fn lost_device(gpu: &Gpu) -> Result<(), Failure> {
-    let skin = cases::skin(&Spec::default());
-    let packed = Arc::new(PackedSkin::pack("/Case", &skin)?);
-    let gpu = gpu.another()?;
-    let skinner = gpu.skinner(&SkinnerOptions::default())?;
-    let mut crowd = skinner.crowd();
-    let id = crowd.add_skin(Arc::clone(&packed))?;
-    let instance = crowd.add_instance(id)?;
-    crowd.set_pose(
-        instance,
-        &PackedPose::pack(&packed, &cases::pose(&skin, 1))?,
-    )?;
-    crowd.run()?;
-    gpu.device.destroy();
-    match crowd.run() {
-        Err(GpuError::Lost(_)) => {}
-        other => return Err(format!("{:?}", other.map(|r| r.len())).into()),
-    }
-    match crowd.add_skin(packed) {
-        Err(GpuError::Lost(_)) => Ok(()),
-        other => Err(format!("{other:?}").into()),
-    }
 }

@@ -5,8 +5,8 @@ use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, Skinn
 
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, crowd_of, made, places, twenty};
-use crate::host::{Gpu, tight};
+use crate::crowds::made::{Made, add_posed, agrees, bits, crowd_of, made, places, twenty};
+use crate::host::{Gpu, mismatch, posed, posed_to, tight};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("others_stay_as_they_are", others_stay),
@@ -34,8 +34,7 @@ fn others_stay(gpu: &Gpu) -> Result<(), Failure> {
         let skin = crowd.add_skin(made.packed.clone())?;
         skins.push(skin);
         for seed in 0..4 {
-            let id = crowd.add_instance(skin)?;
-            crowd.set_pose(id, &made.pose(seed))?;
+            let id = posed(&mut crowd, skin, &made.pose(seed))?;
             all.push((id, kind, seed));
         }
     }
@@ -56,8 +55,7 @@ fn others_stay(gpu: &Gpu) -> Result<(), Failure> {
     let mut added = Vec::new();
     for i in &removed {
         let (_, kind, _) = all[*i];
-        let id = crowd.add_instance(skins[kind])?;
-        crowd.set_pose(id, &made[kind].pose(77))?;
+        let id = posed(&mut crowd, skins[kind], &made[kind].pose(77))?;
         added.push((id, kind));
     }
     for (i, (id, ..)) in all.iter().enumerate().filter(|(i, _)| !removed.contains(i)) {
@@ -126,11 +124,8 @@ fn room_is_used_again(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn growth(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default())?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
-    let id = crowd.add_instance(skin)?;
-    crowd.set_pose(id, &made.pose(1))?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;
+    let id = posed(&mut crowd, skin, &made.pose(1))?;
     let before = crowd.run()?.remove(0);
     let generation = crowd.outputs_generation();
     let more = crowd.add_instances(skin, 100)?;
@@ -152,11 +147,8 @@ fn growth(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn removed_ids(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default())?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
-    let old = crowd.add_instance(skin)?;
-    crowd.set_pose(old, &made.pose(1))?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;
+    let old = posed(&mut crowd, skin, &made.pose(1))?;
     crowd.run()?;
     crowd.remove_instance(old)?;
     let new = crowd.add_instance(skin)?;
@@ -164,29 +156,24 @@ fn removed_ids(gpu: &Gpu) -> Result<(), Failure> {
         new != old && new.index() == old.index(),
         "an index is used again under another id",
     )?;
-    let refused = |what: &str, result: Result<(), GpuError>| match result {
-        Err(GpuError::Mismatch(_)) => Ok(()),
-        other => Err(Failure::from(format!("{what}: {other:?}"))),
-    };
-    refused("set_pose", crowd.set_pose(old, &made.pose(1)))?;
-    refused("set_hidden", crowd.set_hidden(old, true))?;
-    refused("is_hidden", crowd.is_hidden(old).map(drop))?;
-    refused("points_on_gpu", crowd.points_on_gpu(old).map(drop))?;
-    refused("normals_on_gpu", crowd.normals_on_gpu(old).map(drop))?;
-    refused("read", crowd.read(&[old]).map(drop))?;
-    refused("remove_instance", crowd.remove_instance(old))?;
+    let removed = "an instance of another crowd, or one that was removed";
+    mismatch(removed, crowd.set_pose(old, &made.pose(1)))?;
+    mismatch(removed, crowd.set_hidden(old, true))?;
+    mismatch(removed, crowd.is_hidden(old))?;
+    mismatch(removed, crowd.points_on_gpu(old))?;
+    mismatch(removed, crowd.normals_on_gpu(old))?;
+    mismatch(removed, crowd.read(&[old]))?;
+    mismatch(removed, crowd.remove_instance(old))?;
     // Whatever lay in its place is not its own result.
-    refused("reading before a frame", crowd.read(&[new]).map(drop))?;
+    mismatch("no frame was encoded", crowd.read(&[new]))?;
     crowd.clear_instances();
-    refused("a cleared one", crowd.set_pose(new, &made.pose(1)))?;
+    mismatch(removed, crowd.set_pose(new, &made.pose(1)))?;
     let last = crowd.add_instance(skin)?;
     ensure(last != new && last != old, "an id came again")
 }
 
 fn hidden(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default())?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;
     let [a, b] = [crowd.add_instance(skin)?, crowd.add_instance(skin)?];
     // Hidden from the start, and without a pose.
     crowd.set_hidden(b, true)?;
@@ -216,22 +203,16 @@ fn skins(gpu: &Gpu) -> Result<(), Failure> {
     });
     let made: Vec<Made> = specs.iter().map(made).collect::<Result<_, _>>()?;
     let mut crowd = gpu.crowd()?;
-    let kept = crowd.add_skin(made[0].packed.clone())?;
-    let of_kept = crowd.add_instance(kept)?;
-    crowd.set_pose(of_kept, &made[0].pose(5))?;
+    add_posed(&mut crowd, &made[0].packed, &[made[0].pose(5)])?;
     let mut bytes = 0;
     for round in 0..40u64 {
         let kind = 1 + round as usize % 2;
         let skin = crowd.add_skin(made[kind].packed.clone())?;
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &made[kind].pose(round))?;
+        let id = posed(&mut crowd, skin, &made[kind].pose(round))?;
         let results = crowd.run()?;
         agrees(&results[0], &made[0].on_cpu(&made[0].pose(5)))?;
         agrees(&results[1], &made[kind].on_cpu(&made[kind].pose(round)))?;
-        match crowd.remove_skin(skin) {
-            Err(GpuError::Mismatch(text)) if text.contains("/Case") => {}
-            other => return Err(format!("a skin in use: {other:?}").into()),
-        }
+        mismatch("/Case", crowd.remove_skin(skin))?;
         crowd.remove_instance(id)?;
         crowd.remove_skin(skin)?;
         ensure(crowd.remove_skin(skin).is_err(), "removed twice")?;
@@ -252,8 +233,7 @@ fn huge(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     let skin = crowd.add_skin(made.packed.clone())?;
     let of_nothing = crowd.add_skin(empty.packed.clone())?;
-    let id = crowd.add_instance(skin)?;
-    crowd.set_pose(id, &made.pose(1))?;
+    posed(&mut crowd, skin, &made.pose(1))?;
     crowd.run()?;
     let bytes = crowd.buffer_bytes();
     let mut refused = || -> Result<(), Failure> {
@@ -310,8 +290,7 @@ fn ten_thousand(gpu: &Gpu) -> Result<(), Failure> {
     for count in [100, 10_000] {
         while ids.len() < count {
             let i = ids.len();
-            let id = crowd.add_instance(skins[i % 20])?;
-            crowd.set_pose(id, &poses[i % 20][i / 20 % 25])?;
+            let id = posed(&mut crowd, skins[i % 20], &poses[i % 20][i / 20 % 25])?;
             ids.push(id);
         }
         dispatches.push(crowd.dispatch_count()?);
@@ -353,9 +332,7 @@ fn few_points(gpu: &Gpu) -> Result<(), Failure> {
         let mut crowd = gpu.crowd_with(&options)?;
         for round in 0..30u64 {
             for made in &made {
-                let skin = crowd.add_skin(made.packed.clone())?;
-                let id = crowd.add_instance(skin)?;
-                crowd.set_pose(id, &made.pose(round))?;
+                add_posed(&mut crowd, &made.packed, &[made.pose(round)])?;
             }
         }
         if most.is_none() {
@@ -373,9 +350,7 @@ fn few_points(gpu: &Gpu) -> Result<(), Failure> {
 
 /// As many dispatches as buffers of the caller's: their tables are no larger than what they hold.
 fn a_buffer_each(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default().points(24).joints(4))?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default().points(24).joints(4))?;
     let mut buffers = Vec::new();
     for seed in 0..100 {
         let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -392,8 +367,7 @@ fn a_buffer_each(gpu: &Gpu) -> Result<(), Failure> {
             },
             ..OutputTarget::default()
         };
-        let id = crowd.add_instance_to(skin, target)?;
-        crowd.set_pose(id, &made.pose(seed % 3))?;
+        posed_to(&mut crowd, skin, target, &made.pose(seed % 3))?;
         buffers.push(buffer);
     }
     let results = crowd.run()?;
@@ -425,8 +399,7 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     for spec in &specs {
         let made = made(spec)?;
         let skin = crowd.add_skin(made.packed.clone())?;
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &made.pose(3))?;
+        posed(&mut crowd, skin, &made.pose(3))?;
         expected.push(made.on_cpu(&made.pose(3)));
     }
     for (got, want) in crowd.run()?.iter().zip(&expected) {
@@ -454,8 +427,7 @@ fn poses_beyond_a_buffer(gpu: &Gpu) -> Result<(), Failure> {
     let spec = Spec::default().points(50);
     let (made, mut crowd, skin) = crowd_of(&gpu, &spec)?;
     for seed in 0..300 {
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &made.pose(seed))?;
+        posed(&mut crowd, skin, &made.pose(seed))?;
     }
     let all = crowd.run()?;
     let bytes = crowd.last_upload_bytes();
@@ -474,9 +446,7 @@ fn needed_limits(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     crowd.enable_bounds(BoundsUse::ReadBack)?;
     for made in &made {
-        let skin = crowd.add_skin(made.packed.clone())?;
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &made.pose(4))?;
+        add_posed(&mut crowd, &made.packed, &[made.pose(4)])?;
     }
     for (got, made) in crowd.run()?.iter().zip(&made) {
         agrees(got, &made.on_cpu(&made.pose(4)))?;

@@ -8,7 +8,7 @@ use sinew::gpu::{
 use crate::cases::Spec;
 use crate::crowds::Run;
 use crate::crowds::made::{agrees, all_bits, made, twenty};
-use crate::host::Gpu;
+use crate::host::{Gpu, posed};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("loss_is_an_error_and_rebuilt", lost_and_rebuilt),
@@ -32,8 +32,7 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     for (i, made) in made.iter().enumerate() {
         let skin = crowd.add_skin(made.packed.clone())?;
         for seed in 0..3 {
-            let id = crowd.add_instance(skin)?;
-            crowd.set_pose(id, &made.pose(seed + i as u64))?;
+            let id = posed(&mut crowd, skin, &made.pose(seed + i as u64))?;
             ids.push(id);
         }
     }
@@ -112,8 +111,7 @@ fn lost_readings(gpu: &Gpu) -> Result<(), Failure> {
         let gpu = gpu.another()?;
         let mut crowd = gpu.crowd()?;
         let skin = crowd.add_skin(made.packed.clone())?;
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, &made.pose(1))?;
+        let id = posed(&mut crowd, skin, &made.pose(1))?;
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         crowd.encode(&mut encoder)?;
         let ticket = crowd.request_read(&mut encoder, &[id])?;

@@ -3,13 +3,16 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
-use glam::Vec3;
-use sinew::gpu::{Crowd, Deformed, InstanceId, SkinId, SkinnerOptions};
-use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+use sinew::gpu::{
+    Crowd, Deformed, InstanceId, OutputTarget, PipelineVariant, Prewarm, SkinId, SkinnerOptions,
+    pipeline_variants,
+};
+use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::skel::{Skin, SkinningMethod};
 
-use crate::host::Gpu;
+use crate::host::{Gpu, posed};
 pub use crate::outputs::shown::bits;
+use crate::outputs::shown::on_cpu;
 
 use crate::cases::{self, Influences, Spec};
 use crate::compare::compare;
@@ -35,15 +38,7 @@ impl Made {
 
     /// What the CPU makes of it.
     pub fn on_cpu(&self, pose: &PackedPose) -> Deformed {
-        let mut points = vec![Vec3::NAN; self.packed.point_count()];
-        let mut normals = self.packed.normals().map(|n| vec![Vec3::NAN; n.len()]);
-        skin_on_cpu(&self.packed, pose, &mut points, normals.as_deref_mut())
-            .expect("sizes that fit");
-        Deformed {
-            points,
-            normals,
-            ..Deformed::default()
-        }
+        on_cpu(&self.packed, pose)
     }
 }
 
@@ -100,6 +95,19 @@ pub fn agrees(got: &Deformed, want: &Deformed) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The pipelines of one crowd of these skins, each once.
+pub fn pipelines<'a>(skins: impl IntoIterator<Item = &'a Arc<PackedSkin>>) -> Vec<PipelineVariant> {
+    let mut out: Vec<PipelineVariant> = Vec::new();
+    for packed in skins {
+        for variant in pipeline_variants(packed, &OutputTarget::default(), Prewarm::default()) {
+            if !out.contains(&variant) {
+                out.push(variant);
+            }
+        }
+    }
+    out
+}
+
 /// Adds a skin, and an instance of it for each pose.
 pub fn add_posed(
     crowd: &mut Crowd,
@@ -109,9 +117,7 @@ pub fn add_posed(
     let skin = crowd.add_skin(Arc::clone(packed))?;
     let mut ids = Vec::new();
     for pose in poses {
-        let id = crowd.add_instance(skin)?;
-        crowd.set_pose(id, pose)?;
-        ids.push(id);
+        ids.push(posed(crowd, skin, pose)?);
     }
     Ok(ids)
 }

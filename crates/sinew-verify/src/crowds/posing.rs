@@ -8,8 +8,8 @@ use sinew::skel::Pose;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, made, twenty};
-use crate::host::Gpu;
+use crate::crowds::made::{Made, agrees, bits, crowd_of, twenty};
+use crate::host::{Gpu, mismatch};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("posing_in_place_is_packing", in_place),
@@ -111,9 +111,7 @@ fn many(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 fn wrong(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&Spec::default())?;
-    let mut crowd = gpu.crowd()?;
-    let skin = crowd.add_skin(made.packed.clone())?;
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default())?;
     let ids = crowd.add_instances(skin, 100)?;
     for id in &ids {
         crowd.set_pose(*id, &made.pose(1))?;
@@ -148,10 +146,7 @@ fn wrong(gpu: &Gpu) -> Result<(), Failure> {
     }
     let mut bad = cases::pose(&made.skin, 3);
     bad.geom_bind = DMat4::NAN;
-    match crowd.set_pose(ids[0], &bad) {
-        Err(GpuError::Mismatch(text)) if text.contains("/Case") => {}
-        other => return Err(format!("{other:?}").into()),
-    }
+    mismatch("/Case", crowd.set_pose(ids[0], &bad))?;
     crowd.remove_instance(ids[0])?;
     let pose = cases::pose(&made.skin, 3);
     let removed = crowd.set_pose(ids[0], &pose);

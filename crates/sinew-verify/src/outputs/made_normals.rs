@@ -14,7 +14,7 @@ use sinew::skel::{
 use crate::cases::{self, Influences, Spec};
 use crate::compare::{compare, to_f64};
 use crate::crowds::made::{add_posed, run_twice, same_in_pieces};
-use crate::host::{Gpu, tight};
+use crate::host::{Gpu, posed, tight};
 use crate::outputs::shown::{on_cpu, spread};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
@@ -225,16 +225,9 @@ fn resting(points: Vec<Vec3>) -> Skin {
 }
 
 fn at_rest(skin: &PackedSkin) -> Deformed {
-    let pose = Pose {
-        skinning: None,
-        geom_bind: glam::DMat4::IDENTITY,
-        channel_weights: vec![],
-        out_from_skel: glam::DMat4::IDENTITY,
-    };
-    on_cpu(
-        skin,
-        &PackedPose::pack(skin, &pose).expect("sizes that fit"),
-    )
+    let pose = Pose::of_shapes(Vec::new());
+    let pose = PackedPose::pack(skin, &pose).expect("sizes that fit");
+    on_cpu(skin, &pose)
 }
 
 /// Counter-clockwise seen from outside.
@@ -341,8 +334,7 @@ fn mirrored_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     for (skin, poses) in mirrored_cube()? {
         let id = crowd.add_skin(skin)?;
         for pose in poses {
-            let instance = crowd.add_instance(id)?;
-            crowd.set_pose(instance, &pose)?;
+            posed(&mut crowd, id, &pose)?;
         }
     }
     crowd.run()?.iter().try_for_each(points_outward)
@@ -434,16 +426,9 @@ fn extremes() -> Result<(), Failure> {
 fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     let all = extreme_skins()?;
-    let pose = Pose {
-        skinning: None,
-        geom_bind: glam::DMat4::IDENTITY,
-        channel_weights: vec![],
-        out_from_skel: glam::DMat4::IDENTITY,
-    };
+    let pose = Pose::of_shapes(Vec::new());
     for (skin, _) in &all {
-        let id = crowd.add_skin(Arc::clone(skin))?;
-        let instance = crowd.add_instance(id)?;
-        crowd.set_pose(instance, &PackedPose::pack(skin, &pose)?)?;
+        add_posed(&mut crowd, &skin, &[PackedPose::pack(skin, &pose)?])?;
     }
     for (got, (_, normal)) in crowd.run()?.iter().zip(&all) {
         is_as_said(got, *normal)?;

@@ -26,6 +26,12 @@ fn pose(crowd: &mut Crowd, id: InstanceId, shown: &Shown, time: u64) -> Result<(
     Ok(crowd.set_pose(id, &shown.pack(&pose))?)
 }
 
+/// Positions at some time, by the CPU.
+fn mirror(shown: &Shown, time: u64) -> Vec<Vec3> {
+    let pose = cases::pose_of(&shown.spec, &shown.skin, time);
+    on_cpu(&shown.packed, &shown.pack(&pose)).points
+}
+
 /// Positions, and those before, of the only instance or another one.
 fn both(crowd: &mut Crowd, id: InstanceId) -> Result<(Vec<Vec3>, Vec<Vec3>), Failure> {
     let got = crowd.read(&[id])?.remove(0);
@@ -140,9 +146,8 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
             return Ok(false);
         }
         let (points, previous) = both(crowd, id)?;
-        let pose = cases::pose_of(&shown.spec, &shown.skin, time);
-        let mirror = on_cpu(&shown.packed, &shown.pack(&pose));
-        compare("points", &points, &mirror.points, tolerance::MIRROR_POINTS)?;
+        let mirror = mirror(&shown, time);
+        compare("points", &points, &mirror, tolerance::MIRROR_POINTS)?;
         Ok(previous == points)
     };
     ensure(frame(&mut crowd)?, "the first frame is fresh")?;
@@ -213,27 +218,11 @@ fn growing(gpu: &Gpu) -> Result<(), Failure> {
         crowd.encode(&mut encoder)?;
         gpu.queue.submit([encoder.finish()]);
         let (_, previous) = both(&mut crowd, id)?;
-        let before = on_cpu(
-            &shown.packed,
-            &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 1)),
-        );
-        compare(
-            "previous",
-            &previous,
-            &before.points,
-            tolerance::MIRROR_POINTS,
-        )?;
+        let before = mirror(&shown, 1);
+        compare("previous", &previous, &before, tolerance::MIRROR_POINTS)?;
         let kept = crowd.read_points(asleep)?;
-        let want = on_cpu(
-            &shown.packed,
-            &shown.pack(&cases::pose_of(&shown.spec, &shown.skin, 10)),
-        );
-        compare(
-            "of a hidden one",
-            &kept,
-            &want.points,
-            tolerance::MIRROR_POINTS,
-        )?;
+        let want = mirror(&shown, 10);
+        compare("of a hidden one", &kept, &want, tolerance::MIRROR_POINTS)?;
         ensure(kept != first[1].points, "two poses are the same")?;
     }
     Ok(())

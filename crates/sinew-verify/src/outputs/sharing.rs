@@ -11,7 +11,7 @@ use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Sk
 use crate::cases::{self, Spec};
 use crate::compare::compare;
 use crate::crowds::made::agrees;
-use crate::host::{Gpu, tight, with_previous};
+use crate::host::{Gpu, posed, posed_to, tight, with_previous};
 use crate::outputs::shown::{bits, every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
@@ -188,8 +188,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
     let id = crowd.add_skin(Arc::clone(&packed))?;
     let mut instances = Vec::new();
     for pose in &poses {
-        let instance = crowd.add_instance(id)?;
-        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
+        let instance = posed(&mut crowd, id, &PackedPose::pack(&packed, pose)?)?;
         instances.push(instance);
     }
     let together = crowd.run()?;
@@ -208,8 +207,7 @@ fn alone(gpu: &Gpu) -> Result<(), Failure> {
     for (pose, together) in poses.iter().zip(&together) {
         let mut crowd = gpu.crowd()?;
         let id = crowd.add_skin(Arc::clone(&packed))?;
-        let instance = crowd.add_instance(id)?;
-        crowd.set_pose(instance, &PackedPose::pack(&packed, pose)?)?;
+        posed(&mut crowd, id, &PackedPose::pack(&packed, pose)?)?;
         ensure(
             bits(&crowd.run()?[0]) == bits(together),
             "alone it is another",
@@ -237,8 +235,12 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
         let mut crowd = gpu.crowd()?;
         for shown in every_kind()? {
             let id = crowd.add_skin(Arc::clone(&shown.packed))?;
-            let instance = crowd.add_instance_to(id, target.clone())?;
-            crowd.set_pose(instance, &shown.pack(&shown.poses()[0]))?;
+            posed_to(
+                &mut crowd,
+                id,
+                target.clone(),
+                &shown.pack(&shown.poses()[0]),
+            )?;
         }
         for made in [false, true] {
             let spec = Spec::default().face_varying(true).shapes(2);
@@ -251,8 +253,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
             }
             let pose = PackedPose::pack(&packed, &cases::pose(&skin, 3))?;
             let id = crowd.add_skin(Arc::new(packed))?;
-            let instance = crowd.add_instance_to(id, target.clone())?;
-            crowd.set_pose(instance, &pose)?;
+            posed_to(&mut crowd, id, target.clone(), &pose)?;
         }
         out.extend(crowd.run()?);
         Ok(out)
@@ -301,8 +302,7 @@ fn interleaved(gpu: &Gpu) -> Result<(), Failure> {
         floats.is_err(),
         "normals of 12 bytes between places 16 bytes apart",
     )?;
-    let instance = crowd.add_instance_to(id, target)?;
-    crowd.set_pose(instance, &pose)?;
+    posed_to(&mut crowd, id, target, &pose)?;
     let read = crowd.run()?.remove(0);
     let found = gpu.read::<u32>(&buffer)?;
     ensure(

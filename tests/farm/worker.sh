@@ -10,7 +10,10 @@ if [[ "$*" = *"--shard 2/"* ]] && mkdir "$BENCH/lost" 2>/dev/null; then
         sleep 0.002
     done
     kill -STOP $child
-    until grep -q '^State:.*stopped' /proc/$child/status; do sleep 0.002; done
+    until grep -q '^State:.*stopped' /proc/$child/status; do
+        kill -0 $child || exit 1
+        sleep 0.002
+    done
     touch "$BENCH/held"
     wait $child
 else

@@ -524,8 +524,10 @@ impl Crowd {
             ..
         } = &mut self.stores;
         blend_lists.forget_walkers();
-        for (id, _) in instances.shown() {
-            blend_lists.follow(id, instances);
+        if self.skinner.limits.active_lists {
+            for (id, _) in instances.shown() {
+                blend_lists.follow(id, instances);
+            }
         }
         Ok(())
     }
@@ -542,8 +544,10 @@ impl Crowd {
             blend_lists,
             ..
         } = &mut self.stores;
-        for id in instances.edited() {
-            blend_lists.follow(*id, instances);
+        if self.skinner.limits.active_lists {
+            for id in instances.edited() {
+                blend_lists.follow(*id, instances);
+            }
         }
         Ok(is_edited)
     }

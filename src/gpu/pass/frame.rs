@@ -45,6 +45,10 @@ pub struct PlannedFrame {
     replaced: u64,
     /// Number of instance indices that it has room for.
     index_room: u32,
+    /// Number of instances that it computes.
+    shown: usize,
+    /// Number of edits since it was planned.
+    edits: usize,
 }
 
 impl PlannedFrame {
@@ -86,6 +90,8 @@ impl PlannedFrame {
             versions: stores.versions(),
             replaced: 0,
             index_room: stores.instances.index_room(),
+            shown: stores.instances.shown().count(),
+            edits: 0,
         })
     }
 
@@ -150,19 +156,23 @@ impl PlannedFrame {
         indices.sort_unstable();
         indices.dedup();
         let has_boxes = stores.bounds.is_some();
-        // A plan of many is cheaper than as many edits, and packs what they left.
+        // A plan of many is cheaper than as many edits. It packs what they left: items without work
+        // and room of results, of which a crowd that shrinks would keep more than it uses.
         let are_most = indices.len() > 64 && indices.len() > stores.instances.len() / 2;
+        self.edits += indices.len();
+        let are_many = self.edits > 64 && self.edits > 2 * self.shown;
         // The weights that clips drive are items of another pass.
         let are_driven = indices.iter().any(|index| self.poses.is_driven(*index));
         if stores.visibility.is_some()
             || are_driven
             || (has_boxes && stores.instances.index_room() > self.index_room)
             || are_most
+            || are_many
         {
             return Ok(false);
         }
         for index in &indices {
-            self.poses.remove(*index);
+            self.shown -= usize::from(self.poses.remove(*index));
         }
         let shown = indices.iter().filter_map(|index| {
             let id = stores.poses.id(*index)?;
@@ -174,6 +184,7 @@ impl PlannedFrame {
             if new.is_driven || !self.poses.add(&new) {
                 return Ok(false);
             }
+            self.shown += 1;
         }
         let scene = Scene::new(&skinner.limits, stores, &self.poses, shown)?;
         for planned in &mut self.passes {

@@ -392,11 +392,11 @@ impl PosePages {
         site.is_some_and(|site| site.is_driven)
     }
 
-    /// Frees the room of the pose of whatever instance had this index.
-    pub fn remove(&mut self, index: u32) {
+    /// Frees the room of the pose of whatever instance had this index. False if none had.
+    pub fn remove(&mut self, index: u32) -> bool {
         let site = self.sites.get_mut(index as usize).and_then(Option::take);
         let Some(site) = site else {
-            return;
+            return false;
         };
         let page = &mut self.pages[site.page];
         let others = site
@@ -416,6 +416,7 @@ impl PosePages {
             page.sub_weights
                 .give_back(site.sub_weights, site.sub_weight_count);
         }
+        true
     }
 
     /// Finds room for the pose of one more instance. False if there is none, or if no page has its
@@ -812,7 +813,9 @@ mod tests {
         assert!(!poses.update(all[4], &without));
 
         // The room of a palette is free once nobody shares it.
-        [0, 3, 5].into_iter().for_each(|index| poses.remove(index));
+        for index in [0, 3, 5] {
+            poses.remove(index);
+        }
         assert!(poses.shared.is_empty());
         assert!(poses.add(&new(all[2], &own, Source::Own)));
         assert_eq!(poses.find(2).expect("a place").palette, 0);

@@ -320,6 +320,8 @@ pub fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
     if list.len() == list.capacity() {
         list.sort_unstable();
         list.dedup();
+        // Or few free places would have it sorted again and again.
+        list.reserve(list.len());
     }
     list.push(id);
 }

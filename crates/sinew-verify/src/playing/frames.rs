@@ -21,6 +21,7 @@ use crate::{Failure, ensure};
 pub const CHECKS: &[(&str, Run)] = &[
     ("rigs_that_play_upload_the_clock_alone", uploads),
     ("edits_upload_what_they_change", edits),
+    ("a_crowd_that_shrinks_is_packed", shrinking),
     ("lower_rates_hold_results_and_take_turns", rates),
     ("clips_and_rigs_go_while_they_play", come_and_go),
     ("a_rig_in_a_reused_slot_has_its_own_past", reused_slots),
@@ -160,6 +161,29 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
     let expected = [152, 248, 124, 444, 44, 248];
     let bytes: Vec<u64> = found[0].iter().map(|(_, bytes)| *bytes).collect();
     ensure(bytes == expected, &format!("{:?}", found[0]))
+}
+
+/// A crowd that loses one instance a frame keeps neither the work nor the room of those that left.
+fn shrinking(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let mut crowd = gpu.crowd()?;
+    let (_, members) = many(&mut crowd, &figure, 120)?;
+    // Clips drive the blend shapes of the others, and an edit of such an instance is another plan.
+    for id in members.iter().flat_map(|member| &member.instances[1..]) {
+        crowd.set_hidden(*id, true)?;
+    }
+    crowd.submit()?;
+    let generation = crowd.palettes_generation();
+    let mut packed = Vec::new();
+    for (number, member) in members[..110].iter().enumerate() {
+        crowd.set_hidden(member.instances[0], true)?;
+        crowd.submit()?;
+        if crowd.palettes_generation() != generation && packed.is_empty() {
+            packed.push(number);
+        }
+    }
+    // After twice as many edits as instances are left.
+    ensure(packed == [80], &format!("packed at {packed:?}"))
 }
 
 /// The points of all instances, as bits.

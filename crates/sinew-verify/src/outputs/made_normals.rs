@@ -428,7 +428,7 @@ fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     let all = extreme_skins()?;
     let pose = Pose::of_shapes(Vec::new());
     for (skin, _) in &all {
-        add_posed(&mut crowd, &skin, &[PackedPose::pack(skin, &pose)?])?;
+        add_posed(&mut crowd, skin, &[PackedPose::pack(skin, &pose)?])?;
     }
     for (got, (_, normal)) in crowd.run()?.iter().zip(&all) {
         is_as_said(got, *normal)?;

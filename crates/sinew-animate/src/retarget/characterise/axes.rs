@@ -19,9 +19,15 @@ pub(in super::super) fn found_up(rig: &Rig, bones: &Bones) -> Option<(DVec3, f64
     let leg = percentile(&legs, 0.5);
     let feet = foot_joints(rig, bones);
     let vote = |axis: &DVec3| vote(*axis, &views, &bind, &feet, leg);
-    let mut votes: Vec<(f64, DVec3)> = AXES.iter().map(|a| (vote(a), *a)).collect();
-    votes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Some((votes[0].1, votes[0].0 - votes[1].0))
+    let mut votes: Vec<(Vote, DVec3)> = AXES.iter().map(|a| (vote(a), *a)).collect();
+    votes.sort_by(|a, b| b.0.sum.total_cmp(&a.0.sum));
+    let (best, up) = votes[0];
+    // A body may lie all the time: it is less sure if the feet are at the origin by another axis alone.
+    let margins = votes[1..].iter().map(|(other, _)| {
+        let nearer = other.on_origin - best.on_origin;
+        best.sum - other.sum - LYING * nearer.max(0.0)
+    });
+    Some((up, margins.fold(f64::INFINITY, f64::min).max(0.0)))
 }
 
 /// The six axes, +Y first.
@@ -34,9 +40,20 @@ const AXES: [DVec3; 6] = [
     DVec3::NEG_X,
 ];
 
+/// What a foot at the origin takes off the margin of an axis by which there is none.
+const LYING: f64 = 0.5;
+
+/// How likely an axis is up.
+#[derive(Clone, Copy)]
+struct Vote {
+    sum: f64,
+    /// How near the feet are to the origin, up to 1.
+    on_origin: f64,
+}
+
 /// How likely an axis is up: trunk and legs are along it, the feet are near the origin and near one
 /// level, and the bind pose stands along it.
-fn vote(axis: DVec3, views: &[View<'_>], bind: &View<'_>, feet: &[usize], leg: f64) -> f64 {
+fn vote(axis: DVec3, views: &[View<'_>], bind: &View<'_>, feet: &[usize], leg: f64) -> Vote {
     let posture = |v: &View<'_>| {
         let feet = (v.at(Bone::LeftFoot)? + v.at(Bone::RightFoot)?) / 2.0;
         let legs = (v.middle()? - feet).try_normalize()?;
@@ -59,5 +76,8 @@ fn vote(axis: DVec3, views: &[View<'_>], bind: &View<'_>, feet: &[usize], leg: f
         false => 0.0,
     };
     let usual = if axis == DVec3::Y { 0.25 } else { 0.0 };
-    posture + 0.75 * (on_origin + bound) + 0.5 * on_level + usual
+    Vote {
+        sum: posture + 0.75 * (on_origin + bound) + 0.5 * on_level + usual,
+        on_origin,
+    }
 }

@@ -4,7 +4,6 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use glam::{DMat4, Vec3};
 use numpy::{PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use sinew::Invalid;
 use sinew::kernel::{
     ArrayInfluences, Palette, add_blend_shape as add, skin_normals_of_arrays, skin_points_of_arrays,
 };
@@ -13,123 +12,62 @@ use sinew::skel::SkinningMethod;
 use crate::errors;
 use crate::output::{output, writable};
 
-/// The arguments of skinning, of the types that the package's functions have made.
-struct Request<'py> {
-    name: String,
+/// Skins points or normals; `sinew.skin_points_lbs` and `sinew.skin_normals_lbs` have the manual.
+#[pyfunction]
+#[pyo3(signature = (name, rest, joint_indices, joint_weights, count, palette, geom_bind, dual_quaternion, normals, out))]
+#[expect(clippy::too_many_arguments, reason = "a call from Python, by position")]
+pub fn skin<'py>(
+    py: Python<'py>,
+    name: &str,
     rest: PyReadonlyArray2<'py, f32>,
-    indices: PyReadonlyArray1<'py, i32>,
-    weights: PyReadonlyArray1<'py, f32>,
+    joint_indices: PyReadonlyArray1<'py, i32>,
+    joint_weights: PyReadonlyArray1<'py, f32>,
     count: usize,
     palette: PyReadonlyArray3<'py, f64>,
     geom_bind: PyReadonlyArray2<'py, f64>,
     dual_quaternion: bool,
-}
-
-type Skin = fn(&str, ArrayInfluences<'_>, &Palette, &[Vec3], &mut [Vec3]) -> Result<(), Invalid>;
-
-impl Request<'_> {
-    fn run<'py>(
-        &self,
-        py: Python<'py>,
-        out: Option<&Bound<'py, PyAny>>,
-        with_normals: bool,
-        skin: Skin,
-    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let rest: &[Vec3] = cast_slice(self.rest.as_slice()?);
-        let joints: &[f64] = self.palette.as_slice()?;
-        let skinning: Vec<DMat4> = joints
-            .chunks_exact(16)
-            .map(DMat4::from_cols_slice)
-            .collect();
-        let bind = DMat4::from_cols_slice(self.geom_bind.as_slice()?);
-        if let Some(at) = skinning.iter().position(|m| !m.is_finite()) {
-            let text = format!("{}: palette[{at}] is not finite", self.name);
-            return Err(errors::usage(py, text));
-        }
-        if skinning.len() > 65_534 {
-            let text = format!("{}: expected at most 65534 joints", self.name);
-            return Err(errors::usage(py, text));
-        }
-        let influences = ArrayInfluences {
-            joints: self.indices.as_slice()?,
-            weights: self.weights.as_slice()?,
-            count: self.count,
-            constant: self.indices.as_slice()?.len() == self.count && rest.len() != 1,
-        };
-        let array = output::<f32>(py, out, &[rest.len(), 3])?;
-        let mut place = writable(&array)?;
-        let values: &mut [Vec3] = cast_slice_mut(place.as_slice_mut()?);
-        let method = match self.dual_quaternion {
-            true => SkinningMethod::DualQuaternion,
-            false => SkinningMethod::ClassicLinear,
-        };
-        let name = &self.name;
-        let done = py.detach(|| {
-            let palette = Palette::pack(method, &skinning, bind, with_normals);
-            skin(name, influences, &palette, rest, values)
-        });
-        done.map_err(|e| errors::exception(py, e))?;
-        drop(place);
-        Ok(array)
+    normals: bool,
+    out: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let rest: &[Vec3] = cast_slice(rest.as_slice()?);
+    let joints: &[f64] = palette.as_slice()?;
+    let skinning: Vec<DMat4> = joints
+        .chunks_exact(16)
+        .map(DMat4::from_cols_slice)
+        .collect();
+    let bind = DMat4::from_cols_slice(geom_bind.as_slice()?);
+    if let Some(at) = skinning.iter().position(|m| !m.is_finite()) {
+        let text = format!("{name}: palette[{at}] is not finite");
+        return Err(errors::usage(py, text));
     }
-}
-
-/// Skins points; `sinew.skin_points_lbs` and `sinew.skin_points_dqs` have the manual.
-#[pyfunction]
-#[pyo3(signature = (name, points, joint_indices, joint_weights, count, palette, geom_bind, dual_quaternion, out))]
-#[expect(clippy::too_many_arguments, reason = "a call from Python, by position")]
-pub fn skin_points<'py>(
-    py: Python<'py>,
-    name: String,
-    points: PyReadonlyArray2<'py, f32>,
-    joint_indices: PyReadonlyArray1<'py, i32>,
-    joint_weights: PyReadonlyArray1<'py, f32>,
-    count: usize,
-    palette: PyReadonlyArray3<'py, f64>,
-    geom_bind: PyReadonlyArray2<'py, f64>,
-    dual_quaternion: bool,
-    out: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-    let request = Request {
-        name,
-        rest: points,
-        indices: joint_indices,
-        weights: joint_weights,
+    if skinning.len() > 65_534 {
+        let text = format!("{name}: expected at most 65534 joints");
+        return Err(errors::usage(py, text));
+    }
+    let indices = joint_indices.as_slice()?;
+    let influences = ArrayInfluences {
+        joints: indices,
+        weights: joint_weights.as_slice()?,
         count,
-        palette,
-        geom_bind,
-        dual_quaternion,
+        constant: indices.len() == count && rest.len() != 1,
     };
-    request.run(py, out.as_ref(), false, skin_points_of_arrays)
-}
-
-/// Skins normals; `sinew.skin_normals_lbs` and `sinew.skin_normals_dqs` have the manual.
-#[pyfunction]
-#[pyo3(signature = (name, normals, joint_indices, joint_weights, count, palette, geom_bind, dual_quaternion, out))]
-#[expect(clippy::too_many_arguments, reason = "a call from Python, by position")]
-pub fn skin_normals<'py>(
-    py: Python<'py>,
-    name: String,
-    normals: PyReadonlyArray2<'py, f32>,
-    joint_indices: PyReadonlyArray1<'py, i32>,
-    joint_weights: PyReadonlyArray1<'py, f32>,
-    count: usize,
-    palette: PyReadonlyArray3<'py, f64>,
-    geom_bind: PyReadonlyArray2<'py, f64>,
-    dual_quaternion: bool,
-    out: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-    let request = Request {
-        name,
-        rest: normals,
-        indices: joint_indices,
-        weights: joint_weights,
-        count,
-        palette,
-        geom_bind,
-        dual_quaternion,
+    let array = output::<f32>(py, out.as_ref(), &[rest.len(), 3])?;
+    let mut place = writable(&array)?;
+    let values: &mut [Vec3] = cast_slice_mut(place.as_slice_mut()?);
+    let method = match dual_quaternion {
+        true => SkinningMethod::DualQuaternion,
+        false => SkinningMethod::ClassicLinear,
     };
-    request.run(py, out.as_ref(), true, skin_normals_of_arrays)
+    let done = py.detach(|| {
+        let palette = Palette::pack(method, &skinning, bind, normals);
+        match normals {
+            true => skin_normals_of_arrays(name, influences, &palette, rest, values),
+            false => skin_points_of_arrays(name, influences, &palette, rest, values),
+        }
+    });
+    done.map_err(|e| errors::exception(py, e))?;
+    drop(place);
+    Ok(array)
 }
 
 /// Adds the offsets of a shape; `sinew.apply_blend_shape` has the manual.

@@ -31,7 +31,7 @@ mod _sinew {
     use crate::{errors, logging, work};
 
     #[pymodule_export]
-    use crate::arrays::{add_blend_shape, skin_normals, skin_points};
+    use crate::arrays::{add_blend_shape, skin};
     #[pymodule_export]
     use crate::prim::{BlendShape, Influences, Prim};
     #[pymodule_export]

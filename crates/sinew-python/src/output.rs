@@ -1,9 +1,14 @@
 //! Arrays that results are written to: the caller's, or new ones.
 
+use glam::DMat4;
 use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use rayon::prelude::*;
+use sinew::Invalid;
+use sinew::sampled::Time;
 
 use crate::errors;
+use crate::times::Times;
 
 /// The array for a result of this shape: `out`, or a new one of zeros. `out` is used in place.
 ///
@@ -65,4 +70,31 @@ pub fn writable<'py, T: Element>(
     array
         .try_readwrite()
         .map_err(|_| errors::usage(py, overlap))
+}
+
+/// An array of the matrices that `at` gives for each time, computed on all cores.
+///
+/// # Errors
+/// Those of [`output`], [`writable`] and `at`.
+pub fn matrices<'py>(
+    py: Python<'py>,
+    out: Option<&Bound<'py, PyAny>>,
+    times: &Times,
+    shape: &[usize],
+    at: impl Fn(Time) -> Result<Vec<DMat4>, Invalid> + Sync,
+) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    let array = output::<f64>(py, out, &times.shape(shape))?;
+    let mut place = writable(&array)?;
+    let values = place.as_slice_mut()?;
+    let share = shape.iter().product::<usize>().max(1);
+    let done = py.detach(|| {
+        let work = times.all.par_iter().zip(values.par_chunks_mut(share));
+        work.try_for_each(|(time, out)| {
+            out.copy_from_slice(bytemuck::cast_slice(&at(*time)?));
+            Ok(())
+        })
+    });
+    done.map_err(|e: Invalid| errors::exception(py, e))?;
+    drop(place);
+    Ok(array)
 }

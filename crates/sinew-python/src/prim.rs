@@ -5,7 +5,6 @@ use std::sync::Arc;
 use glam::{DMat4, Vec3};
 use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
-use rayon::prelude::*;
 use sinew::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, NormalsProperty, OutSpace, SkinBinding};
@@ -15,7 +14,7 @@ use sinew_cli::Failure;
 
 use crate::errors;
 use crate::logging;
-use crate::output::{output, writable};
+use crate::output::{matrices, output, writable};
 use crate::scene::Shared;
 use crate::skeleton::Skeleton;
 use crate::times::Times;
@@ -139,28 +138,27 @@ impl Prim {
         sampler.map_err(|e| errors::exception(py, e))
     }
 
-    /// Fills an array of `share` values for each time, and looks for signals in between.
-    fn fill<T: Send>(
-        py: Python<'_>,
+    /// An array with values of this shape for each time, filled in parts, with a look for signals
+    /// in between.
+    fn filled<'py, T: bytemuck::Pod + Send>(
         times: &Times,
-        share: usize,
-        out: &mut [T],
+        (out, shape): (Option<Bound<'py, PyAny>>, &[usize]),
+        py: Python<'py>,
         fill: impl Fn(&[Time], &mut [T]) -> Result<(), sinew_bake::Error> + Sync,
-    ) -> PyResult<()> {
-        if share == 0 {
-            return Ok(());
-        }
-        let at_once = (AT_ONCE / share).max(1);
-        let parts = times
-            .all
-            .chunks(at_once)
-            .zip(out.chunks_mut(at_once * share));
-        for (times, out) in parts {
-            let done = py.detach(|| fill(times, out).map_err(Failure::from));
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = output::<f32>(py, out.as_ref(), &times.shape(shape))?;
+        let mut place = writable(&array)?;
+        let values: &mut [T] = bytemuck::cast_slice_mut(place.as_slice_mut()?);
+        let share = values.len() / times.all.len().max(1);
+        let at_once = (AT_ONCE / share.max(1)).max(1);
+        let parts = values.chunks_mut((at_once * share).max(1));
+        for (times, part) in times.all.chunks(at_once).zip(parts) {
+            let done = py.detach(|| fill(times, part).map_err(Failure::from));
             done.map_err(|e| errors::exception(py, e))?;
             py.check_signals()?;
         }
-        Ok(())
+        drop(place);
+        Ok(out.unwrap_or_else(|| array.into_any()))
     }
 }
 
@@ -359,14 +357,9 @@ impl Prim {
         let first = Self::first(&times);
         let count = py.detach(|| sampler.point_count(self.binding, first));
         let count = count.map_err(|e| errors::exception(py, e))?;
-        let array = output::<f32>(py, out.as_ref(), &times.shape(&[count, 3]))?;
-        let mut place = writable(&array)?;
-        let points: &mut [Vec3] = bytemuck::cast_slice_mut(place.as_slice_mut()?);
-        Self::fill(py, &times, count, points, |times, out| {
+        Self::filled(&times, (out, &[count, 3]), py, |times, out| {
             sampler.points(self.binding, times, to, out)
-        })?;
-        drop(place);
-        Ok(out.unwrap_or_else(|| array.into_any()))
+        })
     }
 
     /// Deformed normals at times, as float32 [T, N, 3], or [N, 3] for one time: one per point, or
@@ -407,14 +400,9 @@ impl Prim {
             let missing = missing.in_file(&self.shared.scene.file);
             return Err(errors::exception(py, missing));
         };
-        let array = output::<f32>(py, out.as_ref(), &times.shape(&[count, 3]))?;
-        let mut place = writable(&array)?;
-        let normals: &mut [Vec3] = bytemuck::cast_slice_mut(place.as_slice_mut()?);
-        Self::fill(py, &times, count, normals, |times, out| {
+        Self::filled(&times, (out, &[count, 3]), py, |times, out| {
             sampler.normals((self.binding, which), times, to, out)
-        })?;
-        drop(place);
-        Ok(out.unwrap_or_else(|| array.into_any()))
+        })
     }
 
     /// Boxes around the deformed points at times, as float32 [T, 2, 3], or [2, 3] for one time:
@@ -434,14 +422,9 @@ impl Prim {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (times, to) = (self.times(py, times.as_ref())?, self::space(py, space)?);
         let sampler = self.sampler(py, backend)?;
-        let array = output::<f32>(py, out.as_ref(), &times.shape(&[2, 3]))?;
-        let mut place = writable(&array)?;
-        let corners: &mut [[Vec3; 2]] = bytemuck::cast_slice_mut(place.as_slice_mut()?);
-        Self::fill(py, &times, 1, corners, |times, out| {
+        Self::filled(&times, (out, &[2, 3]), py, |times, out| {
             sampler.extents(self.binding, times, to, out)
-        })?;
-        drop(place);
-        Ok(out.unwrap_or_else(|| array.into_any()))
+        })
     }
 
     /// The prim's transform at times, as float64 [T, 4, 4], or [4, 4] for one time, of row vectors.
@@ -476,18 +459,9 @@ impl Prim {
             (false, "world") => Ok(scene.world_from_prim(prim, time)),
             (false, _) => Ok(scene.prims[prim].xform.local(time)),
         };
-        let array = output::<f64>(py, out.as_ref(), &times.shape(&[4, 4]))?;
-        let mut place = writable(&array)?;
-        let values = place.as_slice_mut()?;
-        let done = py.detach(|| {
-            let work = times.all.par_iter().zip(values.par_chunks_mut(16));
-            work.try_for_each(|(time, out)| {
-                out.copy_from_slice(&at(*time)?.to_cols_array());
-                Ok(())
-            })
-        });
-        done.map_err(|e: Invalid| errors::exception(py, e))?;
-        drop(place);
+        let array = matrices(py, out.as_ref(), &times, &[4, 4], |time| {
+            Ok(vec![at(time)?])
+        })?;
         Ok(out.unwrap_or_else(|| array.into_any()))
     }
 

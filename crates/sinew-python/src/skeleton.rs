@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayDyn};
 use pyo3::prelude::*;
-use rayon::prelude::*;
 use sinew::Invalid;
 use sinew::sampled::Time;
 use sinew::scene::PlacedSkeleton;
 
 use crate::errors;
-use crate::output::{output, writable};
+use crate::output::{matrices, output, writable};
 use crate::scene::Shared;
 use crate::times::Times;
 
@@ -141,20 +140,7 @@ impl Skeleton {
             return Err(errors::usage(py, text));
         }
         let joints = placed.instance.skeleton().joints().len();
-        let array = output::<f64>(py, out.as_ref(), &times.shape(&[joints, 4, 4]))?;
-        let mut place = writable(&array)?;
-        let values = place.as_slice_mut()?;
-        let done = py.detach(|| {
-            let share = (joints * 16).max(1);
-            let work = times.all.par_iter().zip(values.par_chunks_mut(share));
-            work.try_for_each(|(time, out)| {
-                out.copy_from_slice(bytemuck::cast_slice(&at(*time)?));
-                Ok(())
-            })
-        });
-        done.map_err(|e: Invalid| errors::exception(py, e))?;
-        drop(place);
-        Ok(array)
+        matrices(py, out.as_ref(), &times, &[joints, 4, 4], at)
     }
 
     fn __repr__(&self) -> String {

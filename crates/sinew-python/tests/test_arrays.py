@@ -83,25 +83,25 @@ def test_shapes_are_those_of_usd_core(arrays):
     assert (again == ours).all()
 
 
-def seen_by_native(monkeypatch, name):
+def seen_by_native(monkeypatch):
     """The addresses of the arrays that reach the native function."""
     from sinew import _arrays
 
-    native, seen = getattr(_arrays._sinew, name), []
+    native, seen = _arrays._sinew.skin, []
 
     def spy(*args):
         seen.extend(a.ctypes.data for a in args if isinstance(a, np.ndarray))
         return native(*args)
 
     class Native:
-        skin_points = staticmethod(spy)
+        skin = staticmethod(spy)
 
     monkeypatch.setattr(_arrays, "_sinew", Native)
     return seen
 
 
 def test_nothing_is_copied_that_fits(arrays, monkeypatch):
-    seen = seen_by_native(monkeypatch, "skin_points")
+    seen = seen_by_native(monkeypatch)
     points, indices, weights, palette, bind = arrays
     out = np.empty_like(points)
     assert sinew.skin_points_lbs(points, indices, weights, palette, bind, out=out) is out
@@ -110,7 +110,7 @@ def test_nothing_is_copied_that_fits(arrays, monkeypatch):
 
 
 def test_arrays_of_pxr_are_used_in_place(arrays, monkeypatch):
-    seen = seen_by_native(monkeypatch, "skin_points")
+    seen = seen_by_native(monkeypatch)
     points, indices, weights, palette, bind = arrays
     vt = (
         Vt.Vec3fArray.FromNumpy(points),

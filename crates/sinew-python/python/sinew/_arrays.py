@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,6 @@ def _matrices(what: str, values: npt.ArrayLike, ndim: int) -> npt.NDArray[np.flo
 
 def _skin(
     name: str,
-    run: Any,
     values: npt.ArrayLike,
     joint_indices: npt.ArrayLike,
     joint_weights: npt.ArrayLike,
@@ -73,13 +72,14 @@ def _skin(
     geom_bind: Optional[npt.ArrayLike],
     out: Optional[Floats],
     dual_quaternion: bool,
+    normals: bool,
 ) -> Floats:
     rest = _vectors(name, values)
     joints, weights, count = _influences(len(rest), joint_indices, joint_weights)
     matrices = _matrices("palette", palette, 3)
     bind = _IDENTITY if geom_bind is None else _matrices("geom_bind", geom_bind, 2)
-    result: Floats = run(
-        name, rest, joints, weights, count, matrices, bind, dual_quaternion, out
+    result: Floats = _sinew.skin(
+        name, rest, joints, weights, count, matrices, bind, dual_quaternion, normals, out
     )
     return result
 
@@ -114,8 +114,8 @@ def skin_points_lbs(
     [[1.0, 1.0, 0.0]]
     """
     return _skin(
-        "skin_points_lbs", _sinew.skin_points, points, joint_indices, joint_weights, palette,
-        geom_bind, out, False,
+        "skin_points_lbs", points, joint_indices, joint_weights, palette,
+        geom_bind, out, False, False,
     )
 
 
@@ -134,8 +134,8 @@ def skin_points_dqs(
     [[1.0, 2.0, 3.0]]
     """
     return _skin(
-        "skin_points_dqs", _sinew.skin_points, points, joint_indices, joint_weights, palette,
-        geom_bind, out, True,
+        "skin_points_dqs", points, joint_indices, joint_weights, palette,
+        geom_bind, out, True, False,
     )
 
 
@@ -157,8 +157,8 @@ def skin_normals_lbs(
     [[0.0, 1.0, 0.0]]
     """
     return _skin(
-        "skin_normals_lbs", _sinew.skin_normals, normals, joint_indices, joint_weights, palette,
-        geom_bind, out, False,
+        "skin_normals_lbs", normals, joint_indices, joint_weights, palette,
+        geom_bind, out, False, True,
     )
 
 
@@ -177,8 +177,8 @@ def skin_normals_dqs(
     [[0.0, 1.0, 0.0]]
     """
     return _skin(
-        "skin_normals_dqs", _sinew.skin_normals, normals, joint_indices, joint_weights, palette,
-        geom_bind, out, True,
+        "skin_normals_dqs", normals, joint_indices, joint_weights, palette,
+        geom_bind, out, True, True,
     )
 
 

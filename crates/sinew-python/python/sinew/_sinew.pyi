@@ -6,8 +6,7 @@ import numpy.typing as npt
 
 __all__ = [
     "add_blend_shape",
-    "skin_normals",
-    "skin_points",
+    "skin",
     "BlendShape",
     "Influences",
     "Prim",
@@ -39,26 +38,16 @@ def open_scene(
     clip: Optional[str],
     anim_source: str,
 ) -> Scene: ...
-def skin_points(
+def skin(
     name: str,
-    points: _Floats,
+    rest: _Floats,
     joint_indices: npt.NDArray[np.int32],
     joint_weights: _Floats,
     count: int,
     palette: _Doubles,
     geom_bind: _Doubles,
     dual_quaternion: bool,
-    out: Optional[_Floats],
-) -> _Floats: ...
-def skin_normals(
-    name: str,
-    normals: _Floats,
-    joint_indices: npt.NDArray[np.int32],
-    joint_weights: _Floats,
-    count: int,
-    palette: _Doubles,
-    geom_bind: _Doubles,
-    dual_quaternion: bool,
+    normals: bool,
     out: Optional[_Floats],
 ) -> _Floats: ...
 def add_blend_shape(

@@ -334,9 +334,6 @@ pub const SUM_OF_WEIGHTS: f32 = 1e-5;
 /// drivers compute with less.
 pub const UNIT_LENGTH: f32 = 1e-5;
 
-/// What skinning in f32 adds to the error of a packed skin's points of some units.
-pub const PACKED_POINTS: f64 = 1e-5;
-
 /// How much further from f64 than the mirror's the GPU's normals may be where f32 loses digits on either side: each rounds in its own
 /// way, so that one of a few dozen products is off by some times the other.
 pub const AS_NEAR_AS_THE_MIRROR: f64 = 4.0;

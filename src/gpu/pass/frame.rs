@@ -156,17 +156,15 @@ impl PlannedFrame {
         indices.sort_unstable();
         indices.dedup();
         let has_boxes = stores.bounds.is_some();
-        // A plan of many is cheaper than as many edits. It packs what they left: items without work
-        // and room of results, of which a crowd that shrinks would keep more than it uses.
-        let are_most = indices.len() > 64 && indices.len() > stores.instances.len() / 2;
+        // Another plan costs about as much as this many edits, and packs what they left: items without
+        // work and room of poses, of which a crowd that shrinks would keep more than it uses.
         self.edits += indices.len();
-        let are_many = self.edits > 64 && self.edits > 2 * self.shown;
+        let are_many = self.edits > self.shown.max(64);
         // The weights that clips drive are items of another pass.
         let are_driven = indices.iter().any(|index| self.poses.is_driven(*index));
         if stores.visibility.is_some()
             || are_driven
             || (has_boxes && stores.instances.index_room() > self.index_room)
-            || are_most
             || are_many
         {
             return Ok(false);

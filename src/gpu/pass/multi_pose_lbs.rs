@@ -91,7 +91,7 @@ pub struct MultiPoseLbs {
     kinds: Vec<Kind>,
     /// Indices of kinds without items.
     free: Vec<usize>,
-    /// The kind of the last item of each group.
+    /// The kind of the last item of each group, while frames that leave out instances are planned.
     last: HashMap<usize, usize>,
 }
 
@@ -267,7 +267,7 @@ impl MultiPoseLbs {
         let Some(item) = items.push_owned(scene.limits, group, fixed.count, &owners, make) else {
             return;
         };
-        if self.last.insert(item.group, kind) != Some(kind) && scene.leaves_out() {
+        if scene.leaves_out() && self.last.insert(item.group, kind) != Some(kind) {
             items.set_owner(item, 0, owner.beginning(true));
         }
         self.kinds[kind].open.insert(item);

@@ -25,9 +25,9 @@ use crate::kernel::{
 };
 use crate::skel::SkinningMethod;
 
-/// An item of an instance.
+/// The item of a slice of an instance.
 #[derive(Clone, Copy, Debug)]
-struct Placed {
+struct SliceAt {
     at: ItemPlace,
     /// Index of the slice in its skin.
     slice: u32,
@@ -40,7 +40,7 @@ struct Placed {
 #[derive(Debug, Default)]
 pub struct SkinPass {
     items: Groups<SkinItem>,
-    placed: Chains<Placed>,
+    placed: Chains<SliceAt>,
 }
 
 impl Pass for SkinPass {
@@ -360,7 +360,7 @@ impl SkinPass {
         let Some(at) = items.push_owned(scene.limits, key, shape.count, &owner, make) else {
             return;
         };
-        let placed = Placed {
+        let placed = SliceAt {
             at,
             slice: number as u32,
             previous: with[PREVIOUS],

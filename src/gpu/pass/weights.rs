@@ -3,9 +3,8 @@
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::Scene;
+use crate::gpu::plan::frame::{Placed, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::placed::Placed;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, WEIGHTS, WeightsItem};

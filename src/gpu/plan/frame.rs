@@ -1,7 +1,9 @@
-//! The contents of a frame: the instances that are shown, and where their poses lie.
+//! The contents of a frame: the instances that are shown, where their poses lie, and which items are
+//! theirs.
 
-use super::groups::Owner;
+use super::groups::{GroupKey, Groups, ItemPlace, Owner};
 use super::pose_pages::{NewPose, Placing, PosePages, PosePlace};
+use super::ranges::Chains;
 use super::rig_palettes::PlacedRig;
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
@@ -77,6 +79,49 @@ impl<'a> Scene<'a> {
     /// Whether frames leave out items, according to their owners.
     pub fn leaves_out(&self) -> bool {
         self.stores.visibility.is_some()
+    }
+}
+
+/// The items of a pass that instances own, and which are whose.
+#[derive(Debug)]
+pub struct Placed<T> {
+    pub items: Groups<T>,
+    of: Chains<ItemPlace>,
+}
+
+impl<T> Default for Placed<T> {
+    fn default() -> Self {
+        Self {
+            items: Groups::default(),
+            of: Chains::default(),
+        }
+    }
+}
+
+impl<T> Placed<T> {
+    /// Adds an item of an instance, as [`Groups::push_owned`] does.
+    pub fn push(
+        &mut self,
+        scene: &Scene<'_>,
+        shown: &Shown<'_>,
+        key: GroupKey,
+        invocations: u32,
+        make: impl FnOnce(u32) -> T,
+    ) {
+        let owner = [shown.owner()];
+        let items = &mut self.items;
+        if let Some(at) = items.push_owned(scene.limits, key, invocations, &owner, make) {
+            self.of.push(shown.id.index(), at);
+        }
+    }
+
+    /// Removes the items of instances, by index. `end` leaves an item without results.
+    pub fn remove(&mut self, removed: &[u32], end: impl Fn(&mut T)) {
+        for index in removed {
+            while let Some(at) = self.of.pop(*index) {
+                self.items.remove(at, &end);
+            }
+        }
     }
 }
 

@@ -289,19 +289,21 @@ impl<T> Groups<T> {
         let group = &mut self.groups[index];
         let was_empty = group.live == 0;
         if let Some(number) = group.take_free(units) {
-            group.items[number] = make(group.firsts[number]);
-            self.changed.push(ItemPlace {
+            let at = ItemPlace {
                 group: index,
                 number,
-            });
+            };
+            group.items[number] = make(group.firsts[number]);
+            self.changed.push(at);
             if was_empty {
                 self.resized.push(index);
             }
-            return Some(ItemPlace {
-                group: index,
-                number,
-            });
+            return Some(at);
         }
+        let at = ItemPlace {
+            group: index,
+            number: group.items.len(),
+        };
         if let Some(room) = &group.laid {
             let all = group.units.saturating_add(units);
             let needed = group.dispatches_of(all, limits.workgroups).len();
@@ -309,10 +311,7 @@ impl<T> Groups<T> {
                 self.is_full = true;
                 return None;
             }
-            self.changed.push(ItemPlace {
-                group: index,
-                number: group.items.len(),
-            });
+            self.changed.push(at);
             self.resized.push(index);
         }
         group.items.push(make(group.units));
@@ -320,10 +319,7 @@ impl<T> Groups<T> {
         group.owners.extend(owners.iter().map(|owner| owner.word()));
         group.units += units;
         group.live += 1;
-        Some(ItemPlace {
-            group: index,
-            number: group.items.len() - 1,
-        })
+        Some(at)
     }
 }
 

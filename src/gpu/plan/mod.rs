@@ -3,7 +3,6 @@
 
 pub mod frame;
 pub mod groups;
-pub mod placed;
 pub mod pose_pages;
 pub mod ranges;
 pub mod rig_palettes;

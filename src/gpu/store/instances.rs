@@ -141,6 +141,7 @@ impl InstanceStore {
         self.slowed = 0;
         self.edited.clear();
         self.unsettled.clear();
+        self.other_rates.clear();
     }
 
     pub fn get(&self, id: InstanceId) -> Result<&Instance, GpuError> {

@@ -167,23 +167,23 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
 fn shrinking(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
     let mut crowd = gpu.crowd()?;
-    let (_, members) = many(&mut crowd, &figure, 120)?;
+    let (_, members) = many(&mut crowd, &figure, 160)?;
     // Clips drive the blend shapes of the others, and an edit of such an instance is another plan.
     for id in members.iter().flat_map(|member| &member.instances[1..]) {
         crowd.set_hidden(*id, true)?;
     }
     crowd.submit()?;
     let generation = crowd.palettes_generation();
-    let mut packed = Vec::new();
+    let mut packed = None;
     for (number, member) in members[..110].iter().enumerate() {
         crowd.set_hidden(member.instances[0], true)?;
         crowd.submit()?;
-        if crowd.palettes_generation() != generation && packed.is_empty() {
-            packed.push(number);
+        if crowd.palettes_generation() != generation && packed.is_none() {
+            packed = Some(number);
         }
     }
-    // After twice as many edits as instances are left.
-    ensure(packed == [80], &format!("packed at {packed:?}"))
+    // The 81st edit is more than the 80 instances that were shown before it.
+    ensure(packed == Some(80), &format!("packed at {packed:?}"))
 }
 
 /// The points of all instances, as bits.

@@ -414,8 +414,8 @@ impl Crowd {
     /// ([`Crowd::last_upload_bytes`]). If an instance is added, removed, hidden or shown, gets
     /// another target, or refers to another palette or rig, the plan is edited: that costs what the
     /// instance does, however many others there are. Everything is planned again if such edits need
-    /// more room than the plan has, which leaves a quarter of it free; after more than 64 of them, and
-    /// more than there are instances to compute; in a crowd with a mask or update rates; for an
+    /// more room than the plan has, which leaves a quarter of it free; once they were more than the
+    /// instances that are shown, and more than 64; in a crowd with a mask or update rates; for an
     /// instance whose weights clips drive; for more or fewer rigs; and if bounds are enabled or
     /// disabled or another mask is set. A frame without an edit allocates nothing of
     /// its own.

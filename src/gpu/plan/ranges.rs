@@ -1,4 +1,5 @@
-//! Ranges of something that is counted, for as long as their owner needs them.
+//! Ranges of numbers, such as the blocks of a buffer, which are given out and come back; and lists of
+//! values by instance.
 
 use std::collections::HashMap;
 

@@ -73,8 +73,9 @@ pub struct Growth<'a> {
 /// Clocks of processor time may go in steps of 4 ms: runs are repeated until this much is spent.
 const MEASURABLE: Duration = Duration::from_millis(24);
 
-/// Other processes only add to what is measured, so the least of this many measurements counts, if the first is too much.
-const MEASUREMENTS: usize = 8;
+/// Other processes only add to what is measured, and do so for seconds: the least of this many measurements counts, if the
+/// first is too much.
+const MEASUREMENTS: usize = 32;
 
 /// What a run costs.
 #[derive(Clone, Copy)]

@@ -71,7 +71,7 @@ pub struct Growth<'a> {
 }
 
 /// Clocks of processor time may go in steps of 4 ms: runs are repeated until this much is spent.
-const MEASURABLE: Duration = Duration::from_millis(24);
+const MEASURABLE: Duration = Duration::from_millis(48);
 
 /// Other processes only add to what is measured, and do so for seconds: the least of this many measurements counts, if the
 /// first is too much.

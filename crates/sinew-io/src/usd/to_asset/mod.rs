@@ -39,6 +39,7 @@ use sinew_stage::{Predicate, Prim};
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::read::shapes::is_shape;
+use crate::vertices::bounds;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 pub use clips::SceneClip;
 use materials::MaterialTable;
@@ -139,7 +140,7 @@ struct Maker<'a> {
     /// The scene as the stage and each other clip show it.
     shown_by: Arc<[Shown<'a>]>,
     /// By Skeleton, how far the axes of its nodes are from those of its joints.
-    joint_errors: HashMap<usize, f64>,
+    joint_errors: HashMap<usize, misfits::JointErrors>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -172,7 +173,7 @@ impl<'a> Maker<'a> {
             scene,
             geometry,
             clock,
-            builder: NodeBuilder::new(&file.stage, clock),
+            builder: NodeBuilder::new(&file.stage, clock, &geometry.meshes),
             materials: MaterialTable::new(geometry),
             asset: Asset::default(),
             warnings: Vec::new(),
@@ -251,7 +252,7 @@ impl<'a> Maker<'a> {
             let bound = self.scene.bound(carrier.binding());
             let binding = bound.binding();
             let Ok(skin) = bound.skin(rest) else { continue };
-            let Ok(error) = self.joint_error(bound) else {
+            let Ok(errors) = self.joint_errors(bound) else {
                 continue;
             };
             let joints = &self.joints[binding.instance];
@@ -261,7 +262,7 @@ impl<'a> Maker<'a> {
                 continue;
             };
             let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
-            fits &= misfits::of_joints(error).is_none();
+            fits &= errors.are_none();
             let whole = whole_joint(&skin).filter(|_| fits);
             let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
@@ -299,7 +300,18 @@ impl<'a> Maker<'a> {
                         }
                     });
                     let motions: Vec<Motion<'_>> = motions.collect();
-                    self.builder.add_moved(prim.name(), parent, &motions)
+                    let load = self.builder.load(&path);
+                    let (node, (part, distance)) =
+                        self.builder.add_moved(prim.name(), parent, &motions, load);
+                    let above = self.scene.prims[binding.prim].parent.filter(|_| !resets);
+                    let above =
+                        above.map_or(DMat4::IDENTITY, |p| self.scene.world_from_prim(p, rest));
+                    let longest =
+                        [above.x_axis, above.y_axis, above.z_axis].map(|axis| axis.length());
+                    let distance = distance * longest.into_iter().fold(0.0, f64::max);
+                    self.warnings
+                        .extend(misfits::of_carried(&path, (part, distance)));
+                    node
                 }
             };
             self.builder.carry(prim, node);
@@ -307,16 +319,16 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// How far the axes of nodes are from those of the joints of a prim's Skeleton.
-    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<f64, Invalid> {
+    /// How far nodes are from the joints of a prim's Skeleton.
+    fn joint_errors(&mut self, bound: BoundSkin<'_>) -> Result<misfits::JointErrors, Invalid> {
         let instance = bound.binding().instance;
         if let Some(known) = self.joint_errors.get(&instance) {
             return Ok(*known);
         }
         let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
-        let error = misfits::joint_error(&movements, &self.joints[instance].moved)?;
-        self.joint_errors.insert(instance, error);
-        Ok(error)
+        let errors = misfits::joint_errors(&movements, &self.joints[instance].moved)?;
+        self.joint_errors.insert(instance, errors);
+        Ok(errors)
     }
 
     /// Adds the nodes that show a mesh.
@@ -417,8 +429,12 @@ impl<'a> Maker<'a> {
         }
         let times = time::merged(times);
         if times.len() > 1 {
-            let world = |time| mesh.world_from_prim(time);
-            return self.builder.add_moving(name, None, times, world);
+            let motion = Motion {
+                clip: None,
+                times,
+                local: Box::new(|time| mesh.world_from_prim(time)),
+            };
+            return self.builder.add_moved(name, None, &[motion], None).0;
         }
         let world = mesh.world_from_prim(self.clock.rest());
         self.builder.push(name, None, local_transform(&world))
@@ -444,9 +460,13 @@ impl<'a> Maker<'a> {
         let carried = carried.filter(|_| bound.binding().is_rigid());
         let mut misfits = misfits::of_bound(bound.binding(), &skin, carried.is_some());
         if carried.is_none() {
-            let error = self.joint_error(bound)?;
+            let errors = self.joint_errors(bound)?;
             let loose = misfits::of_clips(instance, &self.plans);
-            misfits.extend(loose.or_else(|| misfits::of_joints(error)));
+            let points = skin.points().iter();
+            let corners =
+                bounds(points.map(|p| geom_bind.transform_point3(p.as_dvec3()).as_vec3()));
+            let corners = corners.unwrap_or_default();
+            misfits.extend(loose.or_else(|| errors.of_points(corners)));
         }
         if !misfits.is_empty() {
             let prim = AsGltf {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::{BVec3, DMat4, DQuat, DVec3};
 use sinew_layer::{Path, Value};
 use sinew_stage::{Predicate, Prim, Stage};
 
@@ -10,8 +10,9 @@ use super::extras::extras;
 use super::time::{Clock, merged};
 use crate::gltf::without_shear;
 use crate::usd::read::xforms::read_stack;
+use crate::vertices::bounds;
 use sinew::sampled::{Interpolation, Time};
-use sinew::scene::XformStack;
+use sinew::scene::{DrawnMesh, XformStack};
 use sinew_animate::asset::{
     Curve, CurveInterpolation, Keys, LocalTransform, Node, Track, TrackTarget, Trs,
 };
@@ -43,6 +44,8 @@ pub(super) struct NodeBuilder<'s> {
     /// Keys of what moves in other clips, by the clip's plan.
     pub clip_tracks: Vec<(usize, Track)>,
     clock: Clock,
+    /// By path, what a prim carries.
+    loads: HashMap<String, Load>,
     /// The node whose space a prim's children are in; `None` for the world.
     space_of: HashMap<Path, Option<usize>>,
     /// The only root prim, which is no node if it does not move anything.
@@ -50,7 +53,7 @@ pub(super) struct NodeBuilder<'s> {
 }
 
 impl<'s> NodeBuilder<'s> {
-    pub fn new(stage: &'s Stage, clock: Clock) -> Self {
+    pub fn new(stage: &'s Stage, clock: Clock, meshes: &[DrawnMesh]) -> Self {
         let mut roots = stage.pseudo_root().children(Predicate::DEFAULT);
         let first = roots.next();
         Self {
@@ -58,6 +61,7 @@ impl<'s> NodeBuilder<'s> {
             tracks: Vec::new(),
             clip_tracks: Vec::new(),
             clock,
+            loads: Load::by_path(meshes, clock.rest()),
             space_of: HashMap::new(),
             only_root: first.filter(|_| roots.next().is_none()),
         }
@@ -126,7 +130,8 @@ impl<'s> NodeBuilder<'s> {
             return Ok(parent);
         }
         let name = display_name(prim)?;
-        let node = self.add(&name, parent, &stack);
+        let load = self.load(prim.path().as_str());
+        let node = self.add(&name, parent, &stack, load);
         // Those of a mesh are its mesh's, and of others the camera's or the light's.
         if prim.type_name() == "Xform" || prim.type_name() == "SkelRoot" {
             self.nodes[node].extras = extras(prim)?;
@@ -145,7 +150,13 @@ impl<'s> NodeBuilder<'s> {
     }
 
     /// Adds a node with a prim's transform; gives the one in whose space the prim is.
-    fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack) -> usize {
+    fn add(
+        &mut self,
+        name: &str,
+        parent: Option<usize>,
+        stack: &XformStack,
+        load: Option<Load>,
+    ) -> usize {
         if !stack.is_animated() {
             let local = local_transform(&stack.local(self.clock.rest()));
             return self.push(name, parent, local);
@@ -154,7 +165,17 @@ impl<'s> NodeBuilder<'s> {
         if stack.has_curves() {
             times.extend(self.clock.frames());
         }
-        self.add_moving(name, parent, merged(times), |time| stack.local(time))
+        let motion = Motion {
+            clip: None,
+            times: merged(times),
+            local: Box::new(|time| stack.local(time)),
+        };
+        self.add_moved(name, parent, &[motion], load).0
+    }
+
+    /// What the prim at a path carries, if that is any mesh.
+    pub fn load(&self, path: &str) -> Option<Load> {
+        self.loads.get(path).copied()
     }
 
     /// Adds a node that does not move.
@@ -168,44 +189,29 @@ impl<'s> NodeBuilder<'s> {
         self.nodes.len() - 1
     }
 
-    /// Adds a node that moves on the stage's time line, as [`NodeBuilder::add_moved`].
-    pub fn add_moving(
-        &mut self,
-        name: &str,
-        parent: Option<usize>,
-        times: Vec<f64>,
-        local: impl Fn(Time) -> DMat4,
-    ) -> usize {
-        let motion = Motion {
-            clip: None,
-            times,
-            local: Box::new(local),
-        };
-        self.add_moved(name, parent, &[motion])
-    }
-
     /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
     /// them where the transform is none that linear keys can hold. If it has shear, a second node
     /// below the first holds the rest of it. Gives the innermost node. It rests as the first of its
-    /// motions begins.
+    /// motions begins. `load` is what the node carries, if that is known: how far it is off comes with
+    /// the node, as a part of its size and in the parent's space.
     pub fn add_moved(
         &mut self,
         name: &str,
         parent: Option<usize>,
         motions: &[Motion<'_>],
-    ) -> usize {
-        let keys: Vec<Keyed> = motions
-            .iter()
-            .map(|motion| Keyed::new(&motion.times, |t| (motion.local)(Time::At(t))))
-            .collect();
+        load: Option<Load>,
+    ) -> (usize, (f64, f64)) {
+        let keyed = |m: &Motion<'_>| Keyed::new(&m.times, |t| (m.local)(Time::At(t)), load);
+        let keys: Vec<Keyed> = motions.iter().map(keyed).collect();
+        let off = keys.iter().map(|k| k.off).fold((0.0, 0.0), larger);
         let outer = self.add_keyed(name, parent, motions, &keys, |key| key.0);
         if !keys.iter().any(Keyed::is_sheared) {
-            return outer;
+            return (outer, off);
         }
         let name = format!("{name}_shear");
-        self.add_keyed(&name, Some(outer), motions, &keys, |key| {
-            key.1.unwrap_or_default()
-        })
+        let inner = |key: &Parts| key.1.unwrap_or_default();
+        let node = self.add_keyed(&name, Some(outer), motions, &keys, inner);
+        (node, off)
     }
 
     fn add_keyed(
@@ -262,21 +268,29 @@ type Parts = (Trs, Option<Trs>);
 struct Keyed {
     times: Vec<f64>,
     parts: Vec<Parts>,
+    /// How far what the node carries is off between keys: a part of its size, and a distance.
+    off: (f64, f64),
+}
+
+fn larger(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.max(b.0), a.1.max(b.1))
 }
 
 impl Keyed {
-    fn new(times: &[f64], local: impl Fn(f64) -> DMat4) -> Self {
+    fn new(times: &[f64], local: impl Fn(f64) -> DMat4, load: Option<Load>) -> Self {
         let mut out = Vec::new();
+        let mut off = (0.0, 0.0);
         for (i, time) in times.iter().enumerate() {
             let key = (*time, without_shear(&local(*time)));
             if i > 0 {
                 let last = out[out.len() - 1];
-                refine(last, key, &local, (0, f64::INFINITY), &mut out);
+                let here = refine(last, key, (&local, load), (0, f64::INFINITY), &mut out);
+                off = larger(off, here);
             }
             out.push(key);
         }
         let (times, parts) = out.into_iter().unzip();
-        Self { times, parts }
+        Self { times, parts, off }
     }
 
     fn is_sheared(&self) -> bool {
@@ -285,17 +299,20 @@ impl Keyed {
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
-/// The span was halved so often before, and deviated by so much then.
+/// The span was halved so often before, and deviated by so much then. Gives how far what the node
+/// carries is still off.
 fn refine(
     from: (f64, Parts),
     to: (f64, Parts),
-    local: &impl Fn(f64) -> DMat4,
+    (local, load): (&impl Fn(f64) -> DMat4, Option<Load>),
     (halved, before): (u32, f64),
     out: &mut Vec<(f64, Parts)>,
-) {
+) -> (f64, f64) {
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
-    let deviation = |alpha: f64| {
+    let mut off = (0.0f64, 0.0f64);
+    let mut of_matrix = 0.0f64;
+    for alpha in SHARES {
         let m = local(at(alpha));
         let mut mixed = mix(&a.0, &b.0, alpha).matrix();
         if a.1.is_some() || b.1.is_some() {
@@ -306,19 +323,92 @@ fn refine(
             let values = m.to_cols_array().into_iter();
             values.fold(1e-30f64, |largest, v| largest.max(v.abs()))
         };
-        largest(mixed - m) / largest(m)
-    };
-    let here = [0.25, 0.5, 0.75].map(deviation);
-    let here = here.into_iter().fold(0.0, f64::max);
-    let shrinks = here > LARGE || here < 0.7 * before;
-    if here <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
-        return;
+        let apart = mixed - m;
+        let part = largest(apart) / largest(m);
+        of_matrix = of_matrix.max(part);
+        let here = load.map_or((part, 0.0), |load| {
+            let distance = load.moved(&apart);
+            (distance / load.size(&m), distance)
+        });
+        off = larger(off, here);
+    }
+    let shrinks = of_matrix > LARGE || off.0 < 0.7 * before;
+    if off.0 <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
+        return off;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
-    let next = (halved + 1, here);
-    refine(from, middle, local, next, out);
+    let next = (halved + 1, off.0);
+    let first = refine(from, middle, (local, load), next, out);
     out.push(middle);
-    refine(middle, to, local, next, out);
+    larger(first, refine(middle, to, (local, load), next, out))
+}
+
+/// Parts of a span at which it is looked at, where scales that are interpolated as halves are rounded.
+const SHARES: [f64; 3] = [0.23, 0.49, 0.79];
+
+/// The meshes that a node carries, at rest and in its own space.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    low: DVec3,
+    high: DVec3,
+    /// The diagonal of the box around the smallest of them.
+    smallest: f64,
+}
+
+impl Load {
+    /// What every prim carries, by path. Meshes that instances show have no node of their own.
+    fn by_path(meshes: &[DrawnMesh], rest: Time) -> HashMap<String, Self> {
+        let mut out: HashMap<String, Self> = HashMap::new();
+        for mesh in meshes.iter().filter(|m| m.instances.is_empty()) {
+            let points = mesh
+                .points
+                .at(rest)
+                .or_else(|| mesh.points.first().cloned());
+            let Some(around) = points.and_then(|p| bounds(p.iter().copied())) else {
+                continue;
+            };
+            let [low, high] = around.map(|p| p.as_dvec3());
+            let mut own = Self {
+                low,
+                high,
+                smallest: 0.0,
+            };
+            for prim in mesh.place.moving() {
+                own.smallest = own.low.distance(own.high).max(f64::MIN_POSITIVE);
+                let all = out.entry(prim.path.clone()).or_insert(own);
+                all.low = all.low.min(own.low);
+                all.high = all.high.max(own.high);
+                all.smallest = all.smallest.min(own.smallest);
+                let above = prim.xform.local(rest);
+                let corners = own.corners().map(|corner| above.transform_point3(corner));
+                let around = corners.iter().fold([corners[0]; 2], |[low, high], corner| {
+                    [low.min(*corner), high.max(*corner)]
+                });
+                [own.low, own.high] = around;
+            }
+        }
+        out
+    }
+
+    fn corners(&self) -> [DVec3; 8] {
+        std::array::from_fn(|i| {
+            let pick = |bit: usize| i & bit != 0;
+            DVec3::select(BVec3::new(pick(1), pick(2), pick(4)), self.high, self.low)
+        })
+    }
+
+    /// How far its corners are apart by a difference of transforms.
+    fn moved(&self, off: &DMat4) -> f64 {
+        let corners = self.corners().into_iter();
+        let lengths = corners.map(|corner| (*off * corner.extend(1.0)).truncate().length());
+        lengths.fold(0.0, f64::max)
+    }
+
+    /// The size of the smallest mesh after a transform.
+    fn size(&self, m: &DMat4) -> f64 {
+        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.truncate().length());
+        (self.smallest * axes.into_iter().fold(0.0, f64::max)).max(f64::MIN_POSITIVE)
+    }
 }
 
 /// The components between two keys, as glTF interpolates them.

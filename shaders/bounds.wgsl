@@ -16,6 +16,9 @@ struct BoundsItem {
 // Keys of each box: three maxima, three negated minima, and two unused words. 0 is below every key.
 @group(0) @binding(3) var<storage, read_write> keys: array<atomic<u32>>;
 
+// From schedule.wgsl.
+@group(0) @binding(4) var<storage, read> state: array<u32>;
+
 var<workgroup> highs: array<vec3<u32>, WORKGROUP_SIZE>;
 var<workgroup> lows: array<vec3<u32>, WORKGROUP_SIZE>;
 
@@ -32,6 +35,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = items[item_of(workgroup)];
+    if (action_of(item.keys / WORDS_PER_BOX) & COMPUTED) == 0u {
+        return;
+    }
     let first = (workgroup - item.first_workgroup) * WORKGROUP_SIZE * POSITIONS_PER_INVOCATION + lane;
     var high = vec3<u32>(0u);
     var low = vec3<u32>(0u);

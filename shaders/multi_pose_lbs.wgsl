@@ -19,10 +19,12 @@ override INFLUENCES: u32 = 0u;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
 // Rows: three per palette index and kind of matrix, and six of `out_from_skel` per pose.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read_write> out_0: array<u32>;
-@group(0) @binding(5) var<storage, read_write> out_1: array<u32>;
-@group(0) @binding(6) var<storage, read_write> out_2: array<u32>;
-@group(0) @binding(7) var<storage, read_write> out_3: array<u32>;
+// From schedule.wgsl.
+@group(0) @binding(4) var<storage, read> state: array<u32>;
+@group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
+@group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
+@group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
+@group(0) @binding(8) var<storage, read_write> out_3: array<u32>;
 
 // The values of a point that all poses share.
 struct Rest {
@@ -145,10 +147,19 @@ fn blended(rest: Rest, p: u32, n: u32) -> Sums {
     return sums;
 }
 
+// Whether an action writes results.
+fn has_work(action: u32) -> bool {
+    return (action & COMPUTED) != 0u || (WITH_PREVIOUS && (action & HELD) != 0u);
+}
+
 // Skins a point in one of its item's poses.
 fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
+    let action = action_of(items[item].poses[i].instance);
+    if !has_work(action) {
+        return;
+    }
     let pose = items[item].poses[i];
-    if WITH_PREVIOUS && (pose.flags & HELD) != 0u {
+    if WITH_PREVIOUS && (action & HELD) != 0u {
         let kept = position_left_at(pose.out_points + number * items[item].points_stride);
         put(PREVIOUS_BINDING, pose.out_previous + number * items[item].previous_stride, kept);
         return;
@@ -159,7 +170,7 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     if WITH_PREVIOUS && pose.out_previous != NONE {
         // The position that the previous frame wrote here.
         var before = p;
-        if (pose.flags & FRESH) == 0u {
+        if ((pose.flags | action) & FRESH) == 0u {
             before = position_left_at(to);
         }
         put(PREVIOUS_BINDING, pose.out_previous + number * items[item].previous_stride, before);
@@ -180,6 +191,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = item_of(workgroup);
+    // Nothing else is read for instances that the frame skips.
+    var works = false;
+    for (var i = 0u; i < items[item].pose_count; i++) {
+        works = works || has_work(action_of(items[item].poses[i].instance));
+    }
+    if !works {
+        return;
+    }
     let number = (workgroup - items[item].first_workgroup) * WORKGROUP_SIZE + lane;
     if number >= items[item].count {
         return;

@@ -4,9 +4,6 @@
 
 // Palettes are for dual quaternion skinning: rigid motions, and matrices of what remains.
 override WITH_DUAL_QUATERNIONS: bool = true;
-// Items have less than a workgroup each: several share one, and `first_workgroup` counts
-// invocations.
-override SHARED_WORKGROUPS: bool = true;
 
 struct PoseRigItem {
     first_workgroup: u32,
@@ -129,15 +126,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if workgroup >= dispatch.end_workgroup {
         return;
     }
-    var unit = workgroup;
-    if SHARED_WORKGROUPS {
-        unit = workgroup * WORKGROUP_SIZE + lane;
-    }
-    let item = items[item_of(unit)];
-    var number = unit - item.first_workgroup;
-    if !SHARED_WORKGROUPS {
-        number = number * WORKGROUP_SIZE + lane;
-    }
+    let item = items[item_of(workgroup)];
+    let number = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
     let copy = number / item.count;
     if copy >= item.copies {
         return;

@@ -22,9 +22,11 @@ override PREVIOUS_BINDING: u32 = 3u;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 // Static data: rest values, influences, blend offsets, and the lists of blend entries.
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Rows: three per palette index and kind of matrix, and six of `out_from_skel` per item.
+// Rows: three per palette index and kind of matrix, and six of `out_from_skel` per item. Then the
+// weights of sub-shapes, four to a row.
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
-@group(0) @binding(4) var<storage, read> sub_weights: array<f32>;
+// From schedule.wgsl.
+@group(0) @binding(4) var<storage, read> state: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
 @group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
@@ -40,7 +42,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if SHARED_WORKGROUPS {
         unit = workgroup * WORKGROUP_SIZE + lane;
     }
-    let item = items[item_of(unit)];
+    let at = item_of(unit);
+    // Nothing else is read for an instance that the frame skips.
+    let action = action_of(items[at].instance);
+    if (action & (COMPUTED | HELD)) == 0u || (!WITH_PREVIOUS && (action & HELD) != 0u) {
+        return;
+    }
+    let item = items[at];
     var number = unit - item.first_workgroup;
     if !SHARED_WORKGROUPS {
         number = number * WORKGROUP_SIZE + lane;
@@ -48,7 +56,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if number >= item.slice.count {
         return;
     }
-    if WITH_PREVIOUS && (item.flags & HELD) != 0u {
+    if WITH_PREVIOUS && (action & HELD) != 0u {
         let kept = position_left_at(item.out.points.first + number * item.out.points.stride);
         put(PREVIOUS_BINDING, item.out.previous.first + number * item.out.previous.stride, kept);
         return;
@@ -85,7 +93,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let end = item.slice.blend_list + skins[row + 1u];
         for (var at = item.slice.blend_list + skins[row]; at < end; at++) {
             let entry = skins[at];
-            let weight = sub_weights[item.pose.sub_weights + (entry >> entry_bits)];
+            let of_shape = item.pose.sub_weights + (entry >> entry_bits);
+            let weight = palettes[of_shape / 4u][of_shape % 4u];
             if weight != 0.0 {
                 let offset = first + (entry & entry_mask) * 3u;
                 p += weight * vector_at(item.slice.blend_offsets + offset);
@@ -188,7 +197,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if WITH_PREVIOUS && item.out.previous.first != NONE {
             // The position that the previous frame wrote here.
             var before = p;
-            if (item.flags & FRESH) == 0u {
+            if ((item.flags | action) & FRESH) == 0u {
                 before = position_left_at(to);
             }
             put(PREVIOUS_BINDING, item.out.previous.first + number * item.out.previous.stride, before);

@@ -11,6 +11,8 @@ override NORMALS_BINDING: u32 = 1u;
 // of it.
 @group(0) @binding(3) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
+// From schedule.wgsl.
+@group(0) @binding(5) var<storage, read> state: array<u32>;
 
 fn position_at(at: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(vec3<u32>(out_0[at], out_0[at + 1u], out_0[at + 2u]));
@@ -30,7 +32,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if workgroup >= dispatch.end_workgroup {
         return;
     }
-    let item = items[item_of(workgroup)];
+    let at = item_of(workgroup);
+    if (action_of(items[at].instance) & COMPUTED) == 0u {
+        return;
+    }
+    let item = items[at];
     let number = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
     if number >= item.slice.count {
         return;

@@ -8,6 +8,7 @@ struct WeightsItem {
     positions: u32,
     channels: u32,
     sub_weights: u32,
+    instance: u32,
 }
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
@@ -16,7 +17,10 @@ struct WeightsItem {
 // sub-shape: the bits of the weight at which it applies fully.
 @group(0) @binding(2) var<storage, read> shapes: array<u32>;
 @group(0) @binding(3) var<storage, read> channels: array<f32>;
+// In the buffer of palettes, behind those.
 @group(0) @binding(4) var<storage, read_write> sub_weights: array<f32>;
+// From schedule.wgsl.
+@group(0) @binding(5) var<storage, read> state: array<u32>;
 
 // Weights within WEIGHT_EPSILON of zero are dropped (rule 16).
 fn kept(weight: f32) -> f32 {
@@ -30,6 +34,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let item = items[item_of(workgroup)];
+    if (action_of(item.instance) & COMPUTED) == 0u {
+        return;
+    }
     let channel = (workgroup - item.first_workgroup) * WORKGROUP_SIZE + lane;
     if channel >= item.channel_count {
         return;

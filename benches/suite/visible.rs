@@ -41,7 +41,7 @@ pub fn rows(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Vec<Row>>
             let spent = on.frame()?;
             encoded.push(spent.recorded);
             if let Some(times) = &spent.on_device {
-                choosing.push((times.of("due") + times.of("compact")).as_secs_f64());
+                choosing.push(times.of("schedule").as_secs_f64());
             }
             Ok(spent.kernels())
         })?;
@@ -49,7 +49,7 @@ pub fn rows(load: &Workload, device: &GpuDevice, runs: Runs) -> Result<Vec<Row>>
         let micros = |all: Vec<f64>| Times::of(all[1..].to_vec()).median() * 1e6;
         let mut note = format!("encode {:.0} us", micros(encoded));
         if share.is_some() && choosing.len() > 1 {
-            note += &format!("; due and compact {:.0} us", micros(choosing));
+            note += &format!("; schedule {:.0} us", micros(choosing));
         }
         let case = format!("{}, {case}", load.kind.name());
         rows.push(Row::new(NAME, &case, WHO, load.size.points * visible, times).noted(note));

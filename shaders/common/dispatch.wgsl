@@ -7,6 +7,7 @@ struct Dispatch {
     end_workgroup: u32,
     row_width: u32,
     items_per_unit: f32,
+    skips: u32,
 }
 
 fn workgroup_number(id: vec3<u32>, first: u32, row_width: u32) -> u32 {

@@ -44,6 +44,7 @@ struct ResultPlaces {
 struct SkinItem {
     first_workgroup: u32,
     flags: u32,
+    instance: u32,
     slice: SliceOffsets,
     pose: PoseOffsets,
     out: ResultPlaces,

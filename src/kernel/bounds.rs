@@ -32,13 +32,19 @@ pub const POSITIONS_PER_WORKGROUP: u32 = POSITIONS_PER_INVOCATION * WORKGROUP_SI
 /// The kernel that finds the keys of boxes from positions.
 pub const BOUNDS: Kernel = Kernel {
     name: "bounds",
-    wgsl: wgsl!["common/dispatch", "common/items", "bounds"],
+    wgsl: wgsl![
+        "common/dispatch",
+        "common/items",
+        "common/actions",
+        "bounds"
+    ],
     entry: "main",
     bindings: &[
         binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         binding(1, "items", Access::Read, size_of::<BoundsItem>()),
         binding(2, "positions", Access::Read, 4),
         binding(3, "keys", Access::ReadWrite, 4),
+        binding(4, "state", Access::Read, 4),
     ],
     structs: &[Dispatch::LAYOUT, BoundsItem::LAYOUT],
     overrides: &[],

@@ -87,6 +87,7 @@ macro_rules! skin_wgsl {
         $crate::kernel::layout::wgsl![
             "common/dispatch",
             "common/items",
+            "common/actions",
             $item,
             "common/vectors",
             "common/octahedral",
@@ -134,5 +135,7 @@ gpu_struct! {
         /// Mean number of items per unit, for a first guess at the item of a unit. A unit is a
         /// workgroup, or an invocation if items share workgroups.
         items_per_unit: f32,
+        /// 0 if the frame computes every instance; otherwise their states say which.
+        skips: u32,
     }
 }

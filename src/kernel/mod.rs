@@ -4,8 +4,7 @@
 //! ```text
 //! skel::Skin -> PackedSkin   rest data, influences, blend entries; packed once
 //! skel::Pose -> PackedPose   palette, post matrix, channel weights; packed per time
-//!               due             masks and update rates -> the instances that a frame computes
-//!               compact         the items of those instances, and their dispatches
+//!               schedule        masks and update rates -> the instances that a frame computes
 //! PackedClip -> play            clips at a time -> local transforms of joints, channel weights
 //!               pose_rig        local transforms of joints -> palette, if a rig is posed on the GPU
 //!               weights         channel weights -> sub-shape weights
@@ -25,10 +24,8 @@
 
 mod blend_shapes;
 mod bounds;
-mod compact;
 mod cpu;
 mod dual_quaternion;
-mod due;
 pub mod encoded_skin;
 mod influences;
 mod lanes;
@@ -47,6 +44,7 @@ mod pose_rig;
 #[doc(hidden)]
 pub mod registry;
 mod rigid_motion;
+mod schedule;
 mod skin;
 mod skin_arrays;
 mod skin_on_cpu;
@@ -56,9 +54,7 @@ mod testing;
 
 pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
 pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
-pub use compact::{COMPACT, CompactTable, Compacted, LAUNCH_WORDS, compact_on_cpu};
 pub use cpu::cpu_instructions;
-pub use due::{DUE, DueItem, due_on_cpu};
 pub use encoded_skin::{PointBytes, unpack_normal};
 pub use influences::{LargestInfluences, PackedInfluences};
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
@@ -77,6 +73,7 @@ pub use pose_rig::{
     JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
 };
 pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
+pub use schedule::{SCHEDULE, ScheduleItem, schedule_on_cpu};
 pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
 pub use skin_arrays::{
     ArrayInfluences, add_blend_shape, skin_normals_of_arrays, skin_points_of_arrays,

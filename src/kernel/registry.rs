@@ -7,14 +7,12 @@
 //!   types and order against the lists below. The order gives the bits of a variant.
 
 use super::{
-    BOUNDS, BOXES, COMPACT, DUE, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SKIN, SMOOTH_NORMALS,
-    WEIGHTS,
+    BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SCHEDULE, SKIN, SMOOTH_NORMALS, WEIGHTS,
 };
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 10] = [
-    &DUE,
-    &COMPACT,
+pub const KERNELS: [&Kernel; 9] = [
+    &SCHEDULE,
     &PLAY,
     &POSE_RIG,
     &WEIGHTS,
@@ -94,22 +92,12 @@ shared_constants! {
     /// Flag of an item or a pose: the instance keeps its results, and its previous positions become
     /// equal to its positions.
     HELD: u32 = 32;
-    /// Bit of an action: the frame computes the instance, or poses the rig.
-    COMPUTED: u32 = 0x80000000;
-
-    /// Frames are counted up to this number.
-    FRAME_MASK: u32 = 0x7fffffff;
-    /// Elements of an item table that one invocation of the kernel `compact` looks at.
-    ELEMENTS_PER_LANE: u32 = 4;
-    /// Elements that one workgroup of it looks at.
-    ELEMENTS_PER_BLOCK: u32 = 256;
-    /// The bits of an element's owner with the index of the action that it depends on. The owner of
-    /// an element that every frame needs is this number.
-    OWNER_MASK: u32 = 0x3fffffff;
-    /// Bit of an owner: its element is the first of a run, whose poses may share items.
-    BEGINS: u32 = 0x40000000;
-    /// Bit of an owner: its element has previous positions, so HELD is work for it.
-    SETTLES: u32 = 0x80000000;
+    /// Bit of an instance's state: the frame computes it.
+    COMPUTED: u32 = 64;
+    /// Bit of an instance's state: it was visible in this frame.
+    VISIBLE: u32 = 128;
+    /// Bit of an instance's state: its previous positions equal its positions.
+    SETTLED: u32 = 256;
 
     /// Largest number of instances that one item of multi_pose_lbs skins.
     POSES_PER_ITEM: u32 = 4;
@@ -223,8 +211,6 @@ shared_constants! {
     CLIP_HELD_UNTIL: f32 = 1.0 - 1.0 / 512.0;
 }
 
-const _: () = assert!(ELEMENTS_PER_BLOCK == ELEMENTS_PER_LANE * WORKGROUP_SIZE);
-
 /// Whether each of these is one bit, and no two are the same bit.
 const fn are_distinct_bits(flags: &[u32]) -> bool {
     let (mut all, mut i) = (0, 0);
@@ -238,8 +224,8 @@ const fn are_distinct_bits(flags: &[u32]) -> bool {
     true
 }
 
-/// Flags of items and poses. An action has FRESH and HELD, too, and COMPUTED.
-const ITEM_FLAGS: [u32; 7] = [
+/// Flags of items and poses. An instance's state has FRESH and HELD, too, and the last three.
+const ITEM_FLAGS: [u32; 9] = [
     FRESH,
     MIRRORED,
     NARROW_JOINTS,
@@ -247,6 +233,8 @@ const ITEM_FLAGS: [u32; 7] = [
     RESIDUALS_UNKNOWN,
     HELD,
     COMPUTED,
+    VISIBLE,
+    SETTLED,
 ];
 const _: () = assert!(are_distinct_bits(&ITEM_FLAGS));
 
@@ -263,10 +251,6 @@ const PLAYER_FLAGS: [u32; 8] = [
 ];
 const _: () = assert!(are_distinct_bits(&PLAYER_FLAGS));
 const _: () = assert!(PLAYER_ALL_AXES == PLAYER_ROOT_X | PLAYER_ROOT_Y | PLAYER_ROOT_Z);
-
-// An owner is a number below its bits. A frame times two fits a word, for the kernel `due`.
-const _: () = assert!(are_distinct_bits(&[OWNER_MASK + 1, SETTLES]) && BEGINS == OWNER_MASK + 1);
-const _: () = assert!(FRAME_MASK == u32::MAX >> 1);
 
 const _: () = assert!(WEIGHT_EPSILON == crate::skel::WEIGHT_EPSILON as f32);
 
@@ -315,8 +299,6 @@ override_bits! {
     pose_bits:
     /// Palettes are for dual quaternion skinning.
     WITH_DUAL_QUATERNIONS,
-    /// Several items share a workgroup.
-    SHARED_WORKGROUPS,
 }
 
 override_bits! {
@@ -331,8 +313,8 @@ override_bits! {
 }
 
 override_bits! {
-    /// Bits of a variant of [`DUE`].
-    due_bits:
+    /// Bits of a variant of [`SCHEDULE`].
+    schedule_bits:
     /// Counts the frame; otherwise decides.
     TICKS,
     /// There is a mask.
@@ -341,11 +323,4 @@ override_bits! {
     MASK_OF_BITS,
     /// Boxes are computed.
     WITH_BOUNDS,
-}
-
-override_bits! {
-    /// Bits of a variant of [`COMPACT`].
-    compact_bits:
-    /// Copies; otherwise counts.
-    WRITES,
 }

@@ -25,7 +25,7 @@ gpu_struct! {
         normal_bind: u32,
         /// First row of `out_from_skel`: three rows for points, then three for normals.
         post: u32,
-        /// First of the weights of its sub-shapes.
+        /// First of the weights of its sub-shapes, in floats.
         sub_weights: u32,
     }
 }
@@ -66,6 +66,8 @@ gpu_struct! {
         /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and
         /// [`SkinItem::OCTAHEDRAL`].
         flags: u32,
+        /// The instance index.
+        instance: u32,
         /// The static data, which all instances share. If an item does not need the rest normals,
         /// tangents, influences or all blend entries of the slice, its offsets differ there.
         slice: SliceOffsets,
@@ -109,7 +111,7 @@ pub const SKIN: Kernel = Kernel {
         Binding::new(1, "items", Access::Read, size_of::<SkinItem>() as u64),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "palettes", Access::Read, 16),
-        Binding::new(4, "sub_weights", Access::Read, 4),
+        Binding::new(4, "state", Access::Read, 4),
         Binding::new(5, "out_0", Access::ReadWrite, 4),
         Binding::new(6, "out_1", Access::ReadWrite, 4),
         Binding::new(7, "out_2", Access::ReadWrite, 4),

@@ -21,6 +21,7 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
     wgsl: wgsl![
         "common/dispatch",
         "common/items",
+        "common/actions",
         "common/octahedral",
         "common/skin_item",
         "smooth_normals"
@@ -32,6 +33,7 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "out_0", Access::ReadWrite, 4),
         Binding::new(4, "out_1", Access::ReadWrite, 4),
+        Binding::new(5, "state", Access::Read, 4),
     ],
     structs: ITEM_STRUCTS,
     overrides: &[],

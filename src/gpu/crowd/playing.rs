@@ -237,9 +237,9 @@ impl Crowd {
         self.stores.rigs.set_keeps_palette(rig, keeps)
     }
 
-    /// Where the last encoded frame writes the palette of a rig. `None` if it computes none: the rig
-    /// had no visible instance when the frame was planned, and [`Crowd::keep_palette`] did not ask
-    /// for it. A rig whose last instance an edit removed is posed until another plan.
+    /// Where the last encoded frame writes the palette of a rig. `None` if it computes none: no
+    /// instance that is shown moved with the rig when the frame was planned, and
+    /// [`Crowd::keep_palette`] did not ask for it. A rig whose last instance an edit removed is posed until another plan.
     ///
     /// ```no_run
     /// # use sinew::gpu::{Crowd, GpuError, RigId};

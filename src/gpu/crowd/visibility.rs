@@ -1,4 +1,4 @@
-//! Frames that compute only what is seen, or what is due.
+//! Frames that compute only what is seen, or whose turn it is.
 
 use super::Crowd;
 use crate::gpu::device::error::GpuError;
@@ -13,19 +13,18 @@ impl Crowd {
     /// hides stay hidden. `None` shows all instances again.
     ///
     /// An instance that is not visible keeps its results and its box
-    /// ([`Crowd::bounds_on_gpu`]) from the last frame in which it was, and nothing is computed for
-    /// it: no weights, no points, and no palette of a rig that no visible instance moves with
-    /// (unless [`Crowd::keep_palette`] asks for it). Rigs that play also sample their clips out of
-    /// sight. Results that no frame has computed yet are undefined, and such a box is empty, so a
+    /// ([`Crowd::bounds_on_gpu`]) from the last frame in which it was, and its workgroups end at
+    /// their first instructions: no weights, no points. Rigs are posed and play out of sight too,
+    /// because a fade may begin at a pose that nobody saw. Results that no frame has computed yet are undefined, and such a box is empty, so a
     /// host that culls by boxes shows instances with an empty box.
     /// When an instance becomes visible again, the frame computes it whatever its update rate, and
     /// writes the new positions as the previous positions too: there is no motion across the gap.
     ///
-    /// The results of visible instances are the same to the bit as without a mask. Two small passes
-    /// (`due` and `compact`) choose the work and write the dispatches, so the time of the other
-    /// passes follows the visible work. Setting another mask makes a new plan, so write one buffer
+    /// The results of visible instances are the same to the bit as without a mask. A small pass,
+    /// `schedule`, writes a word for each instance, which the workgroups of the other passes read
+    /// first. Setting another mask makes a new plan, so write one buffer
     /// instead of setting two in turns. At the first mask of a crowd without update rates all
-    /// instances are new to the next frame: they have no previous frame. With the same mask, frames
+    /// instances are new to the next frame: they have no previous frame; also when `None` takes it away. With the same mask, frames
     /// upload nothing for it.
     ///
     /// ```
@@ -63,12 +62,15 @@ impl Crowd {
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] if the buffer lacks usage `STORAGE`, or for an offset that cannot be
-    /// bound; [`GpuError::Unsupported`] if the adapter cannot dispatch indirectly; out of memory.
+    /// bound; out of memory.
     /// [`Crowd::encode`] fails with [`GpuError::Mismatch`] if the mask is shorter than
     /// [`Crowd::index_count`].
     pub fn set_visibility(&mut self, mask: Option<VisibilityMask>) -> Result<(), GpuError> {
         if mask.is_none() && self.stores.instances.slowed() == 0 {
-            self.stores.visibility = None;
+            if self.stores.visibility.take().is_some() {
+                // The last frame of some is older than the last one.
+                self.stores.instances.forget_previous();
+            }
             return Ok(());
         }
         let skinner = &self.skinner;
@@ -93,8 +95,8 @@ impl Crowd {
     /// (`set_update_rate(id, 4)`). Instances with the same rate are spread over frames by
     /// [`UpdateRate::phase`]. Changing a rate uploads a few words and keeps the plan, apart from
     /// the first rate above 1 in a crowd without a mask: that makes a new plan, as a mask does.
-    /// [`Crowd::set_visibility`] with `None` makes the passes `due` and `compact` go away again, if
-    /// all rates are 1.
+    /// [`Crowd::set_visibility`] with `None` makes the pass `schedule` go away again, if all rates
+    /// are 1.
     ///
     /// In other frames the instance keeps its results, its box and its pose: a pose that is set
     /// meanwhile waits. In the first of those frames its previous positions become equal to its
@@ -103,8 +105,7 @@ impl Crowd {
     /// in the next frame, whatever its rate.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id or a rate of 0; [`GpuError::Unsupported`] if the
-    /// adapter cannot dispatch indirectly; out of memory. After an error the rate is unchanged.
+    /// [`GpuError::Mismatch`] for a foreign id or a rate of 0; out of memory. After an error the rate is unchanged.
     pub fn set_update_rate(
         &mut self,
         instance: InstanceId,

@@ -1,7 +1,6 @@
 //! What this crate needs from a device, and the limits that its work is split to.
 
 use super::error::GpuError;
-use crate::kernel::registry::ELEMENTS_PER_BLOCK;
 use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 
 /// The smallest binding, in bytes, that work can be split to.
@@ -51,9 +50,8 @@ fn least_limits() -> wgpu::Limits {
         max_uniform_buffers_per_shader_stage: count(true),
         max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
         max_buffer_size: defaults.max_buffer_size,
-        // compact.wgsl keeps four words of each invocation and two of each element; bounds.wgsl
-        // less.
-        max_compute_workgroup_storage_size: 4 * (4 * WORKGROUP_SIZE + 2 * ELEMENTS_PER_BLOCK),
+        // bounds.wgsl keeps two vectors of each invocation.
+        max_compute_workgroup_storage_size: 2 * 16 * WORKGROUP_SIZE,
         max_compute_invocations_per_workgroup: WORKGROUP_SIZE,
         max_compute_workgroup_size_x: WORKGROUP_SIZE,
         max_compute_workgroup_size_y: 1,

@@ -47,7 +47,7 @@ pub struct Skinner {
     pipelines: Arc<Vec<Pipelines>>,
     /// Buffers that are bound as outputs which nothing is written to. No two bindings may share
     /// one.
-    pub(in crate::gpu) unused: [wgpu::Buffer; 4],
+    pub(in crate::gpu) unused: [wgpu::Buffer; 5],
 }
 
 impl Skinner {
@@ -102,7 +102,7 @@ impl Skinner {
             .map(|kernel| Pipelines::new(device, kernel, cache))
             .collect::<Result<_, _>>()?;
         let unused = guarded(device, || {
-            [(); 4].map(|()| {
+            [(); 5].map(|()| {
                 device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("sinew.unused"),
                     size: 16,

@@ -70,7 +70,10 @@ impl Pass for Bounds {
     ) -> Vec<wgpu::BindingResource<'a>> {
         let points = stores.outputs.binding(skinner, key.out_set, 0);
         let keys = stores.bounds.iter().map(|bounds| bounds.keys().whole());
-        std::iter::once(points).chain(keys).collect()
+        std::iter::once(points)
+            .chain(keys)
+            .chain([stores.state(skinner)])
+            .collect()
     }
 
     fn reserve(
@@ -85,7 +88,7 @@ impl Pass for Bounds {
         bounds.try_for_each(|bounds| bounds.reserve(skinner, count, keeps, encoder))
     }
 
-    /// Forgets the boxes of earlier frames. If frames leave out instances, the kernel `due` forgets
+    /// Forgets the boxes of earlier frames. If frames skip instances, the kernel `schedule` forgets
     /// only the boxes of those that a frame computes.
     fn prepare(&self, stores: &Stores, encoder: &mut wgpu::CommandEncoder) {
         if let Some(bounds) = stores

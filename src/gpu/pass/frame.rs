@@ -8,7 +8,7 @@ use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::PosePages;
-use crate::gpu::plan::tables::{Bytes, ItemTables, Laid, Layout, part};
+use crate::gpu::plan::tables::{ItemTables, Laid, Layout, part};
 use crate::gpu::store::{Stores, Versions};
 
 /// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
@@ -19,8 +19,6 @@ const GAP: u32 = 4096;
 struct Launch {
     pipeline: wgpu::ComputePipeline,
     bindings: wgpu::BindGroup,
-    /// The buffer in which the kernel `compact` writes its workgroups, and their byte there.
-    indirect: Option<(wgpu::Buffer, u64)>,
     /// The version of the output buffers that it binds.
     out_version: u64,
 }
@@ -63,11 +61,12 @@ impl PlannedFrame {
     }
 
     fn plan_with(skinner: &Skinner, stores: &Stores, has_spare: bool) -> Result<Self, GpuError> {
+        check_mask(skinner, stores)?;
         let poses = place_poses(&skinner.limits, stores)?;
         let shown = stores.instances.shown();
         let scene = Scene::new(&skinner.limits, stores, &poses, shown)?;
         let mut tables = ItemTables::default();
-        let mut layout = Layout::new(&skinner.limits, &mut tables, scene.leaves_out());
+        let mut layout = Layout::new(&skinner.limits, &mut tables, scene.skips());
         if !has_spare {
             layout = layout.without_spare();
         }
@@ -79,10 +78,7 @@ impl PlannedFrame {
                 pass,
             }
         });
-        let mut passes: Vec<PlannedPass> = planned.collect();
-        for planned in &mut passes {
-            planned.laid.extend(planned.pass.lay_last(&mut layout));
-        }
+        let passes = planned.collect();
         Ok(Self {
             poses,
             passes,
@@ -155,18 +151,14 @@ impl PlannedFrame {
         }
         indices.sort_unstable();
         indices.dedup();
-        let has_boxes = stores.bounds.is_some();
+        check_mask(skinner, stores)?;
+        let keeps_indices = stores.bounds.is_some() || stores.visibility.is_some();
         // Another plan costs about as much as this many edits, and packs what they left: items without
         // work and room of poses, of which a crowd that shrinks would keep more than it uses.
         self.edits += indices.len();
         let are_many = self.edits > self.shown.max(64);
-        // The weights that clips drive are items of another pass.
-        let are_driven = indices.iter().any(|index| self.poses.is_driven(*index));
-        if stores.visibility.is_some()
-            || are_driven
-            || (has_boxes && stores.instances.index_room() > self.index_room)
-            || are_many
-        {
+        let has_indices = stores.instances.index_room() <= self.index_room;
+        if are_many || (keeps_indices && !has_indices) {
             return Ok(false);
         }
         for index in &indices {
@@ -179,7 +171,7 @@ impl PlannedFrame {
         });
         for (id, instance) in shown.clone() {
             let new = pose_of(stores, id, instance)?;
-            if new.is_driven || !self.poses.add(&new) {
+            if !self.poses.add(&new) {
                 return Ok(false);
             }
             self.shown += 1;
@@ -208,7 +200,8 @@ impl PlannedFrame {
     /// Updates the items that depend on more than the plan, and joins the changed ranges. False if
     /// an edit needs more room than the plan has.
     pub fn update(&mut self, skinner: &Skinner, stores: &Stores) -> bool {
-        let mut layout = Layout::new(&skinner.limits, &mut self.tables, false);
+        let skips = stores.visibility.is_some();
+        let mut layout = Layout::new(&skinner.limits, &mut self.tables, skips);
         let mut has_room = true;
         for planned in &mut self.passes {
             let PlannedPass { pass, laid, .. } = planned;
@@ -299,10 +292,7 @@ impl PlannedFrame {
             for (launch, laid) in all.filter(|(_, laid)| laid.has_work()) {
                 pass.set_pipeline(&launch.pipeline);
                 pass.set_bind_group(0, &launch.bindings, &[]);
-                match &launch.indirect {
-                    None => pass.dispatch_workgroups(laid.size.0, laid.size.1, 1),
-                    Some((buffer, at)) => pass.dispatch_workgroups_indirect(buffer, *at),
-                }
+                pass.dispatch_workgroups(laid.size.0, laid.size.1, 1);
             }
         }
         if let Some(timing) = timing {
@@ -311,9 +301,14 @@ impl PlannedFrame {
     }
 }
 
-/// Binds the dispatch record, the items if there are any, and then what the pass binds. If a frame
-/// leaves out some of the items, the record and the items are those that the kernel `compact`
-/// writes.
+/// Checks that the host's mask has room for all instances.
+fn check_mask(skinner: &Skinner, stores: &Stores) -> Result<(), GpuError> {
+    let count = stores.instances.index_count();
+    let visibility = stores.visibility.as_ref();
+    visibility.map_or(Ok(()), |v| v.check_size(&skinner.limits, count))
+}
+
+/// Binds the dispatch record, the items if there are any, and then what the pass binds.
 fn launch(
     skinner: &Skinner,
     stores: &Stores,
@@ -321,28 +316,8 @@ fn launch(
     laid: &Laid,
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
-    let kept = laid.launch.zip(stores.visibility.as_ref());
-    let (dispatch, items, indirect) = match kept {
-        None => {
-            let items = laid.items.map(|items| part(tables, items));
-            (part(tables, laid.dispatch), items, None)
-        }
-        Some((number, visibility)) => {
-            let launches = visibility.launches().buffer();
-            let record = Bytes {
-                first: visibility.launch_at(number),
-                ..laid.dispatch
-            };
-            let items = laid
-                .items
-                .map(|items| part(visibility.kept().buffer(), items));
-            let indirect = (launches.clone(), record.first + record.count);
-            (part(launches, record), items, Some(indirect))
-        }
-    };
-    let resources = std::iter::once(dispatch)
-        .chain(items)
-        .chain(pass.bind_tables(tables, &laid.key))
+    let resources = std::iter::once(part(tables, laid.dispatch))
+        .chain(laid.items.map(|items| part(tables, items)))
         .chain(pass.bind(skinner, stores, &laid.key));
     let entries: Vec<_> = (0..)
         .zip(resources)
@@ -362,7 +337,6 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
-        indirect,
         out_version: stores.outputs.set_version(laid.key.out_set),
     })
 }

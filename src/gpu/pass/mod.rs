@@ -3,12 +3,11 @@
 
 mod bounds;
 mod boxes;
-mod compact;
-mod due;
 pub mod frame;
 mod multi_pose_lbs;
 mod play;
 mod pose_rig;
+mod schedule;
 mod skin;
 mod smooth_normals;
 mod weights;
@@ -28,8 +27,7 @@ use crate::kernel::{Kernel, PackedSkin};
 /// All passes, in the order in which they run. Nothing else lists them.
 fn all() -> Vec<Box<dyn Pass>> {
     vec![
-        Box::<due::Due>::default(),
-        Box::<compact::Compact>::default(),
+        Box::<schedule::Schedule>::default(),
         Box::<play::Play>::default(),
         Box::<pose_rig::PoseRig>::default(),
         Box::<weights::Weights>::default(),
@@ -49,28 +47,13 @@ pub trait Pass: Debug + Send + Sync {
     /// Adds its items for a frame. Called once per plan.
     fn plan(&mut self, scene: &Scene<'_>);
 
-    /// Removes the items of instances, by index, and adds those of the scene. Not called for frames
-    /// that leave out instances.
+    /// Removes the items of instances, by index, and adds those of the scene.
     fn edit(&mut self, _removed: &[u32], _scene: &Scene<'_>) {}
 
     /// Lays out its items and its dispatches.
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
 
-    /// Lays out what depends on the tables of all passes, after those are laid out.
-    fn lay_last(&mut self, _layout: &mut Layout<'_>) -> Vec<Laid> {
-        Vec::new()
-    }
-
-    /// The parts of the buffer of all tables that a dispatch binds after its record and its items.
-    fn bind_tables<'a>(
-        &self,
-        _tables: &'a wgpu::Buffer,
-        _key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        Vec::new()
-    }
-
-    /// The resources that a dispatch binds after its tables, in the order of the kernel's bindings.
+    /// The resources that a dispatch binds after its items, in the order of the kernel's bindings.
     fn bind<'a>(
         &self,
         skinner: &'a Skinner,

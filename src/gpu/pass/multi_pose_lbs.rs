@@ -2,16 +2,15 @@
 //! each.
 
 use std::collections::{BTreeSet, HashMap};
-use std::mem::offset_of;
 
 use super::skin::{fresh_flag, item_flags, pose_offsets};
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
-use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace, Owner};
+use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
-use crate::gpu::plan::tables::{ItemShape, Laid, Layout, PoseWords};
+use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
 use crate::gpu::store::skins::Slice;
@@ -91,8 +90,6 @@ pub struct MultiPoseLbs {
     kinds: Vec<Kind>,
     /// Indices of kinds without items.
     free: Vec<usize>,
-    /// The kind of the last item of each group, while frames that leave out instances are planned.
-    last: HashMap<usize, usize>,
 }
 
 impl Pass for MultiPoseLbs {
@@ -101,13 +98,7 @@ impl Pass for MultiPoseLbs {
     }
 
     fn plan(&mut self, scene: &Scene<'_>) {
-        let mut all: Vec<&Shown<'_>> = scene.shown.iter().collect();
-        all.retain(|shown| shown.pose.is_skinned());
-        if scene.leaves_out() {
-            // Poses of items that lie side by side can share items in frames that leave out some.
-            all.sort_by_key(|shown| shown.instance.skin);
-        }
-        for shown in all {
+        for shown in scene.shown.iter().filter(|s| s.pose.is_skinned()) {
             let mut pose = None;
             for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
                 let Some(layout) = &slice.multi_pose else {
@@ -117,7 +108,6 @@ impl Pass for MultiPoseLbs {
                 self.add(scene, shown, (slice, layout), out, pose);
             }
         }
-        self.last.clear();
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -130,15 +120,7 @@ impl Pass for MultiPoseLbs {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let shape = ItemShape {
-            flags: offset_of!(ItemPose, flags) / 4,
-            poses: Some(PoseWords {
-                count: offset_of!(MultiPoseItem, pose_count) / 4,
-                first: offset_of!(MultiPoseItem, poses) / 4,
-                each: size_of::<ItemPose>() / 4,
-            }),
-        };
-        layout.lay_shaped(&mut self.items, shape)
+        layout.lay(&mut self.items)
     }
 
     fn bind<'a>(
@@ -151,6 +133,7 @@ impl Pass for MultiPoseLbs {
         vec![
             stores.skin_pages.whole(key.skin_page),
             stores.pose_buffers.page(key.pose_page).palettes.whole(),
+            stores.state(skinner),
             out(0),
             out(1),
             out(2),
@@ -211,7 +194,6 @@ impl MultiPoseLbs {
             flags: item_flags(shown, slice),
             instance: shown.id.index(),
         };
-        let owner = shown.owner().settling(previous.is_some());
         let bindings = scene.stores.outputs.bindings(out.set);
         let influences = fixed.influence_count;
         let (has_normals, has_previous) = (normals.is_some(), previous.is_some());
@@ -238,9 +220,6 @@ impl MultiPoseLbs {
             if to.pose_count == POSES_PER_ITEM {
                 self.kinds[kind].open.pop_last();
             }
-            if scene.leaves_out() {
-                self.items.set_owner(item, pose_at, owner);
-            }
             self.place(shown, item, pose_at, has_previous, kind);
             return;
         }
@@ -261,15 +240,9 @@ impl MultiPoseLbs {
             item.poses[0] = pose;
             item
         };
-        let mut owners = [Owner::NOBODY; POSES_PER_ITEM as usize];
-        owners[0] = owner;
-        let items = &mut self.items;
-        let Some(item) = items.push_owned(scene.limits, group, fixed.count, &owners, make) else {
+        let Some(item) = self.items.push(scene.limits, group, fixed.count, make) else {
             return;
         };
-        if scene.leaves_out() && self.last.insert(item.group, kind) != Some(kind) {
-            items.set_owner(item, 0, owner.beginning(true));
-        }
         self.kinds[kind].open.insert(item);
         self.kinds[kind].count += 1;
         self.place(shown, item, 0, has_previous, kind);

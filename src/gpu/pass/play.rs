@@ -3,8 +3,8 @@
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::frame::{Placed, Scene};
+use crate::gpu::plan::groups::GroupKey;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, PLAY, PlayItem};
@@ -14,7 +14,8 @@ const FLOATS: u32 = 10;
 
 #[derive(Debug, Default)]
 pub struct Play {
-    items: Groups<PlayItem>,
+    /// Of rigs, and of instances whose channel weights clips drive.
+    items: Placed<PlayItem>,
 }
 
 impl Pass for Play {
@@ -28,7 +29,51 @@ impl Pass for Play {
         }
         for (number, page) in scene.poses.pages().iter().enumerate() {
             let rigs = page.rigs();
-            rigs.push_play_items(scene.limits, number, &mut self.items);
+            rigs.push_play_items(scene.limits, number, &mut self.items.items);
+        }
+        self.add_driven(scene);
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        self.items.remove(removed, |item| item.copies = 0);
+        self.add_driven(scene);
+    }
+
+    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+        layout.update(&mut self.items.items, laid)
+    }
+
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+        layout.lay(&mut self.items.items)
+    }
+
+    fn bind<'a>(
+        &self,
+        _: &'a Skinner,
+        stores: &'a Stores,
+        key: &GroupKey,
+    ) -> Vec<wgpu::BindingResource<'a>> {
+        let poses = stores.pose_buffers.page(key.pose_page);
+        let tables = [stores.skin_pages.whole(key.skin_page)].into_iter();
+        tables
+            .chain(stores.clips.whole())
+            .chain([poses.players.whole()])
+            .chain(stores.players.held())
+            .chain([poses.joints.whole(), poses.channels.whole()])
+            .chain(stores.players.clock())
+            .collect()
+    }
+
+    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
+        only_variant(wanted.uses.clips)
+    }
+}
+
+impl Play {
+    /// Adds the items of instances whose channel weights clips drive.
+    fn add_driven(&mut self, scene: &Scene<'_>) {
+        if !scene.stores.clips.is_used() {
+            return;
         }
         for shown in &scene.shown {
             let Some(table) = scene.stores.clips.channels(shown.instance.skin) else {
@@ -53,32 +98,7 @@ impl Pass for Play {
                 table: table.first,
                 channels: shown.place.channels,
             };
-            self.items.push(scene.limits, key, count, make);
+            self.items.push(scene, shown, key, count, make);
         }
-    }
-
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        layout.lay(&mut self.items)
-    }
-
-    fn bind<'a>(
-        &self,
-        _: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let poses = stores.pose_buffers.page(key.pose_page);
-        let tables = [stores.skin_pages.whole(key.skin_page)].into_iter();
-        tables
-            .chain(stores.clips.whole())
-            .chain([poses.players.whole()])
-            .chain(stores.players.held())
-            .chain([poses.joints.whole(), poses.channels.whole()])
-            .chain(stores.players.clock())
-            .collect()
-    }
-
-    fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
-        only_variant(wanted.uses.clips)
     }
 }

@@ -23,9 +23,8 @@ impl Pass for PoseRig {
     fn plan(&mut self, scene: &Scene<'_>) {
         for (number, page) in scene.poses.pages().iter().enumerate() {
             let first = page.first_of_rigs();
-            let leaves_out = scene.leaves_out();
             page.rigs()
-                .push_items(scene.limits, number, first, leaves_out, &mut self.items);
+                .push_items(scene.limits, number, first, &mut self.items);
         }
         self.items.sort_by_level();
     }
@@ -51,11 +50,8 @@ impl Pass for PoseRig {
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
         let method = wanted.skin.method();
-        let variant = pose_variant(method.has_rigid_motions(), false);
-        let shared = pose_variant(method.has_rigid_motions(), true);
-        let shared = wanted.uses.visibility.then_some(shared);
         match wanted.uses.rigs {
-            true => std::iter::once(variant).chain(shared).collect(),
+            true => vec![pose_variant(method.has_rigid_motions())],
             false => Vec::new(),
         }
     }

@@ -1,15 +1,13 @@
 //! Blends and skins points, render vertices or faceVarying normals, by linear blend or dual
 //! quaternion skinning.
 
-use std::mem::offset_of;
-
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Scene, Shown};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
-use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
+use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::Instance;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -61,8 +59,7 @@ impl Pass for SkinPass {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
-        layout.lay_shaped(&mut self.items, shape)
+        layout.lay(&mut self.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -85,7 +82,7 @@ impl Pass for SkinPass {
         vec![
             stores.skin_pages.whole(key.skin_page),
             poses.palettes.whole(),
-            poses.sub_weights.whole(),
+            stores.state(skinner),
             out(0),
             out(1),
             out(2),
@@ -304,6 +301,7 @@ pub fn slice_item(
     SkinItem {
         first_workgroup: 0,
         flags: item_flags(shown, slice),
+        instance: shown.id.index(),
         slice: SliceOffsets {
             influence_count: match shown.pose.is_skinned() {
                 true => fixed.influence_count,
@@ -355,9 +353,7 @@ impl SkinPass {
             first_workgroup,
             ..item
         };
-        let owner = [shown.owner().settling(with[PREVIOUS])];
-        let items = &mut self.items;
-        let Some(at) = items.push_owned(scene.limits, key, shape.count, &owner, make) else {
+        let Some(at) = self.items.push(scene.limits, key, shape.count, make) else {
             return;
         };
         let placed = SliceAt {

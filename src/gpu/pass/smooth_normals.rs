@@ -1,14 +1,12 @@
 //! Computes smooth normals from skinned points, for skins without rest normals.
 
-use std::mem::offset_of;
-
 use super::skin::{pose_offsets, slice_item};
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{Placed, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{ItemShape, Laid, Layout};
+use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
 use crate::gpu::store::target::{KINDS, NORMALS, TANGENTS};
@@ -54,8 +52,7 @@ impl Pass for SmoothNormals {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let shape = ItemShape::flags_at(offset_of!(SkinItem, flags));
-        layout.lay_shaped(&mut self.items.items, shape)
+        layout.lay(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -78,7 +75,13 @@ impl Pass for SmoothNormals {
             0 => skinner.unused[0].as_entire_binding(),
             binding => out(binding.into()),
         };
-        vec![stores.skin_pages.whole(key.skin_page), out(0), normals]
+        let state = stores.state(skinner);
+        vec![
+            stores.skin_pages.whole(key.skin_page),
+            out(0),
+            normals,
+            state,
+        ]
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -36,6 +36,7 @@ impl Pass for Weights {
                 positions: shapes.positions,
                 channels: shown.place.channels,
                 sub_weights: shown.place.sub_weights,
+                instance: shown.id.index(),
             };
             self.items
                 .push(scene, shown, key, shapes.channel_count, make);
@@ -57,7 +58,7 @@ impl Pass for Weights {
 
     fn bind<'a>(
         &self,
-        _: &'a Skinner,
+        skinner: &'a Skinner,
         stores: &'a Stores,
         key: &GroupKey,
     ) -> Vec<wgpu::BindingResource<'a>> {
@@ -65,7 +66,8 @@ impl Pass for Weights {
         vec![
             stores.skin_pages.whole(key.skin_page),
             poses.channels.whole(),
-            poses.sub_weights.whole(),
+            poses.palettes.whole(),
+            stores.state(skinner),
         ]
     }
 

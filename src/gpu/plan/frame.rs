@@ -1,7 +1,7 @@
 //! The contents of a frame: the instances that are shown, where their poses lie, and which items are
 //! theirs.
 
-use super::groups::{GroupKey, Groups, ItemPlace, Owner};
+use super::groups::{GroupKey, Groups, ItemPlace};
 use super::pose_pages::{NewPose, Placing, PosePages, PosePlace};
 use super::ranges::Chains;
 use super::rig_palettes::PlacedRig;
@@ -25,13 +25,6 @@ pub struct Shown<'a> {
     pub place: PosePlace,
     /// Where its palette comes from.
     pub source: Source,
-}
-
-impl Shown<'_> {
-    /// The owner of its items.
-    pub fn owner(&self) -> Owner {
-        Owner::action(self.id.index())
-    }
 }
 
 /// The data from which passes make their items.
@@ -76,8 +69,8 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Whether frames leave out items, according to their owners.
-    pub fn leaves_out(&self) -> bool {
+    /// Whether frames skip instances.
+    pub fn skips(&self) -> bool {
         self.stores.visibility.is_some()
     }
 }
@@ -99,7 +92,7 @@ impl<T> Default for Placed<T> {
 }
 
 impl<T> Placed<T> {
-    /// Adds an item of an instance, as [`Groups::push_owned`] does.
+    /// Adds an item of an instance, as [`Groups::push`] does.
     pub fn push(
         &mut self,
         scene: &Scene<'_>,
@@ -108,9 +101,7 @@ impl<T> Placed<T> {
         invocations: u32,
         make: impl FnOnce(u32) -> T,
     ) {
-        let owner = [shown.owner()];
-        let items = &mut self.items;
-        if let Some(at) = items.push_owned(scene.limits, key, invocations, &owner, make) {
+        if let Some(at) = self.items.push(scene.limits, key, invocations, make) {
             self.of.push(shown.id.index(), at);
         }
     }
@@ -146,8 +137,6 @@ pub fn pose_of<'a>(
         pose,
         source,
         sub_shapes: skin.shapes().map(|s| s.sub_shape_count),
-        is_driven: matches!(source, Source::Rig(_))
-            && stores.clips.channels(instance.skin).is_some(),
     })
 }
 
@@ -180,14 +169,5 @@ fn placed<'a>(stores: &Stores, id: RigId, rig: &'a HeldRig) -> Result<PlacedRig<
         return Err(GpuError::Mismatch(text));
     }
     let player = stores.clips.is_used().then(|| stores.players.player(id));
-    let owner = match rig.keeps_palette {
-        true => Owner::EVERYBODY,
-        false => Owner::action(stores.instances.index_count() + id.index()),
-    };
-    Ok(PlacedRig {
-        id,
-        rig,
-        player,
-        owner,
-    })
+    Ok(PlacedRig { id, rig, player })
 }

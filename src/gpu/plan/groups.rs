@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
-use crate::kernel::registry::{BEGINS, OWNER_MASK, SETTLES};
-use crate::kernel::{Dispatch, NONE, WORKGROUP_SIZE};
+use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// Items with the same key form one group: their dispatch binds the same things and uses the same
 /// pipeline. A number that a kernel does not use is 0.
@@ -20,8 +19,6 @@ pub struct GroupKey {
     pub variant: Variant,
     /// Whether items share workgroups, because each of them needs less than one.
     pub shares_workgroups: bool,
-    /// Number of the table that a dispatch of the kernel `compact` works on.
-    pub table: usize,
 }
 
 /// The group of an item, and its index in the group.
@@ -32,46 +29,11 @@ pub struct ItemPlace {
     pub number: usize,
 }
 
-/// What decides whether a frame needs an element: an item, or a pose of an item of
-/// `multi_pose_lbs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner(u32);
-
-impl Owner {
-    /// Of an element that no frame needs.
-    pub const NOBODY: Self = Self(NONE);
-
-    /// Of an element that every frame needs.
-    pub const EVERYBODY: Self = Self(OWNER_MASK);
-
-    /// The action with this index: an instance index, or one behind those, of a rig.
-    pub fn action(index: u32) -> Self {
-        Self(index)
-    }
-
-    /// Whether the element also has work if the instance keeps its results.
-    pub fn settling(self, settles: bool) -> Self {
-        Self(self.0 | if settles { SETTLES } else { 0 })
-    }
-
-    /// Whether the element is the first of a run, whose poses may share items.
-    pub fn beginning(self, begins: bool) -> Self {
-        Self(self.0 | if begins { BEGINS } else { 0 })
-    }
-
-    /// As the kernel `compact` reads it.
-    pub fn word(self) -> u32 {
-        self.0
-    }
-}
-
 /// The items of one table.
 #[derive(Debug)]
 pub struct Group<T> {
     pub key: GroupKey,
     pub items: Vec<T>,
-    /// The owners of their elements, the same number for every item; none if frames need all items.
-    pub owners: Vec<u32>,
     /// The first unit of each item. A unit is a workgroup, or an invocation if items share
     /// workgroups. An item keeps its units for as long as the plan lives.
     firsts: Vec<u32>,
@@ -104,7 +66,6 @@ impl<T> Group<T> {
         Self {
             key,
             items: Vec::new(),
-            owners: Vec::new(),
             firsts: Vec::new(),
             units: 0,
             free: HashMap::new(),
@@ -217,13 +178,6 @@ impl<T> Groups<T> {
         &mut group.items[at.number]
     }
 
-    /// The owner of an element of an item that was added with owners.
-    pub fn set_owner(&mut self, at: ItemPlace, element: usize, owner: Owner) {
-        let group = &mut self.groups[at.group];
-        let each = group.owners.len() / group.items.len();
-        group.owners[at.number * each + element] = owner.word();
-    }
-
     /// Removes an item: `end` leaves it without results, and another item of as many units may take
     /// its place.
     pub fn remove(&mut self, at: ItemPlace, end: impl FnOnce(&mut T)) {
@@ -237,27 +191,14 @@ impl<T> Groups<T> {
         }
     }
 
-    /// Adds an item that every frame needs; otherwise the same as [`Groups::push_owned`].
+    /// Adds an item with this number of invocations. `make` gets the number of its first workgroup,
+    /// or of its first invocation if items share workgroups. Returns its place, or `None` if it has
+    /// no invocations, or no room ([`Groups::is_full`]).
     pub fn push(
         &mut self,
         limits: &WorkLimits,
         key: GroupKey,
         invocations: u32,
-        make: impl FnOnce(u32) -> T,
-    ) -> Option<ItemPlace> {
-        self.push_owned(limits, key, invocations, &[], make)
-    }
-
-    /// Adds an item with this number of invocations, and the owners of its elements. All items of a
-    /// pass have the same number of elements. `make` gets the number of its first workgroup,
-    /// or of its first invocation if items share workgroups. Returns its place, or `None` if it has
-    /// no invocations, or no room ([`Groups::is_full`]).
-    pub fn push_owned(
-        &mut self,
-        limits: &WorkLimits,
-        key: GroupKey,
-        invocations: u32,
-        owners: &[Owner],
         make: impl FnOnce(u32) -> T,
     ) -> Option<ItemPlace> {
         let units = match key.shares_workgroups {
@@ -316,7 +257,6 @@ impl<T> Groups<T> {
         }
         group.items.push(make(group.units));
         group.firsts.push(group.units);
-        group.owners.extend(owners.iter().map(|owner| owner.word()));
         group.units += units;
         group.live += 1;
         Some(at)
@@ -331,14 +271,10 @@ pub struct Rectangle {
     pub height: u32,
 }
 
-/// Most workgroups of a dispatch.
-pub fn per_dispatch(per_dimension: u32) -> u32 {
-    u64::from(per_dimension).pow(2).min(u64::from(u32::MAX)) as u32
-}
-
 /// Splits the workgroups of `item_count` items into rectangles within the limit of each dimension.
 pub fn cut(workgroups: u32, item_count: u32, per_dimension: u32) -> Vec<Rectangle> {
-    let per_dispatch = per_dispatch(per_dimension);
+    let most = u64::from(per_dimension).pow(2);
+    let per_dispatch = most.min(u64::from(u32::MAX)) as u32;
     let mut out = Vec::new();
     let mut first = 0;
     while first < workgroups {
@@ -351,6 +287,7 @@ pub fn cut(workgroups: u32, item_count: u32, per_dimension: u32) -> Vec<Rectangl
             end_workgroup: first + count,
             row_width: width,
             items_per_unit: 0.0,
+            skips: 0,
         };
         out.push(Rectangle {
             dispatch,

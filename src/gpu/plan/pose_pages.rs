@@ -25,6 +25,11 @@ const GAP: u32 = 16 << 10;
 /// Least number of values of each kind that a page has room for beside those of the plan.
 const SPARE: u32 = 64;
 
+/// Size of this many sub-shape weights in whole rows, in bytes.
+fn weight_bytes(count: u32) -> u64 {
+    u64::from(count).next_multiple_of(4) * 4
+}
+
 /// Values of instances, and a copy of what their buffer holds or will hold after the next frame.
 #[derive(Debug, Default)]
 struct Region<T> {
@@ -70,14 +75,15 @@ pub struct PosePage {
     channels: Region<f32>,
     /// Palettes that the GPU computes. They lie after everything that is uploaded.
     rigs: RigPalettes,
-    /// Sub-shape weights, which the weights kernel writes.
+    /// Sub-shape weights, which the weights kernel writes. They lie last in the buffer of palettes.
     sub_weights: Ranges,
 }
 
 impl PosePage {
-    /// Size of the palettes and `out_from_skel` matrices, in bytes.
+    /// Size of the palettes, `out_from_skel` matrices and sub-shape weights, in bytes.
     fn palette_bytes(&self) -> u64 {
-        self.palettes.bytes() + self.posts.bytes() + self.rigs.palette_bytes()
+        let weights = weight_bytes(self.sub_weights.room());
+        self.palettes.bytes() + self.posts.bytes() + self.rigs.palette_bytes() + weights
     }
 
     /// Bytes that it needs of each buffer.
@@ -85,7 +91,6 @@ impl PosePage {
         PoseBytes {
             palettes: self.palette_bytes(),
             channels: self.channels.bytes(),
-            sub_weights: u64::from(self.sub_weights.room()) * 4,
             joints: self.rigs.joint_bytes(),
             cached: self.rigs.cached_bytes(),
             players: self.rigs.player_bytes(),
@@ -105,6 +110,11 @@ impl PosePage {
     /// Row of the first palette that the GPU computes.
     pub fn first_of_rigs(&self) -> u32 {
         self.first_post() + self.posts.ranges.room() * 6
+    }
+
+    /// Float of the first sub-shape weight.
+    fn first_weight(&self) -> u32 {
+        self.first_of_rigs() * 4 + (self.rigs.palette_bytes() / 4) as u32
     }
 
     /// The ranges of palettes and `out_from_skel` matrices that still have to be uploaded: byte
@@ -155,10 +165,10 @@ impl PosePage {
         self.palettes.settle(&mut left);
         self.channels
             .settle(&mut limit.saturating_sub(self.channels.bytes()));
-        let weights = self.sub_weights.room();
-        let left = (limit / 4).saturating_sub(u64::from(weights));
-        let left = left.min(u64::from(u32::MAX)) as u32;
-        self.sub_weights.settle(spare(weights, SPARE).min(left));
+        // Whole rows.
+        let left = (left / 4).min(u64::from(u32::MAX)) as u32;
+        let more = spare(self.sub_weights.room(), SPARE).min(left) & !3;
+        self.sub_weights.settle(more);
     }
 
     /// Whether an edit may add the pose of an instance that moves with a rig of this page, has a
@@ -182,7 +192,7 @@ pub struct PosePlace {
     pub post: u32,
     /// First channel weight.
     pub channels: u32,
-    /// First sub-shape weight.
+    /// Float of the first sub-shape weight.
     pub sub_weights: u32,
 }
 
@@ -203,8 +213,6 @@ struct Site {
     palette: u32,
     /// The palette that other instances may use, too.
     shared: Option<PaletteId>,
-    /// Whether clips drive its channel weights.
-    is_driven: bool,
     /// Its place among the palettes that the GPU computes.
     rig: Option<RigPlace>,
     shape: Shape,
@@ -370,7 +378,7 @@ impl PosePages {
             palette,
             post,
             channels: site.channels,
-            sub_weights: site.sub_weights,
+            sub_weights: page.first_weight() + site.sub_weights,
         })
     }
 
@@ -384,12 +392,6 @@ impl PosePages {
         self.pages.iter_mut().for_each(PosePage::set_uploaded);
         self.overwrites_players = false;
         self.reweighted.clear();
-    }
-
-    /// Whether clips drive the channel weights of whatever instance had this index.
-    pub fn is_driven(&self, index: u32) -> bool {
-        let site = self.sites.get(index as usize).copied().flatten();
-        site.is_some_and(|site| site.is_driven)
     }
 
     /// Frees the room of the pose of whatever instance had this index. False if none had.
@@ -485,7 +487,6 @@ impl PosePages {
                 Source::Palette(id) => pose.palette().map(|_| id),
                 _ => None,
             },
-            is_driven: new.is_driven,
             rig,
             shape: Shape::of(pose),
         };
@@ -555,8 +556,6 @@ pub struct NewPose<'a> {
     pub source: Source,
     /// The number of sub-shapes of the skin's blend shapes.
     pub sub_shapes: Option<u32>,
-    /// Whether clips drive its channel weights.
-    pub is_driven: bool,
 }
 
 /// Pages that are being filled with poses.
@@ -653,11 +652,10 @@ impl<'a> Placing<'a> {
         };
         let bytes = |page: &PosePage, is_there: bool| {
             let channels = page.channels.bytes() + pose.channel_weights().len() as u64 * 4;
-            let sub_weights = page.sub_weights.room() + sub_shapes.unwrap_or(0);
+            let sub_weights = weight_bytes(sub_shapes.unwrap_or(0));
             let more = packed.filter(|_| !is_there);
-            (page.palette_bytes() + blocks(is_there) * BLOCK)
+            (page.palette_bytes() + blocks(is_there) * BLOCK + sub_weights)
                 .max(channels)
-                .max(u64::from(sub_weights) * 4)
                 .max(page.rigs.largest_with(more))
         };
         let number = self.poses.pages.len() - 1;
@@ -744,7 +742,6 @@ mod tests {
             pose,
             source,
             sub_shapes: None,
-            is_driven: false,
         }
     }
 
@@ -771,7 +768,7 @@ mod tests {
             [0, 6, 12, 18].map(|r| palettes * 3 + r)
         );
         assert!(poses.find(2).is_none());
-        let bytes = u64::from(palettes + 2 * posts) * BLOCK;
+        let bytes = u64::from(palettes + 2 * posts) * BLOCK + weight_bytes(SPARE);
         assert_eq!(poses.pages()[0].bytes().palettes, bytes);
         let post_at = |number: u64| (u64::from(palettes) + 2 * number) * BLOCK;
         let used = [(0, 2 * u64::from(BLOCKS) * BLOCK), (post_at(0), 8 * BLOCK)];

@@ -4,19 +4,22 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::groups::{GroupKey, Groups, Owner};
+use super::groups::{GroupKey, Groups};
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::rigs::{HeldRig, RigId, RigTables};
-use crate::kernel::registry::pose_bits::{SHARED_WORKGROUPS, WITH_DUAL_QUATERNIONS};
+use crate::kernel::registry::pose_bits::WITH_DUAL_QUATERNIONS;
 use crate::kernel::{JointTransform, NONE, PackedRig, PlayItem, Player, PoseRigItem};
 use crate::math::Rows;
 
 /// The pipeline that computes palettes of a rig.
-pub fn pose_variant(has_motions: bool, shares_workgroups: bool) -> Variant {
-    let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
-    let bits = bit(has_motions, WITH_DUAL_QUATERNIONS) | bit(shares_workgroups, SHARED_WORKGROUPS);
+pub fn pose_variant(has_motions: bool) -> Variant {
+    let bits = if has_motions {
+        WITH_DUAL_QUATERNIONS
+    } else {
+        0
+    };
     Variant::with(bits, [])
 }
 
@@ -40,8 +43,6 @@ pub struct PlacedRig<'a> {
     pub id: RigId,
     pub rig: &'a HeldRig,
     pub player: Option<Player>,
-    /// What decides whether a frame computes its palette.
-    pub owner: Owner,
 }
 
 #[derive(Debug)]
@@ -49,8 +50,6 @@ struct Batch {
     rig: Arc<PackedRig>,
     tables: RigTables,
     copies: u32,
-    /// The owner of each copy's items.
-    owners: Vec<Owner>,
     /// The local transforms of its copies, if the host poses any of them. Those of rigs that play
     /// are the identity here.
     joints: Option<Mirrored<JointTransform>>,
@@ -81,30 +80,24 @@ impl Batch {
 }
 
 impl Batch {
-    /// The item of some levels of some copies. `levels` is a range of the rig's order of joints.
-    fn item(
-        &self,
-        levels: &Range<u32>,
-        copies: Range<u32>,
-        first_row: u32,
-        first_workgroup: u32,
-    ) -> PoseRigItem {
+    /// The item of some levels of all copies. `levels` is a range of the rig's order of joints.
+    fn item(&self, levels: &Range<u32>, first_row: u32, first_workgroup: u32) -> PoseRigItem {
         let (rig, tables) = (&self.rig, &self.tables);
         let (blocks, cached) = (rig.blocks() as u32, rig.cached() as u32);
         PoseRigItem {
             first_workgroup,
-            copies: copies.len() as u32,
+            copies: self.copies,
             count: levels.len() as u32,
             entry_count: rig.entry_count() as u32,
             // In pairs of floats.
-            joints: (self.first_joint + copies.start * rig.joint_count() as u32) * 5,
+            joints: self.first_joint * 5,
             order: tables.order + levels.start,
             parents: tables.parents,
             binds: tables.binds,
             normal_binds: tables.normal_binds,
-            palette: first_row + (self.first_block + copies.start * blocks) * 3,
+            palette: first_row + self.first_block * 3,
             palette_stride: blocks * 3,
-            cached: (self.first_cached + copies.start * cached) * 3,
+            cached: self.first_cached * 3,
             cached_stride: cached * 3,
             motions: rig.motion_row().unwrap_or(NONE),
             attachments: tables.attachments,
@@ -197,7 +190,6 @@ impl RigPalettes {
                 rig: Arc::clone(&rig.packed),
                 tables: rig.tables,
                 copies: 0,
-                owners: Vec::new(),
                 joints: None,
                 players: Vec::new(),
                 first_joint: 0,
@@ -209,7 +201,6 @@ impl RigPalettes {
         });
         let batch = &mut self.batches[number];
         batch.copies += 1;
-        batch.owners.push(placed.owner);
         if rig.is_posed {
             batch.write(batch.copies - 1, &rig.joints, false);
         }
@@ -309,13 +300,12 @@ impl RigPalettes {
     }
 
     /// Adds the items that compute these palettes. The palettes lie in page `page`, the first of
-    /// them at row `first_row`. If frames leave out rigs, each rig has an item of its own.
+    /// them at row `first_row`.
     pub fn push_items(
         &self,
         limits: &WorkLimits,
         page: usize,
         first_row: u32,
-        leaves_out: bool,
         to: &mut Groups<PoseRigItem>,
     ) {
         for batch in &self.batches {
@@ -328,26 +318,13 @@ impl RigPalettes {
                     skin_page: batch.tables.page,
                     pose_page: page,
                     level,
-                    variant: pose_variant(rig.motion_row().is_some(), false),
+                    variant: pose_variant(rig.motion_row().is_some()),
                     ..GroupKey::default()
                 };
                 let count = levels.len() as u32;
-                if !leaves_out {
-                    to.push(limits, key, count * batch.copies, |first_unit| {
-                        batch.item(&levels, 0..batch.copies, first_row, first_unit)
-                    });
-                    continue;
-                }
-                let key = GroupKey {
-                    variant: pose_variant(rig.motion_row().is_some(), true),
-                    shares_workgroups: true,
-                    ..key
-                };
-                for (copy, owner) in (0..).zip(&batch.owners) {
-                    to.push_owned(limits, key, count, &[*owner], |first_unit| {
-                        batch.item(&levels, copy..copy + 1, first_row, first_unit)
-                    });
-                }
+                to.push(limits, key, count * batch.copies, |first_workgroup| {
+                    batch.item(&levels, first_row, first_workgroup)
+                });
             }
         }
     }

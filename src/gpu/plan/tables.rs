@@ -1,13 +1,10 @@
 //! The item tables and dispatch records of a frame, laid out in one buffer.
 
-use std::borrow::Cow;
-
-use super::groups::{Group, GroupKey, Groups, Owner, Rectangle, Room, cut, per_dispatch};
+use super::groups::{Group, GroupKey, Groups, Rectangle, Room, cut};
 use super::ranges::spare;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
-use crate::kernel::registry::ELEMENTS_PER_BLOCK;
-use crate::kernel::{CompactTable, NONE, WORKGROUP_SIZE};
+use crate::kernel::{Dispatch, WORKGROUP_SIZE};
 
 /// A range of bytes in the buffer of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,64 +36,13 @@ const SPARE_ITEMS: u32 = 32;
 /// Least number of bytes for tables that an edit adds.
 const SPARE_BYTES: u32 = 64 << 10;
 
-/// The words of an item that the kernel `compact` changes. Words of an item are counted from its
-/// first.
-#[derive(Clone, Copy, Debug)]
-pub struct ItemShape {
-    /// The word with the flags: of an item, or of a pose if items have poses; [`NONE`] without.
-    pub flags: usize,
-    /// The poses of an item, if it has any.
-    pub poses: Option<PoseWords>,
-}
-
-/// The poses of an item, in words.
-#[derive(Clone, Copy, Debug)]
-pub struct PoseWords {
-    /// The word of the item with the number of poses.
-    pub count: usize,
-    /// First word of the first pose.
-    pub first: usize,
-    /// Words of a pose.
-    pub each: usize,
-}
-
-impl ItemShape {
-    /// Items without flags and without poses.
-    pub const PLAIN: Self = Self {
-        flags: NONE as usize,
-        poses: None,
-    };
-
-    /// Items with flags at this byte.
-    pub const fn flags_at(byte: usize) -> Self {
-        Self {
-            flags: byte / 4,
-            poses: None,
-        }
-    }
-}
-
-/// A table whose items have owners, so that a frame can leave some out.
-#[derive(Clone, Copy, Debug)]
-pub struct OwnedTable {
-    pub items: Bytes,
-    /// A word per element.
-    pub owners: Bytes,
-    pub element_count: u32,
-    /// Its record, without the places of its sums and launches.
-    pub record: CompactTable,
-    /// Number of its first launch.
-    pub first_launch: u32,
-}
-
 /// Lays out tables: all of a plan, or those that an edit adds.
 #[derive(Debug)]
 pub struct Layout<'a> {
     limits: &'a WorkLimits,
     tables: &'a mut ItemTables,
-    /// The tables whose items have owners; `None` if frames need all items.
-    owned: Option<Vec<OwnedTable>>,
-    launch_count: u32,
+    /// Whether frames skip instances ([`Dispatch::skips`]).
+    skips: bool,
     /// Whether tables have room for items that edits add.
     has_spare: bool,
 }
@@ -111,9 +57,6 @@ pub struct Laid {
     pub items: Option<Bytes>,
     /// Workgroups in x and y.
     pub size: (u32, u32),
-    /// If a frame may leave out some of its items, the number of the launch that the kernel
-    /// `compact` writes.
-    pub launch: Option<u32>,
 }
 
 impl Laid {
@@ -124,14 +67,13 @@ impl Laid {
 }
 
 impl<'a> Layout<'a> {
-    /// `leaves_out`: whether frames leave out items, according to their owners.
-    pub fn new(limits: &'a WorkLimits, tables: &'a mut ItemTables, leaves_out: bool) -> Self {
+    /// `skips`: whether frames skip instances.
+    pub fn new(limits: &'a WorkLimits, tables: &'a mut ItemTables, skips: bool) -> Self {
         Self {
             limits,
             tables,
-            owned: leaves_out.then(Vec::new),
-            launch_count: 0,
-            has_spare: !leaves_out,
+            skips,
+            has_spare: true,
         }
     }
 
@@ -143,33 +85,18 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Adds the items of a pass, which are whole words and have no flags, and their dispatches.
-    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<Laid> {
-        self.lay_shaped(groups, ItemShape::PLAIN)
-    }
-
     /// Adds the items of a pass, which are whole words and begin with the number of their first
     /// unit, and their dispatches.
-    pub fn lay_shaped<T: bytemuck::NoUninit>(
-        &mut self,
-        groups: &mut Groups<T>,
-        shape: ItemShape,
-    ) -> Vec<Laid> {
+    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<Laid> {
         let mut out = Vec::new();
         for group in groups.all_mut() {
-            self.lay_group(group, shape, &mut out);
+            self.lay_group(group, &mut out);
         }
         out
     }
 
-    fn lay_group<T: bytemuck::NoUninit>(
-        &mut self,
-        group: &mut Group<T>,
-        shape: ItemShape,
-        out: &mut Vec<Laid>,
-    ) {
+    fn lay_group<T: bytemuck::NoUninit>(&mut self, group: &mut Group<T>, out: &mut Vec<Laid>) {
         let (count, units) = (group.items.len() as u32, group.units());
-        // Items that have owners are added by another plan.
         let (mut more, mut more_units) = (0, 0);
         if self.has_spare {
             let most = (self.limits.binding_bytes / size_of::<T>() as u64).max(1);
@@ -193,7 +120,6 @@ impl<'a> Layout<'a> {
             first_dispatch: first,
             dispatches: out.len() - first,
         });
-        self.lay_owners(group, items, shape, &mut out[first..]);
     }
 
     /// Brings tables up to date with items that were added, removed or changed since they were laid
@@ -208,7 +134,7 @@ impl<'a> Layout<'a> {
             return false;
         }
         for group in groups.all_mut().iter_mut().filter(|g| g.laid.is_none()) {
-            self.lay_group(group, ItemShape::PLAIN, laid);
+            self.lay_group(group, laid);
         }
         for at in changed {
             let group = &mut groups.all_mut()[at.group];
@@ -238,100 +164,13 @@ impl<'a> Layout<'a> {
             for (number, laid) in all.iter_mut().enumerate() {
                 let rectangle = now.get(number).copied().unwrap_or_default();
                 laid.size = (rectangle.width, rectangle.height);
-                let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&rectangle.dispatch));
+                let dispatch = self.record(rectangle);
+                let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&dispatch));
                 let first = laid.dispatch.first as usize / 4;
                 self.tables.words.write_changed(first, words);
             }
         }
         !self.tables.is_beyond()
-    }
-
-    /// Adds the owners of a table, and numbers its launches.
-    fn lay_owners<T>(
-        &mut self,
-        group: &Group<T>,
-        items: Bytes,
-        shape: ItemShape,
-        laid: &mut [Laid],
-    ) {
-        if self.owned.is_none() || group.owners.is_empty() {
-            return;
-        }
-        let each = group.owners.len() / group.items.len();
-        let nobody = Owner::NOBODY.word();
-        let one_each = |item: &[u32]| item[1..].iter().all(|owner| *owner == nobody);
-        let (shape, owners) = match shape.poses {
-            // Items of a single pose have nothing to share.
-            Some(poses) if group.owners.chunks(each).all(one_each) => {
-                let shape = ItemShape {
-                    flags: poses.first + shape.flags,
-                    poses: None,
-                };
-                let first = group.owners.iter().step_by(each).copied();
-                (shape, Cow::Owned(first.collect()))
-            }
-            _ => (shape, Cow::Borrowed(&group.owners[..])),
-        };
-        let element_count = owners.len() as u32;
-        let owners = self.put_all(bytemuck::cast_slice(&owners));
-        let first_launch = self.launch_count;
-        for laid in &mut *laid {
-            laid.launch = Some(self.launch_count);
-            self.launch_count += 1;
-        }
-        let poses = shape.poses.unwrap_or(PoseWords {
-            count: NONE as usize,
-            first: NONE as usize,
-            each: 1,
-        });
-        let record = CompactTable {
-            elements_per_item: element_count / group.items.len() as u32,
-            item_words: (size_of::<T>() / 4) as u32,
-            flags_word: shape.flags as u32,
-            pose_count_word: poses.count as u32,
-            poses_word: poses.first as u32,
-            pose_words: poses.each as u32,
-            unit_count: group.units(),
-            units_per_workgroup: match group.key.shares_workgroups {
-                true => WORKGROUP_SIZE,
-                false => 1,
-            },
-            block_count: element_count.div_ceil(ELEMENTS_PER_BLOCK),
-            launch_count: laid.len() as u32,
-            per_dimension: self.limits.workgroups,
-            per_dispatch: per_dispatch(self.limits.workgroups),
-            ..CompactTable::default()
-        };
-        self.owned.iter_mut().for_each(|owned| {
-            owned.push(OwnedTable {
-                items,
-                owners,
-                element_count,
-                record,
-                first_launch,
-            });
-        });
-    }
-
-    /// The tables whose items have owners, and the number of their launches. Empty if frames need
-    /// all items.
-    pub fn take_owned(&mut self) -> (Vec<OwnedTable>, u32) {
-        (self.owned.take().unwrap_or_default(), self.launch_count)
-    }
-
-    /// Adds one record as the only item of the dispatches of some workgroups over `item_count`
-    /// things.
-    pub fn lay_record<T: bytemuck::NoUninit>(
-        &mut self,
-        key: GroupKey,
-        record: &T,
-        workgroups: u32,
-        item_count: u32,
-    ) -> Vec<Laid> {
-        let items = self.put_all(bytemuck::bytes_of(record));
-        let rectangles = cut(workgroups, item_count, self.limits.workgroups);
-        let lay = |rectangle| self.lay_dispatch(key, Some(items), rectangle);
-        rectangles.into_iter().map(lay).collect()
     }
 
     /// Adds the dispatches of a kernel without items.
@@ -340,10 +179,6 @@ impl<'a> Layout<'a> {
         let rectangles = cut(workgroups, invocations, self.limits.workgroups);
         let lay = |rectangle| self.lay_dispatch(GroupKey::default(), None, rectangle);
         rectangles.into_iter().map(lay).collect()
-    }
-
-    fn put_all(&mut self, bytes: &[u8]) -> Bytes {
-        self.put(bytes, bytes.len())
     }
 
     /// Adds bytes, with room for some more behind them.
@@ -362,13 +197,21 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// The record of a dispatch.
+    fn record(&self, rectangle: Rectangle) -> Dispatch {
+        Dispatch {
+            skips: u32::from(self.skips),
+            ..rectangle.dispatch
+        }
+    }
+
     fn lay_dispatch(&mut self, key: GroupKey, items: Option<Bytes>, rectangle: Rectangle) -> Laid {
+        let record = self.record(rectangle);
         Laid {
             key,
-            dispatch: self.put_all(bytemuck::bytes_of(&rectangle.dispatch)),
+            dispatch: self.put(bytemuck::bytes_of(&record), size_of::<Dispatch>()),
             items,
             size: (rectangle.width, rectangle.height),
-            launch: None,
         }
     }
 }

@@ -78,6 +78,14 @@ impl Stores {
         }
     }
 
+    /// Binds what frames do with each instance. Kernels read it only in frames that skip some.
+    pub fn state<'a>(&'a self, skinner: &'a Skinner) -> wgpu::BindingResource<'a> {
+        match &self.visibility {
+            Some(visibility) => visibility.state().whole(),
+            None => skinner.unused[4].as_entire_binding(),
+        }
+    }
+
     /// How often buffers of the crowd were replaced that a plan binds, but does not reserve itself.
     /// Buffers of the host have versions ([`OutputStore::set_version`]).
     pub fn replaced(&self) -> u64 {
@@ -92,7 +100,7 @@ impl Stores {
             + self.clips.buffer_bytes()
             + self.players.buffer_bytes()
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
-            + (self.visibility.as_ref()).map_or(0, VisibilityStore::buffer_bytes)
+            + (self.visibility.as_ref()).map_or(0, |v| v.state().size())
     }
 
     /// Creates the same stores on another device. Results go to the crowd's own buffers.

@@ -9,7 +9,6 @@ use crate::gpu::memory::growable_buffer::GrowableBuffer;
 pub struct PoseBytes {
     pub palettes: u64,
     pub channels: u64,
-    pub sub_weights: u64,
     pub joints: u64,
     pub cached: u64,
     pub players: u64,
@@ -18,12 +17,11 @@ pub struct PoseBytes {
 /// The buffers of one page.
 #[derive(Debug)]
 pub struct PoseBufferPage {
-    /// Palettes, then `out_from_skel` matrices, then palettes that the GPU computes.
+    /// Palettes, then `out_from_skel` matrices, then what the GPU computes: palettes, and the
+    /// weights of sub-shapes.
     pub palettes: GrowableBuffer,
     /// Weights of blend shape channels.
     pub channels: GrowableBuffer,
-    /// Weights of sub-shapes, which the weights kernel computes from `channels`.
-    pub sub_weights: GrowableBuffer,
     /// Local transforms of rigs.
     pub joints: GrowableBuffer,
     /// Matrices that one dispatch of the kernel `pose_rig` writes for the next one.
@@ -57,7 +55,6 @@ impl PoseBuffers {
             for (buffer, bytes) in [
                 (&mut page.palettes, bytes.palettes),
                 (&mut page.channels, bytes.channels),
-                (&mut page.sub_weights, bytes.sub_weights),
                 (&mut page.joints, bytes.joints),
                 (&mut page.cached, bytes.cached),
                 (&mut page.players, bytes.players),
@@ -114,7 +111,6 @@ impl PoseBuffers {
             let buffers = [
                 &page.palettes,
                 &page.channels,
-                &page.sub_weights,
                 &page.joints,
                 &page.cached,
                 &page.players,
@@ -137,7 +133,6 @@ impl PoseBufferPage {
         Ok(Self {
             palettes: buffer("skin.palettes")?,
             channels: buffer("weights.channels")?,
-            sub_weights: buffer("skin.sub_weights")?,
             joints: buffer("pose.joints")?,
             cached: buffer("pose.cached")?,
             players: buffer("play.players")?,

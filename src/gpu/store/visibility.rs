@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::gpu::device::error::GpuError;
+use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
-use crate::kernel::LAUNCH_WORDS;
 
 /// How a visibility mask is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,23 +108,14 @@ impl UpdateRate {
     }
 }
 
-/// The host's mask, and what the passes `due` and `compact` write.
+/// The host's mask, and what the kernel `schedule` writes.
 #[derive(Debug)]
 pub struct VisibilityStore {
     /// Changes with every mask, because bind groups do.
     number: u64,
     mask: Option<VisibilityMask>,
-    /// The number of frames, and the last one in which each instance was visible.
+    /// The number of frames, and what the last one did with each instance.
     state: GrowableBuffer,
-    /// What a frame does with each instance and rig.
-    actions: GrowableBuffer,
-    /// Items and units of each block of each table.
-    sums: GrowableBuffer,
-    /// The tables with only the items that a frame needs, at the same bytes as all tables.
-    kept: GrowableBuffer,
-    launches: GrowableBuffer,
-    /// Bytes from one launch to the next.
-    launch_stride: u64,
 }
 
 fn next_number() -> u64 {
@@ -133,26 +124,16 @@ fn next_number() -> u64 {
 }
 
 impl VisibilityStore {
-    /// Creates the buffers.
+    /// Creates the store without a mask.
     ///
     /// # Errors
-    /// [`GpuError::Unsupported`] if the adapter cannot dispatch indirectly; out of memory.
+    /// Out of memory.
     pub fn new(skinner: &Skinner) -> Result<Self, GpuError> {
-        use wgpu::BufferUsages as Usages;
-        let limits = &skinner.limits;
-        let buffer = |label, usage, limit| GrowableBuffer::new(skinner, label, usage, limit);
-        let launch_usage = Usages::STORAGE | Usages::UNIFORM | Usages::INDIRECT;
-        // wgpu reports the adapter's abilities by refusing the buffer.
-        let launches = buffer("visible.launches", launch_usage, limits.buffer_bytes);
+        let (usage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         Ok(Self {
             number: next_number(),
             mask: None,
-            state: buffer("visible.state", Usages::STORAGE, limits.binding_bytes)?,
-            actions: buffer("visible.actions", Usages::STORAGE, limits.binding_bytes)?,
-            sums: buffer("visible.sums", Usages::STORAGE, limits.binding_bytes)?,
-            kept: buffer("visible.items", Usages::STORAGE, limits.buffer_bytes)?,
-            launches: launches.map_err(unsupported)?,
-            launch_stride: (u64::from(LAUNCH_WORDS) * 4).next_multiple_of(limits.alignment),
+            state: GrowableBuffer::new(skinner, "visible.state", usage, limit)?,
         })
     }
 
@@ -181,105 +162,43 @@ impl VisibilityStore {
         Ok(())
     }
 
-    /// Makes room for `index_count` instances and `rig_count` rigs, and checks that the mask has
-    /// it.
-    pub fn reserve_instances(
-        &mut self,
-        skinner: &Skinner,
-        index_count: u32,
-        rig_count: u32,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<(), GpuError> {
-        if let Some(mask) = &self.mask {
-            let size = mask.buffer.size().saturating_sub(mask.offset);
-            let needed = mask.layout.bytes(index_count);
-            if size < needed {
-                let text = format!(
-                    "visibility mask: {size} bytes from its offset on, expected {needed} for \
-                     {index_count} instance indices"
-                );
-                return Err(GpuError::Mismatch(text));
-            }
-            if needed > skinner.limits.binding_bytes {
-                return Err(GpuError::Limit {
-                    what: "bytes of a visibility mask".into(),
-                    asked: needed,
-                    limit: skinner.limits.binding_bytes,
-                });
-            }
+    /// Checks that the mask has room for this many instance indices.
+    pub fn check_size(&self, limits: &WorkLimits, index_count: u32) -> Result<(), GpuError> {
+        let Some(mask) = &self.mask else {
+            return Ok(());
+        };
+        let size = mask.buffer.size().saturating_sub(mask.offset);
+        let needed = mask.layout.bytes(index_count);
+        if size < needed {
+            let text = format!(
+                "visibility mask: {size} bytes from its offset on, expected {needed} for \
+                 {index_count} instance indices"
+            );
+            return Err(GpuError::Mismatch(text));
         }
-        let bytes = |words: u32| u64::from(words) * 4;
-        self.state
-            .reserve_and_carry(skinner, bytes(index_count) + 4, encoder)?;
-        self.actions
-            .reserve(skinner, bytes(index_count) + bytes(rig_count), None)
+        if needed > limits.binding_bytes {
+            return Err(GpuError::Limit {
+                what: "bytes of a visibility mask".into(),
+                asked: needed,
+                limit: limits.binding_bytes,
+            });
+        }
+        Ok(())
     }
 
-    /// Makes room for tables of `table_bytes` in all, with this many blocks and launches.
-    pub fn reserve_tables(
+    /// Makes room for the state of this many instance indices.
+    pub fn reserve(
         &mut self,
         skinner: &Skinner,
-        table_bytes: u64,
-        blocks: u32,
-        launches: u32,
+        room: u32,
+        encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
-        self.kept.reserve(skinner, table_bytes, None)?;
-        self.sums.reserve(skinner, u64::from(blocks) * 8, None)?;
-        let bytes = u64::from(launches) * self.launch_stride;
-        self.launches.reserve(skinner, bytes, None)
+        let bytes = (u64::from(room) + 1) * 4;
+        self.state.reserve_and_carry(skinner, bytes, encoder)
     }
 
     pub fn state(&self) -> &GrowableBuffer {
         &self.state
-    }
-
-    pub fn actions(&self) -> &GrowableBuffer {
-        &self.actions
-    }
-
-    pub fn sums(&self) -> &GrowableBuffer {
-        &self.sums
-    }
-
-    pub fn kept(&self) -> &GrowableBuffer {
-        &self.kept
-    }
-
-    pub fn launches(&self) -> &GrowableBuffer {
-        &self.launches
-    }
-
-    /// Byte of a launch.
-    pub fn launch_at(&self, number: u32) -> u64 {
-        u64::from(number) * self.launch_stride
-    }
-
-    pub fn launch_stride(&self) -> u64 {
-        self.launch_stride
-    }
-
-    pub fn buffer_bytes(&self) -> u64 {
-        let Self {
-            state,
-            actions,
-            sums,
-            kept,
-            launches,
-            ..
-        } = self;
-        let all = [state, actions, sums, kept, launches];
-        all.iter().map(|buffer| buffer.size()).sum()
-    }
-}
-
-/// The error for a refused buffer of indirect dispatches.
-fn unsupported(error: GpuError) -> GpuError {
-    match error {
-        GpuError::Validation(text) => GpuError::Unsupported(format!(
-            "visibility masks and update rates need indirect dispatches \
-             (DownlevelFlags::INDIRECT_EXECUTION), which the adapter lacks: {text}"
-        )),
-        error => error,
     }
 }
 
@@ -293,16 +212,5 @@ mod tests {
         assert_eq!(sizes(0), [0, 0]);
         assert_eq!(sizes(32), [128, 4]);
         assert_eq!(sizes(33), [132, 8]);
-    }
-
-    #[test]
-    fn a_refused_buffer_names_what_the_adapter_lacks() {
-        let refused = unsupported(GpuError::Validation("downlevel flags".into()));
-        let GpuError::Unsupported(text) = refused else {
-            panic!("{refused:?}");
-        };
-        assert!(text.contains("INDIRECT_EXECUTION") && text.ends_with("downlevel flags"));
-        let lost = GpuError::Lost("gone".into());
-        assert_eq!(unsupported(lost.clone()), lost);
     }
 }

@@ -22,13 +22,20 @@ gpu_struct! {
         channels: u32,
         /// First sub-shape weight, which the kernel writes.
         sub_weights: u32,
+        /// The instance index.
+        instance: u32,
     }
 }
 
 /// The kernel's WGSL and layout.
 pub const WEIGHTS: Kernel = Kernel {
     name: "weights",
-    wgsl: wgsl!["common/dispatch", "common/items", "weights"],
+    wgsl: wgsl![
+        "common/dispatch",
+        "common/items",
+        "common/actions",
+        "weights"
+    ],
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
@@ -36,6 +43,7 @@ pub const WEIGHTS: Kernel = Kernel {
         Binding::new(2, "shapes", Access::Read, 4),
         Binding::new(3, "channels", Access::Read, 4),
         Binding::new(4, "sub_weights", Access::ReadWrite, 4),
+        Binding::new(5, "state", Access::Read, 4),
     ],
     structs: &[Dispatch::LAYOUT, WeightsItem::LAYOUT],
     overrides: &[],

@@ -3,7 +3,6 @@
 
 mod blend_lists;
 mod boxes;
-mod compaction;
 mod instances;
 mod loss;
 pub mod made;
@@ -11,6 +10,7 @@ mod posing;
 mod reading;
 mod repeat;
 mod retained;
+mod scheduling;
 mod visibility;
 
 use crate::host::Gpu;
@@ -35,7 +35,7 @@ pub fn checks() -> Vec<Check> {
         (Subject::Crowds, repeat::CHECKS),
         (Subject::Growth, retained::CHECKS),
         (Subject::Crowds, visibility::CHECKS),
-        (Subject::Crowds, compaction::CHECKS),
+        (Subject::Crowds, scheduling::CHECKS),
         (Subject::Loss, loss::CHECKS),
     ];
     let each = |(subject, list): (Subject, &'static [(&'static str, Run)])| {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use glam::{DMat4, Vec4};
+use glam::{DMat4, Vec3, Vec4};
 use sinew::gpu::{
     Attribute, BoundsUse, Crowd, Deformed, InstanceId, InstancePose, OutputTarget, PaletteId,
-    PlayedClip, Playing, RigId, SkinnerOptions,
+    PlayedClip, Playing, RigId, SkinnerOptions, UpdateRate, VisibilityMask,
 };
-use sinew::kernel::{PackedPose, Palette, bounds_on_cpu};
+use sinew::kernel::registry::{COMPUTED, FRESH, HELD};
+use sinew::kernel::{PackedPose, Palette, ScheduleItem, bounds_on_cpu, schedule_on_cpu};
 use sinew::skel::SkinningMethod;
 use wgpu::BufferUsages;
 
@@ -23,7 +24,7 @@ use crate::{Failure, ensure};
 pub const CHECKS: &[(&str, Run)] = &[("edits_in_every_order_equal_a_crowd_made_anew", every_order)];
 
 /// What can happen to a crowd between frames.
-const EDITS: [Edit; 18] = [
+const EDITS: [Edit; 21] = [
     Edit::Add,
     Edit::AddElsewhere,
     Edit::Remove,
@@ -42,6 +43,9 @@ const EDITS: [Edit; 18] = [
     Edit::Rig,
     Edit::Palette,
     Edit::Boxes,
+    Edit::Mask,
+    Edit::Rate,
+    Edit::Drop,
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,6 +82,12 @@ enum Edit {
     Palette,
     /// Bounding boxes are computed, or not any more.
     Boxes,
+    /// A mask says who is visible, or does so no more.
+    Mask,
+    /// It is computed in every frame, or in some.
+    Rate,
+    /// A frame is encoded and never submitted.
+    Drop,
 }
 
 /// Buffers of the host, and from one position to the next in each.
@@ -113,10 +123,18 @@ struct Member {
     to: To,
     source: Source,
     hidden: bool,
-    /// Its positions of the last frame, if it was in that and has not been cut since.
-    before: Option<Vec<u32>>,
-    /// What the last frame that it was in made of it.
+    /// Every so many frames, and its phase.
+    rate: [u32; 2],
+    /// Whether the host says that it has no frame before.
+    fresh: bool,
+    /// Its last positions.
+    before: Vec<u32>,
+    /// Its previous positions, as the last frame left them.
+    previous: Option<Vec<u32>>,
+    /// What the last frame that computed it made of it.
     last: Option<Vec<u32>>,
+    /// Its box, if a frame computed one.
+    bounds: Option<[Vec3; 2]>,
 }
 
 #[derive(Clone, Copy)]
@@ -144,6 +162,9 @@ struct Walk<'a> {
     hosts: Vec<wgpu::Buffer>,
     is_driven: bool,
     has_boxes: bool,
+    mask: Option<wgpu::Buffer>,
+    /// While frames skip instances, the state of [`schedule_on_cpu`].
+    state: Option<Vec<u32>>,
     clock: f64,
 }
 
@@ -234,6 +255,8 @@ impl<'a> Walk<'a> {
             hosts: STRIDES.map(host).to_vec(),
             is_driven: true,
             has_boxes: false,
+            mask: None,
+            state: None,
             clock: 0.0,
         };
         for number in 0..4 {
@@ -324,15 +347,20 @@ impl<'a> Walk<'a> {
             to,
             source,
             hidden: false,
-            before: None,
+            rate: [1, 0],
+            fresh: true,
+            before: Vec::new(),
+            previous: None,
             last: None,
+            bounds: None,
         });
         self.put(self.members.len() - 1)
     }
 
     fn send(&mut self, at: usize, to: To) -> Result<(), Failure> {
         let member = &mut self.members[at];
-        (member.to, member.before, member.last) = (to, None, None);
+        (member.to, member.fresh) = (to, true);
+        (member.last, member.previous) = (None, None);
         let target = target(to, member.slot, &self.hosts);
         Ok(self.crowd.set_target(member.id, target)?)
     }
@@ -417,7 +445,7 @@ impl<'a> Walk<'a> {
                 self.put(at)?;
             }
             Edit::Cut => {
-                self.members[at].before = None;
+                self.members[at].fresh = true;
                 self.crowd.reset_previous(self.members[at].id)?;
             }
             Edit::Play | Edit::Rest => {
@@ -454,6 +482,42 @@ impl<'a> Walk<'a> {
                     true => self.crowd.enable_bounds(BoundsUse::OnGpu)?,
                     false => self.crowd.disable_bounds(),
                 }
+                self.members.iter_mut().for_each(|m| m.bounds = None);
+            }
+            Edit::Mask => {
+                self.mask = match self.mask {
+                    Some(_) => None,
+                    None => Some(self.gpu.filled(2 * MOST, BufferUsages::STORAGE, 1)),
+                };
+                let mask = self.mask.clone().map(VisibilityMask::words);
+                self.crowd.set_visibility(mask)?;
+                let slowed = self.members.iter().any(|m| m.rate[0] > 1);
+                if self.mask.is_some() || slowed {
+                    self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
+                } else {
+                    self.state = None;
+                    // None of them has a frame before that computed all.
+                    self.members.iter_mut().for_each(|m| m.fresh = true);
+                }
+            }
+            Edit::Rate => {
+                let rate = [1 + self.rng.below(3), self.rng.below(3)].map(|n| n as u32);
+                let [every, phase] = rate;
+                self.members[at].rate = rate;
+                let phase = Some(phase);
+                let rate = UpdateRate { every, phase };
+                self.crowd.set_update_rate(self.members[at].id, rate)?;
+                if every > 1 {
+                    self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
+                }
+            }
+            Edit::Drop => {
+                self.clock += 0.0625;
+                self.crowd.set_clock(self.clock);
+                let device = &self.gpu.device;
+                let mut encoder = device.create_command_encoder(&Default::default());
+                self.crowd.encode(&mut encoder)?;
+                self.members.iter_mut().for_each(|m| m.fresh = true);
             }
         }
         Ok(())
@@ -516,6 +580,40 @@ impl<'a> Walk<'a> {
         Ok(crowd.run()?)
     }
 
+    /// Decides who is visible, and what the next frame does with each instance: by index.
+    fn schedule(&mut self) -> Vec<u32> {
+        let Some(state) = &mut self.state else {
+            let mut all = vec![COMPUTED; 2 * MOST];
+            for member in self.members.iter().filter(|member| member.fresh) {
+                all[member.id.index() as usize] |= FRESH;
+            }
+            return all;
+        };
+        let mut visible = vec![1; 2 * MOST];
+        if let Some(mask) = &self.mask {
+            visible.fill_with(|| self.rng.below(3).min(1) as u32);
+            let bytes = bytemuck::cast_slice(&visible);
+            self.gpu.queue.write_buffer(mask, 0, bytes);
+        }
+        let shown = self.members.iter().filter(|member| !member.hidden);
+        let item = |member: &Member| ScheduleItem {
+            index: member.id.index(),
+            every: member.rate[0],
+            phase: member.rate[1],
+            flags: if member.fresh { FRESH } else { 0 },
+        };
+        let items: Vec<ScheduleItem> = shown.map(item).collect();
+        // Who is hidden or gone has no part in the frame.
+        let mut before = std::mem::replace(state, vec![0; 1 + 2 * MOST]);
+        state[0] = before[0];
+        for item in &items {
+            let at = 1 + item.index as usize;
+            state[at] = std::mem::take(&mut before[at]);
+        }
+        schedule_on_cpu(&items, |index| visible[index as usize] > 0, state);
+        state[1..].to_vec()
+    }
+
     /// Encodes a frame, and compares everything that it writes.
     fn frame(&mut self) -> Result<(), Failure> {
         self.clock += 0.0625;
@@ -525,6 +623,7 @@ impl<'a> Walk<'a> {
             let bytes = bytemuck::cast_slice(&words);
             self.gpu.queue.write_buffer(host, 0, bytes);
         }
+        let actions = self.schedule();
         let found = self.crowd.run()?;
         let wanted = self.anew()?;
         ensure(found.len() == wanted.len(), "another number of results")?;
@@ -535,7 +634,7 @@ impl<'a> Walk<'a> {
         for member in &mut self.members {
             let text = |what: &str| format!("instance {}: {what}", member.id.index());
             if member.hidden {
-                member.before = None;
+                (member.fresh, member.bounds) = (true, None);
                 // It keeps what it had.
                 if let (Some(last), To::Own { .. }) = (&member.last, member.to) {
                     let found = self.crowd.read(&[member.id])?.remove(0);
@@ -547,14 +646,39 @@ impl<'a> Walk<'a> {
             let Some((found, wanted)) = results.next() else {
                 return Err("too few results".into());
             };
+            let action = actions[member.id.index() as usize];
+            let was_fresh = std::mem::take(&mut member.fresh);
             let bits = without_previous(found);
-            ensure(bits == without_previous(wanted), &text("other bits"))?;
             let points: Vec<u32> = bytemuck::cast_slice(&found.points).to_vec();
-            if let Some(previous) = &found.previous {
-                let expected = member.before.as_ref().unwrap_or(&points);
-                let previous: &[u32] = bytemuck::cast_slice(previous);
-                ensure(previous == &expected[..], &text("comes from elsewhere"))?;
+            let previous = found.previous.as_ref().map(|previous| {
+                let words: &[u32] = bytemuck::cast_slice(previous);
+                words.to_vec()
+            });
+            if action & COMPUTED == 0 {
+                // It keeps what it had, apart from its motion. The host's buffers were cleared.
+                if was_fresh && action & HELD == 0 {
+                    member.bounds = None;
+                }
+                if let (Some(last), To::Own { .. }) = (&member.last, member.to) {
+                    ensure(bits == *last, &text("it is skipped, and was written"))?;
+                    let settled = (action & HELD != 0).then_some(&points);
+                    let expected = settled.or(member.previous.as_ref());
+                    let same = previous.is_none() || previous.as_ref() == expected;
+                    ensure(same, &text("it is skipped, and moves"))?;
+                    member.previous = previous;
+                }
+                continue;
             }
+            ensure(bits == without_previous(wanted), &text("other bits"))?;
+            if let Some(previous) = &previous {
+                let expected = match action & FRESH {
+                    0 => &member.before,
+                    _ => &points,
+                };
+                ensure(previous == expected, &text("comes from elsewhere"))?;
+            }
+            member.previous = previous;
+            member.bounds = bounds_on_cpu(&found.points).filter(|_| self.has_boxes);
             if let To::Host(number) = member.to {
                 let stride = STRIDES[number] / 4;
                 let first = member.slot * POINTS * stride;
@@ -562,24 +686,24 @@ impl<'a> Walk<'a> {
                     hosts[number][first + at * stride..][..3].copy_from_slice(point);
                 }
             }
-            (member.before, member.last) = (Some(points), Some(bits));
+            (member.before, member.last) = (points, Some(bits));
         }
         for (number, (host, expected)) in self.hosts.iter().zip(&hosts).enumerate() {
             let is_right = self.gpu.read::<u32>(host)? == *expected;
             ensure(is_right, &format!("buffer {number} holds something else"))?;
         }
-        self.check_boxes(&found)
+        self.check_boxes()
     }
 
-    fn check_boxes(&self, found: &[Deformed]) -> Result<(), Failure> {
+    fn check_boxes(&self) -> Result<(), Failure> {
         let Some(boxes) = self.crowd.bounds_on_gpu() else {
             return ensure(!self.has_boxes, "no boxes");
         };
         let boxes: Vec<[Vec4; 2]> = self.gpu.read(boxes)?;
         let mut wanted = vec![None; self.crowd.index_count() as usize];
         let shown = self.members.iter().filter(|member| !member.hidden);
-        for (member, found) in shown.zip(found) {
-            wanted[member.id.index() as usize] = bounds_on_cpu(&found.points);
+        for member in shown {
+            wanted[member.id.index() as usize] = member.bounds;
         }
         for (index, wanted) in wanted.iter().enumerate() {
             let [low, high] = boxes[index].map(Vec4::truncate);

@@ -1,4 +1,5 @@
-//! Decides which instances a frame computes, from the host's mask and from update rates.
+//! Decides which instances a frame computes, from the host's mask and from update rates. Other
+//! passes read what it decides, and skip the rest.
 
 use super::skin::fresh_flag;
 use super::{Pass, Wanted};
@@ -9,19 +10,17 @@ use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
-use crate::gpu::store::instances::InstanceId;
+use crate::gpu::store::instances::{Instance, InstanceId};
 use crate::gpu::store::poses::Source;
 use crate::gpu::store::visibility::MaskLayout;
-use crate::kernel::registry::due_bits::{MASK_OF_BITS, TICKS, WITH_BOUNDS, WITH_MASK};
-use crate::kernel::{DUE, DueItem, Kernel, NONE};
+use crate::kernel::registry::schedule_bits::{MASK_OF_BITS, TICKS, WITH_BOUNDS, WITH_MASK};
+use crate::kernel::{Kernel, SCHEDULE, ScheduleItem};
 
 #[derive(Debug, Default)]
-pub struct Due {
-    items: Groups<DueItem>,
+pub struct Schedule {
+    items: Groups<ScheduleItem>,
     /// By instance index, its item.
     places: Vec<ItemPlace>,
-    /// One more than the largest index of a rig.
-    rig_count: u32,
 }
 
 /// The variant that decides.
@@ -37,49 +36,69 @@ fn variant(stores: &Stores) -> Variant {
     Variant::with(bits, [])
 }
 
-/// The phase of an instance that has none of its own: the meshes of a character have the same.
-fn phase(source: Source, id: InstanceId) -> u32 {
-    match source {
+/// The item of an instance that is not hidden. The meshes of a character have the same phase.
+fn item(source: Source, id: InstanceId, instance: &Instance) -> ScheduleItem {
+    let phase = match source {
         Source::Own => id.index(),
         Source::Palette(palette) => palette.index(),
         Source::Rig(rig) => rig.index(),
+    };
+    ScheduleItem {
+        index: id.index(),
+        every: instance.rate.every,
+        phase: instance.rate.phase.unwrap_or(phase),
+        flags: fresh_flag(instance),
     }
 }
 
-impl Pass for Due {
+/// The item of an index whose instance has no part in the frame, if there is one.
+fn nobody(index: u32) -> ScheduleItem {
+    ScheduleItem {
+        index,
+        ..ScheduleItem::default()
+    }
+}
+
+impl Schedule {
+    fn set(&mut self, item: ScheduleItem) {
+        if let Some(place) = self.places.get(item.index as usize) {
+            *self.items.item_mut(*place) = item;
+        }
+    }
+
+    fn set_shown(&mut self, scene: &Scene<'_>) {
+        for shown in &scene.shown {
+            self.set(item(shown.source, shown.id, shown.instance));
+        }
+    }
+}
+
+impl Pass for Schedule {
     fn kernel(&self) -> &'static Kernel {
-        &DUE
+        &SCHEDULE
     }
 
     fn plan(&mut self, scene: &Scene<'_>) {
-        if !scene.leaves_out() {
+        if !scene.skips() {
             return;
-        }
-        let count = scene.stores.instances.index_count();
-        let nobody = |index| DueItem {
-            index,
-            rig: NONE,
-            ..DueItem::default()
-        };
-        let mut items: Vec<DueItem> = (0..count).map(nobody).collect();
-        for shown in &scene.shown {
-            let (id, rate) = (shown.id, shown.instance.rate);
-            let item = &mut items[id.index() as usize];
-            item.every = rate.every;
-            item.phase = rate.phase.unwrap_or(phase(shown.source, id));
-            item.flags = fresh_flag(shown.instance);
-            if let Source::Rig(rig) = shown.source {
-                item.rig = count + rig.index();
-                self.rig_count = self.rig_count.max(rig.index() + 1);
-            }
         }
         let key = GroupKey {
             variant: variant(scene.stores),
             shares_workgroups: true,
             ..GroupKey::default()
         };
-        let push = |item| self.items.push(scene.limits, key, 1, |_| item);
-        self.places = items.into_iter().filter_map(push).collect();
+        // Every index that an edit may add has an item.
+        let push = |index| self.items.push(scene.limits, key, 1, |_| nobody(index));
+        let room = scene.stores.instances.index_room();
+        self.places = (0..room).filter_map(push).collect();
+        self.set_shown(scene);
+    }
+
+    fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
+        for index in removed {
+            self.set(nobody(*index));
+        }
+        self.set_shown(scene);
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
@@ -101,38 +120,24 @@ impl Pass for Due {
         stores: &'a Stores,
         _: &GroupKey,
     ) -> Vec<wgpu::BindingResource<'a>> {
-        let Some(visibility) = &stores.visibility else {
-            return Vec::new();
-        };
         let unused = |number: usize| skinner.unused[number].as_entire_binding();
-        let mask = visibility.mask();
+        let mask = stores.visibility.as_ref().and_then(|v| v.mask());
+        let bounds = stores.bounds.as_ref();
         vec![
             mask.map_or(unused(0), |mask| {
                 skinner.limits.window(&mask.buffer, mask.offset)
             }),
-            visibility.state().whole(),
-            visibility.actions().whole(),
-            stores
-                .bounds
-                .as_ref()
-                .map_or(unused(1), |bounds| bounds.keys().whole()),
+            stores.state(skinner),
+            bounds.map_or(unused(1), |bounds| bounds.keys().whole()),
         ]
     }
 
     fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
         let instances = &stores.instances;
         for (id, instance) in instances.unsettled().chain(instances.other_rates()) {
-            let Some(place) = self.places.get(id.index() as usize) else {
-                continue;
-            };
-            let item = self.items.item_mut(*place);
-            // Hidden instances have no part in the frame.
-            if item.every > 0 {
+            if !self.places.is_empty() && !instance.hidden {
                 let source = stores.poses.get(id.index()).map(|(_, source)| source);
-                let own = phase(source.unwrap_or_default(), id);
-                item.every = instance.rate.every;
-                item.phase = instance.rate.phase.unwrap_or(own);
-                item.flags = fresh_flag(instance);
+                self.set(item(source.unwrap_or_default(), id, instance));
             }
         }
         layout.update(&mut self.items, laid)
@@ -144,9 +149,9 @@ impl Pass for Due {
         stores: &mut Stores,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
-        let count = stores.instances.index_count();
+        let room = stores.instances.index_room();
         let mut visibility = stores.visibility.iter_mut();
-        visibility.try_for_each(|v| v.reserve_instances(skinner, count, self.rig_count, encoder))
+        visibility.try_for_each(|v| v.reserve(skinner, room, encoder))
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -1,0 +1,8 @@
+// What a frame does with an instance: COMPUTED, with or without FRESH; or HELD; or nothing.
+
+fn action_of(instance: u32) -> u32 {
+    if dispatch.skips == 0u {
+        return COMPUTED;
+    }
+    return state[1u + instance];
+}

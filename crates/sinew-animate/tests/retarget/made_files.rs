@@ -123,10 +123,12 @@ fn found(file: &Path, unit: f64) -> BTreeMap<Bone, [i64; 3]> {
 fn is_described_in_order(file: &Path, found: &BTreeMap<Bone, [i64; 3]>) {
     let asset = sinew_io::read_asset(file).unwrap().expect("glTF");
     let (bones, _) = bones_by_name(&asset).unwrap();
-    // The limbs of a generated rig hang from joints that do not deform.
-    let is_generated = file.ends_with("rigify generated.glb");
+    // The limbs of a generated rig hang from joints that do not deform, feet that a solver moves from
+    // the root, and fingers of a hand of metacarpals from the forearm: a map cannot hold them.
+    let apart = ["rigify generated.glb", "palms below the forearm.glb"];
+    let hangs_apart = apart.iter().any(|name| file.ends_with(name));
     assert!(
-        is_generated || bones.len() + 1 >= found.len(),
+        hangs_apart || bones.len() + 1 >= found.len(),
         "{}",
         file.display()
     );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::dictionary::{Role, Side};
+use super::dictionary::{Role, Segment, Side};
 use super::limbs::{self, Kind, Limb};
 use super::tree::Tree;
 use super::{Misplaced, fingers};
@@ -39,9 +39,33 @@ pub(super) fn find(tree: &Tree) -> (BTreeMap<Bone, usize>, Misplaced) {
     for (side, arm) in SIDES.into_iter().zip(arms) {
         if let Some(hand) = arm.joints[3] {
             out.extend(fingers::find(tree, side, hand));
+        } else if let Some((forearm, palm)) = palm(tree, side, &arm) {
+            out.insert(Kind::Arm.bones(side)[3], palm);
+            out.extend(fingers::find(tree, side, forearm));
         }
     }
     (out, misplaced)
+}
+
+/// The forearm of an arm without a hand, and the metacarpal below it that turns as a hand does: the
+/// middle finger's, or else one in the middle.
+fn palm(tree: &Tree, side: Side, arm: &Limb) -> Option<(usize, usize)> {
+    let forearm = arm.joints[2]?;
+    let is_palm = |j: &usize| {
+        let clue = &tree.clues[*j];
+        tree.parents[*j] == Some(forearm)
+            && clue.side == Some(side)
+            && clue.segment == Some(Segment::Metacarpal)
+            && clue.finger() != Some(Some(0))
+    };
+    let palms: Vec<usize> = tree.order.iter().copied().filter(is_palm).collect();
+    let middle = tree.named(Role::Finger(Some(2)), 0.6);
+    let has_middle = |j: &&usize| middle.iter().any(|m| tree.is_below(*m, **j));
+    let palm = palms
+        .iter()
+        .find(has_middle)
+        .or(palms.get(palms.len() / 2))?;
+    Some((forearm, *palm))
 }
 
 /// The eyes and the jaw.

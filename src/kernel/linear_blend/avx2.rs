@@ -16,17 +16,11 @@ fn both(low: Vec4, high: Vec4) -> __m256 {
     _mm256_set_m128(high.into(), low.into())
 }
 
-/// `low` in the low half, `high` in the high one.
+/// The low and the high half.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn halves(low: f32, high: f32) -> __m256 {
-    _mm256_blend_ps::<0b1111_0000>(_mm256_set1_ps(low), _mm256_set1_ps(high))
-}
-
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn sum_of_halves(v: __m256) -> __m128 {
-    _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v))
+fn halves(v: __m256) -> [__m128; 2] {
+    [_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v)]
 }
 
 /// Calls `add` with each palette index and weight of a record. Indices lie two to a word; the loop
@@ -70,18 +64,26 @@ fn sum_of_linear(record: &[u32], count: usize, matrices: &[Joint<3>]) -> (__m256
     (xy, z)
 }
 
+/// A matrix times a point. Its columns are taken apart first: to multiply two at once would take the
+/// coordinates of the point to halves of a register, by shuffles that cost more than they save.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn moved([xy, zw]: [__m256; 2], p: Vec3) -> Vec3 {
-    let sum = _mm256_fmadd_ps(xy, halves(p.x, p.y), _mm256_mul_ps(zw, halves(p.z, 1.0)));
-    Vec4::from(sum_of_halves(sum)).truncate()
+    let ([x, y], [z, w]) = (halves(xy), halves(zw));
+    let xz = _mm_fmadd_ps(x, _mm_set1_ps(p.x), _mm_mul_ps(z, _mm_set1_ps(p.z)));
+    let yw = _mm_fmadd_ps(y, _mm_set1_ps(p.y), w);
+    Vec4::from(_mm_add_ps(xz, yw)).truncate()
 }
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn turned((xy, z): (__m256, __m128), n: Vec3) -> Vec3 {
-    let sum = sum_of_halves(_mm256_mul_ps(xy, halves(n.x, n.y)));
-    Vec4::from(_mm_fmadd_ps(z, _mm_set1_ps(n.z), sum)).truncate()
+    let [x, y] = halves(xy);
+    let (x, y) = (
+        _mm_mul_ps(x, _mm_set1_ps(n.x)),
+        _mm_mul_ps(y, _mm_set1_ps(n.y)),
+    );
+    Vec4::from(_mm_fmadd_ps(z, _mm_set1_ps(n.z), _mm_add_ps(x, y))).truncate()
 }
 
 #[inline]
@@ -234,7 +236,7 @@ fn blend_of<const K: usize, const W: usize>(
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn stored((xy, z): (__m256, __m128)) -> Joint<3> {
-    let (x, y) = (_mm256_castps256_ps128(xy), _mm256_extractf128_ps::<1>(xy));
+    let [x, y] = halves(xy);
     Joint([x, y, z].map(Vec4::from))
 }
 

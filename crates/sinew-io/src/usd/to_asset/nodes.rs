@@ -509,7 +509,8 @@ mod tests {
 
     #[test]
     fn a_full_turn_between_two_keys_turns() {
-        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t * 0.6));
+        let turn = |t: f64| DMat4::from_rotation_y(t * 0.6);
+        let keys = Keyed::new(&[0.0, 10.0], turn, None);
         assert!(keys.times.len() >= 3 && !keys.is_sheared());
         for i in 0..=50 {
             let t = f64::from(i) / 5.0;
@@ -520,20 +521,42 @@ mod tests {
             let (a, b) = (next - 1, next);
             let alpha = (t - keys.times[a]) / (keys.times[b] - keys.times[a]);
             let m = mix(&keys.parts[a].0, &keys.parts[b].0, alpha).matrix();
-            let want = DMat4::from_rotation_y(t * 0.6);
-            assert!(m.abs_diff_eq(want, 1e-4), "{t}");
+            assert!(m.abs_diff_eq(turn(t), 1e-4), "{t}");
         }
     }
 
     #[test]
     fn straight_moves_get_no_further_keys() {
-        let keys = Keyed::new(&[0.0, 1.0, 5.0], |t| DMat4::from_translation(DVec3::X * t));
+        let straight = |t: f64| DMat4::from_translation(DVec3::X * t);
+        let keys = Keyed::new(&[0.0, 1.0, 5.0], straight, None);
         assert_eq!(keys.times, [0.0, 1.0, 5.0]);
-        let keys = Keyed::new(&[0.0, 1.0], |t| {
+        let sheared = |t: f64| {
             let stretch = DMat4::from_scale(DVec3::new(1.0, 1.0 + t, 1.0));
             stretch * DMat4::from_rotation_z(0.5)
-        });
+        };
+        let keys = Keyed::new(&[0.0, 1.0], sheared, None);
         assert!(keys.is_sheared());
+    }
+
+    #[test]
+    fn keys_are_as_close_as_what_a_node_carries_needs() {
+        // On an arc of 100 units, whose chord is 0.011 off: little for the matrix, much for a mesh of 1 unit.
+        let arc =
+            |t: f64| DMat4::from_rotation_z(0.03 * t) * DMat4::from_translation(DVec3::X * 100.0);
+        let load = |smallest| Load {
+            low: DVec3::splat(-0.3),
+            high: DVec3::splat(0.3),
+            smallest,
+        };
+        let keys = |load| Keyed::new(&[0.0, 1.0], arc, load);
+        assert_eq!(keys(None).times.len(), 2);
+        assert_eq!(keys(Some(load(100.0))).times.len(), 2);
+        let close = keys(Some(load(1.0)));
+        assert!(
+            close.times.len() > 4 && close.off.0 <= TOLERANCE,
+            "{:?}",
+            close.off
+        );
     }
 
     #[test]

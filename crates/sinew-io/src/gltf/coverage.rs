@@ -38,6 +38,18 @@ const HONOURED: &[&str] = &[
     "VRMC_vrm_animation",
 ];
 
+/// Compressions that sinew does not read, and what writes a file without them.
+const DECODED_BY_OTHERS: &[(&str, &str)] = &[
+    (
+        "KHR_draco_mesh_compression",
+        "`gltf-transform copy IN OUT` writes the file without Draco",
+    ),
+    (
+        "KHR_texture_basisu",
+        "`gltf-transform ktxdecompress IN OUT` writes its KTX2 images as PNG",
+    ),
+];
+
 /// Extensions that are not read, and that have warnings of their own where something is lost.
 const WARNED_ELSEWHERE: &[&str] = &[
     "KHR_texture_basisu",
@@ -63,8 +75,10 @@ pub(super) fn check_required(root: &Json<'_>) -> Result<(), Invalid> {
         return Ok(());
     }
     let mut found = unknown.join(", ");
-    if unknown.contains(&"KHR_draco_mesh_compression") {
-        found += " (`gltf-transform copy IN OUT` writes the file without Draco)";
+    for (extension, advice) in DECODED_BY_OTHERS {
+        if unknown.contains(extension) {
+            found += &format!(" ({advice})");
+        }
     }
     Err(not_honoured("extensionsRequired", found))
 }

@@ -160,6 +160,9 @@ fn skin_by(item: u32, i: u32, number: u32, rest: Rest, normals: bool) {
     }
     let pose = items[item].poses[i];
     if WITH_PREVIOUS && (action & HELD) != 0u {
+        if pose.out_previous == NONE {
+            return;
+        }
         let kept = position_left_at(pose.out_points + number * items[item].points_stride);
         put(PREVIOUS_BINDING, pose.out_previous + number * items[item].previous_stride, kept);
         return;

@@ -57,6 +57,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     if WITH_PREVIOUS && (action & HELD) != 0u {
+        if item.out.previous.first == NONE {
+            return;
+        }
         let kept = position_left_at(item.out.points.first + number * item.out.points.stride);
         put(PREVIOUS_BINDING, item.out.previous.first + number * item.out.previous.stride, kept);
         return;

@@ -89,8 +89,8 @@ shared_constants! {
     /// Flag of an item: its palette is for dual quaternions, and the GPU computes it, so nothing
     /// says in advance whether joints scale.
     RESIDUALS_UNKNOWN: u32 = 16;
-    /// Flag of an item or a pose: the instance keeps its results, and its previous positions become
-    /// equal to its positions.
+    /// Bit of an instance's state: it keeps its results, and its previous positions become equal to its
+    /// positions.
     HELD: u32 = 32;
     /// Bit of an instance's state: the frame computes it.
     COMPUTED: u32 = 64;
@@ -224,7 +224,7 @@ const fn are_distinct_bits(flags: &[u32]) -> bool {
     true
 }
 
-/// Flags of items and poses. An instance's state has FRESH and HELD, too, and the last three.
+/// Flags of items and poses. An instance's state has FRESH, too, and the last four.
 const ITEM_FLAGS: [u32; 9] = [
     FRESH,
     MIRRORED,

@@ -1,4 +1,4 @@
-//! Frames that compute only what a mask shows or what is due: the same bits for visible instances, nothing else touched.
+//! Frames that compute only what a mask shows, or an instance in its turn: the same bits for visible instances, nothing else touched.
 
 use std::sync::{Arc, OnceLock};
 

@@ -157,12 +157,12 @@ fn held_in_turns(gpu: &Gpu) -> Result<(), Failure> {
             )?;
             turns[number] += usize::from(is_new);
         }
-        let due = (0..COUNT)
+        let in_turn = (0..COUNT)
             .filter(|n| n % 2 == 1 && got[*n] == want[*n])
             .count();
         ensure(
-            frame == 0 || due == COUNT / 6,
-            &format!("frame {frame}: {due} in turn"),
+            frame == 0 || in_turn == COUNT / 6,
+            &format!("frame {frame}: {in_turn} in turn"),
         )?;
         last = got;
     }

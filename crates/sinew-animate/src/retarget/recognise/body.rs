@@ -47,8 +47,8 @@ pub(super) fn find(tree: &Tree) -> (BTreeMap<Bone, usize>, Misplaced) {
     (out, misplaced)
 }
 
-/// The forearm of an arm without a hand, and the metacarpal below it that turns as a hand does: the
-/// middle finger's, or else one in the middle.
+/// The forearm of an arm without a hand, and the metacarpal below it that turns as a hand does: that of
+/// the middle finger, or else of a finger in the middle.
 fn palm(tree: &Tree, side: Side, arm: &Limb) -> Option<(usize, usize)> {
     let forearm = arm.joints[2]?;
     let is_palm = |j: &usize| {
@@ -57,6 +57,11 @@ fn palm(tree: &Tree, side: Side, arm: &Limb) -> Option<(usize, usize)> {
             && clue.side == Some(side)
             && clue.segment == Some(Segment::Metacarpal)
             && clue.finger() != Some(Some(0))
+            && !clue.is_helper
+            && tree
+                .order
+                .iter()
+                .any(|k| (k == j || tree.is_below(*k, *j)) && tree.clues[*k].finger().is_some())
     };
     let palms: Vec<usize> = tree.order.iter().copied().filter(is_palm).collect();
     let middle = tree.named(Role::Finger(Some(2)), 0.6);

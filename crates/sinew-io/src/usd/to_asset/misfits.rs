@@ -36,7 +36,7 @@ const TOLD: f64 = 0.5 * PROMISED;
 /// A mesh that shrinks counts as no smaller than this part of its largest size.
 const SMALLEST: f64 = 0.1;
 
-/// Axes of joints that differ by less than this are the same.
+/// Axes of joints that differ by less than this part of their length are the same.
 const SAME_AXES: f64 = 1e-5;
 
 /// Why glTF cannot hold the deformation of a prim.
@@ -147,24 +147,27 @@ pub(super) fn fit_weights(row: &mut [f32]) {
     }
 }
 
-/// How far a Skeleton's joints as nodes are from its joints, at the keys of clips and between them: the
-/// largest difference of each column of their skinning matrices.
-#[derive(Clone, Copy, Default)]
-pub(super) struct JointErrors([f64; 4]);
+/// How far a Skeleton's joints as nodes are from its joints, at the keys of clips and between them: of
+/// each joint the largest difference of each column of its skinning matrix, relative to its longest axis.
+pub(super) struct JointErrors(Vec<[f64; 4]>);
 
 impl JointErrors {
-    /// Whether what a joint carries is where the joint takes it.
-    pub fn are_none(&self) -> bool {
-        self.0[..3].iter().all(|axis| *axis <= SAME_AXES)
+    /// Whether a joint's axes are those of its node; without a joint, the axes of all are.
+    pub fn are_none(&self, joint: Option<u32>) -> bool {
+        let is_none = |columns: &[f64; 4]| columns[..3].iter().all(|off| *off <= SAME_AXES);
+        match joint {
+            Some(joint) => self.0.get(joint as usize).is_none_or(is_none),
+            None => self.0.iter().all(is_none),
+        }
     }
 
     /// The misfit of a prim whose points at rest are in this box in bind space, if it may be much.
     pub fn of_points(&self, [low, high]: [Vec3; 2]) -> Option<Misfit> {
         let reach = low.abs().max(high.abs()).as_dvec3();
-        let [x, y, z, origin] = self.0;
-        let off = DVec3::new(x, y, z).dot(reach) + origin;
+        let offs = self.0.iter();
+        let offs = offs.map(|[x, y, z, origin]| DVec3::new(*x, *y, *z).dot(reach) + origin);
         let size = f64::from(low.distance(high)).max(f64::MIN_POSITIVE);
-        (off > SMALLEST * PROMISED * size).then(|| Misfit {
+        (offs.fold(0.0, f64::max) > SMALLEST * TOLD * size).then(|| Misfit {
             code: "gltf-joints",
             what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
             least: TOLD,
@@ -177,7 +180,7 @@ impl JointErrors {
 pub(super) fn of_carried(path: &str, (part, distance): (f64, f64)) -> Option<Warning> {
     let told = || {
         let message = format!(
-            "its joints are sheared, or move between keys as nodes of glTF cannot; what it carries is off by up to {distance:.3e}, {:.3} % of the mesh's size",
+            "its joints are sheared, or move between keys as nodes of glTF cannot; what it carries is off by up to {distance:.3e}, {:.3} % of the smallest mesh's size",
             part * 100.0
         );
         Warning::new("gltf-joints", path, message)
@@ -243,22 +246,25 @@ pub(super) fn movements<'a>(
 /// How far the nodes of a Skeleton are from its joints. `moved` says of each joint whether some clip
 /// moves it.
 pub(super) fn joint_errors(movements: &[Movement<'_>], moved: &[bool]) -> Result<JointErrors> {
-    let largest = |a: [f64; 4], b: [f64; 4]| std::array::from_fn(|i| a[i].max(b[i]));
-    let mut worst = [0.0; 4];
+    let mut worst = vec![[0.0f64; 4]; moved.len()];
     for movement in movements {
-        let errors = between(&movement.keys).into_par_iter().map(|time| {
-            let want = movement.pose(time)?;
-            let got = movement.gltf_pose(time, moved)?;
+        let poses = between(&movement.keys)
+            .into_par_iter()
+            .map(|time| Ok((movement.pose(time)?, movement.gltf_pose(time, moved)?)));
+        for (want, got) in poses.collect::<Result<Vec<_>>>()? {
             let both = want.skinning.iter().zip(&got.skinning);
             let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
-            let off = both.map(|(want, got)| {
-                let off = *want - *got;
-                [off.x_axis, off.y_axis, off.z_axis, off.w_axis].map(|column| column.length())
-            });
-            Ok(off.fold([0.0; 4], largest))
-        });
-        let errors = errors.collect::<Result<Vec<_>>>()?;
-        worst = errors.into_iter().fold(worst, largest);
+            for (worst, (want, got)) in worst.iter_mut().zip(both) {
+                let columns = |m: DMat4| {
+                    [m.x_axis, m.y_axis, m.z_axis, m.w_axis].map(|c| c.truncate().length())
+                };
+                let [x, y, z, _] = columns(*want);
+                let longest = x.max(y).max(z).max(f64::MIN_POSITIVE);
+                for (worst, off) in worst.iter_mut().zip(columns(*want - *got)) {
+                    *worst = worst.max(off / longest);
+                }
+            }
+        }
     }
     Ok(JointErrors(worst))
 }

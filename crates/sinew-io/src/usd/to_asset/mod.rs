@@ -140,7 +140,7 @@ struct Maker<'a> {
     /// The scene as the stage and each other clip show it.
     shown_by: Arc<[Shown<'a>]>,
     /// By Skeleton, how far the axes of its nodes are from those of its joints.
-    joint_errors: HashMap<usize, misfits::JointErrors>,
+    joint_errors: HashMap<usize, Arc<misfits::JointErrors>>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -261,10 +261,16 @@ impl<'a> Maker<'a> {
             let Ok(inverse) = joints.skeleton.inverse_bind() else {
                 continue;
             };
-            let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
-            fits &= errors.are_none();
-            let whole = whole_joint(&skin).filter(|_| fits);
-            let node = match whole.map(|j| skin.skeleton_joint(j)) {
+            let fits = misfits::of_bound(binding, &skin, false).is_empty();
+            let whole = whole_joint(&skin).map(|j| skin.skeleton_joint(j));
+            let fits = fits
+                && match whole {
+                    Some(Some(joint)) => errors.are_none(Some(joint)),
+                    // A joint of its own that the Skeleton does not have stays where it is.
+                    Some(None) => true,
+                    None => errors.are_none(None),
+                };
+            let node = match whole.filter(|_| fits) {
                 Some(Some(joint)) => {
                     let joint = joint as usize;
                     let local = local_transform(&(inverse[joint] * geom_bind));
@@ -301,16 +307,16 @@ impl<'a> Maker<'a> {
                     });
                     let motions: Vec<Motion<'_>> = motions.collect();
                     let load = self.builder.load(&path);
-                    let (node, (part, distance)) =
-                        self.builder.add_moved(prim.name(), parent, &motions, load);
+                    let (node, off) = self.builder.add_moved(prim.name(), parent, &motions, load);
                     let above = self.scene.prims[binding.prim].parent.filter(|_| !resets);
                     let above =
                         above.map_or(DMat4::IDENTITY, |p| self.scene.world_from_prim(p, rest));
                     let longest =
                         [above.x_axis, above.y_axis, above.z_axis].map(|axis| axis.length());
-                    let distance = distance * longest.into_iter().fold(0.0, f64::max);
-                    self.warnings
-                        .extend(misfits::of_carried(&path, (part, distance)));
+                    let above = longest.into_iter().fold(0.0, f64::max);
+                    let told =
+                        load.and_then(|_| misfits::of_carried(&path, (off.0, off.1 * above)));
+                    self.warnings.extend(told);
                     node
                 }
             };
@@ -320,14 +326,15 @@ impl<'a> Maker<'a> {
     }
 
     /// How far nodes are from the joints of a prim's Skeleton.
-    fn joint_errors(&mut self, bound: BoundSkin<'_>) -> Result<misfits::JointErrors, Invalid> {
+    fn joint_errors(&mut self, bound: BoundSkin<'_>) -> Result<Arc<misfits::JointErrors>, Invalid> {
         let instance = bound.binding().instance;
         if let Some(known) = self.joint_errors.get(&instance) {
-            return Ok(*known);
+            return Ok(known.clone());
         }
         let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
         let errors = misfits::joint_errors(&movements, &self.joints[instance].moved)?;
-        self.joint_errors.insert(instance, errors);
+        let errors = Arc::new(errors);
+        self.joint_errors.insert(instance, errors.clone());
         Ok(errors)
     }
 

@@ -310,6 +310,13 @@ fn refine(
 ) -> (f64, f64) {
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
+    let axis = |m: &DMat4| {
+        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.truncate().length());
+        axes.into_iter().fold(f64::MIN_POSITIVE, f64::max)
+    };
+    // What shrinks on its way is followed no more closely than a tenth of what it is at the keys.
+    let scale = |key: &Parts| key.0.scale.abs().max_element();
+    let largest_axis = 0.1 * scale(&a).max(scale(&b));
     let mut off = (0.0f64, 0.0f64);
     let mut of_matrix = 0.0f64;
     for alpha in SHARES {
@@ -328,12 +335,19 @@ fn refine(
         of_matrix = of_matrix.max(part);
         let here = load.map_or((part, 0.0), |load| {
             let distance = load.moved(&apart);
-            (distance / load.size(&m), distance)
+            (
+                distance / (load.size() * largest_axis.max(axis(&m))),
+                distance,
+            )
         });
         off = larger(off, here);
     }
+    if halved == MOST_HALVINGS {
+        // A jump, which is over before anybody sees it.
+        return (0.0, 0.0);
+    }
     let shrinks = of_matrix > LARGE || off.0 < 0.7 * before;
-    if off.0 <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
+    if off.0 <= TOLERANCE || !shrinks {
         return off;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
@@ -356,10 +370,11 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// What every prim carries, by path. Meshes that instances show have no node of their own.
+    /// What every prim carries, by path, if it may move. Meshes that instances show have no node of their own.
     fn by_path(meshes: &[DrawnMesh], rest: Time) -> HashMap<String, Self> {
         let mut out: HashMap<String, Self> = HashMap::new();
-        for mesh in meshes.iter().filter(|m| m.instances.is_empty()) {
+        let own = meshes.iter().filter(|m| m.instances.is_empty());
+        for mesh in own.filter(|m| !m.place.times().is_empty()) {
             let points = mesh
                 .points
                 .at(rest)
@@ -374,17 +389,20 @@ impl Load {
                 smallest: 0.0,
             };
             for prim in mesh.place.moving() {
-                own.smallest = own.low.distance(own.high).max(f64::MIN_POSITIVE);
+                own.smallest = own.low.distance(own.high);
+                // Nobody sees where a mesh of no size is.
+                if own.smallest <= f64::from(f32::MIN_POSITIVE) || !own.smallest.is_finite() {
+                    break;
+                }
                 let all = out.entry(prim.path.clone()).or_insert(own);
                 all.low = all.low.min(own.low);
                 all.high = all.high.max(own.high);
                 all.smallest = all.smallest.min(own.smallest);
-                let above = prim.xform.local(rest);
+                let carried = prim.carrier.as_ref().and_then(|c| c.local(rest));
+                let above = carried.unwrap_or_else(|| prim.xform.local(rest));
                 let corners = own.corners().map(|corner| above.transform_point3(corner));
-                let around = corners.iter().fold([corners[0]; 2], |[low, high], corner| {
-                    [low.min(*corner), high.max(*corner)]
-                });
-                [own.low, own.high] = around;
+                own.low = corners.into_iter().fold(corners[0], DVec3::min);
+                own.high = corners.into_iter().fold(corners[0], DVec3::max);
             }
         }
         out
@@ -404,10 +422,11 @@ impl Load {
         lengths.fold(0.0, f64::max)
     }
 
-    /// The size of the smallest mesh after a transform.
-    fn size(&self, m: &DMat4) -> f64 {
-        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.truncate().length());
-        (self.smallest * axes.into_iter().fold(0.0, f64::max)).max(f64::MIN_POSITIVE)
+    /// The size that the node's motion has to suit: that of the smallest mesh, but no less than a hundredth
+    /// of how far the load reaches from the node's origin.
+    fn size(&self) -> f64 {
+        let reach = self.low.abs().max(self.high.abs()).length();
+        self.smallest.max(0.01 * reach)
     }
 }
 

@@ -33,8 +33,11 @@ const OUTLIERS: usize = 1;
 
 /// In lengths of a leg: how far from the ground the lowest foot joint may be, and how much longer or shorter the way of the
 /// hips.
-const GROUND: f64 = 0.12;
+const GROUND: f64 = 0.07;
 const WAY: f64 = 0.25;
+
+/// The same height over all rows in which the body does not lie: the median, and 90 of 100 rows.
+const GROUNDS: [(usize, f64); 2] = [(50, 0.015), (90, 0.035)];
 
 /// Bones by the joints at their ends.
 const POINTS: [(&str, &[&str], &str, f64); 13] = [
@@ -192,6 +195,7 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
     let table = folder.join("landing.txt");
     let bench = Bench::new();
     let (mut wrong, mut right) = (Vec::new(), 0);
+    let mut grounds = Vec::new();
     let text = std::fs::read_to_string(&table)?;
     let mut rows = 0;
     for (number, line) in text.lines().enumerate() {
@@ -215,6 +219,7 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
             target,
             expected,
             &bench.path(&format!("{number}.usda")),
+            &mut grounds,
         )?;
         let is_right = match expected {
             "refused" => seen.starts_with("refused"),
@@ -229,17 +234,30 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
         }
     }
     println!("{right} of {rows} rows land");
+    grounds.sort_by(f64::total_cmp);
+    for (percent, limit) in GROUNDS {
+        let ground = *grounds
+            .get(grounds.len() * percent / 100)
+            .ok_or("no row stands")?;
+        println!("{percent} of 100 rows: feet within {ground:.4} legs of where they stand");
+        if is_beyond(ground, limit) {
+            wrong.push(format!(
+                "{percent} of 100 rows: feet off by {ground:.4} legs, over {limit}"
+            ));
+        }
+    }
     assert!(rows > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
-/// What is wrong with a clip on a figure, or why it is refused.
+/// What is wrong with a clip on a figure, or why it is refused. The height of its feet goes to `grounds`.
 fn seen(
     folder: &Path,
     clip: &str,
     target: PathBuf,
     expected: &str,
     out: &Path,
+    grounds: &mut Vec<f64>,
 ) -> Result<String, Failed> {
     let job = Job::new(folder.join(clip), target);
     if let Err(error) = job.run() {
@@ -252,5 +270,8 @@ fn seen(
     let name = clip.split(['_', '.']).nth(1).ok_or("CONVENTION_CLIP")?;
     let truth = Moves::read(&folder.join(format!("own_{name}.gltf")))?;
     let moves = Moves::read(out)?;
+    if expected == "right" && name != "lie" {
+        grounds.push(moves.ground().abs());
+    }
     Ok(faults(&truth, &moves, expected == "still").join(", "))
 }

@@ -215,9 +215,8 @@ impl Placement {
         std::iter::successors(self.prims.get(self.prim), above)
     }
 
-    /// The prim and those of its ancestors whose transforms apply to it, the nearest first: up to one that
-    /// resets the transform stack.
-    pub fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
+    /// The part of that chain whose transforms apply: up to a prim that resets the transform stack.
+    fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
         self.chain().scan(false, |done, p| {
             let counts = !std::mem::replace(done, p.xform.resets);
             counts.then_some(p)

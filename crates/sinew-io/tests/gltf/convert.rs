@@ -97,13 +97,9 @@ impl Written {
         of.filter_map(stated_error).reduce(f64::max)
     }
 
-    /// The same in stage units: what is said of a prim, or of one that carries it.
+    /// The same in stage units.
     pub fn stated_distance(&self, prim: &str) -> Option<f64> {
-        let is_of = |path: &str| {
-            let below = prim.strip_prefix(path);
-            below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let of = self.warnings.iter().filter(|w| is_of(&w.path));
+        let of = self.warnings.iter().filter(|w| w.path == prim);
         of.filter_map(stated_distance).reduce(f64::max)
     }
 

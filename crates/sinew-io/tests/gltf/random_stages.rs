@@ -1,5 +1,5 @@
-//! Random stages of `random_stages.py`: every clip of their .glb, also of one with baked meshes, shows what sinew's scene of the
-//! stage shows, or is as far off as a warning states.
+//! Random stages of `random_stages.py`: every clip of their .glb shows what sinew's scene of the stage shows, or is as far off as a
+//! warning states.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -63,13 +63,7 @@ fn each(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     let mut report = Report::default();
     for seed in seeds {
         let name = format!("seed{seed}");
-        let whole = one(folder.path(), &name, false, &mut report);
-        // Baking is slower, and most of it is the same.
-        let baked = match seed % 4 {
-            0 => one(folder.path(), &name, true, &mut report),
-            _ => Ok(()),
-        };
-        for e in [whole, baked].into_iter().filter_map(Result::err) {
+        if let Err(e) = one(folder.path(), &name, &mut report) {
             report.failures.push(format!("{name}: {}", text(&e)));
         }
     }
@@ -87,20 +81,11 @@ fn each(python: &str, seeds: Range<u64>) -> Result<(), Failed> {
     }
 }
 
-/// Compares one stage. Of baked meshes only keys are what the stage shows: between them they move in straight lines.
-fn one(folder: &Path, name: &str, bake: bool, report: &mut Report) -> Result<(), Failed> {
+fn one(folder: &Path, name: &str, report: &mut Report) -> Result<(), Failed> {
     let told = std::fs::read_to_string(folder.join(format!("{name}.json")))?;
     let told: Told = serde_json::from_str(&told)?;
     let stage = folder.join(format!("{name}.usda"));
-    let how = How {
-        bake,
-        ..How::default()
-    };
-    let output = match bake {
-        true => format!("{name}_baked.glb"),
-        false => format!("{name}.glb"),
-    };
-    let written = to_gltf(&stage, folder.join(output), &how)?;
+    let written = to_gltf(&stage, folder.join(format!("{name}.glb")), &How::default())?;
     if node::missing().is_none() {
         valid_gltf(&written.file, ALLOWED)?;
     }
@@ -114,8 +99,7 @@ fn one(folder: &Path, name: &str, bake: bool, report: &mut Report) -> Result<(),
         let meshes = scene.geometry(&geometry)?.meshes;
         let rate = geometry.time_line.time_codes_per_second;
         let keys: Vec<f64> = clip.key_times();
-        let mut moments = moments(&told.times, &keys, rate);
-        moments.retain(|(_, is_key)| *is_key || !bake);
+        let moments = moments(&told.times, &keys, rate);
         let seconds: Vec<f64> = moments.iter().map(|m| m.0).collect();
         let codes: Vec<f64> = seconds.iter().map(|s| s * rate).collect();
         let got = by_corner(shown(&document, &[clip], &seconds));

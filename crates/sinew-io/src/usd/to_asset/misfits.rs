@@ -26,18 +26,9 @@ pub(super) const LOOSE: f64 = 1e-5;
 /// Errors below this part of a mesh's size do not show.
 const INVISIBLE: f64 = 1e-6;
 
-/// The part of a mesh's size at a time by which points of glTF may be elsewhere without a word: between
-/// keys, where scales are halves in USD.
+/// The part of a mesh's size by which points of glTF may be elsewhere without a word: between keys,
+/// where scales are halves in USD.
 const PROMISED: f64 = 4e-3;
-
-/// What is told: the largest error may lie between the times that are looked at.
-const TOLD: f64 = 0.5 * PROMISED;
-
-/// A mesh that shrinks counts as no smaller than this part of its largest size.
-const SMALLEST: f64 = 0.1;
-
-/// Axes of joints that differ by less than this part of their length are the same.
-const SAME_AXES: f64 = 1e-5;
 
 /// Why glTF cannot hold the deformation of a prim.
 #[derive(Clone, Debug)]
@@ -147,45 +138,13 @@ pub(super) fn fit_weights(row: &mut [f32]) {
     }
 }
 
-/// How far a Skeleton's joints as nodes are from its joints, at the keys of clips and between them: of
-/// each joint the largest difference of each column of its skinning matrix, relative to its longest axis.
-pub(super) struct JointErrors(Vec<[f64; 4]>);
-
-impl JointErrors {
-    /// Whether a joint's axes are those of its node; without a joint, the axes of all are.
-    pub fn are_none(&self, joint: Option<u32>) -> bool {
-        let is_none = |columns: &[f64; 4]| columns[..3].iter().all(|off| *off <= SAME_AXES);
-        match joint {
-            Some(joint) => self.0.get(joint as usize).is_none_or(is_none),
-            None => self.0.iter().all(is_none),
-        }
-    }
-
-    /// The misfit of a prim whose points at rest are in this box in bind space, if it may be much.
-    pub fn of_points(&self, [low, high]: [Vec3; 2]) -> Option<Misfit> {
-        let reach = low.abs().max(high.abs()).as_dvec3();
-        let offs = self.0.iter();
-        let offs = offs.map(|[x, y, z, origin]| DVec3::new(*x, *y, *z).dot(reach) + origin);
-        let size = f64::from(low.distance(high)).max(f64::MIN_POSITIVE);
-        (offs.fold(0.0, f64::max) > SMALLEST * TOLD * size).then(|| Misfit {
-            code: "gltf-joints",
-            what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
-            least: TOLD,
-        })
-    }
-}
-
-/// The warning about a prim that joints move as a whole, if the node in its place is `off` by much:
-/// a part of the size of what it carries, and a distance.
-pub(super) fn of_carried(path: &str, (part, distance): (f64, f64)) -> Option<Warning> {
-    let told = || {
-        let message = format!(
-            "its joints are sheared, or move between keys as nodes of glTF cannot; what it carries is off by up to {distance:.3e}, {:.3} % of the smallest mesh's size",
-            part * 100.0
-        );
-        Warning::new("gltf-joints", path, message)
-    };
-    (part > TOLD).then(told)
+/// The misfit of joints whose axes are `off` as nodes, if that is much.
+pub(super) fn of_joints(off: f64) -> Option<Misfit> {
+    (off > 0.5 * PROMISED).then(|| Misfit {
+        code: "gltf-joints",
+        what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
+        least: PROMISED,
+    })
 }
 
 /// A clip as it moves one prim.
@@ -243,45 +202,36 @@ pub(super) fn movements<'a>(
     out
 }
 
-/// How far the nodes of a Skeleton are from its joints. `moved` says of each joint whether some clip
-/// moves it.
-pub(super) fn joint_errors(movements: &[Movement<'_>], moved: &[bool]) -> Result<JointErrors> {
-    let mut worst = vec![[0.0f64; 4]; moved.len()];
+/// How far the axes of a Skeleton's nodes are from those of its joints at the keys of clips and
+/// between them. `moved` says of each joint whether some clip moves it.
+pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<f64> {
+    let mut worst = 0.0;
     for movement in movements {
-        let poses = between(&movement.keys)
-            .into_par_iter()
-            .map(|time| Ok((movement.pose(time)?, movement.gltf_pose(time, moved)?)));
-        for (want, got) in poses.collect::<Result<Vec<_>>>()? {
+        let errors = between(&movement.keys).into_par_iter().map(|time| {
+            let want = movement.pose(time)?;
+            let got = movement.gltf_pose(time, moved)?;
             let both = want.skinning.iter().zip(&got.skinning);
             let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
-            for (worst, (want, got)) in worst.iter_mut().zip(both) {
-                let columns = |m: DMat4| {
-                    [m.x_axis, m.y_axis, m.z_axis, m.w_axis].map(|c| c.truncate().length())
-                };
-                let [x, y, z, _] = columns(*want);
-                let longest = x.max(y).max(z).max(f64::MIN_POSITIVE);
-                for (worst, off) in worst.iter_mut().zip(columns(*want - *got)) {
-                    *worst = worst.max(off / longest);
-                }
-            }
-        }
+            let off = both.flat_map(|(want, got)| {
+                let off = *want - *got;
+                [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length())
+            });
+            Ok(off.fold(0.0, f64::max))
+        });
+        let errors = errors.collect::<Result<Vec<_>>>()?;
+        worst = errors.into_iter().fold(worst, f64::max);
     }
-    Ok(JointErrors(worst))
+    Ok(worst)
 }
 
-/// Times, and at least three between each two, where scales that are interpolated as halves are rounded.
+/// Times, and three between each two.
 fn between(times: &[f64]) -> Vec<f64> {
-    let spans = times.len().saturating_sub(1).max(1);
-    let count = (ENOUGH / spans).clamp(3, 16);
     let inside = times.windows(2).flat_map(|pair| {
-        let at = move |i: usize| (i as f64 + 0.41) / count as f64;
-        (0..count).map(move |i| pair[0] + (pair[1] - pair[0]) * at(i))
+        let at = |share: f64| pair[0] + (pair[1] - pair[0]) * share;
+        [at(0.25), at(0.5), at(0.75)]
     });
     merged(inside.chain(times.iter().copied()).collect())
 }
-
-/// So many times between keys show how far off a motion is.
-const ENOUGH: usize = 64;
 
 impl Movement<'_> {
     fn bound(&self) -> BoundSkin<'_> {
@@ -416,10 +366,8 @@ pub(super) fn measure(
     let gltf = as_gltf(prim.bound, &skin)?;
     let geom_bind = binding.geom_bind.at(rest);
     let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
-    let (mut worst, mut relative, mut at) = (0.0f64, 0.0f64, String::new());
+    let (mut worst, mut largest, mut at) = (0.0f64, f64::MIN_POSITIVE, String::new());
     for movement in movements {
-        // Each error, and the mesh's size at its time.
-        let mut found = Vec::new();
         let error_at = |time: &f64| -> Result<(f64, f64)> {
             let got = match prim.is_carried {
                 true => deform(&skin, &movement.pose(*time)?)?,
@@ -443,14 +391,13 @@ pub(super) fn measure(
         // Then nearer to where it is largest.
         for _ in 0..2 {
             let errors = times.par_iter().map(error_at);
-            let errors = errors.collect::<Result<Vec<_>>>()?;
             let mut here = (0.0, 0);
-            for (i, (error, _)) in errors.iter().enumerate() {
-                if *error > here.0 {
-                    here = (*error, i);
+            for (i, (error, size)) in errors.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
+                largest = largest.max(size);
+                if error > here.0 {
+                    here = (error, i);
                 }
             }
-            found.extend(errors);
             if here.0 > worst {
                 worst = here.0;
                 let time = times[here.1];
@@ -459,13 +406,8 @@ pub(super) fn measure(
             let near = here.1.saturating_sub(1)..times.len().min(here.1 + 2);
             times = between(&between(&times[near]));
         }
-        let sizes = found.iter().map(|(_, size)| *size);
-        let least_size = SMALLEST * sizes.fold(f64::MIN_POSITIVE, f64::max);
-        let parts = found
-            .iter()
-            .map(|(error, size)| error / size.max(least_size));
-        relative = parts.fold(relative, f64::max);
     }
+    let relative = worst / largest;
     // Nothing differs where what glTF lacks moves nothing.
     let told = misfits
         .iter()

@@ -39,7 +39,6 @@ use sinew_stage::{Predicate, Prim};
 use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::read::shapes::is_shape;
-use crate::vertices::bounds;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
 pub use clips::SceneClip;
 use materials::MaterialTable;
@@ -140,7 +139,7 @@ struct Maker<'a> {
     /// The scene as the stage and each other clip show it.
     shown_by: Arc<[Shown<'a>]>,
     /// By Skeleton, how far the axes of its nodes are from those of its joints.
-    joint_errors: HashMap<usize, Arc<misfits::JointErrors>>,
+    joint_errors: HashMap<usize, f64>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -173,7 +172,7 @@ impl<'a> Maker<'a> {
             scene,
             geometry,
             clock,
-            builder: NodeBuilder::new(&file.stage, clock, &geometry.meshes),
+            builder: NodeBuilder::new(&file.stage, clock),
             materials: MaterialTable::new(geometry),
             asset: Asset::default(),
             warnings: Vec::new(),
@@ -252,7 +251,7 @@ impl<'a> Maker<'a> {
             let bound = self.scene.bound(carrier.binding());
             let binding = bound.binding();
             let Ok(skin) = bound.skin(rest) else { continue };
-            let Ok(errors) = self.joint_errors(bound) else {
+            let Ok(error) = self.joint_error(bound) else {
                 continue;
             };
             let joints = &self.joints[binding.instance];
@@ -261,16 +260,10 @@ impl<'a> Maker<'a> {
             let Ok(inverse) = joints.skeleton.inverse_bind() else {
                 continue;
             };
-            let fits = misfits::of_bound(binding, &skin, false).is_empty();
-            let whole = whole_joint(&skin).map(|j| skin.skeleton_joint(j));
-            let fits = fits
-                && match whole {
-                    Some(Some(joint)) => errors.are_none(Some(joint)),
-                    // A joint of its own that the Skeleton does not have stays where it is.
-                    Some(None) => true,
-                    None => errors.are_none(None),
-                };
-            let node = match whole.filter(|_| fits) {
+            let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
+            fits &= misfits::of_joints(error).is_none();
+            let whole = whole_joint(&skin).filter(|_| fits);
+            let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
                     let joint = joint as usize;
                     let local = local_transform(&(inverse[joint] * geom_bind));
@@ -306,18 +299,7 @@ impl<'a> Maker<'a> {
                         }
                     });
                     let motions: Vec<Motion<'_>> = motions.collect();
-                    let load = self.builder.load(&path);
-                    let (node, off) = self.builder.add_moved(prim.name(), parent, &motions, load);
-                    let above = self.scene.prims[binding.prim].parent.filter(|_| !resets);
-                    let above =
-                        above.map_or(DMat4::IDENTITY, |p| self.scene.world_from_prim(p, rest));
-                    let longest =
-                        [above.x_axis, above.y_axis, above.z_axis].map(|axis| axis.length());
-                    let above = longest.into_iter().fold(0.0, f64::max);
-                    let told =
-                        load.and_then(|_| misfits::of_carried(&path, (off.0, off.1 * above)));
-                    self.warnings.extend(told);
-                    node
+                    self.builder.add_moved(prim.name(), parent, &motions)
                 }
             };
             self.builder.carry(prim, node);
@@ -325,17 +307,16 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// How far nodes are from the joints of a prim's Skeleton.
-    fn joint_errors(&mut self, bound: BoundSkin<'_>) -> Result<Arc<misfits::JointErrors>, Invalid> {
+    /// How far the axes of nodes are from those of the joints of a prim's Skeleton.
+    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<f64, Invalid> {
         let instance = bound.binding().instance;
         if let Some(known) = self.joint_errors.get(&instance) {
-            return Ok(known.clone());
+            return Ok(*known);
         }
         let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
-        let errors = misfits::joint_errors(&movements, &self.joints[instance].moved)?;
-        let errors = Arc::new(errors);
-        self.joint_errors.insert(instance, errors.clone());
-        Ok(errors)
+        let error = misfits::joint_error(&movements, &self.joints[instance].moved)?;
+        self.joint_errors.insert(instance, error);
+        Ok(error)
     }
 
     /// Adds the nodes that show a mesh.
@@ -436,12 +417,8 @@ impl<'a> Maker<'a> {
         }
         let times = time::merged(times);
         if times.len() > 1 {
-            let motion = Motion {
-                clip: None,
-                times,
-                local: Box::new(|time| mesh.world_from_prim(time)),
-            };
-            return self.builder.add_moved(name, None, &[motion], None).0;
+            let world = |time| mesh.world_from_prim(time);
+            return self.builder.add_moving(name, None, times, world);
         }
         let world = mesh.world_from_prim(self.clock.rest());
         self.builder.push(name, None, local_transform(&world))
@@ -467,13 +444,9 @@ impl<'a> Maker<'a> {
         let carried = carried.filter(|_| bound.binding().is_rigid());
         let mut misfits = misfits::of_bound(bound.binding(), &skin, carried.is_some());
         if carried.is_none() {
-            let errors = self.joint_errors(bound)?;
+            let error = self.joint_error(bound)?;
             let loose = misfits::of_clips(instance, &self.plans);
-            let points = skin.points().iter();
-            let corners =
-                bounds(points.map(|p| geom_bind.transform_point3(p.as_dvec3()).as_vec3()));
-            let corners = corners.unwrap_or_default();
-            misfits.extend(loose.or_else(|| errors.of_points(corners)));
+            misfits.extend(loose.or_else(|| misfits::of_joints(error)));
         }
         if !misfits.is_empty() {
             let prim = AsGltf {

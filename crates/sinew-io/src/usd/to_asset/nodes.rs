@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use glam::{BVec3, DMat4, DQuat, DVec3};
+use glam::{DMat4, DQuat, DVec3};
 use sinew_layer::{Path, Value};
 use sinew_stage::{Predicate, Prim, Stage};
 
@@ -10,9 +10,8 @@ use super::extras::extras;
 use super::time::{Clock, merged};
 use crate::gltf::without_shear;
 use crate::usd::read::xforms::read_stack;
-use crate::vertices::bounds;
 use sinew::sampled::{Interpolation, Time};
-use sinew::scene::{DrawnMesh, XformStack};
+use sinew::scene::XformStack;
 use sinew_animate::asset::{
     Curve, CurveInterpolation, Keys, LocalTransform, Node, Track, TrackTarget, Trs,
 };
@@ -44,8 +43,6 @@ pub(super) struct NodeBuilder<'s> {
     /// Keys of what moves in other clips, by the clip's plan.
     pub clip_tracks: Vec<(usize, Track)>,
     clock: Clock,
-    /// By path, what a prim carries.
-    loads: HashMap<String, Load>,
     /// The node whose space a prim's children are in; `None` for the world.
     space_of: HashMap<Path, Option<usize>>,
     /// The only root prim, which is no node if it does not move anything.
@@ -53,7 +50,7 @@ pub(super) struct NodeBuilder<'s> {
 }
 
 impl<'s> NodeBuilder<'s> {
-    pub fn new(stage: &'s Stage, clock: Clock, meshes: &[DrawnMesh]) -> Self {
+    pub fn new(stage: &'s Stage, clock: Clock) -> Self {
         let mut roots = stage.pseudo_root().children(Predicate::DEFAULT);
         let first = roots.next();
         Self {
@@ -61,7 +58,6 @@ impl<'s> NodeBuilder<'s> {
             tracks: Vec::new(),
             clip_tracks: Vec::new(),
             clock,
-            loads: Load::by_path(meshes, clock.rest()),
             space_of: HashMap::new(),
             only_root: first.filter(|_| roots.next().is_none()),
         }
@@ -130,8 +126,7 @@ impl<'s> NodeBuilder<'s> {
             return Ok(parent);
         }
         let name = display_name(prim)?;
-        let load = self.load(prim.path().as_str());
-        let node = self.add(&name, parent, &stack, load);
+        let node = self.add(&name, parent, &stack);
         // Those of a mesh are its mesh's, and of others the camera's or the light's.
         if prim.type_name() == "Xform" || prim.type_name() == "SkelRoot" {
             self.nodes[node].extras = extras(prim)?;
@@ -150,13 +145,7 @@ impl<'s> NodeBuilder<'s> {
     }
 
     /// Adds a node with a prim's transform; gives the one in whose space the prim is.
-    fn add(
-        &mut self,
-        name: &str,
-        parent: Option<usize>,
-        stack: &XformStack,
-        load: Option<Load>,
-    ) -> usize {
+    fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack) -> usize {
         if !stack.is_animated() {
             let local = local_transform(&stack.local(self.clock.rest()));
             return self.push(name, parent, local);
@@ -165,17 +154,7 @@ impl<'s> NodeBuilder<'s> {
         if stack.has_curves() {
             times.extend(self.clock.frames());
         }
-        let motion = Motion {
-            clip: None,
-            times: merged(times),
-            local: Box::new(|time| stack.local(time)),
-        };
-        self.add_moved(name, parent, &[motion], load).0
-    }
-
-    /// What the prim at a path carries, if that is any mesh.
-    pub fn load(&self, path: &str) -> Option<Load> {
-        self.loads.get(path).copied()
+        self.add_moving(name, parent, merged(times), |time| stack.local(time))
     }
 
     /// Adds a node that does not move.
@@ -189,29 +168,44 @@ impl<'s> NodeBuilder<'s> {
         self.nodes.len() - 1
     }
 
+    /// Adds a node that moves on the stage's time line, as [`NodeBuilder::add_moved`].
+    pub fn add_moving(
+        &mut self,
+        name: &str,
+        parent: Option<usize>,
+        times: Vec<f64>,
+        local: impl Fn(Time) -> DMat4,
+    ) -> usize {
+        let motion = Motion {
+            clip: None,
+            times,
+            local: Box::new(local),
+        };
+        self.add_moved(name, parent, &[motion])
+    }
+
     /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
     /// them where the transform is none that linear keys can hold. If it has shear, a second node
     /// below the first holds the rest of it. Gives the innermost node. It rests as the first of its
-    /// motions begins. `load` is what the node carries, if that is known: how far it is off comes with
-    /// the node, as a part of its size and in the parent's space.
+    /// motions begins.
     pub fn add_moved(
         &mut self,
         name: &str,
         parent: Option<usize>,
         motions: &[Motion<'_>],
-        load: Option<Load>,
-    ) -> (usize, (f64, f64)) {
-        let keyed = |m: &Motion<'_>| Keyed::new(&m.times, |t| (m.local)(Time::At(t)), load);
-        let keys: Vec<Keyed> = motions.iter().map(keyed).collect();
-        let off = keys.iter().map(|k| k.off).fold((0.0, 0.0), larger);
+    ) -> usize {
+        let keys: Vec<Keyed> = motions
+            .iter()
+            .map(|motion| Keyed::new(&motion.times, |t| (motion.local)(Time::At(t))))
+            .collect();
         let outer = self.add_keyed(name, parent, motions, &keys, |key| key.0);
         if !keys.iter().any(Keyed::is_sheared) {
-            return (outer, off);
+            return outer;
         }
         let name = format!("{name}_shear");
-        let inner = |key: &Parts| key.1.unwrap_or_default();
-        let node = self.add_keyed(&name, Some(outer), motions, &keys, inner);
-        (node, off)
+        self.add_keyed(&name, Some(outer), motions, &keys, |key| {
+            key.1.unwrap_or_default()
+        })
     }
 
     fn add_keyed(
@@ -268,29 +262,21 @@ type Parts = (Trs, Option<Trs>);
 struct Keyed {
     times: Vec<f64>,
     parts: Vec<Parts>,
-    /// How far what the node carries is off between keys: a part of its size, and a distance.
-    off: (f64, f64),
-}
-
-fn larger(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
-    (a.0.max(b.0), a.1.max(b.1))
 }
 
 impl Keyed {
-    fn new(times: &[f64], local: impl Fn(f64) -> DMat4, load: Option<Load>) -> Self {
+    fn new(times: &[f64], local: impl Fn(f64) -> DMat4) -> Self {
         let mut out = Vec::new();
-        let mut off = (0.0, 0.0);
         for (i, time) in times.iter().enumerate() {
             let key = (*time, without_shear(&local(*time)));
             if i > 0 {
                 let last = out[out.len() - 1];
-                let here = refine(last, key, (&local, load), (0, f64::INFINITY), &mut out);
-                off = larger(off, here);
+                refine(last, key, &local, (0, f64::INFINITY), &mut out);
             }
             out.push(key);
         }
         let (times, parts) = out.into_iter().unzip();
-        Self { times, parts, off }
+        Self { times, parts }
     }
 
     fn is_sheared(&self) -> bool {
@@ -299,27 +285,17 @@ impl Keyed {
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
-/// The span was halved so often before, and deviated by so much then. Gives how far what the node
-/// carries is still off.
+/// The span was halved so often before, and deviated by so much then.
 fn refine(
     from: (f64, Parts),
     to: (f64, Parts),
-    (local, load): (&impl Fn(f64) -> DMat4, Option<Load>),
+    local: &impl Fn(f64) -> DMat4,
     (halved, before): (u32, f64),
     out: &mut Vec<(f64, Parts)>,
-) -> (f64, f64) {
+) {
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
-    let axis = |m: &DMat4| {
-        let axes = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.truncate().length());
-        axes.into_iter().fold(f64::MIN_POSITIVE, f64::max)
-    };
-    // What shrinks on its way is followed no more closely than a tenth of what it is at the keys.
-    let scale = |key: &Parts| key.0.scale.abs().max_element();
-    let largest_axis = 0.1 * scale(&a).max(scale(&b));
-    let mut off = (0.0f64, 0.0f64);
-    let mut of_matrix = 0.0f64;
-    for alpha in SHARES {
+    let deviation = |alpha: f64| {
         let m = local(at(alpha));
         let mut mixed = mix(&a.0, &b.0, alpha).matrix();
         if a.1.is_some() || b.1.is_some() {
@@ -330,104 +306,19 @@ fn refine(
             let values = m.to_cols_array().into_iter();
             values.fold(1e-30f64, |largest, v| largest.max(v.abs()))
         };
-        let apart = mixed - m;
-        let part = largest(apart) / largest(m);
-        of_matrix = of_matrix.max(part);
-        let here = load.map_or((part, 0.0), |load| {
-            let distance = load.moved(&apart);
-            (
-                distance / (load.size() * largest_axis.max(axis(&m))),
-                distance,
-            )
-        });
-        off = larger(off, here);
-    }
-    if halved == MOST_HALVINGS {
-        // A jump, which is over before anybody sees it.
-        return (0.0, 0.0);
-    }
-    let shrinks = of_matrix > LARGE || off.0 < 0.7 * before;
-    if off.0 <= TOLERANCE || !shrinks {
-        return off;
+        largest(mixed - m) / largest(m)
+    };
+    let here = [0.25, 0.5, 0.75].map(deviation);
+    let here = here.into_iter().fold(0.0, f64::max);
+    let shrinks = here > LARGE || here < 0.7 * before;
+    if here <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
+        return;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
-    let next = (halved + 1, off.0);
-    let first = refine(from, middle, (local, load), next, out);
+    let next = (halved + 1, here);
+    refine(from, middle, local, next, out);
     out.push(middle);
-    larger(first, refine(middle, to, (local, load), next, out))
-}
-
-/// Parts of a span at which it is looked at, where scales that are interpolated as halves are rounded.
-const SHARES: [f64; 3] = [0.23, 0.49, 0.79];
-
-/// The meshes that a node carries, at rest and in its own space.
-#[derive(Clone, Copy)]
-pub(super) struct Load {
-    low: DVec3,
-    high: DVec3,
-    /// The diagonal of the box around the smallest of them.
-    smallest: f64,
-}
-
-impl Load {
-    /// What every prim carries, by path, if it may move. Meshes that instances show have no node of their own.
-    fn by_path(meshes: &[DrawnMesh], rest: Time) -> HashMap<String, Self> {
-        let mut out: HashMap<String, Self> = HashMap::new();
-        let own = meshes.iter().filter(|m| m.instances.is_empty());
-        for mesh in own.filter(|m| !m.place.times().is_empty()) {
-            let points = mesh
-                .points
-                .at(rest)
-                .or_else(|| mesh.points.first().cloned());
-            let Some(around) = points.and_then(|p| bounds(p.iter().copied())) else {
-                continue;
-            };
-            let [low, high] = around.map(|p| p.as_dvec3());
-            let mut own = Self {
-                low,
-                high,
-                smallest: 0.0,
-            };
-            for prim in mesh.place.moving() {
-                own.smallest = own.low.distance(own.high);
-                // Nobody sees where a mesh of no size is.
-                if own.smallest <= f64::from(f32::MIN_POSITIVE) || !own.smallest.is_finite() {
-                    break;
-                }
-                let all = out.entry(prim.path.clone()).or_insert(own);
-                all.low = all.low.min(own.low);
-                all.high = all.high.max(own.high);
-                all.smallest = all.smallest.min(own.smallest);
-                let carried = prim.carrier.as_ref().and_then(|c| c.local(rest));
-                let above = carried.unwrap_or_else(|| prim.xform.local(rest));
-                let corners = own.corners().map(|corner| above.transform_point3(corner));
-                own.low = corners.into_iter().fold(corners[0], DVec3::min);
-                own.high = corners.into_iter().fold(corners[0], DVec3::max);
-            }
-        }
-        out
-    }
-
-    fn corners(&self) -> [DVec3; 8] {
-        std::array::from_fn(|i| {
-            let pick = |bit: usize| i & bit != 0;
-            DVec3::select(BVec3::new(pick(1), pick(2), pick(4)), self.high, self.low)
-        })
-    }
-
-    /// How far its corners are apart by a difference of transforms.
-    fn moved(&self, off: &DMat4) -> f64 {
-        let corners = self.corners().into_iter();
-        let lengths = corners.map(|corner| (*off * corner.extend(1.0)).truncate().length());
-        lengths.fold(0.0, f64::max)
-    }
-
-    /// The size that the node's motion has to suit: that of the smallest mesh, but no less than a hundredth
-    /// of how far the load reaches from the node's origin.
-    fn size(&self) -> f64 {
-        let reach = self.low.abs().max(self.high.abs()).length();
-        self.smallest.max(0.01 * reach)
-    }
+    refine(middle, to, local, next, out);
 }
 
 /// The components between two keys, as glTF interpolates them.
@@ -528,8 +419,7 @@ mod tests {
 
     #[test]
     fn a_full_turn_between_two_keys_turns() {
-        let turn = |t: f64| DMat4::from_rotation_y(t * 0.6);
-        let keys = Keyed::new(&[0.0, 10.0], turn, None);
+        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t * 0.6));
         assert!(keys.times.len() >= 3 && !keys.is_sheared());
         for i in 0..=50 {
             let t = f64::from(i) / 5.0;
@@ -540,42 +430,20 @@ mod tests {
             let (a, b) = (next - 1, next);
             let alpha = (t - keys.times[a]) / (keys.times[b] - keys.times[a]);
             let m = mix(&keys.parts[a].0, &keys.parts[b].0, alpha).matrix();
-            assert!(m.abs_diff_eq(turn(t), 1e-4), "{t}");
+            let want = DMat4::from_rotation_y(t * 0.6);
+            assert!(m.abs_diff_eq(want, 1e-4), "{t}");
         }
     }
 
     #[test]
     fn straight_moves_get_no_further_keys() {
-        let straight = |t: f64| DMat4::from_translation(DVec3::X * t);
-        let keys = Keyed::new(&[0.0, 1.0, 5.0], straight, None);
+        let keys = Keyed::new(&[0.0, 1.0, 5.0], |t| DMat4::from_translation(DVec3::X * t));
         assert_eq!(keys.times, [0.0, 1.0, 5.0]);
-        let sheared = |t: f64| {
+        let keys = Keyed::new(&[0.0, 1.0], |t| {
             let stretch = DMat4::from_scale(DVec3::new(1.0, 1.0 + t, 1.0));
             stretch * DMat4::from_rotation_z(0.5)
-        };
-        let keys = Keyed::new(&[0.0, 1.0], sheared, None);
+        });
         assert!(keys.is_sheared());
-    }
-
-    #[test]
-    fn keys_are_as_close_as_what_a_node_carries_needs() {
-        // On an arc of 100 units, whose chord is 0.011 off: little for the matrix, much for a mesh of 1 unit.
-        let arc =
-            |t: f64| DMat4::from_rotation_z(0.03 * t) * DMat4::from_translation(DVec3::X * 100.0);
-        let load = |smallest| Load {
-            low: DVec3::splat(-0.3),
-            high: DVec3::splat(0.3),
-            smallest,
-        };
-        let keys = |load| Keyed::new(&[0.0, 1.0], arc, load);
-        assert_eq!(keys(None).times.len(), 2);
-        assert_eq!(keys(Some(load(100.0))).times.len(), 2);
-        let close = keys(Some(load(1.0)));
-        assert!(
-            close.times.len() > 4 && close.off.0 <= TOLERANCE,
-            "{:?}",
-            close.off
-        );
     }
 
     #[test]

@@ -11,10 +11,6 @@ use crate::layer::{Fields, Layer, Spec, field};
 use crate::path::Path;
 use crate::value::{AssetPath, Dictionary, ListOp, Payload, Reference, TimeSamples, Value};
 
-/// Information about the asset that a prim or a layer is, and the key in it of what the asset is called.
-const ASSET_INFO: &str = "assetInfo";
-const IDENTIFIER: &str = "identifier";
-
 /// The key of a clip set whose value is a string, although it is the path of an asset.
 const TEMPLATE: &str = "templateAssetPath";
 
@@ -29,32 +25,10 @@ const TEMPLATE: &str = "templateAssetPath";
 /// [`crate::Error::Malformed`] if a value that may hold an asset path lies in a file that is broken there. The layer is then
 /// unchanged.
 pub fn map(layer: &mut Layer, mut new: impl FnMut(&str) -> Option<SmolStr>) -> Result<()> {
-    let mapper = Mapper {
+    let mut mapper = Mapper {
         new: &mut new,
         known: HashMap::new(),
-        keeps_identifiers: false,
     };
-    map_by(layer, mapper)
-}
-
-/// As [`map`], of what `UsdUtilsComputeAllDependencies` names: the identifiers of `assetInfo` say what an asset is called, and
-/// stay.
-///
-/// # Errors
-/// Those of [`map`].
-pub fn map_dependencies(
-    layer: &mut Layer,
-    mut new: impl FnMut(&str) -> Option<SmolStr>,
-) -> Result<()> {
-    let mapper = Mapper {
-        new: &mut new,
-        known: HashMap::new(),
-        keeps_identifiers: true,
-    };
-    map_by(layer, mapper)
-}
-
-fn map_by(layer: &mut Layer, mut mapper: Mapper<'_>) -> Result<()> {
     // Specs of crate files share their fields: they are mapped once and stay shared.
     let mut shared: HashMap<usize, Option<Fields>> = HashMap::new();
     let mut changed: Vec<(Path, Fields)> = Vec::new();
@@ -91,7 +65,6 @@ struct Mapper<'a> {
     new: &'a mut dyn FnMut(&str) -> Option<SmolStr>,
     /// What became of each path so far.
     known: HashMap<SmolStr, Option<SmolStr>>,
-    keeps_identifiers: bool,
 }
 
 impl Mapper<'_> {
@@ -113,7 +86,6 @@ impl Mapper<'_> {
                     continue;
                 }
                 field::CLIPS => self.clips(value)?,
-                ASSET_INFO if self.keeps_identifiers => self.asset_info(value)?,
                 _ => self.value(value)?,
             };
             if let Some(new) = new {
@@ -146,19 +118,6 @@ impl Mapper<'_> {
         };
         let paths = kept.iter().map(|i| paths[*i].clone()).collect();
         Ok(Some((Value::StringVector(Arc::new(paths)), offsets)))
-    }
-
-    /// The information about an asset, whose identifier stays.
-    fn asset_info(&mut self, value: &Value) -> Result<Option<Value>> {
-        let value = value.load()?;
-        let Value::Dictionary(entries) = &value else {
-            return self.value(&value);
-        };
-        let new = self.dictionary(entries, |m, key, value| match key.as_str() {
-            IDENTIFIER => Ok(None),
-            _ => m.value(value),
-        })?;
-        Ok(new.map(Value::Dictionary))
     }
 
     /// The clip sets of a prim, which also have templates.
@@ -368,27 +327,6 @@ mod tests {
         let expected = layer_of_every_place("new.usd");
         assert_eq!(all(&layer), all(&expected));
         assert_eq!(seen, ["stays.usd", "old.usd", "stays.png"]);
-    }
-
-    /// As usd-core's dependencies and packages have it.
-    #[test]
-    fn identifiers_are_no_dependencies() {
-        let layer = |name: &str, other: &str| {
-            let text = format!(
-                "#usda 1.0\n( assetInfo = {{ asset identifier = @{name}@ }} )\n\
-                 def \"A\" ( assetInfo = {{ asset identifier = @{name}@ asset[] payloadAssetDependencies = [@{other}@] }} ) {{}}\n"
-            );
-            crate::usda::parse("test", text.as_bytes()).unwrap()
-        };
-        let renamed = |map: &dyn Fn(&mut Layer) -> Result<()>| {
-            let mut renamed = layer("old.usd", "old.usd");
-            map(&mut renamed).unwrap();
-            all(&renamed)
-        };
-        let of_all = renamed(&|l| map(l, |_| Some("new.usd".into())));
-        assert_eq!(of_all, all(&layer("new.usd", "new.usd")));
-        let of_dependencies = renamed(&|l| map_dependencies(l, |_| Some("new.usd".into())));
-        assert_eq!(of_dependencies, all(&layer("old.usd", "new.usd")));
     }
 
     #[test]

@@ -39,6 +39,9 @@ static ALLOCATOR: Counting = Counting;
 /// How long all threads together have had a processor, which other processes do not add to. Where the system does not say
 /// (Linux does), how long the process runs.
 fn processor_time(began: Instant) -> Duration {
+    // Linux adds up the time of a thread when it stops or when the clock ticks, every 4 ms: this thread stops, so that the
+    // time is exact.
+    std::thread::sleep(Duration::from_nanos(1));
     let of_thread = |thread: std::io::Result<std::fs::DirEntry>| {
         let told = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
         told.split_whitespace().next()?.parse::<u64>().ok()
@@ -70,14 +73,14 @@ pub struct Growth<'a> {
     pub most_refused: usize,
 }
 
-/// Clocks of processor time may go in steps of 4 ms: runs are repeated until this much is spent.
-const MEASURABLE: Duration = Duration::from_millis(48);
+/// Runs are repeated until this much time of a processor is spent, and the cheapest counts.
+const MEASURABLE: Duration = Duration::from_millis(24);
 
-/// Other processes only add to what is measured, and do so for seconds: the least of this many measurements counts, if the
-/// first is too much.
+/// Other processes only add to what a run costs (they empty its caches, or share its core), and do so for seconds: this many
+/// times are both measured, while the cheapest runs are too much.
 const MEASUREMENTS: usize = 32;
 
-/// What a run costs.
+/// What the cheapest run costs.
 #[derive(Clone, Copy)]
 struct Cost {
     time: Duration,
@@ -91,19 +94,18 @@ impl Cost {
     };
 
     fn measure(exercise: impl Fn() -> Result<(), String>) -> Result<Self, String> {
-        let (began, before) = (Instant::now(), HELD.load(Relaxed));
-        MOST.store(before, Relaxed);
-        let start = processor_time(began);
-        let (mut runs, mut spent) = (0, Duration::ZERO);
+        let (mut least, mut spent) = (Self::ANY, Duration::ZERO);
         while spent < MEASURABLE {
+            let (began, before) = (Instant::now(), HELD.load(Relaxed));
+            MOST.store(before, Relaxed);
+            let start = processor_time(began);
             exercise()?;
-            runs += 1;
-            spent = processor_time(began) - start;
+            let time = processor_time(began) - start;
+            let memory = MOST.load(Relaxed) - before;
+            least = least.at_most(Self { time, memory });
+            spent += time;
         }
-        Ok(Self {
-            time: spent / runs,
-            memory: MOST.load(Relaxed) - before,
-        })
+        Ok(least)
     }
 
     fn at_most(self, other: Self) -> Self {

@@ -70,7 +70,7 @@ fn schemas(
     let is_outside = context.skel_root[index].is_none();
     if !prim.has_api && !properties.is_empty() && (binds(prim) || !is_outside) {
         let message = format!(
-            "the prim has {}, but SkelBindingAPI is not applied, so they are ignored",
+            "SkelBindingAPI is not applied, so these properties are ignored: {}",
             some_of(&properties)
         );
         findings.add("binding-api-missing", path, "", message);

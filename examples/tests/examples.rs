@@ -14,9 +14,14 @@ use sinew::scene::{OutSpace, Scene};
 
 fn main() {
     let no_gpu = common::gpu::ignored();
-    let trials: [common::trials::Named; 4] = [
+    let trials: [common::trials::Named; 5] = [
         ("a_folder_is_baked_and_what_is_broken_is_told", batch, false),
         ("a_renderer_draws_what_is_skinned", renderer, no_gpu),
+        (
+            "vertices_of_the_host_are_skinned_and_drawn",
+            own_buffer,
+            no_gpu,
+        ),
         (
             "the_examples_refuse_what_they_cannot_show",
             refusals,
@@ -119,6 +124,43 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
         all.append(&mut points);
     }
     all
+}
+
+/// The upper half of the tube is bent by 1 radian to the left, lit by its normals and striped by the host's texture coordinates.
+fn own_buffer() {
+    let bench = Bench::new();
+    let png = bench.path("bent.png");
+    let done = example("own_buffer", &[png.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let picture = image::open(&png).unwrap().into_rgba8();
+    let shown = shown(&picture);
+    // Of a point on the axis of the straight tube, and of the upper half when it is bent.
+    let pixel = |x: f32, y: f32| {
+        let [column, row] = [0.5 + 0.35 * x, 0.85 - 0.35 * y].map(|share| (share * 256.0) as usize);
+        (column, row)
+    };
+    let is_shown = |(column, row): (usize, usize)| shown[row][column];
+    let (sin, cos) = 1.0f32.sin_cos();
+    assert!(is_shown(pixel(0.0, 0.3)), "the lower half");
+    for along in [0.6, 0.95] {
+        assert!(
+            !is_shown(pixel(0.0, 1.0 + along)),
+            "still straight at {along}"
+        );
+        assert!(
+            is_shown(pixel(-sin * along, 1.0 + cos * along)),
+            "not bent at {along}"
+        );
+    }
+    let green = |(column, row): (usize, usize)| picture.get_pixel(column as u32, row as u32)[1];
+    assert!(
+        green(pixel(0.0, 0.05)).abs_diff(green(pixel(0.0, 0.18))) > 20,
+        "stripes"
+    );
+    assert!(
+        green(pixel(-0.25, 0.3)) < green(pixel(0.1, 0.3)),
+        "light from the right"
+    );
 }
 
 /// The renderer's silhouette is where the skinned points are.

@@ -51,6 +51,9 @@ struct Clock {
 @group(0) @binding(7) var<storage, read_write> channels: array<f32>;
 @group(0) @binding(8) var<uniform> clock: Clock;
 
+// Players are named by their index, and a field is read where it is used: a whole player takes 16
+// registers in each invocation.
+
 // Seconds since a tick, negative before it. Ticks wrap around.
 fn seconds_since(tick: u32) -> f32 {
     return f32(bitcast<i32>(clock.ticks - tick)) * SECONDS_PER_TICK;
@@ -81,11 +84,12 @@ fn mixed_fractions(fractions: u32, share: f32) -> f32 {
 }
 
 // How far a fade has come, from 0 to 1.
-fn faded(player: Player) -> f32 {
-    if !(player.fade_seconds > 0.0) {
+fn faded(player: u32) -> f32 {
+    if !(players[player].fade_seconds > 0.0) {
         return 1.0;
     }
-    return clamp(seconds_since(player.fade_start) / player.fade_seconds, 0.0, 1.0);
+    let since = seconds_since(players[player].fade_start);
+    return clamp(since / players[player].fade_seconds, 0.0, 1.0);
 }
 
 // The rotation between two quaternions along the shorter arc, by normalised linear interpolation.
@@ -145,40 +149,42 @@ struct PlayedClip {
 // a loop, so that the code that reads a clip is there once: all calls are inlined.
 const ADDITIVE: u32 = 2u;
 
-fn played_clip(player: Player, number: u32, share: f32) -> PlayedClip {
-    var clip = player.clip;
-    var start = player.start;
-    var speed = player.speed;
+fn played_clip(player: u32, number: u32, share: f32) -> PlayedClip {
+    var clip = players[player].clip;
+    var start = players[player].start;
+    var speed = players[player].speed;
     var loops = PLAYER_LOOPS;
     // Without a second clip, the first has all weight.
-    let second = select(0.0, mixed_fractions(player.weights, share), player.second != NONE);
+    let weights = players[player].weights;
+    let second = select(0.0, mixed_fractions(weights, share), players[player].second != NONE);
     var weight = 1.0 - second;
     if number == 1u {
-        clip = player.second;
-        start = player.second_start;
-        speed = player.second_speed;
+        clip = players[player].second;
+        start = players[player].second_start;
+        speed = players[player].second_speed;
         loops = PLAYER_SECOND_LOOPS;
         weight = second;
     } else if number == ADDITIVE {
-        clip = player.additive;
-        start = player.additive_start;
-        speed = player.additive_speed;
+        clip = players[player].additive;
+        start = players[player].additive_start;
+        speed = players[player].additive_speed;
         loops = PLAYER_ADDITIVE_LOOPS;
-        weight = mixed_fractions(player.additive_weights, share);
+        weight = mixed_fractions(players[player].additive_weights, share);
     }
     if clip == NONE || !(weight > 0.0) {
         return PlayedClip(NONE, 0.0, 0.0);
     }
-    return PlayedClip(clip, time_in(clip, start, speed, (player.flags & loops) != 0u), weight);
+    let is_looping = (players[player].flags & loops) != 0u;
+    return PlayedClip(clip, time_in(clip, start, speed, is_looping), weight);
 }
 
-fn joint_of(player: Player, joint: u32, is_root: bool) -> Joint {
+fn joint_of(player: u32, joint: u32, is_root: bool) -> Joint {
     let share = faded(player);
     // A root keeps the translation of the beginning of a clip along axes without root motion.
     let moves = vec3<bool>(
-        (player.flags & PLAYER_ROOT_X) != 0u,
-        (player.flags & PLAYER_ROOT_Y) != 0u,
-        (player.flags & PLAYER_ROOT_Z) != 0u);
+        (players[player].flags & PLAYER_ROOT_X) != 0u,
+        (players[player].flags & PLAYER_ROOT_Y) != 0u,
+        (players[player].flags & PLAYER_ROOT_Z) != 0u);
     let stays = is_root && !all(moves);
     var out: Joint;
     for (var number = 0u; number <= ADDITIVE; number++) {
@@ -206,8 +212,8 @@ fn joint_of(player: Player, joint: u32, is_root: bool) -> Joint {
             out = now;
         }
     }
-    if player.held != NONE && share < 1.0 {
-        let at = player.held + joint * 10u;
+    if players[player].held != NONE && share < 1.0 {
+        let at = players[player].held + joint * 10u;
         let before = Joint(
             vec3<f32>(held[at], held[at + 1u], held[at + 2u]),
             vec4<f32>(held[at + 3u], held[at + 4u], held[at + 5u], held[at + 6u]),
@@ -225,7 +231,7 @@ fn weight_in(clip: u32, channel: u32, time: f32) -> f32 {
     return clip_weight(clip, channel, time);
 }
 
-fn channel_of(player: Player, channel: u32, held_weights: u32) -> f32 {
+fn channel_of(player: u32, channel: u32, held_weights: u32) -> f32 {
     let share = faded(player);
     var out = 0.0;
     for (var number = 0u; number <= ADDITIVE; number++) {
@@ -247,11 +253,11 @@ fn channel_of(player: Player, channel: u32, held_weights: u32) -> f32 {
             out = now;
         }
     }
-    if player.held != NONE && share < 1.0 {
+    if players[player].held != NONE && share < 1.0 {
         var before = 0.0;
-        let count = u32(held[player.held + held_weights]);
+        let count = u32(held[players[player].held + held_weights]);
         if channel < count {
-            before = held[player.held + held_weights + 1u + channel];
+            before = held[players[player].held + held_weights + 1u + channel];
         }
         out = before + (out - before) * share;
     }
@@ -270,14 +276,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if copy >= item.copies {
         return;
     }
-    let player = players[item.players + copy];
-    if (player.flags & PLAYER_PLAYS) == 0u {
+    let player = item.players + copy;
+    if (players[player].flags & PLAYER_PLAYS) == 0u {
         return;
     }
     // Between its turns, a rig of a lower rate keeps what it has.
-    let every = max((player.flags >> 8u) & 0xffu, 1u);
-    let phase = (player.flags >> 16u) & 0xffu;
-    if clock.all == 0u && player.updated != clock.frame && (clock.frame + phase) % every != 0u {
+    let every = max((players[player].flags >> 8u) & 0xffu, 1u);
+    let phase = (players[player].flags >> 16u) & 0xffu;
+    if clock.all == 0u && players[player].updated != clock.frame && (clock.frame + phase) % every != 0u {
         return;
     }
     let index = number % item.count;

@@ -107,6 +107,8 @@ pub mod scene;
 pub mod skel;
 
 pub use error::{Error, Invalid, Result, Warning};
+/// The version of glam whose vectors and matrices this crate takes and gives.
+pub use glam;
 /// The version of wgpu that [`gpu`] uses, so that a host can name its types without a second copy.
 #[cfg(feature = "gpu")]
 pub use wgpu;

@@ -9,7 +9,7 @@ override NARROW: bool = true;
 
 // As in skin.wgsl.
 override NORMALS_BINDING: u32 = 1u;
-override PREVIOUS_BINDING: u32 = 3u;
+override PREVIOUS_BINDING: u32 = 1u;
 // Influences per point, up to 8, which stay in registers for all poses; 0 for any number, which
 // every pose reads again.
 override INFLUENCES: u32 = 0u;
@@ -23,8 +23,6 @@ override INFLUENCES: u32 = 0u;
 @group(0) @binding(4) var<storage, read> state: array<u32>;
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
-@group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
-@group(0) @binding(8) var<storage, read_write> out_3: array<u32>;
 
 // The values of a point that all poses share.
 struct Rest {

@@ -1,7 +1,7 @@
 // Decides which instances a frame computes: one invocation per instance index. The host's mask says
 // which are visible, and each instance has an update rate. Other kernels read the words of `state`.
 
-// Counts the frame; otherwise decides.
+// Counts the frame, after its decisions; otherwise decides.
 override TICKS: bool = true;
 // Whether there is a mask; otherwise every instance is visible.
 override WITH_MASK: bool = true;
@@ -20,8 +20,8 @@ struct ScheduleItem {
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<ScheduleItem>;
 @group(0) @binding(2) var<storage, read> mask: array<u32>;
-// The number of frames, then a word per instance index: what this frame does with it, and VISIBLE
-// and SETTLED for the next frame.
+// The number of frames before this one, then a word per instance index: what this frame does with
+// it, and VISIBLE and SETTLED for the next frame.
 @group(0) @binding(3) var<storage, read_write> state: array<u32>;
 // Keys of boxes, as in bounds.wgsl.
 @group(0) @binding(4) var<storage, read_write> keys: array<u32>;
@@ -51,14 +51,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if workgroup >= dispatch.end_workgroup || number >= dispatch.item_count {
         return;
     }
-    let item = items[number];
-    let index = item.index;
     if TICKS {
-        if index == 0u {
+        if number == 0u {
             state[0] += 1u;
         }
         return;
     }
+    let item = items[number];
+    let index = item.index;
     // Instances without a rate have no part in the frame. The mask may be too short for them.
     if item.every == 0u || !is_visible(index) {
         if item.every == 0u || (item.flags & FRESH) != 0u {
@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var now = VISIBLE | (before & SETTLED);
     if fresh {
         now = VISIBLE | SETTLED | COMPUTED | FRESH;
-    } else if (state[0] + item.phase) % item.every == 0u {
+    } else if (state[0] + 1u + item.phase) % item.every == 0u {
         now = VISIBLE | COMPUTED;
     } else if (before & SETTLED) == 0u {
         now = VISIBLE | SETTLED | HELD;

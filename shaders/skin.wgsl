@@ -12,11 +12,11 @@ override WITH_PREVIOUS: bool = true;
 // invocations.
 override SHARED_WORKGROUPS: bool = true;
 
-// The output binding of each kind of result; points go to the first. Results that share a buffer
-// share a binding, because WebGPU binds no writable bytes twice.
+// The output binding of each kind of result: 0 in the buffer of positions, else 1. WebGPU binds no
+// writable bytes twice.
 override NORMALS_BINDING: u32 = 1u;
-override TANGENTS_BINDING: u32 = 2u;
-override PREVIOUS_BINDING: u32 = 3u;
+override TANGENTS_BINDING: u32 = 1u;
+override PREVIOUS_BINDING: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
@@ -27,10 +27,10 @@ override PREVIOUS_BINDING: u32 = 3u;
 @group(0) @binding(3) var<storage, read> palettes: array<vec4<f32>>;
 // From schedule.wgsl.
 @group(0) @binding(4) var<storage, read> state: array<u32>;
+// Positions, and results that share their buffer.
 @group(0) @binding(5) var<storage, read_write> out_0: array<u32>;
+// The other results.
 @group(0) @binding(6) var<storage, read_write> out_1: array<u32>;
-@group(0) @binding(7) var<storage, read_write> out_2: array<u32>;
-@group(0) @binding(8) var<storage, read_write> out_3: array<u32>;
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

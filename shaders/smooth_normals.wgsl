@@ -1,14 +1,12 @@
 // Computes smooth normals from deformed points: one invocation per point or render vertex. Each
 // gathers the corners of its point, in the order of faces.
 
-// The output binding of normals; points are in the first.
+// The output binding of normals, as in skin.wgsl; points are in the first.
 override NORMALS_BINDING: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
 @group(0) @binding(2) var<storage, read> skins: array<u32>;
-// Only read if normals go to another buffer. If both share a buffer, WebGPU allows only one binding
-// of it.
 @group(0) @binding(3) var<storage, read_write> out_0: array<u32>;
 @group(0) @binding(4) var<storage, read_write> out_1: array<u32>;
 // From schedule.wgsl.

@@ -131,6 +131,7 @@ impl Meshes {
                 let target = OutputTarget {
                     positions: own(&parts[n].points),
                     normals: Some(own(&parts[n].normals)),
+                    tangents: None,
                     ..Default::default()
                 };
                 let instance = crowd.add_instance_to(self.skins[n], target)?;

@@ -1,4 +1,4 @@
-// Reads static data and palettes, and writes results to one of the kernel's `out_0` to `out_3`.
+// Reads static data and palettes, and writes results to the kernel's `out_0` or `out_1`.
 
 fn vector_at(at: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(vec3<u32>(skins[at], skins[at + 1u], skins[at + 2u]));
@@ -15,30 +15,18 @@ fn put(binding: u32, at: u32, value: vec3<f32>) {
         out_0[at] = v.x;
         out_0[at + 1u] = v.y;
         out_0[at + 2u] = v.z;
-    } else if binding == 1u {
+    } else {
         out_1[at] = v.x;
         out_1[at + 1u] = v.y;
         out_1[at + 2u] = v.z;
-    } else if binding == 2u {
-        out_2[at] = v.x;
-        out_2[at + 1u] = v.y;
-        out_2[at + 2u] = v.z;
-    } else {
-        out_3[at] = v.x;
-        out_3[at + 1u] = v.y;
-        out_3[at + 2u] = v.z;
     }
 }
 
 fn put_one(binding: u32, at: u32, value: u32) {
     if binding == 0u {
         out_0[at] = value;
-    } else if binding == 1u {
-        out_1[at] = value;
-    } else if binding == 2u {
-        out_2[at] = value;
     } else {
-        out_3[at] = value;
+        out_1[at] = value;
     }
 }
 

@@ -315,7 +315,7 @@ override_bits! {
 override_bits! {
     /// Bits of a variant of [`SCHEDULE`].
     schedule_bits:
-    /// Counts the frame; otherwise decides.
+    /// Counts the frame, after its decisions; otherwise decides.
     TICKS,
     /// There is a mask.
     WITH_MASK,

@@ -52,7 +52,7 @@ pub fn checks() -> Vec<Check> {
         (Subject::Growth, "instances_come_and_go", reuse),
     ];
     for (subject, name, run) in others {
-        checks.push(Check::gpu(subject, format!("kernels::gpu::{name}"), run));
+        checks.extend(Check::with_both_limits(subject, "kernels::gpu", name, run));
     }
     for (name, options) in [
         ("bindings_of_4096_bytes", tight(Some(4096), None)),

@@ -66,8 +66,8 @@ use crate::kernel::PackedSkin;
 /// For a bake, add as many instances of a skin as there are times in flight, and pose each at its
 /// own time: one submit skins them all.
 ///
-/// An id is *foreign* if it belongs to another crowd (not to the one that this was rebuilt from), or if the skin, instance, palette or rig that
-/// it identifies was removed.
+/// An id is *foreign* if it belongs to another crowd, or if the skin, instance, palette or rig that
+/// it identifies was removed. Ids of the crowd that [`Crowd::rebuild`] started from stay valid.
 #[derive(Debug)]
 pub struct Crowd {
     number: u64,

@@ -239,7 +239,8 @@ impl Crowd {
 
     /// Where the last encoded frame writes the palette of a rig. `None` if it computes none: no
     /// instance that is shown moved with the rig when the frame was planned, and
-    /// [`Crowd::keep_palette`] did not ask for it. A rig whose last instance an edit removed is posed until another plan.
+    /// [`Crowd::keep_palette`] did not ask for it. After the last instance of a rig is removed,
+    /// frames compute its palette until they are planned anew.
     ///
     /// ```no_run
     /// # use sinew::gpu::{Crowd, GpuError, RigId};

@@ -163,14 +163,19 @@ impl Crowd {
 impl Crowd {
     /// Computes the bounding box of each instance's positions from the next frame on, in the space
     /// of its pose (`out_from_skel`). That takes two more passes: one dispatch per output buffer,
-    /// and one in all.
+    /// and one in all. The next frame computes instances with update rates too, as if
+    /// [`Crowd::reset_previous`] was called for them.
     ///
     /// # Errors
     /// Out of memory.
     pub fn enable_bounds(&mut self, wanted: BoundsUse) -> Result<(), GpuError> {
         match &mut self.stores.bounds {
             Some(bounds) => bounds.set_wanted(wanted),
-            none => *none = Some(BoundsStore::new(&self.skinner, wanted)?),
+            none => {
+                *none = Some(BoundsStore::new(&self.skinner, wanted)?);
+                // Or their boxes would be empty until it is their turn.
+                self.stores.instances.renew_slowed();
+            }
         }
         Ok(())
     }

@@ -15,17 +15,20 @@ impl Crowd {
     /// An instance that is not visible keeps its results and its box
     /// ([`Crowd::bounds_on_gpu`]) from the last frame in which it was, and its workgroups end at
     /// their first instructions: no weights, no points. Rigs are posed and play out of sight too,
-    /// because a fade may begin at a pose that nobody saw. Results that no frame has computed yet are undefined, and such a box is empty, so a
-    /// host that culls by boxes shows instances with an empty box.
+    /// because a fade may begin at a pose that nobody saw. Results that no frame has computed yet
+    /// are undefined, and such a box is empty, so a host that culls by boxes shows instances with an
+    /// empty box.
+    ///
     /// When an instance becomes visible again, the frame computes it whatever its update rate, and
     /// writes the new positions as the previous positions too: there is no motion across the gap.
     ///
     /// The results of visible instances are the same to the bit as without a mask. A small pass,
     /// `schedule`, writes a word for each instance, which the workgroups of the other passes read
-    /// first. Setting another mask makes a new plan, so write one buffer
-    /// instead of setting two in turns. At the first mask of a crowd without update rates all
-    /// instances are new to the next frame: they have no previous frame; also when `None` takes it away. With the same mask, frames
-    /// upload nothing for it.
+    /// first. Setting another mask makes a new plan, so write one buffer instead of setting two in
+    /// turns. With the same mask, frames upload nothing for it.
+    ///
+    /// In a crowd without update rates, the first mask makes all instances new to the next frame,
+    /// so their previous positions equal the new ones. So does `None` when it takes the mask away.
     ///
     /// ```
     /// use sinew::gpu::{Crowd, GpuError, VisibilityMask};
@@ -105,7 +108,8 @@ impl Crowd {
     /// in the next frame, whatever its rate.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id or a rate of 0; out of memory. After an error the rate is unchanged.
+    /// [`GpuError::Mismatch`] for a foreign id or a rate of 0; out of memory. After an error the
+    /// rate is unchanged.
     pub fn set_update_rate(
         &mut self,
         instance: InstanceId,

@@ -45,9 +45,9 @@ pub struct Skinner {
     pub(in crate::gpu) timestamps: bool,
     /// The pipelines of every kernel.
     pipelines: Arc<Vec<Pipelines>>,
-    /// Buffers that are bound as outputs which nothing is written to. No two bindings may share
-    /// one.
-    pub(in crate::gpu) unused: [wgpu::Buffer; 5],
+    /// Buffers that are bound where a kernel reads and writes nothing. A dispatch may bind the first
+    /// as input and the second as output.
+    pub(in crate::gpu) unused: [wgpu::Buffer; 2],
 }
 
 impl Skinner {
@@ -102,7 +102,7 @@ impl Skinner {
             .map(|kernel| Pipelines::new(device, kernel, cache))
             .collect::<Result<_, _>>()?;
         let unused = guarded(device, || {
-            [(); 5].map(|()| {
+            [(); 2].map(|()| {
                 device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("sinew.unused"),
                     size: 16,

@@ -14,7 +14,7 @@ use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
 use crate::gpu::store::skins::Slice;
-use crate::gpu::store::target::{KINDS, NORMALS, POINTS, PREVIOUS, TANGENTS};
+use crate::gpu::store::target::{KINDS, NORMALS, POINTS, PREVIOUS};
 use crate::kernel::encoded_skin::{ValueLayout, is_for_multi_pose_lbs};
 use crate::kernel::registry::multi_pose_bits::{NARROW, WITH_NORMALS, WITH_PREVIOUS};
 use crate::kernel::{
@@ -136,8 +136,6 @@ impl Pass for MultiPoseLbs {
             stores.state(skinner),
             out(0),
             out(1),
-            out(2),
-            out(3),
         ]
     }
 
@@ -158,13 +156,9 @@ impl Pass for MultiPoseLbs {
             return Vec::new();
         };
         let kinds = target.kinds(skin);
-        let has = std::array::from_fn(|kind| match kind {
-            NORMALS => skin.has_output_normals(),
-            kind => kind != TANGENTS,
-        });
         let normals = kinds[NORMALS].is_some() && skin.has_point_normals();
         let previous = kinds[PREVIOUS].is_some();
-        let bindings = bindings_of(true, &has, &kinds);
+        let bindings = bindings_of(&kinds);
         let (values, count) = (skin.value_layout(), influences.count());
         vec![variant(&values, count, normals, previous, &bindings)]
     }

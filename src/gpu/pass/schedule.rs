@@ -102,16 +102,19 @@ impl Pass for Schedule {
     }
 
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let decide = layout.lay(&mut self.items);
-        // The same items twice.
-        let ticks = decide.iter().map(|laid| Laid {
+        let mut laid = layout.lay(&mut self.items);
+        // One workgroup counts the frame. It comes last: an update finds the others from the first
+        // on.
+        let tick = laid.first().map(|first| Laid {
             key: GroupKey {
                 variant: Variant::with(TICKS, []),
-                ..laid.key
+                ..first.key
             },
-            ..*laid
+            size: (1, 1),
+            ..*first
         });
-        ticks.chain(decide.iter().copied()).collect()
+        laid.extend(tick);
+        laid
     }
 
     fn bind<'a>(

@@ -85,8 +85,6 @@ impl Pass for SkinPass {
             stores.state(skinner),
             out(0),
             out(1),
-            out(2),
-            out(3),
         ]
     }
 
@@ -138,14 +136,13 @@ impl Pass for SkinPass {
         });
         let has_motions =
             skin.influences().is_some() && skin.method() == SkinningMethod::DualQuaternion;
+        let bindings = bindings_of(&kinds);
         let mut out = Vec::new();
         for shape in [Some(points), corners].into_iter().flatten() {
-            let has = std::array::from_fn(|kind| shape.has(kind));
-            let with = std::array::from_fn(|kind| has[kind] && kinds[kind].is_some());
+            let with = std::array::from_fn(|kind| shape.has(kind) && kinds[kind].is_some());
             if shape.count == 0 || (!shape.has_points && !with[NORMALS]) {
                 continue;
             }
-            let bindings = bindings_of(shape.has_points, &has, &kinds);
             // Poses without joints need no dual quaternions.
             out.push(shape.variant(&with, false, &bindings));
             if has_motions {

@@ -9,7 +9,7 @@ use crate::gpu::plan::groups::GroupKey;
 use crate::gpu::plan::tables::{Laid, Layout};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
-use crate::gpu::store::target::{KINDS, NORMALS, TANGENTS};
+use crate::gpu::store::target::{KINDS, NORMALS};
 use crate::kernel::{Kernel, SMOOTH_NORMALS, SkinItem};
 
 #[derive(Debug, Default)]
@@ -17,10 +17,9 @@ pub struct SmoothNormals {
     items: Placed<SkinItem>,
 }
 
-/// The pipeline for these output bindings. Normals go to the binding of positions, which is the
-/// first, or to the second.
+/// The pipeline for these output bindings.
 fn variant(bindings: &[u8; KINDS]) -> Variant {
-    Variant::with(0, [bindings[NORMALS].min(1)])
+    Variant::with(0, [bindings[NORMALS]])
 }
 
 impl Pass for SmoothNormals {
@@ -71,16 +70,11 @@ impl Pass for SmoothNormals {
         key: &GroupKey,
     ) -> Vec<wgpu::BindingResource<'a>> {
         let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
-        let normals = match stores.outputs.bindings(key.out_set)[NORMALS] {
-            0 => skinner.unused[0].as_entire_binding(),
-            binding => out(binding.into()),
-        };
-        let state = stores.state(skinner);
         vec![
             stores.skin_pages.whole(key.skin_page),
             out(0),
-            normals,
-            state,
+            out(1),
+            stores.state(skinner),
         ]
     }
 
@@ -90,7 +84,6 @@ impl Pass for SmoothNormals {
         if skin.smooth_normals().is_none() || kinds[NORMALS].is_none() {
             return Vec::new();
         }
-        let has = std::array::from_fn(|kind| kind != TANGENTS || skin.tangents().is_some());
-        vec![variant(&bindings_of(true, &has, &kinds))]
+        vec![variant(&bindings_of(&kinds))]
     }
 }

@@ -269,6 +269,14 @@ impl InstanceStore {
         Ok(())
     }
 
+    /// Makes the instances fresh that are not computed in every frame.
+    pub fn renew_slowed(&mut self) {
+        let slowed = self.instances.iter().filter(|(_, i)| i.rate.every > 1);
+        slowed.for_each(|(id, _)| note(&mut self.unsettled, id));
+        let slowed = self.instances.values_mut().filter(|i| i.rate.every > 1);
+        slowed.for_each(|i| i.fresh = true);
+    }
+
     /// Makes all instances fresh, because the frame that wrote their positions may have been
     /// dropped.
     pub fn forget_previous(&mut self) {

@@ -82,7 +82,7 @@ impl Stores {
     pub fn state<'a>(&'a self, skinner: &'a Skinner) -> wgpu::BindingResource<'a> {
         match &self.visibility {
             Some(visibility) => visibility.state().whole(),
-            None => skinner.unused[4].as_entire_binding(),
+            None => skinner.unused[0].as_entire_binding(),
         }
     }
 

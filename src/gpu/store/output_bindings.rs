@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::skins::Slice;
-use super::target::{Attribute, KINDS, RequestedKinds, in_buffers};
+use super::target::{Attribute, BUFFERS, KINDS, POINTS, RequestedKinds, in_buffers, own_buffer};
 use crate::gpu::device::error::GpuError;
 
 /// Where one kind of result of one slice lies, in words of the buffer that its set binds.
@@ -18,6 +18,8 @@ pub struct Place {
 pub struct OutPlace {
     /// Index of the crowd's own page.
     pub page: usize,
+    /// First byte of the room that its unit has in each of the page's buffers.
+    pub own: [u64; BUFFERS],
     /// Index of its [`OutSet`].
     pub set: usize,
     pub kinds: [Option<Place>; KINDS],
@@ -28,9 +30,7 @@ pub struct OutPlace {
 /// A buffer of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OutBuffer {
-    /// A buffer that nothing is written to.
-    Unused,
-    /// The crowd's own buffer of this page and kind.
+    /// The crowd's own buffer of this page and number.
     Own(usize, usize),
     /// A caller's buffer, bound from this byte on.
     Of(wgpu::Buffer, u64),
@@ -39,13 +39,9 @@ pub enum OutBuffer {
 /// The output buffers that one dispatch binds, and the output binding of each kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OutSet {
-    pub buffers: [OutBuffer; KINDS],
-    /// The output binding of each kind; 0 for a kind that is left out.
+    pub buffers: [OutBuffer; BUFFERS],
     pub bindings: [u8; KINDS],
 }
-
-/// The output bindings if all kinds go to the crowd's own buffers.
-const OWN_BINDINGS: [u8; KINDS] = [0, 1, 2, 3];
 
 /// The sets in use, by number.
 #[derive(Debug, Default)]
@@ -125,9 +121,34 @@ impl OutSet {
     /// The set of the crowd's own buffers of a page.
     pub fn of_page(page: usize) -> Self {
         Self {
-            buffers: std::array::from_fn(|kind| OutBuffer::Own(page, kind)),
-            bindings: OWN_BINDINGS,
+            buffers: std::array::from_fn(|number| OutBuffer::Own(page, number)),
+            bindings: std::array::from_fn(|kind| own_buffer(kind) as u8),
         }
+    }
+
+    /// The set of a page's buffers, but for those of the caller that some slices write to, and the
+    /// byte at which the binding of each kind begins.
+    pub fn of(
+        page: usize,
+        unit: &[Slice],
+        wanted: &RequestedKinds<'_>,
+        callers: &[(&wgpu::Buffer, u64)],
+    ) -> (Self, [u64; KINDS]) {
+        let bindings = bindings_of(wanted);
+        let mut set = Self {
+            bindings,
+            ..Self::of_page(page)
+        };
+        let mut windows = [0; KINDS];
+        for to in in_buffers(wanted) {
+            if unit.iter().any(|slice| slice.has(to.kind)) {
+                let found = callers.iter().find(|(other, _)| *other == to.buffer);
+                windows[to.kind] = found.map_or(0, |(_, window)| *window);
+                set.buffers[usize::from(bindings[to.kind])] =
+                    OutBuffer::Of(to.buffer.clone(), windows[to.kind]);
+            }
+        }
+        (set, windows)
     }
 }
 
@@ -177,67 +198,18 @@ pub fn callers_buffers<'a>(
     windows.collect()
 }
 
-/// The set that binds some of the caller's buffers, and the byte at which the binding of each kind
-/// begins.
-pub fn mixed(
-    page: usize,
-    unit: &[Slice],
-    wanted: &RequestedKinds<'_>,
-    callers: &[(&wgpu::Buffer, u64)],
-) -> (OutSet, [u64; KINDS]) {
-    let has = std::array::from_fn(|kind| unit.iter().any(|slice| slice.has(kind)));
-    let has_points = unit.iter().any(Slice::has_points);
-    let bindings = bindings_of(has_points, &has, wanted);
-    let mut buffers = [const { OutBuffer::Unused }; KINDS];
-    let mut windows = [0; KINDS];
-    for kind in 0..KINDS {
-        let buffer = match wanted[kind].filter(|_| has[kind]).map(|w| w.attribute) {
-            None => continue,
-            Some(Attribute::Own) => OutBuffer::Own(page, kind),
-            Some(Attribute::In { buffer, .. }) => {
-                let found = callers.iter().find(|(other, _)| *other == buffer);
-                windows[kind] = found.map_or(0, |(_, window)| *window);
-                OutBuffer::Of(buffer.clone(), windows[kind])
-            }
-        };
-        buffers[usize::from(bindings[kind])] = buffer;
-    }
-    (OutSet { buffers, bindings }, windows)
-}
-
-/// The output binding of each kind. Kinds that share a buffer share a binding, because WebGPU binds
-/// no writable bytes twice. The first binding is for positions; faceVarying normals do not use it.
-/// `has` says which kinds the results have.
-pub fn bindings_of(
-    has_points: bool,
-    has: &[bool; KINDS],
-    wanted: &RequestedKinds<'_>,
-) -> [u8; KINDS] {
-    let all_own = wanted
-        .iter()
-        .flatten()
-        .all(|w| *w.attribute == Attribute::Own);
-    if all_own {
-        return OWN_BINDINGS;
-    }
-    let mut buffers: Vec<Option<(usize, Option<&wgpu::Buffer>)>> = Vec::new();
-    if !has_points {
-        buffers.push(None);
-    }
-    let mut bindings = [0; KINDS];
-    for kind in 0..KINDS {
-        let buffer = match wanted[kind].filter(|_| has[kind]).map(|w| w.attribute) {
-            None => continue,
-            Some(Attribute::Own) => (kind, None),
-            Some(Attribute::In { buffer, .. }) => (KINDS, Some(buffer)),
-        };
-        let found = buffers.iter().position(|other| *other == Some(buffer));
-        bindings[kind] = found.unwrap_or(buffers.len()) as u8;
-        if found.is_none() {
-            buffers.push(Some(buffer));
-        }
-    }
-    bindings
+/// The output binding of each kind: 0 for positions and for kinds in the same buffer of the caller,
+/// because WebGPU binds no writable bytes twice; 1 for the others.
+pub fn bindings_of(wanted: &RequestedKinds<'_>) -> [u8; KINDS] {
+    let buffer = |kind: usize| match wanted[kind]?.attribute {
+        Attribute::Own => None,
+        Attribute::In { buffer, .. } => Some(buffer),
+    };
+    let positions = buffer(POINTS);
+    std::array::from_fn(|kind| {
+        let is_shared = positions.is_some() && buffer(kind) == positions;
+        u8::from(kind != POINTS && !is_shared)
+    })
 }
 
 /// The error for results that do not fit one binding.

@@ -3,10 +3,10 @@
 
 use super::instances::Instance;
 use super::output_bindings::{
-    OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers, mixed,
+    OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers,
 };
 use super::skins::{HeldSkin, Slice};
-use super::target::{Attribute, KINDS, OutputTarget, POINTS, RequestedKinds};
+use super::target::{Attribute, BUFFERS, KINDS, OutputTarget, POINTS, RequestedKinds, own_buffer};
 use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
@@ -19,7 +19,7 @@ pub struct OutputSlice<'a> {
     /// The buffer. A buffer of the crowd's own is replaced only when instances are added;
     /// [`crate::gpu::Crowd::outputs_generation`] then grows.
     pub buffer: &'a wgpu::Buffer,
-    /// Byte of the first element.
+    /// Byte of the first element; a multiple of 4.
     pub offset: u64,
     /// Bytes from one element to the next. In the crowd's own buffers this is 12, 16 for tangents,
     /// and 4 for octahedral normals.
@@ -30,45 +30,47 @@ pub struct OutputSlice<'a> {
     pub count: usize,
 }
 
-/// One buffer per kind of result.
+/// A buffer of positions, and one of all other results: the normals of a unit, its tangents, then
+/// its previous positions. Depth passes and ray tracing read positions alone.
 #[derive(Debug)]
 struct OutPage {
-    kinds: [Arena; KINDS],
-    /// By kind, the buffer that frames wrote to, if it was replaced since the last frame, and its
+    buffers: [Arena; BUFFERS],
+    /// By number, the buffer that frames wrote to, if it was replaced since the last frame, and its
     /// size in bytes.
-    left: [Option<(wgpu::Buffer, u64)>; KINDS],
+    left: [Option<(wgpu::Buffer, u64)>; BUFFERS],
     /// Whether any frame was encoded.
     encoded: bool,
 }
 
-/// Bytes of each kind of result.
+/// Bytes of each of the crowd's own buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutBytes([u64; KINDS]);
+pub struct OutBytes([u64; BUFFERS]);
 
 impl OutBytes {
-    /// Bytes that the results of a slice take of the crowd's own buffers.
-    fn of(slice: &Slice, wanted: &RequestedKinds<'_>) -> Self {
-        Self(std::array::from_fn(|kind| match wanted[kind] {
-            Some(requested) if *requested.attribute == Attribute::Own && slice.has(kind) => {
-                u64::from(slice.offsets.count) * requested.width
-            }
-            _ => 0,
-        }))
-    }
-
-    /// Bytes that the results of an instance take of the crowd's own buffers.
-    fn of_skin(skin: &HeldSkin, wanted: &RequestedKinds<'_>) -> Self {
-        let all = skin.slices().iter().map(|s| Self::of(s, wanted));
-        all.fold(Self::default(), Self::add)
+    /// Bytes that the results of slices take.
+    fn of(slices: &[Slice], wanted: &RequestedKinds<'_>) -> Self {
+        let mut out = Self::default();
+        for (kind, bytes) in own_bytes(slices, wanted).into_iter().enumerate() {
+            out.0[own_buffer(kind)] += bytes;
+        }
+        out
     }
 
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
+}
 
-    fn add(self, other: Self) -> Self {
-        Self(std::array::from_fn(|kind| self.0[kind] + other.0[kind]))
-    }
+/// By kind, the bytes that the results of slices take of the crowd's own buffers.
+fn own_bytes(slices: &[Slice], wanted: &RequestedKinds<'_>) -> [u64; KINDS] {
+    std::array::from_fn(|kind| match wanted[kind] {
+        Some(requested) if *requested.attribute == Attribute::Own => {
+            let having = slices.iter().filter(|slice| slice.has(kind));
+            let counts = having.map(|slice| u64::from(slice.offsets.count));
+            counts.sum::<u64>() * requested.width
+        }
+        _ => 0,
+    })
 }
 
 impl OutPage {
@@ -77,49 +79,46 @@ impl OutPage {
         let limit = skinner.limits.binding_bytes;
         let arena = |label| Arena::new(skinner, label, usage, limit);
         Ok(Self {
-            kinds: [
-                arena("skin.points")?,
-                arena("skin.normals")?,
-                arena("skin.tangents")?,
-                arena("skin.previous")?,
-            ],
+            buffers: [arena("skin.positions")?, arena("skin.others")?],
             left: Default::default(),
             encoded: false,
         })
     }
 
     fn has_room(&mut self, bytes: OutBytes) -> bool {
-        let mut kinds = self.kinds.iter_mut().zip(bytes.0);
-        kinds.all(|(arena, bytes)| arena.has_room(bytes))
+        let mut buffers = self.buffers.iter_mut().zip(bytes.0);
+        buffers.all(|(arena, bytes)| arena.has_room(bytes))
     }
 
     /// Makes room for `bytes` more in each buffer, within its limit.
-    pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; KINDS]) -> Result<(), GpuError> {
-        let mut kinds = bytes.into_iter().enumerate();
-        kinds.try_for_each(|(kind, bytes)| self.noting(kind, |arena| arena.reserve(skinner, bytes)))
+    pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; BUFFERS]) -> Result<(), GpuError> {
+        let mut all = bytes.into_iter().enumerate();
+        all.try_for_each(|(number, bytes)| {
+            self.noting(number, |arena| arena.reserve(skinner, bytes))
+        })
     }
 
     pub fn clear(&mut self) {
-        self.kinds.iter_mut().for_each(Arena::clear);
+        self.buffers.iter_mut().for_each(Arena::clear);
         self.left = Default::default();
     }
 
     /// How often any buffer was replaced by a larger one.
     pub fn replaced(&self) -> u64 {
-        self.kinds.iter().map(Arena::replaced).sum()
+        self.buffers.iter().map(Arena::replaced).sum()
     }
 
     pub fn buffer_bytes(&self) -> u64 {
-        self.kinds.iter().map(|arena| arena.buffer().size()).sum()
+        self.buffers.iter().map(|arena| arena.buffer().size()).sum()
     }
 
     /// Runs `f`, and remembers the old buffer if `f` replaces it.
-    fn noting<T>(&mut self, kind: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
-        let arena = &mut self.kinds[kind];
+    fn noting<T>(&mut self, number: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
+        let arena = &mut self.buffers[number];
         let (buffer, high, replaced) = (arena.buffer().clone(), arena.high(), arena.replaced());
         let out = f(arena);
         if self.encoded && high > 0 && arena.replaced() > replaced {
-            self.left[kind].get_or_insert((buffer, high));
+            self.left[number].get_or_insert((buffer, high));
         }
         out
     }
@@ -127,7 +126,7 @@ impl OutPage {
     /// Records copies from replaced buffers to the new ones. Growing has copied the results of
     /// submitted frames, but not those of frames that come earlier in the same encoder.
     fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
-        let left = self.left.iter().zip(&self.kinds);
+        let left = self.left.iter().zip(&self.buffers);
         for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
             encoder.copy_buffer_to_buffer(from, 0, arena.buffer(), 0, *bytes);
         }
@@ -139,20 +138,16 @@ impl OutPage {
         self.left = Default::default();
     }
 
-    fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<[u64; KINDS], GpuError> {
-        let mut firsts = [0; KINDS];
-        for kind in 0..KINDS {
-            match self.noting(kind, |arena| arena.take(skinner, bytes.0[kind])) {
-                Ok(first) => firsts[kind] = first,
-                Err(error) => {
-                    for (done, first) in firsts.iter().enumerate().take(kind) {
-                        self.kinds[done].give_back(*first, bytes.0[done]);
-                    }
-                    return Err(error);
-                }
+    fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<[u64; BUFFERS], GpuError> {
+        let [positions, others] = bytes.0;
+        let first = self.noting(0, |arena| arena.take(skinner, positions))?;
+        match self.noting(1, |arena| arena.take(skinner, others)) {
+            Ok(other) => Ok([first, other]),
+            Err(error) => {
+                self.buffers[0].give_back(first, positions);
+                Err(error)
             }
         }
-        Ok(firsts)
     }
 }
 
@@ -177,7 +172,7 @@ impl OutputStore {
         count: u64,
         target: &OutputTarget,
     ) -> Result<OutBytes, GpuError> {
-        let each = OutBytes::of_skin(skin, &target.kinds(skin.packed()));
+        let each = OutBytes::of(skin.slices(), &target.kinds(skin.packed()));
         let bytes = each.total().checked_mul(count);
         let bytes = bytes.and_then(|bytes| bytes.checked_add(self.bytes));
         let limit = skinner.limits.output_bytes;
@@ -226,14 +221,14 @@ impl OutputStore {
                 return Err(error);
             }
         }
-        self.bytes += OutBytes::of_skin(skin, &wanted).total();
+        self.bytes += OutBytes::of(skin.slices(), &wanted).total();
         Ok(out)
     }
 
     /// Frees the room of an instance's results.
     pub fn free(&mut self, skin: &HeldSkin, target: &OutputTarget, out: &[OutPlace]) {
         let wanted = target.kinds(skin.packed());
-        self.bytes -= OutBytes::of_skin(skin, &wanted).total();
+        self.bytes -= OutBytes::of(skin.slices(), &wanted).total();
         give_back(&mut self.pages, &mut self.sets, skin, &wanted, out);
     }
 
@@ -274,8 +269,7 @@ impl OutputStore {
         binding: usize,
     ) -> wgpu::BindingResource<'a> {
         match &self.sets.get(set).buffers[binding] {
-            OutBuffer::Unused => skinner.unused[binding].as_entire_binding(),
-            OutBuffer::Own(page, kind) => self.pages[*page].kinds[*kind].whole(),
+            OutBuffer::Own(page, number) => self.pages[*page].buffers[*number].whole(),
             OutBuffer::Of(buffer, first) => skinner.limits.window(buffer, *first),
         }
     }
@@ -302,9 +296,8 @@ impl OutputStore {
             let place = out.kinds[kind].filter(|_| slice.has(kind))?;
             let set = self.sets.get(out.set);
             let (buffer, window) = match &set.buffers[usize::from(set.bindings[kind])] {
-                OutBuffer::Own(page, kind) => (self.pages[*page].kinds[*kind].buffer(), 0),
+                OutBuffer::Own(page, number) => (self.pages[*page].buffers[*number].buffer(), 0),
                 OutBuffer::Of(buffer, window) => (buffer, *window),
-                OutBuffer::Unused => return None,
             };
             Some(OutputSlice {
                 buffer,
@@ -320,7 +313,7 @@ impl OutputStore {
     /// Fills each of the crowd's own buffers with one value.
     pub fn fill(&self, skinner: &Skinner, value: f32) -> Result<(), GpuError> {
         guarded(&skinner.device, || {
-            for arena in self.pages.iter().flat_map(|page| &page.kinds) {
+            for arena in self.pages.iter().flat_map(|page| &page.buffers) {
                 let values = vec![value; arena.buffer().size() as usize / 4];
                 let bytes = bytemuck::cast_slice(&values);
                 skinner.queue.write_buffer(arena.buffer(), 0, bytes);
@@ -331,7 +324,7 @@ impl OutputStore {
 
     /// Each of the crowd's own buffers, with the byte after its last output.
     pub fn ends(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
-        let arenas = self.pages.iter().flat_map(|page| &page.kinds);
+        let arenas = self.pages.iter().flat_map(|page| &page.buffers);
         arenas.map(|arena| (arena.buffer(), arena.high()))
     }
 }
@@ -345,8 +338,7 @@ fn place_unit(
     wanted: &RequestedKinds<'_>,
     out: &mut Vec<OutPlace>,
 ) -> Result<(), GpuError> {
-    let bytes = unit.iter().map(|slice| OutBytes::of(slice, wanted));
-    let bytes = bytes.fold(OutBytes::default(), OutBytes::add);
+    let bytes = OutBytes::of(unit, wanted);
     let limit = skinner.limits.binding_bytes;
     // Each slice fits alone, but computed normals need all slices side by side.
     let largest = bytes.0.iter().max().copied().unwrap_or(0);
@@ -366,16 +358,15 @@ fn place_unit(
             pages.len() - 1
         }
     };
-    let mut firsts = pages[page].take(skinner, bytes)?;
+    let own = pages[page].take(skinner, bytes)?;
+    let mut next = own;
+    let mut firsts = [0; KINDS];
+    for (kind, bytes) in own_bytes(unit, wanted).into_iter().enumerate() {
+        firsts[kind] = next[own_buffer(kind)];
+        next[own_buffer(kind)] += bytes;
+    }
 
-    let all_own = wanted
-        .iter()
-        .flatten()
-        .all(|w| *w.attribute == Attribute::Own);
-    let (set, windows) = match all_own {
-        true => (OutSet::of_page(page), [0; KINDS]),
-        false => mixed(page, unit, wanted, &callers),
-    };
+    let (set, windows) = OutSet::of(page, unit, wanted, &callers);
     let mut first_point = None;
     for slice in unit {
         let kinds = std::array::from_fn(|kind| {
@@ -399,6 +390,7 @@ fn place_unit(
         let own_first = kinds[POINTS].map_or(0, |place| place.first);
         out.push(OutPlace {
             page,
+            own,
             set: sets.take(set.clone()),
             kinds,
             first_point: *first_point.get_or_insert(own_first),
@@ -417,22 +409,14 @@ fn give_back(
 ) {
     let mut places = places.iter();
     for unit in skin.units() {
-        let bytes = unit.iter().map(|slice| OutBytes::of(slice, wanted));
-        let bytes = bytes.fold(OutBytes::default(), OutBytes::add);
+        let bytes = OutBytes::of(unit, wanted);
         for (number, place) in places.by_ref().take(unit.len()).enumerate() {
             sets.give_back(place.set);
-            if number > 0 {
-                continue;
-            }
-            let page = &mut pages[place.page];
-            for (kind, of_kind) in place
-                .kinds
-                .iter()
-                .enumerate()
-                .filter(|(k, _)| bytes.0[*k] > 0)
-            {
-                let first = of_kind.map_or(0, |p| u64::from(p.first) * 4);
-                page.kinds[kind].give_back(first, bytes.0[kind]);
+            if number == 0 {
+                let buffers = pages[place.page].buffers.iter_mut();
+                for ((arena, first), bytes) in buffers.zip(place.own).zip(bytes.0) {
+                    arena.give_back(first, bytes);
+                }
             }
         }
     }

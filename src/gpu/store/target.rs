@@ -37,8 +37,9 @@ pub enum NormalFormat {
 
 /// Where the results of an instance go, for [`crate::gpu::Crowd::add_instance_to`].
 ///
-/// Several kinds may share one buffer, such as an interleaved vertex buffer. If two instances write
-/// to the same bytes, the result is undefined.
+/// Several kinds may share one buffer, such as an interleaved vertex buffer, or have ranges of it.
+/// All kinds together go to at most two buffers. The crowd's own are one for positions, and one for
+/// all other kinds. If two instances write to the same bytes, the result is undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTarget {
     /// Points, or render vertices if the skin has them: 3 floats each.
@@ -78,6 +79,14 @@ pub const POINTS: usize = 0;
 pub const NORMALS: usize = 1;
 pub const TANGENTS: usize = 2;
 pub const PREVIOUS: usize = 3;
+
+/// Buffers that a dispatch writes results to.
+pub const BUFFERS: usize = 2;
+
+/// The number of the crowd's own buffer that a kind goes to: positions have one of their own.
+pub const fn own_buffer(kind: usize) -> usize {
+    if kind == POINTS { 0 } else { 1 }
+}
 
 const NAMES: [&str; KINDS] = ["positions", "normals", "tangents", "previous positions"];
 
@@ -180,8 +189,9 @@ impl OutputTarget {
                 return wrong(kind, "the skin has none to write".into());
             }
         }
+        let wanted = self.kinds(skin);
         let mut spans: Vec<Span<'_>> = Vec::new();
-        for in_buffer in in_buffers(&self.kinds(skin)) {
+        for in_buffer in in_buffers(&wanted) {
             let InBuffer {
                 kind,
                 buffer,
@@ -229,6 +239,22 @@ impl OutputTarget {
                 return wrong(kind, text);
             }
             spans.push(span);
+        }
+        let mut buffers = Vec::new();
+        for (kind, requested) in wanted.iter().enumerate() {
+            let buffer = match requested.map(|requested| requested.attribute) {
+                None => continue,
+                Some(Attribute::Own) => (own_buffer(kind), None),
+                Some(Attribute::In { buffer, .. }) => (BUFFERS, Some(buffer)),
+            };
+            if !buffers.contains(&buffer) {
+                buffers.push(buffer);
+            }
+            if buffers.len() > BUFFERS {
+                let text = "a third buffer, expected at most two for all results of an instance; \
+                            the crowd's own are one for positions and one for all other kinds";
+                return wrong(kind, text.into());
+            }
         }
         Ok(())
     }

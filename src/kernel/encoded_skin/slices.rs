@@ -286,7 +286,7 @@ pub(super) struct Sizes {
     entry: u64,
     /// Points that share a word of the table of blend offsets.
     block: usize,
-    /// Words of a result in an output buffer, for its widest kind.
+    /// Words of a result in the output buffer that takes more: positions, or all other kinds.
     out: u64,
 }
 
@@ -310,8 +310,13 @@ impl Sizes {
             // One word of the list, and the offsets.
             entry: blend.map_or(0, |b| 4 + b.normal_offsets().map_or(0, |_| 3)),
             block: blend.map_or(1, |b| b.index().block_points()),
-            out: if has_tangents { 4 } else { 3 },
+            out: 3,
         };
+        // Previous positions, tangents, and normals, whether of rest or computed.
+        if has_points {
+            let has_normals = sizes.normal + sizes.neighbor_row > 0;
+            sizes.out += sizes.tangent + words(has_normals, 3);
+        }
         // If results are not the points in order, each needs the index of its point, if it reads
         // anything of the point. faceVarying normals read nothing if influences are constant or
         // missing.

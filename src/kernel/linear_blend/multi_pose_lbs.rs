@@ -74,8 +74,6 @@ pub const MULTI_POSE_LBS: Kernel = Kernel {
         Binding::new(4, "state", Access::Read, 4),
         Binding::new(5, "out_0", Access::ReadWrite, 4),
         Binding::new(6, "out_1", Access::ReadWrite, 4),
-        Binding::new(7, "out_2", Access::ReadWrite, 4),
-        Binding::new(8, "out_3", Access::ReadWrite, 4),
     ],
     structs: &[Dispatch::LAYOUT, ItemPose::LAYOUT, MultiPoseItem::LAYOUT],
     overrides: multi_pose_bits::NAMES,

@@ -38,8 +38,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Dispatches these variants, one after the other.
-    fn run(&self, variants: &[usize], workgroups: u32) -> Result<(), Failure> {
+    /// Dispatches these variants with so many workgroups, one after the other.
+    fn run(&self, variants: &[(usize, u32)]) -> Result<(), Failure> {
         let device = &self.gpu.device;
         let module = guarded(device, || {
             device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -72,7 +72,7 @@ impl<'a> Stage<'a> {
             entries: &entries,
         });
         let mut encoder = device.create_command_encoder(&Default::default());
-        for bits in variants {
+        for (bits, workgroups) in variants {
             let names = SCHEDULE.overrides.iter().enumerate();
             let constants: Vec<(&str, f64)> = names
                 .map(|(i, name)| (*name, f64::from((bits >> i & 1) as u8)))
@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);
             pass.set_bind_group(0, &bindings, &[]);
-            pass.dispatch_workgroups(workgroups, 1, 1);
+            pass.dispatch_workgroups(*workgroups, 1, 1);
         }
         self.gpu.queue.submit([encoder.finish()]);
         Ok(())
@@ -162,7 +162,7 @@ fn scheduling(gpu: &Gpu) -> Result<(), Failure> {
             };
             gpu.queue
                 .write_buffer(&stage.buffers[2], 0, bytemuck::cast_slice(&mask));
-            stage.run(&[schedule_bits::TICKS, bits], workgroups)?;
+            stage.run(&[(bits, workgroups), (schedule_bits::TICKS, 1)])?;
             schedule_on_cpu(&items, |i| visible[i as usize], &mut state);
             let text = |what| format!("frame {frame} of variant {bits}: {what}");
             ensure(stage.read(3)? == state, &text("another state"))?;

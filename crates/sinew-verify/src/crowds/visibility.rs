@@ -1,4 +1,5 @@
-//! Frames that compute only what a mask shows, or an instance in its turn: the same bits for visible instances, nothing else touched.
+//! Visibility masks and update rates: what a frame computes has the same bits as without them, and
+//! it writes nothing else.
 
 use std::sync::{Arc, OnceLock};
 

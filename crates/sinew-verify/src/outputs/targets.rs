@@ -1,5 +1,6 @@
 //! Results in the caller's buffers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{Failure, ensure};
@@ -130,7 +131,8 @@ fn full() -> Result<&'static Shown, Failure> {
     found.ok_or_else(|| "a skin with everything".into())
 }
 
-/// Every way of sharing two buffers among four kinds of results, our own too.
+/// Every way of sharing two buffers among four kinds of results, our own too: what takes no more than
+/// two gives the same results, and the rest is refused.
 fn shared(gpu: &Gpu) -> Result<(), Failure> {
     let shown = full()?;
     let want = own(gpu, shown)?;
@@ -151,6 +153,19 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
             previous: Some(choice(3)),
             ..OutputTarget::default()
         };
+        // Our own buffer of positions is another one than that of the other kinds.
+        let taken: BTreeSet<u32> = (0..4)
+            .map(|kind| match number / 3u32.pow(kind) % 3 {
+                0 if kind > 0 => 3,
+                buffer => buffer,
+            })
+            .collect();
+        if taken.len() > 2 {
+            let mut crowd = gpu.crowd()?;
+            let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
+            mismatch("a third buffer", crowd.add_instance_to(skin, target))?;
+            continue;
+        }
         let mut read = run_to(gpu.crowd()?, shown, target)?;
         ensure(
             read.previous.take().as_ref() == Some(&want.points),

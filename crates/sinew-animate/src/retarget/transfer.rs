@@ -67,11 +67,14 @@ impl Transfer {
             body.reference == RetargetPose::Clip && body.is_never_standing && !self.is_same_rig
         });
         solved.map(|(body, rig)| {
-            let found = match body.samples.is_empty() {
-                true => "turns are measured from its bind pose all the same",
-                false => "its body is measured over the poses of its clip",
+            let message = match body.samples.is_empty() {
+                true => {
+                    "neither its bind pose nor its rest pose stands: turns are measured from its bind pose all the same"
+                }
+                false => {
+                    "neither its bind pose nor its rest pose stands with its bones as they are in the clip: its body is measured over the poses of its clip"
+                }
             };
-            let message = format!("neither its bind pose nor its rest pose stands: {found}");
             Warning::new("retarget-reference", rig.label(), message)
         })
     }

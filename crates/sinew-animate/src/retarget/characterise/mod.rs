@@ -27,6 +27,10 @@ const AXIS: f64 = 0.94;
 /// A body that faces within this angle, in radians, of a quarter turn faces that way.
 const QUARTER: f64 = 0.2;
 
+/// The cosine of 45 degrees: a pose in which a bone points further from where it does in the clip, in
+/// the frame of its joint, is of another body.
+const CONTRADICTED: f64 = 0.7;
+
 /// Legs that are bent alike against the trunk, by the cosines of their angles.
 const SAME_BEND: f64 = 1e-3;
 
@@ -107,7 +111,7 @@ pub(super) struct Body {
     pub samples: Vec<Pose>,
     /// Whether thighs, or upper arms, and a trunk are known.
     pub is_body: bool,
-    /// Whether neither the bind pose nor the rest pose stands.
+    /// Whether neither the bind pose nor the rest pose stands with the bones of the clip.
     pub is_never_standing: bool,
 }
 
@@ -131,8 +135,17 @@ impl Body {
         let shows_body = |pose| view(pose).trunk().is_some() && view(pose).across().is_some();
         let is_body = shows_body(&bind[0]) || shows_body(&rest[0]);
         let is_rigid = is_rigid(rig);
-        let rest_stands = view(&rest[0]).stands();
-        let bind_stands = view(&bind[0]).stands() && is_rigid;
+        // A joint between two bones may turn by itself all the time: then the clip has another body.
+        let rigid: Vec<_> = samples.iter().map(|pose| view(pose).rigid()).collect();
+        let is_of_clip = |pose| {
+            let own = view(pose).rigid().into_iter().enumerate();
+            let sums = own.map(|(i, way)| (way, rigid.iter().filter_map(|all| all[i]).sum()));
+            let mut ways = sums.filter_map(|(way, sum): (_, DVec3)| Some((way?, sum)));
+            ways.all(|(way, sum)| way.dot(sum) >= CONTRADICTED * sum.length())
+        };
+        let stands = |pose| view(pose).stands() && is_of_clip(pose);
+        let rest_stands = stands(&rest[0]);
+        let bind_stands = stands(&bind[0]) && is_rigid;
         // In a space of its own a bind pose does not know where up is. The same pose at rest does.
         let bends = |pose| {
             let view = view(pose);

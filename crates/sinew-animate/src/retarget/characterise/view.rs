@@ -164,6 +164,19 @@ impl View<'_> {
         (sum > 0.0).then(|| sum / legs.len() as f64)
     }
 
+    /// Directions in the frames of joints, the same in all poses because bones are rigid: across the
+    /// hips, and along arms and legs.
+    pub fn rigid(&self) -> Vec<Option<DVec3>> {
+        let limbs = LEGS.iter().chain(&ARMS);
+        let along = limbs.flat_map(|[upper, middle, last]| [(*upper, *middle), (*middle, *last)]);
+        let along = along.map(|(bone, next)| (bone, self.way(bone, next)));
+        let all = std::iter::once((Bone::Hips, self.hips_across())).chain(along);
+        let own = |(bone, way): (Bone, Option<DVec3>)| {
+            Some(self.pose.turn[*self.bones.get(&bone)?].inverse() * way?)
+        };
+        all.map(own).collect()
+    }
+
     /// Whether the body stands as a human does: legs down along the trunk, knees and elbows nearly
     /// straight, shoulders over the hips, no arm up or across. It may lie as a whole.
     pub fn stands(&self) -> bool {

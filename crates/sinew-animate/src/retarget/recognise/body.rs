@@ -48,29 +48,19 @@ pub(super) fn find(tree: &Tree) -> (BTreeMap<Bone, usize>, Misplaced) {
 }
 
 /// The forearm of an arm without a hand, and the metacarpal below it that turns as a hand does: that of
-/// the middle finger, or else of a finger in the middle.
+/// the middle finger.
 fn palm(tree: &Tree, side: Side, arm: &Limb) -> Option<(usize, usize)> {
     let forearm = arm.joints[2]?;
+    let middle = tree.named(Role::Finger(Some(2)), 0.6);
     let is_palm = |j: &usize| {
         let clue = &tree.clues[*j];
         tree.parents[*j] == Some(forearm)
             && clue.side == Some(side)
             && clue.segment == Some(Segment::Metacarpal)
-            && clue.finger() != Some(Some(0))
-            && !clue.is_helper
-            && tree
-                .order
-                .iter()
-                .any(|k| (k == j || tree.is_below(*k, *j)) && tree.clues[*k].finger().is_some())
+            && middle.iter().any(|m| tree.is_below(*m, *j))
     };
-    let palms: Vec<usize> = tree.order.iter().copied().filter(is_palm).collect();
-    let middle = tree.named(Role::Finger(Some(2)), 0.6);
-    let has_middle = |j: &&usize| middle.iter().any(|m| tree.is_below(*m, **j));
-    let palm = palms
-        .iter()
-        .find(has_middle)
-        .or(palms.get(palms.len() / 2))?;
-    Some((forearm, *palm))
+    let palm = tree.order.iter().copied().find(is_palm)?;
+    Some((forearm, palm))
 }
 
 /// The eyes and the jaw.

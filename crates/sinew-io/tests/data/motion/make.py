@@ -287,7 +287,7 @@ def humanik(bone):
 
 
 # names, axes of the joints at the T-pose, position channels' unit in metres, up axis, the root's OFFSET in metres (None: as it
-# stands), order of the channels, helpers: name, the bone that it hangs from, the bones that hang from it, its place.
+# stands), order of the channels, helpers: name, the bone whose axes it has (None: the file's), the bones that hang from it, its place.
 CONVENTIONS = {
     "cmu": dict(names=named(MAYA, ENGLISH, str.__add__), axes=splayed, unit=0.0564, offset=(0, 0, 0), order="ZYX",
         helpers=[("LHipJoint", "hips", ["leftUpperLeg"], (0, 0.95, 0)), ("RHipJoint", "hips", ["rightUpperLeg"], (0, 0.95, 0)), ("LowerBack", "hips", ["spine"], (0, 0.95, 0))]),
@@ -302,6 +302,9 @@ CONVENTIONS = {
         helpers=[("Character1_Reference", None, ["hips"], (0, 0, 0)), ("Character1_LeftUpLegRoll", "leftUpperLeg", ["leftLowerLeg"], (0.1, 0.72, 0)), ("Character1_RightUpLegRoll", "rightUpperLeg", ["rightLowerLeg"], (-0.1, 0.72, 0))]),
     "mixamo": dict(names=named(MAYA, ENGLISH, lambda s, w: "mixamorig:" + s + w), axes=lambda b: ONE, unit=0.01, offset=(0, 0.21, 0), order="ZXY", helpers=[]),
     "xsens": dict(names=named(XSENS, ENGLISH, str.__add__), axes=lambda b: ONE, unit=0.01, up="Z", offset=(0, 0, 0), order="YXZ", helpers=[]),
+    # A solver turned the hips, and the joints below them back, in all of the clip: the zero pose stands, on other hips.
+    "solver": dict(names=named(MAYA, ENGLISH, str.__add__), axes=lambda b: turns("Z90 Y-20 X-35") if b == "hips" else ONE, unit=0.0564, offset=(0, 0, 0), order="ZYX",
+        helpers=[("LHipJoint", None, ["leftUpperLeg"], (0, 0.95, 0)), ("RHipJoint", None, ["rightUpperLeg"], (0, 0.95, 0)), ("LowerBack", None, ["spine"], (0, 0.95, 0))]),
     "own": dict(names={b: b for b in BONES}, axes=lambda b: ONE, unit=1, offset=None, order="XYZ", helpers=[]),
 }
 

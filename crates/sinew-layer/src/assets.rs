@@ -7,9 +7,13 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use crate::error::Result;
-use crate::layer::{Fields, Layer, Spec, field};
+use crate::layer::{Fields, Layer, Spec, SpecKind, field};
 use crate::path::Path;
 use crate::value::{AssetPath, Dictionary, ListOp, Payload, Reference, TimeSamples, Value};
+
+/// The field that describes the asset that a prim or a layer is, and the key in it of the asset's name.
+const ASSET_INFO: &str = "assetInfo";
+const IDENTIFIER: &str = "identifier";
 
 /// The key of a clip set whose value is a string, although it is the path of an asset.
 const TEMPLATE: &str = "templateAssetPath";
@@ -25,20 +29,41 @@ const TEMPLATE: &str = "templateAssetPath";
 /// [`crate::Error::Malformed`] if a value that may hold an asset path lies in a file that is broken there. The layer is then
 /// unchanged.
 pub fn map(layer: &mut Layer, mut new: impl FnMut(&str) -> Option<SmolStr>) -> Result<()> {
+    map_by(layer, &mut new, false)
+}
+
+/// Replaces the asset paths of a layer as [`map`] does, except `assetInfo.identifier` of prims and of the layer. These name the
+/// asset that the prim or the layer is, and are no dependencies (as in `UsdUtilsComputeAllDependencies`).
+///
+/// # Errors
+/// Those of [`map`].
+pub fn map_dependencies(
+    layer: &mut Layer,
+    mut new: impl FnMut(&str) -> Option<SmolStr>,
+) -> Result<()> {
+    map_by(layer, &mut new, true)
+}
+
+fn map_by(
+    layer: &mut Layer,
+    new: &mut dyn FnMut(&str) -> Option<SmolStr>,
+    keeps_identifiers: bool,
+) -> Result<()> {
     let mut mapper = Mapper {
-        new: &mut new,
+        new,
         known: HashMap::new(),
+        keeps_identifiers,
     };
     // Specs of crate files share their fields: they are mapped once and stay shared.
-    let mut shared: HashMap<usize, Option<Fields>> = HashMap::new();
+    let mut shared: HashMap<(usize, bool), Option<Fields>> = HashMap::new();
     let mut changed: Vec<(Path, Fields)> = Vec::new();
     let mut failed = None;
     layer.walk(&Path::root(), &mut |path, spec| {
         if failed.is_some() {
             return;
         }
-        let address = spec.fields.address();
-        let fields = match shared.entry(address) {
+        let shares = (spec.fields.address(), has_identifier(spec));
+        let fields = match shared.entry(shares) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => match mapper.fields(spec) {
                 Ok(fields) => new.insert(fields),
@@ -60,11 +85,21 @@ pub fn map(layer: &mut Layer, mut new: impl FnMut(&str) -> Option<SmolStr>) -> R
     Ok(())
 }
 
+/// Whether the spec's `assetInfo` says which asset it is. That of a property does not.
+fn has_identifier(spec: &Spec) -> bool {
+    matches!(
+        spec.kind,
+        SpecKind::Root | SpecKind::Prim | SpecKind::Variant
+    )
+}
+
 /// Gives the new parts of values, and none for those that stay.
 struct Mapper<'a> {
     new: &'a mut dyn FnMut(&str) -> Option<SmolStr>,
     /// What became of each path so far.
     known: HashMap<SmolStr, Option<SmolStr>>,
+    /// Whether identifiers of prims and of the layer stay.
+    keeps_identifiers: bool,
 }
 
 impl Mapper<'_> {
@@ -86,6 +121,9 @@ impl Mapper<'_> {
                     continue;
                 }
                 field::CLIPS => self.clips(value)?,
+                ASSET_INFO if self.keeps_identifiers && has_identifier(spec) => {
+                    self.asset_info(value)?
+                }
                 _ => self.value(value)?,
             };
             if let Some(new) = new {
@@ -118,6 +156,24 @@ impl Mapper<'_> {
         };
         let paths = kept.iter().map(|i| paths[*i].clone()).collect();
         Ok(Some((Value::StringVector(Arc::new(paths)), offsets)))
+    }
+
+    /// The `assetInfo` of a prim or a layer, whose identifier stays. That of a layer is no registered field.
+    fn asset_info(&mut self, value: &Value) -> Result<Option<Value>> {
+        match value.load()? {
+            Value::Unregistered(value) => {
+                let new = self.asset_info(&value)?;
+                Ok(new.map(|value| Value::Unregistered(Arc::new(value))))
+            }
+            Value::Dictionary(entries) => {
+                let new = self.dictionary(&entries, |m, key, value| match key.as_str() {
+                    IDENTIFIER => Ok(None),
+                    _ => m.value(value),
+                })?;
+                Ok(new.map(Value::Dictionary))
+            }
+            value => self.value(&value),
+        }
     }
 
     /// The clip sets of a prim, which also have templates.
@@ -289,8 +345,9 @@ mod tests {
     }
 
     /// A layer with an asset path in every place where one can stand.
-    fn layer_of_every_place(it: &str) -> Layer {
-        let text = include_str!("assets.usda").replace("IT", it);
+    fn layer_of_every_place(it: &str, identifier: &str) -> Layer {
+        let text = include_str!("assets.usda").replace("IDENTIFIER", identifier);
+        let text = text.replace("IT", it);
         let mut layer = crate::usda::parse("test", text.as_bytes()).unwrap();
         // Text has neither single payloads nor dictionaries in lists.
         let payload = Payload {
@@ -317,16 +374,27 @@ mod tests {
 
     #[test]
     fn paths_in_every_place_are_replaced_once_each() {
-        let mut layer = layer_of_every_place("old.usd");
-        let mut seen = Vec::new();
-        map(&mut layer, |path| {
-            seen.push(path.to_owned());
-            (path == "old.usd").then(|| "new.usd".into())
-        })
-        .unwrap();
-        let expected = layer_of_every_place("new.usd");
-        assert_eq!(all(&layer), all(&expected));
-        assert_eq!(seen, ["stays.usd", "old.usd", "stays.png"]);
+        for keeps_identifiers in [false, true] {
+            let mut layer = layer_of_every_place("old.usd", "old.usd");
+            let mut seen = Vec::new();
+            let mut new = |path: &str| {
+                seen.push(path.to_owned());
+                (path == "old.usd").then(|| "new.usd".into())
+            };
+            let identifier = match keeps_identifiers {
+                true => {
+                    map_dependencies(&mut layer, &mut new).unwrap();
+                    "old.usd"
+                }
+                false => {
+                    map(&mut layer, &mut new).unwrap();
+                    "new.usd"
+                }
+            };
+            let expected = layer_of_every_place("new.usd", identifier);
+            assert_eq!(all(&layer), all(&expected));
+            assert_eq!(seen, ["stays.usd", "old.usd", "stays.png"]);
+        }
     }
 
     #[test]

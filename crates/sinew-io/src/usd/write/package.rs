@@ -87,7 +87,7 @@ impl Packer<'_> {
             false => "./",
         };
         let place = self.entries.len();
-        assets::map(&mut layer, |path| {
+        assets::map_dependencies(&mut layer, |path| {
             let packed = self.localise(path, anchor)?;
             Some(format!("{up}{packed}").into())
         })?;

@@ -221,12 +221,11 @@ impl<'a> Played<'a> {
         let keys = keys.filter_map(|node| self.tracks.get(&node));
         let keys = keys.flatten().flat_map(|track| &track.curve.times);
         let keys = merged(keys.copied().collect());
-        let mut found = match between {
-            true => self.errors(carried, inside(&keys, COARSE, JUMP)),
-            false => self.errors(carried, keys.clone()),
-        };
-        if between && found.part > 0.5 * PROMISED {
-            found = self.errors(carried, inside(&keys, FINE, JUMP));
+        let mut found = self.errors(carried, keys.clone());
+        for (count, least) in LOOKS {
+            if between && found.part >= least * PROMISED {
+                found = self.errors(carried, inside(&keys, count, JUMP));
+            }
         }
         if found.part > carried.part {
             let code = self.clock.codes(found.seconds);
@@ -320,8 +319,9 @@ struct Found {
 /// So many times show whether a mesh may be off by too much.
 pub(super) const COARSE: usize = 64;
 
-/// So many show how much it is: where scales move by one step of a half float in each.
-const FINE: usize = 1024;
+/// Numbers of times that are looked at, and the part of what is promised from which it is worth it: where
+/// several scales are rounded at once, the largest error lasts for a thousandth of a span.
+const LOOKS: [(usize, f64); 3] = [(COARSE, 0.0), (1024, 0.5), (16_384, 0.8)];
 
 /// Times, and others between each two that are not nearer than a `jump` is long: `count` in all, and
 /// at least three. Scales that USD interpolates as halves are exact halfway and in quarters, so these

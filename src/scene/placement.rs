@@ -151,6 +151,12 @@ impl Placement {
         Self { prims, prim }
     }
 
+    /// The prims of the hierarchy, parents before their children, and the index of this prim.
+    #[must_use]
+    pub fn hierarchy(&self) -> (&[PlacedPrim], usize) {
+        (&self.prims, self.prim)
+    }
+
     /// The transform from prim space to the world at a time, in stage units
     /// (UsdGeomXformable::ComputeLocalToWorldTransform).
     #[must_use]
@@ -215,8 +221,9 @@ impl Placement {
         std::iter::successors(self.prims.get(self.prim), above)
     }
 
-    /// The part of that chain whose transforms apply: up to a prim that resets the transform stack.
-    fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
+    /// The prim and those of its ancestors whose transforms apply, the nearest first: up to one that
+    /// resets the transform stack.
+    pub fn moving(&self) -> impl Iterator<Item = &PlacedPrim> {
         self.chain().scan(false, |done, p| {
             let counts = !std::mem::replace(done, p.xform.resets);
             counts.then_some(p)

@@ -27,11 +27,15 @@ use common::{node, python, tolerance};
 
 const STAGES: Range<u64> = 0..200;
 
+/// Seeds with small meshes on chains of joints with animated scales, which are farther off than is promised.
+const FAR: [u64; 3] = [352, 396, 429];
+
 pub fn trials() -> Vec<Trial> {
-    let seeds = asked(STAGES, 0..20);
-    vec![python::trial(&format!("{seeds:?}"), |python| {
-        each(python, seeds)
-    })]
+    let far = FAR.map(|seed| seed..seed + 1);
+    let seeds = far.into_iter().chain([asked(STAGES, 0..20)]);
+    let trial =
+        |seeds: Range<u64>| python::trial(&format!("{seeds:?}"), move |python| each(python, seeds));
+    seeds.map(trial).collect()
 }
 
 /// What the script says of a stage.

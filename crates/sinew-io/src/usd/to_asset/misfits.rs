@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::carried::{COARSE, inside};
 use super::clips::SceneClip;
 use super::nodes::mix;
 use super::shown::Shown;
@@ -26,9 +27,15 @@ pub(super) const LOOSE: f64 = 1e-5;
 /// Errors below this part of a mesh's size do not show.
 const INVISIBLE: f64 = 1e-6;
 
-/// The part of a mesh's size by which points of glTF may be elsewhere without a word: between keys,
-/// where scales are halves in USD.
-const PROMISED: f64 = 4e-3;
+/// The part of a mesh's size at a time by which points of glTF may be elsewhere without a word:
+/// between keys, where scales are halves in USD.
+pub(super) const PROMISED: f64 = 4e-3;
+
+/// A mesh that shrinks counts as no smaller than this part of its largest size.
+pub(super) const SMALLEST: f64 = 0.1;
+
+/// Axes of joints that differ by less than this are the same.
+const SAME_AXES: f64 = 1e-5;
 
 /// Why glTF cannot hold the deformation of a prim.
 #[derive(Clone, Debug)]
@@ -138,14 +145,48 @@ pub(super) fn fit_weights(row: &mut [f32]) {
     }
 }
 
-/// The misfit of joints whose axes are `off` as nodes, if that is much.
-pub(super) fn of_joints(off: f64) -> Option<Misfit> {
-    (off > 0.5 * PROMISED).then(|| Misfit {
-        code: "gltf-joints",
-        what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
-        least: PROMISED,
-    })
+/// How far the nodes of a Skeleton are from its joints, at the keys of clips and between them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JointError {
+    /// The largest difference of an axis in quarters of spans, where scales that USD interpolates as
+    /// halves are as good as exact: what nodes with more keys would mend.
+    axes_in_quarters: f64,
+    /// The largest difference of an axis.
+    axes: f64,
+    /// The largest difference of an origin, in the Skeleton's space.
+    origins: f64,
 }
+
+impl JointError {
+    pub fn is_none(&self) -> bool {
+        self.axes <= SAME_AXES
+    }
+
+    /// Whether a prim that a joint moves as a whole is better off with keys of its own.
+    pub fn is_mended_by_keys(&self) -> bool {
+        self.axes_in_quarters > 0.5 * PROMISED
+    }
+
+    /// The misfit of a skinned prim whose points at rest are these in bind space, if it may be much.
+    pub fn misfit(&self, points: impl Iterator<Item = DVec3>) -> Option<Misfit> {
+        let (mut reach, mut around) = (0.0f64, None);
+        for p in points {
+            reach = reach.max(p.length());
+            let [low, high] = around.unwrap_or([p, p]);
+            around = Some([low.min(p), high.max(p)]);
+        }
+        let size = around.map_or(0.0, |[low, high]| low.distance(high));
+        let off = (self.axes * reach + self.origins) / size;
+        (!self.is_none() && off.is_finite() && off > PROMISED).then(|| Misfit {
+            code: JOINTS,
+            what: "its joints are sheared, or move between keys as nodes of glTF cannot".into(),
+            least: PROMISED,
+        })
+    }
+}
+
+/// The code of what joints or nodes move otherwise than USD does.
+pub(super) const JOINTS: &str = "gltf-joints";
 
 /// A clip as it moves one prim.
 pub(super) struct Movement<'a> {
@@ -202,33 +243,37 @@ pub(super) fn movements<'a>(
     out
 }
 
-/// How far the axes of a Skeleton's nodes are from those of its joints at the keys of clips and
-/// between them. `moved` says of each joint whether some clip moves it.
-pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<f64> {
-    let mut worst = 0.0;
+/// How far the nodes of a Skeleton are from its joints. `moved` says of each joint whether some clip
+/// moves it.
+pub(super) fn joint_error(movements: &[Movement<'_>], moved: &[bool]) -> Result<JointError> {
+    let mut worst = JointError::default();
     for movement in movements {
-        let errors = between(&movement.keys).into_par_iter().map(|time| {
-            let want = movement.pose(time)?;
-            let got = movement.gltf_pose(time, moved)?;
-            let both = want.skinning.iter().zip(&got.skinning);
-            let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
-            let off = both.flat_map(|(want, got)| {
-                let off = *want - *got;
-                [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length())
-            });
-            Ok(off.fold(0.0, f64::max))
-        });
-        let errors = errors.collect::<Result<Vec<_>>>()?;
-        worst = errors.into_iter().fold(worst, f64::max);
+        let quarters = between(&movement.keys, QUARTERS).into_par_iter();
+        let quarters = quarters.map(|time| movement.joint_error(time, moved));
+        for [axes, _] in quarters.collect::<Result<Vec<_>>>()? {
+            worst.axes_in_quarters = worst.axes_in_quarters.max(axes);
+        }
+        let uneven = between(&movement.keys, UNEVEN).into_par_iter();
+        let uneven = uneven.map(|time| movement.joint_error(time, moved));
+        for [axes, origins] in uneven.collect::<Result<Vec<_>>>()? {
+            worst.axes = worst.axes.max(axes);
+            worst.origins = worst.origins.max(origins);
+        }
     }
+    worst.axes = worst.axes.max(worst.axes_in_quarters);
     Ok(worst)
 }
 
+const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// Parts of a span at which scales that are interpolated as halves are rounded.
+const UNEVEN: [f64; 3] = [0.23, 0.49, 0.79];
+
 /// Times, and three between each two.
-fn between(times: &[f64]) -> Vec<f64> {
+fn between(times: &[f64], shares: [f64; 3]) -> Vec<f64> {
     let inside = times.windows(2).flat_map(|pair| {
         let at = |share: f64| pair[0] + (pair[1] - pair[0]) * share;
-        [at(0.25), at(0.5), at(0.75)]
+        shares.map(at)
     });
     merged(inside.chain(times.iter().copied()).collect())
 }
@@ -294,6 +339,23 @@ impl Movement<'_> {
         }
         out.set_local(instance.skeleton(), &locals)?;
         Ok(out)
+    }
+
+    /// The largest difference at a time between an axis of a joint and of its node, and between their
+    /// origins.
+    fn joint_error(&self, time: f64, moved: &[bool]) -> Result<[f64; 2]> {
+        let want = self.pose(time)?;
+        let got = self.gltf_pose(time, moved)?;
+        let both = want.skinning.iter().zip(&got.skinning);
+        let both = both.flat_map(|(want, got)| want.iter().zip(got.iter()));
+        let mut worst = [0.0f64; 2];
+        for (want, got) in both {
+            let off = *want - *got;
+            let axes = [off.x_axis, off.y_axis, off.z_axis].map(|axis| axis.length());
+            worst[0] = axes.into_iter().fold(worst[0], f64::max);
+            worst[1] = worst[1].max(off.w_axis.length());
+        }
+        Ok(worst)
     }
 
     /// Points and normals at a time as UsdSkel has them, in the Skeleton's space.
@@ -367,6 +429,10 @@ pub(super) fn measure(
     let geom_bind = binding.geom_bind.at(rest);
     let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
     let (mut worst, mut largest, mut at) = (0.0f64, f64::MIN_POSITIVE, String::new());
+    let is_of_joints = misfits.iter().any(|misfit| misfit.code == JOINTS);
+    let shares = if is_of_joints { UNEVEN } else { QUARTERS };
+    // Errors with the sizes of the mesh at their times.
+    let mut found = Vec::new();
     for movement in movements {
         let error_at = |time: &f64| -> Result<(f64, f64)> {
             let got = match prim.is_carried {
@@ -387,15 +453,20 @@ pub(super) fn measure(
             let narrow: Vec<Vec3> = want.iter().map(|p| p.as_vec3()).collect();
             Ok((error, size(&narrow)))
         };
-        let mut times = between(&movement.shown_times());
+        let times = movement.shown_times();
+        let mut times = match is_of_joints {
+            true => inside(&times, COARSE, 0.0),
+            false => between(&times, shares),
+        };
         // Then nearer to where it is largest.
         for _ in 0..2 {
             let errors = times.par_iter().map(error_at);
+            let errors = errors.collect::<Result<Vec<_>>>()?;
             let mut here = (0.0, 0);
-            for (i, (error, size)) in errors.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
-                largest = largest.max(size);
-                if error > here.0 {
-                    here = (error, i);
+            for (i, (error, size)) in errors.iter().enumerate() {
+                largest = largest.max(*size);
+                if *error > here.0 {
+                    here = (*error, i);
                 }
             }
             if here.0 > worst {
@@ -403,15 +474,27 @@ pub(super) fn measure(
                 let time = times[here.1];
                 at = format!(" (time code {time} of {})", movement.name(plans));
             }
+            if is_of_joints {
+                let parts = errors
+                    .iter()
+                    .map(|(error, size)| error / size.max(SMALLEST * largest));
+                let parts = parts.zip(0..);
+                here = parts.fold((0.0, 0), |a, b| if b.0 > a.0 { b } else { a });
+            }
             let near = here.1.saturating_sub(1)..times.len().min(here.1 + 2);
-            times = between(&between(&times[near]));
+            found.extend(errors);
+            times = between(&between(&times[near], shares), shares);
         }
     }
     let relative = worst / largest;
+    let parts = found
+        .iter()
+        .map(|(error, size)| error / size.max(SMALLEST * largest));
+    let part = parts.fold(relative, f64::max);
     // Nothing differs where what glTF lacks moves nothing.
     let told = misfits
         .iter()
-        .filter(|misfit| relative > 0.0 && relative >= misfit.least);
+        .filter(|misfit| part > 0.0 && part >= misfit.least);
     let warnings = told.map(|misfit| {
         let message = format!(
             "{}; points are off by up to {worst:.3e}, {:.3} % of the mesh's size{at}",
@@ -432,7 +515,7 @@ pub(super) fn warn_of_points(mesh: &DrawnMesh, clock: &Clock, warnings: &mut Vec
     let mut times = mesh.place.times();
     times.extend(mesh.points.times());
     let (mut worst, mut largest) = (0.0f64, f64::MIN_POSITIVE);
-    for time in between(&merged(times)).into_iter().map(Time::At) {
+    for time in between(&merged(times), QUARTERS).into_iter().map(Time::At) {
         let Some(points) = mesh.points.at(time) else {
             continue;
         };
@@ -515,7 +598,7 @@ pub(super) fn frames_of_points(mesh: &DrawnMesh, clock: &Clock) -> Vec<BakedFram
 }
 
 /// Times, and every frame between the first and the last of them.
-fn with_frames(times: &[f64], clock: &Clock) -> Vec<f64> {
+pub(super) fn with_frames(times: &[f64], clock: &Clock) -> Vec<f64> {
     let mut out = times.to_vec();
     if let (Some(first), Some(last)) = (times.first(), times.last()) {
         out.extend(clock.frames_between(*first, *last));

@@ -17,6 +17,7 @@
 mod baked;
 mod bind_pose;
 mod cameras;
+mod carried;
 mod clips;
 mod extras;
 mod materials;
@@ -40,10 +41,11 @@ use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::read::shapes::is_shape;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
+use carried::{Carried, Load, Played};
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
-use misfits::AsGltf;
+use misfits::{AsGltf, JointError};
 use nodes::{Motion, NodeBuilder, local_transform};
 use shown::Shown;
 use sinew::error::{Invalid, Warning};
@@ -138,8 +140,10 @@ struct Maker<'a> {
     plans: Vec<SceneClip>,
     /// The scene as the stage and each other clip show it.
     shown_by: Arc<[Shown<'a>]>,
-    /// By Skeleton, how far the axes of its nodes are from those of its joints.
-    joint_errors: HashMap<usize, f64>,
+    /// By Skeleton, how far its nodes are from its joints.
+    joint_errors: HashMap<usize, JointError>,
+    /// Meshes that nodes carry, not skins.
+    carried: Vec<Carried<'a>>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -172,7 +176,11 @@ impl<'a> Maker<'a> {
             scene,
             geometry,
             clock,
-            builder: NodeBuilder::new(&file.stage, clock),
+            builder: NodeBuilder::new(
+                &file.stage,
+                clock,
+                Load::by_path(&geometry.meshes, clock.rest()),
+            ),
             materials: MaterialTable::new(geometry),
             asset: Asset::default(),
             warnings: Vec::new(),
@@ -182,6 +190,7 @@ impl<'a> Maker<'a> {
             plans: Vec::new(),
             shown_by: Arc::default(),
             joint_errors: HashMap::new(),
+            carried: Vec::new(),
             bake: options.bake,
             too_large: None,
         }
@@ -261,14 +270,21 @@ impl<'a> Maker<'a> {
                 continue;
             };
             let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
-            fits &= misfits::of_joints(error).is_none();
+            fits &= match self.bake {
+                true => error.is_none(),
+                false => !error.is_mended_by_keys(),
+            };
             let whole = whole_joint(&skin).filter(|_| fits);
             let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
                     let joint = joint as usize;
                     let local = local_transform(&(inverse[joint] * geom_bind));
                     let parent = Some(joints.nodes[joint]);
-                    self.builder.push(prim.name(), parent, local)
+                    let node = self.builder.push(prim.name(), parent, local);
+                    if !error.is_none() {
+                        self.builder.inexact.insert(node);
+                    }
+                    node
                 }
                 Some(None) => {
                     let local = local_transform(&geom_bind);
@@ -292,14 +308,19 @@ impl<'a> Maker<'a> {
                     let motions = shown_by.iter().zip(&by_clip).map(|(shown, carriers)| {
                         let carrier = &carriers[&path];
                         let start = self.clock.start();
+                        let times = time::merged([carrier.times(), vec![start]].concat());
                         Motion {
                             clip: shown.clip.filter(|_| !shown.is_stage),
-                            times: time::merged([carrier.times(), vec![start]].concat()),
+                            times: match self.bake {
+                                true => misfits::with_frames(&times, &self.clock),
+                                false => times,
+                            },
                             local: Box::new(|t| carrier.local(t).unwrap_or_else(|| own.local(t))),
                         }
                     });
                     let motions: Vec<Motion<'_>> = motions.collect();
-                    self.builder.add_moved(prim.name(), parent, &motions)
+                    let load = self.builder.load(&path);
+                    self.builder.add_moved(prim.name(), parent, &motions, load)
                 }
             };
             self.builder.carry(prim, node);
@@ -307,8 +328,8 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// How far the axes of nodes are from those of the joints of a prim's Skeleton.
-    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<f64, Invalid> {
+    /// How far nodes are from the joints of a prim's Skeleton.
+    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<JointError, Invalid> {
         let instance = bound.binding().instance;
         if let Some(known) = self.joint_errors.get(&instance) {
             return Ok(*known);
@@ -396,6 +417,8 @@ impl<'a> Maker<'a> {
             None => self.instance(mesh),
         };
         self.builder.nodes[node].mesh = Some(index);
+        self.carried
+            .push(Carried::new(mesh, node, self.clock.rest()));
         if let (Some(binding), false) = (mesh.binding, shapes.is_empty()) {
             self.show(binding, node, &shapes);
         }
@@ -418,7 +441,8 @@ impl<'a> Maker<'a> {
         let times = time::merged(times);
         if times.len() > 1 {
             let world = |time| mesh.world_from_prim(time);
-            return self.builder.add_moving(name, None, times, world);
+            let load = Load::of_mesh(mesh, self.clock.rest());
+            return self.builder.add_moving(name, None, times, load, world);
         }
         let world = mesh.world_from_prim(self.clock.rest());
         self.builder.push(name, None, local_transform(&world))
@@ -446,7 +470,9 @@ impl<'a> Maker<'a> {
         if carried.is_none() {
             let error = self.joint_error(bound)?;
             let loose = misfits::of_clips(instance, &self.plans);
-            misfits.extend(loose.or_else(|| misfits::of_joints(error)));
+            let points = skin.points().iter();
+            let points = points.map(|p| geom_bind.transform_point3(p.as_dvec3()));
+            misfits.extend(loose.or_else(|| error.misfit(points)));
         }
         if !misfits.is_empty() {
             let prim = AsGltf {
@@ -467,6 +493,8 @@ impl<'a> Maker<'a> {
                 return Ok(None);
             };
             self.builder.nodes[node].mesh = Some(index);
+            self.carried
+                .push(Carried::new(mesh, node, self.clock.rest()));
             self.show(binding, node, &shapes);
             return Ok(Some(node));
         }
@@ -714,10 +742,13 @@ impl<'a> Maker<'a> {
 
     fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
         let plans = std::mem::take(&mut self.plans);
+        self.keep_inexact();
         if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_bound) {
+            let tracks = std::mem::take(&mut self.builder.tracks);
+            self.look_at_carried(None, clips::STAGE, &tracks);
             self.asset.clips.push(AssetClip {
                 name: clips::STAGE.to_owned(),
-                tracks: std::mem::take(&mut self.builder.tracks),
+                tracks,
                 ..AssetClip::default()
             });
         }
@@ -752,6 +783,7 @@ impl<'a> Maker<'a> {
                 self.warn("clip-empty", &plan.name, message);
                 continue;
             }
+            self.look_at_carried(Some(index), &plan.name, &tracks);
             let (name, extras) = self.clip_name(plan)?;
             self.asset.clips.push(AssetClip {
                 name,
@@ -759,7 +791,34 @@ impl<'a> Maker<'a> {
                 extras,
             });
         }
+        let told = self.carried.iter().filter_map(Carried::warning);
+        self.warnings.extend(told);
         Ok(())
+    }
+
+    /// Leaves those of the carried meshes that a node carries which is not exact.
+    fn keep_inexact(&mut self) {
+        let mut inexact = vec![false; self.builder.nodes.len()];
+        // Parents come before their children.
+        for (i, node) in self.builder.nodes.iter().enumerate() {
+            let above = node.parent.is_some_and(|parent| inexact[parent]);
+            inexact[i] = above || self.builder.inexact.contains(&i);
+        }
+        self.carried.retain(|carried| inexact[carried.node]);
+    }
+
+    /// Looks how far off meshes are that nodes carry in a clip.
+    fn look_at_carried(&mut self, clip: Option<usize>, name: &str, tracks: &[Track]) {
+        let shown_by = self.shown_by.clone();
+        let Some(shown) = shown_by.iter().find(|shown| shown.clip == clip) else {
+            return;
+        };
+        if !self.carried.is_empty() {
+            let played = Played::new(&self.builder.nodes, tracks, shown, self.clock, name);
+            for carried in &mut self.carried {
+                played.look_at(carried, !self.bake);
+            }
+        }
     }
 
     fn finish(mut self) -> Result<Asset, sinew_stage::Error> {

@@ -1,12 +1,14 @@
 //! Prims as nodes: their hierarchy, their transforms, and how these move.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use glam::{DMat4, DQuat, DVec3};
 use sinew_layer::{Path, Value};
 use sinew_stage::{Predicate, Prim, Stage};
 
+use super::carried::{Load, longest_axis};
 use super::extras::extras;
+use super::misfits::{PROMISED, SMALLEST};
 use super::time::{Clock, merged};
 use crate::gltf::without_shear;
 use crate::usd::read::xforms::read_stack;
@@ -27,6 +29,12 @@ const LARGE: f64 = 1e-3;
 /// How often the span between two keys is halved where keys alone are not enough.
 const MOST_HALVINGS: u32 = 16;
 
+/// Deviation between keys that a mesh below a moving transform may have, relative to its own size.
+const TOLERANCE_OF_MESH: f64 = 0.25 * PROMISED;
+
+/// Deviation between keys that is small enough for every mesh, relative to the transform's size.
+const FINEST: f64 = 1e-5;
+
 /// How a clip moves a node.
 pub(super) struct Motion<'m> {
     /// Index of the clip's plan; `None` for what the stage shows.
@@ -42,7 +50,11 @@ pub(super) struct NodeBuilder<'s> {
     pub tracks: Vec<Track>,
     /// Keys of what moves in other clips, by the clip's plan.
     pub clip_tracks: Vec<(usize, Track)>,
+    /// Nodes that are not exactly where the stage has them between keys.
+    pub inexact: HashSet<usize>,
     clock: Clock,
+    /// What the prims carry, by path.
+    loads: HashMap<&'s str, Load>,
     /// The node whose space a prim's children are in; `None` for the world.
     space_of: HashMap<Path, Option<usize>>,
     /// The only root prim, which is no node if it does not move anything.
@@ -50,14 +62,16 @@ pub(super) struct NodeBuilder<'s> {
 }
 
 impl<'s> NodeBuilder<'s> {
-    pub fn new(stage: &'s Stage, clock: Clock) -> Self {
+    pub fn new(stage: &'s Stage, clock: Clock, loads: HashMap<&'s str, Load>) -> Self {
         let mut roots = stage.pseudo_root().children(Predicate::DEFAULT);
         let first = roots.next();
         Self {
             nodes: Vec::new(),
             tracks: Vec::new(),
             clip_tracks: Vec::new(),
+            inexact: HashSet::new(),
             clock,
+            loads,
             space_of: HashMap::new(),
             only_root: first.filter(|_| roots.next().is_none()),
         }
@@ -126,7 +140,8 @@ impl<'s> NodeBuilder<'s> {
             return Ok(parent);
         }
         let name = display_name(prim)?;
-        let node = self.add(&name, parent, &stack);
+        let load = self.load(prim.path().as_str());
+        let node = self.add(&name, parent, &stack, load);
         // Those of a mesh are its mesh's, and of others the camera's or the light's.
         if prim.type_name() == "Xform" || prim.type_name() == "SkelRoot" {
             self.nodes[node].extras = extras(prim)?;
@@ -145,7 +160,7 @@ impl<'s> NodeBuilder<'s> {
     }
 
     /// Adds a node with a prim's transform; gives the one in whose space the prim is.
-    fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack) -> usize {
+    fn add(&mut self, name: &str, parent: Option<usize>, stack: &XformStack, load: Load) -> usize {
         if !stack.is_animated() {
             let local = local_transform(&stack.local(self.clock.rest()));
             return self.push(name, parent, local);
@@ -154,7 +169,12 @@ impl<'s> NodeBuilder<'s> {
         if stack.has_curves() {
             times.extend(self.clock.frames());
         }
-        self.add_moving(name, parent, merged(times), |time| stack.local(time))
+        self.add_moving(name, parent, merged(times), load, |time| stack.local(time))
+    }
+
+    /// What the prim at a path carries.
+    pub fn load(&self, path: &str) -> Load {
+        self.loads.get(path).copied().unwrap_or_default()
     }
 
     /// Adds a node that does not move.
@@ -174,6 +194,7 @@ impl<'s> NodeBuilder<'s> {
         name: &str,
         parent: Option<usize>,
         times: Vec<f64>,
+        load: Load,
         local: impl Fn(Time) -> DMat4,
     ) -> usize {
         let motion = Motion {
@@ -181,24 +202,29 @@ impl<'s> NodeBuilder<'s> {
             times,
             local: Box::new(local),
         };
-        self.add_moved(name, parent, &[motion])
+        self.add_moved(name, parent, &[motion], load)
     }
 
     /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
-    /// them where the transform is none that linear keys can hold. If it has shear, a second node
-    /// below the first holds the rest of it. Gives the innermost node. It rests as the first of its
+    /// them where the transform is none that linear keys can hold as closely as the `load` of the
+    /// node needs. If it has shear, a second node below the first holds the rest of it. Gives the innermost node. It rests as the first of its
     /// motions begins.
     pub fn add_moved(
         &mut self,
         name: &str,
         parent: Option<usize>,
         motions: &[Motion<'_>],
+        load: Load,
     ) -> usize {
-        let keys: Vec<Keyed> = motions
-            .iter()
-            .map(|motion| Keyed::new(&motion.times, |t| (motion.local)(Time::At(t))))
-            .collect();
+        let jump = JUMP * self.clock.codes(1.0);
+        let keyed = |motion: &Motion<'_>| {
+            Keyed::new(&motion.times, |t| (motion.local)(Time::At(t)), (load, jump))
+        };
+        let keys: Vec<Keyed> = motions.iter().map(keyed).collect();
         let outer = self.add_keyed(name, parent, motions, &keys, |key| key.0);
+        if keys.iter().any(|keys| keys.off > FINEST) {
+            self.inexact.insert(outer);
+        }
         if !keys.iter().any(Keyed::is_sheared) {
             return outer;
         }
@@ -262,21 +288,26 @@ type Parts = (Trs, Option<Trs>);
 struct Keyed {
     times: Vec<f64>,
     parts: Vec<Parts>,
+    /// How far off the transform is between them, relative to its size.
+    off: f64,
 }
 
 impl Keyed {
-    fn new(times: &[f64], local: impl Fn(f64) -> DMat4) -> Self {
+    /// `jump` is the longest time, in time codes, in which the transform jumps.
+    fn new(times: &[f64], local: impl Fn(f64) -> DMat4, (load, jump): (Load, f64)) -> Self {
         let mut out = Vec::new();
+        let mut off = 0.0f64;
         for (i, time) in times.iter().enumerate() {
             let key = (*time, without_shear(&local(*time)));
-            if i > 0 {
+            if i > 0 && time - times[i - 1] > jump {
                 let last = out[out.len() - 1];
-                refine(last, key, &local, (0, f64::INFINITY), &mut out);
+                let before = [f64::INFINITY; 2];
+                off = off.max(refine(last, key, (&local, load), (0, before), &mut out));
             }
             out.push(key);
         }
         let (times, parts) = out.into_iter().unzip();
-        Self { times, parts }
+        Self { times, parts, off }
     }
 
     fn is_sheared(&self) -> bool {
@@ -285,17 +316,21 @@ impl Keyed {
 }
 
 /// Adds keys between two others until the components in between, interpolated, give the transform.
-/// The span was halved so often before, and deviated by so much then.
+/// The span was halved so often before, and deviated by so much then: relative to the transform, and
+/// to the meshes of the load. Gives how far off the transform still is.
 fn refine(
     from: (f64, Parts),
     to: (f64, Parts),
-    local: &impl Fn(f64) -> DMat4,
-    (halved, before): (u32, f64),
+    (local, load): (&impl Fn(f64) -> DMat4, Load),
+    (halved, before): (u32, [f64; 2]),
     out: &mut Vec<(f64, Parts)>,
-) {
+) -> f64 {
     let at = |alpha: f64| from.0 + (to.0 - from.0) * alpha;
     let (a, b) = (from.1, to.1);
-    let deviation = |alpha: f64| {
+    let scale = |key: &Parts| key.0.scale.abs().max_element();
+    let most = scale(&a).max(scale(&b));
+    let mut here = [0.0f64; 2];
+    for alpha in [0.25, 0.5, 0.75] {
         let m = local(at(alpha));
         let mut mixed = mix(&a.0, &b.0, alpha).matrix();
         if a.1.is_some() || b.1.is_some() {
@@ -306,19 +341,23 @@ fn refine(
             let values = m.to_cols_array().into_iter();
             values.fold(1e-30f64, |largest, v| largest.max(v.abs()))
         };
-        largest(mixed - m) / largest(m)
-    };
-    let here = [0.25, 0.5, 0.75].map(deviation);
-    let here = here.into_iter().fold(0.0, f64::max);
-    let shrinks = here > LARGE || here < 0.7 * before;
-    if here <= TOLERANCE || !shrinks || halved == MOST_HALVINGS {
-        return;
+        let off = mixed - m;
+        let size = longest_axis(&m).max(SMALLEST * most);
+        here[0] = here[0].max(largest(off) / largest(m));
+        here[1] = here[1].max(load.deviation(&off) / size.max(f64::MIN_POSITIVE));
+    }
+    let [of_transform, of_mesh] = here;
+    let shrinks = [0, 1].map(|i| of_transform > LARGE || here[i] < 0.7 * before[i]);
+    let is_far = of_transform > TOLERANCE && shrinks[0];
+    let is_far_for_meshes = of_transform > FINEST && of_mesh > TOLERANCE_OF_MESH && shrinks[1];
+    if !(is_far || is_far_for_meshes) || halved == MOST_HALVINGS {
+        return of_transform;
     }
     let middle = (at(0.5), without_shear(&local(at(0.5))));
     let next = (halved + 1, here);
-    refine(from, middle, local, next, out);
+    let first = refine(from, middle, (local, load), next, out);
     out.push(middle);
-    refine(middle, to, local, next, out);
+    first.max(refine(middle, to, (local, load), next, out))
 }
 
 /// The components between two keys, as glTF interpolates them.
@@ -395,7 +434,7 @@ fn component<T: Copy + PartialEq>(
 
 /// The longest time, in seconds, in which a value jumps. USD has no steps between time samples, so
 /// files have two samples close to each other.
-const JUMP: f64 = 1e-4;
+pub(super) const JUMP: f64 = 1e-4;
 
 /// The keys of a value that stays between jumps: the first, the last, and the end of each jump.
 /// `None` if it moves in between.
@@ -419,7 +458,11 @@ mod tests {
 
     #[test]
     fn a_full_turn_between_two_keys_turns() {
-        let keys = Keyed::new(&[0.0, 10.0], |t| DMat4::from_rotation_y(t * 0.6));
+        let keys = Keyed::new(
+            &[0.0, 10.0],
+            |t| DMat4::from_rotation_y(t * 0.6),
+            (Load::default(), 0.0),
+        );
         assert!(keys.times.len() >= 3 && !keys.is_sheared());
         for i in 0..=50 {
             let t = f64::from(i) / 5.0;
@@ -437,13 +480,31 @@ mod tests {
 
     #[test]
     fn straight_moves_get_no_further_keys() {
-        let keys = Keyed::new(&[0.0, 1.0, 5.0], |t| DMat4::from_translation(DVec3::X * t));
+        let straight = |t: f64| DMat4::from_translation(DVec3::X * t);
+        let keys = Keyed::new(&[0.0, 1.0, 5.0], straight, (Load::default(), 0.0));
         assert_eq!(keys.times, [0.0, 1.0, 5.0]);
-        let keys = Keyed::new(&[0.0, 1.0], |t| {
+        let sheared = |t: f64| {
             let stretch = DMat4::from_scale(DVec3::new(1.0, 1.0 + t, 1.0));
             stretch * DMat4::from_rotation_z(0.5)
-        });
+        };
+        let keys = Keyed::new(&[0.0, 1.0], sheared, (Load::default(), 0.0));
         assert!(keys.is_sheared());
+    }
+
+    #[test]
+    fn keys_are_as_close_as_the_smallest_mesh_needs() {
+        // On an arc of radius 100 whose chord is 0.011 away.
+        let arc =
+            |t: f64| DMat4::from_rotation_z(0.03 * t) * DMat4::from_translation(DVec3::X * 100.0);
+        let cube = |size: f64| Load::of([DVec3::ZERO, DVec3::X * size]);
+        let keys = |load| Keyed::new(&[0.0, 1.0], arc, (load, 0.0)).times.len();
+        assert_eq!([Load::default(), cube(100.0), cube(0.0)].map(keys), [2; 3]);
+        assert!(keys(cube(1.0)) > 4);
+        // Not much closer than f32 can hold.
+        assert!(keys(cube(1e-9)) < 20);
+        // In a jump there is nothing to see.
+        let jump = Keyed::new(&[0.0, 1.0], arc, (cube(1.0), 1.0));
+        assert_eq!(jump.times.len(), 2);
     }
 
     #[test]

@@ -23,6 +23,11 @@ impl Clock {
         }
     }
 
+    /// Seconds in time codes.
+    pub fn codes(&self, seconds: f64) -> f64 {
+        seconds / self.seconds(1.0)
+    }
+
     /// The time of what does not move.
     pub fn rest(&self) -> Time {
         Time::At(self.start())

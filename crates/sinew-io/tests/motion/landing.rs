@@ -304,7 +304,8 @@ fn standing_feet_stay() -> Result<(), Failed> {
         for figure in ["puppet", "a_pose"] {
             let out = bench.path(&format!("{clip}.{figure}.usda"));
             let job = Job::new(folder.join(clip), target(&folder, figure));
-            job.with(|job| job.request.lock_feet = true).write(&out)?;
+            let job = job.with(|job| job.request.lock_feet = true);
+            let feet = job.write(&out)?.feet.ok_or("feet")?;
             let moves = Moves::read(&out)?;
             let slides = moves.slides(&stands);
             println!("{clip} on {figure}: {slides:.5?}");
@@ -312,6 +313,9 @@ fn standing_feet_stay() -> Result<(), Failed> {
             let mut both = slides.iter().zip(SLIDING);
             if both.any(|(slide, most)| is_beyond(*slide, most)) {
                 found.push(format!("feet slide by {slides:.4?} m"));
+            }
+            if feet.contacts < stands.len() || is_beyond(feet.after.mean, 0.2 * feet.before.mean) {
+                found.push(format!("{feet:?}"));
             }
             if !found.is_empty() {
                 wrong.push(format!("{clip} on {figure}: {}", found.join(", ")));

@@ -91,7 +91,10 @@ impl Transfer {
         for (i, pair) in pairs.iter().enumerate() {
             pair_of[pair.source].get_or_insert(i);
         }
-        for (j, local) in rig.rest().iter().enumerate() {
+        // Joints without a pair are as in the clip: at rest some of them may be of another body.
+        let samples = rig.local_samples();
+        let local = samples.first().map_or(rig.rest(), |(_, local)| local);
+        for (j, local) in local.iter().enumerate() {
             let above =
                 rig.parents()[j].map_or(DMat4::from_scale(DVec3::splat(scale)), |p| world[p]);
             let mut m = above * local.matrix();

@@ -17,7 +17,7 @@ use crate::formats;
 use crate::pair::Job;
 
 pub fn trials() -> Vec<Trial> {
-    common::trials![clips_of_other_tools_land]
+    common::trials![clips_of_other_tools_land, standing_feet_stay]
 }
 
 /// Seconds between the keys of all clips, and how many they have.
@@ -38,6 +38,9 @@ const WAY: f64 = 0.25;
 
 /// The same height over all rows in which the body does not lie: the median, and 90 of 100 rows.
 const GROUNDS: [(usize, f64); 2] = [(50, 0.015), (90, 0.035)];
+
+/// Metres that the ball of a foot slides with locked feet while it stands, on average and at most.
+const SLIDING: [f64; 2] = [0.004, 0.01];
 
 /// Bones by the joints at their ends.
 const POINTS: [(&str, &[&str], &str, f64); 13] = [
@@ -129,6 +132,36 @@ impl Moves {
         steps.sum::<f64>() / self.leg()
     }
 
+    /// The ball of each foot, and two keys between which it stands.
+    fn stands(&self) -> Vec<(&'static str, usize, usize)> {
+        let mut out: Vec<(&str, usize, usize)> = Vec::new();
+        for foot in ["leftToes", "rightToes"] {
+            for key in 1..self.keys.len() {
+                if self.place(key, foot).distance(self.place(key - 1, foot)) > 1e-3 {
+                    continue;
+                }
+                match out.last_mut() {
+                    Some((last, _, to)) if *last == foot && *to == key - 1 => *to = key,
+                    _ => out.push((foot, key - 1, key)),
+                }
+            }
+        }
+        out
+    }
+
+    /// Metres that feet slide between two keys: on average, and at most.
+    fn slides(&self, stands: &[(&str, usize, usize)]) -> [f64; 2] {
+        let slide = |(foot, from, to): &(&str, usize, usize)| {
+            let ways = (*from..=*to).map(|key| self.place(key, foot) - self.place(*from, foot));
+            ways.map(|way| way.with_y(0.0).length()).fold(0.0, f64::max)
+        };
+        let all: Vec<f64> = stands.iter().map(slide).collect();
+        [
+            all.iter().sum::<f64>() / all.len() as f64,
+            all.iter().copied().fold(0.0, f64::max),
+        ]
+    }
+
     fn keys(&self) -> std::ops::Range<usize> {
         0..self.keys.len()
     }
@@ -209,14 +242,10 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
             continue;
         }
         rows += 1;
-        let target = match figure {
-            "puppet" => common::repository().join("examples/assets/puppet.glb"),
-            _ => folder.join(figure).with_extension("gltf"),
-        };
         let seen = seen(
             &folder,
             clip,
-            target,
+            target(&folder, figure),
             expected,
             &bench.path(&format!("{number}.usda")),
             &mut grounds,
@@ -247,6 +276,53 @@ fn clips_of_other_tools_land() -> Result<(), Failed> {
         }
     }
     assert!(rows > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// The file of a figure.
+fn target(folder: &Path, figure: &str) -> PathBuf {
+    match figure {
+        "puppet" => common::repository().join("examples/assets/puppet.glb"),
+        _ => folder.join(figure).with_extension("gltf"),
+    }
+}
+
+/// The walk has feet that stand. With locked feet they stand on every figure.
+fn standing_feet_stay() -> Result<(), Failed> {
+    let folder = common::fixture("motion");
+    let bench = Bench::new();
+    let truth = Moves::read(&folder.join("own_walk.gltf"))?;
+    let stands = truth.stands();
+    assert_eq!(stands.len(), 3, "{stands:?}");
+    let mut wrong = Vec::new();
+    for clip in [
+        "cmu_walk.bvh",
+        "lafan1_walk.bvh",
+        "solver_walk.bvh",
+        "lafan1_walk.vrma",
+    ] {
+        for figure in ["puppet", "a_pose"] {
+            let out = bench.path(&format!("{clip}.{figure}.usda"));
+            let job = Job::new(folder.join(clip), target(&folder, figure));
+            let job = job.with(|job| job.request.lock_feet = true);
+            let feet = job.write(&out)?.feet.ok_or("feet")?;
+            let moves = Moves::read(&out)?;
+            let slides = moves.slides(&stands);
+            println!("{clip} on {figure}: {slides:.5?}");
+            let mut found = faults(&truth, &moves, false);
+            let mut both = slides.iter().zip(SLIDING);
+            if both.any(|(slide, most)| is_beyond(*slide, most)) {
+                found.push(format!("feet slide by {slides:.4?} m"));
+            }
+            if feet.contacts < stands.len() || is_beyond(feet.after.mean, 0.2 * feet.before.mean) {
+                found.push(format!("{feet:?}"));
+            }
+            if !found.is_empty() {
+                wrong.push(format!("{clip} on {figure}: {}", found.join(", ")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 

@@ -1,14 +1,82 @@
 //! What the library refuses, and feet.
 
+use std::sync::Arc;
+
 use common::tolerance;
 use common::trials::Trial;
+use glam::DVec3;
 use libtest_mimic::Failed;
+use sinew::sampled::Time;
+use sinew::skel::SkeletonInstance;
+use sinew_animate::retarget::{BoneMap, ClipSource, Humanoid, Retargeter, Rig};
 use sinew_io::usd::UsdFile;
+use sinew_io::{placement, skeletons};
 
+use crate::formats;
 use crate::pair::{Job, SKEL, pair};
 
 pub fn trials() -> Vec<Trial> {
-    common::trials![feet_are_locked, what_cannot_be_set_is_refused]
+    common::trials![
+        feet_are_locked,
+        a_rig_learns_of_its_clip,
+        what_cannot_be_set_is_refused
+    ]
+}
+
+/// A program has a rig before it has a clip: bind and rest pose count until it gives the rig poses of
+/// the clip. Then the clip lands as `retarget` lands it. Its zero pose lies along an axis.
+fn a_rig_learns_of_its_clip() -> Result<(), Failed> {
+    let walk = common::fixture("motion").join("lafan1_walk.bvh");
+    let puppet = common::repository().join("examples/assets/puppet.glb");
+    let (target, moved) = Job::new(&walk, &puppet).run()?;
+    let scene = formats::scene(&walk, None)?;
+    let placed = skeletons(&scene)[0];
+    let animation = placed.instance.animation().ok_or("a clip")?;
+    let times: Vec<f64> = animation.joint_times().collect();
+    let place = placement(&scene, placed, Time::Default);
+    let mut source = Rig::new("walk", placed.instance.skeleton(), place)?;
+    let scene = target.file.scene(Default::default())?;
+    let skeleton = skeletons(&scene)[0].instance.skeleton();
+    let places = |animation: Arc<_>| -> Result<Vec<DVec3>, Failed> {
+        let instance = SkeletonInstance::new(skeleton.clone(), Some(animation));
+        let mut out = Vec::new();
+        for time in &times {
+            let joints = instance.skel_from_joint(Time::At(*time))?;
+            out.extend(joints.iter().map(|m| m.w_axis.truncate()));
+        }
+        Ok(out)
+    };
+    let wanted = places(Arc::new(moved.animation))?;
+    let off = |source: &Rig| -> Result<(f64, bool), Failed> {
+        let bones = [source, &moved.target].map(Humanoid::recognise);
+        let [Ok(from), Ok(to)] = bones else {
+            return Err("a human".into());
+        };
+        let map = BoneMap::between((source, &from), (&moved.target, &to));
+        let mut retargeter = Retargeter::new(source, &moved.target, &map, &Default::default())?;
+        let clip = ClipSource {
+            instance: &placed.instance,
+            world_from_skel: None,
+            world_from_target: None,
+        };
+        let found = retargeter.retarget_clip(&clip, &moved.target, &times, &[])?;
+        let found = places(Arc::new(found))?;
+        let off = found.iter().zip(&wanted).map(|(a, b)| a.distance(*b));
+        let mut warnings = retargeter.warnings().iter();
+        Ok((
+            off.fold(0.0, f64::max),
+            warnings.any(|w| w.message.contains("all the same")),
+        ))
+    };
+    let (before, warns) = off(&source)?;
+    assert!(before > 0.2 && warns, "{before}");
+    for time in &times {
+        let pose = placed.instance.joint_local_transforms(Time::At(*time))?;
+        source.add_sample(place.world_from_skel, &pose);
+    }
+    let (after, warns) = off(&source)?;
+    assert!(after < 1e-5 && !warns, "{after}");
+    Ok(())
 }
 
 /// The example walk has feet that stand.

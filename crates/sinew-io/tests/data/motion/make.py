@@ -136,18 +136,19 @@ def continuous(all):
 
 
 def walk(t):
+    """The feet are level and point ahead, and the one that goes back stays in place."""
     swing = math.sin(2 * math.pi * t)
     lift = math.cos(2 * math.pi * t)
-    return (0.02 * lift, None, 1.2 * t), {
+    return None, {
         "hips": f"Y{8 * swing}",
         "chest": f"Y{-14 * swing} X4",
         "head": f"Y{6 * swing} X-4",
-        "leftUpperLeg": f"X{-28 * swing - 6}",
-        "rightUpperLeg": f"X{28 * swing - 6}",
+        "leftUpperLeg": f"Y{-8 * swing} X{-28 * swing - 6}",
+        "rightUpperLeg": f"Y{-8 * swing} X{28 * swing - 6}",
         "leftLowerLeg": f"X{12 + 45 * max(0, lift)}",
         "rightLowerLeg": f"X{12 + 45 * max(0, -lift)}",
-        "leftFoot": f"X{-6 + 10 * swing}",
-        "rightFoot": f"X{-6 - 10 * swing}",
+        "leftFoot": f"X{28 * swing - 6 - 45 * max(0, lift)}",
+        "rightFoot": f"X{-28 * swing - 6 - 45 * max(0, -lift)}",
         "leftUpperArm": f"X{26 * swing} Z-74",
         "rightUpperArm": f"X{-26 * swing} Z74",
         "leftLowerArm": f"Y{-25 + 10 * swing}",
@@ -214,20 +215,37 @@ def sit(t):
 CLIPS = {"walk": walk, "dance": dance, "lie": lie, "sit": sit}
 
 
-def pose(clip, t):
-    """{bone: (turn in the world, position)} at a time from 0 to 1. The lowest joint is on the ground: where the toes are at rest."""
-    hips, told = clip(t)
+def body(told):
+    """{bone: (turn in the world, position)} with the hips at the origin."""
     out = {}
     for bone in BONES:
         above = ABOVE[bone]
         own = turns(told.get(bone, ""))
         if above is None:
-            out[bone] = (own, (hips[0], 0, hips[2]))
+            out[bone] = (own, (0, 0, 0))
             continue
-        turned, at = out[above]
-        out[bone] = (times(turned, own), add(at, apply(turned, sub(AT[bone], AT[above]))))
+        outer, at = out[above]
+        out[bone] = (times(outer, own), add(at, apply(outer, sub(AT[bone], AT[above]))))
+    return out
+
+
+def over_a_foot(clip, t):
+    """Where the hips are at a time if the foot that goes back under them stays in place."""
+    poses = [body(clip(k / 64)[1]) for k in range(round(64 * t) + 1)]
+    hips = (0, 0, 0)
+    for old, new in zip(poses, poses[1:]):
+        foot = max(("leftToes", "rightToes"), key=lambda toes: old[toes][1][2] - new[toes][1][2])
+        hips = add(hips, sub(old[foot][1], new[foot][1]))
+    return hips
+
+
+def pose(clip, t):
+    """The same at a time from 0 to 1, in place. The lowest joint is on the ground: where the toes are at rest."""
+    hips, told = clip(t)
+    x, _, z = hips or over_a_foot(clip, t)
+    out = body(told)
     lowest = min(at[1] for _, at in out.values())
-    return {bone: (turned, add(at, (0, 0.04 - lowest, 0))) for bone, (turned, at) in out.items()}
+    return {bone: (turn, add(at, (x, 0.04 - lowest, z))) for bone, (turn, at) in out.items()}
 
 
 # ---- conventions: how a tool's rig differs from the puppet

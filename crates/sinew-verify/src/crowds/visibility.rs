@@ -575,6 +575,11 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     cast.crowd.set_visibility(None)?;
     ensure(cast.crowd.visibility().is_none(), "a mask is left")?;
     compare(&mut cast, 6, &|_| true)?;
+    // The mask showed none of them in the frame before.
+    for result in cast.read()? {
+        let has_motion = result.previous != Some(result.points);
+        ensure(!has_motion, "motion over frames that a mask left out")?;
+    }
     // Rates go to another device, masks do not.
     Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
     let slow = cast.members[0].id;

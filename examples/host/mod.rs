@@ -59,6 +59,8 @@ pub trait Program: Sized + 'static {
     const EXAMPLE: &'static str;
     /// Width and height of what it draws, if `--size` does not say.
     const SIZE: [u32; 2] = [960, 720];
+    /// Whether its device needs ray queries.
+    const TRACES_RAYS: bool = false;
     /// Its own options.
     type Options: clap::Args + Clone;
 
@@ -164,6 +166,7 @@ fn size(text: &str) -> std::result::Result<[u32; 2], String> {
 fn open_device(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
+    traces_rays: bool,
 ) -> Result<(wgpu::Adapter, wgpu::Device, wgpu::Queue)> {
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
         compatible_surface: surface,
@@ -177,12 +180,27 @@ fn open_device(
         max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
         ..wgpu::Limits::downlevel_defaults()
     };
-    let mine = mine.using_resolution(most);
+    let mut mine = mine.using_resolution(most.clone());
+    let mut features =
+        sinew::gpu::needed_features() | adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+    let mut experiments = wgpu::ExperimentalFeatures::disabled();
+    if traces_rays {
+        let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;
+        if !adapter.features().contains(rays) {
+            let name = adapter.get_info().name;
+            return Err(format!("the adapter has no ray queries: {name}").into());
+        }
+        features |= rays;
+        mine = mine.using_acceleration_structure_values(most);
+        // SAFETY: wgpu asks for care, since experimental features may have faults. Of ray queries it
+        // says that out-of-bounds indices may crash; those of a character are within its vertices.
+        experiments = unsafe { wgpu::ExperimentalFeatures::enabled() };
+    }
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("renderer"),
-        required_features: sinew::gpu::needed_features()
-            | adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_features: features,
         required_limits: sinew::gpu::needed_limits(&mine),
+        experimental_features: experiments,
         ..Default::default()
     }))?;
     Ok((adapter, device, queue))

@@ -78,7 +78,7 @@ impl OutPage {
         let arena = |label| Arena::new(skinner, label, usage, limit);
         Ok(Self {
             kinds: [
-                arena("skin.points")?,
+                Arena::new(skinner, "skin.points", usage | skinner.traced, limit)?,
                 arena("skin.normals")?,
                 arena("skin.tangents")?,
                 arena("skin.previous")?,

@@ -62,7 +62,7 @@ fn meet(origin: vec3<f32>, toward: vec3<f32>) -> Surface {
         let distance = dot(frame.ground.xyz - origin, up) / dot(toward, up);
         let point = origin + distance * toward;
         let is_hit = frame.up.w > 0.0 && distance > 1e-3 * frame.ground.w && distance < far;
-        return Surface(point, up, vec3(0.3, 0.31, 0.33), 0.08, is_hit);
+        return Surface(point, up, vec3(0.3, 0.31, 0.33), 0.2, is_hit);
     }
     let mesh = meshes[hit.geometry_index];
     let shares = vec3(1.0 - hit.barycentrics.x - hit.barycentrics.y, hit.barycentrics);

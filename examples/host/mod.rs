@@ -192,8 +192,8 @@ fn open_device(
         }
         features |= rays;
         mine = mine.using_acceleration_structure_values(most);
-        // SAFETY: wgpu asks for care, since experimental features may have faults. Of ray queries it
-        // says that out-of-bounds indices may crash; those of a character are within its vertices.
+        // SAFETY: wgpu's experimental features may have faults that it does not guard against, which
+        // the host has to accept.
         experiments = unsafe { wgpu::ExperimentalFeatures::enabled() };
     }
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {

@@ -1,5 +1,7 @@
 //! The examples, run as a reader of them would.
 
+mod rays;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,7 +26,10 @@ fn main() {
         ),
         ("a_crowd_is_culled_on_the_gpu", crowd, no_gpu),
     ];
-    common::trials::run([("", common::trials::named(trials))])
+    common::trials::run([
+        ("", common::trials::named(trials)),
+        ("rays", rays::trials()),
+    ])
 }
 
 fn asset(name: &str) -> PathBuf {
@@ -35,6 +40,11 @@ fn asset(name: &str) -> PathBuf {
 /// `cargo test` builds all examples of this package before it runs tests; for this test alone `cargo build --examples`
 /// does.
 fn example(name: &str, args: &[&str]) -> Output {
+    example_on(None, name, args)
+}
+
+/// The same, run by another program.
+fn example_on(launcher: Option<&Path>, name: &str, args: &[&str]) -> Output {
     // This test lies in the folder `deps`, beside the folder `examples`.
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -43,7 +53,12 @@ fn example(name: &str, args: &[&str]) -> Output {
         "{} is not there: cargo build --examples makes it",
         program.display()
     );
-    Command::new(program).args(args).output().unwrap()
+    let mut command = match launcher {
+        Some(launcher) => Command::new(launcher),
+        None => Command::new(&program),
+    };
+    command.args(launcher.map(|_| &program)).args(args);
+    command.output().unwrap()
 }
 
 fn batch() {
@@ -90,10 +105,20 @@ fn batch() {
 
 /// The picture that an example draws.
 fn picture(bench: &Bench, name: &str, args: &[&str]) -> (RgbaImage, String) {
+    picture_on(None, bench, name, args)
+}
+
+/// The same, run by another program.
+fn picture_on(
+    launcher: Option<&Path>,
+    bench: &Bench,
+    name: &str,
+    args: &[&str],
+) -> (RgbaImage, String) {
     let png = bench.path("out.png");
     let mut all = vec!["--out", png.to_str().unwrap()];
     all.extend(args);
-    let done = example(name, &all);
+    let done = example_on(launcher, name, &all);
     assert!(done.status.success(), "{}", stderr(&done));
     let picture = image::open(&png).unwrap().into_rgba8();
     (picture, stdout(&done))

@@ -16,6 +16,8 @@
 #                       tests of written glTF files show as ignored
 # SINEW_SWIFTSHADER=FILE  the manifest (vk_swiftshader_icd.json) of SwiftShader, a second software GPU; without it this script
 #                       takes it from Debian's chromium-common, and where it cannot, its test shows as ignored
+# SINEW_MESA=FILE       a program that runs another one on a newer Mesa, whose software driver has ray queries; without it this
+#                       script makes one of Debian's packages, and where it cannot, its tests show as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 # MESA_SHADER_CACHE_DIR=FOLDER  where Mesa keeps compiled shaders; without it target/mesa
@@ -102,6 +104,22 @@ if [ -n "$all" ] && [ -z "${SINEW_SWIFTSHADER:-}" ] && [ "${SINEW_NO_GPU:-}" != 
         export SINEW_SWIFTSHADER
     else
         echo "without SwiftShader the kernels are tested on one driver (the other's test shows as ignored)" >&2
+    fi
+fi
+
+# A newer Mesa, whose software driver traces rays, with the libraries that it was built for: half a minute and 300 MB.
+# Programs run on it by its own loader, so nothing is installed.
+if [ -n "$all" ] && [ -z "${SINEW_MESA:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; then
+    mesa="$target/forky"
+    if [ ! -e "$mesa/run" ]; then
+        echo "fetching a newer Mesa (mesa-vulkan-drivers of Debian forky) into $mesa" >&2
+        tests/fetch_mesa.sh "$mesa" || true
+    fi
+    if [ -e "$mesa/run" ]; then
+        SINEW_MESA="$(cd "$mesa" && pwd)/run"
+        export SINEW_MESA
+    else
+        echo "without a newer Mesa nothing is traced (those tests show as ignored)" >&2
     fi
 fi
 

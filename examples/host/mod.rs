@@ -16,7 +16,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use pipelines::{Look, buffer, group, layout, pipeline_layout, shader, upload};
+pub use pipelines::{Look, buffer, group, layout, pipeline_layout, shader, traced, upload};
 pub use textured::Textured;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,6 +35,14 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Opens a device that draws no window.
+    pub fn open(traces_rays: bool) -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let (adapter, device, queue) = open_device(&instance, None, traces_rays)?;
+        let format = wgpu::TextureFormat::Rgba8UnormSrgb;
+        Ok(Self::new(&adapter, device, queue, format))
+    }
+
     fn new(
         adapter: &wgpu::Adapter,
         device: wgpu::Device,
@@ -59,6 +67,8 @@ pub trait Program: Sized + 'static {
     const EXAMPLE: &'static str;
     /// Width and height of what it draws, if `--size` does not say.
     const SIZE: [u32; 2] = [960, 720];
+    /// Whether its device needs ray queries.
+    const TRACES_RAYS: bool = false;
     /// Its own options.
     type Options: clap::Args + Clone;
 
@@ -164,6 +174,7 @@ fn size(text: &str) -> std::result::Result<[u32; 2], String> {
 fn open_device(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
+    traces_rays: bool,
 ) -> Result<(wgpu::Adapter, wgpu::Device, wgpu::Queue)> {
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
         compatible_surface: surface,
@@ -177,12 +188,26 @@ fn open_device(
         max_storage_buffer_binding_size: most.max_storage_buffer_binding_size,
         ..wgpu::Limits::downlevel_defaults()
     };
-    let mine = mine.using_resolution(most);
+    let mut mine = mine.using_resolution(most.clone());
+    let mut features =
+        sinew::gpu::needed_features() | adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+    let mut experiments = wgpu::ExperimentalFeatures::disabled();
+    if traces_rays {
+        let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;
+        if !adapter.features().contains(rays) {
+            let name = adapter.get_info().name;
+            return Err(format!("the adapter has no ray queries: {name}").into());
+        }
+        features |= rays;
+        mine = mine.using_acceleration_structure_values(most);
+        // SAFETY: wgpu asks its users to accept that features which are not finished may have faults.
+        experiments = unsafe { wgpu::ExperimentalFeatures::enabled() };
+    }
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("renderer"),
-        required_features: sinew::gpu::needed_features()
-            | adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_features: features,
         required_limits: sinew::gpu::needed_limits(&mine),
+        experimental_features: experiments,
         ..Default::default()
     }))?;
     Ok((adapter, device, queue))

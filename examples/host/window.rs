@@ -68,7 +68,7 @@ impl<P: Program> Shown<P> {
         let descriptor = wgpu::InstanceDescriptor::new_with_display_handle(display);
         let instance = wgpu::Instance::new(descriptor);
         let surface = instance.create_surface(Arc::clone(&window))?;
-        let (adapter, device, queue) = open_device(&instance, Some(&surface))?;
+        let (adapter, device, queue) = open_device(&instance, Some(&surface), P::TRACES_RAYS)?;
         let size = window.inner_size();
         let config = surface.get_default_config(&adapter, size.width.max(1), size.height.max(1));
         let mut config = config.ok_or("the adapter cannot draw in this window")?;

@@ -1,11 +1,13 @@
 //! The examples, run as a reader of them would.
 
+mod rays;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::command::{Bench, stderr, stdout};
-use glam::Vec3;
+use glam::{Mat4, Vec3};
 use host::{Framing, Orbit};
 use image::RgbaImage;
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
@@ -29,7 +31,10 @@ fn main() {
         ),
         ("a_crowd_is_culled_on_the_gpu", crowd, no_gpu),
     ];
-    common::trials::run([("", common::trials::named(trials))])
+    common::trials::run([
+        ("", common::trials::named(trials)),
+        ("rays", rays::trials()),
+    ])
 }
 
 fn asset(name: &str) -> PathBuf {
@@ -39,7 +44,7 @@ fn asset(name: &str) -> PathBuf {
 
 /// `cargo test` builds all examples of this package before it runs tests; for this test alone `cargo build --examples`
 /// does.
-fn example(name: &str, args: &[&str]) -> Output {
+fn program(name: &str) -> PathBuf {
     // This test lies in the folder `deps`, beside the folder `examples`.
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -48,7 +53,11 @@ fn example(name: &str, args: &[&str]) -> Output {
         "{} is not there: cargo build --examples makes it",
         program.display()
     );
-    Command::new(program).args(args).output().unwrap()
+    program
+}
+
+fn example(name: &str, args: &[&str]) -> Output {
+    Command::new(program(name)).args(args).output().unwrap()
 }
 
 fn batch() {
@@ -163,6 +172,14 @@ fn own_buffer() {
     );
 }
 
+/// What the examples show at a size, and their camera.
+fn view(scene: &Scene, time: impl Fn(f64) -> Time, size: [u32; 2]) -> (Framing, Mat4) {
+    let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(scene, time(s)));
+    let framing = Framing::of(framed.into_iter().flatten(), false);
+    let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+    (framing, camera)
+}
+
 /// The renderer's silhouette is where the skinned points are.
 fn renderer() {
     let bench = Bench::new();
@@ -175,9 +192,7 @@ fn renderer() {
         let scene = sinew_io::open(&file).unwrap();
         let scene = scene.scene(Default::default()).unwrap();
         let time = |s: f64| Time::At(first + s * per_second);
-        let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(&scene, time(s)));
-        let framing = Framing::of(framed.into_iter().flatten(), false);
-        let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+        let (_, camera) = view(&scene, time, size);
         let pictures = seconds.map(|s| {
             let (file, s) = (file.to_str().unwrap(), s.to_string());
             let args = [file, "--seconds", &s, "--size", "400x300"];
@@ -224,7 +239,7 @@ fn renderer() {
 }
 
 fn refusals() {
-    for name in ["renderer", "crowd", "headless_batch"] {
+    for name in ["renderer", "crowd", "ray_traced", "headless_batch"] {
         let help = example(name, &["--help"]);
         assert!(help.status.success() && stdout(&help).to_lowercase().contains("usage:"));
         let has_example = stdout(&help).contains("\nexample: ");

@@ -64,6 +64,7 @@ pub use device::pipelines::PipelineVariant;
 pub use device::skinner::{Skinner, SkinnerOptions};
 pub use device::timing::GpuTimes;
 pub use pass::{Prewarm, pipeline_variants};
+pub use store::blas::{BlasTriangles, blas_input};
 pub use store::bounds::BoundsUse;
 pub use store::clips::ClipId;
 pub use store::instances::InstanceId;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sinew::gpu::OutputSlice;
+use sinew::gpu::{BlasTriangles, GpuError, OutputSlice};
 use sinew::scene::{ColorSource, Material, Texture, TextureUse};
 
 /// Triangles of a mesh that share a material, with everything that a renderer binds for them.
@@ -66,6 +66,16 @@ impl<'a> Draw<'a> {
     pub fn is_colored(&self) -> bool {
         let displayed = |m: &Material| m.color_source == ColorSource::DisplayColor;
         self.material.is_none_or(displayed)
+    }
+
+    /// The triangles as a geometry of an acceleration structure, for ray tracing. The draws of a
+    /// character can be the geometries of one structure, in the same order: then the geometry index
+    /// of a hit is the index of the draw.
+    ///
+    /// # Errors
+    /// As [`BlasTriangles::new`].
+    pub fn triangles(&self) -> Result<BlasTriangles<'a>, GpuError> {
+        BlasTriangles::new(&[self.points], self.indices, self.range.clone())
     }
 
     /// Records the draw with the pipeline and bind groups that are set: positions, normals, texture

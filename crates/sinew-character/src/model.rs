@@ -385,6 +385,7 @@ impl Reader<'_> {
         guarded(device, || {
             let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE;
             let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::STORAGE;
+            let index = index | sinew::gpu::blas_input(device);
             let indices = bytemuck::cast_slice(&part.indices);
             [
                 buffer("character.indices", indices, index),

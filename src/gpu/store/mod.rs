@@ -1,6 +1,7 @@
 //! The data that a crowd holds on its device. Each store owns its state and knows no crowd; passes
 //! read the stores.
 
+pub mod blas;
 pub mod blend_lists;
 pub mod bounds;
 pub mod clips;

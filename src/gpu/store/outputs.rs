@@ -1,6 +1,7 @@
 //! Where results lie: pages of the crowd's own output buffers, and the places in them or in the
 //! caller's buffers.
 
+use super::blas::blas_input;
 use super::instances::Instance;
 use super::output_bindings::{
     OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers,
@@ -77,9 +78,12 @@ impl OutPage {
     fn new(skinner: &Skinner) -> Result<Self, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
         let limit = skinner.limits.binding_bytes;
-        let arena = |label| Arena::new(skinner, label, usage, limit);
+        let arena = |label, usage| Arena::new(skinner, label, usage, limit);
         Ok(Self {
-            buffers: [arena("skin.positions")?, arena("skin.others")?],
+            buffers: [
+                arena("skin.positions", usage | blas_input(&skinner.device))?,
+                arena("skin.others", usage)?,
+            ],
             left: Default::default(),
             encoded: false,
         })

@@ -1,5 +1,6 @@
 //! What several test binaries share.
 
+pub mod bones;
 pub mod bvh_maker;
 pub mod character;
 pub mod command;

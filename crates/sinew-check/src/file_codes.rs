@@ -218,6 +218,7 @@ pub const FILE_CODES: &[Code] = &[
     row("bones-weights", Warning, "", "weights do not add up to 1, or are below 0: in the mesh they are divided by their sum, and the message says how far points are off", "normalise the weights"),
     row("bones-rest", Warning, "", "rest points, weights or a geomBindTransform change over time: the mesh of a bone texture has those of the first frame", "bake vertex animation textures"),
     row("bones-visibility", Warning, "", "a mesh is invisible at some frames, but a bone texture has no visibility: it is drawn at all of them", "hide it in the engine, or leave it out with --prim"),
+    row("bones-mirrored", Warning, "", "joints mirror a mesh at some frames and not at others, but the triangles of a bone texture's mesh have one direction: at some frames they are inside out", "draw both sides of it"),
     // FBX
     row("bvh-positions", Info, "", "the position channels of a joint are 0 in all frames, and its OFFSET is not: the joint stays at its OFFSET", "nothing"),
     row("bvh-unit", Info, "", "the legs of a BVH, which has no unit, are those of a grown-up in neither metres nor centimetres: the unit is a guess", "scale what is made of the file, if the guess is wrong"),

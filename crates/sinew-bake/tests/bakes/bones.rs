@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use glam::{Quat, Vec3, Vec4};
+use glam::Vec3;
 use serde_json::Value;
 use sinew_bake::{BakeOptions, FrameRange};
 use sinew_io::ClipChoice;
@@ -12,81 +12,8 @@ use crate::bench::*;
 use crate::readers::authored_faces;
 use crate::textures::in_metres;
 use crate::truth::{WorldBake, scene};
+use common::bones::{Bones, number};
 use common::tolerance;
-
-/// A texture with its mesh.
-struct Bones {
-    json: Value,
-    width: u32,
-    texels: Vec<Vec4>,
-    mesh: sinew_animate::asset::Asset,
-}
-
-impl Bones {
-    fn read(texture: &Path) -> Self {
-        let json = std::fs::read(texture.with_extension("json")).unwrap();
-        let json: Value = serde_json::from_slice(&json).unwrap();
-        let image::DynamicImage::ImageRgba32F(picture) = image::open(texture).unwrap() else {
-            panic!("{}: no floats", texture.display());
-        };
-        let size = [picture.width(), picture.height()].map(f64::from);
-        assert_eq!(size, [number(&json, "width"), number(&json, "height")]);
-        let mesh = texture.with_file_name(json["mesh"].as_str().unwrap());
-        Self {
-            width: picture.width(),
-            texels: picture.pixels().map(|p| Vec4::from_array(p.0)).collect(),
-            mesh: sinew_io::gltf::read(&mesh).unwrap(),
-            json,
-        }
-    }
-
-    fn whole(&self, key: &str) -> u32 {
-        number(&self.json, key) as u32
-    }
-
-    /// As the JSON file says where a texel is.
-    fn fetch(&self, frame: u32, joint: u32, texel: u32) -> Vec4 {
-        let column = frame / self.whole("framesPerColumn");
-        let x = column * self.whole("columnWidth")
-            + joint % self.whole("jointsPerRow") * self.whole("texelsPerJoint")
-            + texel;
-        let in_column = frame - column * self.whole("framesPerColumn");
-        let y = in_column * self.whole("rowsPerFrame") + joint / self.whole("jointsPerRow");
-        self.texels[(y * self.width + x) as usize]
-    }
-
-    /// The vertex shader.
-    fn shade(&self, frame: u32, influences: &[(u32, f32)], vertex: Vec3) -> Vec3 {
-        if self.json["texture"]["values"] == "matrix" {
-            let p = vertex.extend(1.0);
-            let row = |j: u32, k: u32| self.fetch(frame, j, k).dot(p);
-            let moved = |&(j, w): &(u32, f32)| w * Vec3::new(row(j, 0), row(j, 1), row(j, 2));
-            return influences.iter().map(moved).sum();
-        }
-        let heaviest = influences
-            .iter()
-            .fold((0, -1.0f32), |a, b| if b.1 > a.1 { *b } else { a });
-        let pivot = self.fetch(frame, heaviest.0, 0);
-        let (mut real, mut dual) = (Vec4::ZERO, Vec4::ZERO);
-        for &(j, w) in influences {
-            let sign = if self.fetch(frame, j, 0).dot(pivot) < 0.0 {
-                -w
-            } else {
-                w
-            };
-            real += sign * self.fetch(frame, j, 0);
-            dual += sign * self.fetch(frame, j, 1);
-        }
-        let (r, d) = (real / real.length(), dual / real.length());
-        let shift =
-            2.0 * (r.w * d.truncate() - d.w * r.truncate() + r.truncate().cross(d.truncate()));
-        Quat::from_vec4(r) * vertex + shift
-    }
-}
-
-fn number(json: &Value, key: &str) -> f64 {
-    json[key].as_f64().unwrap_or_else(|| panic!("{key}"))
-}
 
 /// Compares every vertex of every frame of a clip with the points of the ordinary bake. Returns the largest distance in
 /// metres of meshes whose stated error is at most `most`, and the number of their vertices.
@@ -126,14 +53,10 @@ fn check(
         let mut seen = HashSet::new();
         for primitive in &bones.mesh.meshes[mesh].primitives {
             let mut stands_for: Vec<Vec<usize>> = Vec::new();
-            for (v, place) in primitive.points.iter().enumerate() {
-                let row = v * primitive.influences..(v + 1) * primitive.influences;
-                let joints = primitive.joints[row.clone()].iter().copied();
-                let influences: Vec<(u32, f32)> =
-                    joints.zip(primitive.weights[row].iter().copied()).collect();
+            for vertex in 0..primitive.points.len() {
                 let first_frame = number(clip, "firstFrame") as u32;
                 let way: Vec<Vec3> = (0..frames)
-                    .map(|f| bones.shade(first_frame + f, &influences, *place))
+                    .map(|f| bones.placed(first_frame + f, primitive, vertex))
                     .collect();
                 // The points whose way it goes.
                 let mut same = Vec::new();

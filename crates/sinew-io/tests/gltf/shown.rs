@@ -100,13 +100,14 @@ pub fn by_node(primitives: Vec<Shown>) -> Vec<Shown> {
     out
 }
 
-/// The primitives that have triangles, with a point for each corner.
+/// The primitives that have triangles, with a point for each corner, and a normal where they have some.
 pub fn by_corner(mut primitives: Vec<Shown>) -> Vec<Shown> {
     primitives.retain(|p| !p.corners.is_empty());
     for primitive in &mut primitives {
         let corners = outward(&primitive.corners, primitive.left_handed);
-        for points in &mut primitive.points {
-            *points = corners.iter().map(|c| points[*c]).collect();
+        let lists = primitive.points.iter_mut().chain(&mut primitive.normals);
+        for vectors in lists.filter(|vectors| !vectors.is_empty()) {
+            *vectors = corners.iter().map(|c| vectors[*c]).collect();
         }
     }
     primitives

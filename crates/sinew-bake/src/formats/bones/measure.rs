@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::format::BoneValues;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{OutSpace, Scene, SkinPart};
+use sinew::scene::{BoundSkin, OutSpace, PoseCache, Scene, SkinPart};
 use sinew::skel::SkinningMethod;
 use sinew::skel::reference::deform;
 use sinew_io::usd::PlacedMesh;
@@ -27,6 +27,8 @@ pub(super) struct Measure {
     meshes: Vec<Measured>,
     /// The box of the clip so far.
     bounds: Option<[Vec3; 2]>,
+    /// Frames of all clips so far.
+    frames: usize,
 }
 
 /// What is known of a mesh.
@@ -37,6 +39,10 @@ struct Measured {
     worst: f64,
     /// Where the largest error is.
     at: String,
+    /// Whether joints mirror the mesh, as a whole, where it is made.
+    is_mirrored: bool,
+    /// Frames at which that is otherwise.
+    turned_over: usize,
 }
 
 /// Why the texture cannot hold the deformation of a mesh.
@@ -45,8 +51,9 @@ struct Reason {
     what: String,
 }
 
-/// A frame of a mesh: its largest error and its box.
+/// A frame of a mesh: its largest error, its box, and whether joints mirror it as a whole.
 struct Compared {
+    is_mirrored: bool,
     error: f64,
     low: DVec3,
     high: DVec3,
@@ -54,30 +61,50 @@ struct Compared {
 
 impl Measure {
     /// # Errors
-    /// A mesh that cannot be skinned at `time`, the first frame.
-    pub fn new(
-        scene: &Scene,
-        meshes: &[PlacedMesh],
-        values: BoneValues,
-        time: Time,
-    ) -> Result<Self, Invalid> {
-        let mut out = Vec::with_capacity(meshes.len());
-        for mesh in meshes {
+    /// A mesh that cannot be placed at rest.
+    pub fn new(scene: &Scene, meshes: &[PlacedMesh]) -> Result<Self, Invalid> {
+        // As the meshes are made.
+        let rest = scene.time_line.range.map_or(0.0, |range| range.0);
+        let mut poses = scene.at(Time::At(rest), OutSpace::World);
+        let measured = |mesh: &PlacedMesh| {
             let all = || mesh.points.iter().copied();
             let low = all().reduce(Vec3::min).unwrap_or_default();
             let high = all().reduce(Vec3::max).unwrap_or_default();
-            out.push(Measured {
+            Ok(Measured {
                 path: scene.bindings[mesh.binding].path.clone(),
                 size: f64::from(low.distance(high)).max(f64::MIN_POSITIVE),
-                reasons: reasons(scene, mesh, values, time)?,
+                reasons: Vec::new(),
                 worst: 0.0,
                 at: String::new(),
-            });
-        }
+                is_mirrored: is_mirrored(&mut poses, scene.bound(mesh.binding))?,
+                turned_over: 0,
+            })
+        };
+        let measured = meshes.iter().map(measured);
         Ok(Self {
-            meshes: out,
+            meshes: measured.collect::<Result<_, Invalid>>()?,
             bounds: None,
+            frames: 0,
         })
+    }
+
+    /// Begins a clip, whose first frame is at `time`. Each clip may move what others leave alone, so
+    /// it may have reasons of its own.
+    ///
+    /// # Errors
+    /// A mesh that cannot be skinned at `time`.
+    pub fn begin(
+        &mut self,
+        (scene, bindings): (&Scene, &ClipBindings),
+        values: BoneValues,
+        time: Time,
+    ) -> Result<(), Invalid> {
+        for (mesh, binding) in self.meshes.iter_mut().zip(&bindings.of_meshes) {
+            let mut new = reasons(scene.bound(*binding), values, time)?;
+            new.retain(|r| mesh.reasons.iter().all(|known| known.code != r.code));
+            mesh.reasons.extend(new);
+        }
+        Ok(())
     }
 
     /// Compares frames. `texels` are those of these frames.
@@ -112,17 +139,20 @@ impl Measure {
                         None => bones.to_out(scene.world_from_prim(bound.binding().prim, *time)),
                     };
                     let truth = truth.iter().map(|p| out_from.transform_point3(*p));
-                    Ok(compare(values, mesh, texels, truth))
+                    let is_mirrored = is_mirrored(&mut poses, bound)?;
+                    Ok(compare(values, mesh, texels, truth, is_mirrored))
                 })
                 .collect()
             })
             .collect();
+        self.frames += times.len();
         for (time, frame) in times.iter().zip(compared?) {
             for (mesh, compared) in self.meshes.iter_mut().zip(frame) {
                 if compared.error > mesh.worst {
                     mesh.worst = compared.error;
                     mesh.at = format!(" (time code {time} of {clip})");
                 }
+                mesh.turned_over += usize::from(compared.is_mirrored != mesh.is_mirrored);
                 let (low, high) = (compared.low.as_vec3(), compared.high.as_vec3());
                 if low.is_finite() && high.is_finite() {
                     let [a, b] = self.bounds.unwrap_or([low, high]);
@@ -177,9 +207,24 @@ impl Measure {
                 );
                 out.push(Warning::new(reason.code, &mesh.path, message));
             }
+            if mesh.turned_over > 0 {
+                let message = format!(
+                    "joints mirror it at some frames and not at others: at {} of {} frames its faces are inside out",
+                    mesh.turned_over, self.frames
+                );
+                out.push(Warning::new("bones-mirrored", &mesh.path, message));
+            }
         }
         out
     }
+}
+
+/// Whether joints move a prim as a whole, and mirror it.
+fn is_mirrored(poses: &mut PoseCache<'_>, bound: BoundSkin<'_>) -> Result<bool, Invalid> {
+    if !bound.binding().is_rigid() {
+        return Ok(false);
+    }
+    Ok(poses.rigid_out_from_prim(bound)?.determinant() < 0.0)
 }
 
 /// Whether a transform has scale or shear.
@@ -194,8 +239,10 @@ fn compare(
     mesh: &PlacedMesh,
     texels: &[Vec4],
     truth: impl Iterator<Item = DVec3>,
+    is_mirrored: bool,
 ) -> Compared {
     let mut out = Compared {
+        is_mirrored,
         error: 0.0,
         low: DVec3::INFINITY,
         high: DVec3::NEG_INFINITY,
@@ -212,13 +259,7 @@ fn compare(
     out
 }
 
-fn reasons(
-    scene: &Scene,
-    mesh: &PlacedMesh,
-    values: BoneValues,
-    time: Time,
-) -> Result<Vec<Reason>, Invalid> {
-    let bound = scene.bound(mesh.binding);
+fn reasons(bound: BoundSkin<'_>, values: BoneValues, time: Time) -> Result<Vec<Reason>, Invalid> {
     let (binding, skin) = (bound.binding(), bound.skin(time)?);
     let mut out = Vec::new();
     let mut add = |code, what: String| out.push(Reason { code, what });

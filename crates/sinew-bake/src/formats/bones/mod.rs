@@ -119,7 +119,7 @@ pub(super) fn bake_bones(
     let mut baked = Baked {
         texels: Vec::new(),
         clips: Vec::new(),
-        measure: Measure::new(scene, &meshes, options.bones.values, frames.times[0])?,
+        measure: Measure::new(scene, &meshes)?,
     };
     let mut times = Vec::new();
     loop {
@@ -231,6 +231,9 @@ impl Work<'_> {
         let before = out.texels.len() / self.per_frame();
         let total = before + frames.len();
         self.layout(total)?;
+        let values = self.options().values;
+        out.measure
+            .begin((scene, &bindings), values, frames.times[0])?;
         let mut done = before;
         for times in frames.times.chunks(AT_ONCE) {
             tell(watch, Progress::Deforming { done, total })?;

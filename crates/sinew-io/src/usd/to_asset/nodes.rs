@@ -496,7 +496,7 @@ mod tests {
         // On an arc of radius 100 whose chord is 0.011 away.
         let arc =
             |t: f64| DMat4::from_rotation_z(0.03 * t) * DMat4::from_translation(DVec3::X * 100.0);
-        let cube = |size: f64| Load::of([DVec3::ZERO, DVec3::X * size]);
+        let cube = |size: f64| Load::of(&[DVec3::ZERO, DVec3::X * size]);
         let keys = |load| Keyed::new(&[0.0, 1.0], arc, (load, 0.0)).times.len();
         assert_eq!([Load::default(), cube(100.0), cube(0.0)].map(keys), [2; 3]);
         assert!(keys(cube(1.0)) > 4);

@@ -5,18 +5,6 @@ use std::ops::Range;
 use super::outputs::OutputSlice;
 use crate::gpu::device::error::GpuError;
 
-/// The usage `BLAS_INPUT` if the device was opened with the feature `EXPERIMENTAL_RAY_QUERY`, and
-/// none otherwise: what a crowd's own buffers of positions have besides, and what a host's buffers
-/// of positions and indices need so that acceleration structures can be built from them.
-#[must_use]
-pub fn blas_input(device: &wgpu::Device) -> wgpu::BufferUsages {
-    let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;
-    match device.features().contains(rays) {
-        true => wgpu::BufferUsages::BLAS_INPUT,
-        false => wgpu::BufferUsages::empty(),
-    }
-}
-
 /// Triangles of an instance's positions, as wgpu's bottom-level acceleration structures (BLAS) take
 /// them. The structure reads the positions where the crowd writes them; nothing is copied.
 ///

@@ -1,7 +1,6 @@
 //! Where results lie: pages of the crowd's own output buffers, and the places in them or in the
 //! caller's buffers.
 
-use super::blas::blas_input;
 use super::instances::Instance;
 use super::output_bindings::{
     OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers,
@@ -9,6 +8,7 @@ use super::output_bindings::{
 use super::skins::{HeldSkin, Slice};
 use super::target::{Attribute, BUFFERS, KINDS, OutputTarget, POINTS, RequestedKinds, own_buffer};
 use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::limits::blas_input;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 

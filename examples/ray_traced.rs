@@ -1,5 +1,5 @@
-//! A skinned character in a ray tracer: the engine skins into the host's buffers, acceleration
-//! structures are built from the same bytes, and a shader traces hard shadows, soft shadows and
+//! A skinned character in a ray tracer: the engine skins into the host's vertices, an acceleration
+//! structure is built from the same bytes, and a shader traces hard shadows, soft shadows and
 //! reflections through ray queries. Nothing is copied or read back.
 //!
 //! ```text
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use glam::{Mat4, Vec3, Vec4};
 use host::{Framing, Gpu, Result, Target};
-use sinew::gpu::{Attribute, BlasTriangles, Crowd, OutputTarget, Skinner, SkinnerOptions};
+use sinew::gpu::{Attribute, BlasTriangles, Crowd, OutputTarget, Skinner};
 use sinew::wgpu;
 use sinew_character::{Character, CharacterOptions};
 use wgpu::BufferUsages as Usage;
@@ -24,9 +24,18 @@ struct Options {
     /// What it draws
     #[arg(default_value = "examples/assets/hatchling.usda")]
     file: PathBuf,
-    /// Leave out the ground and the sky
+    /// Leave out the rest
     #[arg(long)]
-    bare: bool,
+    only: Option<Part>,
+    /// Skin positions into the crowd's own buffers, and trace the character's draws
+    #[arg(long)]
+    own: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Part {
+    Character,
+    Ground,
 }
 
 #[repr(C)]
@@ -49,6 +58,9 @@ struct Mesh {
     padding: u32,
 }
 
+/// Bytes of a vertex: its position, then its normal.
+const VERTEX: u64 = 24;
+
 struct RayTracer {
     hero: Character,
     crowd: Crowd,
@@ -60,17 +72,22 @@ struct RayTracer {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
     framing: Framing,
-    bare: bool,
+    options: Options,
     seconds: f64,
 }
 
-/// The geometry of each mesh, where the crowd writes it.
+/// The triangles of each mesh, where the crowd writes their positions.
 fn triangles<'a>(
-    hero: &Character,
+    hero: &'a Character,
     crowd: &'a Crowd,
     indices: &'a wgpu::Buffer,
     meshes: &[Mesh],
+    own: bool,
 ) -> Result<Vec<BlasTriangles<'a>>> {
+    if own {
+        let draws = hero.draws(crowd)?;
+        return draws.iter().map(|draw| Ok(draw.triangles()?)).collect();
+    }
     let meshes = hero.instances().iter().zip(meshes);
     let triangles = meshes.map(|(instance, mesh)| {
         let range = mesh.first_index..mesh.first_index + mesh.index_count;
@@ -88,10 +105,10 @@ impl host::Program for RayTracer {
     type Options = Options;
 
     fn new(gpu: &Gpu, options: Options) -> Result<Self> {
-        let skinner = Skinner::new(&gpu.device, &gpu.queue, &SkinnerOptions::default())?;
+        let skinner = Skinner::new(&gpu.device, &gpu.queue, &Default::default())?;
         let mut wanted = CharacterOptions::default();
         wanted.arrays = true;
-        let mut hero = Character::load_with(&skinner, options.file, &wanted)?;
+        let mut hero = Character::load_with(&skinner, &options.file, &wanted)?;
         let clip = hero.clips().first().map(|clip| clip.name().to_owned());
         if let Some(clip) = &clip {
             hero.play(clip.as_str())?;
@@ -102,7 +119,7 @@ impl host::Program for RayTracer {
         }
         let framing = Framing::of(points, hero.up_axis() == 'Z');
 
-        // The host's own buffers, of all meshes one behind the other.
+        // The host's own buffers, of all meshes one behind the other: vertices are skinned, the others do not change.
         let (mut meshes, mut indices, mut colors) =
             (Vec::new(), Vec::<u32>::new(), Vec::<Vec4>::new());
         for mesh in hero.arrays() {
@@ -120,49 +137,32 @@ impl host::Program for RayTracer {
             indices.extend(&mesh.indices);
             colors.extend(&mesh.colors);
         }
-        let bytes = colors.len() as u64 * 12;
-        let positions = host::buffer(gpu, bytes, Usage::STORAGE | Usage::BLAS_INPUT);
-        let normals = host::buffer(gpu, bytes, Usage::STORAGE);
+        let bytes = colors.len() as u64 * VERTEX;
+        let vertices = host::buffer(gpu, bytes, Usage::STORAGE | Usage::BLAS_INPUT);
         let indices = host::upload(gpu, Usage::STORAGE | Usage::BLAS_INPUT, &indices);
         let mut crowd = skinner.crowd();
         hero.update(&mut crowd, 0.0)?;
         for (instance, mesh) in hero.instances().iter().zip(&meshes) {
-            let of = |buffer: &wgpu::Buffer| Attribute::In {
-                buffer: buffer.clone(),
-                offset: u64::from(mesh.first_vertex) * 12,
-                stride: 12,
+            let at = |byte| Attribute::In {
+                buffer: vertices.clone(),
+                offset: u64::from(mesh.first_vertex) * VERTEX + byte,
+                stride: VERTEX,
             };
             let target = OutputTarget {
-                positions: of(&positions),
-                normals: Some(of(&normals)),
+                positions: if options.own { Attribute::Own } else { at(0) },
+                normals: Some(at(12)),
                 ..OutputTarget::default()
             };
             crowd.set_target(*instance, target)?;
         }
 
-        // One structure of all meshes, which frames update, and one instance of it.
-        let sizes = triangles(&hero, &crowd, &indices, &meshes)?;
-        let update_mode = wgpu::AccelerationStructureUpdateMode::PreferUpdate;
-        let flags = wgpu::AccelerationStructureFlags::ALLOW_UPDATE;
-        let blas = gpu.device.create_blas(
-            &wgpu::CreateBlasDescriptor {
-                label: Some("hero"),
-                flags,
-                update_mode,
-            },
-            wgpu::BlasGeometrySizeDescriptors::Triangles {
-                descriptors: sizes.into_iter().map(|t| t.size).collect(),
-            },
-        );
-        let mut tlas = gpu.device.create_tlas(&wgpu::CreateTlasDescriptor {
-            label: Some("scene"),
-            max_instances: 1,
-            flags,
-            update_mode,
-        });
-        let identity = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-        tlas[0] = Some(wgpu::TlasInstance::new(&blas, identity, 0, 0xff));
+        // One structure of all meshes.
+        let triangles = triangles(&hero, &crowd, &indices, &meshes, options.own)?;
+        let (blas, mut tlas) = host::traced(gpu, triangles.into_iter().map(|t| t.size).collect());
 
+        if options.only == Some(Part::Ground) {
+            tlas[0] = None;
+        }
         let module = host::shader(gpu, include_str!("ray_traced.wgsl"));
         let pipeline = host::Look::new("ray_traced").pipeline(gpu, &module, None);
         let frame = host::buffer(
@@ -181,7 +181,7 @@ impl host::Program for RayTracer {
                 entry(1, tlas.as_binding()),
                 entry(2, mesh_buffer.as_entire_binding()),
                 entry(3, indices.as_entire_binding()),
-                entry(4, normals.as_entire_binding()),
+                entry(4, vertices.as_entire_binding()),
                 entry(5, colors.as_entire_binding()),
             ],
         });
@@ -196,7 +196,7 @@ impl host::Program for RayTracer {
             pipeline,
             group,
             framing,
-            bare: options.bare,
+            options,
             seconds: 0.0,
         })
     }
@@ -217,7 +217,8 @@ impl host::Program for RayTracer {
         self.seconds = seconds;
         self.crowd.encode(encoder)?;
         // What was skinned is traced in the same frame.
-        let triangles = triangles(&self.hero, &self.crowd, &self.indices, &self.meshes)?;
+        let (hero, crowd, own) = (&self.hero, &self.crowd, self.options.own);
+        let triangles = triangles(hero, crowd, &self.indices, &self.meshes, own)?;
         let geometry = triangles.iter().map(BlasTriangles::geometry).collect();
         let entry = wgpu::BlasBuildEntry {
             blas: &self.blas,
@@ -232,7 +233,7 @@ impl host::Program for RayTracer {
         let frame = Frame {
             world_from_clip: clip_from_world.inverse(),
             ground: ground.extend((high - low).length()),
-            up: up.extend(f32::from(!self.bare)),
+            up: up.extend(f32::from(self.options.only != Some(Part::Character))),
             size: [target.size[0] as f32, target.size[1] as f32, 0.0, 0.0],
         };
         gpu.queue

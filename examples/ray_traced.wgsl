@@ -32,7 +32,8 @@ struct Surface {
 @group(0) @binding(1) var scene: acceleration_structure;
 @group(0) @binding(2) var<storage, read> meshes: array<Mesh>;
 @group(0) @binding(3) var<storage, read> indices: array<u32>;
-@group(0) @binding(4) var<storage, read> normals: array<f32>;
+// Of each vertex the position and the normal, as they are skinned.
+@group(0) @binding(4) var<storage, read> vertices: array<f32>;
 @group(0) @binding(5) var<storage, read> colors: array<vec4<f32>>;
 
 const SUN = vec3(0.48, 0.72, 0.5);
@@ -70,8 +71,8 @@ fn meet(origin: vec3<f32>, toward: vec3<f32>) -> Surface {
     var color = vec3(0.0);
     for (var corner = 0u; corner < 3u; corner++) {
         let vertex = mesh.first_vertex + indices[mesh.first_index + 3u * hit.primitive_index + corner];
-        let at = 3u * vertex;
-        normal += shares[corner] * vec3(normals[at], normals[at + 1u], normals[at + 2u]);
+        let at = 6u * vertex + 3u;
+        normal += shares[corner] * vec3(vertices[at], vertices[at + 1u], vertices[at + 2u]);
         color += shares[corner] * colors[vertex].rgb;
     }
     normal = normalize(select(-normal, normal, hit.front_face));

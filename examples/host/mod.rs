@@ -16,7 +16,7 @@ use glam::Mat4;
 use sinew::wgpu;
 
 pub use camera::{Framing, Orbit};
-pub use pipelines::{Look, buffer, group, layout, pipeline_layout, shader, upload};
+pub use pipelines::{Look, buffer, group, layout, pipeline_layout, shader, traced, upload};
 pub use textured::Textured;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -35,6 +35,14 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Opens a device that draws no window.
+    pub fn open(traces_rays: bool) -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let (adapter, device, queue) = open_device(&instance, None, traces_rays)?;
+        let format = wgpu::TextureFormat::Rgba8UnormSrgb;
+        Ok(Self::new(&adapter, device, queue, format))
+    }
+
     fn new(
         adapter: &wgpu::Adapter,
         device: wgpu::Device,
@@ -192,8 +200,7 @@ fn open_device(
         }
         features |= rays;
         mine = mine.using_acceleration_structure_values(most);
-        // SAFETY: wgpu's experimental features may have faults that it does not guard against, which
-        // the host has to accept.
+        // SAFETY: wgpu asks its users to accept that features which are not finished may have faults.
         experiments = unsafe { wgpu::ExperimentalFeatures::enabled() };
     }
     let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {

@@ -6,13 +6,10 @@ use sinew::wgpu;
 
 use super::camera::Orbit;
 use super::pipelines::buffer;
-use super::{Args, FRAMES_PER_SECOND, Gpu, Program, Result, Target, open_device};
+use super::{Args, FRAMES_PER_SECOND, Gpu, Program, Result, Target};
 
 pub fn draw<P: Program>(args: &Args, options: P::Options, out: &Path) -> Result<()> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let (adapter, device, queue) = open_device(&instance, None, P::TRACES_RAYS)?;
-    let format = wgpu::TextureFormat::Rgba8UnormSrgb;
-    let gpu = Gpu::new(&adapter, device, queue, format);
+    let gpu = Gpu::open(P::TRACES_RAYS)?;
     let mut program = P::new(&gpu, options)?;
     let pixels = args.size::<P>();
     let [width, height] = pixels;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::command::{Bench, stderr, stdout};
-use glam::Vec3;
+use glam::{Mat4, Vec3};
 use host::{Framing, Orbit};
 use image::RgbaImage;
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
@@ -39,12 +39,7 @@ fn asset(name: &str) -> PathBuf {
 
 /// `cargo test` builds all examples of this package before it runs tests; for this test alone `cargo build --examples`
 /// does.
-fn example(name: &str, args: &[&str]) -> Output {
-    example_on(None, name, args)
-}
-
-/// The same, run by another program.
-fn example_on(launcher: Option<&Path>, name: &str, args: &[&str]) -> Output {
+fn program(name: &str) -> PathBuf {
     // This test lies in the folder `deps`, beside the folder `examples`.
     let test = std::env::current_exe().unwrap();
     let program = test.ancestors().nth(2).unwrap().join("examples").join(name);
@@ -53,12 +48,11 @@ fn example_on(launcher: Option<&Path>, name: &str, args: &[&str]) -> Output {
         "{} is not there: cargo build --examples makes it",
         program.display()
     );
-    let mut command = match launcher {
-        Some(launcher) => Command::new(launcher),
-        None => Command::new(&program),
-    };
-    command.args(launcher.map(|_| &program)).args(args);
-    command.output().unwrap()
+    program
+}
+
+fn example(name: &str, args: &[&str]) -> Output {
+    Command::new(program(name)).args(args).output().unwrap()
 }
 
 fn batch() {
@@ -105,20 +99,10 @@ fn batch() {
 
 /// The picture that an example draws.
 fn picture(bench: &Bench, name: &str, args: &[&str]) -> (RgbaImage, String) {
-    picture_on(None, bench, name, args)
-}
-
-/// The same, run by another program.
-fn picture_on(
-    launcher: Option<&Path>,
-    bench: &Bench,
-    name: &str,
-    args: &[&str],
-) -> (RgbaImage, String) {
     let png = bench.path("out.png");
     let mut all = vec!["--out", png.to_str().unwrap()];
     all.extend(args);
-    let done = example_on(launcher, name, &all);
+    let done = example(name, &all);
     assert!(done.status.success(), "{}", stderr(&done));
     let picture = image::open(&png).unwrap().into_rgba8();
     (picture, stdout(&done))
@@ -146,6 +130,14 @@ fn points(scene: &Scene, time: Time) -> Vec<Vec3> {
     all
 }
 
+/// What the examples show at a size, and their camera.
+fn view(scene: &Scene, time: impl Fn(f64) -> Time, size: [u32; 2]) -> (Framing, Mat4) {
+    let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(scene, time(s)));
+    let framing = Framing::of(framed.into_iter().flatten(), false);
+    let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+    (framing, camera)
+}
+
 /// The renderer's silhouette is where the skinned points are.
 fn renderer() {
     let bench = Bench::new();
@@ -158,9 +150,7 @@ fn renderer() {
         let scene = sinew_io::open(&file).unwrap();
         let scene = scene.scene(Default::default()).unwrap();
         let time = |s: f64| Time::At(first + s * per_second);
-        let framed = [0.0, 0.5, 1.0, 1.5].map(|s| points(&scene, time(s)));
-        let framing = Framing::of(framed.into_iter().flatten(), false);
-        let camera = Orbit::new(&framing, size).clip_from_world(&framing, size);
+        let (_, camera) = view(&scene, time, size);
         let pictures = seconds.map(|s| {
             let (file, s) = (file.to_str().unwrap(), s.to_string());
             let args = [file, "--seconds", &s, "--size", "400x300"];
@@ -207,7 +197,7 @@ fn renderer() {
 }
 
 fn refusals() {
-    for name in ["renderer", "crowd", "headless_batch"] {
+    for name in ["renderer", "crowd", "ray_traced", "headless_batch"] {
         let help = example(name, &["--help"]);
         assert!(help.status.success() && stdout(&help).to_lowercase().contains("usage:"));
         let has_example = stdout(&help).contains("\nexample: ");

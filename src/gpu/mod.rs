@@ -58,7 +58,7 @@ pub use crowd::Crowd;
 pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
 pub use device::error::GpuError;
 pub use device::error::guarded;
-pub use device::limits::{needed_features, needed_limits, wanted_features};
+pub use device::limits::{blas_input, needed_features, needed_limits, wanted_features};
 pub use device::mapping::map_and;
 pub use device::pipelines::PipelineVariant;
 pub use device::skinner::{Skinner, SkinnerOptions};

@@ -68,9 +68,9 @@ impl<'a> Draw<'a> {
         self.material.is_none_or(displayed)
     }
 
-    /// The triangles as a geometry of an acceleration structure, for ray tracing: of a character that
-    /// was loaded with a skinner of [`SkinnerOptions::blas_input`](sinew::gpu::SkinnerOptions). The
-    /// draws of a character are the geometries of one structure, in the same order.
+    /// The triangles as a geometry of an acceleration structure, for ray tracing. The draws of a
+    /// character can be the geometries of one structure, in the same order: then the geometry index
+    /// of a hit is the index of the draw.
     ///
     /// # Errors
     /// As [`BlasTriangles::new`].

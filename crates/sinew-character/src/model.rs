@@ -382,13 +382,10 @@ impl Reader<'_> {
             })
         };
         let (uvs, colors) = (part.uvs(), part.colors());
-        let traced = match self.skinner.has_blas_input() {
-            true => wgpu::BufferUsages::BLAS_INPUT,
-            false => wgpu::BufferUsages::empty(),
-        };
         guarded(device, || {
             let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE;
-            let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::STORAGE | traced;
+            let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::STORAGE;
+            let index = index | sinew::gpu::blas_input(device);
             let indices = bytemuck::cast_slice(&part.indices);
             [
                 buffer("character.indices", indices, index),

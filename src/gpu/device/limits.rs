@@ -67,6 +67,18 @@ pub fn needed_features() -> wgpu::Features {
     wgpu::Features::empty()
 }
 
+/// The usage `BLAS_INPUT` if the device was opened with the feature `EXPERIMENTAL_RAY_QUERY`, and
+/// none otherwise: what a crowd's own buffers of positions have besides, and what a host's buffers
+/// of positions and indices need so that acceleration structures can be built from them.
+#[must_use]
+pub fn blas_input(device: &wgpu::Device) -> wgpu::BufferUsages {
+    let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;
+    match device.features().contains(rays) {
+        true => wgpu::BufferUsages::BLAS_INPUT,
+        false => wgpu::BufferUsages::empty(),
+    }
+}
+
 /// The features that this crate uses if a device has them: `TIMESTAMP_QUERY`, for
 /// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for
 /// [`crate::gpu::SkinnerOptions::pipeline_cache`].

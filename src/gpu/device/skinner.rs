@@ -32,10 +32,6 @@ pub struct SkinnerOptions {
     /// drivers trust the saved bytes; so sinew leaves it to the host. Desktop drivers have a cache
     /// of their own; drivers of phones do not.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
-    /// Creates the buffers of positions with usage `BLAS_INPUT` too, so that acceleration structures
-    /// can be built from them ([`crate::gpu::BlasTriangles`]), on a device that was opened with
-    /// `EXPERIMENTAL_RAY_QUERY`.
-    pub blas_input: bool,
 }
 
 /// Compiles the pipelines on one device and shares them between its clones. A [`crate::gpu::Crowd`]
@@ -47,8 +43,6 @@ pub struct Skinner {
     pub(in crate::gpu) queue: wgpu::Queue,
     pub(in crate::gpu) limits: WorkLimits,
     pub(in crate::gpu) timestamps: bool,
-    /// The usage of the buffers of positions that acceleration structures ask for, if any.
-    pub(in crate::gpu) traced: wgpu::BufferUsages,
     /// The pipelines of every kernel.
     pipelines: Arc<Vec<Pipelines>>,
     /// Buffers that are bound as outputs which nothing is written to. No two bindings may share
@@ -64,9 +58,8 @@ impl Skinner {
     /// Pipelines are compiled later, when a frame first needs them.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] names a limit that is too low; [`GpuError::Unsupported`] if the options ask
-    /// for a feature that the device was opened without; [`GpuError::Validation`] if the device refuses
-    /// the layouts; [`GpuError::Lost`].
+    /// [`GpuError::Limit`] names a limit that is too low; [`GpuError::Validation`] if the device
+    /// refuses the layouts; [`GpuError::Lost`].
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -75,13 +68,6 @@ impl Skinner {
         let of_device = device.limits();
         limits::check(&of_device)?;
         alive(device)?;
-        let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;
-        if options.blas_input && !device.features().contains(rays) {
-            return Err(GpuError::Unsupported(format!(
-                "SkinnerOptions::blas_input: expected a device with the feature {rays:?}, found one with {:?}",
-                device.features()
-            )));
-        }
         #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
         let binding = of_device.max_storage_buffer_binding_size as u64;
         let alignment = of_device
@@ -130,10 +116,6 @@ impl Skinner {
             queue: queue.clone(),
             limits,
             timestamps: options.timestamps && measures_passes(device),
-            traced: match options.blas_input {
-                true => wgpu::BufferUsages::BLAS_INPUT,
-                false => wgpu::BufferUsages::empty(),
-            },
             pipelines: Arc::new(pipelines),
             unused,
         })
@@ -149,12 +131,6 @@ impl Skinner {
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
-    }
-
-    /// Whether the buffers of positions have usage `BLAS_INPUT` ([`SkinnerOptions::blas_input`]).
-    #[must_use]
-    pub fn has_blas_input(&self) -> bool {
-        !self.traced.is_empty()
     }
 
     /// Number of compiled pipelines. If a frame increases it, that frame took longer than others.

@@ -8,11 +8,15 @@ use crate::gpu::device::error::GpuError;
 /// Triangles of an instance's positions, as wgpu's bottom-level acceleration structures (BLAS) take
 /// them. The structure reads the positions where the crowd writes them; nothing is copied.
 ///
+/// The device has to be opened with the feature `EXPERIMENTAL_RAY_QUERY`. Then the crowd's own
+/// buffers of positions have the usage `BLAS_INPUT`; a buffer of the caller's needs it too.
+///
 /// Create the structure once from [`BlasTriangles::size`], of one instance or of several, with
 /// `AccelerationStructureUpdateMode::PreferUpdate`. In each frame, after
-/// [`Crowd::encode`](crate::gpu::Crowd::encode) and in the same encoder, give
-/// `build_acceleration_structures` the [`BlasTriangles::geometry`] of each. Make them anew when
-/// [`Crowd::outputs_generation`](crate::gpu::Crowd::outputs_generation) has grown.
+/// [`Crowd::encode`](crate::gpu::Crowd::encode) and in the same encoder, make the triangles and give
+/// [`BlasTriangles::geometry`] of each to `build_acceleration_structures`. An instance that a frame
+/// does not compute, since it is hidden, keeps its last positions: leave its structure out of the
+/// top-level structure (TLAS).
 ///
 /// ```no_run
 /// # use sinew::gpu::{BlasTriangles, Crowd, GpuError, InstanceId};
@@ -41,80 +45,58 @@ pub struct BlasTriangles<'a> {
     /// The counts and formats that the structure is created with. Its triangles are opaque;
     /// change `flags` if a shader should decide at each hit.
     pub size: wgpu::BlasTriangleGeometrySizeDescriptor,
-    positions: OutputSlice<'a>,
+    vertices: &'a wgpu::Buffer,
     first_vertex: u32,
+    vertex_stride: u64,
     indices: &'a wgpu::Buffer,
     first_index: u32,
 }
 
 impl<'a> BlasTriangles<'a> {
-    /// The triangles of all positions of an instance
-    /// ([`Crowd::points_on_gpu`](crate::gpu::Crowd::points_on_gpu)): those that `range` of `indices`
-    /// lists. Indices have 32 bits and count from the instance's first position; that they are less
-    /// than the number of positions is not checked.
+    /// The triangles that `range` of `indices` lists, of all positions of an instance
+    /// ([`Crowd::points_on_gpu`](crate::gpu::Crowd::points_on_gpu)). Indices have 32 bits and count
+    /// from the instance's first position.
     ///
-    /// The positions lie in the crowd's own buffers, made with
-    /// [`SkinnerOptions::blas_input`](crate::gpu::SkinnerOptions::blas_input), or in a buffer of the
-    /// caller with usage `BLAS_INPUT`. wgpu counts their place in elements, so an interleaved vertex
-    /// begins with its position.
+    /// wgpu counts the place of the first position in elements. So in a buffer of the caller's its
+    /// byte has to be a multiple of the stride: an interleaved vertex begins with its position. wgpu
+    /// checks the rest when the structure is built: the usages, that the last element is whole, and
+    /// that the range is of triangles and ends within the indices. Nobody checks that the indices
+    /// are less than the number of positions.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] if there are no positions or they lie in several bindings; if a buffer
-    /// lacks usage `BLAS_INPUT`; if the first position is not at a multiple of the stride, or the last
-    /// element is not whole; if the range is not of triangles or ends behind the indices.
+    /// [`GpuError::Mismatch`] if there are no positions, or if they are not side by side in one
+    /// buffer; if the first one is not at a multiple of the stride.
     pub fn new(
-        runs: &[OutputSlice<'a>],
+        positions: &[OutputSlice<'a>],
         indices: &'a wgpu::Buffer,
         range: Range<u32>,
     ) -> Result<Self, GpuError> {
-        let wrong = |text: String| {
-            Err(GpuError::Mismatch(format!(
-                "acceleration structure: {text}"
-            )))
-        };
-        let Some(positions) = joined(runs) else {
-            let runs = runs.len();
+        let wrong = |text| GpuError::Mismatch(format!("acceleration structure: {text}"));
+        let all = joined(positions).ok_or_else(|| {
             let text = "expected all positions of an instance side by side in one buffer";
-            return wrong(format!("{text}, found {runs} runs of them"));
-        };
-        for (name, buffer) in [("positions", positions.buffer), ("indices", indices)] {
-            let usage = buffer.usage();
-            if !usage.contains(wgpu::BufferUsages::BLAS_INPUT) {
-                let text = format!("{name}: expected a buffer with usage BLAS_INPUT");
-                return wrong(format!("{text}, found one with {usage:?}"));
-            }
-        }
-        let OutputSlice { offset, stride, .. } = positions;
-        if offset % stride != 0 {
-            let text =
-                format!("positions: expected the first at a multiple of the stride of {stride}");
-            return wrong(format!("{text} bytes, found it at byte {offset}"));
-        }
-        let (end, size) = (
-            offset + positions.count as u64 * stride,
-            positions.buffer.size(),
-        );
-        let (Ok(first_vertex), true) = (u32::try_from(offset / stride), end <= size) else {
-            let text = "positions: expected a buffer that ends with a whole element";
-            return wrong(format!(
-                "{text}, found {size} bytes, and the last ends at byte {end}"
-            ));
-        };
-        let (count, held) = (range.len(), indices.size() / 4);
-        if count == 0 || count % 3 != 0 || u64::from(range.end) > held {
-            let text = "indices: expected a range of triangles";
-            return wrong(format!("{text}, found {range:?} of {held} indices"));
-        }
+            wrong(format!("{text}, found {} runs of them", positions.len()))
+        })?;
+        let OutputSlice { offset, stride, .. } = all;
+        let elements = offset
+            .checked_div(stride)
+            .filter(|first| first * stride == offset);
+        let first_vertex = elements
+            .and_then(|first| first.try_into().ok())
+            .ok_or_else(|| {
+                let text = "expected the first position at a multiple of the stride of";
+                wrong(format!("{text} {stride} bytes, found it at byte {offset}"))
+            })?;
         Ok(Self {
             size: wgpu::BlasTriangleGeometrySizeDescriptor {
                 vertex_format: wgpu::VertexFormat::Float32x3,
-                vertex_count: positions.count as u32,
+                vertex_count: all.count as u32,
                 index_format: Some(wgpu::IndexFormat::Uint32),
-                index_count: Some(count as u32),
+                index_count: Some(range.len() as u32),
                 flags: wgpu::AccelerationStructureGeometryFlags::OPAQUE,
             },
-            positions,
+            vertices: all.buffer,
             first_vertex,
+            vertex_stride: stride,
             indices,
             first_index: range.start,
         })
@@ -126,9 +108,9 @@ impl<'a> BlasTriangles<'a> {
     pub fn geometry(&self) -> wgpu::BlasTriangleGeometry<'_> {
         wgpu::BlasTriangleGeometry {
             size: &self.size,
-            vertex_buffer: self.positions.buffer,
+            vertex_buffer: self.vertices,
             first_vertex: self.first_vertex,
-            vertex_stride: self.positions.stride,
+            vertex_stride: self.vertex_stride,
             index_buffer: Some(self.indices),
             first_index: Some(self.first_index),
             transform_buffer: None,

@@ -8,6 +8,7 @@ use super::output_bindings::{
 use super::skins::{HeldSkin, Slice};
 use super::target::{Attribute, KINDS, OutputTarget, POINTS, RequestedKinds};
 use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::limits::blas_input;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
 
@@ -75,13 +76,13 @@ impl OutPage {
     fn new(skinner: &Skinner) -> Result<Self, GpuError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::VERTEX;
         let limit = skinner.limits.binding_bytes;
-        let arena = |label| Arena::new(skinner, label, usage, limit);
+        let arena = |label, usage| Arena::new(skinner, label, usage, limit);
         Ok(Self {
             kinds: [
-                Arena::new(skinner, "skin.points", usage | skinner.traced, limit)?,
-                arena("skin.normals")?,
-                arena("skin.tangents")?,
-                arena("skin.previous")?,
+                arena("skin.points", usage | blas_input(&skinner.device))?,
+                arena("skin.normals", usage)?,
+                arena("skin.tangents", usage)?,
+                arena("skin.previous", usage)?,
             ],
             left: Default::default(),
             encoded: false,

@@ -130,7 +130,7 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-no-contacts", Warning, "", "no foot of the clip stands still: no foot is locked", "nothing"),
     row("retarget-not-human", Error, "", "no human body is recognised, or it lacks legs, arms or a head, or its thighs are no thighs: nothing is retargeted", "name the joints in a map"),
     row("retarget-rate", Warning, "", "the target plays at another rate from now on, so all other animation in its layer changes its speed", "retarget to a file of its own"),
-    row("retarget-reference", Warning, "", "neither the bind pose nor the rest pose of a body stands: it is measured over the poses of its clip", "look at arms and palms, or choose the pose"),
+    row("retarget-reference", Warning, "", "neither the bind pose nor the rest pose of a body stands with the bones of its clip: it is measured over the poses of the clip", "look at arms and palms, or choose the pose"),
     row("retarget-shear", Warning, "", "the rest transforms of the target have shear, which an animation cannot express: it is dropped", "remove the shear in the tool that made the character"),
     row("retarget-up", Warning, "", "the file declares no up axis, and two axes are about as likely", "name the up axis of the clip"),
     // Conversion to UsdSkel

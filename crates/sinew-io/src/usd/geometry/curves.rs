@@ -79,6 +79,7 @@ impl MeshReader<'_> {
             prim,
             topology: &strands,
             points: count,
+            left_out: Vec::new(),
             warnings: &mut out.warnings,
         };
         let widths = primvars.widths()?.as_ref().and_then(widths);

@@ -157,6 +157,7 @@ impl<'a> MeshReader<'a> {
             prim,
             topology: &mesh.topology,
             points: mesh.point_count(),
+            left_out: Vec::new(),
             warnings: &mut out.warnings,
         };
         mesh.display_color = primvars.inherited("primvars:displayColor", &mut self.colors)?;
@@ -254,6 +255,7 @@ impl<'a> MeshReader<'a> {
             prim,
             topology: &topology,
             points: count,
+            left_out: Vec::new(),
             warnings,
         };
         let normals = match &shape {

@@ -39,6 +39,8 @@ pub(super) struct PrimvarReader<'a> {
     pub prim: Prim<'a>,
     pub topology: &'a MeshTopology,
     pub points: usize,
+    /// Primvars that do not fit, which have their warning.
+    pub left_out: Vec<String>,
     pub warnings: &'a mut Vec<Warning>,
 }
 
@@ -159,6 +161,9 @@ impl<'a> PrimvarReader<'a> {
         if !is_property_name(name) || !attribute.has_authored_value() {
             return Ok(None);
         }
+        if self.left_out.iter().any(|left_out| left_out == name) {
+            return Ok(None);
+        }
         let values: Sampled<Vec<T>> = read_sampled(&attribute, self.interpolation)?;
         if !values.has_value() {
             return Ok(None);
@@ -167,6 +172,7 @@ impl<'a> PrimvarReader<'a> {
         let path = path.as_str();
         let mut leave_out = |message: String| {
             let message = format!("{message}: left out");
+            self.left_out.push(name.to_owned());
             self.warnings
                 .push(Warning::new("primvar-count", path, message).on(name));
             Ok(None)

@@ -59,8 +59,10 @@ fn shown(bones: &Bones, part: usize, clip: &Value) -> Shown {
     let mesh = nodes.nth(part).expect("a node for each part");
     let first = number(clip, "firstFrame") as u32;
     let frames = first..first + number(clip, "frames") as u32;
-    let mut out = Shown::default();
-    out.points = frames.clone().map(|_| Vec::new()).collect();
+    let mut out = Shown {
+        points: frames.clone().map(|_| Vec::new()).collect(),
+        ..Shown::default()
+    };
     for primitive in &bones.mesh.meshes[mesh].primitives {
         let before = out.points.first().map_or(0, Vec::len);
         let corners = primitive.faces.indices.iter();

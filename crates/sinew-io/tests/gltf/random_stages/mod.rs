@@ -199,8 +199,9 @@ impl Report {
                 Some(_) => &mut self.worst_stated,
             };
             *worst = worst.max(relative);
-            // Written so that a NaN fails.
-            if !(error <= most + 1.02 * allowed.stated.unwrap_or_default()) {
+            // A NaN is not near.
+            let is_near = error <= most + 1.02 * allowed.stated.unwrap_or_default();
+            if !is_near {
                 let stated = allowed.stated.map(|stated| stated / largest);
                 let text = format!(
                     "at time code {code} (key: {is_key}): off by {relative:.2e}, stated: {stated:?}"
@@ -220,7 +221,8 @@ impl Report {
             let error = apart.map(|(a, b)| a.distance(*b)).fold(0.0, worse);
             let worst = &mut self.worst_normals[between];
             *worst = worst.max(error);
-            if !(error <= normals[between]) {
+            let is_near = error <= normals[between];
+            if !is_near {
                 let text =
                     format!("normals at time code {code} (key: {is_key}): off by {error:.2e}");
                 return Err(text.into());

@@ -215,15 +215,15 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Looks where a mesh is at all keys, and also `between` them.
-    pub fn look_at(&self, carried: &mut Carried<'_>, between: bool) {
+    /// Looks where a mesh is at all keys and between them.
+    pub fn look_at(&self, carried: &mut Carried<'_>) {
         let keys = self.chain(carried.node);
         let keys = keys.filter_map(|node| self.tracks.get(&node));
         let keys = keys.flatten().flat_map(|track| &track.curve.times);
         let keys = merged(keys.copied().collect());
-        let mut found = self.errors(carried, keys.clone());
+        let mut found = Found::default();
         for (count, least) in LOOKS {
-            if between && found.part >= least * PROMISED {
+            if found.part >= least * PROMISED {
                 found = self.errors(carried, inside(&keys, count, JUMP));
             }
         }

@@ -598,7 +598,7 @@ pub(super) fn frames_of_points(mesh: &DrawnMesh, clock: &Clock) -> Vec<BakedFram
 }
 
 /// Times, and every frame between the first and the last of them.
-pub(super) fn with_frames(times: &[f64], clock: &Clock) -> Vec<f64> {
+fn with_frames(times: &[f64], clock: &Clock) -> Vec<f64> {
     let mut out = times.to_vec();
     if let (Some(first), Some(last)) = (times.first(), times.last()) {
         out.extend(clock.frames_between(*first, *last));

@@ -32,7 +32,7 @@ mod time;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use glam::{DMat4, DVec3};
+use glam::DMat4;
 use serde_json::Value as Json;
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim};
@@ -271,8 +271,6 @@ impl<'a> Maker<'a> {
             };
             let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
             fits &= !error.is_mended_by_keys();
-            // With `--bake`, prims that may be too far off get keys of their own.
-            fits &= !self.bake || error.misfit(in_bind_space(&skin, &geom_bind)).is_none();
             let whole = whole_joint(&skin).filter(|_| fits);
             let node = match whole.map(|j| skin.skeleton_joint(j)) {
                 Some(Some(joint)) => {
@@ -307,13 +305,9 @@ impl<'a> Maker<'a> {
                     let motions = shown_by.iter().zip(&by_clip).map(|(shown, carriers)| {
                         let carrier = &carriers[&path];
                         let start = self.clock.start();
-                        let times = time::merged([carrier.times(), vec![start]].concat());
                         Motion {
                             clip: shown.clip.filter(|_| !shown.is_stage),
-                            times: match self.bake {
-                                true => misfits::with_frames(&times, &self.clock),
-                                false => times,
-                            },
+                            times: time::merged([carrier.times(), vec![start]].concat()),
                             local: Box::new(|t| carrier.local(t).unwrap_or_else(|| own.local(t))),
                         }
                     });
@@ -469,7 +463,8 @@ impl<'a> Maker<'a> {
         if carried.is_none() {
             let error = self.joint_error(bound)?;
             let loose = misfits::of_clips(instance, &self.plans);
-            let points = in_bind_space(&skin, &geom_bind);
+            let points = skin.points().iter();
+            let points = points.map(|p| geom_bind.transform_point3(p.as_dvec3()));
             misfits.extend(loose.or_else(|| error.misfit(points)));
         }
         if !misfits.is_empty() {
@@ -814,7 +809,7 @@ impl<'a> Maker<'a> {
         if !self.carried.is_empty() {
             let played = Played::new(&self.builder.nodes, tracks, shown, self.clock, name);
             for carried in &mut self.carried {
-                played.look_at(carried, !self.bake);
+                played.look_at(carried);
             }
         }
     }
@@ -895,12 +890,6 @@ fn turns_over<'c>(by_clip: impl Iterator<Item = &'c Carrier>, rest: Time) -> boo
     });
     let first = all.next();
     all.any(|mirrored| Some(mirrored) != first)
-}
-
-/// A skin's points at rest in bind space.
-fn in_bind_space(skin: &Skin, geom_bind: &DMat4) -> impl Iterator<Item = DVec3> {
-    let points = skin.points().iter();
-    points.map(|p| geom_bind.transform_point3(p.as_dvec3()))
 }
 
 /// The joint, in the prim's order, that moves a prim with constant influences as a whole.

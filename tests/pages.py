@@ -25,7 +25,6 @@ NOT_RUN = {
     "cargo build ": "builds in release",
     "cargo install ": "builds in release",
     "cargo run ": "tests/examples.rs and the viewer's tests run these programs",
-    "cargo sinew devices --verify": "the engine's tests run its checks",
     "cargo test ": "runs the tests",
     "examples/farm/": "tests/farm/farms.py runs it",
     "jq ": "may be missing; the check takes the map out of the report itself",

@@ -1,17 +1,22 @@
-//! Meshes that nodes carry: how closely nodes have to move for them, and how far off they still are.
+//! Prims that joints move as a whole, and meshes that nodes carry: how closely nodes have to move for
+//! them, and how far off they still are.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use glam::{DMat4, DVec3, Vec3};
+use glam::{DMat4, DVec3};
 use rayon::prelude::*;
+use sinew_stage::Predicate;
 
-use super::misfits::{PROMISED, SMALLEST};
-use super::nodes::JUMP;
+use super::Maker;
+use super::misfits::{self, JointError, PROMISED, SMALLEST};
+use super::nodes::{JUMP, Motion, local_transform};
 use super::shown::Shown;
 use super::time::{Clock, merged};
-use sinew::error::Warning;
+use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{Carrier, DrawnMesh};
+use sinew::scene::{BoundSkin, Carrier, DrawnMesh, Scene};
+use sinew::skel::Skin;
 use sinew_animate::asset::{Keys, Node, Track, TrackTarget};
 
 /// What a node carries at rest, as far as its motion has to be closer for it.
@@ -40,7 +45,7 @@ impl Load {
 
     /// A mesh at rest, in its own space.
     pub fn of_mesh(mesh: &DrawnMesh, rest: Time) -> Self {
-        Self::of(&extremes(mesh, rest))
+        Self::of(&drawn_points(mesh, rest))
     }
 
     /// What the prims of these meshes, and all above them, carry; by path.
@@ -109,11 +114,8 @@ fn size(points: impl Iterator<Item = DVec3>) -> f64 {
     low_high.map_or(0.0, |[low, high]| low.distance(high))
 }
 
-/// Up to so many points of a mesh are looked at; of others those that lie farthest in 13 directions.
-const FEW: usize = 64;
-
-/// Points of a mesh at rest that show how large it is and how far off: of those that faces have.
-fn extremes(mesh: &DrawnMesh, rest: Time) -> Vec<DVec3> {
+/// Points of a mesh at rest that faces have.
+fn drawn_points(mesh: &DrawnMesh, rest: Time) -> Vec<DVec3> {
     let all = mesh.points.at(rest);
     let all = all.or_else(|| mesh.points.first().cloned());
     let all = all.unwrap_or_default();
@@ -124,20 +126,178 @@ fn extremes(mesh: &DrawnMesh, rest: Time) -> Vec<DVec3> {
         }
     }
     let drawn = all.iter().zip(is_drawn).filter(|(_, drawn)| *drawn);
-    let points: Vec<Vec3> = drawn.map(|(point, _)| *point).collect();
+    drawn.map(|(point, _)| point.as_dvec3()).collect()
+}
+
+/// Up to so many points of a mesh are looked at; of others those that lie farthest along the axes and
+/// diagonals.
+const FEW: usize = 64;
+
+/// Points that show how large a mesh is and how far off.
+fn extremes(points: Vec<DVec3>) -> Vec<DVec3> {
     if points.len() <= FEW {
-        return points.iter().map(|p| p.as_dvec3()).collect();
+        return points;
     }
-    let steps = [-1.0, 0.0, 1.0f32];
+    let steps = [-1.0, 0.0, 1.0];
     let directions = steps.into_iter().flat_map(|x| {
-        let row = move |y| steps.map(|z| Vec3::new(x, y, z));
+        let row = move |y| steps.map(|z| DVec3::new(x, y, z));
         steps.into_iter().flat_map(row)
     });
-    let farthest = |to: Vec3| {
-        let by = |a: &&Vec3, b: &&Vec3| a.dot(to).total_cmp(&b.dot(to));
-        points.iter().max_by(by).map(|p| p.as_dvec3())
+    let farthest = |to: DVec3| {
+        let by = |a: &&DVec3, b: &&DVec3| a.dot(to).total_cmp(&b.dot(to));
+        points.iter().max_by(by).copied()
     };
+    let directions = directions.filter(|to| *to != DVec3::ZERO);
     directions.filter_map(farthest).collect()
+}
+
+impl<'a> Maker<'a> {
+    /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
+    /// them. Where one joint moves the prim, the joint is the node's parent. Others get a node that
+    /// moves in each clip, if something is below them or a skin cannot hold them.
+    pub(super) fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
+        let rest = self.clock.rest();
+        let shown_by = self.shown_by.clone();
+        let carriers = self.scene.carriers();
+        let scenes: Vec<Arc<Scene>> = match carriers.is_empty() {
+            true => Vec::new(),
+            false => shown_by.iter().map(Shown::scene).collect(),
+        };
+        let by_clip: Vec<_> = scenes.iter().map(|scene| scene.carriers()).collect();
+        for (path, carrier) in carriers {
+            let Some(prim) = self.prim(&path) else {
+                continue;
+            };
+            let bound = self.scene.bound(carrier.binding());
+            let binding = bound.binding();
+            let Ok(skin) = bound.skin(rest) else { continue };
+            let Ok(error) = self.joint_error(bound) else {
+                continue;
+            };
+            let joints = &self.joints[binding.instance];
+            let geom_bind = binding.geom_bind.at(rest);
+            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
+            let Ok(inverse) = joints.skeleton.inverse_bind() else {
+                continue;
+            };
+            let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
+            fits &= !error.is_mended_by_keys();
+            let whole = whole_joint(&skin).filter(|_| fits);
+            let node = match whole.map(|j| skin.skeleton_joint(j)) {
+                Some(Some(joint)) => {
+                    let joint = joint as usize;
+                    let local = local_transform(&(inverse[joint] * geom_bind));
+                    let parent = Some(joints.nodes[joint]);
+                    let node = self.builder.push(prim.name(), parent, local);
+                    if !error.is_none() {
+                        self.builder.inexact.insert(node);
+                    }
+                    node
+                }
+                Some(None) => {
+                    let local = local_transform(&geom_bind);
+                    self.builder.push(prim.name(), joints.space, local)
+                }
+                None if fits
+                    && !binding.is_shape
+                    && prim.children(Predicate::DEFAULT_PROXIES).next().is_none()
+                    && !turns_over(by_clip.iter().map(|carriers| &carriers[&path]), rest) =>
+                {
+                    continue;
+                }
+                None => {
+                    let own = &self.scene.prims[binding.prim].xform;
+                    let resets = own.resets;
+                    let parent = prim.parent().filter(|p| !resets && !p.path().is_root());
+                    let parent = match parent {
+                        Some(parent) => self.builder.space(parent)?,
+                        None => None,
+                    };
+                    let motions = shown_by.iter().zip(&by_clip).map(|(shown, carriers)| {
+                        let carrier = &carriers[&path];
+                        let start = self.clock.start();
+                        Motion {
+                            clip: shown.clip.filter(|_| !shown.is_stage),
+                            times: merged([carrier.times(), vec![start]].concat()),
+                            local: Box::new(|t| carrier.local(t).unwrap_or_else(|| own.local(t))),
+                        }
+                    });
+                    let motions: Vec<Motion<'_>> = motions.collect();
+                    let load = self.builder.load(&path);
+                    self.builder.add_moved(prim.name(), parent, &motions, load)
+                }
+            };
+            self.builder.carry(prim, node);
+        }
+        Ok(())
+    }
+
+    /// How far nodes are from the joints of a prim's Skeleton.
+    pub(super) fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<JointError, Invalid> {
+        let instance = bound.binding().instance;
+        if let Some(known) = self.joint_errors.get(&instance) {
+            return Ok(*known);
+        }
+        let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
+        let error = misfits::joint_error(&movements, &self.joints[instance].moved)?;
+        self.joint_errors.insert(instance, error);
+        Ok(error)
+    }
+
+    /// The meshes that a node carries which is not exact.
+    pub(super) fn inexact_meshes(&self) -> Vec<Carried<'a>> {
+        let mut inexact = vec![false; self.builder.nodes.len()];
+        // Parents come before their children.
+        for (i, node) in self.builder.nodes.iter().enumerate() {
+            let above = node.parent.is_some_and(|parent| inexact[parent]);
+            inexact[i] = above || self.builder.inexact.contains(&i);
+        }
+        let meshes = self.carried.iter().filter(|(_, node)| inexact[*node]);
+        let carried = meshes.map(|(mesh, node)| Carried::new(mesh, *node, self.clock.rest()));
+        carried.collect()
+    }
+
+    /// Looks how far off meshes are that nodes carry in a clip.
+    pub(super) fn look_at(
+        &self,
+        meshes: &mut [Carried<'a>],
+        clip: Option<usize>,
+        name: &str,
+        tracks: &[Track],
+    ) {
+        let mut shown_by = self.shown_by.iter();
+        let Some(shown) = shown_by.find(|shown| shown.clip == clip && !meshes.is_empty()) else {
+            return;
+        };
+        let played = Played::new(&self.builder.nodes, tracks, shown, self.clock, name);
+        meshes.iter_mut().for_each(|mesh| played.look_at(mesh));
+    }
+}
+
+/// Whether a prim that joints move as a whole is mirrored at some of its times and not at others,
+/// which a skin cannot be.
+fn turns_over<'c>(by_clip: impl Iterator<Item = &'c Carrier>, rest: Time) -> bool {
+    let is_mirrored = |carrier: &Carrier, time: Time| {
+        let local = carrier.local(time);
+        local.is_some_and(|local| local.determinant() < 0.0)
+    };
+    let mut all = by_clip.flat_map(|carrier| {
+        let times = carrier.times().into_iter().map(Time::At);
+        let times = times.chain([rest]);
+        times.map(move |time| is_mirrored(carrier, time))
+    });
+    let first = all.next();
+    all.any(|mirrored| Some(mirrored) != first)
+}
+
+/// A constant influence with a weight this near to 1 moves a prim as a whole.
+const WHOLE: f32 = 1e-6;
+
+/// The joint, in the prim's order, that moves a prim with constant influences as a whole.
+fn whole_joint(skin: &Skin) -> Option<u32> {
+    let mut used = skin.influences()?.of_point(0).filter(|(_, w)| *w != 0.0);
+    let (joint, weight) = used.next()?;
+    ((weight - 1.0).abs() <= WHOLE && used.next().is_none()).then_some(joint)
 }
 
 /// A mesh that a node carries, and how far off it is in all clips that were looked at.
@@ -159,7 +319,7 @@ impl<'a> Carried<'a> {
         Self {
             mesh,
             node,
-            points: extremes(mesh, rest),
+            points: extremes(drawn_points(mesh, rest)),
             off: 0.0,
             part: 0.0,
             at: String::new(),

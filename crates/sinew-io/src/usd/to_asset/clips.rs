@@ -3,7 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::nodes::steps;
+use serde_json::Value as Json;
+
+use super::Maker;
+use super::carried::Carried;
+use super::extras::extras;
+use super::nodes::{display_name, steps};
 use super::time::{Clock, merged};
 use crate::error::Result;
 use crate::usd::clips::StageClip;
@@ -11,7 +16,7 @@ use crate::usd::file::UsdFile;
 use crate::usd::fits::{Fits, Moved, Mover};
 use sinew::scene::{PlacedSkeleton, Scene, SkinBinding};
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton, SkeletonInstance};
-use sinew_animate::asset::{Curve, CurveInterpolation, Keys, Track, TrackTarget};
+use sinew_animate::asset::{AssetClip, Curve, CurveInterpolation, Keys, Track, TrackTarget};
 
 /// A clip of a scene: what it moves each Skeleton with.
 #[derive(Clone, Debug)]
@@ -24,6 +29,84 @@ pub struct SceneClip {
     pub is_bound: bool,
     /// Index into [`Scene::instances`] of each Skeleton that it moves, and its animation.
     pub parts: Vec<(usize, Arc<SkelAnimation>)>,
+}
+
+impl Maker<'_> {
+    /// What a clip was called in the file that its animations come from, and its extras: what they
+    /// have of it, if all call it the same.
+    fn clip_name(&self, plan: &SceneClip) -> Result<(String, Option<Json>), sinew_stage::Error> {
+        let mut kept: Option<(String, Option<Json>)> = None;
+        for (_, animation) in &plan.parts {
+            let Some(prim) = self.prim(&animation.path) else {
+                continue;
+            };
+            let name = display_name(prim)?;
+            // Numbered, as another clip is called so.
+            let is_numbered = plan.parts.len() == 1 && plan.name != prim.name();
+            if is_numbered || kept.as_ref().is_some_and(|k| k.0 != name) {
+                return Ok((plan.name.clone(), None));
+            }
+            kept = Some((name, extras(prim)?));
+        }
+        Ok(kept.unwrap_or_else(|| (plan.name.clone(), None)))
+    }
+
+    /// Adds the clips, and warns of what they move that is elsewhere in glTF.
+    pub(super) fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
+        let plans = std::mem::take(&mut self.plans);
+        let mut carried = self.inexact_meshes();
+        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_bound) {
+            let tracks = std::mem::take(&mut self.builder.tracks);
+            self.look_at(&mut carried, None, STAGE, &tracks);
+            self.asset.clips.push(AssetClip {
+                name: STAGE.to_owned(),
+                tracks,
+                ..AssetClip::default()
+            });
+        }
+        for (index, plan) in plans.iter().enumerate() {
+            let mut tracks: Vec<Track> = Vec::new();
+            for (skeleton, animation) in &plan.parts {
+                let joints = &self.joints[*skeleton];
+                tracks.extend(joints.tracks(animation, &self.clock, &mut self.warnings));
+                for (binding, node, channels) in &self.shown {
+                    let binding = &self.scene.bindings[*binding];
+                    if binding.instance == *skeleton {
+                        let node = (*node, channels.as_slice());
+                        let skeleton = &joints.skeleton;
+                        tracks.extend(weights_track(
+                            binding,
+                            skeleton,
+                            animation,
+                            node,
+                            &self.clock,
+                        ));
+                    }
+                }
+            }
+            let of_clip = self.builder.clip_tracks.iter();
+            let of_clip = of_clip.filter(|(clip, _)| *clip == index);
+            tracks.extend(of_clip.map(|(_, track)| track.clone()));
+            if plan.is_bound {
+                tracks.append(&mut self.builder.tracks);
+            }
+            if tracks.is_empty() {
+                let message = "it moves nothing: left out";
+                self.warn("clip-empty", &plan.name, message);
+                continue;
+            }
+            self.look_at(&mut carried, Some(index), &plan.name, &tracks);
+            let (name, extras) = self.clip_name(plan)?;
+            self.asset.clips.push(AssetClip {
+                name,
+                tracks,
+                extras,
+            });
+        }
+        let told = carried.iter().filter_map(Carried::warning);
+        self.warnings.extend(told);
+        Ok(())
+    }
 }
 
 impl UsdFile {

@@ -41,23 +41,20 @@ use crate::error::{Error, Result};
 use crate::usd::file::UsdFile;
 use crate::usd::read::shapes::is_shape;
 pub use bind_pose::{BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh};
-use carried::{Carried, Load, Played};
+use carried::Load;
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
 use misfits::{AsGltf, JointError};
-use nodes::{Motion, NodeBuilder, local_transform};
+use nodes::{NodeBuilder, local_transform};
 use shown::Shown;
 use sinew::error::{Invalid, Warning};
 use sinew::sampled::Time;
-use sinew::scene::{BoundSkin, Carrier, DrawnMesh, Geometry, OutSpace, PlacedSkeleton, Scene};
+use sinew::scene::{BoundSkin, DrawnMesh, Geometry, OutSpace, PlacedSkeleton, Scene};
 use sinew::skel::{BlendShape, SkelAnimation, Skin};
-use sinew_animate::asset::{Asset, AssetClip, AssetScene, Axis, Track};
+use sinew_animate::asset::{Asset, AssetScene, Axis};
 use skeletons::{JointNodes, name_of};
 use time::Clock;
-
-/// A constant influence with a weight this near to 1 moves a prim as a whole.
-const WHOLE: f32 = 1e-6;
 
 /// How a stage becomes an asset.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,8 +139,8 @@ struct Maker<'a> {
     shown_by: Arc<[Shown<'a>]>,
     /// By Skeleton, how far its nodes are from its joints.
     joint_errors: HashMap<usize, JointError>,
-    /// Meshes that nodes carry, not skins.
-    carried: Vec<Carried<'a>>,
+    /// Meshes that nodes carry, not skins, and their nodes.
+    carried: Vec<(&'a DrawnMesh, usize)>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -241,98 +238,6 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Adds the nodes of prims that joints move as a whole (rule 28), which carry everything below
-    /// them. Where one joint moves the prim, the joint is the node's parent. Others get a node that
-    /// moves in each clip, if something is below them or a skin cannot hold them.
-    fn add_carriers(&mut self) -> Result<(), sinew_stage::Error> {
-        let rest = self.clock.rest();
-        let shown_by = self.shown_by.clone();
-        let carriers = self.scene.carriers();
-        let scenes: Vec<Arc<Scene>> = match carriers.is_empty() {
-            true => Vec::new(),
-            false => shown_by.iter().map(Shown::scene).collect(),
-        };
-        let by_clip: Vec<_> = scenes.iter().map(|scene| scene.carriers()).collect();
-        for (path, carrier) in carriers {
-            let Some(prim) = self.prim(&path) else {
-                continue;
-            };
-            let bound = self.scene.bound(carrier.binding());
-            let binding = bound.binding();
-            let Ok(skin) = bound.skin(rest) else { continue };
-            let Ok(error) = self.joint_error(bound) else {
-                continue;
-            };
-            let joints = &self.joints[binding.instance];
-            let geom_bind = binding.geom_bind.at(rest);
-            let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
-            let Ok(inverse) = joints.skeleton.inverse_bind() else {
-                continue;
-            };
-            let mut fits = misfits::of_bound(binding, &skin, false).is_empty();
-            fits &= !error.is_mended_by_keys();
-            let whole = whole_joint(&skin).filter(|_| fits);
-            let node = match whole.map(|j| skin.skeleton_joint(j)) {
-                Some(Some(joint)) => {
-                    let joint = joint as usize;
-                    let local = local_transform(&(inverse[joint] * geom_bind));
-                    let parent = Some(joints.nodes[joint]);
-                    let node = self.builder.push(prim.name(), parent, local);
-                    if !error.is_none() {
-                        self.builder.inexact.insert(node);
-                    }
-                    node
-                }
-                Some(None) => {
-                    let local = local_transform(&geom_bind);
-                    self.builder.push(prim.name(), joints.space, local)
-                }
-                None if fits
-                    && !binding.is_shape
-                    && prim.children(Predicate::DEFAULT_PROXIES).next().is_none()
-                    && !turns_over(by_clip.iter().map(|carriers| &carriers[&path]), rest) =>
-                {
-                    continue;
-                }
-                None => {
-                    let own = &self.scene.prims[binding.prim].xform;
-                    let resets = own.resets;
-                    let parent = prim.parent().filter(|p| !resets && !p.path().is_root());
-                    let parent = match parent {
-                        Some(parent) => self.builder.space(parent)?,
-                        None => None,
-                    };
-                    let motions = shown_by.iter().zip(&by_clip).map(|(shown, carriers)| {
-                        let carrier = &carriers[&path];
-                        let start = self.clock.start();
-                        Motion {
-                            clip: shown.clip.filter(|_| !shown.is_stage),
-                            times: time::merged([carrier.times(), vec![start]].concat()),
-                            local: Box::new(|t| carrier.local(t).unwrap_or_else(|| own.local(t))),
-                        }
-                    });
-                    let motions: Vec<Motion<'_>> = motions.collect();
-                    let load = self.builder.load(&path);
-                    self.builder.add_moved(prim.name(), parent, &motions, load)
-                }
-            };
-            self.builder.carry(prim, node);
-        }
-        Ok(())
-    }
-
-    /// How far nodes are from the joints of a prim's Skeleton.
-    fn joint_error(&mut self, bound: BoundSkin<'_>) -> Result<JointError, Invalid> {
-        let instance = bound.binding().instance;
-        if let Some(known) = self.joint_errors.get(&instance) {
-            return Ok(*known);
-        }
-        let movements = misfits::movements(bound.index(), &self.shown_by, &self.clock);
-        let error = misfits::joint_error(&movements, &self.joints[instance].moved)?;
-        self.joint_errors.insert(instance, error);
-        Ok(error)
-    }
-
     /// Adds the nodes that show a mesh.
     fn add_mesh(&mut self, mesh: &'a DrawnMesh) -> Result<(), sinew_stage::Error> {
         if let Some(node) = self.add_shown(mesh)? {
@@ -410,8 +315,7 @@ impl<'a> Maker<'a> {
             None => self.instance(mesh),
         };
         self.builder.nodes[node].mesh = Some(index);
-        self.carried
-            .push(Carried::new(mesh, node, self.clock.rest()));
+        self.carried.push((mesh, node));
         if let (Some(binding), false) = (mesh.binding, shapes.is_empty()) {
             self.show(binding, node, &shapes);
         }
@@ -486,8 +390,7 @@ impl<'a> Maker<'a> {
                 return Ok(None);
             };
             self.builder.nodes[node].mesh = Some(index);
-            self.carried
-                .push(Carried::new(mesh, node, self.clock.rest()));
+            self.carried.push((mesh, node));
             self.show(binding, node, &shapes);
             return Ok(Some(node));
         }
@@ -693,25 +596,6 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// What a clip was called in the file that its animations come from, and its extras: what they
-    /// have of it, if all call it the same.
-    fn clip_name(&self, plan: &SceneClip) -> Result<(String, Option<Json>), sinew_stage::Error> {
-        let mut kept: Option<(String, Option<Json>)> = None;
-        for (_, animation) in &plan.parts {
-            let Some(prim) = self.prim(&animation.path) else {
-                continue;
-            };
-            let name = nodes::display_name(prim)?;
-            // Numbered, as another clip is called so.
-            let is_numbered = plan.parts.len() == 1 && plan.name != prim.name();
-            if is_numbered || kept.as_ref().is_some_and(|k| k.0 != name) {
-                return Ok((plan.name.clone(), None));
-            }
-            kept = Some((name, extras::extras(prim)?));
-        }
-        Ok(kept.unwrap_or_else(|| (plan.name.clone(), None)))
-    }
-
     /// Gives joints the extras that the file had that their Skeletons come from.
     fn restore_joint_extras(
         &mut self,
@@ -731,87 +615,6 @@ impl<'a> Maker<'a> {
             }
         }
         Ok(())
-    }
-
-    fn add_clips(&mut self) -> Result<(), sinew_stage::Error> {
-        let plans = std::mem::take(&mut self.plans);
-        self.keep_inexact();
-        if !self.builder.tracks.is_empty() && !plans.iter().any(|p| p.is_bound) {
-            let tracks = std::mem::take(&mut self.builder.tracks);
-            self.look_at_carried(None, clips::STAGE, &tracks);
-            self.asset.clips.push(AssetClip {
-                name: clips::STAGE.to_owned(),
-                tracks,
-                ..AssetClip::default()
-            });
-        }
-        for (index, plan) in plans.iter().enumerate() {
-            let mut tracks: Vec<Track> = Vec::new();
-            for (skeleton, animation) in &plan.parts {
-                let joints = &self.joints[*skeleton];
-                tracks.extend(joints.tracks(animation, &self.clock, &mut self.warnings));
-                for (binding, node, channels) in &self.shown {
-                    let binding = &self.scene.bindings[*binding];
-                    if binding.instance == *skeleton {
-                        let node = (*node, channels.as_slice());
-                        let skeleton = &joints.skeleton;
-                        tracks.extend(clips::weights_track(
-                            binding,
-                            skeleton,
-                            animation,
-                            node,
-                            &self.clock,
-                        ));
-                    }
-                }
-            }
-            let of_clip = self.builder.clip_tracks.iter();
-            let of_clip = of_clip.filter(|(clip, _)| *clip == index);
-            tracks.extend(of_clip.map(|(_, track)| track.clone()));
-            if plan.is_bound {
-                tracks.append(&mut self.builder.tracks);
-            }
-            if tracks.is_empty() {
-                let message = "it moves nothing: left out";
-                self.warn("clip-empty", &plan.name, message);
-                continue;
-            }
-            self.look_at_carried(Some(index), &plan.name, &tracks);
-            let (name, extras) = self.clip_name(plan)?;
-            self.asset.clips.push(AssetClip {
-                name,
-                tracks,
-                extras,
-            });
-        }
-        let told = self.carried.iter().filter_map(Carried::warning);
-        self.warnings.extend(told);
-        Ok(())
-    }
-
-    /// Leaves those of the carried meshes that a node carries which is not exact.
-    fn keep_inexact(&mut self) {
-        let mut inexact = vec![false; self.builder.nodes.len()];
-        // Parents come before their children.
-        for (i, node) in self.builder.nodes.iter().enumerate() {
-            let above = node.parent.is_some_and(|parent| inexact[parent]);
-            inexact[i] = above || self.builder.inexact.contains(&i);
-        }
-        self.carried.retain(|carried| inexact[carried.node]);
-    }
-
-    /// Looks how far off meshes are that nodes carry in a clip.
-    fn look_at_carried(&mut self, clip: Option<usize>, name: &str, tracks: &[Track]) {
-        let shown_by = self.shown_by.clone();
-        let Some(shown) = shown_by.iter().find(|shown| shown.clip == clip) else {
-            return;
-        };
-        if !self.carried.is_empty() {
-            let played = Played::new(&self.builder.nodes, tracks, shown, self.clock, name);
-            for carried in &mut self.carried {
-                played.look_at(carried);
-            }
-        }
     }
 
     fn finish(mut self) -> Result<Asset, sinew_stage::Error> {
@@ -874,29 +677,6 @@ struct Channel {
     index: usize,
     token: String,
     shape: Arc<BlendShape>,
-}
-
-/// Whether a prim that joints move as a whole is mirrored at some of its times and not at others,
-/// which a skin cannot be.
-fn turns_over<'c>(by_clip: impl Iterator<Item = &'c Carrier>, rest: Time) -> bool {
-    let is_mirrored = |carrier: &Carrier, time: Time| {
-        let local = carrier.local(time);
-        local.is_some_and(|local| local.determinant() < 0.0)
-    };
-    let mut all = by_clip.flat_map(|carrier| {
-        let times = carrier.times().into_iter().map(Time::At);
-        let times = times.chain([rest]);
-        times.map(move |time| is_mirrored(carrier, time))
-    });
-    let first = all.next();
-    all.any(|mirrored| Some(mirrored) != first)
-}
-
-/// The joint, in the prim's order, that moves a prim with constant influences as a whole.
-fn whole_joint(skin: &Skin) -> Option<u32> {
-    let mut used = skin.influences()?.of_point(0).filter(|(_, w)| *w != 0.0);
-    let (joint, weight) = used.next()?;
-    ((weight - 1.0).abs() <= WHOLE && used.next().is_none()).then_some(joint)
 }
 
 /// The influences of all points on the Skeleton's joints, and whether `unmapped` is among them.

@@ -1,12 +1,12 @@
-//! Skins into a vertex buffer of the host, beside what the host keeps there, and draws from it: wgpu and the engine, no file
-//! and no other crate of sinew.
+//! Skins into a vertex buffer of the host, beside what the host keeps there, and draws from it, with
+//! wgpu and the engine alone: no file, and no other crate of sinew.
 //!
 //! ```text
 //! cargo run --example own_buffer -- bent.png
 //! ```
 //!
-//! A vertex is a position, a normal and a texture coordinate, 32 bytes. The host writes the texture coordinates once; the
-//! engine writes the positions and the normals of each frame between them.
+//! A vertex is a position, a normal and a texture coordinate, 32 bytes. The host writes the texture
+//! coordinates once; the engine writes the positions and the normals of each frame between them.
 
 use std::f32::consts::TAU;
 use std::sync::{Arc, mpsc};

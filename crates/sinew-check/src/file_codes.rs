@@ -169,7 +169,7 @@ pub const FILE_CODES: &[Code] = &[
     row("gltf-baked", Info, "", "a deformation that glTF cannot hold is written as morph targets, one per frame", "nothing"),
     row("gltf-visibility", Warning, "", "the visibility of a mesh changes over time: in glTF it is always visible", "nothing, if it does not matter"),
     row("gltf-instanced-skin", Warning, "", "instances of a PointInstancer show a skinned mesh: in glTF they show it at rest", "reference the character once for each instance"),
-    row("gltf-joints", Warning, "", "joints are sheared, or joints or prims move between keys as nodes of glTF cannot: points are elsewhere in glTF", "`--bake`, which helps skinned meshes"),
+    row("gltf-joints", Warning, "", "joints are sheared, or joints or prims move between keys as nodes of glTF cannot: points are elsewhere in glTF", "`--bake` for skinned meshes"),
     row("inbetweens-as-targets", Info, "", "in-betweens become morph targets of their own in glTF", "nothing"),
     row("animation-blocked", Warning, "", "a SkelAnimation has no values at some of its times: joints rest there, and glTF moves them there gradually", "author all components at all times"),
     row("rest-shear", Warning, "", "the rest transform of a joint that a clip moves has shear: in glTF it has none at rest", "nothing, if a clip always plays"),

@@ -330,7 +330,7 @@ impl<'a> Carried<'a> {
     pub fn warning(&self) -> Option<Warning> {
         let told = || {
             let message = format!(
-                "joints or prims above it are sheared, or move between keys as nodes of glTF cannot; points are off by up to {:.3e}, {:.3} % of the mesh's size then{}",
+                "joints or prims above it are sheared, or move between keys as nodes of glTF cannot; points are off by up to {:.3e}, {:.3} % of the mesh's size at that time{}",
                 self.off,
                 self.part * 100.0,
                 self.at
@@ -479,8 +479,8 @@ struct Found {
 /// So many times show whether a mesh may be off by too much.
 pub(super) const COARSE: usize = 64;
 
-/// Numbers of times that are looked at, and the part of what is promised from which it is worth it: where
-/// several scales are rounded at once, the largest error lasts for a thousandth of a span.
+/// How many times are looked at, and from which part of what is promised on: where several scales are
+/// rounded at once, the largest error lasts for a thousandth of a span.
 const LOOKS: [(usize, f64); 3] = [(COARSE, 0.0), (1024, 0.5), (16_384, 0.8)];
 
 /// Times, and others between each two that are not nearer than a `jump` is long: `count` in all, and

@@ -206,9 +206,9 @@ impl<'s> NodeBuilder<'s> {
     }
 
     /// Adds a node with a transform over time, and its keys to the tracks: at `times`, and between
-    /// them where the transform is none that linear keys can hold as closely as the `load` of the
-    /// node needs. If it has shear, a second node below the first holds the rest of it. Gives the innermost node. It rests as the first of its
-    /// motions begins.
+    /// them where linear keys cannot hold the transform as closely as what the node carries (`load`)
+    /// needs. If the transform has shear, a second node below the first holds the rest of it. Gives
+    /// the innermost node. It rests as the first of its motions begins.
     pub fn add_moved(
         &mut self,
         name: &str,

@@ -11,8 +11,9 @@ refuse() {
 }
 [ $# = 1 ] || refuse "expected a folder: tests/fetch_mesa.sh FOLDER"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
-[ "$(uname -m)" = x86_64 ] && [ -e "$keys" ] && command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null ||
+if [ "$(uname -m)" != x86_64 ] || [ ! -e "$keys" ] || ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
     refuse "expected Debian on x86-64, with $keys"
+fi
 mkdir -p "$1"
 folder="$(cd "$1" && pwd)"
 rm -f "$folder/run"

@@ -1,6 +1,7 @@
 //! A device that checks run on, as a host has it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 use glam::DMat4;
 use sinew::gpu::{
@@ -8,7 +9,10 @@ use sinew::gpu::{
     Skinner, SkinnerOptions,
 };
 
-use crate::Failure;
+use crate::{Failure, ensure};
+
+/// How long a check waits for a callback after the device has finished.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A device that a check runs on.
 pub struct Gpu {
@@ -102,6 +106,28 @@ impl Gpu {
         Ok(self.skinner(options)?.crowd())
     }
 
+    /// What `result` gives once it gives something.
+    ///
+    /// A check that has waited for the device cannot rely on its own callbacks having run: another
+    /// check that polls the same device may have taken them, and run them a little later.
+    ///
+    /// # Errors
+    /// Nothing for ten seconds, and what `result` returns.
+    pub fn wait_for<T>(
+        &self,
+        mut result: impl FnMut() -> Result<Option<T>, Failure>,
+    ) -> Result<T, Failure> {
+        let begin = Instant::now();
+        loop {
+            self.device.poll(wgpu::PollType::wait_indefinitely())?;
+            if let Some(result) = result()? {
+                return Ok(result);
+            }
+            ensure(begin.elapsed() < PATIENCE, "nothing has come back")?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// What a buffer holds, after all that is submitted.
     ///
     /// # Errors
@@ -116,8 +142,12 @@ impl Gpu {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
         self.queue.submit([encoder.finish()]);
-        copy.map_async(wgpu::MapMode::Read, .., |_| {});
-        self.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let (done, mapped) = mpsc::channel();
+        copy.map_async(wgpu::MapMode::Read, .., move |result| {
+            let _ = done.send(result);
+        });
+        self.wait_for(|| Ok(mapped.try_recv().ok()))?
+            .map_err(|error| error.to_string())?;
         let view = copy.get_mapped_range(..)?;
         Ok(bytemuck::pod_collect_to_vec(&view))
     }

@@ -46,19 +46,16 @@ impl One {
         Ok(self.crowd.request_read(encoder, &[self.id])?)
     }
 
-    fn check(
-        &self,
-        got: Option<Result<Vec<Deformed>, GpuError>>,
-        seed: u64,
-    ) -> Result<(), Failure> {
-        let got = got.ok_or("nothing has come back")??;
+    /// Takes a reading of a frame with the pose of `seed`, and checks it.
+    fn check(&mut self, gpu: &Gpu, ticket: &ReadTicket, seed: u64) -> Result<(), Failure> {
+        let got = taken(gpu, &mut self.crowd, ticket)?;
         agrees(&got[0], &self.made.on_cpu(&self.made.pose(seed)))
     }
 }
 
-fn wait(gpu: &Gpu) -> Result<(), Failure> {
-    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
-    Ok(())
+/// What `take` returns once the reading has come.
+fn taken(gpu: &Gpu, crowd: &mut Crowd, ticket: &ReadTicket) -> Result<Vec<Deformed>, Failure> {
+    gpu.wait_for(|| Ok(crowd.take(ticket).transpose()?))
 }
 
 fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
@@ -91,12 +88,10 @@ fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
             ));
             gpu.queue.submit([encoder.finish()]);
         }
-        wait(gpu)?;
         for i in [4, 0, 5, 2, 1, 3] {
             let (seed, of_a, of_b) = &tickets[i];
-            let (got_b, got_a) = (b.crowd.take(of_b), a.crowd.take(of_a));
-            a.check(got_a, *seed)?;
-            b.check(got_b, *seed + 50)?;
+            b.check(gpu, of_b, *seed + 50)?;
+            a.check(gpu, of_a, *seed)?;
         }
     }
     // The blocking way gives the same.
@@ -104,7 +99,7 @@ fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {
     let ticket = a.frame(&mut encoder, 9)?;
     gpu.queue.submit([encoder.finish()]);
     let blocking = a.crowd.read(&[a.id])?;
-    let late = a.crowd.take(&ticket).ok_or("nothing has come back")??;
+    let late = taken(gpu, &mut a.crowd, &ticket)?;
     ensure(
         bits(&blocking[0]) == bits(&late[0]),
         "two ways, two results",
@@ -124,10 +119,9 @@ fn bound(gpu: &Gpu) -> Result<(), Failure> {
         gpu.queue.submit([encoder.finish()]);
         // The blocking way does not count.
         a.crowd.read(&[a.id])?;
-        wait(gpu)?;
-        // One is taken, two nobody wants any more.
-        let taken = a.crowd.take(&tickets[3]);
-        a.check(taken, 3)?;
+        // The last is taken, so all have come. Two of them nobody wants any more.
+        let last = Crowd::MOST_READS - 1;
+        a.check(gpu, &tickets[last], last as u64)?;
         tickets.drain(4..6);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let more = [
@@ -140,10 +134,8 @@ fn bound(gpu: &Gpu) -> Result<(), Failure> {
             "beyond the bound",
         )?;
         gpu.queue.submit([encoder.finish()]);
-        wait(gpu)?;
         for (ticket, seed) in more.iter().zip(20..) {
-            let got = a.crowd.take(ticket);
-            a.check(got, seed)?;
+            a.check(gpu, ticket, seed)?;
         }
         // The rest is dropped here, taken or not.
     }
@@ -163,9 +155,7 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let ticket = a.frame(&mut encoder, 4)?;
     gpu.queue.submit([encoder.finish()]);
-    wait(gpu)?;
-    let got = a.crowd.take(&ticket);
-    a.check(got, 4)
+    a.check(gpu, &ticket, 4)
 }
 
 fn refused(gpu: &Gpu) -> Result<(), Failure> {
@@ -175,11 +165,9 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     mismatch("no frame was encoded", too_early)?;
     let ticket = a.frame(&mut encoder, 1)?;
     gpu.queue.submit([encoder.finish()]);
-    wait(gpu)?;
     let foreign = b.crowd.take(&ticket).ok_or("nothing")?;
     mismatch("a reading of another crowd", foreign)?;
-    let got = a.crowd.take(&ticket);
-    a.check(got, 1)?;
+    a.check(gpu, &ticket, 1)?;
     let twice = a.crowd.take(&ticket).ok_or("nothing")?;
     mismatch("one that was taken", twice)
 }
@@ -202,8 +190,7 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     crowd.encode(&mut encoder)?;
     let ticket = crowd.request_read(&mut encoder, &ids)?;
     gpu.queue.submit([encoder.finish()]);
-    wait(gpu)?;
-    let got = crowd.take(&ticket).ok_or("nothing has come back")??;
+    let got = taken(gpu, &mut crowd, &ticket)?;
     for (got, made) in got.iter().zip(all.iter().rev()) {
         agrees(got, &made.on_cpu(&made.pose(8)))?;
     }

@@ -486,12 +486,10 @@ fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
         let previous: Vec<Vec3> = previous.chunks_exact(3).map(Vec3::from_slice).collect();
         let expected = before.as_ref().unwrap_or(&points);
         ensure(previous == *expected, "other previous positions")?;
-        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
         let low = points.iter().copied().reduce(Vec3::min);
         let high = points.iter().copied().reduce(Vec3::max);
-        let found = stage.crowd.latest_bounds(id)?;
         let expected = low.zip(high).map(|(low, high)| [low, high]);
-        ensure(found == expected, &format!("{found:?}, not {expected:?}"))?;
+        gpu.wait_for(|| Ok((stage.crowd.latest_bounds(id)? == expected).then_some(())))?;
         before = Some(points);
     }
     Ok(())

@@ -123,6 +123,11 @@ struct Readme;
 #[doc = include_str!("../docs/library.md")]
 struct LibraryPage;
 
+/// The code of docs/coming-from.md, as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/coming-from.md")]
+struct ComingFromPage;
+
 /// The code of docs/playing.md, as doctests.
 #[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../docs/playing.md")]

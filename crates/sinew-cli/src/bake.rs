@@ -37,7 +37,8 @@ use crate::report::{Sizes, Verbosity, count, listed, print_failed, print_finding
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx. Several files, a
-    /// folder or a glob are baked one after another into the folder OUT, also if one of them fails.
+    /// folder or a glob are baked one after another into the folder OUT. If one fails, the next is
+    /// baked all the same.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. A .usdz contains the textures. An .obj
@@ -410,7 +411,7 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::EmptyRange { .. } => " (see --frames)",
         Bake::TooManyFrames { .. } | Bake::TooLarge { .. } => "; choose fewer with --frames",
         Bake::FrameNumber { .. } => "; or choose one frame with --frames",
-        Bake::DiskSpace { is_full: false, .. } => "; begin nevertheless with --ignore-free-space",
+        Bake::DiskSpace { is_full: false, .. } => "; override with --ignore-free-space",
         Bake::OtherClip { .. } => "; bake its shard again with --resume",
         Bake::NothingToSkin(nothing) if nothing.warnings.iter().any(is_fixable) => {
             "\n`sinew fix` can repair this"

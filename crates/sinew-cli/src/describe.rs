@@ -17,7 +17,7 @@ use crate::humanoid::{GLTF, check_output, read_gltf, with_advice};
 use crate::open::check_extension;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
-/// Say in a glTF model which joint is which human bone (EXT_skeleton_humanoid).
+/// Add EXT_skeleton_humanoid to a glTF model: which joint is which human bone.
 ///
 /// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from
 /// the joints' names.

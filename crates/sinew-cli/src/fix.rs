@@ -29,7 +29,7 @@ use crate::report::{Sizes, Verbosity, count, place, print_message};
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// File to fix: .usda, .usdc, .usd or .usdz. Several files, a folder or a glob are fixed one
-    /// after another into the folder OUT, also if one of them fails.
+    /// after another into the folder OUT. If one fails, the next is fixed all the same.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. It cannot be IN. In the folder OUT each

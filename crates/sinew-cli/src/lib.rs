@@ -56,7 +56,7 @@ struct Cli {
     verbose: bool,
     /// Threads that read, pose and skin on the CPU.
     ///
-    /// Without this: one for each core.
+    /// By default, one for each core.
     #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
     threads: Option<usize>,
 }

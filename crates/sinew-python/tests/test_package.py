@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sinew
 
@@ -59,15 +60,30 @@ def test_modules_have_true_examples(monkeypatch):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_the_page_of_the_manual_is_true(tmp_path, monkeypatch):
+def run_page(name, tmp_path, monkeypatch):
+    """Runs the Python code of a page, in a folder that has the example characters: its names."""
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     monkeypatch.chdir(tmp_path)
-    page = (REPOSITORY / "docs" / "python.md").read_text()
-    blocks = [block.split("```")[0] for block in page.split("```python\n")[1:]]
+    page = (REPOSITORY / "docs" / name).read_text()
     names = {}
-    for block in blocks:
-        exec(compile(block, "docs/python.md", "exec"), names)  # noqa: S102
-    assert len(blocks) >= 4 and names["skinned"].shape == names["body"].rest_points.shape
+    for block in page.split("```python\n")[1:]:
+        exec(compile(block.split("```")[0], name, "exec"), names)  # noqa: S102
+    return names
+
+
+def test_the_page_of_the_manual_is_true(tmp_path, monkeypatch):
+    names = run_page("python.md", tmp_path, monkeypatch)
+    assert names["skinned"].shape == names["body"].rest_points.shape
+
+
+def test_the_page_for_users_of_usd_core_is_true(tmp_path, monkeypatch):
+    names = run_page("coming-from.md", tmp_path, monkeypatch)
+    np.testing.assert_allclose(names["ours"], names["points"], atol=1e-6)
+    stages = [names["Usd"].Stage.Open(file) for file in ("ours.usdc", "theirs.usdc")]
+    bodies = [stage.GetPrimAtPath("/Hatchling/Geo/Body").GetAttribute("points") for stage in stages]
+    assert bodies[0].GetTimeSamples() == bodies[1].GetTimeSamples()
+    for time in bodies[0].GetTimeSamples():
+        np.testing.assert_allclose(*(body.Get(time) for body in bodies), atol=1e-6)
 
 
 def test_the_types_hold(tmp_path):

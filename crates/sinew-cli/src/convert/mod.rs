@@ -30,8 +30,8 @@ use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, p
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file. Several files, a
-    /// folder or a glob are converted one after another into the folder OUT, also if one of them
-    /// fails.
+    /// folder or a glob are converted one after another into the folder OUT. If one fails, the next
+    /// is converted all the same.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. A .usdz contains the textures; for other

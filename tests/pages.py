@@ -185,7 +185,8 @@ def synopses_name_the_options():
                     documented.setdefault(command, set()).update(options(line))
     for command, named in documented.items():
         # `-q, --quiet` or `--frames <A:B>`; a description may follow and name others.
-        listed = [line.split()[:2] for line in said(command, "--help").split("\n") if line.lstrip().startswith("-")]
+        listed = [line.split()[:2] for line in said(command, "--help", "--all").split("\n")
+                  if line.lstrip().startswith("-")]
         real = set().union(*(options(" ".join(words)) for words in listed))
         # `-o, --output <OUT>` stands as -o in a synopsis. Every command has --quiet, --verbose and --threads.
         real -= {"--help", "--output", "--quiet", "--verbose", "--threads"}

@@ -285,14 +285,6 @@ pub(super) fn check_output(output: &Path, options: &BakeOptions) -> Result<Forma
     if let Some(reason) = clips::refusal(output, format, options) {
         return misfit(reason);
     }
-    let folder = match output.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
-    };
-    let is_made = format == Format::Obj && formats::is_sequence(output);
-    if !folder.is_dir() && !is_made {
-        return fail(&format!("there is no folder {}", folder.display()));
-    }
     if output.is_dir() {
         return fail("it is a folder");
     }

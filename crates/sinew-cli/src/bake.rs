@@ -41,7 +41,9 @@ pub struct Args {
     /// baked all the same.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// File to write; its extension chooses the format. A .usdz contains the textures. An .obj
+    /// File to write; its extension chooses the format.
+    ///
+    /// A .usdz contains the textures. An .obj
     /// needs a place for the frame number in its name, #### or %04d, unless there is only one
     /// frame; its folder is created. A .pc2 holds one prim; several prims are written to
     /// OUT_PRIM.pc2 each. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb

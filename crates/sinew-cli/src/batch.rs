@@ -23,36 +23,47 @@ pub const CHARACTERS: [&str; 10] = [
 /// The files that the arguments of a command name.
 pub struct Inputs {
     pub files: Vec<PathBuf>,
+    /// For each file its folder below the argument that is a folder; empty for others.
+    below: Vec<PathBuf>,
     /// Whether there is a folder, a glob, or more than one argument.
     pub is_batch: bool,
 }
 
-/// Finds the files: a folder stands for the files directly in it that have one of the extensions, a
-/// glob for what it matches, both in the order of their names. A file that is found twice counts
-/// once.
+/// Finds the files: a folder stands for the files in it and in the folders below it that have one of
+/// the extensions, but for those in `output` and in folders whose names begin with a dot; a glob
+/// stands for what it matches. Both are in the order of their names. A file that is found twice
+/// counts once.
 ///
 /// # Errors
 /// A folder has no characters, or a glob matches nothing.
-pub fn inputs(arguments: &[PathBuf], extensions: &[&str]) -> Result<Inputs> {
-    let mut files = Vec::new();
+pub fn inputs(arguments: &[PathBuf], extensions: &[&str], output: Option<&Path>) -> Result<Inputs> {
+    let output = output.and_then(|output| output.canonicalize().ok());
+    let mut files: Vec<(PathBuf, PathBuf)> = Vec::new();
     let mut is_batch = arguments.len() > 1;
     for argument in arguments {
         let name = argument.display();
         if argument.is_dir() {
             is_batch = true;
-            let found = in_folder(argument, extensions)?;
-            if found.is_empty() {
-                let text = format!("{name}: no .{} in this folder", extensions.join(", ."));
+            let before = files.len();
+            add_folder(
+                argument,
+                Path::new(""),
+                extensions,
+                output.as_deref(),
+                &mut files,
+            )?;
+            if files.len() == before {
+                let extensions = extensions.join(", .");
+                let text = format!("{name}: no .{extensions} in this folder and those below it");
                 return Err(Error::Message(text));
             }
-            files.extend(found);
             continue;
         }
         let pattern = argument
             .to_str()
             .filter(|text| text.contains(['*', '?', '[']));
         match pattern.filter(|_| !argument.exists()) {
-            None => files.push(argument.clone()),
+            None => files.push((argument.clone(), PathBuf::new())),
             Some(pattern) => {
                 is_batch = true;
                 let paths = glob::glob(pattern)
@@ -61,29 +72,54 @@ pub fn inputs(arguments: &[PathBuf], extensions: &[&str]) -> Result<Inputs> {
                 if found.is_empty() {
                     return Err(Error::Message(format!("{name}: no such file")));
                 }
-                files.extend(found);
+                files.extend(found.into_iter().map(|file| (file, PathBuf::new())));
             }
         }
     }
     let mut seen = HashSet::new();
-    files.retain(|file| seen.insert(file.clone()));
-    Ok(Inputs { files, is_batch })
+    files.retain(|(file, _)| seen.insert(file.clone()));
+    let (files, below) = files.into_iter().unzip();
+    Ok(Inputs {
+        files,
+        below,
+        is_batch,
+    })
 }
 
-fn in_folder(folder: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>> {
+/// Adds the files of a folder, and then those of the folders in it, each with `below`: the way from
+/// the folder that was named. Links to folders are not followed.
+fn add_folder(
+    folder: &Path,
+    below: &Path,
+    extensions: &[&str],
+    output: Option<&Path>,
+    files: &mut Vec<(PathBuf, PathBuf)>,
+) -> Result<()> {
     let failed = |e: std::io::Error| {
         let text = format!("{}: cannot read this folder: {e}", folder.display());
         Error::Message(text)
     };
-    let mut files = Vec::new();
+    if output.is_some() && folder.canonicalize().ok().as_deref() == output {
+        return Ok(());
+    }
+    let (mut found, mut folders) = (Vec::new(), Vec::new());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if path.is_file() && extensions.contains(&sinew_io::extension(&path).as_str()) {
-            files.push(path);
+        let entry = entry.map_err(failed)?;
+        let (path, name) = (entry.path(), entry.file_name());
+        if entry.file_type().is_ok_and(|of| of.is_dir()) {
+            let is_hidden = name.as_encoded_bytes().starts_with(b".");
+            folders.extend((!is_hidden).then_some((path, below.join(name))));
+        } else if path.is_file() && extensions.contains(&sinew_io::extension(&path).as_str()) {
+            found.push((path, below.to_owned()));
         }
     }
-    files.sort();
-    Ok(files)
+    found.sort();
+    folders.sort();
+    files.append(&mut found);
+    for (folder, below) in folders {
+        add_folder(&folder, &below, extensions, output, files)?;
+    }
+    Ok(())
 }
 
 /// What one run of a command leaves: how it ended, and what it prints.
@@ -160,7 +196,7 @@ impl Batch<'_> {
         extension: impl Fn(&Path) -> String,
         one: impl Fn(&Path, Option<&Path>) -> Result<Done<T>>,
     ) -> Result<Exit> {
-        let inputs = inputs(self.inputs, self.extensions)?;
+        let inputs = inputs(self.inputs, self.extensions, self.output)?;
         // A folder with the name of a file is a mistake, which `one` reports.
         let is_folder = |out: &Path| {
             let names_file = CHARACTERS.contains(&sinew_io::extension(out).as_str());
@@ -186,7 +222,7 @@ impl Batch<'_> {
             )));
         }
         let outputs: Vec<Option<PathBuf>> = match self.output {
-            Some(folder) => outputs(&inputs.files, folder, extension)?,
+            Some(folder) => outputs(&inputs, folder, extension)?,
             None => vec![None; inputs.files.len()],
         };
         let new = self.output.map_or_else(Vec::new, missing_folders);
@@ -301,19 +337,19 @@ fn remove_new(folders: &[&Path]) {
     }
 }
 
-/// The file in `folder` that each input becomes.
+/// The file in `folder` that each input becomes, in the folders that it had.
 fn outputs(
-    inputs: &[PathBuf],
+    inputs: &Inputs,
     folder: &Path,
     extension: impl Fn(&Path) -> String,
 ) -> Result<Vec<Option<PathBuf>>> {
     let mut of: HashMap<String, &Path> = HashMap::new();
-    let mut outputs = Vec::with_capacity(inputs.len());
-    for input in inputs {
+    let mut outputs = Vec::with_capacity(inputs.files.len());
+    for (input, below) in inputs.files.iter().zip(&inputs.below) {
         let mut name = input.file_stem().unwrap_or_default().to_owned();
         name.push(".");
         name.push(extension(input));
-        let output = folder.join(name);
+        let output = folder.join(below).join(name);
         if let Some(other) = of.insert(folded(&output), input) {
             return Err(Error::Usage(format!(
                 "{} and {} would both become {}",

@@ -117,7 +117,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     options.anim_source = args.anim.source();
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let (mut unreadable, mut bad) = (false, false);
-    let inputs = batch::inputs(&args.inputs, &batch::CHARACTERS).map_err(unopened)?;
+    let inputs = batch::inputs(&args.inputs, &batch::CHARACTERS, None).map_err(unopened)?;
     let inputs = inputs.files;
     let mut outcomes = Vec::with_capacity(inputs.len());
     let mut progress = Progress::new(quiet);

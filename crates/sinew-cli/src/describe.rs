@@ -53,7 +53,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     if let Some(output) = &args.output {
         check_extension(output, &GLTF)?;
     }
-    let model = read_gltf(&args.model)?;
+    let model = read_gltf(&args.model, "describe")?;
     if let Some(output) = &args.output {
         check_output(output, &[&model], args.map.as_ref())?;
     }

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 
-use clap::Parser;
 use image::RgbaImage;
 use sinew_bake::Progress;
 
 use crate::error::Result;
 use crate::report::Verbosity;
-use crate::{Cli, Exit, Failure};
+use crate::{Exit, Failure};
 
 /// How far a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +65,8 @@ thread_local! {
 /// What the command prints as its error; [`Kind::Cancelled`](crate::Kind::Cancelled) if `watch`
 /// stops it. Then no output appears under its name. Of several files those that are finished stay.
 pub fn call(args: Vec<OsString>, watch: Watch) -> Result<Outcome, Failure> {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let cli = match crate::parse(&args) {
+        Ok((_, cli)) => cli,
         Err(e) if !e.use_stderr() => {
             return Ok(Outcome {
                 output: e.render().to_string(),

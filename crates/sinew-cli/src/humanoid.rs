@@ -108,8 +108,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let is_gltf = GLTF.contains(&sinew_io::extension(output).as_str());
     let mut progress = Progress::new(quiet);
     progress.doing(&format!("reading {}", args.model.display()));
-    let mut model = read_gltf(&args.model)?;
-    let mut source = read_gltf(clip_file)?;
+    let mut model = read_gltf(&args.model, "humanoid")?;
+    let mut source = read_gltf(clip_file, "humanoid")?;
     check_output(output, &[&model, &source], None)?;
     model.make_clip_names_unique();
     source.make_clip_names_unique();
@@ -299,14 +299,20 @@ pub fn with_advice(error: sinew_animate::Error) -> Error {
     Error::Message(format!("{error}{advice}"))
 }
 
-/// Reads a glTF file; only glTF files have human bones and clips for them. The extension may be any
-/// except those of other formats.
-pub fn read_gltf(path: &Path) -> Result<Asset> {
+/// Reads a glTF file for a command; only glTF files have human bones and clips for them. The
+/// extension may be any except those of other formats.
+pub fn read_gltf(path: &Path, command: &str) -> Result<Asset> {
     match sinew_io::extension(path).as_str() {
-        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => Err(Error::Message(format!(
-            "{}: `sinew humanoid` takes .gltf, .glb, .vrm and .vrma files; for a .{other} file use `sinew retarget`",
-            path.display()
-        ))),
+        other @ ("usd" | "usda" | "usdc" | "usdz" | "bvh" | "fbx") => {
+            let file = path.display();
+            let advice = match command {
+                "humanoid" => format!("; for a .{other} file use `sinew retarget`"),
+                _ => format!("; make one of the .{other} file with `sinew convert`"),
+            };
+            Err(Error::Message(format!(
+                "{file}: `sinew {command}` takes .gltf, .glb, .vrm and .vrma files{advice}"
+            )))
+        }
         _ => Ok(gltf::read(path)?),
     }
 }

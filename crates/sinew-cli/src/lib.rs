@@ -15,6 +15,7 @@ mod exit;
 mod failure;
 mod finding;
 mod fix;
+mod help;
 mod host;
 mod humanoid;
 mod inspect;
@@ -152,13 +153,17 @@ pub fn run(args: Vec<OsString>) -> u8 {
     execute(&args).code()
 }
 
+/// Parses a command line: the name of its command, and its arguments.
+fn parse(args: &[OsString]) -> Result<(String, Cli), clap::Error> {
+    let (args, is_all) = help::asked(args);
+    let matches = help::shaped(Cli::command(), is_all).try_get_matches_from(&args);
+    let matches = matches.map_err(|error| help::with_tip(error, &args))?;
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    Ok((name, Cli::from_arg_matches(&matches)?))
+}
+
 fn execute(args: &[OsString]) -> Exit {
-    let matches = Cli::command().try_get_matches_from(args);
-    let parsed = matches.and_then(|matches| {
-        let name = matches.subcommand_name().unwrap_or_default().to_owned();
-        Ok((name, Cli::from_arg_matches(&matches)?))
-    });
-    let (name, cli) = match parsed {
+    let (name, cli) = match parse(args) {
         Ok(parsed) => parsed,
         Err(e) => return not_parsed(args, &e),
     };

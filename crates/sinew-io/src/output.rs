@@ -227,16 +227,17 @@ impl Outputs {
         append().map_err(|e| failed(output, e))
     }
 
-    /// Begins a file that the caller keeps open and writes to.
+    /// Begins a file that the caller keeps open and writes to. Its folder is made if it is missing.
     ///
     /// # Errors
-    /// A folder that cannot be written to; a name that another of these files has, or that differs from it only in upper
+    /// A folder that cannot be made or written to; a name that another of these files has, or that differs from it only in upper
     /// and lower case: on many disks that is the same file.
     pub fn create(&mut self, output: &Path) -> Result<File> {
         if !self.names.insert(folded(output)) {
             let reason = "another output of this command has this name, or one that differs only in upper and lower case";
             return Err(failed(output, reason));
         }
+        self.folder(folder_of(output))?;
         let (file, path) = {
             let mut unfinished = unfinished();
             let temporary = temporary_beside(output).map_err(|e| failed(output, e))?;

@@ -157,10 +157,10 @@ def test_errors_say_what_and_where(hatchling, tmp_path):
         sinew.bake(hatchling, out, nonsense=True)
     with pytest.raises(sinew.UsageError, match="the last frame, 1, is before"):
         sinew.bake(hatchling, out, frames=(5, 1))
-    with pytest.raises(sinew.FileError, match="there is no folder"):
-        sinew.bake(hatchling, tmp_path / "no" / "out.usdc")
     empty = tmp_path / "empty.usda"
     empty.write_text("#usda 1.0\n")
+    with pytest.raises(sinew.FileError, match="empty.usda"):
+        sinew.bake(hatchling, tmp_path / "empty.usda" / "no" / "out.usdc")
     with pytest.raises(sinew.NothingToSkinError):
         sinew.bake(empty, out)
     with pytest.raises(TypeError, match="expected a path or a pxr.Usd.Stage, found int"):

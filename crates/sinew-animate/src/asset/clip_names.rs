@@ -22,26 +22,38 @@ pub enum FoundName {
 /// Finds the clip that a text names. A name that is equal to the text wins. Otherwise the text is
 /// a glob if it has `*` (any characters) or `?` (one character), else the last words of a name:
 /// `Wave` finds `Armature|Wave`. A name that only ends in the same letters, as `Airwave` does, does
-/// not fit.
+/// not fit. If nothing fits, upper and lower case count as equal.
 pub fn find_clip_name<S: AsRef<str>>(names: &[S], asked: &str) -> FoundName {
     let names = || names.iter().map(AsRef::as_ref);
     if let Some(equal) = names().position(|name| name == asked) {
         return FoundName::One(equal);
     }
-    let fits = |name: &str| match asked.contains(['*', '?']) {
-        true => is_like(name, asked),
-        false => ends_in_words(name, asked),
-    };
-    let found: Vec<usize> = names()
-        .enumerate()
-        .filter(|(_, name)| fits(name))
-        .map(|(i, _)| i)
-        .collect();
+    let mut found = fitting(names(), asked);
+    if found.is_empty() {
+        let (lower, asked) = (names().map(str::to_lowercase), asked.to_lowercase());
+        let lower: Vec<String> = lower.collect();
+        let all = || lower.iter().map(String::as_str);
+        let equal = all().enumerate().filter(|(_, name)| *name == asked);
+        found = equal.map(|(i, _)| i).collect();
+        if found.is_empty() {
+            found = fitting(all(), &asked);
+        }
+    }
     match found[..] {
         [] => FoundName::None,
         [one] => FoundName::One(one),
         _ => FoundName::Several(found),
     }
+}
+
+/// Indices of the names that fit a glob, or that end in words.
+fn fitting<'a>(names: impl Iterator<Item = &'a str>, asked: &str) -> Vec<usize> {
+    let fits = |name: &str| match asked.contains(['*', '?']) {
+        true => is_like(name, asked),
+        false => ends_in_words(name, asked),
+    };
+    let found = names.enumerate().filter(|(_, name)| fits(name));
+    found.map(|(i, _)| i).collect()
 }
 
 /// Whether a name ends in `words`, which begin after a character that is neither letter nor digit.
@@ -146,7 +158,8 @@ mod tests {
         let find = |asked: &str| find_clip_name(&names, asked);
         assert_eq!(find("Wave*"), FoundName::One(1));
         assert_eq!(find("Wave"), FoundName::One(0));
-        assert_eq!(find("wave"), FoundName::None);
+        assert_eq!(find("wave"), FoundName::One(0));
+        assert_eq!(find("AIRWAVE"), FoundName::One(2));
         assert_eq!(find("com"), FoundName::One(4));
         assert_eq!(find("*W*"), FoundName::Several(vec![0, 1, 3]));
         assert_eq!(find("*al?"), FoundName::One(3));
@@ -155,6 +168,10 @@ mod tests {
         assert_eq!(find(""), FoundName::None);
         let two = ["A|Run", "B|Run"];
         assert_eq!(find_clip_name(&two, "Run"), FoundName::Several(vec![0, 1]));
+        let cases = ["Run", "RUN"];
+        let several = FoundName::Several(vec![0, 1]);
+        assert_eq!(find_clip_name(&cases, "run"), several);
+        assert_eq!(find_clip_name(&cases, "RUN"), FoundName::One(1));
     }
 
     #[test]

@@ -15,14 +15,6 @@ mod vat;
 mod vat_mesh;
 mod vat_texture;
 
-use std::path::Path;
-
 pub use names::FramePattern;
 pub(super) use prims::{framed_prims, points_of};
 pub(super) use session::bake_frames;
-
-/// Whether the name of an output has a placeholder for the frame number. The folder of such an
-/// output may be created.
-pub(super) fn is_sequence(output: &Path) -> bool {
-    matches!(names::FramePattern::new(output), Ok(Some(_)))
-}

@@ -26,25 +26,24 @@ use sinew::scene::{Geometry, OutSpace};
 use sinew_io::output::Outputs;
 
 impl Asked<'_> {
-    /// The files of the output, and the folder that may be created: one file for each frame of a
+    /// The files of the output: one file for each frame of a
     /// sequence, one for each prim of point caches, or those of textures.
-    fn files(&self, prims: &[FramedPrim], clip: &Clip) -> Result<(Option<PathBuf>, Vec<PathBuf>)> {
+    fn files(&self, prims: &[FramedPrim], clip: &Clip) -> Result<Vec<PathBuf>> {
         let output = self.output;
         if self.format == Format::Pc2 {
             let path = |p: &FramedPrim| self.scene.bindings[p.binding].path.as_str();
             let paths: Vec<&str> = prims.iter().map(path).collect();
-            return Ok((None, pc2::files(output, &paths)));
+            return Ok(pc2::files(output, &paths));
         }
         if self.format.is_vat() {
-            return Ok((None, vat::files(output).into()));
+            return Ok(vat::files(output).into());
         }
         match FramePattern::new(output).map_err(|e| Error::output(output, e))? {
             Some(pattern) => {
                 let numbers = clip.numbers().into_iter();
-                let files = numbers.map(|n| pattern.file(n)).collect();
-                Ok((Some(pattern.folder().to_owned()), files))
+                Ok(numbers.map(|n| pattern.file(n)).collect())
             }
-            None if clip.len() == 1 => Ok((None, vec![output.to_owned()])),
+            None if clip.len() == 1 => Ok(vec![output.to_owned()]),
             None => Err(Error::FrameNumber {
                 file: output.to_owned(),
                 frames: clip.len(),
@@ -114,7 +113,7 @@ pub(crate) fn bake_frames(
     }
     let work = Work::of_clip(work_plan, clip.clone());
     work.check_size(scene, options.frames.as_ref())?;
-    let (folder, files) = asked.files(&prims, &clip)?;
+    let files = asked.files(&prims, &clip)?;
     asked.check_files(files.iter().map(PathBuf::as_path))?;
     let meshes = geometry.iter().flat_map(|g| &g.meshes);
     let corners = meshes.filter(|m| m.binding.is_some());
@@ -131,9 +130,6 @@ pub(crate) fn bake_frames(
         writer: None,
         written: Vec::new(),
     };
-    if let Some(folder) = folder {
-        sink.outputs.folder(&folder)?;
-    }
     let mut runner = Runner::new(scene, deformer, &mut *watch);
     let ran = space.explain(runner.run(&work, &work.schedule, &mut sink))?;
     runner.end(&work, &ran, report)?;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use sinew::error::first_few;
 use sinew::skel::InfluenceInterpolation;
 
+use super::drawn::DrawnReport;
 use super::{BindingReport, OriginReport, Report};
 use crate::check::counted;
 use crate::report::{count, or_unnamed, place};
@@ -12,8 +13,9 @@ use crate::report::{count, or_unnamed, place};
 /// The largest number of prims in a line.
 const MOST_NAMES: usize = 4;
 
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-pub fn describe(r: &Report) -> String {
+/// The report as text, with all joints and materials if it is `verbose`. Writing to a String cannot
+/// fail, so its results are dropped.
+pub fn describe(r: &Report, verbose: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", r.file);
     let range = match (r.time.start, r.time.end) {
@@ -46,6 +48,9 @@ pub fn describe(r: &Report) -> String {
             s.depth,
             if s.bound { "" } else { ", no bound prims" }
         );
+        for joint in s.joint_paths.iter().filter(|_| verbose) {
+            let _ = writeln!(out, "    {joint}");
+        }
     }
     let _ = writeln!(out, "{}", count(r.animations.len(), "animation"));
     for a in &r.animations {
@@ -78,6 +83,7 @@ pub fn describe(r: &Report) -> String {
     for b in &r.bindings {
         describe_binding(&mut out, b);
     }
+    describe_drawn(&mut out, &r.drawn, verbose);
     let _ = writeln!(out, "{}", counted(r.checked.counts));
     for f in &r.checked.findings {
         let place = place(&f.path, &f.property);
@@ -90,6 +96,38 @@ pub fn describe(r: &Report) -> String {
         );
     }
     out
+}
+
+fn describe_drawn(out: &mut String, drawn: &DrawnReport, verbose: bool) {
+    let _ = write!(
+        out,
+        "drawn: {}, {}, {}",
+        count(drawn.meshes, "mesh"),
+        count(drawn.points, "point"),
+        count(drawn.triangles, "triangle")
+    );
+    if drawn.curves > 0 {
+        let _ = write!(out, ", {} of curves", count(drawn.curves, "prim"));
+    }
+    out.push('\n');
+    if let Some([low, high]) = drawn.bounds {
+        let size: Vec<String> = (0..3).map(|i| format!("{:.4}", high[i] - low[i])).collect();
+        let [low, high] = [low, high].map(|[x, y, z]| format!("({x:.4}, {y:.4}, {z:.4})"));
+        let size = size.join(" x ");
+        let _ = writeln!(out, "  {size}, from {low} to {high} at the first time");
+    }
+    for (names, what) in [(&drawn.materials, "material"), (&drawn.textures, "texture")] {
+        if names.is_empty() {
+            continue;
+        }
+        let most = if verbose { names.len() } else { MOST_NAMES };
+        let _ = writeln!(
+            out,
+            "  {}: {}",
+            count(names.len(), what),
+            first_few(names, most)
+        );
+    }
 }
 
 fn describe_origin(out: &mut String, origin: &OriginReport) {

@@ -1,9 +1,11 @@
 //! `sinew inspect`.
 
 mod describe;
+mod drawn;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 use sinew::sampled::Time;
@@ -18,6 +20,7 @@ use crate::finding::{self, Finding};
 use crate::open::{AnimArgs, OpenArgs};
 use crate::progress::Progress;
 use crate::report::{Verbosity, print_report};
+use drawn::DrawnReport;
 
 /// Show the skeletons, clips, bindings, influences, shapes, times and findings of a file.
 ///
@@ -57,6 +60,7 @@ struct Report {
     skeletons: Vec<SkeletonReport>,
     animations: Vec<AnimationReport>,
     bindings: Vec<BindingReport>,
+    drawn: DrawnReport,
     /// Bound prims that cannot be skinned, with the reason.
     failed: Vec<Finding>,
     /// The findings of `sinew check`, and how many there are of each severity.
@@ -99,6 +103,8 @@ struct TimeReport {
 struct SkeletonReport {
     prim: String,
     joints: usize,
+    /// The joints, as `skel:joints` names them.
+    joint_paths: Vec<String>,
     depth: usize,
     bind_transforms: bool,
     rest_transforms: bool,
@@ -163,9 +169,9 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let mut progress = Progress::new(verbosity.is_quiet());
     progress.doing(&format!("reading {}", args.input.display()));
     let file = sinew_io::open_with(&args.input, &args.open.options()?)?;
-    let scene = file.scene(ReadOptions {
+    let scene = Arc::new(file.scene(ReadOptions {
         anim_source: args.anim.source(),
-    })?;
+    })?);
     let mut options = CheckOptions::default();
     options.anim_source = args.anim.source();
     let checked = check_scene(&file, &scene, &options)?;
@@ -173,13 +179,16 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         counts: checked.counts,
         findings: checked.findings,
     };
-    let report = report(&file, &scene, checked)?;
+    let drawn = drawn::report(&file, &scene)?;
+    let report = report(&file, &scene, checked, drawn)?;
     drop(progress);
     let how = (args.json, verbosity);
-    print_report("inspect", Exit::Done, how, &report, describe::describe)
+    let is_verbose = matches!(verbosity, Verbosity::Verbose);
+    let describe = |report: &Report| describe::describe(report, is_verbose);
+    print_report("inspect", Exit::Done, how, &report, describe)
 }
 
-fn report(file: &UsdFile, scene: &Scene, checked: Checked) -> Result<Report> {
+fn report(file: &UsdFile, scene: &Scene, checked: Checked, drawn: DrawnReport) -> Result<Report> {
     let mut animations: Vec<AnimationReport> = Vec::new();
     let placed = scene.instances.iter().chain(&scene.unbound_skeletons);
     let mut drives: HashMap<&str, BTreeSet<&str>> = HashMap::new();
@@ -244,6 +253,7 @@ fn report(file: &UsdFile, scene: &Scene, checked: Checked) -> Result<Report> {
         skeletons: bound.chain(unbound).collect(),
         animations,
         bindings: scene.bound_skins().map(|b| binding(scene, b)).collect(),
+        drawn,
         failed: finding::of_unskinned(&scene.unskinned, Some(&scene.file)),
         checked,
     })
@@ -254,6 +264,7 @@ fn skeleton(placed: &PlacedSkeleton, bound: bool) -> SkeletonReport {
     SkeletonReport {
         prim: placed.path.clone(),
         joints: s.joints().len(),
+        joint_paths: s.joints().to_vec(),
         depth: s.topology().depth(),
         bind_transforms: s.inverse_bind().is_ok(),
         rest_transforms: s.rest().is_some(),

@@ -48,8 +48,8 @@ pub struct Args {
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// File to write: .png for a picture, .gif, .apng, .mp4 or .webm for a whole clip (video needs
-    /// the program ffmpeg). #### or %04d in the name of a .png stands for a number; then its folder
-    /// is created.
+    /// the program ffmpeg). #### or %04d in the name of a .png stands for a number. A missing folder
+    /// is made.
     #[arg(short, long, value_name = "OUT.png|frames/####.png|OUT.gif")]
     pub output: PathBuf,
     /// Time code of a single picture or a turntable. Without this: the first time of the clip.
@@ -68,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
     /// Pictures per second of a clip file, which plays as fast as the file does, or with --frames
-    /// as these follow each other. Without this: every frame; a turntable has 24. With this, a .png
+    /// as these follow each other. Without this: every frame; a turntable takes six seconds. With this, a .png
     /// is an animated PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
@@ -97,13 +97,16 @@ pub struct Args {
     /// Frame what a joint moves, by its name or path, or a prim, by its path, instead of everything.
     #[arg(long, value_name = "JOINT|/PRIM")]
     pub focus: Option<String>,
-    /// Draw N pictures around the up axis, all at one time.
+    /// Draw N pictures around the up axis, all at one time; 72 without a number. As a clip, up to
+    /// 144 pictures take six seconds.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
+    #[arg(num_args = 0..=1, default_missing_value = "72")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub turntable: Option<u32>,
-    /// Draw one picture with C columns and R rows of frames of the clip. The camera follows the
-    /// character.
+    /// Draw one picture with C columns and R rows of frames of the clip; 4x3 without numbers. The
+    /// camera follows the character.
     #[arg(long, value_name = "CxR", conflicts_with = "time")]
+    #[arg(num_args = 0..=1, default_missing_value = "4x3")]
     pub sheet: Option<Pair>,
     /// Background: grey, white, black, none (transparent) or #RRGGBB.
     #[arg(long, value_name = "COLOR", default_value = "grey")]
@@ -215,15 +218,6 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let skinner = Skinner::new(gpu.device(), gpu.queue(), &Default::default())?;
     let mut stage = Stage::new(&skinner, loaded)?;
     stage.check_not_empty()?;
-    if gpu.report().software && !quiet {
-        progress.aside(|| {
-            print_message(
-                "note",
-                format!("drawing on a software adapter, {}", gpu.report().name),
-            )
-        });
-    }
-
     let automatic = match gpu.report().software {
         true => DrawBackend::Cpu,
         false => DrawBackend::Gpu,
@@ -237,6 +231,14 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let numbered = shots.iter().filter_map(|shot| shot.file.as_ref());
     file.check_outputs(numbered.chain([&args.output]))?;
     drop(file);
+    if gpu.report().software && !quiet {
+        progress.aside(|| {
+            print_message(
+                "note",
+                format!("drawing on a software adapter, {}", gpu.report().name),
+            )
+        });
+    }
     let mut sheet = match args.sheet {
         Some(cells) => Some(Sheet::new(size, cells.0).ok_or_else(|| too_small(size, cells.0))?),
         None => None,
@@ -262,7 +264,6 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let decimals = decimals_apart(&shots);
     let alone = shots.iter().filter(|s| s.file.is_some()).count();
     let mut saver = Saver::new(size, alone);
-    let mut folder = shots.iter().find_map(|s| folder_to_make(args, s));
     let shows_joints = look.joints && stage.skeletons().iter().any(|s| !s.joints.is_empty());
     let mut any_visible = stage.meshes().is_empty() || shows_joints;
     let mut any_normals = false;
@@ -291,10 +292,6 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
                 let Some(picture) = host::take_picture(picture) else {
                     continue;
                 };
-                // Create the folder only when the first picture is ready.
-                if let Some(folder) = folder.take() {
-                    std::fs::create_dir_all(folder).map_err(|e| Error::write(folder, e))?;
-                }
                 saver.save(file.clone(), picture)?;
                 pictures.push(PictureReport {
                     file: file.display().to_string(),
@@ -446,10 +443,6 @@ fn check(args: &Args) -> Result<()> {
         }
         format.check(&args.output, args.size.0)?;
     }
-    let folder = folder_of(&args.output);
-    if !numbered && !folder.is_dir() {
-        return fail(&format!("there is no folder {}", folder.display()));
-    }
     let finite = [args.yaw, args.pitch, args.zoom]
         .into_iter()
         .chain(args.time)
@@ -465,20 +458,6 @@ fn check(args: &Args) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The folder of a file; `.` for a bare name.
-fn folder_of(file: &Path) -> &Path {
-    match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// The folder of a shot's file, if files are numbered.
-fn folder_to_make<'a>(args: &Args, shot: &'a Shot) -> Option<&'a Path> {
-    let numbered = numbered(&args.output).is_ok_and(|n| n.is_some());
-    shot.file.as_deref().filter(|_| numbered).map(folder_of)
 }
 
 /// The error for a sheet whose cells are too small.

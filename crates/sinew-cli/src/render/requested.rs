@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use sinew::error::first_few;
-use sinew_render::{Control, DrawBackend, Focus, JointId, Look, Stage, StageJoint};
+use sinew_render::{Control, DrawBackend, Focus, JointId, Look, Stage};
 
 use super::Args;
 
@@ -12,10 +12,12 @@ use super::Args;
 /// The stage has no channel or joint of a name.
 pub fn control(args: &Args, stage: &Stage, backend: DrawBackend) -> Result<Control> {
     let channels = stage.channels();
-    for (name, _) in &args.shape {
-        if !channels.contains_key(name) {
-            let known: Vec<&str> = channels.keys().map(String::as_str).take(8).collect();
-            return Err(unknown(args, "blend shape channel", name, &known));
+    let known: Vec<&str> = channels.keys().map(String::as_str).collect();
+    let mut weights = Vec::with_capacity(args.shape.len());
+    for (name, weight) in &args.shape {
+        match named(&known, name) {
+            Some(channel) => weights.push((known[channel].to_owned(), *weight)),
+            None => return Err(unknown(args, "blend shape channel", name, &known)),
         }
     }
     let heat = match &args.heat {
@@ -25,7 +27,7 @@ pub fn control(args: &Args, stage: &Stage, backend: DrawBackend) -> Result<Contr
     Ok(Control {
         method: args.method,
         backend,
-        weights: args.shape.iter().cloned().collect(),
+        weights: weights.into_iter().collect(),
         heat,
     })
 }
@@ -64,15 +66,32 @@ pub fn joint_name(stage: &Stage, joint: JointId) -> Option<&str> {
 
 /// The joint of a name or path.
 fn joint(args: &Args, stage: &Stage, name: &str) -> Result<JointId> {
-    let mut known = Vec::new();
+    let (mut ids, mut known) = (Vec::new(), Vec::new());
     for (s, skeleton) in stage.skeletons().iter().enumerate() {
-        let is = |j: &StageJoint| j.path == name || j.name == name;
-        if let Some(joint) = skeleton.joints.iter().position(is) {
-            return Ok(JointId { skeleton: s, joint });
+        for (joint, of) in skeleton.joints.iter().enumerate() {
+            ids.push(JointId { skeleton: s, joint });
+            known.push(match of.path == name {
+                true => name,
+                false => of.name.as_str(),
+            });
         }
-        known.extend(skeleton.joints.iter().map(|j| j.name.as_str()));
     }
-    Err(unknown(args, "joint", name, &known))
+    let found = named(&known, name).map(|joint| ids[joint]);
+    found.ok_or_else(|| unknown(args, "joint", name, &known))
+}
+
+/// The index of a name: the first that is equal, or the only one but for upper and lower case.
+fn named(known: &[&str], name: &str) -> Option<usize> {
+    if let Some(equal) = known.iter().position(|known| *known == name) {
+        return Some(equal);
+    }
+    let name = name.to_lowercase();
+    let mut like = known.iter().enumerate();
+    let mut like = like
+        .by_ref()
+        .filter(|(_, known)| known.to_lowercase() == name);
+    let (found, of) = like.next()?;
+    like.all(|(_, other)| other == of).then_some(found)
 }
 
 /// The error for a name that the stage does not have.

@@ -19,8 +19,10 @@ const MEASURED: usize = 24;
 /// Largest number of pictures; a request for more is taken for a mistake.
 const MOST: usize = 100_000;
 
-/// Pictures per second of a turntable, and of clips whose times do not say it.
-const TURNTABLE_FPS: f64 = 24.0;
+/// Seconds of a whole turn, if it is a clip.
+const TURN_SECONDS: f64 = 6.0;
+/// Pictures per second at most of a turn, and of clips whose times do not say it.
+const FPS: f64 = 24.0;
 
 /// One picture, or one cell of a sheet.
 pub struct Shot {
@@ -157,12 +159,12 @@ pub fn number(value: f64) -> String {
 
 /// Seconds that each picture of a clip file is shown: by `--fps`, or else as fast as the file plays.
 pub fn seconds_each(args: &Args, stage: &Stage, shots: &[Shot]) -> f64 {
-    let of_file = match args.turntable {
-        Some(_) => None,
+    let found = match args.turntable {
+        Some(pictures) => Some((TURN_SECONDS / f64::from(pictures)).max(1.0 / FPS)),
         None => seconds_of_file(stage, shots.iter().map(|s| s.time)),
     };
-    let seconds = args.fps.map(|fps| 1.0 / fps).or(of_file);
-    seconds.unwrap_or(1.0 / TURNTABLE_FPS)
+    let seconds = args.fps.map(|fps| 1.0 / fps).or(found);
+    seconds.unwrap_or(1.0 / FPS)
 }
 
 /// Whether a time lies in a range, but for rounding.

@@ -15,10 +15,14 @@ use sinew_animate::Error as AnimateError;
 use sinew_animate::retarget::{
     BoneMap, GroundChoice, MatchChoice, NoMatch, RetargetOptions, RetargetPose, ScaleChoice,
 };
+use sinew_io::gltf::{GltfOptions, choose_clips, write_asset};
 use sinew_io::output;
 use sinew_io::retarget::{
     Error as RetargetError, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
+
+use sinew_io::ClipChoice;
+use sinew_io::usd::AssetOptions;
 
 use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
@@ -49,7 +53,8 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// File to write: TARGET with the clip bound to its Skeleton. Its extension chooses the format.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz}")]
+    /// A glTF file has this clip alone.
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
     /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
     /// part of its path, or by its whole path if the last part is not unique. Only these pairs
@@ -182,7 +187,11 @@ fn scale(text: &str) -> std::result::Result<ScaleChoice, String> {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    check_extension(&args.output, &USD)?;
+    let is_gltf = GLTF.contains(&sinew_io::extension(&args.output).as_str());
+    match args.animation_only {
+        true => check_extension(&args.output, &USD)?,
+        false => check_extension(&args.output, &[&USD[..], &GLTF].concat())?,
+    }
     let mut options = RetargetOptions::default();
     options.pose = match args.pose {
         PoseArg::Auto => RetargetPose::Auto,
@@ -251,11 +260,24 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
             &left_out,
             Some(&args.target),
         ));
-        file.author_extents(&scene, Some(std::slice::from_ref(&moved.skeleton)))?;
         host::go_on(Step::Part)?;
-        let written = file.write(&args.output)?;
-        files = written.files;
-        warnings.extend(written.warnings);
+        if is_gltf {
+            let asset = file.to_asset(&scene, &AssetOptions::default())?;
+            let mut asset = choose_clips(asset, &ClipChoice::First)?;
+            let name = moved.clip.rsplit('/').next().unwrap_or_default();
+            asset
+                .clips
+                .iter_mut()
+                .for_each(|clip| clip.name = name.to_owned());
+            let written = write_asset(asset, &args.output, &GltfOptions::default())?;
+            files = written.files;
+            warnings.extend(written.warnings);
+        } else {
+            file.author_extents(&scene, Some(std::slice::from_ref(&moved.skeleton)))?;
+            let written = file.write(&args.output)?;
+            files = written.files;
+            warnings.extend(written.warnings);
+        }
     }
     if let Some(file) = &args.write_map {
         write_map(&moved.matching.map_to_edit(), file)?;
@@ -290,6 +312,9 @@ fn source_left_out(args: &Args, source: &Source, moved: &Retargeted) -> Result<V
     }
     Ok(finding::of_left_out(&[], &left_out, Some(&args.source)))
 }
+
+/// The extensions of glTF files that are written.
+const GLTF: [&str; 2] = ["glb", "gltf"];
 
 /// The value of `--map` that asks for the best guess at rigs that are not recognised.
 const GUESS: &str = "guess";

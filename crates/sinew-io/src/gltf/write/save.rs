@@ -124,7 +124,6 @@ fn write_beside(document: &mut Document, output: &Path, outputs: &mut Outputs) -
     }
     let folder_name = beside(output, "_textures");
     let folder = output.with_file_name(&folder_name);
-    outputs.folder(&folder)?;
     let mut images = Vec::new();
     let mut taken = HashSet::new();
     for image in &document.images {

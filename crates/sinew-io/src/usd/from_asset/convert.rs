@@ -130,9 +130,6 @@ pub(crate) fn write_pictures(
     .map_err(|e| fail(e.into()))?;
     named.sort_unstable();
     named.dedup();
-    if !named.is_empty() {
-        outputs.folder(&folder)?;
-    }
     for path in named {
         outputs.file(&folder.join(&names[path]), |sink| {
             sink.write_all(&pictures[path]).map_err(|e| e.to_string())

@@ -173,9 +173,6 @@ impl Sequence {
     pub fn save(&self) -> Result<()> {
         let mut outputs = save::Outputs::default();
         for (file, layer) in &self.copies {
-            if let Some(folder) = file.parent() {
-                outputs.folder(folder)?;
-            }
             save::export_with(layer, file, &mut outputs)?;
         }
         save::export_with(&self.file.root_layer(), self.file.file(), &mut outputs)?;

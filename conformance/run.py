@@ -300,6 +300,8 @@ def main():
     parser.add_argument("--save", action="store_true")
     parser.add_argument("--table")
     args = parser.parse_args()
+    if args.save and args.only:
+        parser.error("--save needs all cases, without --only")
     kept = HERE / "scores.json"
     scores = json.loads(kept.read_text()) if kept.exists() else {}
     if args.program:

@@ -1,9 +1,10 @@
 //! Whole bakes by `bake()`: every format read back by readers of the tests' own and compared with the f64 reference and with
 //! the same bake as USD; value clips, shards and resumed bakes; motion blur; and what is refused. The rules of UsdSkel by hand
-//! (`tests/data/rules.txt`), and its utilities against usd-core's answers.
+//! (`tests/data/rules.txt`, `conformance`), and its utilities against usd-core's answers.
 
 mod bench;
 mod bones;
+mod corpus;
 mod motion;
 mod readers;
 mod real;
@@ -97,6 +98,7 @@ fn main() {
     let no_gpu = common::gpu::ignored();
     trials.extend(on_a_gpu.into_iter().map(|t| t.with_ignored_flag(no_gpu)));
     trials.extend(trials_of_python![
+        corpus::usd_core_scores_as_kept,
         motion::usd_core_finds_velocities_and_errors,
         motion::velocities_of_the_input_are_blocked,
         streams::usd_core_finds_the_same_in_both,
@@ -112,6 +114,7 @@ fn main() {
         ("", trials),
         ("table", table::trials("bakes.txt")),
         ("rules", table::trials("rules.txt")),
+        ("corpus", corpus::trials()),
     ])
 }
 

@@ -1,9 +1,10 @@
 """The README and the pages of `docs` are true: their commands run, their synopses name the options that exist, and their
 links lead somewhere.
 
-    python pages.py CHECK SINEW
+    python pages.py CHECK SINEW [PICTURE ...]
 
-CHECK is the name of a function of CHECKS; SINEW is the command. Prints what is wrong, and exits with 1 if something is.
+CHECK is the name of a function of CHECKS; SINEW is the command; the commands of docs/render.md that draw PICTUREs are run by
+who calls this. Prints what is wrong, and exits with 1 if something is.
 """
 
 import glob
@@ -130,10 +131,12 @@ def commands_run():
 def commands_that_draw_run():
     calls = [call(line) or "" for name, text in pages().items() for line in shell_lines(name, text)]
     drawn = [words.split()[1] for words in calls if words.startswith("render ")]
+    elsewhere = [call(line) for line in shell_lines("render.md", read("docs/render.md"))
+                 if any(f" -o {picture} " in line for picture in sys.argv[3:])]
 
     def is_wanted(words):
         out = re.search(r" -o (\S+)", words)
-        return words.startswith("render ") or (out and out[1] in drawn)
+        return (words.startswith("render ") and words not in elsewhere) or (out and out[1] in drawn)
 
     run_all(is_wanted)
     assert len(drawn) >= 6, drawn

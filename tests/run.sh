@@ -198,8 +198,10 @@ if [ -n "${SINEW_ASSETS:-}" ]; then
 fi
 
 # The long ones: the kernels once more with WebGPU's default limits, files that are made to exhaust a reader, bakes that
-# are killed again and again.
-long=(default_limits:: hostile:: resume::after_kills)
+# are killed again and again, memory of long bakes, what USD has through every command, every command on every broken stage,
+# the commands of the pages, and pictures by options of the command.
+long=(default_limits:: hostile:: resume:: memory_does_not_grow survive:: commands_end_as_check_says commands_run
+    commands_that_draw_run pictures_are_those_of_the_commands runs::pictures)
 packages=() skipped=()
 if [ -n "$all" ]; then
     packages=(--workspace --no-fail-fast)

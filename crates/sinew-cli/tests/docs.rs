@@ -21,6 +21,9 @@ const CHECKS: [&str; 9] = [
     "what_is_not_run_exists",
 ];
 
+/// Pictures of the README and the guide.
+const PICTURES: [&str; 4] = ["hatchling.png", "dance.png", "clip.png", "weights.png"];
+
 fn main() {
     let mut trials: Vec<Trial> = CHECKS
         .into_iter()
@@ -28,7 +31,7 @@ fn main() {
             python::trial(check, move |python| {
                 let mut pages = Command::new(python);
                 pages.arg(common::repository().join("tests/pages.py"));
-                let output = pages.arg(check).arg(executable()).output()?;
+                let output = pages.arg(check).arg(executable()).args(PICTURES).output()?;
                 match output.status.success() {
                     true => Ok(()),
                     false => Err((stdout(&output) + &stderr(&output)).into()),
@@ -51,12 +54,12 @@ fn main() {
     common::trials::run([("", trials)])
 }
 
-/// The pictures of the README and the guide are what the commands of `docs/render.md` draw.
+/// They are what the commands of `docs/render.md` draw, which tests/pages.py leaves to this test.
 fn pictures_are_those_of_the_commands() {
     let root = common::repository().canonicalize().unwrap();
     let page = std::fs::read_to_string(root.join("docs/render.md")).unwrap();
     let picture = |file: PathBuf| image::open(file).unwrap().into_rgba8();
-    for name in ["hatchling.png", "dance.png", "clip.png", "weights.png"] {
+    for name in PICTURES {
         let lines = page.lines();
         let mut calls = lines.map(|line| line.trim_start_matches("cargo "));
         let out = format!(" -o {name} ");

@@ -197,11 +197,14 @@ def run_all(jobs):
 
 def jobs_of(topic, form, folder):
     """Every command with an input of one form, and how its output is compared. The character is `inside` the layer or
-    `beside` it. Without one the output is written to the folder of the input (`here`), or elsewhere."""
+    `beside` it: of forms of the input, forms of the output and these places every two come together, but not all three.
+    Without a character the output is written to the folder of the input (`here`), or elsewhere."""
     for command, _, extensions in COLUMNS:
         places = {"convert": ["here", ""], "flatten": [""]}.get(command, ["inside", "beside"])
         for extension, place in itertools.product(extensions, places):
             has_character = place in ("inside", "beside")
+            if has_character and (extensions.index(extension) + places.index(place) + (form == "usda")) % 2:
+                continue
             source = os.path.join(folder, f"{place}_{topic}.{form}" if has_character else f"{topic}.{form}")
             out = f"{place}_{topic}_{form}_{command}.{extension}"
             # Packages are flattened.

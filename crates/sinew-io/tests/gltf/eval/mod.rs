@@ -97,7 +97,7 @@ impl Document {
     /// Every primitive of every mesh node that is shown, at a time of some clips played together; at rest without any.
     pub fn surfaces(&self, clips: &[&Clip], time: f64) -> Vec<Surface> {
         let nodes = self.posed(clips, time);
-        let world = self.world(clips, time);
+        let world = worlds(&nodes);
         let mut out = Vec::new();
         for &node in &self.shown {
             let Some(mesh) = nodes[node].mesh.map(|m| &self.meshes[m]) else {
@@ -128,8 +128,7 @@ impl Document {
 
     /// world_from_node of every node.
     pub fn world(&self, clips: &[&Clip], time: f64) -> Vec<DMat4> {
-        let nodes = self.posed(clips, time);
-        (0..nodes.len()).map(|n| world(&nodes, n)).collect()
+        worlds(&self.posed(clips, time))
     }
 
     fn posed(&self, clips: &[&Clip], time: f64) -> Vec<Node> {
@@ -240,12 +239,24 @@ impl Motion {
     }
 }
 
-fn world(nodes: &[Node], node: usize) -> DMat4 {
-    let local = nodes[node].local();
-    match nodes[node].parent {
-        Some(parent) => world(nodes, parent) * local,
-        None => local,
+fn worlds(nodes: &[Node]) -> Vec<DMat4> {
+    let mut found = vec![None; nodes.len()];
+    let worlds = (0..nodes.len()).map(|node| world(nodes, node, &mut found));
+    worlds.collect()
+}
+
+/// Of a node, by those that are found already.
+fn world(nodes: &[Node], node: usize, found: &mut [Option<DMat4>]) -> DMat4 {
+    if let Some(world) = found[node] {
+        return world;
     }
+    let local = nodes[node].local();
+    let made = match nodes[node].parent {
+        Some(parent) => world(nodes, parent, found) * local,
+        None => local,
+    };
+    found[node] = Some(made);
+    made
 }
 
 /// Moves a point, and its normal by the same mean of inverse transposes: glTF leaves open how normals

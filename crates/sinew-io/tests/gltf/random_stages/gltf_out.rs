@@ -140,7 +140,7 @@ fn moments(codes: &[f64], keys: &[f64], rate: f64) -> Vec<Moment> {
             (true, true) => {}
         }
         if let Some(next) = all.get(i + 1).filter(|_| !after) {
-            for share in INSIDE {
+            for share in INSIDE[i % 2] {
                 add(seconds + (next - seconds) * share, false);
             }
         }

@@ -143,8 +143,8 @@ struct Moment {
     is_key: bool,
 }
 
-/// Parts of the span between two keys at which it is looked at.
-const INSIDE: [f64; 4] = [0.02, 0.3, 0.5, 0.98];
+/// Parts of the span between two keys at which it is looked at: spans take turns.
+const INSIDE: [[f64; 2]; 2] = [[0.02, 0.5], [0.3, 0.98]];
 
 /// How far a mesh may be off.
 struct Allowed {

@@ -164,7 +164,6 @@ impl Stage {
 
     fn placed(&self, mesh: &DrawnMesh, code: f64) -> Result<Placed, Failed> {
         let (scene, time) = (&self.scene, Time::At(code));
-        let world = mesh.world_from_prim(time);
         let at_rest = || -> Vec<DVec3> {
             let normals = mesh.normals.as_ref().and_then(|n| n.at(time));
             normals.map_or(Vec::new(), |n| n.iter().map(|n| n.as_dvec3()).collect())
@@ -176,7 +175,7 @@ impl Stage {
                 normals: at_rest(),
                 world: DMat4::IDENTITY,
             };
-            return Ok(placed.moved(world));
+            return Ok(placed.moved(mesh.world_from_prim(time)));
         };
         let prim = bound.binding().prim;
         let is_rigid = bound.binding().is_rigid();

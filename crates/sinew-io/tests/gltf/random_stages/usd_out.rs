@@ -93,7 +93,7 @@ fn moments(mut keys: Vec<f64>, looks_between: bool) -> Vec<Moment> {
         out.push(key);
         let next = keys.get(i + 1).filter(|next| **next - code > CLOSE);
         if let Some(next) = next.filter(|_| looks_between) {
-            let inside = INSIDE.map(|share| Moment {
+            let inside = INSIDE[i % 2].map(|share| Moment {
                 code: code + (next - code) * share,
                 is_key: false,
             });

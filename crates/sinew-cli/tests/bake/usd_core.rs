@@ -18,14 +18,25 @@ fn printed(python: &str, script: &str, prepare: impl FnOnce(&mut Command)) -> St
     stdout(&output)
 }
 
-/// The extent of a SkelRoot encloses what UsdSkel computes at every frame of the clip.
+/// The extent of a SkelRoot encloses the points that UsdSkel deforms, also where blend shapes move them or the joints are
+/// much larger than the meshes; without meshes it is what UsdSkel computes.
 pub fn convert_and_retarget_author_the_extents_of_skel_roots(python: &str) -> Result<(), Failed> {
     let folder = Folder::new();
     folder.0.write("map.json", r#"{"Hips": "root"}"#);
+    for input in ["tiny.gltf", "assets/free.gltf", "assets/centimetres.gltf"] {
+        let input = project("crates/sinew-io/tests/data").join(input);
+        folder.0.write(
+            input.file_name().unwrap().to_str().unwrap(),
+            std::fs::read(&input)?,
+        );
+    }
     let mut files = Vec::new();
     for (out, line) in [
         ("convert.usda", "convert puppet.glb"),
         ("walk.usdc", "convert walk.bvh"),
+        ("shapes.usdc", "convert tiny.gltf"),
+        ("free.usdc", "convert free.gltf"),
+        ("units.usdc", "convert centimetres.gltf"),
         (
             "retarget.usda",
             "retarget walk.bvh hatchling.usda --map map.json",

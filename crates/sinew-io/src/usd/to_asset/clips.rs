@@ -68,7 +68,7 @@ impl Maker<'_> {
             let mut tracks: Vec<Track> = Vec::new();
             for (skeleton, animation) in &plan.parts {
                 let joints = &self.joints[*skeleton];
-                tracks.extend(joints.tracks(animation, &self.clock, &mut self.warnings));
+                tracks.extend(joints.tracks(animation, &self.clock));
                 for (binding, node, channels) in &self.shown {
                     let binding = &self.scene.bindings[*binding];
                     if binding.instance == *skeleton {

@@ -9,7 +9,7 @@ use super::carried::{COARSE, inside};
 use super::clips::SceneClip;
 use super::nodes::mix;
 use super::shown::Shown;
-use super::skeletons::joint_times;
+use super::skeletons::{blocked_times, joint_times};
 use super::time::{Clock, merged};
 use crate::vertices::bounds;
 use sinew::error::{Invalid, Warning};
@@ -17,7 +17,7 @@ use sinew::math::Trs;
 use sinew::sampled::Time;
 use sinew::scene::{BoundSkin, DrawnMesh, OutSpace, Scene, SkinBinding, SkinPart};
 use sinew::skel::reference::{Deformed, deform};
-use sinew::skel::{JointInfluences, Pose, Skin, SkinningMethod};
+use sinew::skel::{AnimMapper, JointInfluences, Pose, Skeleton, Skin, SkinningMethod};
 
 type Result<T> = std::result::Result<T, Invalid>;
 
@@ -99,19 +99,49 @@ pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin, is_carried: bool) -> 
 /// Rotations whose length differs from 1 by less than this are rounding.
 const UNIT: f32 = 1e-4;
 
-/// The misfit of joints whose rotations are none, if a clip has such: UsdSkel takes quaternions as
-/// they are.
-pub(super) fn of_clips(skeleton: usize, plans: &[SceneClip]) -> Option<Misfit> {
+/// What clips do with the joints of a Skeleton that nodes cannot: rotations that are none, which
+/// UsdSkel takes as they are, and times without values.
+pub(super) fn of_clips(
+    skeleton: usize,
+    joints: &Skeleton,
+    plans: &[SceneClip],
+    clock: &Clock,
+) -> Vec<Misfit> {
     let parts = plans.iter().flat_map(|p| &p.parts);
-    let mut animations = parts.filter(|(s, _)| *s == skeleton).map(|(_, a)| a);
+    let of_this = parts.filter(|(s, animation)| {
+        *s == skeleton && !AnimMapper::new(&animation.joints, joints.joints()).reaches_nothing()
+    });
+    let animations: Vec<_> = of_this.map(|(_, animation)| animation).collect();
+    let mut out = Vec::new();
     let is_loose = |q: &glam::Quat| (q.length() - 1.0).abs() > UNIT;
-    let loose = animations.any(|a| a.rotations.values().any(|v| v.iter().any(is_loose)));
-    loose.then(|| Misfit {
-        code: "gltf-rotations",
-        what: "rotations of its joints do not have length 1: glTF has the nearest that do".into(),
-        least: 0.0,
-    })
+    let mut rotations = animations.iter().flat_map(|a| a.rotations.values());
+    if rotations.any(|v| v.iter().any(is_loose)) {
+        out.push(Misfit {
+            code: "gltf-rotations",
+            what: "rotations of its joints do not have length 1: glTF has the nearest that do"
+                .into(),
+            least: 0.0,
+        });
+    }
+    for animation in animations {
+        let [blocked, all] = blocked_times(animation, clock);
+        // One without values at any time has its own warning.
+        if blocked > 0 && blocked < all {
+            let path = &animation.path;
+            out.push(Misfit {
+                code: BLOCKED,
+                what: format!(
+                    "at {blocked} of the {all} times of {path} its joints rest for want of values, and glTF moves them there gradually"
+                ),
+                least: 0.0,
+            });
+        }
+    }
+    out
 }
+
+/// The code of clips that have no values at some times.
+const BLOCKED: &str = "animation-blocked";
 
 /// Points whose weights do not add up to 1, points with weights below 0, and points without a
 /// weight above 0.
@@ -241,6 +271,17 @@ pub(super) fn movements<'a>(
         });
     }
     out
+}
+
+/// How no clip at all moves a prim.
+pub(super) fn at_rest<'a>(binding: usize, shown: &'a Shown<'a>, clock: &Clock) -> Movement<'a> {
+    Movement {
+        shown,
+        scene: shown.scene(),
+        binding,
+        keys: vec![clock.start()],
+        times: vec![clock.start()],
+    }
 }
 
 /// How far the nodes of a Skeleton are from its joints. `moved` says of each joint whether some clip
@@ -407,10 +448,20 @@ fn as_gltf(bound: BoundSkin<'_>, skin: &Skin) -> Result<Skin> {
 /// A prim as glTF has it.
 pub(super) struct AsGltf<'a> {
     pub bound: BoundSkin<'a>,
-    /// Whether a node carries it, in place of a skin.
-    pub is_carried: bool,
+    pub form: Form<'a>,
     /// Joints of its Skeleton that some clip moves.
     pub moved: &'a [bool],
+}
+
+/// What moves a prim in glTF.
+#[derive(Clone, Copy)]
+pub(super) enum Form<'a> {
+    /// A skin.
+    Skinned,
+    /// Its node.
+    Carried,
+    /// Only its blend shapes: an instance that shows it where it was modelled.
+    AtRest(&'a DrawnMesh),
 }
 
 /// The warnings about a prim whose deformation glTF cannot hold, with the error that this causes:
@@ -429,26 +480,44 @@ pub(super) fn measure(
     let geom_bind = binding.geom_bind.at(rest);
     let geom_bind = geom_bind.map_or(DMat4::IDENTITY, |m| *m);
     let (mut worst, mut largest, mut at) = (0.0f64, f64::MIN_POSITIVE, String::new());
-    let is_of_joints = misfits.iter().any(|misfit| misfit.code == JOINTS);
+    let is_of_joints = misfits
+        .iter()
+        .any(|misfit| [JOINTS, BLOCKED].contains(&misfit.code));
     let shares = if is_of_joints { UNEVEN } else { QUARTERS };
     // Errors with the sizes of the mesh at their times.
     let mut found = Vec::new();
     for movement in movements {
         let error_at = |time: &f64| -> Result<(f64, f64)> {
-            let got = match prim.is_carried {
-                true => deform(&skin, &movement.pose(*time)?)?,
-                false => {
+            let mut world = movement.world_from_skel(*time);
+            let mut gltf_world = world;
+            let got = match prim.form {
+                Form::Carried => deform(&skin, &movement.pose(*time)?)?,
+                Form::Skinned => {
                     let mut pose = movement.gltf_pose(*time, prim.moved)?;
                     pose.geom_bind = geom_bind;
                     deform(&gltf, &pose)?
                 }
+                Form::AtRest(instance) => {
+                    // What stands above it moves in what the stage shows alone.
+                    let placed = match movement.shown.is_stage {
+                        true => Time::At(*time),
+                        false => rest,
+                    };
+                    world = instance.world_from_prototype(placed) * world;
+                    gltf_world = instance.world_from_prim(placed);
+                    let part = SkinPart {
+                        blend_only: true,
+                        normals: usize::MAX,
+                    };
+                    let skin = movement.bound().skin_part(rest, part)?;
+                    deform(&skin, &movement.pose(*time)?)?
+                }
             };
-            let world = movement.world_from_skel(*time);
-            let in_world = |points: &[DVec3]| -> Vec<DVec3> {
+            let in_world = |points: &[DVec3], world: &DMat4| -> Vec<DVec3> {
                 points.iter().map(|p| world.transform_point3(*p)).collect()
             };
-            let want = in_world(&movement.deformed(*time, None)?.points);
-            let pairs = want.iter().zip(in_world(&got.points));
+            let want = in_world(&movement.deformed(*time, None)?.points, &world);
+            let pairs = want.iter().zip(in_world(&got.points, &gltf_world));
             let error = pairs.map(|(a, b)| a.distance(b)).fold(0.0, f64::max);
             let narrow: Vec<Vec3> = want.iter().map(|p| p.as_vec3()).collect();
             Ok((error, size(&narrow)))

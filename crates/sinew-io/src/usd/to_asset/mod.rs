@@ -45,7 +45,7 @@ use carried::Load;
 pub use clips::SceneClip;
 use materials::MaterialTable;
 use meshes::{MadeMesh, MeshInputs, Part, PointInfluences};
-use misfits::{AsGltf, JointError};
+use misfits::{AsGltf, Form, JointError, Misfit};
 use nodes::{NodeBuilder, local_transform};
 use shown::Shown;
 use sinew::error::{Invalid, Warning};
@@ -141,6 +141,8 @@ struct Maker<'a> {
     joint_errors: HashMap<usize, JointError>,
     /// Meshes that nodes carry, not skins, and their nodes.
     carried: Vec<(&'a DrawnMesh, usize)>,
+    /// Bindings of skinned meshes that instances show.
+    instanced: HashSet<usize>,
     /// Whether what does not fit is baked.
     bake: bool,
     /// Why the asset would be larger than it may.
@@ -188,6 +190,7 @@ impl<'a> Maker<'a> {
             shown_by: Arc::default(),
             joint_errors: HashMap::new(),
             carried: Vec::new(),
+            instanced: HashSet::new(),
             bake: options.bake,
             too_large: None,
         }
@@ -226,13 +229,16 @@ impl<'a> Maker<'a> {
                     .flatten()
                     .for_each(|joint| moved[joint] = true);
             }
-            let joints = JointNodes::new(
-                &mut self.builder,
-                skeleton,
-                space,
-                moved,
-                &mut self.warnings,
-            );
+            let mut joints = JointNodes::new(&mut self.builder, skeleton, space, moved);
+            joints.misfits = misfits::of_clips(i, skeleton, &self.plans, &self.clock);
+            let mut bindings = self.scene.bindings.iter().filter(|b| b.instance == i);
+            if !bindings.any(|b| b.influences.is_some()) {
+                // No points tell how much it is.
+                for misfit in joints.misfits.iter().chain(&joints.shear) {
+                    let warning = Warning::new(misfit.code, skeleton.path(), &*misfit.what);
+                    self.warnings.push(warning);
+                }
+            }
             self.joints.push(joints);
         }
         Ok(())
@@ -289,9 +295,7 @@ impl<'a> Maker<'a> {
             && !mesh.instances.is_empty()
             && self.scene.bindings[binding].influences.is_some()
         {
-            let message =
-                "instances of a PointInstancer show it at rest, not as its Skeleton moves it";
-            self.warn("gltf-instanced-skin", &mesh.path, message);
+            self.warn_of_instances(mesh, binding);
         }
         let shapes = match mesh.binding {
             Some(binding) => self.shapes(self.scene.bound(binding)),
@@ -320,6 +324,32 @@ impl<'a> Maker<'a> {
             self.show(binding, node, &shapes);
         }
         Ok(Some(node))
+    }
+
+    /// Warns of a skinned mesh that instances show at rest, at the first of them.
+    fn warn_of_instances(&mut self, mesh: &DrawnMesh, binding: usize) {
+        if !self.instanced.insert(binding) {
+            return;
+        }
+        let misfit = Misfit {
+            code: "gltf-instanced-skin",
+            what: "instances of a PointInstancer show it at rest, not as its Skeleton moves it, and the first of them is measured".into(),
+            least: 0.0,
+        };
+        let prim = AsGltf {
+            bound: self.scene.bound(binding),
+            form: Form::AtRest(mesh),
+            moved: &[],
+        };
+        let movements = misfits::movements(binding, &self.shown_by, &self.clock);
+        let code = misfit.code;
+        match misfits::measure(&prim, vec![misfit], &movements, &self.plans, &self.clock) {
+            Ok(made) => self.warnings.extend(made),
+            Err(invalid) => {
+                let message = format!("it is written at rest: {}", invalid.brief());
+                self.warn(code, &mesh.path, message);
+            }
+        }
     }
 
     fn show(&mut self, binding: usize, node: usize, shapes: &[Channel]) {
@@ -366,22 +396,35 @@ impl<'a> Maker<'a> {
         let mut misfits = misfits::of_bound(bound.binding(), &skin, carried.is_some());
         if carried.is_none() {
             let error = self.joint_error(bound)?;
-            let loose = misfits::of_clips(instance, &self.plans);
             let points = skin.points().iter();
             let points = points.map(|p| geom_bind.transform_point3(p.as_dvec3()));
-            misfits.extend(loose.or_else(|| error.misfit(points)));
+            let of_clips = &self.joints[instance].misfits;
+            match of_clips.is_empty() {
+                true => misfits.extend(error.misfit(points)),
+                false => misfits.extend(of_clips.iter().cloned()),
+            }
         }
+        let prim = AsGltf {
+            bound,
+            form: match carried {
+                Some(_) => Form::Carried,
+                None => Form::Skinned,
+            },
+            moved: &self.joints[instance].moved,
+        };
         if !misfits.is_empty() {
-            let prim = AsGltf {
-                bound,
-                is_carried: carried.is_some(),
-                moved: &self.joints[instance].moved,
-            };
             let movements = misfits::movements(binding, &self.shown_by, &self.clock);
             let made = misfits::measure(&prim, misfits, &movements, &self.plans, &self.clock)?;
             if self.bake && !made.is_empty() {
                 return self.add_baked(mesh, bound).map(Some);
             }
+            self.warnings.extend(made);
+        }
+        if let (Some(shear), None) = (&self.joints[instance].shear, carried) {
+            let shown = shown::at_rest(self.scene, &self.clock);
+            let movements = [misfits::at_rest(binding, &shown, &self.clock)];
+            let shear = vec![shear.clone()];
+            let made = misfits::measure(&prim, shear, &movements, &self.plans, &self.clock)?;
             self.warnings.extend(made);
         }
         if let Some(node) = carried {

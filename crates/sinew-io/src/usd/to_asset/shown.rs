@@ -68,6 +68,23 @@ pub(super) fn of_clips<'a>(scene: &'a Scene, plans: &[SceneClip], clock: &Clock)
     std::iter::once(stage).chain(others).collect()
 }
 
+/// What no clip moves.
+pub(super) fn at_rest<'a>(scene: &'a Scene, clock: &Clock) -> Shown<'a> {
+    Shown {
+        clip: None,
+        is_stage: false,
+        of: scene,
+        plan: Some(SceneClip {
+            name: String::new(),
+            is_bound: false,
+            parts: Vec::new(),
+        }),
+        rest: clock.rest(),
+        is_kept: false,
+        made: OnceLock::new(),
+    }
+}
+
 fn copy(scene: &Scene) -> Scene {
     let mut out = Scene::new(&scene.file, scene.time_line);
     out.prims.clone_from(&scene.prims);

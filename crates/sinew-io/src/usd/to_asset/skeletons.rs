@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
+use super::misfits::Misfit;
 use super::nodes::{NodeBuilder, local_transform, tracks};
 use super::time::{Clock, merged};
-use sinew::error::{Invalid, Warning};
+use sinew::error::Invalid;
 use sinew::math::{make_transform, try_inverse};
 use sinew::sampled::Time;
 use sinew::skel::{AnimMapper, SkelAnimation, Skeleton};
@@ -27,6 +28,10 @@ pub(super) struct JointNodes {
     pub nodes: Vec<usize>,
     /// Whether some clip moves each joint.
     pub moved: Vec<bool>,
+    /// What clips do with the joints that nodes cannot.
+    pub misfits: Vec<Misfit>,
+    /// The shear at rest of joints that clips move, which their nodes lack.
+    pub shear: Option<Misfit>,
     /// joint_from_parent at rest.
     rest: Vec<Trs>,
     /// A node at the Skeleton's own place, for influences of joints that the Skeleton lacks.
@@ -42,7 +47,6 @@ impl JointNodes {
         skeleton: &Arc<Skeleton>,
         space: Option<usize>,
         moved: Vec<bool>,
-        warnings: &mut Vec<Warning>,
     ) -> Self {
         let names = joint_names(skeleton);
         let locals = rest_transforms(skeleton);
@@ -59,17 +63,20 @@ impl JointNodes {
             let parent = parent.map_or(space, |p| Some(first + p));
             builder.push(&names[joint], parent, local);
         }
-        if sheared > 0 {
-            let message = format!(
+        let shear = (sheared > 0).then(|| Misfit {
+            code: "rest-shear",
+            what: format!(
                 "the rest transforms of {sheared} joints that clips move have shear, which nodes that move cannot have: it is left out at rest"
-            );
-            warnings.push(Warning::new("rest-shear", skeleton.path(), message));
-        }
+            ),
+            least: 0.0,
+        });
         Self {
             skeleton: skeleton.clone(),
             space,
             nodes: (first..builder.nodes.len()).collect(),
             moved,
+            misfits: Vec::new(),
+            shear,
             rest,
             unmapped: None,
             skins: HashMap::new(),
@@ -120,12 +127,7 @@ impl JointNodes {
     }
 
     /// The tracks of an animation's joints. Keys are at the animation's own times.
-    pub fn tracks(
-        &self,
-        animation: &SkelAnimation,
-        clock: &Clock,
-        warnings: &mut Vec<Warning>,
-    ) -> Vec<Track> {
+    pub fn tracks(&self, animation: &SkelAnimation, clock: &Clock) -> Vec<Track> {
         let mapper = AnimMapper::new(&animation.joints, self.skeleton.joints());
         if mapper.reaches_nothing() {
             return Vec::new();
@@ -134,10 +136,8 @@ impl JointNodes {
         let seconds: Vec<f64> = times.iter().map(|t| clock.seconds(*t)).collect();
         let targets: Vec<Option<usize>> = mapper.targets().collect();
         let mut keys: HashMap<usize, Vec<Trs>> = HashMap::new();
-        let mut ignored = 0;
         for (at, time) in times.iter().enumerate() {
             let components = Components::of(animation, Time::At(*time));
-            ignored += usize::from(components.is_none());
             for (source, target) in targets.iter().enumerate() {
                 let Some(joint) = target else { continue };
                 let list = keys.entry(*joint).or_default();
@@ -149,14 +149,6 @@ impl JointNodes {
                 list.truncate(at);
                 list.push(key);
             }
-        }
-        // One without values at any time has its own warning.
-        if ignored > 0 && ignored < times.len() {
-            let message = format!(
-                "at {ignored} of its {} times joints rest for want of values; glTF moves them there gradually",
-                times.len()
-            );
-            warnings.push(Warning::new("animation-blocked", &animation.path, message));
         }
         let mut joints: Vec<usize> = keys.keys().copied().collect();
         joints.sort_unstable();
@@ -187,6 +179,14 @@ pub(super) fn joint_times(animation: &SkelAnimation, clock: &Clock) -> Vec<f64> 
         true => vec![clock.start()],
         false => times,
     }
+}
+
+/// The times at which the joints of an animation rest for want of values, and the number of all its
+/// times.
+pub(super) fn blocked_times(animation: &SkelAnimation, clock: &Clock) -> [usize; 2] {
+    let times = joint_times(animation, clock);
+    let is_blocked = |time: &&f64| Components::of(animation, Time::At(**time)).is_none();
+    [times.iter().filter(is_blocked).count(), times.len()]
 }
 
 /// The values of an animation at one time.

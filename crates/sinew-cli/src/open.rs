@@ -139,6 +139,7 @@ impl ComposeArgs {
             variants: self.variant.clone(),
             search_paths: self.search_path.clone(),
             clips,
+            ..OpenOptions::default()
         })
     }
 }

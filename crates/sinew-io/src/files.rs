@@ -1,8 +1,9 @@
 //! Helpers for paths and files that every format needs.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+
+use sinew_layer::Files;
 
 use crate::error::{Error, Result};
 
@@ -41,31 +42,14 @@ const MOST_BYTES: u64 = 1 << 32;
 /// The largest file that is read as a small text.
 const MOST_TEXT: u64 = 1 << 24;
 
-/// Opens a regular file. Anything else is an error: a device has no end, and a pipe may never have a start.
-///
-/// # Errors
-/// A file that is not there, is not regular or cannot be opened.
-pub(crate) fn open_regular(file: &Path) -> io::Result<File> {
-    check_regular(file)?;
-    File::open(file)
-}
-
-/// # Errors
-/// A file that is not there or is not regular.
-pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
-    match std::fs::metadata(file)?.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("not a file")),
-    }
-}
-
 /// The bytes of a regular file, `limit` of them at most.
 ///
 /// # Errors
-/// As [`open_regular`]; a file that cannot be read.
-pub(crate) fn read_at_most(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
+/// As [`Files::open`]; a file that cannot be read.
+pub(crate) fn read_at_most(files: &Files, file: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(file)?.take(limit).read_to_end(&mut bytes)?;
+    let (open, _) = files.open(file)?;
+    open.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -73,8 +57,8 @@ pub(crate) fn read_at_most(file: &Path, limit: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// [`Error::Open`].
-pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
-    read_whole(file, MOST_BYTES).map_err(|e| Error::open(file, e))
+pub(crate) fn read_bytes(files: &Files, file: &Path) -> Result<Vec<u8>> {
+    read_whole(files, file, MOST_BYTES).map_err(|e| Error::open(file, e))
 }
 
 /// The text of a small regular file, such as a bone map: at most 16 MiB of UTF-8.
@@ -82,14 +66,13 @@ pub(crate) fn read_bytes(file: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// [`Error::Open`].
 pub fn read_text(file: &Path) -> Result<String> {
-    let bytes = read_whole(file, MOST_TEXT).map_err(|e| Error::open(file, e))?;
+    let bytes = read_whole(&Files::on_disk(), file, MOST_TEXT).map_err(|e| Error::open(file, e))?;
     String::from_utf8(bytes).map_err(|e| Error::open(file, e))
 }
 
 /// The bytes of a regular file, which is refused unread if it has more than `most`.
-fn read_whole(file: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let open = open_regular(file)?;
-    let size = open.metadata()?.len();
+fn read_whole(files: &Files, file: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let (open, size) = files.open(file)?;
     if size > most {
         let reason = format!("it has {size} bytes, and at most {most} are read");
         return Err(io::Error::other(reason));
@@ -106,6 +89,7 @@ mod tests {
 
     #[test]
     fn only_regular_files_are_read() {
+        let read_at_most = |file: &Path, most| read_at_most(&Files::on_disk(), file, most);
         assert!(read_at_most(Path::new("/dev/null"), 5).is_err());
         assert!(read_at_most(&std::env::temp_dir(), 5).is_err());
         let file = tempfile::NamedTempFile::new().unwrap();

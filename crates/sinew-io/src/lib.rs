@@ -47,7 +47,10 @@ mod vertices;
 pub use error::{Error, Result, Source};
 pub(crate) use files::read_bytes;
 pub use files::{extension, is_same_file, read_text};
-pub use open::{FileFormat, open, open_with, read_asset, readable_formats, sources};
+pub use open::{
+    FileFormat, open, open_with, read_asset, read_asset_from, readable_formats, sources,
+};
 pub use output::{OutputsHeld, discard_unfinished};
 pub use rigs::{clip_source, humanoid, packed_clip, placement, rig, shape_names, skeletons};
+pub use sinew_layer::Files;
 pub use usd::{ClipChoice, OpenOptions};

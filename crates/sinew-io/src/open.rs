@@ -8,6 +8,7 @@ use super::{bvh, fbx, gltf};
 use crate::error::{Error, Result};
 use sinew_animate::asset::Asset;
 use sinew_animate::humanoid::on_own_skeleton;
+use sinew_layer::Files;
 
 /// The reader of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +53,14 @@ pub fn readable_formats() -> impl Iterator<Item = FileFormat> {
 ///
 /// # Errors
 /// [`Error::Open`] if the file is there, and neither says what it is.
-fn reader(file: &Path) -> Result<Reader> {
+fn reader(files: &Files, file: &Path) -> Result<Reader> {
     let extension = extension(file);
     let mut formats = FORMATS.iter();
     if let Some((_, reader)) = formats.find(|(f, _)| f.extensions.contains(&extension.as_str())) {
         return Ok(*reader);
     }
     // A file that cannot be read is reported by its reader.
-    let Ok(head) = read_at_most(file, 32) else {
+    let Ok(head) = read_at_most(files, file, 32) else {
         return Ok(Reader::Usd);
     };
     let starts: [(&[u8], Reader); 8] = [
@@ -112,7 +113,23 @@ pub fn open(file: impl AsRef<Path>) -> Result<UsdFile> {
     open_with(file, &OpenOptions::default())
 }
 
-/// Opens a file as [`open`] does, with a clip, variants or search paths chosen.
+/// Opens a file as [`open`] does, with a clip, variants or search paths chosen, or from memory.
+///
+/// Files in memory are found by their paths, as on disk: textures, layers, and the buffers of a .gltf file.
+///
+/// ```
+/// use sinew_io::{Files, OpenOptions};
+///
+/// # let read = |name: &str| std::fs::read(format!("../../examples/assets/{name}"));
+/// let bytes = read("puppet.glb")?;
+/// let options = OpenOptions {
+///     files: Files::in_memory([("puppet.glb", bytes)]),
+///     ..OpenOptions::default()
+/// };
+/// let puppet = sinew_io::open_with("puppet.glb", &options)?;
+/// assert!(puppet.scene(Default::default())?.instances.len() == 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// The errors of [`open`]. [`Error::NoSuchClip`] or [`Error::NoSuchVariant`] if the file does not
@@ -127,7 +144,7 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
             reason,
         })
     };
-    match read_asset(file)? {
+    match read_asset_from(&options.files, file)? {
         Some(_) if !options.variants.is_empty() => {
             refuse("variants were requested, but only USD files have variants".into())
         }
@@ -142,12 +159,20 @@ pub fn open_with(file: impl AsRef<Path>, options: &OpenOptions) -> Result<UsdFil
 /// [`Error::Open`] if the format is not known: neither the extension nor the first bytes are those
 /// of one in [`readable_formats`]. [`Error::Open`] or [`Error::Invalid`] if the file is not there, cut short or broken.
 pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
+    read_asset_from(&Files::on_disk(), file)
+}
+
+/// Reads a file as [`read_asset`] does, on disk or in memory.
+///
+/// # Errors
+/// Those of [`read_asset`].
+pub fn read_asset_from(files: &Files, file: impl AsRef<Path>) -> Result<Option<Asset>> {
     let file = file.as_ref();
-    let mut asset = match reader(file)? {
+    let mut asset = match reader(files, file)? {
         Reader::Usd => return Ok(None),
-        Reader::Gltf => gltf::read(file)?,
-        Reader::Bvh => bvh::read(file)?,
-        Reader::Fbx => fbx::read(file)?,
+        Reader::Gltf => gltf::read_from(files, file)?,
+        Reader::Bvh => bvh::read_from(files, file)?,
+        Reader::Fbx => fbx::read_from(files, file)?,
     };
     asset.make_clip_names_unique();
     Ok(Some(asset))
@@ -157,7 +182,7 @@ pub fn read_asset(file: impl AsRef<Path>) -> Result<Option<Asset>> {
 #[must_use]
 pub fn sources(file: &Path, options: &OpenOptions) -> Vec<PathBuf> {
     let mut sources = vec![file.to_owned()];
-    match read_asset(file) {
+    match read_asset_from(&options.files, file) {
         Ok(Some(asset)) => sources.extend(asset.sources),
         Ok(None) => {
             let opened = UsdFile::open_with(file, options);
@@ -188,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_extension_decides_and_then_the_first_bytes() {
-        let reader = |file: &Path| super::reader(file).unwrap();
+        let reader = |file: &Path| super::reader(&Files::on_disk(), file).unwrap();
         assert_eq!(reader(Path::new("no/such/Hero.GLB")), Reader::Gltf);
         assert_eq!(reader(Path::new("no/such/hero")), Reader::Usd);
         let folder = tempfile::tempdir().unwrap();

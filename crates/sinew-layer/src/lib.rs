@@ -34,6 +34,7 @@
 pub mod assets;
 mod author;
 mod error;
+mod files;
 pub mod layer;
 mod open;
 pub mod path;
@@ -43,6 +44,7 @@ pub mod usdz;
 pub mod value;
 
 pub use error::{Error, Result};
+pub use files::{Files, normalized};
 pub use layer::{Fields, Layer, Spec, SpecKind};
 pub use path::Path;
 pub use value::{Array, Dictionary, ListOp, TimeSamples, Value};

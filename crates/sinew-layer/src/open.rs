@@ -1,10 +1,10 @@
 //! Opens layer files of any format.
 
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::files::Files;
 use crate::layer::Layer;
 use crate::usda;
 use crate::usdc::{self, Bytes};
@@ -13,21 +13,14 @@ use crate::usdz::{self, Package};
 /// How many bytes tell a crate file from others.
 const HEAD: u64 = 8;
 
-/// Reads a regular file into memory, so that whatever becomes of it later changes nothing. Anything else, such as a pipe,
-/// is refused without opening it, and a text or a package that is too long before it is read.
-pub(crate) fn read(path: &Path) -> Result<Bytes> {
+/// Reads a regular file into memory, so that whatever becomes of it later changes nothing. A text or a package that is too
+/// long is refused before it is read.
+pub(crate) fn read(files: &Files, path: &Path) -> Result<Bytes> {
     let io_error = |source| Error::Io {
         file: path.to_owned(),
         source,
     };
-    let regular = |is: fs::Metadata| match is.is_file() {
-        true => Ok(is.len()),
-        false => Err(io_error(io::Error::other("it is no regular file"))),
-    };
-    regular(fs::metadata(path).map_err(io_error)?)?;
-    let mut file = File::open(path).map_err(io_error)?;
-    // It may be another one by now.
-    let len = regular(file.metadata().map_err(io_error)?)?;
+    let (mut file, len) = files.open(path).map_err(io_error)?;
     let mut bytes = Vec::new();
     let mut head = (&mut file).take(HEAD.min(len));
     head.read_to_end(&mut bytes).map_err(io_error)?;
@@ -69,13 +62,21 @@ impl Layer {
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is broken,
     /// [`Error::Unsupported`] if it is newer than this crate.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_from(&Files::on_disk(), path)
+    }
+
+    /// Opens a file as [`open`](Self::open) does, on disk or in memory.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_from(files: &Files, path: &Path) -> Result<Self> {
         let name = path.to_string_lossy();
         if let Some((package, inner)) = usdz::split_package_path(&name)
-            && !path.exists()
+            && !files.is_there(path)
         {
-            return Package::open(Path::new(package))?.layer(inner);
+            return Package::open_from(files, Path::new(package))?.layer(inner);
         }
-        any(&name, read(path)?)
+        any(&name, read(files, path)?)
     }
 
     /// Reads a layer of any format that is in memory. Messages call it `name`.
@@ -89,6 +90,8 @@ impl Layer {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::Path as ScenePath;
     use crate::value::Value;

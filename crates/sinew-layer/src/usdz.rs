@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::files::Files;
 use crate::layer::Layer;
 use crate::open;
 use crate::usdc::Bytes;
@@ -69,7 +70,15 @@ impl Package {
     /// [`Error::Io`] if it is no regular file or cannot be read, [`Error::Malformed`] if it is no zip archive,
     /// [`Error::Unsupported`] if a file in it is compressed or encrypted.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::read(&path.to_string_lossy(), open::read(path)?)
+        Self::open_from(&Files::on_disk(), path)
+    }
+
+    /// Opens a package as [`open`](Self::open) does, on disk or in memory.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_from(files: &Files, path: &Path) -> Result<Self> {
+        Self::read(&path.to_string_lossy(), open::read(files, path)?)
     }
 
     pub(crate) fn read(name: &str, bytes: Bytes) -> Result<Self> {
@@ -268,8 +277,8 @@ fn entries(file: &str, bytes: &[u8]) -> Result<Vec<Entry>> {
 pub enum Content<'a> {
     /// These bytes.
     Bytes(Cow<'a, [u8]>),
-    /// A copy of this file.
-    File(PathBuf),
+    /// A copy of this file, on disk or in memory.
+    File(Files, PathBuf),
 }
 
 impl<'a> From<&'a [u8]> for Content<'a> {
@@ -286,7 +295,7 @@ impl From<Vec<u8>> for Content<'_> {
 
 impl From<PathBuf> for Content<'_> {
     fn from(path: PathBuf) -> Self {
-        Self::File(path)
+        Self::File(Files::on_disk(), path)
     }
 }
 
@@ -324,8 +333,8 @@ pub fn write_package<'a>(
         let read;
         let data: &[u8] = match &content {
             Content::Bytes(bytes) => bytes,
-            Content::File(path) => {
-                read = open::read(path)?;
+            Content::File(files, path) => {
+                read = open::read(files, path)?;
                 &read
             }
         };

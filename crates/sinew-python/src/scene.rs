@@ -80,6 +80,7 @@ pub fn open_scene(
         variants,
         search_paths: search_path,
         clips: clip.map_or(ClipChoice::First, ClipChoice::Named),
+        ..OpenOptions::default()
     };
     let anim_source = match anim_source {
         "skeleton" => AnimSource::AtSkeleton,

@@ -1,11 +1,11 @@
 //! From asset paths to layers.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sinew_layer::usdz::{Package, split_package_path};
-use sinew_layer::{Error, Layer};
+use sinew_layer::{Error, Files, Layer, normalized};
 
 /// Environment variable with search paths, as USD's default resolver has it.
 const SEARCH_PATH_VARIABLE: &str = "PXR_AR_DEFAULT_SEARCH_PATH";
@@ -37,15 +37,16 @@ pub trait Resolver: Send + Sync {
     }
 }
 
-/// Finds files as USD's default resolver does, and layers in memory by their names.
+/// Finds files as USD's default resolver does, on disk or in memory, and layers in memory by their names.
 #[derive(Debug, Default)]
 pub struct FileResolver {
+    /// Where files are. Of files in memory, identifiers are their paths without a root, and the root is the working directory.
+    pub files: Files,
     /// Folders where assets without `./` are looked for after the anchor's folder. The working directory comes before them,
     /// the folders of the environment variable `PXR_AR_DEFAULT_SEARCH_PATH` after them.
     pub search_paths: Vec<PathBuf>,
     environment: Vec<PathBuf>,
     layers: HashMap<String, Arc<Layer>>,
-    files: HashMap<String, Arc<[u8]>>,
     notes: Mutex<Notes>,
 }
 
@@ -60,14 +61,24 @@ struct Notes {
 }
 
 impl FileResolver {
-    /// A resolver with search paths.
+    /// A resolver of files on disk, with search paths.
     #[must_use]
     pub fn new(search_paths: Vec<PathBuf>) -> Self {
-        let environment = std::env::var_os(SEARCH_PATH_VARIABLE).unwrap_or_default();
-        let environment = std::env::split_paths(&environment);
+        // A browser has no variables, and cannot split lists of paths.
+        let environment = std::env::var_os(SEARCH_PATH_VARIABLE);
+        let environment = environment.iter().flat_map(std::env::split_paths);
         Self {
             search_paths,
             environment: environment.filter(|p| p != Path::new("")).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A resolver of these files, without search paths.
+    #[must_use]
+    pub fn of(files: Files) -> Self {
+        Self {
+            files,
             ..Self::default()
         }
     }
@@ -77,12 +88,7 @@ impl FileResolver {
         self.layers.insert(name.into(), layer);
     }
 
-    /// Puts a file in memory: a layer of any format. Assets of this name are this file.
-    pub fn add_file(&mut self, name: impl Into<String>, bytes: impl Into<Arc<[u8]>>) {
-        self.files.insert(name.into(), bytes.into());
-    }
-
-    /// The files on disk that were opened so far. Of a layer in a package it is the package.
+    /// The files that were opened so far. Of a layer in a package it is the package.
     #[must_use]
     pub fn opened_files(&self) -> Vec<PathBuf> {
         self.notes().opened.iter().cloned().collect()
@@ -92,17 +98,13 @@ impl FileResolver {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_in_memory(&self, name: &str) -> bool {
-        self.layers.contains_key(name) || self.files.contains_key(name)
-    }
-
-    /// A package on disk.
+    /// A package that is a file of its own.
     fn package(&self, path: &Path) -> Option<Package> {
         let mut notes = self.notes();
         if let Some(known) = notes.packages.get(path) {
             return known.clone();
         }
-        let package = Package::open(path).ok();
+        let package = Package::open_from(&self.files, path).ok();
         if package.is_some() {
             notes.opened.insert(path.to_owned());
         }
@@ -169,13 +171,23 @@ impl FileResolver {
         })
     }
 
-    /// An asset that is a file on disk.
+    /// Whether there is a file, or a tile of the texture if the path is of UDIM tiles.
+    fn has(&self, path: &Path) -> bool {
+        match path.to_str().filter(|p| p.contains("<UDIM>")) {
+            Some(tiles) => {
+                let tile = |t: i32| tiles.replace("<UDIM>", &t.to_string());
+                (1001..=1100).any(|t| self.files.is_there(Path::new(&tile(t))))
+            }
+            None => self.files.is_there(path),
+        }
+    }
+
+    /// An asset that is a file of its own.
     fn resolve_file(&self, asset: &str, anchor: Option<&str>) -> Option<String> {
         let there = |path: PathBuf| {
-            let path = normalized(&std::path::absolute(path).ok()?);
-            path.metadata()
-                .is_ok()
-                .then(|| path.to_str().map(str::to_owned))?
+            let path = self.files.full_path(&path)?;
+            let is_there = self.files.is_there(&path);
+            is_there.then(|| path.to_str().map(str::to_owned))?
         };
         if Path::new(asset).is_absolute() {
             return there(asset.into());
@@ -203,33 +215,6 @@ fn is_search_path(asset: &str) -> bool {
     !asset.starts_with("./") && !asset.starts_with("../") && !Path::new(asset).is_absolute()
 }
 
-/// Whether there is a file, or a tile of the texture if the path is of UDIM tiles.
-fn is_there(path: &Path) -> bool {
-    match path.to_str().filter(|p| p.contains("<UDIM>")) {
-        Some(tiles) => {
-            (1001..=1100).any(|t| Path::new(&tiles.replace("<UDIM>", &t.to_string())).exists())
-        }
-        None => path.exists(),
-    }
-}
-
-/// A path without `.` and `..`, as far as its text says.
-fn normalized(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => match out.components().next_back() {
-                Some(Component::Normal(_)) => drop(out.pop()),
-                Some(Component::RootDir | Component::Prefix(_)) => {}
-                _ => out.push(".."),
-            },
-            part => out.push(part),
-        }
-    }
-    out
-}
-
 impl Resolver for FileResolver {
     fn resolve(&self, asset: &str, anchor: Option<&str>) -> Option<String> {
         let asset = asset.split(FORMAT_ARGUMENTS).next().unwrap_or(asset);
@@ -238,11 +223,11 @@ impl Resolver for FileResolver {
         }
         if let Some(folder) = anchor.and_then(|a| Path::new(a).parent())
             && let Some(name) = normalized(&folder.join(asset)).to_str()
-            && self.is_in_memory(name)
+            && self.layers.contains_key(name)
         {
             return Some(name.to_owned());
         }
-        if self.is_in_memory(asset) {
+        if self.layers.contains_key(asset) {
             return Some(asset.to_owned());
         }
         if let Some(anchor) = anchor
@@ -264,7 +249,7 @@ impl Resolver for FileResolver {
             && !asset.starts_with('`')
             && !asset.contains("://")
             && !Path::new(asset).is_absolute();
-        if !is_relative || self.is_in_memory(asset) {
+        if !is_relative || self.layers.contains_key(asset) {
             return None;
         }
         let (file, inner) = match asset.split_once('[') {
@@ -290,12 +275,20 @@ impl Resolver for FileResolver {
                 }
             },
             None => {
-                let folder = Path::new(anchor).parent().filter(|f| f.is_absolute())?;
+                let is_layer = self.layers.contains_key(anchor);
+                let is_memory = self.files.are_in_memory() && !is_layer;
+                let folder = Path::new(anchor).parent();
+                let folder = folder.filter(|f| is_memory || f.is_absolute())?;
                 let beside = normalized(&folder.join(file));
-                match is_search_path(file) && !is_there(&beside) {
+                let found = match is_search_path(file) && !self.has(&beside) {
                     // The layer may end up where nobody searches.
                     true => self.resolve(file, Some(anchor))?,
                     false => beside.to_str()?.to_owned(),
+                };
+                // From any folder.
+                match is_memory && !found.starts_with('/') {
+                    true => format!("/{found}"),
+                    false => found,
                 }
             }
         };
@@ -309,12 +302,6 @@ impl Resolver for FileResolver {
         if let Some(layer) = self.layers.get(identifier) {
             return Ok(layer.clone());
         }
-        if let Some(bytes) = self.files.get(identifier) {
-            let layer = Layer::from_bytes(identifier, bytes.to_vec())?;
-            let name = layer.name().to_owned();
-            self.notes().sizes.insert(name, bytes.len());
-            return Ok(Arc::new(layer));
-        }
         let path = Path::new(identifier);
         let (file, layer) = match split_package_path(identifier) {
             Some((package, inner)) => {
@@ -326,9 +313,9 @@ impl Resolver for FileResolver {
                 })?;
                 (file, package.layer(inner)?)
             }
-            None => (path.to_owned(), Layer::open(path)?),
+            None => (path.to_owned(), Layer::open_from(&self.files, path)?),
         };
-        let size = file.metadata().map_or(0, |m| m.len());
+        let size = self.files.size(&file).unwrap_or(0);
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let mut notes = self.notes();
         notes.opened.insert(file);

@@ -455,6 +455,8 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
+    use sinew_layer::Files;
+
     use super::*;
     use crate::resolver::FileResolver;
 
@@ -516,9 +518,9 @@ mod tests {
                 "#usda 1.0\ndef \"R\" {{}}\n{first}{}",
                 instance("I2", second)
             );
-            let mut resolver = FileResolver::new(Vec::new());
-            resolver.add_file("root.usda", text.into_bytes());
-            resolver.add_file("clip", b"#usda 1.0\ndef \"C\" {}\n".to_vec());
+            let clip = b"#usda 1.0\ndef \"C\" {}\n".to_vec();
+            let files = Files::in_memory([("root.usda", text.into_bytes()), ("clip", clip)]);
+            let resolver = FileResolver::of(files);
             let stage = Stage::open(StageOptions::new(Arc::new(resolver), "root.usda")).unwrap();
             stage.prototypes().count()
         };

@@ -17,13 +17,14 @@ use sinew_stage::{Predicate, Stage, StageOptions};
 /// Reads the texts, writes them as crates, opens the stage that these make, reads all that it has, flattens it, and writes
 /// that as text and as a crate.
 fn exercise(files: &Files, limits: Limits) -> Result<(), Box<dyn std::error::Error>> {
-    let mut resolver = FileResolver::default();
+    let mut crates = Vec::new();
     for (name, text) in files {
         let text = format!("#usda 1.4\n{text}");
         let layer = usda::parse(name, text.as_bytes())?;
         let bytes = usdc::write_layer(&layer, Cursor::new(Vec::new()))?;
-        resolver.add_file(name, bytes.into_inner());
+        crates.push((name, bytes.into_inner()));
     }
+    let resolver = FileResolver::of(sinew_layer::Files::in_memory(crates));
     let mut options = StageOptions::new(Arc::new(resolver), "root");
     options.limits = limits;
     let stage = Stage::open(options)?;

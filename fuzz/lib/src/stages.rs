@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_layer::{Layer, Path, usda};
+use sinew_layer::{Files, Layer, Path, usda};
 use sinew_stage::compose::Limits;
 use sinew_stage::flatten::{Instancing, flatten};
 use sinew_stage::resolver::FileResolver;
@@ -16,18 +16,16 @@ const MAX_PRIMS: usize = 500;
 
 /// Composes the layers of the input, reads everything that the stage has, and flattens it.
 pub fn stage(input: &[u8]) {
-    let mut resolver = FileResolver::new(Vec::new());
+    let mut resolver = FileResolver::default();
+    let mut broken = Vec::new();
     for (name, bytes) in split(input) {
-        // A name of a file on disk would read that file.
-        if name.contains(['/', '\\']) || name.is_empty() {
-            continue;
-        }
         // Layers that are broken stay broken files.
         match Layer::from_bytes(&name, bytes.to_vec()) {
             Ok(layer) => resolver.add_layer(name, Arc::new(layer)),
-            Err(_) => resolver.add_file(name, bytes.to_vec()),
+            Err(_) => broken.push((name, bytes)),
         }
     }
+    resolver.files = Files::in_memory(broken);
     let mut options = StageOptions::new(Arc::new(resolver), "root.usda");
     options.limits = Limits {
         nodes: 20_000,

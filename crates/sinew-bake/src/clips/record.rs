@@ -79,6 +79,7 @@ fn as_text(options: &BakeOptions) -> String {
         variants,
         search_paths: _,
         clips,
+        files: _,
     } = open;
     let mut out = Vec::new();
     if let Some(n) = clip_frames {

@@ -230,6 +230,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         clip: args.clip.clone(),
         model: args.source_model.clone(),
         skeleton: args.source_skeleton.clone(),
+        ..SourceRequest::default()
     });
     let source = source.map_err(explained)?;
     host::go_on(Step::Part)?;

@@ -36,6 +36,7 @@ use sinew::error::{Invalid, Warning};
 use sinew::skel::Skeleton;
 use sinew_animate::asset::{Asset, AssetClip, AssetFormat, Axis, LocalTransform, Node, Trs};
 use sinew_animate::retarget::{Bone, Humanoid, Rig, RigPlacement};
+use sinew_layer::Files;
 
 use hierarchy::Joint;
 use lines::Lines;
@@ -60,7 +61,15 @@ const MOST_OF_A_HUMAN: usize = 1000;
 /// [`Error::Open`](crate::Error::Open) if the file cannot be read.
 /// [`Error::Invalid`](crate::Error::Invalid), with line and statement, for the first error in it.
 pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = crate::read_bytes(path)?;
+    read_from(&Files::on_disk(), path)
+}
+
+/// Reads a file as [`read`] does, on disk or in memory.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_from(files: &Files, path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(files, path)?;
     // Names may be in any old encoding; nothing else can.
     let text = String::from_utf8_lossy(&bytes);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

@@ -23,6 +23,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use sinew_animate::asset::Asset;
+use sinew_layer::Files;
 
 /// Reads the file.
 ///
@@ -31,12 +32,21 @@ use sinew_animate::asset::Asset;
 /// [`Error::Invalid`](crate::Error::Invalid) if it would need far more memory than its size justifies.
 /// [`Error::Unsupported`](crate::Error::Unsupported) if sinew was built without the feature `fbx`.
 pub fn read(path: &Path) -> Result<Asset> {
+    read_from(&Files::on_disk(), path)
+}
+
+/// Reads a file as [`read`] does, on disk or in memory.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_from(files: &Files, path: &Path) -> Result<Asset> {
     #[cfg(feature = "fbx")]
     {
-        reader::read(path)
+        reader::read(files, path)
     }
     #[cfg(not(feature = "fbx"))]
     {
+        let _ = files;
         Err(crate::Error::Unsupported {
             file: path.to_owned(),
             reason: "FBX is not in this build of sinew: build with the cargo feature `fbx` (the \

@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use sinew_layer::Files;
 
 use super::coverage::check_required;
 use super::json::Json;
@@ -24,6 +25,8 @@ const ALLOWANCE: u64 = 1 << 24;
 pub(crate) struct Document {
     /// The file it came from; external files are looked for beside it.
     pub(super) file: PathBuf,
+    /// Where external files are.
+    pub(super) files: Files,
     json: Value,
     pub(super) buffers: Vec<Buffer>,
     /// Decompressed buffer views, decoded when first used.
@@ -46,7 +49,7 @@ impl Document {
     ///
     /// # Errors
     /// The first thing broken, with its JSON location but without the file.
-    pub(crate) fn parse(bytes: &[u8], file: &Path) -> Result<Self, Invalid> {
+    pub(crate) fn parse(bytes: &[u8], files: &Files, file: &Path) -> Result<Self, Invalid> {
         let parts = container::split(bytes)?;
         let json: Value = serde_json::from_slice(parts.json).map_err(|e| {
             let at = format!("line {} column {}", e.line(), e.column());
@@ -54,6 +57,7 @@ impl Document {
         })?;
         let mut document = Self {
             file: file.to_owned(),
+            files: files.clone(),
             json,
             buffers: Vec::new(),
             unpacked: Vec::new(),
@@ -69,7 +73,7 @@ impl Document {
             .enumerate()
             .map(|(i, buffer)| {
                 let bin = parts.bin.filter(|_| i == 0);
-                read_buffer(buffer, bin, document.folder())
+                read_buffer(buffer, bin, &document)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let views = root.count("bufferViews")?;
@@ -205,13 +209,17 @@ fn check_version(root: &Json<'_>) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn read_buffer(buffer: &Json<'_>, bin: Option<&[u8]>, folder: &Path) -> Result<Buffer, Invalid> {
+fn read_buffer(
+    buffer: &Json<'_>,
+    bin: Option<&[u8]>,
+    document: &Document,
+) -> Result<Buffer, Invalid> {
     let length = buffer.need("byteLength")?;
     let size = length.integer()?;
     let mut bytes = match (buffer.get("uri")?, bin) {
-        (Some(uri), _) => match uri::resolve(uri.string()?, folder) {
+        (Some(uri), _) => match uri::resolve(uri.string()?, document.folder()) {
             Ok(Source::Data(bytes)) => bytes,
-            Ok(Source::File(path)) => uri::read_file(&path, size as u64)
+            Ok(Source::File(path)) => uri::read_file(&document.files, &path, size as u64)
                 .map_err(|found| uri.error("a readable file", found))?,
             Err(found) => return Err(uri.error(uri::EXPECTED, found)),
         },

@@ -329,7 +329,7 @@ fn bytes(
     };
     match uri::resolve(uri.string()?, document.folder()) {
         Ok(Source::Data(bytes)) => Ok(Some(bytes)),
-        Ok(Source::File(path)) => match uri::read_file(&path, LARGEST) {
+        Ok(Source::File(path)) => match uri::read_file(&document.files, &path, LARGEST) {
             Ok(bytes) => {
                 if !files.insert(path) {
                     document.charge(bytes.len(), 1, uri.at())?;

@@ -32,6 +32,7 @@ use std::path::Path;
 use crate::error::Result;
 use sinew::error::Invalid;
 use sinew_animate::asset::{Asset, AssetFormat, Axis};
+use sinew_layer::Files;
 
 pub use container::write_glb;
 pub(crate) use document::Document;
@@ -49,17 +50,29 @@ pub(crate) use write::{normals_of_triangles, without_shear};
 /// - [`Error::Invalid`](crate::Error::Invalid) for the first rule that is broken. Its
 ///   [`Invalid::prim`] is the location in the JSON, such as `accessors[3].bufferView`.
 pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = crate::read_bytes(path)?;
-    read_bytes(&bytes, path)
+    read_from(&Files::on_disk(), path)
+}
+
+/// Reads a file as [`read`] does, with the files that it refers to, on disk or in memory.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_from(files: &Files, path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(files, path)?;
+    document(&bytes, files, path)
 }
 
 /// Reads a file that is already in memory. `file` is its path in errors, and other files are looked
-/// for in its folder.
+/// for in its folder on disk.
 ///
 /// # Errors
 /// Those of [`read`].
 pub fn read_bytes(bytes: &[u8], file: &Path) -> Result<Asset> {
-    let document = Document::parse(bytes, file).map_err(|e| e.in_file(file))?;
+    document(bytes, &Files::on_disk(), file)
+}
+
+fn document(bytes: &[u8], files: &Files, file: &Path) -> Result<Asset> {
+    let document = Document::parse(bytes, files, file).map_err(|e| e.in_file(file))?;
     let asset = asset(&document).map_err(|e| e.in_file(file))?;
     Ok(asset)
 }

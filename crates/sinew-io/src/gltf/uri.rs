@@ -7,6 +7,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
+use sinew_layer::Files;
 
 use crate::files::read_at_most;
 
@@ -77,9 +78,9 @@ pub(super) fn files(json: &Value, folder: &Path) -> Vec<PathBuf> {
 pub(super) const EXPECTED: &str = "a data: URI or a relative path";
 
 /// A file's bytes, `limit` at most; only of regular files, so that nothing waits on a device.
-pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+pub(super) fn read_file(files: &Files, path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let describe = |e: std::io::Error| format!("'{}', which gives: {e}", path.display());
-    read_at_most(path, limit).map_err(describe)
+    read_at_most(files, path, limit).map_err(describe)
 }
 
 fn strip_scheme<'a>(uri: &'a str, scheme: &str) -> Option<&'a str> {

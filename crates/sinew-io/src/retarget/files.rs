@@ -10,7 +10,7 @@ use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
 
 use super::{Error, Result, SourceRequest};
 use crate::usd::{UsdFile, find_asset_clip, first_clip};
-use crate::{OpenOptions, read_asset, skeletons};
+use crate::{open_with, read_asset_from, skeletons};
 
 /// The file with the clip.
 #[derive(Debug)]
@@ -34,11 +34,12 @@ impl Source {
     /// # Errors
     /// A file cannot be read, or has no clip of the name that was asked for.
     pub fn open(request: &SourceRequest) -> Result<Self> {
+        let plain = request.open_options();
         let model = request.model.as_ref();
-        let model = model.map(crate::open).transpose()?;
-        let Some(mut asset) = read_asset(&request.file)? else {
+        let model = model.map(|file| open_with(file, &plain)).transpose()?;
+        let Some(mut asset) = read_asset_from(&request.files, &request.file)? else {
             return Ok(Self {
-                file: UsdFile::open(&request.file)?,
+                file: UsdFile::open_with(&request.file, &plain)?,
                 model,
                 request: request.clone(),
                 other_clips: Vec::new(),
@@ -81,7 +82,7 @@ impl Source {
             asset = applied(asset, request.skeleton.is_some())?;
         }
         Ok(Self {
-            file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+            file: UsdFile::from_asset(&asset, &plain)?,
             model,
             request: request.clone(),
             other_clips,
@@ -134,9 +135,10 @@ impl Target {
         let path = file.as_ref().to_owned();
         let skeleton = skeleton.map(str::to_owned);
         let mut warnings = Vec::new();
-        let Some(mut asset) = read_asset(&path)? else {
+        let plain = source.request.open_options();
+        let Some(mut asset) = read_asset_from(&plain.files, &path)? else {
             return Ok(Self {
-                file: UsdFile::open(&path)?,
+                file: UsdFile::open_with(&path, &plain)?,
                 path,
                 skeleton,
                 warnings,
@@ -168,7 +170,7 @@ impl Target {
                 ..AssetClip::default()
             }];
             // Only the channels of this conversion are used.
-            let converted = UsdFile::from_asset(&asset, &OpenOptions::default())?;
+            let converted = UsdFile::from_asset(&asset, &plain)?;
             let scene = converted.scene(Default::default())?;
             for placed in skeletons(&scene) {
                 if let Some(clip) = placed.instance.animation() {
@@ -179,7 +181,7 @@ impl Target {
         }
         asset.clips.clear();
         Ok(Self {
-            file: UsdFile::from_asset(&asset, &OpenOptions::default())?,
+            file: UsdFile::from_asset(&asset, &plain)?,
             path,
             skeleton,
             warnings,

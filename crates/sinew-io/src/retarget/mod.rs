@@ -34,7 +34,7 @@ use sinew_animate::retarget::{
 
 use crate::rigs::{add_samples, bare_rig};
 use crate::usd::ReadOptions;
-use crate::{humanoid, placement, rig, shape_names};
+use crate::{Files, OpenOptions, humanoid, placement, rig, shape_names};
 pub use error::{Error, Result, Side};
 pub use files::{Source, Target};
 pub use selection::is_target;
@@ -51,6 +51,8 @@ pub struct SourceRequest {
     pub model: Option<PathBuf>,
     /// Path of the skeleton, if there are several.
     pub skeleton: Option<String>,
+    /// Where these files and that of the character are: on disk, if nothing else is said.
+    pub files: Files,
 }
 
 impl SourceRequest {
@@ -59,6 +61,14 @@ impl SourceRequest {
         Self {
             file: file.into(),
             ..Self::default()
+        }
+    }
+
+    /// How these files are opened.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            files: self.files.clone(),
+            ..OpenOptions::default()
         }
     }
 }

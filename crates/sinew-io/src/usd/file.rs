@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use glam::Vec3;
-use sinew_layer::Layer;
+use sinew_layer::{Files, Layer};
 use sinew_stage::resolver::FileResolver;
 use sinew_stage::{Stage, StageOptions};
 
@@ -12,7 +12,6 @@ use super::clips::ChosenClip;
 use super::from_asset::convert::MadeStage;
 use super::variants::{self, VariantSelection};
 use crate::error::{Error, Result, Source};
-use crate::files::check_regular;
 use sinew::skel::AnimSource;
 
 /// How a file is opened and composed.
@@ -27,6 +26,8 @@ pub struct OpenOptions {
     pub search_paths: Vec<PathBuf>,
     /// Which clips to take.
     pub clips: ClipChoice,
+    /// Where the file and all that it refers to are: on disk, if nothing else is said.
+    pub files: Files,
 }
 
 /// How an open file is read as a scene.
@@ -109,11 +110,12 @@ impl UsdFile {
             file: file.to_owned(),
             source,
         };
-        check_regular(file).map_err(|e| fail(e.into()))?;
+        options.files.size(file).map_err(|e| fail(e.into()))?;
         let name = file
             .to_str()
             .ok_or_else(|| fail("its name is not UTF-8".into()))?;
-        if let Some(folder) = options.search_paths.iter().find(|p| !p.is_dir()) {
+        let mut search_paths = options.search_paths.iter();
+        if let Some(folder) = search_paths.find(|p| !options.files.is_folder(p)) {
             return Err(Error::NoSuchFolder {
                 folder: folder.clone(),
             });
@@ -133,6 +135,7 @@ impl UsdFile {
         in_memory: impl IntoIterator<Item = (String, Arc<Layer>)>,
     ) -> Result<Self> {
         let mut resolver = FileResolver::new(options.search_paths.clone());
+        resolver.files = options.files.clone();
         for (name, layer) in in_memory {
             resolver.add_layer(name, layer);
         }
@@ -173,7 +176,7 @@ impl UsdFile {
         &self.file
     }
 
-    /// Lists the files on disk that the stage is composed of, so that a viewer can read it again
+    /// Lists the files that the stage is composed of, so that a viewer can read it again
     /// when one of them changes. A file of another format counts as one such file, and so does a
     /// package with all that is in it.
     #[must_use]
@@ -183,7 +186,7 @@ impl UsdFile {
             // `package.usdz[layer.usdc]`
             let layer = layer.split_once('[').map_or(layer, |(package, _)| package);
             let path = PathBuf::from(layer);
-            if path.is_file() && !out.contains(&path) {
+            if self.resolver.files.size(&path).is_ok() && !out.contains(&path) {
                 out.push(path);
             }
         }

@@ -1,7 +1,6 @@
 //! Numbers that tell whether two machines, or two runs, read the same input.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -29,7 +28,7 @@ impl UsdFile {
         let mut buffer = vec![0; 1 << 20];
         for file in files.filter(|file| known.insert(same(file))) {
             let fail = |e: std::io::Error| Error::open(&file, e);
-            let mut input = File::open(&file).map_err(fail)?;
+            let (mut input, _) = self.resolver.files.open(&file).map_err(fail)?;
             let mut hash = Xxh3::new();
             // Which layer holds what: two that are exchanged make another stage. The root goes by any name.
             if let Some(name) = file.file_name().filter(|_| !of_layers.is_empty()) {

@@ -6,4 +6,5 @@ mod gltf_broken;
 mod gltf_read;
 mod humanoid_clips;
 mod humanoid_codes;
+mod in_memory;
 mod vrm;

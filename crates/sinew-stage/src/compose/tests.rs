@@ -3,15 +3,21 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use sinew_layer::Files;
+
 use super::{Composer, Options, PrimIndex};
 use crate::error::Error;
 use crate::resolver::FileResolver;
 
+fn resolver(files: &[(&str, &str)]) -> FileResolver {
+    let text = |text: &str| format!("#usda 1.0\n{text}\n").into_bytes();
+    FileResolver::of(Files::in_memory(
+        files.iter().map(|(name, t)| (name, text(t))),
+    ))
+}
+
 fn composer(files: &[(&str, &str)]) -> Composer {
-    let mut resolver = FileResolver::new(Vec::new());
-    for (name, text) in files {
-        resolver.add_file(*name, format!("#usda 1.0\n{text}\n").into_bytes());
-    }
+    let resolver = resolver(files);
     Composer::new(Arc::new(resolver), files[0].0, None, Options::default()).unwrap()
 }
 
@@ -97,10 +103,7 @@ fn sublayers_of_the_session_owner_come_first() {
         ("c", "(\n owner = \"bob\"\n)\nover \"A\" {}"),
     ];
     let order = |owner: &str| {
-        let mut resolver = FileResolver::new(Vec::new());
-        for (name, text) in layers {
-            resolver.add_file(name, format!("#usda 1.0\n{text}\n").into_bytes());
-        }
+        let resolver = resolver(&layers);
         let session = format!("#usda 1.0\n(\n sessionOwner = \"{owner}\"\n)\n");
         let session = sinew_layer::usda::parse("session", session.as_bytes()).unwrap();
         let composer = Composer::new(

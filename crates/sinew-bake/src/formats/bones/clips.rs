@@ -130,7 +130,7 @@ struct Source {
 impl Source {
     fn of(asked: Asked<'_>) -> Result<Self> {
         let asset = match asked.file.is_made() {
-            true => sinew_io::read_asset(asked.file.file())?,
+            true => sinew_io::read_asset_from(&asked.options.open.files, asked.file.file())?,
             false => None,
         };
         Ok(Self {

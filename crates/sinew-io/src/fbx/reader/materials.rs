@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use glam::{Mat3, Vec3, Vec4};
+use sinew_layer::Files;
 
 use super::load::Budget;
 use crate::files::read_at_most;
@@ -22,7 +23,12 @@ pub struct Materials {
 }
 
 impl Materials {
-    pub fn read(scene: &ufbx::Scene, path: &Path, budget: &mut Budget) -> Result<Self, Invalid> {
+    pub fn read(
+        scene: &ufbx::Scene,
+        files: &Files,
+        path: &Path,
+        budget: &mut Budget,
+    ) -> Result<Self, Invalid> {
         // Textures name their uv set, and meshes number theirs.
         let mut uv_sets: HashMap<&str, usize> = HashMap::new();
         for mesh in &scene.meshes {
@@ -33,7 +39,7 @@ impl Materials {
         let mut reader = Reader {
             scene,
             uv_sets,
-            images: Images::new(path, budget),
+            images: Images::new(files, path, budget),
         };
         let mut materials = Vec::with_capacity(scene.materials.len());
         for material in &scene.materials {
@@ -183,6 +189,7 @@ fn opacity(pbr: &ufbx::MaterialPbrMaps) -> f32 {
 
 /// The images that materials use, each once.
 pub struct Images<'a> {
+    files: &'a Files,
     folder: PathBuf,
     stem: String,
     budget: &'a mut Budget,
@@ -195,8 +202,9 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    pub fn new(path: &Path, budget: &'a mut Budget) -> Self {
+    pub fn new(files: &'a Files, path: &Path, budget: &'a mut Budget) -> Self {
         Self {
+            files,
             folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             stem: path
                 .file_stem()
@@ -275,7 +283,7 @@ impl<'a> Images<'a> {
         let places = [&relative, name, &unpacked, &textures];
         let paths = places.iter().map(Path::new).filter(|p| is_below(p));
         let mut paths = paths.map(|p| self.folder.join(p));
-        let (path, bytes) = paths.find_map(|p| image(&p).map(|bytes| (p, bytes)))?;
+        let (path, bytes) = paths.find_map(|p| image(self.files, &p).map(|bytes| (p, bytes)))?;
         self.sources.push(path);
         Some(bytes)
     }
@@ -296,7 +304,7 @@ fn is_below(path: &Path) -> bool {
 }
 
 /// The bytes of a file if it is a regular file with an image; `None` otherwise.
-fn image(path: &Path) -> Option<Vec<u8>> {
-    let size = std::fs::metadata(path).ok()?.len();
-    (size <= LARGEST).then(|| read_at_most(path, LARGEST).ok())?
+fn image(files: &Files, path: &Path) -> Option<Vec<u8>> {
+    let size = files.size(path).ok()?;
+    (size <= LARGEST).then(|| read_at_most(files, path, LARGEST).ok())?
 }

@@ -17,12 +17,13 @@ use nodes::Nodes;
 use crate::error::Result;
 use sinew::error::Warning;
 use sinew_animate::asset::{Asset, AssetFormat, Axis};
+use sinew_layer::Files;
 
 /// FBX's own unit, for files that give none.
 const CENTIMETRE: f64 = 0.01;
 
-pub fn read(path: &Path) -> Result<Asset> {
-    let bytes = crate::read_bytes(path)?;
+pub fn read(files: &Files, path: &Path) -> Result<Asset> {
+    let bytes = crate::read_bytes(files, path)?;
     let scene = load::scene(&bytes, path)?;
     let mut budget = Budget::new(bytes.len());
 
@@ -31,7 +32,8 @@ pub fn read(path: &Path) -> Result<Asset> {
     let mut warnings = meshes.warnings.clone();
     let file = (bytes.len(), path);
     let clips = clips::read(&scene, &nodes, &meshes, &mut budget, file, &mut warnings)?;
-    let materials = Materials::read(&scene, path, &mut budget).map_err(|e| e.in_file(path))?;
+    let materials =
+        Materials::read(&scene, files, path, &mut budget).map_err(|e| e.in_file(path))?;
 
     let settings = &scene.settings;
     let is_unit = settings.unit_meters.is_finite() && settings.unit_meters > 0.0;

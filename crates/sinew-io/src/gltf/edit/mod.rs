@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use clip::described_as;
 use serde_json::{Map, Value, json};
+use sinew_layer::Files;
 
 use super::document::{Buffer, Document};
 use crate::error::{Error, Result};
@@ -35,8 +36,9 @@ impl GltfEdit {
     /// # Errors
     /// Those of [`super::read`] about the container, the JSON and the buffers.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = crate::read_bytes(path)?;
-        let document = Document::parse(&bytes, path).map_err(|e| e.in_file(path))?;
+        let bytes = crate::read_bytes(&Files::on_disk(), path)?;
+        let document =
+            Document::parse(&bytes, &Files::on_disk(), path).map_err(|e| e.in_file(path))?;
         let (json, buffers) = document.into_parts();
         let buffers = buffers.into_iter().map(|b| match b {
             Buffer::Bytes(bytes) => Some(bytes),

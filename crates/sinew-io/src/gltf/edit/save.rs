@@ -123,7 +123,9 @@ impl GltfEdit {
             };
             let bytes = match uri::resolve(uri, &folder) {
                 Ok(Source::Data(bytes)) => Ok(bytes),
-                Ok(Source::File(path)) => uri::read_file(&path, LARGEST_IMAGE),
+                Ok(Source::File(path)) => {
+                    uri::read_file(&sinew_layer::Files::on_disk(), &path, LARGEST_IMAGE)
+                }
                 Err(found) => Err(found),
             };
             match bytes {

@@ -21,7 +21,7 @@ pub use humanoid::{FindingSeverity, HumanoidFinding};
 /// is not a glTF file.
 #[must_use]
 pub fn humanoid_findings(path: &Path) -> Vec<HumanoidFinding> {
-    let bytes = crate::read_bytes(path).unwrap_or_default();
+    let bytes = crate::read_bytes(&sinew_layer::Files::on_disk(), path).unwrap_or_default();
     let parts = super::container::split(&bytes).ok();
     let document = parts.and_then(|p| serde_json::from_slice(p.json).ok());
     document.map_or_else(Vec::new, |document: Value| humanoid::validate(&document))

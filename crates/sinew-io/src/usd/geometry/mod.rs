@@ -113,7 +113,7 @@ impl UsdFile {
             interpolation,
             (&prims, &places),
             &scene.bindings,
-            MaterialReader::new(stage, TextureReader::new(pictures)),
+            MaterialReader::new(stage, TextureReader::new(&self.resolver.files, pictures)),
             all_uvs,
         );
         reader.read(&drawn.meshes, &mut out)?;

@@ -1,11 +1,11 @@
 //! The pictures that materials name, as bytes.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use sinew_layer::Files;
 use sinew_layer::usdz::{Package, split_package_path};
 use sinew_stage::ResolvedAsset;
 
@@ -22,7 +22,8 @@ const UDIM: &str = "<UDIM>";
 
 /// Reads each picture once, wherever it is named.
 pub(super) struct TextureReader<'a> {
-    /// Those in memory.
+    files: &'a Files,
+    /// Those that are no files.
     pictures: Option<&'a Pictures>,
     /// By the resolved path; none for those that cannot be read.
     known: HashMap<String, Option<usize>>,
@@ -33,8 +34,9 @@ pub(super) struct TextureReader<'a> {
 }
 
 impl<'a> TextureReader<'a> {
-    pub fn new(pictures: Option<&'a Pictures>) -> Self {
+    pub fn new(files: &'a Files, pictures: Option<&'a Pictures>) -> Self {
         Self {
+            files,
             pictures,
             known: HashMap::new(),
             packages: HashMap::new(),
@@ -98,13 +100,8 @@ impl<'a> TextureReader<'a> {
         if let Some((package, inside)) = split_package_path(resolved) {
             return self.read_packed(package, inside);
         }
-        let path = Path::new(resolved);
-        // Opening a pipe would wait for ever.
-        if path.exists() && !path.is_file() {
-            return Err("not a file".to_owned());
-        }
-        let file = File::open(path).map_err(|e| e.to_string())?;
-        let size = file.metadata().map_err(|e| e.to_string())?.len();
+        let opened = self.files.open(Path::new(resolved));
+        let (file, size) = opened.map_err(|e| e.to_string())?;
         self.take(size)?;
         // A file that grows meanwhile is cut off.
         let mut bytes = Vec::new();
@@ -118,7 +115,8 @@ impl<'a> TextureReader<'a> {
         let mut package = match self.packages.get(package) {
             Some(open) => open.clone(),
             None => {
-                let open = Package::open(Path::new(package)).map_err(|e| e.to_string())?;
+                let open = Package::open_from(self.files, Path::new(package))
+                    .map_err(|e| e.to_string())?;
                 self.packages.insert(package.to_owned(), open.clone());
                 open
             }

@@ -179,7 +179,7 @@ impl Packer<'_> {
         });
         for (package, _) in files {
             if !packages.contains_key(package) {
-                let opened = Package::open(Path::new(package));
+                let opened = Package::open_from(&self.resolver.files, Path::new(package));
                 packages.insert(package, opened.map_err(|e| Error::write(output, e))?);
             }
         }
@@ -193,7 +193,9 @@ impl Packer<'_> {
                     match (picture, packed) {
                         (Some(bytes), _) => Content::from(&bytes[..]),
                         (None, Some(bytes)) => Content::from(bytes),
-                        (None, None) => Content::from(PathBuf::from(file)),
+                        (None, None) => {
+                            Content::File(self.resolver.files.clone(), PathBuf::from(file))
+                        }
                     }
                 }
             };

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::device::error::{GpuError, alive, guarded};
 use super::device::skinner::Skinner;
 use super::device::timing::{GpuTimes, Timing};
+use super::device::waiting::wait_for;
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
@@ -640,7 +641,22 @@ impl Crowd {
         self.read(&shown)
     }
 
-    /// GPU times of the last frame. Submit that frame first; this call waits until it is done.
+    /// GPU times of the last frame. Submit that frame first; this call waits until it is done. The
+    /// blocking form of [`Crowd::gpu_time`].
+    ///
+    /// # Errors
+    /// As [`Crowd::gpu_time`] and [`crate::gpu::wait_for`].
+    pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
+        match &self.timing {
+            Some(timing) if timing.has_any() => {
+                wait_for(&self.skinner.device, timing.read(&self.skinner))?
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// GPU times of the last frame. Submit that frame first. On native targets somebody must poll
+    /// the device until the frame is done.
     ///
     /// `None` without timestamps (see [`crate::gpu::SkinnerOptions`]), before the first frame, and
     /// if the timestamps cannot be true: a pass ends before it begins, or the frame took longer
@@ -650,9 +666,9 @@ impl Crowd {
     ///
     /// # Errors
     /// A lost device.
-    pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
+    pub async fn gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
         match &self.timing {
-            Some(timing) if timing.has_any() => timing.read(&self.skinner),
+            Some(timing) if timing.has_any() => timing.read(&self.skinner).await,
             _ => Ok(None),
         }
     }

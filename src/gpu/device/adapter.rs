@@ -156,7 +156,7 @@ impl GpuDevice {
     /// [`GpuError::NoDevice`] if the driver refuses to open a device, for example because the
     /// adapter's limits are lower.
     pub async fn open_another(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
-        // A browser's adapter opens one device only.
+        // A browser's adapter opens one device only: https://github.com/gfx-rs/wgpu/pull/5764.
         let fresh = match cfg!(target_family = "wasm") {
             true => adapters().await.pop(),
             false => None,

@@ -111,7 +111,8 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     (out, first)
 }
 
-/// Whether a device is lost. wgpu reports no errors on a lost device, so this tries to write to a
+/// Whether a device is lost. WebGPU reports no errors on a lost device
+/// (<https://github.com/gpuweb/gpuweb/issues/4017>), so this tries to write to a
 /// new buffer, which fails only on a lost device. The callback for lost devices would be simpler,
 /// but there is only one, and it is the host's.
 #[cfg(not(target_family = "wasm"))]

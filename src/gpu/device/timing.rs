@@ -131,7 +131,7 @@ impl Timing {
         for (pass, _) in self.wrote.iter().enumerate().filter(|(_, wrote)| **wrote) {
             let first = pass as u32 * 2;
             // One pass at a time, because resolving a query that was never written is an error on
-            // some backends. Destinations must be 256-aligned, so each pass uses the start of the
+            // some backends (https://github.com/gfx-rs/wgpu/issues/3993). Destinations must be 256-aligned, so each pass uses the start of the
             // buffer in turn.
             encoder.resolve_query_set(&self.set, first..first + 2, &self.resolved, 0);
             encoder.copy_buffer_to_buffer(

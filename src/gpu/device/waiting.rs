@@ -123,6 +123,7 @@ pub fn wait_for_submission<T>(
         submission_index,
         timeout: None,
     };
+    // Natively nothing polls by itself: https://github.com/gfx-rs/wgpu/issues/1871.
     let polled = guarded(device, || device.poll(poll))?;
     polled.map_err(|error| failure(device, error.to_string()))?;
     block_on(future)

@@ -88,7 +88,7 @@ fn triangles<'a>(
         let draws = hero.draws(crowd)?;
         return draws.iter().map(|draw| Ok(draw.triangles()?)).collect();
     }
-    let meshes = hero.instances().iter().zip(meshes);
+    let meshes = hero.instances()?.iter().zip(meshes);
     let triangles = meshes.map(|(instance, mesh)| {
         let range = mesh.first_index..mesh.first_index + mesh.index_count;
         let points = crowd.points_on_gpu(*instance)?;
@@ -141,8 +141,8 @@ impl host::Program for RayTracer {
         let vertices = host::buffer(gpu, bytes, Usage::STORAGE | Usage::BLAS_INPUT);
         let indices = host::upload(gpu, Usage::STORAGE | Usage::BLAS_INPUT, &indices);
         let mut crowd = skinner.crowd();
-        hero.update(&mut crowd, 0.0)?;
-        for (instance, mesh) in hero.instances().iter().zip(&meshes) {
+        hero.update(&mut crowd)?;
+        for (instance, mesh) in hero.instances()?.iter().zip(&meshes) {
             let at = |byte| Attribute::In {
                 buffer: vertices.clone(),
                 offset: u64::from(mesh.first_vertex) * VERTEX + byte,
@@ -213,7 +213,8 @@ impl host::Program for RayTracer {
         encoder: &mut wgpu::CommandEncoder,
         target: &Target,
     ) -> Result<()> {
-        self.hero.update(&mut self.crowd, seconds - self.seconds)?;
+        self.crowd.advance(seconds - self.seconds)?;
+        self.hero.update(&mut self.crowd)?;
         self.seconds = seconds;
         self.crowd.encode(encoder)?;
         // What was skinned is traced in the same frame.

@@ -99,7 +99,7 @@ impl host::Program for Renderer {
         };
         renderer.next = renderer.length();
         // The first update uploads the character; a renderer's own textures follow.
-        renderer.hero.update(&mut renderer.crowd, 0.0)?;
+        renderer.hero.update(&mut renderer.crowd)?;
         for draw in renderer.hero.draws(&renderer.crowd)? {
             renderer
                 .drawing
@@ -122,11 +122,14 @@ impl host::Program for Renderer {
     ) -> Result<()> {
         while seconds >= self.next {
             let next = self.next;
-            self.hero.update(&mut self.crowd, next - self.seconds)?;
+            self.crowd.advance(next - self.seconds)?;
             self.seconds = next;
+            // The fade begins at this moment.
             self.fade()?;
+            self.hero.update(&mut self.crowd)?;
         }
-        self.hero.update(&mut self.crowd, seconds - self.seconds)?;
+        self.crowd.advance(seconds - self.seconds)?;
+        self.hero.update(&mut self.crowd)?;
         self.seconds = seconds;
         self.crowd.encode(encoder)?;
 

@@ -55,14 +55,19 @@ mod plan;
 mod store;
 
 pub use crowd::Crowd;
-pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter, list_adapters};
+#[cfg(not(target_family = "wasm"))]
+pub use device::adapter::list_adapters;
+pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter};
 pub use device::error::GpuError;
 pub use device::error::guarded;
 pub use device::limits::{blas_input, needed_features, needed_limits, wanted_features};
-pub use device::mapping::map_and;
+pub use device::mapping::mapped;
 pub use device::pipelines::PipelineVariant;
 pub use device::skinner::{Skinner, SkinnerOptions};
 pub use device::timing::GpuTimes;
+#[cfg(target_family = "wasm")]
+pub use device::waiting::set_event_loop_turn;
+pub use device::waiting::{wait_for, work_done};
 pub use pass::{Prewarm, pipeline_variants};
 pub use store::blas::BlasTriangles;
 pub use store::bounds::BoundsUse;

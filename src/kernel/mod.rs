@@ -26,6 +26,7 @@ mod blend_shapes;
 mod bounds;
 mod cpu;
 mod dual_quaternion;
+#[doc(hidden)]
 pub mod encoded_skin;
 mod influences;
 mod lanes;
@@ -52,31 +53,49 @@ mod smooth_normals;
 #[cfg(test)]
 mod testing;
 
-pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
-pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
+// What a host uses.
 pub use cpu::cpu_instructions;
-pub use encoded_skin::{PointBytes, unpack_normal};
-pub use influences::{LargestInfluences, PackedInfluences};
-pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
-pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
+pub use encoded_skin::unpack_normal;
 pub use packed_clip::PackedClip;
 pub use packed_pose::PackedPose;
 pub use packed_skin::PackedSkin;
-pub use palette::{Palette, RigidMotions};
-#[cfg(feature = "gpu")]
-pub(crate) use play::time_in;
-pub use play::{
-    Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
-};
-pub(crate) use play::{added_joint, blended_joint};
-pub use pose_rig::{
-    JointTransform, POSE_RIG, PackedRig, PoseRigItem, attachments_on_cpu, palette_on_cpu,
-};
-pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
-pub use schedule::{SCHEDULE, ScheduleItem, schedule_on_cpu};
-pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
+pub use palette::Palette;
+pub use pose_rig::{JointTransform, POSE_RIG, PackedRig, attachments_on_cpu, palette_on_cpu};
 pub use skin_arrays::{
     ArrayInfluences, add_blend_shape, skin_normals_of_arrays, skin_points_of_arrays,
 };
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
+
+// Kernels, their layouts and their mirrors: for the engine, and for the tests and benches of this
+// repository, which run them alone.
+#[doc(hidden)]
+pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
+#[doc(hidden)]
+pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
+#[doc(hidden)]
+pub use encoded_skin::PointBytes;
+#[doc(hidden)]
+pub use influences::{LargestInfluences, PackedInfluences};
+#[doc(hidden)]
+pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
+#[doc(hidden)]
+pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
+#[doc(hidden)]
+pub use palette::RigidMotions;
+#[cfg(feature = "gpu")]
+pub(crate) use play::time_in;
+#[doc(hidden)]
+pub use play::{
+    Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
+};
+pub(crate) use play::{added_joint, blended_joint};
+#[doc(hidden)]
+pub use pose_rig::PoseRigItem;
+#[doc(hidden)]
+pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
+#[doc(hidden)]
+pub use schedule::{SCHEDULE, ScheduleItem, schedule_on_cpu};
+#[doc(hidden)]
+pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
+#[doc(hidden)]
 pub use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};

@@ -1,9 +1,10 @@
 //! Divides the chunks of one mesh among threads.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
+use web_time::Instant;
 
 /// What it takes to wake threads of the pool that sleep, and to wait until the last of them has seen
 /// that nothing is left: 60 to 100 us where it was measured, on virtual machines.

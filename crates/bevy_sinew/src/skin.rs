@@ -103,13 +103,16 @@ fn advance(
         .map_or(0.0, Time::delta_secs_f64);
     let characters = characters.get_or_insert_with(|| QueryState::new(&mut main));
     skinning.wanted.clear();
+    if let Err(error) = skinning.crowd.advance(dt) {
+        error!("{error}");
+    }
     for (mut component, visibility) in characters.iter_mut(&mut main) {
         // Time that passes is no change.
         let component = component.bypass_change_detection();
         let State::Ready(ready) = &mut component.state else {
             continue;
         };
-        if let Err(error) = skinning.advance(ready, dt, !visibility.get()) {
+        if let Err(error) = skinning.advance(ready, !visibility.get()) {
             error!("{error}");
             component.fail(Arc::new(error));
         }
@@ -140,13 +143,13 @@ fn skin(
 }
 
 impl Skinning {
-    fn advance(&mut self, ready: &mut Ready, dt: f64, is_hidden: bool) -> Result<(), Error> {
+    fn advance(&mut self, ready: &mut Ready, is_hidden: bool) -> Result<(), Error> {
         let was_hidden = ready.is_hidden;
         let Some(held) = ready.held() else {
             return Ok(());
         };
-        held.character.update(&mut self.crowd, dt)?;
-        let instances = held.character.instances();
+        held.character.update(&mut self.crowd)?;
+        let instances = held.character.instances()?;
         if was_hidden != is_hidden {
             for instance in instances {
                 self.crowd.set_hidden(*instance, is_hidden)?;
@@ -164,7 +167,7 @@ impl Skinning {
 
     /// Takes a character out of the crowd, before Bevy gives the places of its meshes to others.
     fn remove(&mut self, mut held: Held) {
-        for instance in held.character.instances() {
+        for instance in held.character.instances().unwrap_or_default() {
             self.sent.remove(instance);
         }
         if let Err(error) = held.character.remove(&mut self.crowd) {

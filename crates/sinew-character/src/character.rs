@@ -47,10 +47,9 @@ pub struct CharacterOptions {
 /// ([`Character::another`]) share all that does not change, and belong to the same crowd.
 ///
 /// # Time
-/// All characters of a crowd share its clock, which [`Character::update`] advances by `dt`. Update
-/// each of them once per frame, with the same `dt`. Update one that joins, or that missed the frame
-/// before, after the others: if it comes first, it cannot know that the others are to follow, and
-/// stays one frame behind. For another pace set the speed of the clip ([`PlayClip::speed`]).
+/// All characters of a crowd share its clock. Once per frame call
+/// [`Crowd::advance`](sinew::gpu::Crowd::advance), and then [`Character::update`] of each, in any
+/// order. For another pace set the speed of the clip ([`PlayClip::speed`]).
 ///
 /// # Limits
 /// - Linear blend and dual quaternion skinning. Rest data that change over time stay as they are at
@@ -60,7 +59,8 @@ pub struct CharacterOptions {
 /// - Meshes that nothing moves are carried along with the others, so that all draws are alike.
 ///   Transforms of prims that are no joints move with the clip that the file itself plays, and
 ///   stand still in the others, as the reader's warnings say.
-/// - A character that is dropped stays in its crowd. [`Character::remove`] takes it out.
+/// - A character that is dropped leaves its crowd when the crowd advances next.
+///   [`Character::remove`] takes it out at once.
 /// - After the loss of the device, load the file again, for a new crowd. A crowd that
 ///   [`Crowd::rebuild`](sinew::gpu::Crowd::rebuild) makes is another one to the character, because
 ///   indices, texture coordinates and colours were lost with the device.
@@ -69,7 +69,7 @@ pub struct Character {
     model: Arc<Model>,
     keeps_previous: bool,
     here: Option<Resident>,
-    /// The time of the crowd's clock at which this character is.
+    /// The time of the crowd's clock at the last update.
     clock: f64,
     /// What it was asked for since the last update, in order: at most one that begins at once, and
     /// one with a fade after it.
@@ -157,7 +157,7 @@ impl Character {
     }
 }
 
-/// What it plays. Clips begin with the next update.
+/// What it plays. Clips begin with the next update, at the crowd's clock of that moment.
 impl Character {
     /// Plays a clip at once.
     ///
@@ -263,8 +263,8 @@ impl Character {
         self.ask(request);
     }
 
-    /// How far the root of the first skeleton went in the last update along the axes that clips do
-    /// not move it: in units of the world, in the axes of the file's world. Turn it by the rotation
+    /// How far the root of the first skeleton went between the last two updates along the axes that
+    /// clips do not move it: in units of the world, in the axes of the file's world. Turn it by the rotation
     /// of your [`Character::set_place`].
     #[must_use]
     pub fn root_motion(&self) -> DVec3 {

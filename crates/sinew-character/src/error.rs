@@ -50,9 +50,20 @@ pub enum Error {
         /// The blend shape.
         shape: String,
     },
-    /// A character has no results before its first update.
+    /// A character has no instances and no results before its first update.
     #[error("{}: the character is in no crowd yet: call `update` first", file.display())]
     NotInCrowd {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The crowd encoded a frame since its clock was advanced last, so the next one would show the
+    /// same moment.
+    #[error(
+        "{}: no time has passed since the last frame: call `Crowd::advance` once per frame, with 0 \
+         seconds while time stands still",
+        file.display()
+    )]
+    NotAdvanced {
         /// The file.
         file: PathBuf,
     },

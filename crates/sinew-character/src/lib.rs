@@ -15,7 +15,8 @@
 //! hero.play(clip.as_str())?;
 //!
 //! // Every frame: nothing is uploaded for a character that only plays.
-//! hero.update(&mut crowd, 1.0 / 60.0)?;
+//! crowd.advance(1.0 / 60.0)?; // time passes, for all characters
+//! hero.update(&mut crowd)?;
 //! let mut encoder = device.create_command_encoder(&Default::default());
 //! crowd.encode(&mut encoder)?;
 //! for draw in hero.draws(&crowd)? {

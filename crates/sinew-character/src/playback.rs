@@ -242,6 +242,8 @@ pub(crate) struct Playback {
     before: Option<Layers>,
     fade_start: f64,
     fade: f64,
+    /// The axes along which clips move the root joints.
+    pub moves_roots: BVec3,
 }
 
 impl Playback {
@@ -251,6 +253,7 @@ impl Playback {
             before: None,
             fade_start: 0.0,
             fade: 0.0,
+            moves_roots: BVec3::TRUE,
         }
     }
 
@@ -284,6 +287,7 @@ impl Playback {
     /// Begins a request that was [`Playback::resumed`].
     pub fn ask(&mut self, request: &Request, clock: f64) {
         let old = std::mem::replace(&mut self.now, Layers::new(request, clock));
+        self.moves_roots = request.root_motion;
         if let Some(fade) = request.fade {
             self.before = request.fades().then_some(old);
             (self.fade_start, self.fade) = (clock, f64::from(fade));

@@ -1,5 +1,9 @@
 //! What a character and its copies hold in a crowd.
 
+use std::mem::take;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
 use sinew::gpu::{
     Attribute, ClipId, Crowd, GpuError, InstanceId, OutputTarget, Playing, RigId, SkinId,
 };
@@ -68,18 +72,45 @@ fn check(model: &Model, number: u64, crowd: &Crowd) -> Result<(), GpuError> {
 }
 
 /// One copy of a character in a crowd.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Resident {
     /// Number of the crowd.
     crowd: u64,
     pub rigs: Vec<RigId>,
     pub instances: Vec<InstanceId>,
+    /// How it leaves the crowd when it is dropped; `None` if it has left.
+    on_drop: Option<(Arc<Model>, Sender<Leave>)>,
+}
+
+/// Takes something out of a crowd.
+type Leave = Box<dyn FnOnce(&mut Crowd) + Send>;
+
+/// It leaves the crowd when the crowd advances next. If the crowd is gone, so is all that is in it.
+impl Drop for Resident {
+    fn drop(&mut self) {
+        let Some((model, crowd)) = self.on_drop.take() else {
+            return;
+        };
+        let (rigs, instances) = (take(&mut self.rigs), take(&mut self.instances));
+        let mut left = Self {
+            crowd: self.crowd,
+            rigs,
+            instances,
+            on_drop: None,
+        };
+        let leave: Leave = Box::new(move |crowd: &mut Crowd| {
+            if let Err(error) = left.leave_with_model(&model, crowd) {
+                log::warn!("{}: a dropped character: {error}", model.file.display());
+            }
+        });
+        let _ = crowd.send(leave);
+    }
 }
 
 impl Resident {
     /// Adds a copy to a crowd, in the rest pose, and what copies share if it is the first one.
     /// After an error the crowd has nothing of it.
-    pub fn join(model: &Model, crowd: &mut Crowd, previous: bool) -> Result<Self, GpuError> {
+    pub fn join(model: &Arc<Model>, crowd: &mut Crowd, previous: bool) -> Result<Self, GpuError> {
         let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
         let uploaded = match &mut *shared {
             Some(uploaded) => uploaded,
@@ -99,7 +130,9 @@ impl Resident {
         check(model, uploaded.crowd, crowd)?;
         let mut out = Self {
             crowd: crowd.number(),
-            ..Self::default()
+            rigs: Vec::new(),
+            instances: Vec::new(),
+            on_drop: None,
         };
         if let Err(error) = out.fill(model, uploaded, crowd, previous) {
             let _ = out.leave(crowd);
@@ -111,6 +144,7 @@ impl Resident {
             return Err(error);
         }
         uploaded.users += 1;
+        out.on_drop = Some((Arc::clone(model), crowd.deferred()));
         Ok(out)
     }
 
@@ -167,6 +201,11 @@ impl Resident {
 
     /// Removes a copy, and with the last one what copies share.
     pub fn remove(mut self, model: &Model, crowd: &mut Crowd) -> Result<(), GpuError> {
+        self.on_drop = None;
+        self.leave_with_model(model, crowd)
+    }
+
+    fn leave_with_model(&mut self, model: &Model, crowd: &mut Crowd) -> Result<(), GpuError> {
         let mut out = self.leave(crowd);
         let mut shared = model.uploaded.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(uploaded) = shared.as_mut() {

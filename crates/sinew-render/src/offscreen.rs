@@ -4,7 +4,7 @@ use image::RgbaImage;
 
 use super::targets::drawn_into;
 use super::{Background, Camera, Look, Renderer, Result, Stage};
-use sinew::gpu::{GpuError, guarded, map_and};
+use sinew::gpu::{GpuError, guarded, mapped, wait_for};
 
 /// In a buffer on the GPU the bytes of a picture's row are a multiple of this.
 const ROW: u32 = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT;
@@ -90,11 +90,10 @@ impl Offscreen {
     }
 
     /// Deforms a stage in its current pose, draws it, and waits for the picture of `size` pixels
-    /// (width and height).
+    /// (width and height). The blocking form of [`Offscreen::start_picture`].
     ///
     /// # Errors
-    /// Those of [`check_size`], [`Renderer::draw`] and [`Stage::encode`]; the device is lost or has no
-    /// memory.
+    /// Those of [`Offscreen::start_picture`] and [`sinew::gpu::wait_for`].
     pub fn picture(
         &mut self,
         stage: &mut Stage,
@@ -102,6 +101,25 @@ impl Offscreen {
         look: &Look,
         size: [u32; 2],
     ) -> Result<RgbaImage> {
+        let device = self.device.clone();
+        let picture = self.start_picture(stage, camera, look, size)?;
+        wait_for(&device, picture)?
+    }
+
+    /// Deforms a stage in its current pose, draws it, and returns a future of the picture of `size`
+    /// pixels (width and height). Everything is submitted when this returns, so the stage is free for
+    /// its next pose. On native targets somebody must poll the device until the picture is there.
+    ///
+    /// # Errors
+    /// Those of [`check_size`], [`Renderer::draw`] and [`Stage::encode`]; the device is lost or has no
+    /// memory.
+    pub fn start_picture<'a>(
+        &'a mut self,
+        stage: &mut Stage,
+        camera: &Camera,
+        look: &Look,
+        size: [u32; 2],
+    ) -> Result<impl Future<Output = Result<RgbaImage>> + use<'a>> {
         check_size(&self.device, size)?;
         let device = self.device.clone();
         if self.target.as_ref().is_none_or(|t| t.size != size) {
@@ -119,7 +137,7 @@ impl Offscreen {
             .draw(&mut encoder, &view, size, stage, camera, look)?;
         let [width, height] = size;
         let row = (width * 4).next_multiple_of(ROW);
-        let pixels = guarded(&device, || {
+        guarded(&device, || {
             let to = wgpu::TexelCopyBufferInfo {
                 buffer: &target.readback,
                 layout: wgpu::TexelCopyBufferLayout {
@@ -138,25 +156,25 @@ impl Offscreen {
                 },
             );
             self.queue.submit([encoder.finish()]);
-            map_and(
-                &device,
-                &target.readback,
-                u64::from(row) * u64::from(height),
-                |bytes| {
-                    let rows = bytes.chunks_exact(row as usize);
-                    rows.flat_map(|r| &r[..width as usize * 4])
-                        .copied()
-                        .collect::<Vec<u8>>()
-                },
-            )
-        })??;
-        let mut picture = RgbaImage::from_raw(width, height, pixels).ok_or_else(|| {
-            GpuError::Readback("fewer bytes were read than the picture has".into())
         })?;
-        if look.background == Background::Transparent {
-            straighten(&mut picture);
-        }
-        Ok(picture)
+        let is_transparent = look.background == Background::Transparent;
+        Ok(async move {
+            let bytes = u64::from(row) * u64::from(height);
+            let pixels = mapped(&device, &target.readback, bytes, |bytes| {
+                let rows = bytes.chunks_exact(row as usize);
+                rows.flat_map(|r| &r[..width as usize * 4])
+                    .copied()
+                    .collect::<Vec<u8>>()
+            })
+            .await?;
+            let mut picture = RgbaImage::from_raw(width, height, pixels).ok_or_else(|| {
+                GpuError::Readback("fewer bytes were read than the picture has".into())
+            })?;
+            if is_transparent {
+                straighten(&mut picture);
+            }
+            Ok(picture)
+        })
     }
 }
 

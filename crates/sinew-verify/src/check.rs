@@ -1,9 +1,10 @@
 //! A check, and the machine that it runs on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sinew::gpu::{AdapterChoice, GpuError};
+use web_time::Instant;
 
 use crate::Failure;
 use crate::host::Gpu;

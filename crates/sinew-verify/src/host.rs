@@ -1,13 +1,14 @@
 //! A device that checks run on, as a host has it.
 
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use glam::DMat4;
 use sinew::gpu::{
     Attribute, Crowd, GpuDevice, GpuError, InstanceId, InstancePose, OutputTarget, RigId, SkinId,
-    Skinner, SkinnerOptions,
+    Skinner, SkinnerOptions, mapped, wait_for, work_done,
 };
+use web_time::Instant;
 
 use crate::{Failure, ensure};
 
@@ -106,6 +107,14 @@ impl Gpu {
         Ok(self.skinner(options)?.crowd())
     }
 
+    /// Waits until the device has done all that is submitted.
+    ///
+    /// # Errors
+    /// Those of [`wait_for`].
+    pub fn finish(&self) -> Result<(), GpuError> {
+        wait_for(&self.device, work_done(&self.queue))
+    }
+
     /// What `result` gives once it gives something.
     ///
     /// A check that has waited for the device cannot rely on its own callbacks having run: another
@@ -119,11 +128,13 @@ impl Gpu {
     ) -> Result<T, Failure> {
         let begin = Instant::now();
         loop {
-            self.device.poll(wgpu::PollType::wait_indefinitely())?;
+            self.finish()?;
             if let Some(result) = result()? {
                 return Ok(result);
             }
             ensure(begin.elapsed() < PATIENCE, "nothing has come back")?;
+            // A page cannot sleep, and has let its event loop turn.
+            #[cfg(not(target_family = "wasm"))]
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -142,14 +153,9 @@ impl Gpu {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
         self.queue.submit([encoder.finish()]);
-        let (done, mapped) = mpsc::channel();
-        copy.map_async(wgpu::MapMode::Read, .., move |result| {
-            let _ = done.send(result);
-        });
-        self.wait_for(|| Ok(mapped.try_recv().ok()))?
-            .map_err(|error| error.to_string())?;
-        let view = copy.get_mapped_range(..)?;
-        Ok(bytemuck::pod_collect_to_vec(&view))
+        let all = bytemuck::pod_collect_to_vec;
+        let read = mapped(&self.device, &copy, copy.size(), all);
+        Ok(wait_for(&self.device, read)??)
     }
 
     /// A buffer of words that hold `value`.

@@ -1,13 +1,13 @@
 //! How fast each kernel is on an adapter: the median of a few frames of one large mesh.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use glam::{DMat4, Vec4};
 use sinew::gpu::{BoundsUse, Crowd, SkinnerOptions};
 use sinew::kernel::{PackedPose, PackedRig, PackedSkin};
 use sinew::mesh::RenderVertices;
 use sinew::skel::{MeshTopology, Skin, SkinningMethod};
+use web_time::Instant;
 
 use crate::cases::{self, Influences, Spec};
 use crate::host::{Gpu, by_rig};
@@ -182,7 +182,7 @@ fn median(
         change(crowd, frame)?;
         let start = Instant::now();
         crowd.submit()?;
-        gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+        gpu.finish()?;
         let wall = start.elapsed();
         let times = crowd.last_gpu_time()?;
         if frame >= FRAMES.1 {

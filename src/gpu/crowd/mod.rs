@@ -8,12 +8,14 @@ mod poses;
 mod results;
 mod visibility;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::device::error::{GpuError, alive, guarded};
 use super::device::skinner::Skinner;
 use super::device::timing::{GpuTimes, Timing};
+use super::device::waiting::wait_for;
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
@@ -85,6 +87,34 @@ pub struct Crowd {
     uploaded: u64,
     /// Number of plans that were made.
     plans: u64,
+    /// Whether a frame was encoded since the clock was set last.
+    awaits_advance: bool,
+    deferred: Deferred,
+}
+
+/// What is to be done with a crowd when its clock advances next. It comes from destructors, which
+/// have no access to the crowd and must not wait for a lock.
+#[derive(Debug)]
+struct Deferred {
+    sender: Sender<Box<dyn FnOnce(&mut Crowd) + Send>>,
+    /// A mutex because a receiver is not `Sync`; nothing else locks it.
+    receiver: Mutex<Receiver<Box<dyn FnOnce(&mut Crowd) + Send>>>,
+}
+
+impl Deferred {
+    fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self {
+            sender,
+            receiver: Mutex::new(receiver),
+        }
+    }
+
+    fn next(&mut self) -> Option<Box<dyn FnOnce(&mut Crowd) + Send>> {
+        let receiver = self.receiver.get_mut();
+        let receiver = receiver.unwrap_or_else(PoisonError::into_inner);
+        receiver.try_recv().ok()
+    }
 }
 
 impl Skinner {
@@ -113,6 +143,8 @@ impl Crowd {
             timing: skinner.timestamps.then(timing),
             uploaded: 0,
             plans: 0,
+            awaits_advance: false,
+            deferred: Deferred::new(),
             skinner: skinner.clone(),
         }
     }
@@ -211,10 +243,10 @@ impl Crowd {
             outputs,
             ..
         } = &mut self.stores;
-        let held = skins.get(skin)?;
-        target.check(held.packed())?;
-        instances.check_room(held.packed().prim(), 1)?;
-        outputs.check_room(&self.skinner, held, 1, &target)?;
+        let resident = skins.get(skin)?;
+        target.check(resident.packed())?;
+        instances.check_room(resident.packed().prim(), 1)?;
+        outputs.check_room(&self.skinner, resident, 1, &target)?;
         let target = instances.shared(target);
         self.insert(skin, target)
     }
@@ -258,9 +290,9 @@ impl Crowd {
             outputs,
             ..
         } = &mut self.stores;
-        let (held, target) = (skins.get(skin)?, OutputTarget::default());
-        instances.check_room(held.packed().prim(), count as u64)?;
-        let each = outputs.check_room(&self.skinner, held, count as u64, &target)?;
+        let (resident, target) = (skins.get(skin)?, OutputTarget::default());
+        instances.check_room(resident.packed().prim(), count as u64)?;
+        let each = outputs.check_room(&self.skinner, resident, count as u64, &target)?;
         outputs.reserve(&self.skinner, each, count as u64)?;
         instances.reserve(count);
         Ok(())
@@ -268,8 +300,8 @@ impl Crowd {
 
     fn insert(&mut self, skin: SkinId, target: Arc<OutputTarget>) -> Result<InstanceId, GpuError> {
         let stores = &mut self.stores;
-        let held = stores.skins.get(skin)?;
-        let out = stores.outputs.place(&self.skinner, held, &target)?;
+        let resident = stores.skins.get(skin)?;
+        let out = stores.outputs.place(&self.skinner, resident, &target)?;
         stores.skins.add_user(skin);
         let id = stores.instances.insert(skin, target, out);
         stores.poses.add(id);
@@ -293,8 +325,8 @@ impl Crowd {
         } = &mut self.stores;
         let gone = instances.remove(instance)?;
         poses.remove(instance, palettes, rigs);
-        if let Ok(held) = skins.get(gone.skin) {
-            outputs.free(held, &gone.target, &gone.out);
+        if let Ok(resident) = skins.get(gone.skin) {
+            outputs.free(resident, &gone.target, &gone.out);
         }
         skins.remove_user(gone.skin);
         Ok(())
@@ -436,6 +468,7 @@ impl Crowd {
     /// An instance without a pose; poses beyond a limit; out of memory; a lost device.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         let result = self.encode_frame(encoder);
+        self.awaits_advance |= result.is_ok();
         if result.is_err() {
             // It is unknown how much of the frame was recorded.
             self.frame = None;
@@ -640,7 +673,22 @@ impl Crowd {
         self.read(&shown)
     }
 
-    /// GPU times of the last frame. Submit that frame first; this call waits until it is done.
+    /// GPU times of the last frame. Submit that frame first; this call waits until it is done. The
+    /// blocking form of [`Crowd::gpu_time`].
+    ///
+    /// # Errors
+    /// As [`Crowd::gpu_time`] and [`crate::gpu::wait_for`].
+    pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
+        match &self.timing {
+            Some(timing) if timing.has_any() => {
+                wait_for(&self.skinner.device, timing.read(&self.skinner))?
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// GPU times of the last frame. Submit that frame first. On native targets somebody must poll
+    /// the device until the frame is done.
     ///
     /// `None` without timestamps (see [`crate::gpu::SkinnerOptions`]), before the first frame, and
     /// if the timestamps cannot be true: a pass ends before it begins, or the frame took longer
@@ -650,9 +698,9 @@ impl Crowd {
     ///
     /// # Errors
     /// A lost device.
-    pub fn last_gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
+    pub async fn gpu_time(&self) -> Result<Option<GpuTimes>, GpuError> {
         match &self.timing {
-            Some(timing) if timing.has_any() => timing.read(&self.skinner),
+            Some(timing) if timing.has_any() => timing.read(&self.skinner).await,
             _ => Ok(None),
         }
     }

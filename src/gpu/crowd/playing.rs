@@ -105,10 +105,43 @@ impl Crowd {
     ///
     /// Set it before [`Crowd::set_playing`]: a clip or a fade begins at this time.
     pub fn set_clock(&mut self, seconds: f64) {
+        self.awaits_advance = false;
         self.stores.players.set_clock(seconds);
     }
 
-    /// The time that [`Crowd::set_clock`] set last, in seconds; 0 at first.
+    /// Moves the clock on by some seconds: once per frame, for all that the crowd plays. First it
+    /// takes out whatever was dropped since the last call, such as a character of `sinew-character`.
+    ///
+    /// # Errors
+    /// [`GpuError::Mismatch`] if the seconds are negative or not finite. The clock then stays.
+    pub fn advance(&mut self, seconds: f64) -> Result<(), GpuError> {
+        while let Some(run) = self.deferred.next() {
+            run(self);
+        }
+        if !(seconds.is_finite() && seconds >= 0.0) {
+            return Err(GpuError::Mismatch(format!(
+                "time to advance a crowd by: expected seconds, 0 or more, found {seconds}"
+            )));
+        }
+        self.set_clock(self.clock() + seconds);
+        Ok(())
+    }
+
+    /// Whether a frame was encoded since [`Crowd::advance`] or [`Crowd::set_clock`] was called last.
+    /// Another frame would show the same moment.
+    #[must_use]
+    pub fn awaits_advance(&self) -> bool {
+        self.awaits_advance
+    }
+
+    /// Sends work to the next [`Crowd::advance`], from whoever has no access to the crowd.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn deferred(&self) -> std::sync::mpsc::Sender<Box<dyn FnOnce(&mut Self) + Send>> {
+        self.deferred.sender.clone()
+    }
+
+    /// The time of the clock, in seconds; 0 at first.
     #[must_use]
     pub fn clock(&self) -> f64 {
         self.stores.players.seconds()

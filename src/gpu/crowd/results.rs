@@ -78,8 +78,9 @@ impl Crowd {
 
     /// Records copies of the results of some instances into the caller's encoder, to a staging
     /// buffer. The results are those of the last encoded frame. Once the encoder is submitted and
-    /// done, the buffer is mapped. Nothing waits: call [`Crowd::poll`] now and then, and
-    /// [`Crowd::take`] until it returns the results.
+    /// done, the buffer is mapped. Nothing waits: await [`ReadTicket::arrived`] and call
+    /// [`Crowd::take`], or call [`Crowd::poll`] and [`Crowd::take`] once a frame until it returns
+    /// the results.
     ///
     /// A staging buffer is reused after its results were taken. At most [`Crowd::MOST_READS`] are
     /// in use.
@@ -118,10 +119,11 @@ impl Crowd {
     }
 
     /// Waits for a reading whose commands are submitted, and returns its results in the order of
-    /// the instances that were asked for.
+    /// the instances that were asked for. The blocking form of [`ReadTicket::arrived`] with
+    /// [`Crowd::take`].
     ///
     /// # Errors
-    /// As [`Crowd::take`].
+    /// As [`Crowd::take`] and [`crate::gpu::wait_for`].
     pub fn wait(&mut self, ticket: &ReadTicket) -> Result<Vec<Deformed>, GpuError> {
         self.readings.wait(&self.skinner, ticket)
     }

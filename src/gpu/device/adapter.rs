@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::error::GpuError;
 use super::limits::wanted_features;
+use super::waiting::block_on;
 
 /// The adapter that [`GpuDevice::new`] opens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,13 +51,14 @@ impl AdapterReport {
     }
 }
 
-/// Lists every adapter of this machine. The list is empty without a driver.
+/// Lists every adapter of this machine. The list is empty without a driver. A browser has one at
+/// most, and tells little about it: [`GpuDevice::report`].
+#[cfg(not(target_family = "wasm"))]
 #[must_use]
 pub fn list_adapters() -> Vec<AdapterReport> {
-    adapters()
-        .iter()
-        .map(|a| AdapterReport::new(&a.get_info()))
-        .collect()
+    let adapters = block_on(adapters()).unwrap_or_default();
+    let reports = adapters.iter().map(|a| AdapterReport::new(&a.get_info()));
+    reports.collect()
 }
 
 /// The adapter that [`AdapterChoice::Auto`] would take from a list; `None` if all are software.
@@ -74,14 +76,16 @@ pub fn auto_adapter(adapters: &[AdapterReport]) -> Option<&AdapterReport> {
 /// while the device still works.
 const MEMORY_BUDGET: u8 = 95;
 
-fn adapters() -> Vec<wgpu::Adapter> {
+async fn adapters() -> Vec<wgpu::Adapter> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.memory_budget_thresholds.for_resource_creation = Some(MEMORY_BUDGET);
     let instance = wgpu::Instance::new(descriptor);
-    pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY))
+    instance.enumerate_adapters(wgpu::Backends::PRIMARY).await
 }
 
 /// A device without a window, for hosts that have no renderer.
+///
+/// A page awaits [`GpuDevice::open`]; a native host may call [`GpuDevice::new`].
 #[derive(Debug)]
 pub struct GpuDevice {
     adapter: wgpu::Adapter,
@@ -92,13 +96,21 @@ pub struct GpuDevice {
 }
 
 impl GpuDevice {
+    /// Opens a device: the blocking form of [`GpuDevice::open`], for native hosts.
+    ///
+    /// # Errors
+    /// As [`GpuDevice::open`]; in a browser, as [`crate::gpu::wait_for`].
+    pub fn new(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        block_on(Self::open(choice))?
+    }
+
     /// Opens a device with the adapter's own limits, and with timestamps if the adapter has them.
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`] if no adapter fits the choice; [`GpuError::NoDevice`] if the
     /// adapter's driver refuses to open a device.
-    pub fn new(choice: &AdapterChoice) -> Result<Self, GpuError> {
-        let adapters = adapters();
+    pub async fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
+        let adapters = adapters().await;
         let rank = |kind: wgpu::DeviceType| match kind {
             wgpu::DeviceType::DiscreteGpu => 0,
             wgpu::DeviceType::IntegratedGpu => 1,
@@ -125,11 +137,16 @@ impl GpuDevice {
                 },
                 available: adapters.iter().map(|a| a.get_info().name).collect(),
             })?;
-        Self::open(
-            adapter.clone(),
-            adapter.features() & wanted_features(),
-            adapter.limits(),
-        )
+        let features = adapter.features() & wanted_features();
+        Self::request(adapter.clone(), features, adapter.limits()).await
+    }
+
+    /// Opens another device: the blocking form of [`GpuDevice::open_another`], for native hosts.
+    ///
+    /// # Errors
+    /// As [`GpuDevice::open_another`]; in a browser, as [`crate::gpu::wait_for`].
+    pub fn another(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
+        block_on(self.open_another(limits))?
     }
 
     /// Opens another device on the same adapter, with these limits and without features. A host with
@@ -138,11 +155,17 @@ impl GpuDevice {
     /// # Errors
     /// [`GpuError::NoDevice`] if the driver refuses to open a device, for example because the
     /// adapter's limits are lower.
-    pub fn another(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
-        Self::open(self.adapter.clone(), wgpu::Features::empty(), limits)
+    pub async fn open_another(&self, limits: wgpu::Limits) -> Result<Self, GpuError> {
+        // A browser's adapter opens one device only: https://github.com/gfx-rs/wgpu/pull/5764.
+        let fresh = match cfg!(target_family = "wasm") {
+            true => adapters().await.pop(),
+            false => None,
+        };
+        let adapter = fresh.unwrap_or_else(|| self.adapter.clone());
+        Self::request(adapter, wgpu::Features::empty(), limits).await
     }
 
-    fn open(
+    async fn request(
         adapter: wgpu::Adapter,
         features: wgpu::Features,
         limits: wgpu::Limits,
@@ -153,8 +176,8 @@ impl GpuDevice {
             required_limits: limits,
             ..Default::default()
         };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|error| GpuError::NoDevice(error.to_string()))?;
+        let opened = adapter.request_device(&descriptor).await;
+        let (device, queue) = opened.map_err(|error| GpuError::NoDevice(error.to_string()))?;
 
         let fault = Arc::new(Mutex::new(None));
         let keep = |fault: &Arc<Mutex<Option<GpuError>>>| {

@@ -1,5 +1,9 @@
 //! Errors of the GPU side.
 
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 /// An error of the GPU side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -71,9 +75,16 @@ impl From<wgpu::Error> for GpuError {
 /// Runs `f` and catches the errors that it causes on `device`, where wgpu would panic.
 ///
 /// Use it for calls that create something or submit. Recording commands needs no guard, because an
-/// encoder reports their errors when it is finished. On native backends error scopes resolve at
-/// once, so this never blocks.
+/// encoder reports their errors when it is finished. This never blocks: on native backends error
+/// scopes resolve at once. A browser reports errors later, so there this catches none, and they reach
+/// the device's callback for uncaptured errors ([`crate::gpu::GpuDevice::check`]).
+///
+/// # Errors
+/// What wgpu reports; [`GpuError::Lost`] if that is validation on a lost device.
 pub fn guarded<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> Result<T, GpuError> {
+    if cfg!(target_family = "wasm") {
+        return Ok(f());
+    }
     match caught(device, f) {
         (out, None) => Ok(out),
         (_, Some(error)) => Err(match error.into() {
@@ -92,13 +103,19 @@ fn caught<T>(device: &wgpu::Device, f: impl FnOnce() -> T) -> (T, Option<wgpu::E
     // Scopes nest, so the innermost is popped first. If memory is out, that explains the validation
     // errors that follow from it.
     for scope in scopes.into_iter().rev() {
-        first = pollster::block_on(scope.pop()).or(first);
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(Some(error)) = pin!(scope.pop()).poll(&mut context) {
+            first = Some(error);
+        }
     }
     (out, first)
 }
 
-/// Whether a device is lost. wgpu reports no errors on a lost device, so this tries to write to a
-/// new buffer, which fails only on a lost device.
+/// Whether a device is lost. WebGPU reports no errors on a lost device
+/// (<https://github.com/gpuweb/gpuweb/issues/4017>), so this tries to write to a
+/// new buffer, which fails only on a lost device. The callback for lost devices would be simpler,
+/// but there is only one, and it is the host's.
+#[cfg(not(target_family = "wasm"))]
 pub fn is_lost(device: &wgpu::Device) -> bool {
     let ask = || {
         device.create_buffer(&wgpu::BufferDescriptor {
@@ -110,6 +127,46 @@ pub fn is_lost(device: &wgpu::Device) -> bool {
     };
     let (answer, error) = caught(device, ask);
     error.is_none() && answer.slice(..).get_mapped_range_mut().is_err()
+}
+
+/// Lets [`is_lost`] know when a device is lost.
+#[cfg(not(target_family = "wasm"))]
+pub fn watch(_: &wgpu::Device) {}
+
+/// The devices that are lost, by their hashes: a device itself would keep the browser's.
+#[cfg(target_family = "wasm")]
+static LOST: std::sync::Mutex<std::collections::BTreeSet<u64>> =
+    std::sync::Mutex::new(std::collections::BTreeSet::new());
+
+#[cfg(target_family = "wasm")]
+fn hash(device: &wgpu::Device) -> u64 {
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(device)
+}
+
+/// Lets [`is_lost`] know when a device is lost. A browser's device has any number of callbacks, so
+/// this replaces none of the host's.
+#[cfg(target_family = "wasm")]
+pub fn watch(device: &wgpu::Device) {
+    let hash = hash(device);
+    device.set_device_lost_callback(move |_, _| {
+        LOST.lock().unwrap_or_else(|e| e.into_inner()).insert(hash);
+    });
+}
+
+/// Whether the browser has told that a device is lost, if it is watched.
+#[cfg(target_family = "wasm")]
+pub fn is_lost(device: &wgpu::Device) -> bool {
+    let lost = LOST.lock().unwrap_or_else(|e| e.into_inner());
+    lost.contains(&hash(device))
+}
+
+/// The error for something that could not be read: [`GpuError::Lost`] if the device is lost.
+pub fn failure(device: &wgpu::Device, text: String) -> GpuError {
+    match is_lost(device) {
+        true => GpuError::Lost(text),
+        false => GpuError::Readback(text),
+    }
 }
 
 /// Fails if the device is lost.

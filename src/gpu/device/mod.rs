@@ -7,3 +7,4 @@ pub mod mapping;
 pub mod pipelines;
 pub mod skinner;
 pub mod timing;
+pub mod waiting;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::error::{GpuError, alive, guarded};
+use super::error::{GpuError, alive, guarded, watch};
 use super::limits::{self, WorkLimits};
 use super::pipelines::{PipelineVariant, Pipelines};
 use crate::kernel::{KERNELS, Kernel};
@@ -67,6 +67,7 @@ impl Skinner {
     ) -> Result<Self, GpuError> {
         let of_device = device.limits();
         limits::check(&of_device)?;
+        watch(device);
         alive(device)?;
         #[allow(clippy::unnecessary_cast, reason = "u32 or u64, by wgpu's version")]
         let binding = of_device.max_storage_buffer_binding_size as u64;

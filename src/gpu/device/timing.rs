@@ -1,9 +1,11 @@
 //! GPU times, measured by timestamps.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::error::{GpuError, guarded};
-use super::mapping::map_and;
+use web_time::Instant;
+
+use super::error::GpuError;
+use super::mapping::mapped;
 use super::skinner::Skinner;
 
 /// How long each pass of the last frame took on the GPU.
@@ -129,7 +131,7 @@ impl Timing {
         for (pass, _) in self.wrote.iter().enumerate().filter(|(_, wrote)| **wrote) {
             let first = pass as u32 * 2;
             // One pass at a time, because resolving a query that was never written is an error on
-            // some backends. Destinations must be 256-aligned, so each pass uses the start of the
+            // some backends (https://github.com/gfx-rs/wgpu/issues/3993). Destinations must be 256-aligned, so each pass uses the start of the
             // buffer in turn.
             encoder.resolve_query_set(&self.set, first..first + 2, &self.resolved, 0);
             encoder.copy_buffer_to_buffer(
@@ -142,16 +144,11 @@ impl Timing {
         }
     }
 
-    /// Waits for the last frame and reads its times; `None` if they cannot be true.
-    pub fn read(&self, skinner: &Skinner) -> Result<Option<GpuTimes>, GpuError> {
-        let stamps: Vec<u64> = guarded(&skinner.device, || {
-            map_and(
-                &skinner.device,
-                &self.readable,
-                self.readable.size(),
-                bytemuck::pod_collect_to_vec,
-            )
-        })??;
+    /// Reads the times of the last frame, which is submitted; `None` if they cannot be true.
+    pub async fn read(&self, skinner: &Skinner) -> Result<Option<GpuTimes>, GpuError> {
+        let (buffer, bytes) = (&self.readable, self.readable.size());
+        let stamps: Vec<u64> =
+            mapped(&skinner.device, buffer, bytes, bytemuck::pod_collect_to_vec).await?;
         let period = f64::from(skinner.queue.get_timestamp_period());
         let times = pass_times(&stamps, &self.wrote, period, self.encoded.elapsed());
         Ok(times.map(|times| GpuTimes {

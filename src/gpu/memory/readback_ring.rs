@@ -1,13 +1,12 @@
 //! Staging buffers that bring results back to the CPU a few frames later.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 
-use crate::gpu::device::error::{GpuError, guarded};
-use crate::gpu::device::mapping::{CALLBACK, failure};
+use crate::gpu::device::error::{GpuError, failure, guarded};
 use crate::gpu::device::skinner::Skinner;
+use crate::gpu::device::waiting::{Message, wait_for};
 
 /// A range of a buffer that is to be read.
 #[derive(Debug)]
@@ -18,41 +17,20 @@ pub struct Copied<'a> {
 }
 
 /// How a reading ended.
-#[derive(Debug)]
-enum Outcome {
+#[derive(Clone, Copy, Debug)]
+pub enum Outcome {
     Mapped,
     NotMapped,
     /// Its encoder was dropped.
     NotSubmitted,
 }
 
-type Arrival = (u64, wgpu::Buffer, Outcome);
-
-/// Sends the staging buffer back to the ring, also if the encoder is dropped.
-struct Returning {
-    number: u64,
+/// A reading that is recorded.
+#[derive(Debug)]
+struct Reading {
     buffer: wgpu::Buffer,
-    outcome: Outcome,
-    sender: Sender<Arrival>,
-}
-
-impl Returning {
-    fn back(mut self, is_mapped: bool) {
-        self.outcome = match is_mapped {
-            true => Outcome::Mapped,
-            false => Outcome::NotMapped,
-        };
-    }
-}
-
-impl Drop for Returning {
-    fn drop(&mut self) {
-        let outcome = std::mem::replace(&mut self.outcome, Outcome::NotSubmitted);
-        // The ring may be dropped by now.
-        let _ = self
-            .sender
-            .send((self.number, self.buffer.clone(), outcome));
-    }
+    bytes: u64,
+    outcome: Arc<Message<Outcome>>,
 }
 
 /// The readings that are under way, and free staging buffers.
@@ -60,33 +38,25 @@ impl Drop for Returning {
 pub struct ReadbackRing {
     device: wgpu::Device,
     free: Vec<wgpu::Buffer>,
-    sender: Sender<Arrival>,
-    /// A mutex because a receiver is not `Sync`; nothing else locks it.
-    receiver: Mutex<Receiver<Arrival>>,
-    /// Bytes of each reading whose results were not taken yet.
-    under_way: HashMap<u64, u64>,
-    arrived: HashMap<u64, (wgpu::Buffer, Outcome)>,
+    /// The readings whose results were not taken yet. One of no bytes has no buffer.
+    under_way: HashMap<u64, Option<Reading>>,
     /// Readings whose results nobody will take.
-    discarded: HashSet<u64>,
+    discarded: Vec<Reading>,
 }
 
 impl ReadbackRing {
     pub fn new(device: &wgpu::Device) -> Self {
-        let (sender, receiver) = channel();
         Self {
             device: device.clone(),
             free: Vec::new(),
-            sender,
-            receiver: Mutex::new(receiver),
             under_way: HashMap::new(),
-            arrived: HashMap::new(),
-            discarded: HashSet::new(),
+            discarded: Vec::new(),
         }
     }
 
     /// Number of readings whose buffers are not free yet.
     pub fn len(&mut self) -> usize {
-        self.receive();
+        self.release_discarded();
         self.under_way.len() + self.discarded.len()
     }
 
@@ -100,7 +70,7 @@ impl ReadbackRing {
         copies: &[Copied<'_>],
     ) -> Result<u64, GpuError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        self.receive();
+        self.release_discarded();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let total: u64 = copies.iter().map(|copy| copy.bytes).sum();
         let limit = skinner.limits.buffer_bytes;
@@ -111,27 +81,29 @@ impl ReadbackRing {
                 limit,
             });
         }
-        self.under_way.insert(number, total);
         if total == 0 {
+            self.under_way.insert(number, None);
             return Ok(number);
         }
-        let buffer = self.buffer(skinner, total).inspect_err(|_| {
-            self.under_way.remove(&number);
-        })?;
-        let returning = Returning {
-            number,
-            buffer: buffer.clone(),
-            outcome: Outcome::NotSubmitted,
-            sender: self.sender.clone(),
-        };
+        let buffer = self.buffer(skinner, total)?;
+        let (outcome, sender) = Message::new(Outcome::NotSubmitted);
         let mut at = 0;
         for copy in copies.iter().filter(|copy| copy.bytes > 0) {
             encoder.copy_buffer_to_buffer(copy.from, copy.offset, &buffer, at, copy.bytes);
             at += copy.bytes;
         }
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, ..total, move |result| {
-            returning.back(result.is_ok());
+            sender.send(match result {
+                Ok(()) => Outcome::Mapped,
+                Err(_) => Outcome::NotMapped,
+            });
         });
+        let reading = Reading {
+            buffer,
+            bytes: total,
+            outcome,
+        };
+        self.under_way.insert(number, Some(reading));
         Ok(number)
     }
 
@@ -157,34 +129,30 @@ impl ReadbackRing {
         })
     }
 
-    fn receiver(&mut self) -> &mut Receiver<Arrival> {
-        let receiver = self.receiver.get_mut();
-        receiver.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Receives the staging buffers that arrived.
-    fn receive(&mut self) {
-        while let Ok(arrival) = self.receiver().try_recv() {
-            self.keep(arrival);
+    /// Frees the buffers of discarded readings that have arrived.
+    fn release_discarded(&mut self) {
+        let arrived = |reading: &mut Reading| reading.outcome.get().is_some();
+        for reading in self.discarded.extract_if(.., arrived).collect::<Vec<_>>() {
+            self.release(reading);
         }
     }
 
-    fn keep(&mut self, (number, buffer, outcome): Arrival) {
-        if self.discarded.remove(&number) {
-            self.release(buffer, &outcome);
-        } else {
-            self.arrived.insert(number, (buffer, outcome));
+    /// Frees the buffer of a reading that has arrived.
+    fn release(&mut self, reading: Reading) {
+        let is_good = match reading.outcome.get() {
+            Some(Outcome::Mapped) => guarded(&self.device, || reading.buffer.unmap()).is_ok(),
+            Some(Outcome::NotSubmitted) => true,
+            Some(Outcome::NotMapped) | None => false,
+        };
+        if is_good {
+            self.free.push(reading.buffer);
         }
     }
 
-    fn release(&mut self, buffer: wgpu::Buffer, outcome: &Outcome) {
-        match outcome {
-            Outcome::Mapped if guarded(&self.device, || buffer.unmap()).is_ok() => {}
-            Outcome::NotSubmitted => {}
-            // Something is wrong with it.
-            Outcome::Mapped | Outcome::NotMapped => return,
-        }
-        self.free.push(buffer);
+    /// The message that a reading has arrived; `None` if it has no bytes, or is not under way.
+    pub fn outcome(&self, number: u64) -> Option<Arc<Message<Outcome>>> {
+        let reading = self.under_way.get(&number)?.as_ref()?;
+        Some(Arc::clone(&reading.outcome))
     }
 
     /// Passes the bytes of a reading to `f` if they have arrived; `None` otherwise.
@@ -194,17 +162,17 @@ impl ReadbackRing {
         number: u64,
         f: impl FnOnce(&[u8]) -> T,
     ) -> Option<Result<T, GpuError>> {
-        self.receive();
-        if self.under_way.get(&number) == Some(&0) {
-            self.under_way.remove(&number);
+        let outcome = match self.under_way.get(&number)? {
+            Some(reading) => reading.outcome.get()?,
+            None => Outcome::Mapped,
+        };
+        let Some(reading) = self.under_way.remove(&number).flatten() else {
             return Some(Ok(f(&[])));
-        }
-        let (buffer, outcome) = self.arrived.remove(&number)?;
-        let bytes = self.under_way.remove(&number).unwrap_or(0);
+        };
         let failed = |text: String| failure(&skinner.device, text);
-        let result = match &outcome {
+        let result = match outcome {
             Outcome::Mapped => guarded(&skinner.device, || {
-                let view = buffer.slice(..bytes).get_mapped_range();
+                let view = reading.buffer.slice(..reading.bytes).get_mapped_range();
                 view.map(|view| f(&view)).map_err(|e| failed(e.to_string()))
             })
             .flatten(),
@@ -213,7 +181,7 @@ impl ReadbackRing {
                 "the encoder of this reading was dropped, and not submitted".into(),
             )),
         };
-        self.release(buffer, &outcome);
+        self.release(reading);
         Some(result)
     }
 
@@ -224,49 +192,19 @@ impl ReadbackRing {
         number: u64,
         f: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, GpuError> {
-        self.arrive(skinner, number, None)?;
+        if let Some(outcome) = self.outcome(number) {
+            wait_for(&skinner.device, outcome.wait())?;
+        }
         let stopped = || GpuError::Lost("the device stopped before its results came".into());
         self.take(skinner, number, f)
             .unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Waits until a reading has arrived. Without a submission it waits for all submissions.
-    pub fn arrive(
-        &mut self,
-        skinner: &Skinner,
-        number: u64,
-        submission_index: Option<wgpu::SubmissionIndex>,
-    ) -> Result<(), GpuError> {
-        let polled = guarded(&skinner.device, || {
-            skinner.device.poll(wgpu::PollType::Wait {
-                submission_index,
-                timeout: None,
-            })
-        })?;
-        polled.map_err(|error| failure(&skinner.device, error.to_string()))?;
-        self.receive();
-        // Another thread that polls the same device may deliver this callback a little later.
-        while self.under_way.get(&number).is_some_and(|bytes| *bytes > 0)
-            && !self.arrived.contains_key(&number)
-        {
-            match self.receiver().recv_timeout(CALLBACK) {
-                Ok(arrival) => self.keep(arrival),
-                Err(_) => break,
-            }
-        }
-        Ok(())
-    }
-
     /// Discards a reading. Its buffer is free as soon as it arrives.
     pub fn discard(&mut self, number: u64) {
-        self.receive();
-        let bytes = self.under_way.remove(&number);
-        match self.arrived.remove(&number) {
-            Some((buffer, outcome)) => self.release(buffer, &outcome),
-            None if bytes.is_some_and(|bytes| bytes > 0) => {
-                self.discarded.insert(number);
-            }
-            None => {}
+        if let Some(Some(reading)) = self.under_way.remove(&number) {
+            self.discarded.push(reading);
         }
+        self.release_discarded();
     }
 }

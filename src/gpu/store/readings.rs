@@ -8,10 +8,10 @@ use glam::{Vec3, Vec4};
 use super::Stores;
 use super::instances::InstanceId;
 use super::target::{NORMALS, POINTS, PREVIOUS, TANGENTS, counts};
-use crate::gpu::device::error::{GpuError, alive, guarded};
-use crate::gpu::device::mapping::failure;
+use crate::gpu::device::error::{GpuError, alive, failure, guarded};
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::memory::readback_ring::{Copied, ReadbackRing};
+use crate::gpu::device::waiting::{Message, wait_for_submission};
+use crate::gpu::memory::readback_ring::{Copied, Outcome, ReadbackRing};
 use crate::kernel::unpack_normal;
 
 /// The results of one instance, on the CPU.
@@ -38,6 +38,8 @@ pub struct ReadTicket {
     number: u64,
     /// The submission of its commands, if the crowd itself submitted them.
     submission: Option<wgpu::SubmissionIndex>,
+    /// The message that its results have arrived; `None` if there are none.
+    outcome: Option<Arc<Message<Outcome>>>,
     /// Tells the crowd that somebody still waits for the results.
     _alive: Arc<()>,
 }
@@ -123,6 +125,18 @@ struct Pending {
     out: Vec<Deformed>,
 }
 
+impl Pending {
+    /// Returns its results, from the bytes that were read.
+    fn fill(&mut self, data: &[u8]) -> Vec<Deformed> {
+        scatter(&self.pieces, data, &mut self.out);
+        std::mem::take(&mut self.out)
+    }
+}
+
+fn taken() -> GpuError {
+    GpuError::Mismatch("a reading of another crowd, or one that was taken".into())
+}
+
 /// The largest number of readings that may be under way at a time.
 pub const MOST_READS: usize = 8;
 
@@ -180,6 +194,7 @@ impl Readings {
         Ok(ReadTicket {
             number,
             submission: None,
+            outcome: self.ring.outcome(number),
             _alive: alive,
         })
     }
@@ -190,14 +205,13 @@ impl Readings {
         skinner: &Skinner,
         ticket: &ReadTicket,
     ) -> Result<Vec<Deformed>, GpuError> {
-        if let Some(pending) = self.pending.get(&ticket.number)
-            && pending.pieces.iter().any(|piece| piece.count > 0)
+        if let Some(outcome) = &ticket.outcome
+            && self.pending.contains_key(&ticket.number)
         {
             let submission = ticket.submission.clone();
-            self.ring.arrive(skinner, ticket.number, submission)?;
+            wait_for_submission(&skinner.device, submission, outcome.wait())?;
         }
-        let stopped = || GpuError::Lost("the device stopped before its results came".into());
-        self.take(skinner, ticket).unwrap_or_else(|| Err(stopped()))
+        self.take(skinner, ticket).unwrap_or_else(|| Err(taken()))
     }
 
     /// Lets the device call back for finished work, without waiting.
@@ -217,14 +231,9 @@ impl Readings {
     ) -> Option<Result<Vec<Deformed>, GpuError>> {
         let Self { ring, pending } = self;
         let Some(of_ticket) = pending.get_mut(&ticket.number) else {
-            let text = "a reading of another crowd, or one that was taken";
-            return Some(Err(GpuError::Mismatch(text.into())));
+            return Some(Err(taken()));
         };
-        let Pending { pieces, out, .. } = of_ticket;
-        let result = ring.take(skinner, ticket.number, |data| {
-            scatter(pieces, data, out);
-            std::mem::take(out)
-        })?;
+        let result = ring.take(skinner, ticket.number, |data| of_ticket.fill(data))?;
         pending.remove(&ticket.number);
         Some(result)
     }
@@ -305,6 +314,19 @@ impl Readings {
 }
 
 impl ReadTicket {
+    /// Returns a future that is ready when [`crate::gpu::Crowd::take`] has an answer: the results
+    /// are there, or their encoder was dropped. It borrows nothing, so the crowd can encode more
+    /// frames meanwhile. In a browser the event loop wakes it. On native targets somebody must poll
+    /// the device, as every submission, [`crate::gpu::Crowd::poll`] and [`crate::gpu::wait_for`] do.
+    pub fn arrived(&self) -> impl Future<Output = ()> + Send + use<> {
+        let outcome = self.outcome.clone();
+        async move {
+            if let Some(outcome) = outcome {
+                outcome.wait().await;
+            }
+        }
+    }
+
     /// Records the submission that its commands are part of.
     pub(in crate::gpu) fn set_submission(&mut self, submission: wgpu::SubmissionIndex) {
         self.submission = Some(submission);

@@ -75,7 +75,7 @@ fn drawn(frames: u32, from: &RenderCamera) -> GrayImage {
         material.base_color = Color::linear_rgb(1e6, 1e6, 1e6);
         material.unlit = true;
     }
-    for _ in 1..frames {
+    for _ in 0..frames {
         app.update();
     }
     let picture = picture(&app, camera);

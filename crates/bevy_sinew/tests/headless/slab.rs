@@ -79,7 +79,7 @@ fn compare(file: std::path::PathBuf) {
     let rest = mirror(&app, entity, 0.0);
     let mut before = None;
     let mut moved = 0.0f32;
-    for frame in 1..=20 {
+    for frame in 0..20 {
         let found = read(&app, Mesh::ATTRIBUTE_POSITION);
         let expected = mirror(&app, entity, f64::from(frame) * FRAME);
         let apart_now = apart(&found, &expected);

@@ -15,39 +15,34 @@ use crate::resident::{Resident, Uploaded};
 
 /// Frames.
 impl Character {
-    /// Advances the crowd's clock by `dt` seconds, unless another character of the crowd has done
-    /// so in this frame, and begins what was asked for since the last update. The first update adds
-    /// the character to the crowd, and its clips begin `dt` seconds before. After frames without an
-    /// update a character is at the crowd's clock again.
-    ///
-    /// A character that only plays uploads nothing. Call it before [`Crowd::encode`].
+    /// Brings the character to the crowd's clock, which [`Crowd::advance`] moves, and begins what was
+    /// asked for since the last update. The first update adds the character to the crowd. Call it once
+    /// per frame, after [`Crowd::advance`] and before [`Crowd::encode`]. A character that only plays
+    /// uploads nothing, and goes on playing in frames without an update.
     ///
     /// # Errors
-    /// A `dt` that is negative or not finite; [`Error::Gpu`] without memory, for a crowd that is
-    /// not the character's, or for a pose by the host that is not finite. What could not begin
-    /// begins with the next update. After an error in the first update the crowd has nothing of
-    /// the character.
-    pub fn update(&mut self, crowd: &mut Crowd, dt: f64) -> Result<()> {
-        if !(dt.is_finite() && dt >= 0.0) {
-            return Err(Error::Argument {
-                what: "dt",
-                expected: "seconds, 0 or more",
-                found: dt.to_string(),
-            });
-        }
+    /// [`Error::NotAdvanced`] if a frame was encoded since the clock was advanced last, except for
+    /// the first update; [`Error::Gpu`] without memory, for a crowd that is not the character's, or
+    /// for a pose by the host that is not finite. What could not begin begins with the next update.
+    /// After an error in the first update the crowd has nothing of the character.
+    pub fn update(&mut self, crowd: &mut Crowd) -> Result<()> {
         let joins = self.here.is_none();
         match &self.here {
-            Some(here) => here.check(&self.model, crowd)?,
+            Some(here) => {
+                here.check(&self.model, crowd)?;
+                if crowd.awaits_advance() {
+                    let file = self.model.file.clone();
+                    return Err(Error::NotAdvanced { file });
+                }
+            }
             None => {
                 let here = Resident::join(&self.model, crowd, self.keeps_previous)?;
                 self.here = Some(here);
                 self.is_changed = true;
+                self.clock = crowd.clock();
             }
         }
-        if joins || self.clock + dt < crowd.clock() {
-            self.clock = crowd.clock() - dt;
-        }
-        let done = self.advance(crowd, dt);
+        let done = self.advance(crowd);
         if joins && done.is_err() {
             // The first error counts.
             let _ = self.remove(crowd);
@@ -55,12 +50,10 @@ impl Character {
         done
     }
 
-    fn advance(&mut self, crowd: &mut Crowd, dt: f64) -> Result<()> {
-        self.begin_requests(crowd)?;
-        let before = self.clock;
-        self.clock += dt;
-        crowd.set_clock(crowd.clock().max(self.clock));
+    fn advance(&mut self, crowd: &mut Crowd) -> Result<()> {
+        let before = std::mem::replace(&mut self.clock, crowd.clock());
         self.moved = self.root_motion_between(before, self.clock);
+        self.begin_requests(crowd)?;
         self.pose(crowd)
     }
 
@@ -88,11 +81,7 @@ impl Character {
     /// [`Error::NotInCrowd`] before the first update; [`Error::Gpu`] for another crowd.
     pub fn draws<'a>(&'a self, crowd: &'a Crowd) -> Result<Vec<Draw<'a>>> {
         let model = &*self.model;
-        let Some(here) = &self.here else {
-            return Err(Error::NotInCrowd {
-                file: model.file.clone(),
-            });
-        };
+        let here = self.here()?;
         here.check(model, crowd)?;
         let mut out = Vec::with_capacity(model.meshes.len());
         for (mesh, instance) in model.meshes.iter().zip(&here.instances) {
@@ -123,18 +112,28 @@ impl Character {
     }
 
     /// The instance of each mesh in the crowd, in the order of [`Character::meshes`]: for
-    /// visibility masks, bounds and readings. Empty before the first update.
-    #[must_use]
-    pub fn instances(&self) -> &[InstanceId] {
-        self.here.as_ref().map_or(&[], |here| &here.instances)
+    /// visibility masks, bounds, readings and targets.
+    ///
+    /// # Errors
+    /// [`Error::NotInCrowd`] before the first update.
+    pub fn instances(&self) -> Result<&[InstanceId]> {
+        Ok(&self.here()?.instances)
+    }
+
+    fn here(&self) -> Result<&Resident> {
+        self.here.as_ref().ok_or_else(|| Error::NotInCrowd {
+            file: self.model.file.clone(),
+        })
     }
 
     /// The rigs that the crowd poses, with the index of the skeleton of each: for attachments and
-    /// for hosts that skin in their own shader. Empty before the first update.
-    pub fn rigs(&self) -> impl Iterator<Item = (usize, RigId)> {
-        let ids = self.here.iter().flat_map(|here| &here.rigs);
-        let rigs = self.model.rigs.iter();
-        rigs.zip(ids).map(|(rig, id)| (rig.skeleton, *id))
+    /// for hosts that skin in their own shader.
+    ///
+    /// # Errors
+    /// [`Error::NotInCrowd`] before the first update.
+    pub fn rigs(&self) -> Result<impl Iterator<Item = (usize, RigId)>> {
+        let rigs = self.model.rigs.iter().zip(&self.here()?.rigs);
+        Ok(rigs.map(|(rig, id)| (rig.skeleton, *id)))
     }
 
     /// The vertices of each mesh at a time of a clip, in the file's world, by the mirrors of the
@@ -201,7 +200,6 @@ impl Character {
         let Some(uploaded) = shared.as_ref() else {
             return Ok(());
         };
-        let clock = crowd.clock();
         while let Some(request) = self.requests.first() {
             let request = self.playback.resumed(request, model, self.clock);
             let left = || self.playback.fade_left(self.clock);
@@ -211,10 +209,7 @@ impl Character {
                 .filter(|(_, rig)| self.by_hand[rig.skeleton].is_none())
                 .map(|(id, rig)| (*id, playing(&request, fade, uploaded, rig.skeleton)))
                 .collect();
-            crowd.set_clock(self.clock);
-            let done = crowd.set_playing_all(&all);
-            crowd.set_clock(clock);
-            done?;
+            crowd.set_playing_all(&all)?;
             self.playback.ask(&request, self.clock);
             self.requests.remove(0);
         }
@@ -222,12 +217,13 @@ impl Character {
     }
 
     fn root_motion_between(&self, before: f64, now: f64) -> DVec3 {
-        if self.wanted.root_motion.all() {
+        let axes = self.playback.moves_roots;
+        if axes.all() {
             return DVec3::ZERO;
         }
         let skel = self.playback.root_motion(&self.model, before, now);
-        let held = <[bool; 3]>::from(self.wanted.root_motion);
-        let free = DVec3::from_array(std::array::from_fn(|axis| match held[axis] {
+        let by_clip = <[bool; 3]>::from(axes);
+        let free = DVec3::from_array(std::array::from_fn(|axis| match by_clip[axis] {
             true => 0.0,
             false => skel[axis],
         }));

@@ -6,7 +6,7 @@ use sinew::gpu::Crowd;
 use sinew_character::{Character, CharacterOptions};
 
 use crate::made::changed;
-use crate::{skinner, trials};
+use crate::{skinner, step, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -18,9 +18,9 @@ pub fn trials() -> Vec<Trial> {
 /// Points and normals of each mesh in the first frame.
 fn frame(hero: &mut Character, crowd: &mut Crowd) -> Vec<(Vec<Vec3>, Vec<Vec3>)> {
     hero.play("Walk").unwrap();
-    hero.update(crowd, 0.25).unwrap();
+    step(hero, crowd, 0.25);
     crowd.submit().unwrap();
-    let read = crowd.read(hero.instances()).unwrap();
+    let read = crowd.read(hero.instances().unwrap()).unwrap();
     read.into_iter()
         .map(|mesh| (mesh.points, mesh.normals.unwrap()))
         .collect()
@@ -96,14 +96,14 @@ fn tangents_follow_the_texture_coordinates() {
         let mut options = CharacterOptions::default();
         options.arrays = true;
         let mut hero = Character::load_with(&skinner, &file, &options).unwrap();
-        hero.update(&mut crowd, 0.0).unwrap();
+        hero.update(&mut crowd).unwrap();
         crowd.submit().unwrap();
         let has: Vec<bool> = hero.arrays().map(|a| a.tangents.is_some()).collect();
         // Only the part whose material has a normal map.
         assert_eq!(has.iter().filter(|has| **has).count(), 1, "{has:?}");
         let part = has.iter().position(|has| *has).unwrap();
         let rest = hero.arrays().nth(part).unwrap().tangents.clone().unwrap();
-        let results = crowd.read(&hero.instances()[part..=part]).unwrap();
+        let results = crowd.read(&hero.instances().unwrap()[part..=part]).unwrap();
         let results = results[0].tangents.clone().unwrap();
         assert_eq!(rest.len(), results.len());
         // The skeleton is turned by 90 degrees about Y: x goes to -z.

@@ -5,11 +5,12 @@ use common::trials::Trial;
 use glam::{DMat4, DVec3, Vec3};
 use sinew_character::{Character, Error};
 
-use crate::{Stage, apart, blended, results, trials};
+use crate::{Stage, apart, blended, results, step, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
         are_shared,
+        that_are_dropped_leave,
         of_others_are_refused,
         that_are_rebuilt_are_others,
         have_one_clock,
@@ -25,18 +26,18 @@ fn are_shared() {
         hero: mut first,
     } = Stage::new();
     first.play("Walk").unwrap();
-    first.update(&mut crowd, 0.25).unwrap();
+    step(&mut first, &mut crowd, 0.25);
     let mut others: Vec<Character> = (0..3).map(|_| first.another()).collect();
     for (i, other) in others.iter_mut().enumerate() {
         other.play("Run").unwrap();
         let place = DMat4::from_translation(DVec3::X * (10.0 * (i + 1) as f64));
         other.set_place(place).unwrap();
+        other.update(&mut crowd).unwrap();
     }
-    // All of one frame have the same dt; the clock goes on by it once.
     for _ in 0..4 {
-        first.update(&mut crowd, 0.0625).unwrap();
-        for other in &mut others {
-            other.update(&mut crowd, 0.0625).unwrap();
+        crowd.advance(0.0625).unwrap();
+        for character in others.iter_mut().chain([&mut first]) {
+            character.update(&mut crowd).unwrap();
         }
     }
     assert_eq!(crowd.instance_count(), 4 * 3);
@@ -52,7 +53,7 @@ fn are_shared() {
         assert!(apart(&found, &expected) <= 10.0 * tolerance::CHARACTERS_MIRRORED);
     }
     // Nothing is uploaded for those that only play.
-    first.update(&mut crowd, 0.0625).unwrap();
+    step(&mut first, &mut crowd, 0.0625);
     crowd.submit().unwrap();
     assert!(
         crowd.last_upload_bytes() <= 64,
@@ -66,10 +67,40 @@ fn are_shared() {
         character.remove(&mut crowd).unwrap();
     }
     assert_eq!(crowd.instance_count(), 0);
-    first.update(&mut elsewhere, 0.5).unwrap();
+    step(&mut first, &mut elsewhere, 0.5);
     let found = results(&first, &mut elsewhere);
     let expected = first.positions(Some("Walk"), 0.5).unwrap();
     assert!(apart(&found, &expected) <= tolerance::CHARACTERS_MIRRORED);
+}
+
+/// When the crowd advances; a crowd that is gone has nothing of them anyway.
+fn that_are_dropped_leave() {
+    let mut stage = Stage::new();
+    stage.hero.play("Walk").unwrap();
+    let mut other = stage.hero.another();
+    other.update(&mut stage.crowd).unwrap();
+    stage.frame(0.25);
+    assert_eq!(stage.crowd.instance_count(), 2 * 3);
+    drop(other);
+    assert_eq!(stage.crowd.instance_count(), 2 * 3);
+    let found = stage.frame(0.25);
+    assert_eq!(stage.crowd.instance_count(), 3);
+    let walk = stage.clip("Walk").sample(0.5);
+    stage.expect(&found, &walk);
+    // What all shared is free for another crowd only once the last one has left.
+    let Stage {
+        skinner,
+        mut crowd,
+        hero,
+    } = stage;
+    let mut copy = hero.another();
+    drop(hero);
+    crowd.advance(0.0).unwrap();
+    assert_eq!(crowd.instance_count(), 0);
+    let mut elsewhere = skinner.crowd();
+    copy.update(&mut elsewhere).unwrap();
+    drop(elsewhere);
+    drop(copy);
 }
 
 /// Ids of two crowds that were filled alike differ, and each crowd keeps its characters.
@@ -79,22 +110,23 @@ fn of_others_are_refused() {
     stage.frame(0.25);
     elsewhere.frame(0.25);
     let count = stage.crowd.instance_count();
-    assert_ne!(stage.hero.instances(), elsewhere.hero.instances());
+    let ids = [&stage, &elsewhere].map(|s| s.hero.instances().unwrap());
+    assert_ne!(ids[0], ids[1]);
     let refused = |result: Result<(), Error>| {
         let error = result.unwrap_err();
         assert!(matches!(error, Error::Gpu(_)), "{error}");
         assert!(error.to_string().contains("hero.usda"), "{error}");
     };
-    refused(stage.hero.update(&mut elsewhere.crowd, 0.25));
+    refused(stage.hero.update(&mut elsewhere.crowd));
     refused(stage.hero.draws(&elsewhere.crowd).map(|_| ()));
     refused(stage.hero.remove(&mut elsewhere.crowd));
-    refused(stage.hero.another().update(&mut elsewhere.crowd, 0.25));
+    refused(stage.hero.another().update(&mut elsewhere.crowd));
     assert_eq!(elsewhere.crowd.instance_count(), count);
     // It still is where it was, and can leave.
     stage.frame(0.25);
     stage.hero.remove(&mut stage.crowd).unwrap();
     assert_eq!(stage.crowd.instance_count(), 0);
-    stage.hero.update(&mut elsewhere.crowd, 0.25).unwrap();
+    stage.hero.update(&mut elsewhere.crowd).unwrap();
     assert_eq!(elsewhere.crowd.instance_count(), 2 * count);
 }
 
@@ -104,37 +136,36 @@ fn that_are_rebuilt_are_others() {
     stage.frame(0.25);
     let mut rebuilt = stage.crowd.rebuild(&stage.skinner).unwrap();
     assert!(matches!(stage.hero.draws(&rebuilt), Err(Error::Gpu(_))));
-    let updated = stage.hero.update(&mut rebuilt, 0.25);
+    let updated = stage.hero.update(&mut rebuilt);
     assert!(matches!(updated, Err(Error::Gpu(_))));
 }
 
-/// Of two characters one misses some frames, and is at the crowd's clock afterwards.
+/// Of two characters one misses some frames, and is at the crowd's clock afterwards. Who forgets to
+/// advance the clock gets an error.
 fn have_one_clock() {
     let mut stage = Stage::new();
     let mut late = stage.hero.another();
     late.play("Walk").unwrap();
     stage.frame(0.25);
-    late.update(&mut stage.crowd, 0.25).unwrap();
+    late.update(&mut stage.crowd).unwrap();
     for _ in 0..3 {
         stage.frame(0.25);
     }
     late.crossfade("Run", 0.5).unwrap();
-    stage.frame(0.25);
-    late.update(&mut stage.crowd, 0.25).unwrap();
-    assert_eq!(stage.crowd.clock(), 1.0);
+    let error = late.update(&mut stage.crowd).unwrap_err();
+    assert!(matches!(error, Error::NotAdvanced { .. }), "{error}");
+    step(&mut late, &mut stage.crowd, 0.25);
+    assert_eq!(stage.crowd.clock(), 1.25);
     let found = results(&late, &mut stage.crowd);
-    // 1.25 s of a loop of one second: it began 0.25 s before the clock.
-    let walk = stage.clip("Walk").sample(0.25);
+    // Walk is a loop of one second, and began at 0.25 s.
+    let walk = stage.clip("Walk").sample(0.0);
     let run = stage.clip("Run").sample(0.25);
     stage.expect(&found, &blended(&walk, &run, 0.5));
     for dt in [-0.25, f64::NAN, f64::INFINITY] {
-        let error = late.update(&mut stage.crowd, dt).unwrap_err();
-        assert!(
-            matches!(error, Error::Argument { what: "dt", .. }),
-            "{error}"
-        );
+        let error = stage.crowd.advance(dt).unwrap_err();
+        assert!(error.to_string().contains("0 or more"), "{error}");
     }
-    assert_eq!(stage.crowd.clock(), 1.0);
+    assert_eq!(stage.crowd.clock(), 1.25);
 }
 
 /// A pose that the crowd refuses after the character has joined it.
@@ -145,10 +176,10 @@ fn hold_nothing_after_a_failure() {
     broken.joints[1].translation[0] = f32::NAN;
     stage.hero.play("Walk").unwrap();
     stage.hero.set_pose(0, broken).unwrap();
-    let error = stage.hero.update(&mut stage.crowd, 0.25).unwrap_err();
+    let error = stage.hero.update(&mut stage.crowd).unwrap_err();
     assert!(matches!(error, Error::Gpu(_)), "{error}");
     assert_eq!(stage.crowd.instance_count(), 0);
-    assert!(stage.hero.instances().is_empty());
+    assert!(stage.hero.instances().is_err());
     // Played again, it does what it was asked for.
     stage.hero.blend("Run", 0.0, 0.0).unwrap();
     let found = stage.frame(0.25);
@@ -162,7 +193,7 @@ fn upload_what_is_asked_for() {
     stage.frame(0.25);
     stage.hero.crossfade("Run", 0.5).unwrap();
     stage.frame(0.25);
-    let most = 16 + 64 * stage.hero.rigs().count() as u64;
+    let most = 16 + 64 * stage.hero.rigs().unwrap().count() as u64;
     let uploaded = stage.crowd.last_upload_bytes();
     assert!((80..=most).contains(&uploaded), "{uploaded} of {most}");
     // What is so already uploads the clock alone.

@@ -21,7 +21,7 @@ fn cover_every_mesh() {
         mut hero,
     } = Stage::new();
     assert!(matches!(hero.draws(&crowd), Err(Error::NotInCrowd { .. })));
-    hero.update(&mut crowd, 0.0).unwrap();
+    hero.update(&mut crowd).unwrap();
     crowd.submit().unwrap();
     let draws = hero.draws(&crowd).unwrap();
     let of = |mesh: &'static str| draws.iter().filter(move |d| d.mesh == mesh);
@@ -64,7 +64,7 @@ fn cover_every_mesh() {
     let mut options = CharacterOptions::default();
     options.previous = true;
     let mut hero = Character::load_with(&skinner, scene(HERO), &options).unwrap();
-    hero.update(&mut crowd, 0.0).unwrap();
+    hero.update(&mut crowd).unwrap();
     assert!(
         hero.draws(&crowd)
             .unwrap()
@@ -109,11 +109,11 @@ fn what_does_not_fit_is_an_error() {
     );
     assert!(hero.blend("Run", 1.5, 0.0).is_err());
     assert!(hero.add(Some("Run".into()), f32::NAN, 0.0).is_err());
-    assert!(hero.update(&mut crowd, f64::NAN).is_err());
+    assert!(hero.instances().is_err() && hero.rigs().is_err());
     assert!(hero.set_pose(1, LocalPose::default()).is_err());
     assert!(hero.set_pose(0, LocalPose::default()).is_err());
     assert_eq!(crowd.instance_count(), 0);
-    hero.update(&mut crowd, 0.0).unwrap();
+    hero.update(&mut crowd).unwrap();
     let rest = hero.positions(None, 0.0).unwrap();
     assert!(apart(&results(&hero, &mut crowd), &rest) <= tolerance::CHARACTERS_MIRRORED);
     // Rest data that change over time.

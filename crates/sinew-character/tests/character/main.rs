@@ -69,7 +69,7 @@ impl Stage {
 
     /// Updates the hero, and computes a frame.
     fn frame(&mut self, dt: f64) -> Vec<Vec<Vec3>> {
-        self.hero.update(&mut self.crowd, dt).unwrap();
+        step(&mut self.hero, &mut self.crowd, dt);
         results(&self.hero, &mut self.crowd)
     }
 
@@ -77,7 +77,7 @@ impl Stage {
     fn posed(&mut self, pose: &LocalPose) -> Vec<Vec<Vec3>> {
         let mut other = self.hero.another();
         other.set_pose(0, pose.clone()).unwrap();
-        other.update(&mut self.crowd, 0.0).unwrap();
+        other.update(&mut self.crowd).unwrap();
         let out = results(&other, &mut self.crowd);
         other.remove(&mut self.crowd).unwrap();
         out
@@ -87,6 +87,14 @@ impl Stage {
     fn expect(&mut self, found: &[Vec<Vec3>], pose: &LocalPose) {
         let apart = apart(found, &self.posed(pose));
         assert!(apart <= tolerance::CHARACTERS_MIRRORED, "{apart:.2e}");
+    }
+}
+
+/// Begins what a character was asked for, and then lets time pass.
+fn step(hero: &mut Character, crowd: &mut Crowd, dt: f64) {
+    for seconds in [0.0, dt] {
+        crowd.advance(seconds).unwrap();
+        hero.update(crowd).unwrap();
     }
 }
 
@@ -114,7 +122,7 @@ fn asset(name: &str) -> std::path::PathBuf {
 /// The vertices of all meshes that a frame computes.
 fn results(hero: &Character, crowd: &mut Crowd) -> Vec<Vec<Vec3>> {
     crowd.submit().unwrap();
-    let read = crowd.read(hero.instances()).unwrap();
+    let read = crowd.read(hero.instances().unwrap()).unwrap();
     read.into_iter().map(|r| r.points).collect()
 }
 

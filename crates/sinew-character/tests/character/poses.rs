@@ -6,7 +6,7 @@ use glam::{BVec3, DMat4, DVec3, Vec3};
 use sinew_character::Error;
 
 use crate::made::TWINS;
-use crate::{Stage, apart, results, trials};
+use crate::{Stage, apart, results, step, trials};
 
 pub fn trials() -> Vec<Trial> {
     trials![
@@ -23,14 +23,14 @@ fn roots_stay_and_tell_their_way() {
         ..
     } = Stage::new();
     hero.play("Run").unwrap();
-    hero.update(&mut crowd, 0.25).unwrap();
+    step(&mut hero, &mut crowd, 0.25);
     assert_eq!(hero.root_motion(), DVec3::ZERO, "the clip itself moves it");
     let with_motion = results(&hero, &mut crowd);
     hero.set_root_motion(BVec3::FALSE);
     // Run goes 2 along x in its second, and over its end. Its skeleton stands turned to -z.
     let mut way = DVec3::ZERO;
     for _ in 0..8 {
-        hero.update(&mut crowd, 0.25).unwrap();
+        step(&mut hero, &mut crowd, 0.25);
         way += hero.root_motion();
     }
     let apart_of = |a: DVec3, b: DVec3| a.distance(b);
@@ -50,12 +50,12 @@ fn shapes_and_places_are_the_hosts() {
     } = Stage::new();
     assert_eq!(hero.shapes(), ["Blink", "Smile"]);
     assert_eq!(hero.skeletons()[0].channels, ["Smile"]);
-    hero.update(&mut crowd, 0.0).unwrap();
+    step(&mut hero, &mut crowd, 0.0);
     let before = results(&hero, &mut crowd);
     hero.set_shape("Blink", 0.5).unwrap();
     hero.set_place(DMat4::from_scale(DVec3::splat(2.0)))
         .unwrap();
-    hero.update(&mut crowd, 0.0).unwrap();
+    step(&mut hero, &mut crowd, 0.0);
     let after = results(&hero, &mut crowd);
     // The face's first point rises by half of the shape; its place has a height of 3.
     assert_eq!(after[1][0], (before[1][0] + Vec3::Y * 0.5) * 2.0);
@@ -72,7 +72,7 @@ fn shapes_and_places_are_the_hosts() {
         let error = hero.set_place(nowhere).unwrap_err().to_string();
         assert!(error.contains("place: expected a matrix"), "{error}");
     }
-    hero.update(&mut crowd, 0.0).unwrap();
+    step(&mut hero, &mut crowd, 0.0);
     assert_eq!(results(&hero, &mut crowd)[2][0], before[2][0] * 2.0);
 }
 

@@ -4,7 +4,7 @@ use common::pictures::differing;
 use common::trials::Trial;
 use common::{gpu, tolerance};
 use libtest_mimic::Failed;
-use sinew::gpu::{GpuError, map_and};
+use sinew::gpu::{GpuError, mapped, wait_for};
 use sinew::wgpu::{self, TextureFormat, TextureUsages};
 use sinew_render::{Bounds, Control, Focus, JointId, Look};
 
@@ -142,7 +142,8 @@ fn two_in_one_submit() -> Done {
     }
     gpu.queue().submit([encoder.finish()]);
     for (buffer, apart) in read.into_iter().zip(apart) {
-        let same = map_and(gpu.device(), &buffer, bytes, |b| b == apart.as_raw())?;
+        let same = mapped(gpu.device(), &buffer, bytes, |b| b == apart.as_raw());
+        let same = wait_for(gpu.device(), same)??;
         assert!(same, "another picture than alone");
     }
     gpu.check()?;

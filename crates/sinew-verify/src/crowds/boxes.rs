@@ -253,7 +253,7 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
     let id = posed(&mut crowd, skin, &made.pose(1))?;
     crowd.submit()?;
     check(gpu, &mut crowd)?;
-    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    gpu.finish()?;
     ensure(crowd.latest_bounds(id)?.is_none(), "a box of nothing")?;
     crowd.disable_bounds();
     ensure(crowd.bounds_on_gpu().is_none(), "they are off")

@@ -60,7 +60,7 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     crowd.set_hidden(ids[3], true)?;
     crowd.enable_bounds(BoundsUse::ReadBack)?;
     let before = crowd.run()?;
-    old.device.poll(wgpu::PollType::wait_indefinitely())?;
+    old.finish()?;
     let bounds = crowd.latest_bounds(ids[1])?;
 
     old.device.destroy();
@@ -92,7 +92,7 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     ensure(again.is_hidden(ids[3])?, "the hidden one shows")?;
     ensure(again.read(&ids[..1]).is_err(), "results before a frame")?;
     ensure(all_bits(&again.run()?) == all_bits(&before), "other bits")?;
-    new.device.poll(wgpu::PollType::wait_indefinitely())?;
+    new.finish()?;
     ensure(
         bounds.is_some() && again.latest_bounds(ids[1])? == bounds,
         "other bounds",
@@ -122,7 +122,7 @@ fn lost_readings(gpu: &Gpu) -> Result<(), Failure> {
         }
         gpu.device.destroy();
         let _ = crowd.poll();
-        let _ = gpu.device.poll(wgpu::PollType::wait_indefinitely());
+        let _ = gpu.finish();
         match crowd.take(&ticket) {
             // It may have come before the device went.
             Some(Ok(got)) if is_submitted => agrees(&got[0], &made.on_cpu(&made.pose(1)))?,

@@ -1,7 +1,7 @@
 //! Results that come back later.
 
 use crate::{Failure, ensure};
-use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket};
+use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket, wait_for};
 
 use crate::cases::Spec;
 use crate::crowds::Run;
@@ -55,7 +55,8 @@ impl One {
 
 /// What `take` returns once the reading has come.
 fn taken(gpu: &Gpu, crowd: &mut Crowd, ticket: &ReadTicket) -> Result<Vec<Deformed>, Failure> {
-    gpu.wait_for(|| Ok(crowd.take(ticket).transpose()?))
+    wait_for(&gpu.device, ticket.arrived())?;
+    Ok(crowd.take(ticket).ok_or("it arrived, and is not there")??)
 }
 
 fn out_of_order(gpu: &Gpu) -> Result<(), Failure> {

@@ -56,7 +56,7 @@ pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_
 pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
 pub use cpu::cpu_instructions;
 pub use encoded_skin::{PointBytes, unpack_normal};
-pub use influences::{LargestInfluences, PackedInfluences};
+pub use influences::PackedInfluences;
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
 pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
 pub use packed_clip::PackedClip;

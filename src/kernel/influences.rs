@@ -55,20 +55,6 @@ struct Group {
     count: u32,
 }
 
-/// The largest influences of a point, from [`PackedInfluences::largest`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LargestInfluences<const N: usize> {
-    /// Palette indices, the one with the largest weight first.
-    pub palette_indices: [u16; N],
-    /// Weights, in the same order.
-    pub weights: [f32; N],
-    /// The share of the weights that was dropped, from 0 (none) to 1. If no weight is negative, it
-    /// bounds the error of a linearly skinned point: the error is at most this share, times the sum
-    /// of the weights, times the largest distance between the places where single joints of the
-    /// point would move it.
-    pub dropped: f32,
-}
-
 /// Records of one length, as the CPU's loops read them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Records<'a> {
@@ -325,43 +311,6 @@ impl PackedInfluences {
         })
     }
 
-    /// The `N` influences of a point with the largest absolute weights, for vertex attributes of a
-    /// fixed number. If the point has fewer, the rest have index 0 and weight 0. If some are
-    /// dropped, the others are scaled so that the sum of the weights stays the same (it need not be
-    /// 1, rule 21).
-    ///
-    /// # Panics
-    /// If there is no such point.
-    #[must_use]
-    pub fn largest<const N: usize>(&self, point: usize) -> LargestInfluences<N> {
-        let mut all: Vec<(u16, f32)> = self.of_point(point).collect();
-        // The sort is stable: of equal weights, the first authored stays first.
-        all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        let sum = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(*w)).sum::<f64>();
-        let size = |part: &[(u16, f32)]| part.iter().map(|(_, w)| f64::from(w.abs())).sum::<f64>();
-        let kept = all.len().min(N);
-        let (of_all, of_kept) = (sum(&all), sum(&all[..kept]));
-        let lost = size(&all[kept..]);
-        let scale = match lost > 0.0 && of_kept != 0.0 {
-            true => of_all / of_kept,
-            false => 1.0,
-        };
-        let mut out = LargestInfluences {
-            palette_indices: [0; N],
-            weights: [0.0; N],
-            dropped: if lost > 0.0 {
-                (lost / size(&all)) as f32
-            } else {
-                0.0
-            },
-        };
-        for (i, (palette_index, weight)) in all[..kept].iter().enumerate() {
-            out.palette_indices[i] = *palette_index;
-            out.weights[i] = (f64::from(*weight) * scale) as f32;
-        }
-        out
-    }
-
     /// Influences per point as authored, with those of weight 0.
     #[must_use]
     pub fn count(&self) -> u32 {
@@ -393,44 +342,6 @@ mod tests {
     use super::*;
 
     const LINEAR: SkinningMethod = SkinningMethod::ClassicLinear;
-
-    #[test]
-    fn the_largest_influences_keep_the_sum() {
-        let five: &[u16] = &[7, 1, 40_000, 3, 9];
-        let weights = [
-            [0.1, 0.4, 0.3, 0.0, -0.2],
-            [0.5, 0.5, 0.0, 0.0, 0.0],
-            [0.0; 5],
-        ];
-        let influences =
-            PackedInfluences::of_lists(5, &five.repeat(3), weights.as_flattened(), LINEAR);
-        let all: Vec<_> = influences.of_point(0).collect();
-        assert_eq!(
-            all,
-            [(7, 0.1), (1, 0.4), (40_000, 0.3), (3, 0.0), (9, -0.2)]
-        );
-        let most = influences.largest::<2>(0);
-        assert_eq!(most.palette_indices, [1, 40_000]);
-        // 0.6 in all, 0.7 of them kept.
-        let want = [0.4 * 6.0 / 7.0, 0.3 * 6.0 / 7.0];
-        assert!(
-            most.weights
-                .iter()
-                .zip(want)
-                .all(|(w, x)| (w - x).abs() < 1e-6)
-        );
-        assert!((most.dropped - 0.3).abs() < 1e-6);
-        let whole = influences.largest::<2>(1);
-        assert_eq!(
-            (whole.palette_indices, whole.weights, whole.dropped),
-            ([7, 1], [0.5; 2], 0.0)
-        );
-        let more = influences.largest::<8>(0);
-        assert_eq!(more.palette_indices, [1, 40_000, 9, 7, 3, 0, 0, 0]);
-        assert_eq!(more.weights, [0.4, 0.3, -0.2, 0.1, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(more.dropped, 0.0);
-        assert_eq!(influences.largest::<4>(2).weights, [0.0; 4]);
-    }
 
     /// Influences of `points` points: weights fall off, and the rest is 0.
     fn lists(count: usize, used: impl Fn(usize) -> usize, points: usize) -> (Vec<u16>, Vec<f32>) {

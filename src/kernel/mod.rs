@@ -75,7 +75,7 @@ pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_c
 #[doc(hidden)]
 pub use encoded_skin::PointBytes;
 #[doc(hidden)]
-pub use influences::{LargestInfluences, PackedInfluences};
+pub use influences::PackedInfluences;
 #[doc(hidden)]
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
 #[doc(hidden)]

@@ -167,10 +167,18 @@ impl Rest<'_> {
         let Some(influences) = self.packed.influences() else {
             return ([0; N], [0.0; N]);
         };
-        let kept = influences.largest::<N>(point);
-        let sum: f32 = kept.weights.iter().sum();
+        let mut all: Vec<(u16, f32)> = influences.of_point(point).collect();
+        // The sort is stable: of equal weights, the first authored stays first.
+        all.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        all.truncate(N);
+        let sum: f32 = all.iter().map(|(_, weight)| weight).sum();
         let scale = if sum != 0.0 { 1.0 / sum } else { 0.0 };
-        (kept.palette_indices, kept.weights.map(|w| w * scale))
+        let mut kept = ([0; N], [0.0; N]);
+        for (i, (palette_index, weight)) in all.into_iter().enumerate() {
+            kept.0[i] = palette_index;
+            kept.1[i] = weight * scale;
+        }
+        kept
     }
 
     /// Dense targets in so many floats; `place` says where among them a target's offset of a point begins.

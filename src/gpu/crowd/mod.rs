@@ -92,13 +92,16 @@ pub struct Crowd {
     deferred: Deferred,
 }
 
+/// Something to be done with a crowd.
+type Work = Box<dyn FnOnce(&mut Crowd) + Send>;
+
 /// What is to be done with a crowd when its clock advances next. It comes from destructors, which
 /// have no access to the crowd and must not wait for a lock.
 #[derive(Debug)]
 struct Deferred {
-    sender: Sender<Box<dyn FnOnce(&mut Crowd) + Send>>,
+    sender: Sender<Work>,
     /// A mutex because a receiver is not `Sync`; nothing else locks it.
-    receiver: Mutex<Receiver<Box<dyn FnOnce(&mut Crowd) + Send>>>,
+    receiver: Mutex<Receiver<Work>>,
 }
 
 impl Deferred {
@@ -110,7 +113,7 @@ impl Deferred {
         }
     }
 
-    fn next(&mut self) -> Option<Box<dyn FnOnce(&mut Crowd) + Send>> {
+    fn next(&mut self) -> Option<Work> {
         let receiver = self.receiver.get_mut();
         let receiver = receiver.unwrap_or_else(PoisonError::into_inner);
         receiver.try_recv().ok()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Crowd;
+use super::{Crowd, Work};
 use crate::gpu::device::error::{GpuError, alive};
 use crate::gpu::store::Stores;
 use crate::gpu::store::clips::ClipId;
@@ -137,7 +137,7 @@ impl Crowd {
     /// Sends work to the next [`Crowd::advance`], from whoever has no access to the crowd.
     #[doc(hidden)]
     #[must_use]
-    pub fn deferred(&self) -> std::sync::mpsc::Sender<Box<dyn FnOnce(&mut Self) + Send>> {
+    pub fn deferred(&self) -> std::sync::mpsc::Sender<Work> {
         self.deferred.sender.clone()
     }
 

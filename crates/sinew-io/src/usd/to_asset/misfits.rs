@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, Invalid>;
 pub(super) const LOOSE: f64 = 1e-5;
 
 /// Errors below this part of a mesh's size do not show.
-const INVISIBLE: f64 = 1e-6;
+pub(super) const INVISIBLE: f64 = 1e-6;
 
 /// The part of a mesh's size at a time by which points of glTF may be elsewhere without a word:
 /// between keys, where scales are halves in USD.

@@ -424,8 +424,9 @@ impl<'a> Maker<'a> {
             let shown = shown::at_rest(self.scene, &self.clock);
             let movements = [misfits::at_rest(binding, &shown, &self.clock)];
             let shear = vec![shear.clone()];
-            let made = misfits::measure(&prim, shear, &movements, &self.plans, &self.clock)?;
-            self.warnings.extend(made);
+            let made = misfits::measure(&prim, shear, &movements, &self.plans, &self.clock);
+            // Without rest transforms there is no pose that no clip gives.
+            self.warnings.extend(made.unwrap_or_default());
         }
         if let Some(node) = carried {
             // Its node has the transform that usd-core's bake would give the prim.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3};
 
-use super::misfits::Misfit;
+use super::misfits::{INVISIBLE, Misfit};
 use super::nodes::{NodeBuilder, local_transform, tracks};
 use super::time::{Clock, merged};
 use sinew::error::Invalid;
@@ -68,7 +68,7 @@ impl JointNodes {
             what: format!(
                 "the rest transforms of {sheared} joints that clips move have shear, which nodes that move cannot have: it is left out at rest"
             ),
-            least: 0.0,
+            least: INVISIBLE,
         });
         Self {
             skeleton: skeleton.clone(),

@@ -101,7 +101,8 @@ pub fn work_done(queue: &wgpu::Queue) -> impl Future<Output = ()> + Send + use<>
 }
 
 /// Blocks until a future of this module is ready: the blocking form of everything async in
-/// [`crate::gpu`]. It first waits until the device has done all that was submitted.
+/// [`crate::gpu`]. It polls the future once, waits until the device has done all that was submitted,
+/// and then waits for the future. So a future may wait for the device once.
 ///
 /// In a browser a thread cannot block. There it calls the function that
 /// `sinew::gpu::set_event_loop_turn` was given until the future is ready.
@@ -119,6 +120,11 @@ pub fn wait_for_submission<T>(
     submission_index: Option<wgpu::SubmissionIndex>,
     future: impl Future<Output = T>,
 ) -> Result<T, GpuError> {
+    let mut future = pin!(future);
+    // A future begins when it is polled first, and what it begins has to come before the wait.
+    if let Some(out) = poll_once(future.as_mut()) {
+        return Ok(out);
+    }
     let poll = wgpu::PollType::Wait {
         submission_index,
         timeout: None,

@@ -28,7 +28,7 @@ fn json(file: &str) -> String {
 
 fn cases() -> Vec<Value> {
     let text = json("points.json");
-    let cases = text.lines().map(|line| serde_json::from_str(line));
+    let cases = text.lines().map(serde_json::from_str);
     cases.collect::<Result<_, _>>().expect("JSON")
 }
 

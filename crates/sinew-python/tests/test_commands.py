@@ -324,7 +324,8 @@ def test_the_package_is_the_command(hatchling, tmp_path):
     version = run(python, "--version")
     assert (version.returncode, version.stdout) == (0, f"sinew {sinew.__version__}\n")
     assert run(python, "bake").returncode == 2
-    done = run(python, "bake", hatchling, "-o", tmp_path / "no/out.usdc")
+    (tmp_path / "file").write_text("")
+    done = run(python, "bake", hatchling, "-o", tmp_path / "file/no/out.usdc")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stdout == ""
     done = run(python, "check", hatchling, "--json")
     assert done.returncode == 0 and done.stderr == ""

@@ -55,12 +55,6 @@ impl FramePattern {
         let name = format!("{}{sign}{digits:0width$}{}", self.before, self.after);
         self.folder.join(name)
     }
-
-    /// The folder of every frame.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
 }
 
 /// Length and number of digits of the run of `#` at the start of a text.

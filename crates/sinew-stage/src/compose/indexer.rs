@@ -4,7 +4,7 @@
 //! may select one is there.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
 
 use sinew_layer::{Path, Token};
@@ -98,6 +98,9 @@ pub(super) struct Indexer<'a> {
     /// For classes that were added, where the transfer of their implied classes starts.
     pub starts: HashMap<usize, usize, foldhash::fast::RandomState>,
     pub variants: Vec<VariantTask>,
+    /// Names of the sets of which the first `sets_known_to` nodes are variants.
+    pub known_sets: HashSet<Token, foldhash::fast::RandomState>,
+    pub sets_known_to: usize,
 }
 
 /// The nodes from one up to the root of the outermost graph.
@@ -243,6 +246,8 @@ impl<'a> Indexer<'a> {
             transfers: Vec::new(),
             starts: HashMap::default(),
             variants: Vec::new(),
+            known_sets: HashSet::default(),
+            sets_known_to: 0,
         }
     }
 

@@ -160,18 +160,19 @@ impl Indexer<'_> {
     }
 
     /// The variant that the strongest opinion in the whole graph selects.
-    fn selection(&self, task: &VariantTask) -> Result<Option<Token>> {
+    fn selection(&mut self, task: &VariantTask) -> Result<Option<Token>> {
         let (start, path) = self.strongest_place(task.node, &task.path.strip_variants());
-        self.work.steps(self.graph.nodes.len())?;
-        let prior = self.prior_selection(start, &path, &task.set);
+        let prior = match self.knows_set(&task.set) {
+            true => self.prior_selection(start, &path, &task.set)?,
+            false => None,
+        };
         if prior.is_some() {
             return Ok(prior);
         }
-        let mut found = None;
-        self.walk_mapped(start, &path, |at, path| {
+        self.first_mapped(start, &path, |at, path| {
             let node = &self.graph.nodes[at];
-            if found.is_some() || !node.contributes_at(path) {
-                return;
+            if !node.contributes_at(path) {
+                return None;
             }
             let site = match node.kind {
                 // The map of a variant is the identity, but its specs are in its branch.
@@ -181,44 +182,58 @@ impl Indexer<'_> {
                 }
                 _ => path.clone(),
             };
-            if site::has_selections(&node.stack, &site) {
-                let mut problem = |e| {
-                    self.work
-                        .report("bad-expression", format!("variant of <{site}>: {e}"))
-                };
-                found = site::selection(&node.stack, &site, &task.set, &mut problem);
+            if !site::has_selections(&node.stack, &site) {
+                return None;
             }
-        });
-        Ok(found)
+            let mut problem = |e| {
+                self.work
+                    .report("bad-expression", format!("variant of <{site}>: {e}"))
+            };
+            site::selection(&node.stack, &site, &task.set, &mut problem)
+        })
+    }
+
+    /// Whether a variant of some set with this name is selected already.
+    fn knows_set(&mut self, set: &Token) -> bool {
+        for at in self.sets_known_to..self.graph.nodes.len() {
+            if self.graph.nodes[at].kind == ArcKind::Variant
+                && let Some((set, _)) = self.graph.path_at_introduction(at).variant()
+            {
+                self.known_sets.insert(Token::from(set));
+            }
+        }
+        self.sets_known_to = self.graph.nodes.len();
+        self.known_sets.contains(set)
     }
 
     /// The variant that was selected for a set already.
-    fn prior_selection(&self, start: usize, path: &Path, set: &str) -> Option<Token> {
-        let any = |n: &super::index::Node| n.kind == ArcKind::Variant;
-        if !self.graph.nodes.iter().any(any) {
-            return None;
-        }
-        let mut found = None;
-        self.walk_mapped(start, path, |at, path| {
-            if found.is_none() && self.graph.nodes[at].kind == ArcKind::Variant {
-                let here = self.graph.path_at_introduction(at);
-                if let Some((s, variant)) = here.variant()
-                    && s == set
-                    && without_last_variants(&here) == *path
-                {
-                    found = Some(Token::from(variant));
-                }
+    fn prior_selection(&self, start: usize, path: &Path, set: &str) -> Result<Option<Token>> {
+        self.first_mapped(start, path, |at, path| {
+            if self.graph.nodes[at].kind != ArcKind::Variant {
+                return None;
             }
-        });
-        found
+            let here = self.graph.path_at_introduction(at);
+            let (s, variant) = here.variant()?;
+            let is_it = s == set && without_last_variants(&here) == *path;
+            is_it.then(|| Token::from(variant))
+        })
     }
 
-    /// Visits the nodes below and including one, the strongest first, with a path mapped to each. Nodes that it does not
-    /// reach are left out with all below them.
-    fn walk_mapped(&self, start: usize, path: &Path, mut visit: impl FnMut(usize, &Path)) {
+    /// The first that is found at the nodes below and including one, the strongest first, with a path mapped to each. Nodes
+    /// that it does not reach are left out with all below them.
+    fn first_mapped<T>(
+        &self,
+        start: usize,
+        path: &Path,
+        find: impl Fn(usize, &Path) -> Option<T>,
+    ) -> Result<Option<T>> {
         let mut open = vec![(start, path.clone())];
         while let Some((at, path)) = open.pop() {
-            visit(at, &path);
+            self.work.steps(1)?;
+            let found = find(at, &path);
+            if found.is_some() {
+                return Ok(found);
+            }
             let below = open.len();
             for child in self.graph.children(at) {
                 if let Some(path) = self.graph.nodes[child].to_parent.to_source(&path) {
@@ -227,6 +242,7 @@ impl Indexer<'_> {
             }
             open[below..].reverse();
         }
+        Ok(None)
     }
 
     /// The root, or the highest node that a node's path can be mapped to, and the path there.

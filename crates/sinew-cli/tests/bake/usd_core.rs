@@ -30,6 +30,11 @@ pub fn convert_and_retarget_author_the_extents_of_skel_roots(python: &str) -> Re
             std::fs::read(&input)?,
         );
     }
+    // An eye that geomBindTransform alone puts far away.
+    let hatchling = std::fs::read_to_string(project("examples/assets/hatchling.usda"))?;
+    let aside = hatchling.replace("(0.2, 1.755, 0.305, 1)", "(5, 1.755, 0.305, 1)");
+    assert_ne!(aside, hatchling);
+    folder.0.write("aside.usda", aside);
     let mut files = Vec::new();
     for (out, line) in [
         ("convert.usda", "convert puppet.glb"),
@@ -41,6 +46,7 @@ pub fn convert_and_retarget_author_the_extents_of_skel_roots(python: &str) -> Re
             "retarget.usda",
             "retarget walk.bvh hatchling.usda --map map.json",
         ),
+        ("far.usdc", "retarget walk.bvh aside.usda --map map.json"),
         ("moved.usdc", "retarget walk.bvh puppet.glb"),
     ] {
         folder.run(0, &format!("{line} -o {out} --quiet"));

@@ -248,6 +248,28 @@ fn unrolled<const K: usize, const W: usize, const N: usize>(
     });
 }
 
+/// The loop of points and normals for `K` influences in records of `W` words, which are read once.
+fn unrolled_both<const K: usize, const W: usize>(
+    records: &[u32],
+    order: impl Order,
+    matrices: (&[Joint<4>], &[Joint<3>]),
+    start: Columns,
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
+) {
+    let records = records.as_chunks::<W>().0.iter();
+    order.each_pair(records, values, out, |record, p, n| {
+        let (mut m, mut of_normal) = (start, [Vec4::ZERO; 3]);
+        for k in 0..K {
+            let index = palette_index(record, k);
+            let weight = f32::from_bits(record[K.div_ceil(2) + k]);
+            add_scaled(&mut m, &matrices.0[index], weight);
+            add_scaled(&mut of_normal, &matrices.1[index], weight);
+        }
+        (transform_point(&m, p), transform_vector(&of_normal, n))
+    });
+}
+
 fn blend_matrices<const N: usize>(
     record: &[u32],
     count: usize,
@@ -370,8 +392,29 @@ pub(super) fn skin_points_and_normals(
         }
         return;
     }
-    skin_points(records, matrices.0, start, values.0, out.0);
-    skin_normals(records, matrices.1, values.1, out.1);
+    match records.order {
+        [] => skin_both(records, SameOrder, matrices, start, values, out),
+        order => skin_both(records, order, matrices, start, values, out),
+    }
+}
+
+fn skin_both(
+    records: Records<'_>,
+    order: impl Order,
+    matrices: (&[Joint<4>], &[Joint<3>]),
+    start: Columns,
+    values: (&[Vec3], &[Vec3]),
+    out: (&mut [Vec3], &mut [Vec3]),
+) {
+    let Records { words, count, .. } = records;
+    by_count!(
+        if records.constant { 0 } else { count },
+        unrolled_both(words, order, matrices, start, values, out),
+        {
+            skin_points(records, matrices.0, start, values.0, out.0);
+            skin_normals(records, matrices.1, values.1, out.1);
+        }
+    );
 }
 
 /// Whether the loops of [`avx2`] can take the records: the machine has AVX2 and FMA, and records
@@ -389,6 +432,53 @@ fn has_avx2() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::PackedInfluences;
+
+    fn bits(v: &[Vec3]) -> Vec<[u32; 3]> {
+        v.iter().map(|v| v.to_array().map(f32::to_bits)).collect()
+    }
+
+    /// Points and normals in one loop have the bits of a loop for each, on any machine.
+    #[test]
+    fn loops_of_both_have_the_bits_of_one_for_each() {
+        let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
+        let vector = |i: usize| Vec4::new(value(i), value(i + 1), value(i + 2), value(i + 3));
+        let points: Vec<Joint<4>> = (0..30)
+            .map(|j| Joint(std::array::from_fn(|c| vector(j * 4 + c))))
+            .collect();
+        let normals: Vec<Joint<3>> = (0..30)
+            .map(|j| Joint(std::array::from_fn(|c| vector(j * 5 + c))))
+            .collect();
+        let start = [Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, vector(9)];
+        let count = 99;
+        let values: Vec<Vec3> = (0..count).map(|i| vector(i * 13).truncate()).collect();
+        for size in 1..=12 {
+            let indices: Vec<u16> = (0..count * size).map(|i| (i * 7 % 30) as u16).collect();
+            let weights: Vec<f32> = (0..count * size).map(|i| value(i) + 1.5).collect();
+            let method = crate::skel::SkinningMethod::ClassicLinear;
+            let packed = PackedInfluences::of_lists(size, &indices, &weights, method);
+            let reversed: Vec<u16> = (0..count as u16).rev().collect();
+            for order in [&[][..], &reversed] {
+                let mut out: [Vec<Vec3>; 4] = std::array::from_fn(|_| vec![Vec3::ZERO; count]);
+                let [a, b, c, d] = &mut out;
+                for records in packed.chunk(0) {
+                    let records = Records { order, ..records };
+                    skin_chunk(records, &points, start, &values, a, transform_point);
+                    let turn = |m: &[Vec4; 3], n: Vec3| transform_vector(m, n);
+                    skin_chunk(records, &normals, [Vec4::ZERO; 3], &values, b, turn);
+                    let (both, values) = ((&*points, &*normals), (&*values, &*values));
+                    match order {
+                        [] => skin_both(records, SameOrder, both, start, values, (c, d)),
+                        order => skin_both(records, order, both, start, values, (c, d)),
+                    }
+                }
+                assert_eq!(
+                    (bits(&out[0]), bits(&out[1])),
+                    (bits(&out[2]), bits(&out[3]))
+                );
+            }
+        }
+    }
 
     #[test]
     fn chunks_normalize_to_the_bits_of_single_vectors() {
@@ -407,11 +497,6 @@ mod tests {
             let [mut together, mut by_fours] = [0, 1].map(|_| vectors[..count].to_vec());
             normalize(&mut together);
             normalize_fours(&mut by_fours);
-            let bits = |v: &[Vec3]| {
-                v.iter()
-                    .map(|v| v.to_array().map(f32::to_bits))
-                    .collect::<Vec<_>>()
-            };
             assert_eq!(bits(&together), bits(&alone[..count]));
             assert_eq!(bits(&by_fours), bits(&alone[..count]));
         }

@@ -31,22 +31,21 @@ use crate::report::{Sizes, Verbosity, count, listed, print_failed, print_finding
 /// SkelRoot becomes an Xform, so that no program skins the result again.
 ///
 /// Other formats have no sample times, so the clip is sampled at even steps: at --frames, or from
-/// the stage's start to its end at its frames per second. Their files contain only prims that are
-/// skinned or blended; the points of rigid prims move.
+/// the stage's start to its end at its frames per second. Their files contain only prims that are skinned or blended;
+/// rigid prims move by their points.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx. Several files, a
-    /// folder or a glob are baked one after another into the folder OUT. If one fails, the next is
-    /// baked all the same.
+    /// folder or a glob are baked one after another into the folder OUT. If one fails, the others are still baked.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format.
     ///
     /// A .usdz contains the textures. An .obj
     /// needs a place for the frame number in its name, #### or %04d, unless there is only one
-    /// frame; its folder is created. A .pc2 holds one prim; several prims are written to
-    /// OUT_PRIM.pc2 each. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
+    /// frame; its folder is created. A .pc2 holds one prim; if there are several, each is written to its own
+    /// OUT_PRIM.pc2. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
     /// and OUT.json are written beside it. OUT.bones.exr is a bone texture, with OUT.bones.glb and
     /// OUT.bones.json beside it.
     #[arg(
@@ -63,18 +62,18 @@ pub struct Args {
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
     /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in time
-    /// codes. Without --frames at the stage's frames. USD only.
+    /// codes. Without --frames, the stage's frames are sampled. USD only.
     #[arg(long, value_name = "A:B", allow_hyphen_values = true)]
     shutter: Option<Shutter>,
-    /// Samples of each frame, at even steps from A to B with both; the default is 2.
+    /// Number of samples of each frame, evenly spaced from A to B, both included; the default is 2.
     #[arg(long, value_name = "N", requires = "shutter")]
     motion_samples: Option<usize>,
-    /// Write velocities: the speed of each point at its samples, in units of the points per second.
+    /// Write velocities: the velocity of each point at each sample, in units of the points per second.
     /// They are derivatives of the pose, not differences of samples. USD only.
     #[arg(long)]
     velocities: bool,
-    /// Write only the samples that it takes for linear interpolation to stay within this distance of
-    /// the true points at any time, in units of the points. USD only.
+    /// Write only as many samples as linear interpolation needs to stay within this distance of the true points at
+    /// any time, in units of the points. USD only.
     #[arg(
         long,
         value_name = "E",
@@ -106,8 +105,7 @@ pub struct Args {
     /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
     /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
     /// that it fits. Without this: the first clip that moves anything, or in a USD file what
-    /// skel:animationSource says. May be repeated for .bones.exr, which without this has all clips
-    /// of IN.
+    /// skel:animationSource says. For .bones.exr it may be repeated, and without it all clips of IN are written.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]
@@ -128,7 +126,7 @@ pub struct Args {
     ]))]
     space: Option<OutSpace>,
     /// Keep SkelBindingAPI and its properties. Without this they are removed at and below each baked
-    /// SkelRoot, because it becomes an Xform and skins nothing any more. A --layer always keeps
+    /// SkelRoot, because it becomes an Xform and no longer skins anything. A --layer always keeps
     /// them. USD only.
     #[arg(long)]
     keep_bindings: bool,
@@ -181,7 +179,7 @@ pub struct Args {
     /// backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
-    /// Begin although the disk seems to have too little space for OUT. Without this such a bake is
+    /// Start even if the disk seems to have too little space for OUT. Without this such a bake is
     /// refused.
     #[arg(long)]
     ignore_free_space: bool,

@@ -55,7 +55,7 @@ pub struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Folder in which assets named without ./ are searched. May be repeated.
+    /// Folder to search for assets that are named without ./. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
     #[command(flatten)]

@@ -131,7 +131,7 @@ pub fn shaped(command: Command, is_all: bool) -> Command {
         .long("help")
         .global(true)
         .action(action)
-        .help("Print help; with --all every option, and more of each");
+        .help("Print help; with --all, every option in more detail");
     let names = COMMON.iter().map(|(name, _)| *name);
     let shaped = command.disable_help_flag(true).arg(help);
     names.fold(shaped, |command, name| {

@@ -47,7 +47,7 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
 /// Where the animation of a Skeleton is searched. Flattened into the arguments of several commands.
 #[derive(clap::Args, Clone, Copy)]
 pub struct AnimArgs {
-    /// Where the animation is searched.
+    /// Where to look for the animation.
     ///
     /// At the Skeleton and above it, as in Pixar's code, or at the prim that binds skel:skeleton,
     /// as in the schema's text.
@@ -103,7 +103,7 @@ pub struct ComposeArgs {
     /// For several sets of one prim append them: PRIM{A=x}{B=y}. May be repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
     variant: Vec<VariantSelection>,
-    /// Folder in which assets named without ./ are searched.
+    /// Folder to search for assets that are named without ./.
     ///
     /// It is searched before the folders of PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
     #[arg(long, value_name = "DIR")]

@@ -30,8 +30,8 @@ use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, p
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file. Several files, a
-    /// folder or a glob are converted one after another into the folder OUT. If one fails, the next
-    /// is converted all the same.
+    /// folder or a glob are converted one after another into the folder OUT. If one fails, the others are still
+    /// converted.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. A .usdz contains the textures; for other
@@ -44,7 +44,8 @@ pub struct Args {
     to: Option<String>,
     /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
     /// fits; A+B are two clips that play together. Without this every clip is written, and the
-    /// skeletons are bound to the first. A USD file keeps all of its clips; this one is bound.
+    /// skeletons are bound to the first. From a USD file all clips are written, and --clip chooses
+    /// the one that is bound.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// Write the composed stage as one layer, without references, sublayers and variants.
@@ -54,8 +55,8 @@ pub struct Args {
     /// points then differ at the keys of all clips. Without it every influence is written.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     max_influences: Option<u16>,
-    /// glTF: write meshes whose deformation glTF cannot hold as morph targets, one per frame. Without
-    /// it they are skinned as far as glTF goes, with a warning that says how large the error is.
+    /// glTF: write meshes as morph targets, one per frame, if glTF cannot hold their deformation. Without it they are
+    /// skinned as closely as glTF can, with a warning that says how large the error is.
     #[arg(long)]
     bake: bool,
     #[command(flatten)]

@@ -60,16 +60,16 @@ pub struct Args {
         conflicts_with = "frames"
     )]
     pub time: Option<f64>,
-    /// Frames of numbered files, a clip or a sheet: first, last and step in time codes. Without this: all
-    /// frames.
+    /// Frames of numbered files, an animated picture, a video or a sheet: first, last and step in
+    /// time codes. Without this: all frames.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     pub frames: Option<FrameRange>,
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
-    /// Pictures per second of a clip file, which plays as fast as the file does, or with --frames
-    /// as these follow each other. Without this: every frame; a turntable takes six seconds. With this, a .png
-    /// is an animated PNG.
+    /// Pictures per second of an animated picture or video. It plays as fast as IN does; with --frames, the chosen
+    /// frames follow each other at this rate. Without this: every frame; a turntable takes six
+    /// seconds. With this, a .png is an animated PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
@@ -94,11 +94,11 @@ pub struct Args {
     /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
-    /// Frame what a joint moves, by its name or path, or a prim, by its path, instead of everything.
+    /// Frame only the points that a joint moves, given by its name or path, or a prim, given by its path.
     #[arg(long, value_name = "JOINT|/PRIM")]
     pub focus: Option<String>,
-    /// Draw N pictures around the up axis, all at one time; 72 without a number. As a clip, up to
-    /// 144 pictures take six seconds.
+    /// Draw N pictures around the up axis, all at one time; 72 if no number is given. As an animated picture or
+    /// video, up to 144 pictures take six seconds.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(num_args = 0..=1, default_missing_value = "72")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -53,12 +53,12 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// File to write: TARGET with the clip bound to its Skeleton. Its extension chooses the format.
-    /// A glTF file has this clip alone.
+    /// If OUT is a glTF file, this clip is its only one.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
     /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
-    /// part of its path, or by its whole path if the last part is not unique. Only these pairs
-    /// follow. The word guess takes the best guess at rigs that are not recognised.
+    /// part of its path, or by its whole path if the last part is not unique. Only these pairs are retargeted. The
+    /// word guess takes the best guess for rigs that are not recognised.
     #[arg(long, value_name = "MAP.json|guess")]
     map: Option<PathBuf>,
     /// Write the pairs of joints to FILE as a MAP.json. Pairs that are not sure are at its end.
@@ -109,8 +109,8 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
-    /// Keep feet in place and on the ground while those of CLIP stand: the legs are bent and the hips
-    /// moved up or down so that the feet of a character with other proportions do not slide or sink.
+    /// Keep feet in place and on the ground while those of CLIP are planted: the legs are bent and the hips moved up
+    /// or down, so that the feet of a character with other proportions do not slide or sink.
     #[arg(long, conflicts_with = "in_place")]
     lock_feet: bool,
     /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.

@@ -139,8 +139,7 @@ fn left_behind(
     let bindings = chosen.iter().map(|b| &scene.bindings[*b]);
     let left = bindings.filter(|b| elsewhere || (as_points && b.is_rigid()));
     let left = left.filter(|b| b.points.has_value() && !b.is_shape && file.carries(&b.path));
-    let message =
-        "its points move in place of its transform, so what is below it does not follow it";
+    let message = "its points move in place of its transform, so prims below it do not follow it";
     left.map(|b| Warning::new("followers-left", &b.path, message))
         .collect()
 }

@@ -27,7 +27,7 @@ impl Effect {
         match self {
             Self::Used => "used",
             Self::NotDrawn => "not drawn: `render` and `convert` to glTF end with 3",
-            Self::LeftOut => "left out, or in part: exit code 3",
+            Self::LeftOut => "left out, or left out in part: exit code 3",
             Self::Refused => "nothing is made: exit code 1",
         }
     }

@@ -109,7 +109,7 @@ fn layout(
     }
     match attribute.element_size {
         _ if !size => {}
-        None => add("element-size-missing", "no elementSize, which is 1 then"),
+        None => add("element-size-missing", "no elementSize, so it is 1"),
         Some(size) => add("element-size-wrong", &format!("elementSize is {size}")),
     }
 }

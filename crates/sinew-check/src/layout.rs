@@ -54,7 +54,7 @@ impl Layout {
         }
         match self.interpolation == "constant" || self.points > 0 {
             true => Ok(self.size),
-            false => Err("the points are those of prims below, so the rows are not known: author the influences on the prims that have the points".into()),
+            false => Err("the points belong to prims below this one, so the rows are not known: author the influences on the prims that have the points".into()),
         }
     }
 
@@ -123,7 +123,7 @@ pub(super) fn of(prim: &AuthoredPrim) -> Result<Layout, String> {
     }
     if lengths.iter().any(|other| *other != len) {
         return Err(
-            "jointIndices and jointWeights differ in number: author as many of both".into(),
+            "jointIndices and jointWeights differ in number: author the same number of both".into(),
         );
     }
     let mut fitting = Vec::new();

@@ -33,7 +33,9 @@ pub(super) fn plan(
     let mut by_prim: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut outcomes = Vec::with_capacity(findings.len());
     for (i, finding) in findings.iter().enumerate() {
-        outcomes.push(Outcome::Left("it is not at a prim of the stage".into()));
+        outcomes.push(Outcome::Left(
+            "the finding is not about a prim of the stage".into(),
+        ));
         if let Some(prim) = context.index_of(&finding.path) {
             by_prim.entry(prim).or_default().push(i);
         }
@@ -160,7 +162,7 @@ impl Draft<'_> {
         if !matches!(name, INDICES | "pointIndices") || found != "uint[]" {
             let expected = expected_type(&self.prim, name).map_or("another type", |t| t[0]);
             return Err(format!(
-                "{found} may lose something in another type: author {expected}"
+                "a conversion from {found} may lose something: author {expected}"
             ));
         }
         let too_large = |v: &AuthoredValue| match v {
@@ -288,7 +290,7 @@ impl Draft<'_> {
             };
             if joints.len() != values.len() || !joints.len().is_multiple_of(size) {
                 return Err(format!(
-                    "there are {} jointIndices and {} jointWeights: author as many of both, {size} in a row",
+                    "there are {} jointIndices and {} jointWeights: author the same number of both, {size} per row",
                     joints.len(),
                     values.len()
                 ));

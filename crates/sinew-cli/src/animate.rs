@@ -17,11 +17,12 @@ use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json}
 /// Put clips on a character, one after another, as references.
 ///
 /// OUT is a small layer: it references CHARACTER and the SkelAnimations of the CLIPs, and binds them
-/// to CHARACTER's skeletons. What is published anew is seen there at once. One clip is a reference
-/// with a layer offset; several clips are USD's value clips. Nothing is copied that need not be.
+/// to CHARACTER's skeletons. If one of these files is published again, OUT shows the new version at
+/// once. One clip is a reference with a layer offset; several clips are USD's value clips. A clip
+/// is copied only if it must be.
 ///
 /// A CLIP begins where the one before it ends, or at frame START of OUT. If clips overlap, the one
-/// that begins later plays from its start on, with a warning. Before the first clip, between clips
+/// that begins later takes over at its start, with a warning. Before the first clip, between clips
 /// and after the last one the nearest pose is held. A clip moves all skeletons that it fits.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -48,9 +49,9 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-OUT has the time codes per second of the first clip. Value clips need one prim path, one order of
-joints and samples of everything that moves. A clip that has something else, and one that is not
-USD, is copied to the folder OUT_clips, with a warning.
+OUT has the time codes per second of the first clip. Value clips need the same prim path, the same
+order of joints, and time samples of everything that moves. A clip in another form, and a clip that
+is not USD, is copied to the folder OUT_clips, with a warning.
 
 Examples:
   sinew animate hero.usda walk.usda -o hero_walk.usda

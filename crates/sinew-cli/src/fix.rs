@@ -24,12 +24,12 @@ use crate::report::{Sizes, Verbosity, count, place, print_message};
 /// if they are constant, normalises rotations, and writes uint[] pointIndices as int[].
 ///
 /// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
-/// IN. It is checked in its turn. If IN or OUT is a .usdz, the stage is flattened into one layer.
+/// IN. OUT is then checked too. If IN or OUT is a .usdz, the stage is flattened into one layer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// File to fix: .usda, .usdc, .usd or .usdz. Several files, a folder or a glob are fixed one
-    /// after another into the folder OUT. If one fails, the next is fixed all the same.
+    /// after another into the folder OUT. If one fails, the others are still fixed.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format. It cannot be IN. In the folder OUT each
@@ -70,9 +70,9 @@ whose weights summed to 0.9 moves.
 Exit codes:
   0  OUT has no errors
   1  OUT is written, but errors are left that `fix` cannot fix; or OUT could not be written
-  3  OUT has no errors, but a finding that can be fixed elsewhere could not be fixed at its prim;
+  3  OUT has no errors, but a finding of a kind that `fix` can fix could not be fixed at its prim;
      0 with --allow-partial
-With --dry-run they are those of the file that would be written.
+With --dry-run the exit codes are those of the file that would be written.
 
 Examples:
   sinew fix hero.usda --dry-run

@@ -52,7 +52,7 @@ struct Cli {
     quiet: bool,
     /// Print more.
     ///
-    /// All warnings, tables, and what is done, as RUST_LOG=info does.
+    /// All warnings, tables, and log lines of the level info, as with RUST_LOG=info.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Threads that read, pose and skin on the CPU.

@@ -89,8 +89,8 @@ pub struct ClipArgs {
     ///
     /// Its name, or the last words of its name or a glob, if only one clip fits. In a USD file every
     /// SkelAnimation is a clip, by its name or prim path, and moves the skeletons that it fits.
-    /// Without this: the first clip that moves anything, or in a USD file what skel:animationSource
-    /// says.
+    /// Without this a USD file plays the clip that skel:animationSource names, and any other file
+    /// its first clip that moves anything.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }
@@ -100,7 +100,7 @@ pub struct ClipArgs {
 pub struct ComposeArgs {
     /// Variant to select instead of the file's own selection.
     ///
-    /// For several sets of one prim append them: PRIM{A=x}{B=y}. May be repeated.
+    /// For several variant sets of one prim, append them: PRIM{A=x}{B=y}. May be repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
     variant: Vec<VariantSelection>,
     /// Folder to search for assets that are named without ./.

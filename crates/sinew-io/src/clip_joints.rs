@@ -31,13 +31,13 @@ pub(crate) fn renamed(
         joint.clone_from(found);
     }
     let mut message = format!(
-        "its joints have other paths than those of {}: {count} of {} are taken by their names",
+        "its joints have other paths than those of {}: {count} of {} are matched by name",
         skeleton.path(),
         clip.joints.len()
     );
     if !other_parent.is_empty() {
         let joints = first_few(&other_parent, MOST_NAMES);
-        message += &format!("; the parent is another one of {joints}");
+        message += &format!("; the parents of {joints} differ");
     }
     Some((out, Warning::new("joints-by-name", &clip.path, message)))
 }
@@ -105,9 +105,7 @@ mod tests {
             renamed(&clip(&["hips", "hips/a", "hips/a/end"]), &skeleton).unwrap();
         assert_eq!(found.joints, ["root/hips", "root/hips/a", "hips/a/end"]);
         let text = warning.to_string();
-        assert!(
-            text.contains("2 of 3 are taken by their names; the parent is another one of hips")
-        );
+        assert!(text.contains("2 of 3 are matched by name; the parents of hips differ"));
         assert!(renamed(&clip(&["root", "x"]), &skeleton).is_none());
         assert!(renamed(&clip(&["x"]), &skeleton).is_none());
     }

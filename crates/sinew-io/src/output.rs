@@ -111,7 +111,7 @@ pub fn check<O: AsRef<Path>, I: IntoIterator<Item: AsRef<Path>>>(
         Some((file, output)) => Err(Error::OutputIsInput {
             output: output.as_ref().to_owned(),
             reason: format!(
-                "it is read from: {} would be overwritten by what is made of it",
+                "the command reads from it: {} would be overwritten by what is made of it",
                 file.display()
             ),
         }),

@@ -72,7 +72,7 @@ impl Transfer {
                     "neither its bind pose nor its rest pose stands: turns are measured from its bind pose all the same"
                 }
                 false => {
-                    "neither its bind pose nor its rest pose stands with its bones as they are in the clip: its body is measured over the poses of its clip"
+                    "it stands neither in its bind pose nor in its rest pose with its bones as they are in the clip: its body is measured over the poses of its clip"
                 }
             };
             Warning::new("retarget-reference", rig.label(), message)

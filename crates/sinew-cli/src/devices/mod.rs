@@ -16,11 +16,11 @@ use crate::report::{Verbosity, count, print_report};
 ///
 /// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and
 /// compares the results with the CPU backend and with an f64 reference. It prints the worst error of
-/// each beside the limit, and its rate.
+/// each check beside the limit, and the speed of each kernel.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Check the kernels on the hardware adapters. Exit with 1 if one is wrong.
+    /// Check the kernels on the hardware adapters. Exit with 1 if a check fails.
     #[arg(long)]
     verify: bool,
     /// Check the adapter whose name contains NAME; it may be a software adapter.

@@ -95,13 +95,13 @@ fn parse(text: &str, clip_name: &str) -> Result<Asset, Invalid> {
     let mut warnings = Vec::new();
     if motion.surplus > 0 {
         let message = format!(
-            "{} more frames than it says: they are read too",
+            "{} more frames than the file says: they are read too",
             motion.surplus
         );
         warnings.push(Warning::new("bvh-frames", "MOTION", message));
     }
     for joint in motion.unplaced {
-        let message = "its positions are 0 in all frames: it stays at its OFFSET";
+        let message = "its position channels are 0 in all frames: the joint stays at its OFFSET";
         warnings.push(Warning::new("bvh-positions", &joints[joint].name, message));
     }
     let leg = leg(&joints);

@@ -49,7 +49,9 @@ pub(super) fn read(
             1 => "a channel animates".to_owned(),
             _ => format!("{count} channels animate"),
         };
-        let message = format!("{channels} what is not read, {pointer} first: it is ignored");
+        let message = format!(
+            "{channels} a property that is not read ({pointer} is the first): this is ignored"
+        );
         document.warn("gltf-pointer", &at, message);
     }
     make_components(document, nodes, &clips);

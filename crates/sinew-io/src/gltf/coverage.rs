@@ -101,8 +101,8 @@ pub(super) fn warn_of_left_out(document: &Document, asset: &Asset) {
     }
     if let Some(seen) = found.extras {
         let message = format!(
-            "extras are kept of nodes, meshes, materials, animations, skins, cameras, lights, \
-             scenes and the file: others are left out (count: {}, these first)",
+            "extras of nodes, meshes, materials, animations, skins, cameras, lights, scenes and \
+             the file are kept: others are left out (count: {}, these first)",
             seen.count
         );
         document.warn("gltf-extras-ignored", &seen.first, message);

@@ -301,7 +301,7 @@ fn png_of_webp(
     document.charge(pixels, 4, json.at())?;
     let png = as_png(webp);
     if let Err(reason) = &png {
-        let message = format!("the WebP picture cannot be decoded ({reason}): it is not used");
+        let message = format!("the WebP image cannot be decoded ({reason}): it is not used");
         document.warn("gltf-image-format", json.at(), message);
     }
     Ok(png.ok())

@@ -93,7 +93,7 @@ const NEEDS_MODEL: &str = "; a clip needs the skeleton that it was made for, bec
 
 fn no_bound_clip(skeleton: &str, was_asked: bool) -> String {
     match was_asked {
-        true => format!("not one clip alone moves {skeleton}"),
+        true => format!("no single clip moves {skeleton}"),
         false => format!("no clip is bound to {skeleton}"),
     }
 }

@@ -430,8 +430,8 @@ fn warn_of_transforms(
     }
     if let Some(first) = moving.first() {
         let message = format!(
-            "a clip of a USD file moves joints alone: {} keep their own movement, which may belong to another clip; \
-             convert the original file with this clip alone",
+            "a clip of a USD file moves only joints: {} keep their own movement, which may belong to another clip; \
+             convert the original file with only this clip",
             first_few(&moving, MOST_NAMES)
         );
         warnings.push(Warning::new("clip-transforms", *first, message));

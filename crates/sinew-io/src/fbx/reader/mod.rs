@@ -107,7 +107,7 @@ fn repairs(scene: &ufbx::Scene) -> Vec<Warning> {
     let endless = curves.filter(goes_on).count();
     if endless > 0 {
         let message = format!(
-            "{endless} curves repeat or go on beyond their keys, which is not read: their ends hold"
+            "{endless} curves repeat or go on beyond their keys, which is not read: their first and last values hold"
         );
         warnings.push(Warning::new("fbx-extrapolation", "", message));
     }

@@ -153,7 +153,7 @@ pub(super) fn animation(
     let shift = clip.range().map_or(0.0, |(first, _)| (-first).max(0.0));
     if shift > 0.0 {
         let message = format!(
-            "its keys begin {shift} seconds before 0, where glTF starts: all are moved by as much"
+            "its keys begin {shift} seconds before 0, where glTF starts: all keys are moved by this amount"
         );
         warnings.push(Warning::new("clip-shifted", name, message));
     }
@@ -201,8 +201,9 @@ pub(super) fn animation(
         warnings.push(Warning::new("tracks-left-out", name, message));
     }
     if doubled > 0 {
-        let message =
-            format!("{doubled} of its tracks move what another moves: the first one counts");
+        let message = format!(
+            "{doubled} of its tracks move what another track moves: the first track is used"
+        );
         warnings.push(Warning::new("tracks-left-out", name, message));
     }
     if channels.is_empty() {

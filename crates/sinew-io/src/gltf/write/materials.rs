@@ -81,7 +81,7 @@ impl Materials {
         let clamped = std::mem::take(&mut writer.clamped);
         if !clamped.is_empty() {
             let message = format!(
-                "values beyond what glTF allows become the nearest that it does: {}",
+                "values beyond what glTF allows become the nearest that it allows: {}",
                 clamped.join(", ")
             );
             warnings.push(Warning::new("material-clamped", &source.name, message));

@@ -45,7 +45,7 @@ pub(super) fn author_camera(
             z_far,
         } => {
             if aspect_ratio.is_none() {
-                let message = "it has the viewport's aspect ratio, which UsdGeomCamera cannot say: \
+                let message = "it has the viewport's aspect ratio, which UsdGeomCamera cannot express: \
                                16:9 is used";
                 warn("camera-aspect", message.to_owned());
             }
@@ -142,7 +142,7 @@ pub(super) fn author_light(
     if let Some(range) = light.range {
         layer.source_data(prim, "range", Value::Double(range))?;
         let path = layer.path(prim).as_str();
-        let message = format!("UsdLux cannot end a light at its range of {range}: left out");
+        let message = format!("UsdLux lights have no range: its range of {range} is left out");
         warnings.push(Warning::new("light-range", path, message));
     }
     Ok(())

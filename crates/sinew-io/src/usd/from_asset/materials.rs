@@ -392,7 +392,7 @@ impl Network<'_> {
                 "texture-format",
                 self.layer.path(self.material).as_str(),
                 format!(
-                    "{} is no picture that USD renderers read: left out",
+                    "{} is not an image that USD renderers read: left out",
                     image.file_name
                 ),
             ));

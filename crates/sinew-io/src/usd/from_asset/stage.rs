@@ -193,7 +193,9 @@ fn check_scenes(asset: &Asset) -> Result<()> {
     if each.saturating_mul(asset.scenes.len()) <= MOST_IN_SCENES {
         return Ok(());
     }
-    let expected = format!("at most {MOST_IN_SCENES} nodes, joints, tracks and binds times scenes");
+    let expected = format!(
+        "at most {MOST_IN_SCENES} for the number of nodes, joints, tracks and binds times the number of scenes"
+    );
     let found = format!("{each} times {}", asset.scenes.len());
     let error = Invalid::new("scenes", "", expected, found);
     Err(error.coded("too-large").in_file(&asset.file).into())
@@ -357,7 +359,7 @@ impl Builder<'_> {
             return;
         };
         let motion = match self.bound {
-            Some(clip) => format!("move with the clip '{}' alone", self.clips[clip].name),
+            Some(clip) => format!("move only with the clip '{}'", self.clips[clip].name),
             None => "stay where the rest pose has them".to_owned(),
         };
         let name = &self.asset.nodes[first.node].name;
@@ -389,8 +391,8 @@ impl Builder<'_> {
             lost.sort_unstable();
             let Some(first) = lost.first() else { continue };
             let why = match xforms.contains_key(first) {
-                true => "only the bound clip moves nodes that are no joints",
-                false => "they are no joints, and no prim stands for them",
+                true => "only the bound clip moves nodes that are not joints",
+                false => "they are not joints, and have no prim",
             };
             let name = &self.asset.nodes[*first].name;
             self.warnings.push(Warning::new(

@@ -76,7 +76,8 @@ impl<'a> MaterialReader<'a> {
         warnings: &mut Vec<Warning>,
     ) -> Result<Option<Material>, sinew_stage::Error> {
         let mut unsupported = |what: String| {
-            let message = format!("{what}: what is bound to it is drawn in its displayColor");
+            let message =
+                format!("{what}: prims that are bound to it are drawn in their displayColor");
             warnings.push(Warning::new("material-unsupported", path.as_str(), message));
             Ok(None)
         };
@@ -242,7 +243,7 @@ impl InputReader<'_, '_> {
         let path = shader.path();
         let asset = asset(shader, "file")?;
         let Some(asset) = asset.filter(|asset| !asset.evaluated.is_empty()) else {
-            let message = "it names no picture, so that it is left out";
+            let message = "it names no image, so it is left out";
             let warning = Warning::new("texture-left-out", path.as_str(), message);
             self.warnings.push(warning.on("inputs:file"));
             return Ok(None);

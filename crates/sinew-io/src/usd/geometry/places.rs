@@ -61,7 +61,9 @@ impl<'a> NotDrawn<'a> {
                         "more than {MOST_SHAPES} shapes: {count} of the type {type_name} are not drawn"
                     )
                 }
-                _ => format!("a {type_name} is not drawn, as only {drawn} are; {count} in all"),
+                _ => format!(
+                    "a {type_name} is not drawn, because only {drawn} are drawn; {count} in all"
+                ),
             };
             warnings.push(Warning::new("not-drawn", first.as_str(), message));
         }

@@ -77,7 +77,7 @@ impl<'a> TextureReader<'a> {
                 Some(self.textures.len() - 1)
             }
             Err(why) => {
-                let message = format!("the picture @{name}@ is left out: {why}");
+                let message = format!("the image @{name}@ is left out: {why}");
                 warnings.push(Warning::new("texture-left-out", shader, message).on("inputs:file"));
                 None
             }

@@ -57,7 +57,7 @@ pub(crate) fn warn_of_projections<'a>(
     warnings: &mut Vec<Warning>,
 ) {
     if !matrices.all(sinew::math::is_affine) {
-        let message = format!("{name} holds a projection, which counts for nothing");
+        let message = format!("{name} holds a projection, which is ignored");
         warnings.push(Warning::new("matrix-not-affine", prim.path().as_str(), message).on(name));
     }
 }
@@ -110,7 +110,7 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
                 format!("{name} has no value: the joints of this animation are ignored")
             }
             ComponentFault::Length(n) => format!(
-                "{name}: expected {joints} values, one per joint, found {n}: ignored at such times"
+                "{name}: expected {joints} values, one per joint, found {n}: the joints of this animation are ignored at such times"
             ),
         };
         warnings.push(Warning::new("animation-component", &animation.path, message).on(name));
@@ -127,7 +127,8 @@ fn warn_of_components(animation: &SkelAnimation, warnings: &mut Vec<Warning>) {
             .values()
             .all(|v| v.iter().flatten().all(|s| s.is_finite()));
     if !finite {
-        let message = "holds values that are not finite: rest pose at such times".to_owned();
+        let message =
+            "holds values that are not finite: the rest pose is used at such times".to_owned();
         warnings.push(Warning::new(
             "animation-not-finite",
             &animation.path,

@@ -104,7 +104,7 @@ impl SkinReader<'_> {
         if deforms && joints > PackedSkin::MAX_JOINTS && out.unsupported.is_none() {
             let most = PackedSkin::MAX_JOINTS;
             out.unsupported = Some(format!(
-                "its Skeleton has {joints} joints, and {most} are possible"
+                "its Skeleton has {joints} joints, but at most {most} are possible"
             ));
         }
         Ok(out)
@@ -168,7 +168,8 @@ impl SkinReader<'_> {
             "vertex" => InfluenceInterpolation::Vertex,
             "constant" => InfluenceInterpolation::Constant,
             other => {
-                let message = format!("influences are {other}; only vertex and constant count");
+                let message =
+                    format!("influences are {other}; only vertex and constant are allowed");
                 self.warn("influences-ignored", &path, message);
                 return Ok(None);
             }

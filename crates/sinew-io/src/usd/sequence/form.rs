@@ -71,9 +71,11 @@ impl Form {
             Ok(_) if animation.joints != self.joints || animation.blend_shapes != self.shapes => {
                 Some("value clips in a sequence need the same joints and blend shapes in one order")
             }
-            Ok(prim) if prim != self.prim => Some("value clips in a sequence need one prim path"),
+            Ok(prim) if prim != self.prim => {
+                Some("value clips in a sequence need the same prim path")
+            }
             Ok(_) if lacks_samples(animation, all) => {
-                Some("value clips have samples alone, and it has a value without time")
+                Some("value clips can have only time samples, but it has a default value")
             }
             Ok(_) => None,
         }
@@ -166,10 +168,10 @@ fn published_at(part: &Part<'_>) -> std::result::Result<ScenePath, &'static str>
     let sources = ["translations", "rotations", "scales", "blendShapeWeights"];
     let sources = sources.map(|name| prim.attribute(name).source(Some(0.0)));
     if sources.contains(&Source::Clips) {
-        return Err("it is made of value clips itself, and these have samples alone");
+        return Err("its values come from value clips, but value clips can have only time samples");
     }
     if sources.contains(&Source::Spline) {
-        return Err("value clips have samples alone, and it has splines");
+        return Err("value clips can have only time samples, but it has splines");
     }
     Ok(path)
 }

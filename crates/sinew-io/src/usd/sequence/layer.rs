@@ -3,8 +3,8 @@
 //! The layer references the character and binds one SkelAnimation to each Skeleton. A single clip is
 //! a reference to the published SkelAnimation, with a layer offset. Of several clips, the
 //! SkelAnimation takes its samples from the published layers as value clips: USD has no other way to
-//! switch from one layer to the next in time. Value clips need one prim path, one order of joints
-//! and samples of everything that moves, so a clip that differs is copied beside the layer.
+//! switch from one layer to the next in time. Value clips need the same prim path, the same order of
+//! joints and samples of everything that moves, so a clip that differs is copied beside the layer.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -368,7 +368,7 @@ fn root_of(character: &UsdFile, tracks: &[Track<'_>]) -> Result<ScenePath> {
     if let Some(default) = default.filter(|p| character.stage.prim(p).is_some()) {
         return match skeletons.iter().find(|s| !s.has_prefix(&default)) {
             Some(outside) => refuse(format!(
-                "the skeleton {outside} is outside of the default prim {default}, so no reference brings it in"
+                "the skeleton {outside} is outside the default prim {default}, so a reference does not bring it in"
             )),
             None => Ok(default),
         };
@@ -380,7 +380,7 @@ fn root_of(character: &UsdFile, tracks: &[Track<'_>]) -> Result<ScenePath> {
     let first = roots.next().unwrap_or_default();
     match roots.find(|r| *r != first) {
         Some(other) => refuse(format!(
-            "the file has no default prim, and its skeletons are below several root prims, {first} and {other}: no one reference brings them in"
+            "the file has no default prim, and its skeletons are below several root prims, {first} and {other}: one reference cannot bring in all of them"
         )),
         None => Ok(first),
     }

@@ -49,7 +49,7 @@ pub struct Request {
     /// Paths of the skeletons to move; empty for all of them.
     pub skeletons: Vec<String>,
     /// The clips in their order. Each begins where the one before it ends, or at its own start. If
-    /// clips overlap, the one that begins later plays from its start on.
+    /// clips overlap, the one that begins later takes over at its start.
     pub clips: Vec<ClipRequest>,
     /// The layer that is to be written.
     pub output: PathBuf,
@@ -121,7 +121,7 @@ impl Sequence {
         if character.is_made() {
             let stem = request.character.with_extension("usdc");
             return request.refuse(format!(
-                "a layer can reference USD files alone; convert the character first: sinew convert {name} -o {}",
+                "a layer can reference only USD files; convert the character first: sinew convert {name} -o {}",
                 stem.display()
             ));
         }
@@ -327,7 +327,7 @@ fn cut(cut: &Played<'_>, by: &Played<'_>) -> Warning {
     let (own, other, start) = (name(cut), name(by), by.start);
     let message = match start > cut.start {
         true => format!(
-            "{own} would play from {} to {}; {other} begins at {start} and plays from there on",
+            "{own} would play from {} to {}; {other} begins at {start} and takes over there",
             cut.start, cut.end
         ),
         false => format!("{own} never plays, because {other} begins at {start} too"),

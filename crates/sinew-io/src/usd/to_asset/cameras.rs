@@ -28,7 +28,8 @@ pub(super) fn camera(
         warnings.push(Warning::new(code, &camera.path, message));
     };
     if (low + high).abs().max_element() > CENTRED * size.max_element() {
-        let message = "its film back is shifted, which glTF cannot say: it looks straight ahead";
+        let message =
+            "its film back is shifted, which glTF cannot express: the camera looks straight ahead";
         warn("camera-offset", message.to_owned());
     }
     let moves = [
@@ -37,8 +38,7 @@ pub(super) fn camera(
         &camera.vertical_aperture,
     ];
     if moves.into_iter().any(|s| s.is_animated()) || camera.clipping_range.is_animated() {
-        let message =
-            "its lens changes over time, which glTF cannot say: it is that of the first frame";
+        let message = "its lens changes over time, which glTF cannot express: the lens of the first frame is used";
         warn("camera-animated", message.to_owned());
     }
     // glTF asks for more than nothing.
@@ -91,7 +91,7 @@ pub(super) fn light(
         Ok(f64::from(input::<f32>(prim, name)?.unwrap_or(fallback)))
     };
     let mut approximate = |what: &str| {
-        let message = format!("{what}: glTF's punctual lights have none of that");
+        let message = format!("{what}: glTF's punctual lights cannot express it");
         warnings.push(Warning::new("light-approximated", path, message));
     };
     let cone = match prim.has_api("ShapingAPI") {
@@ -121,7 +121,7 @@ pub(super) fn light(
         }
     } else {
         let message = format!(
-            "a {}, which is no punctual light: left out",
+            "a {}, which is not a punctual light: left out",
             prim.type_name()
         );
         warnings.push(Warning::new("light-left-out", path, message));

@@ -71,7 +71,7 @@ pub(super) fn of_bound(binding: &SkinBinding, skin: &Skin, is_carried: bool) -> 
         let [loose, negative, empty] = odd_weights(influences, skin.points().len());
         if empty > 0 {
             let what = format!(
-                "{empty} points have no weight above 0, but glTF's add up to 1: they follow the first of their joints"
+                "{empty} points have no weight above 0, but weights in glTF add up to 1: these points follow the first of their joints"
             );
             add("gltf-weights-zero", what, 0.0);
         }
@@ -131,7 +131,7 @@ pub(super) fn of_clips(
             out.push(Misfit {
                 code: BLOCKED,
                 what: format!(
-                    "at {blocked} of the {all} times of {path} its joints rest for want of values, and glTF moves them there gradually"
+                    "at {blocked} of the {all} times of {path} its joints have no values and rest, and glTF moves them there gradually"
                 ),
                 least: 0.0,
             });

@@ -176,7 +176,7 @@ impl<'a> Images<'a> {
             })),
             Err(reason) => {
                 let name = &self.geometry.textures[texture].asset;
-                let message = format!("the picture cannot be decoded: {reason}");
+                let message = format!("the image cannot be decoded: {reason}");
                 self.warnings
                     .push(Warning::new("texture-left-out", name, message));
                 None
@@ -239,7 +239,7 @@ impl<'a> Images<'a> {
             self.warn(
                 "texture-left-out",
                 first,
-                format!("a new picture cannot be written: {e}"),
+                format!("a new image cannot be written: {e}"),
             );
             return None;
         }
@@ -268,7 +268,8 @@ impl<'a> Images<'a> {
         });
         let is_black = |wrap| matches!(wrap, TextureWrap::Black);
         if is_black(texture.wrap_s) || is_black(texture.wrap_t) {
-            let message = "it is black around its edges, which glTF cannot say: its edge continues";
+            let message =
+                "it is black around its edges, which glTF cannot express: its edge continues";
             self.warn("texture-wrap", texture, message);
         }
         let wrap = |wrap| match wrap {

@@ -119,7 +119,7 @@ fn check(
     time_line: &TimeLine,
 ) -> std::result::Result<(), Failure> {
     if !is_identifier(name) {
-        return refuse(format!("'{name}' is no name for a prim"));
+        return refuse(format!("'{name}' is not a valid prim name"));
     }
     let rates = [time_line.time_codes_per_second, time_line.frames_per_second];
     if !rates.iter().all(|r| r.is_finite() && *r > 0.0) {

@@ -172,12 +172,12 @@ impl UsdFile {
         let prim = self.prim_to_edit(mesh, "PointBased")?;
         let name = &shape.name;
         if !is_identifier(name) {
-            return refuse(format!("{mesh}: '{name}' is no name for a prim"));
+            return refuse(format!("{mesh}: '{name}' is not a valid prim name"));
         }
         let mesh_path = prim.path().clone();
         let path = mesh_path.child(name);
         if self.stage.prim(&path).is_some() {
-            return refuse(format!("{path} is there already"));
+            return refuse(format!("{path} exists already"));
         }
         let points: Sampled<Vec<glam::Vec3>> =
             read_sampled(&prim.attribute("points"), Interpolation::Linear)?;
@@ -235,7 +235,7 @@ impl UsdFile {
         let name = format!("inbetweens:{}", inbetween.name);
         let known = prim.authored_property_names();
         if known.iter().any(|n| *n == name) {
-            return refuse(format!("{shape}.{name} is there already"));
+            return refuse(format!("{shape}.{name} exists already"));
         }
         let parts = read_shape_parts(&prim)?;
         // The mesh is not asked: the shape itself says how many offsets belong to it.
@@ -282,7 +282,7 @@ impl UsdFile {
         for (i, channel) in channels.iter().enumerate() {
             if channel.is_empty() || channels[..i].contains(channel) {
                 return refuse(format!(
-                    "{animation}: '{channel}' is empty, or a channel twice"
+                    "{animation}: '{channel}' is empty, or listed twice as a channel"
                 ));
             }
         }
@@ -328,7 +328,9 @@ impl UsdFile {
 fn check_inbetween_name(shape: &Path, inbetween: &InbetweenDef) -> Authored<()> {
     let name = &inbetween.name;
     if !is_identifier(name) || name == "normalOffsets" {
-        return refuse(format!("{shape}: '{name}' is no name for an in-between"));
+        return refuse(format!(
+            "{shape}: '{name}' is not a valid name for an in-between"
+        ));
     }
     Ok(())
 }

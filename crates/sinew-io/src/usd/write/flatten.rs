@@ -193,7 +193,7 @@ impl UsdFile {
         Err(Error::write(
             out,
             format!(
-                "a layer of overs needs a USD file below it, and {input} is none: convert it first"
+                "a layer of overs needs a USD file below it, and {input} is not a USD file: convert it first"
             ),
         ))
     }

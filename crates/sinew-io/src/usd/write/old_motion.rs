@@ -1,4 +1,4 @@
-//! Velocities and accelerations of points that a bake replaces: the output has no value of them.
+//! Velocities and accelerations of points that a bake replaces: the output has no values for them.
 //!
 //! They describe how the points of the input move. Beside baked points, motion blur would smear the
 //! mesh along the old motion, so they are blocked.
@@ -75,7 +75,7 @@ pub(super) fn find(
         if !names.is_empty() {
             let names: Vec<&str> = names.iter().map(Token::as_str).collect();
             let message = format!(
-                "the {} of the input belong to its points, not to the baked ones: the output has no value of them",
+                "the {} of the input belong to its points, not to the baked ones: the output has no values for them",
                 names.join(", ")
             );
             warnings.push(Warning::new("old-motion", &baked.path, message));

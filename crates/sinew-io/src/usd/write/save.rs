@@ -168,7 +168,7 @@ pub(crate) fn export_with(layer: &Layer, output: &Path, outputs: &mut Outputs) -
         }),
         _ => Err(Error::write(
             output,
-            format!("no USD format is named .{extension}"),
+            format!("no USD format has the extension .{extension}"),
         )),
     }
     .map(drop)

@@ -56,7 +56,7 @@ pub fn apply(document: &Value, asset: &mut Asset) -> Result<(), Invalid> {
 
 fn warning(at: &str, count: usize) -> Warning {
     let message = format!(
-        "MToon is drawn in its two tones alone (count: {count}): outlines, rim light, matcaps and images of the shade's own are left out"
+        "only the two tones of MToon are drawn (count: {count}): outlines, rim light, matcaps and the shade's own images are left out"
     );
     Warning::new("mtoon-simplified", at, message)
 }

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use glam::{Mat4, Vec4};
 use sinew::scene::{ColorSource, Material, Texture, TextureChannel, TextureUse, TextureWrap};
 use sinew::wgpu;
+use sinew_character::Draw;
 use wgpu::util::DeviceExt;
 
 use super::pipelines::{Look, buffer, group, shader, upload};
 use super::{Gpu, Result};
 
-/// The pipeline, with its camera. Vertices come from four buffers without gaps: points, normals,
-/// texture coordinates and colours, in 3, 3, 2 and 4 floats.
+/// The pipeline, with its camera. Vertices come from the buffers that `Draw::record` sets.
 pub struct Textured {
     pipeline: wgpu::RenderPipeline,
     camera: wgpu::Buffer,
@@ -189,24 +189,8 @@ fn upload_image(gpu: &Gpu, image: image::RgbaImage, srgb: bool) -> wgpu::Texture
 }
 
 fn pipeline(gpu: &Gpu) -> wgpu::RenderPipeline {
-    use wgpu::VertexFormat::{Float32x2, Float32x3, Float32x4};
-    let formats = [Float32x3, Float32x3, Float32x2, Float32x4];
-    let attributes: [_; 4] = std::array::from_fn(|i| {
-        [wgpu::VertexAttribute {
-            format: formats[i],
-            offset: 0,
-            shader_location: i as u32,
-        }]
-    });
-    let buffers = attributes.each_ref().map(|attributes| {
-        Some(wgpu::VertexBufferLayout {
-            array_stride: attributes[0].format.size(),
-            step_mode: wgpu::VertexStepMode::Vertex,
-            attributes,
-        })
-    });
     let look = Look {
-        buffers: &buffers,
+        buffers: &Draw::VERTEX_BUFFERS,
         ..Look::new("textured")
     };
     look.pipeline(gpu, &shader(gpu, include_str!("textured.wgsl")), None)

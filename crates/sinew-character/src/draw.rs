@@ -45,6 +45,15 @@ pub struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
+    /// The vertex buffers that [`Draw::record`] sets, for the pipeline that it draws with: positions,
+    /// normals, texture coordinates and colours, as shader locations 0 to 3.
+    pub const VERTEX_BUFFERS: [Option<wgpu::VertexBufferLayout<'static>>; 4] = [
+        buffer(12, &POSITION),
+        buffer(12, &NORMAL),
+        buffer(8, &UV),
+        buffer(16, &COLOR),
+    ];
+
     /// The image that an input of the material reads, encoded as in the file. `None` if it could
     /// not be read, which is among the character's warnings.
     #[must_use]
@@ -78,8 +87,8 @@ impl<'a> Draw<'a> {
         BlasTriangles::new(&[self.points], self.indices, self.range.clone())
     }
 
-    /// Records the draw with the pipeline and bind groups that are set: positions, normals, texture
-    /// coordinates and colours are vertex buffers 0 to 3.
+    /// Records the draw with the pipeline and bind groups that are set. The pipeline has the vertex
+    /// buffers [`Draw::VERTEX_BUFFERS`].
     pub fn record(&self, pass: &mut wgpu::RenderPass<'_>) {
         pass.set_vertex_buffer(0, self.points.buffer.slice(self.points.offset..));
         pass.set_vertex_buffer(1, self.normals.buffer.slice(self.normals.offset..));
@@ -88,4 +97,21 @@ impl<'a> Draw<'a> {
         pass.set_index_buffer(self.indices.slice(..), wgpu::IndexFormat::Uint32);
         pass.draw_indexed(self.range.clone(), 0, 0..1);
     }
+}
+
+const POSITION: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![0 => Float32x3];
+const NORMAL: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![1 => Float32x3];
+const UV: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![2 => Float32x2];
+const COLOR: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![3 => Float32x4];
+
+/// A buffer of one attribute, without gaps.
+const fn buffer(
+    array_stride: u64,
+    attributes: &'static [wgpu::VertexAttribute],
+) -> Option<wgpu::VertexBufferLayout<'static>> {
+    Some(wgpu::VertexBufferLayout {
+        array_stride,
+        step_mode: wgpu::VertexStepMode::Vertex,
+        attributes,
+    })
 }

@@ -138,7 +138,7 @@ impl WorkLimits {
 
 /// Default limit of one crowd's outputs, in bytes: 8 GiB, or 4 GiB if the GPU shares memory with
 /// the CPU; more if the device allows buffers so large that a few of them hold more. wgpu does not
-/// report how much memory an adapter has.
+/// report how much memory an adapter has: <https://github.com/gfx-rs/wgpu/issues/2447>.
 pub fn output_bytes_of(adapter: wgpu::DeviceType, largest_buffer: u64) -> u64 {
     let (least, buffers) = match adapter {
         wgpu::DeviceType::IntegratedGpu | wgpu::DeviceType::Cpu => (4 << 30, 2),

@@ -40,3 +40,8 @@ pub fn fixture(name: &str) -> std::path::PathBuf {
 pub fn all() -> bool {
     std::env::var_os("SINEW_ALL").is_some()
 }
+
+/// Seeds of a random test: so many where every test is asked for, or else a tenth.
+pub fn seeds(all: u64) -> std::ops::Range<u64> {
+    0..if self::all() { all } else { all / 10 }
+}

@@ -248,9 +248,9 @@ fn never_worse() -> Result<(), Failed> {
         ["good.usda", "broken.usda", "out.usda"].map(|n| folder.path().join(n));
     let table = stages();
     let base = table.base("character");
-    let seeds = if common::all() { 1000 } else { 100 };
+    let seeds = common::seeds(1000);
     let (mut as_meant, mut nearer, mut refused) = (0, 0, 0);
-    for seed in 0..seeds {
+    for seed in seeds.clone() {
         let mut rng = Rng::new(seed);
         let mut all = [
             Influences::random(4, "vertex", &mut rng),
@@ -331,6 +331,7 @@ fn never_worse() -> Result<(), Failed> {
             _ => as_meant += 1,
         }
     }
+    let seeds = seeds.end;
     println!("{seeds} damages: {as_meant} as meant, {nearer} nearer, {refused} refused");
     assert!(
         as_meant * 3 > seeds && refused > 0,

@@ -283,8 +283,8 @@ fn too_large() -> Outcome {
 
 /// Files changed at random: what is read is converted or refused, and either way without a panic.
 fn changed() -> Outcome {
-    let mut converted = 0;
-    for seed in 0..3000 {
+    let (mut converted, seeds) = (0, common::seeds(3000));
+    for seed in seeds.clone() {
         let mut file = Document::fixture("scenery.gltf");
         file.change_at_random(&mut Rng::new(seed));
         let Ok(asset) = asset(&file) else {
@@ -292,10 +292,10 @@ fn changed() -> Outcome {
         };
         let result = catch_unwind(|| UsdFile::from_asset(&asset, &OpenOptions::default()).is_ok());
         let is_converted = result.map_err(|_| format!("seed {seed}: {}", file.json))?;
-        converted += usize::from(is_converted);
+        converted += u64::from(is_converted);
     }
     // Else the loop would test nothing.
-    assert!(converted > 200, "{converted} were converted");
+    assert!(converted > seeds.end / 15, "{converted} were converted");
     Ok(())
 }
 

@@ -2,124 +2,12 @@
 
 use glam::{DMat4, DQuat, DVec3};
 use sinew::math::Trs;
-use sinew_animate::retarget::{BoneMap, RetargetOptions, Retargeter, RigPlacement, ScaleChoice};
+use sinew_animate::retarget::{BoneMap, RetargetOptions, Retargeter, RigPlacement};
 
 use crate::poses::{close, humanoid, leg, moved, retargeter, same_directions, source};
 use common::rigs::{Build, Made, mixamo, random_turn, vroid};
 use common::rng::Rng;
 use common::tolerance;
-
-#[test]
-fn a_z_up_source_in_centimetres_moves_a_y_up_target_in_metres() {
-    let mut rng = Rng::new(8);
-    let z_up = DMat4::from_rotation_x(std::f64::consts::FRAC_PI_2);
-    let source = Build {
-        orient: Box::new(|_| random_turn(&mut rng)),
-        placement: RigPlacement {
-            up: DVec3::Z,
-            meters_per_unit: 0.01,
-            ..RigPlacement::default()
-        },
-        skel_from_body: DMat4::from_scale(DVec3::splat(100.0)) * z_up,
-        ..Build::default()
-    }
-    .make();
-    let target = Build {
-        name: &vroid,
-        orient: Box::new(|_| random_turn(&mut rng)),
-        reshape: &|_, at| at * 0.5,
-        ..Build::default()
-    }
-    .make();
-    let mut retargeter = retargeter(&source, &target, &RetargetOptions::default());
-    assert!((retargeter.root_scale() - 0.5).abs() < tolerance::FORMULAS_IN_F64);
-    assert_eq!(retargeter.warnings(), []);
-    let pose = source.random_pose(&mut rng, 3.0);
-    let out = moved(&mut retargeter, &target, &pose);
-    same_directions(&source, &target, &pose, &out);
-    // p = rest_t + s (p_s - rest_s), in metres.
-    let at = |made: &Made, pose: &[Trs]| made.position(&made.world(pose), "hips");
-    let went = at(&source, &pose) - at(&source, source.rig.rest());
-    let want = at(&target, target.rig.rest()) + went * 0.5;
-    close(
-        "hips",
-        at(&target, &out),
-        want,
-        tolerance::RETARGETED_IN_F64,
-    );
-}
-
-#[test]
-fn the_root_moves_by_the_formula_and_its_options() {
-    let mut rng = Rng::new(9);
-    let source = source(&mut rng);
-    let make = |root| {
-        Build {
-            name: &vroid,
-            reshape: &|_, at| at * 1.5,
-            root,
-            ..Build::default()
-        }
-        .make()
-    };
-    let target = make(None);
-    let pose = source.random_pose(&mut rng, 1.0);
-    let at = |made: &Made, pose: &[Trs]| made.position(&made.world(pose), "hips");
-    let went = at(&source, &pose) - at(&source, source.rig.rest());
-    assert!(went.length() > 0.1);
-    let rest = at(&target, target.rig.rest());
-    let run = |target: &Made, options: &RetargetOptions| {
-        let mut retargeter = retargeter(&source, target, options);
-        let out = moved(&mut retargeter, target, &pose);
-        (at(target, &out), out)
-    };
-    let plain = RetargetOptions::default();
-    close(
-        "scaled",
-        run(&target, &plain).0,
-        rest + went * 1.5,
-        tolerance::RETARGETED_IN_F64,
-    );
-    let mut no_scale = plain.clone();
-    no_scale.scale = ScaleChoice::Factor(1.0);
-    close(
-        "not scaled",
-        run(&target, &no_scale).0,
-        rest + went,
-        tolerance::RETARGETED_IN_F64,
-    );
-    let mut in_place = plain.clone();
-    in_place.in_place = true;
-    let up = DVec3::new(0.0, went.y * 1.5, 0.0);
-    close(
-        "in place",
-        run(&target, &in_place).0,
-        rest + up,
-        tolerance::RETARGETED_IN_F64,
-    );
-    // A turned and moved joint above the hips changes nothing of where they are in the world.
-    let rooted = make(Some("Root"));
-    close(
-        "below a root",
-        run(&rooted, &plain).0,
-        rest + went * 1.5,
-        tolerance::RETARGETED_IN_F64,
-    );
-    // Another bone may carry it: the hips stay where they are then.
-    let mut spine = plain.clone();
-    spine.root_bone = Some(mixamo("spine"));
-    let (hips, out) = run(&target, &spine);
-    close("hips", hips, rest, tolerance::RETARGETED_IN_F64);
-    let spine_at = |made: &Made, pose: &[Trs]| made.position(&made.world(pose), "spine");
-    let went = spine_at(&source, &pose) - spine_at(&source, source.rig.rest());
-    let want = spine_at(&target, target.rig.rest()) + went * 1.5;
-    close(
-        "spine",
-        spine_at(&target, &out),
-        want,
-        tolerance::RETARGETED_IN_F64,
-    );
-}
 
 #[test]
 fn the_root_moves_in_proportion_to_the_legs() {

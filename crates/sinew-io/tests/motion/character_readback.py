@@ -1,13 +1,12 @@
 """Reads a converted character with Pixar's usd-core, for usd_core.rs and sequences.rs beside it to compare with.
 
-usage: character_readback.py FILE TIME...
-
-Prints one JSON object: the stage's rate, units and up axis; for every time where all joints are in the world, by their
+Answers {"file": FILE, "times": [TIME]} with one JSON object, a line each: the stage's rate, units and up axis; for every time where all joints are in the world, by their
 jointNames (by UsdSkelSkeletonQuery), and where the points of all skinned meshes are (by UsdSkel's bake).
 """
 
 import json
 import sys
+import traceback
 
 from pxr import Usd, UsdGeom, UsdSkel
 
@@ -34,7 +33,7 @@ def points(stage, times):
     session.timeCodesPerSecond = stage.GetTimeCodesPerSecond()
     stage.SetEditTarget(session)
     if paths and not UsdSkel.BakeSkinning(stage.Traverse()):
-        raise SystemExit("usd-core does not bake it")
+        raise RuntimeError("usd-core does not bake it")
     out = []
     for path in paths:
         mesh = UsdGeom.Mesh(stage.GetPrimAtPath(path))
@@ -46,19 +45,20 @@ def points(stage, times):
     return out
 
 
-def main(file, *times):
+def answer(file, times):
     stage = Usd.Stage.Open(file)
-    times = [float(t) for t in times]
-    json.dump(
-        {
-            "rate": stage.GetTimeCodesPerSecond(),
-            "metersPerUnit": UsdGeom.GetStageMetersPerUnit(stage),
-            "upAxis": str(UsdGeom.GetStageUpAxis(stage)),
-            "world": joints(stage, times),
-            "points": points(stage, times),
-        },
-        sys.stdout,
-    )
+    return {
+        "rate": stage.GetTimeCodesPerSecond(),
+        "metersPerUnit": UsdGeom.GetStageMetersPerUnit(stage),
+        "upAxis": str(UsdGeom.GetStageUpAxis(stage)),
+        "world": joints(stage, times),
+        "points": points(stage, times),
+    }
 
 
-main(*sys.argv[1:])
+for line in sys.stdin:
+    try:
+        reply = answer(**json.loads(line))
+    except Exception:  # The other side shows it.
+        reply = {"error": traceback.format_exc()}
+    print(json.dumps(reply), flush=True)

@@ -1,15 +1,15 @@
 //! BVH and FBX files converted, in usd-core: where their joints and points then are.
 
 use std::path::Path;
-use std::process::Command;
 
 use common::bvh_maker::figure;
 use common::command::Bench;
 use common::trials::Trial;
+use common::worker::Workers;
 use common::{pose, python, tolerance};
 use glam::DVec3;
 use libtest_mimic::Failed;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sinew_check::{CheckOptions, Severity, check_file};
 
 pub fn trials() -> Vec<Trial> {
@@ -25,16 +25,10 @@ pub fn trials() -> Vec<Trial> {
 /// What usd-core has in a file at these times: rate, units, joints in the world by their names, and
 /// points of all skinned meshes in the world.
 pub fn read(python: &str, file: &Path, times: &[f64]) -> Result<Value, Failed> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/motion/character_readback.py");
-    let output = Command::new(python)
-        .arg(script)
-        .arg(file)
-        .args(times.iter().map(f64::to_string))
-        .output()?;
-    match output.status.success() {
-        true => Ok(serde_json::from_slice(&output.stdout)?),
-        false => Err(String::from_utf8_lossy(&output.stderr).into()),
-    }
+    static WORKERS: Workers = Workers::new("crates/sinew-io/tests/motion/character_readback.py");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("motion");
+    let request = json!({ "file": file, "times": times });
+    Ok(WORKERS.ask(python, &folder, &request)?)
 }
 
 /// The points of a mesh at one of the times.

@@ -1,11 +1,9 @@
-//! FBX in the command: read as it is built by default, and refused with the way out without it.
-
-use common::command::Bench;
+//! FBX in the command, as it is built by default. What is said without it is a test of sinew-io.
 
 #[cfg(feature = "fbx")]
 #[test]
 fn the_command_reads_fbx_as_it_is_built_by_default() {
-    use common::command::{sinew, stderr, stdout};
+    use common::command::{Bench, sinew, stderr, stdout};
 
     let bench = Bench::new();
     let tube = bench.write("tube.fbx", common::fbx::text("tube"));
@@ -19,16 +17,4 @@ fn the_command_reads_fbx_as_it_is_built_by_default() {
         assert!(output.status.success(), "{command}: {}", stderr(&output));
         std::fs::remove_file(out).unwrap();
     }
-}
-
-#[cfg(not(feature = "fbx"))]
-#[test]
-fn without_fbx_the_error_names_the_flag() {
-    use common::command::{bake, refused};
-
-    let bench = Bench::new();
-    let tube = bench.write("tube.fbx", common::fbx::text("tube"));
-    let out = bench.path("tube.usda");
-    let words = ["tube.fbx", "`fbx`", "--no-default-features", "C compiler"];
-    refused(&bake(&tube, &out, &[]), &out, &words);
 }

@@ -108,7 +108,7 @@ pub fn a_disk_that_is_too_small_is_told_before_and_while_writing() -> Result<Com
             ("--ignore-free-space", ["disk is full", "MB are missing"]),
         ] {
             let out = disk.join(name);
-            let options = format!("--backend cpu {clips} {force}");
+            let options = format!("--backend cpu --frames 1:48 {clips} {force}");
             let line = format!("bake hatchling.usda -o {} {options}", out.display());
             let told = stderr(&folder.run(1, &line));
             let mut words = words.iter().chain(&["MB are missing"]);
@@ -136,11 +136,13 @@ pub fn memory_does_not_grow_with_the_frames() {
         (megabytes, out.len() >> 20)
     };
     let (few, small) = peak("1:96:0.48");
-    // How far one thread is ahead of another differs from run to run, also on a busy machine.
-    let many_runs = [(); 2].map(|()| peak("1:96:0.12"));
-    let (many, large) = many_runs.into_iter().min().unwrap();
-    assert!(large - small > 80, "{small} MB, {large} MB");
     let most = common::tolerance::MEMORY_OF_FRAMES_MB;
+    let (mut many, large) = peak("1:96:0.12");
+    // How far one thread is ahead of another differs from run to run, also on a busy machine.
+    if many >= few + most {
+        many = peak("1:96:0.12").0;
+    }
+    assert!(large - small > 80, "{small} MB, {large} MB");
     assert!(many < few + most, "{few} MB, {many} MB of memory");
 }
 

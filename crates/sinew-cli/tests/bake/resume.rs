@@ -34,8 +34,8 @@ fn changed(file: &Path) -> SystemTime {
 pub fn after_kills() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("whole")).unwrap();
-    folder.run(0, &line("whole/hero.usdc", LONG));
-    let resumed = format!("{LONG} --resume");
+    folder.run(0, &line("whole/hero.usdc", SHORTER));
+    let resumed = format!("{SHORTER} --resume");
     let mut random = common::rng::Rng::new(6);
     for trial in 0..4 {
         let name = format!("killed_{trial}");

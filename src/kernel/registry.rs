@@ -72,7 +72,7 @@ shared_constants! {
     /// Invocations per workgroup of every kernel.
     WORKGROUP_SIZE: u32 = 64;
 
-    /// Flag of an item or a pose: it has no previous frame, so previous positions equal the new
+    /// Flag of an item: it has no previous frame, so previous positions equal the new
     /// ones.
     FRESH: u32 = 1;
     /// Flag of an item: geomBindTransform and `out_from_skel` together mirror its points, so smooth
@@ -81,7 +81,7 @@ shared_constants! {
     /// Flag of an item: palette indices have 8 bits, four to a word of an influence record;
     /// otherwise they have 16.
     NARROW_JOINTS: u32 = 4;
-    /// Flag of an item or a pose: normals are written as octahedral directions, one word each.
+    /// Flag of an item: normals are written as octahedral directions, one word each.
     OCTAHEDRAL: u32 = 8;
     /// Flag of an item: its palette is for dual quaternions, and the GPU computes it, so nothing
     /// says in advance whether joints scale.
@@ -219,7 +219,7 @@ const fn are_distinct_bits(flags: &[u32]) -> bool {
     true
 }
 
-/// Flags of items and poses. An instance's state has FRESH, too, and the last four.
+/// Flags of items. An instance's state has FRESH, too, and the last four.
 const ITEM_FLAGS: [u32; 9] = [
     FRESH,
     MIRRORED,

@@ -17,6 +17,8 @@ override SHARED_WORKGROUPS: bool = true;
 override NORMALS_BINDING: u32 = 1u;
 override TANGENTS_BINDING: u32 = 1u;
 override PREVIOUS_BINDING: u32 = 1u;
+// Influences per point, so that the loop over them has a fixed count; 0 for any number.
+override INFLUENCES: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<SkinItem>;
@@ -114,13 +116,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 
     if item.slice.influence_count > 0u {
+        let count = select(item.slice.influence_count, INFLUENCES, INFLUENCES > 0u);
         let record = item.slice.influences + point * item.slice.influence_stride;
         // Palette indices have 16 or 8 bits, two or four to a word.
         let narrow = (item.flags & NARROW_JOINTS) != 0u;
         let per_word = select(2u, 4u, narrow);
         let index_bits = 32u / per_word;
         let index_mask = (1u << index_bits) - 1u;
-        let weights = record + (item.slice.influence_count + per_word - 1u) / per_word;
+        let weights = record + (count + per_word - 1u) / per_word;
         let none = vec4<f32>(0.0);
         var m = Rows(none, none, none);
         var normal_m = Rows(none, none, none);
@@ -131,7 +134,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         // hemisphere of quaternions.
         var pivot = 0u;
         var largest = 0.0;
-        for (var i = 0u; i < item.slice.influence_count; i++) {
+        for (var i = 0u; i < count; i++) {
             if (i & (per_word - 1u)) == 0u { indices = skins[record + i / per_word]; } else { indices >>= index_bits; }
             let index = (indices & index_mask) * 3u;
             let weight = bitcast<f32>(skins[weights + i]);
@@ -155,7 +158,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if WITH_DUAL_QUATERNIONS && (item.flags & RESIDUALS_UNKNOWN) != 0u {
             // The palette of a rig: whether joints scale shows only here. Without scale, the weights
             // of the linear part are not used, whatever their sum (rule 25).
-            let sum = sum_of_weights(weights, item.slice.influence_count);
+            let sum = sum_of_weights(weights, count);
             if sums_points {
                 m = without_equal_residuals(m, rows_at(item.pose.normal_palette - 3u), sum);
             }
@@ -175,7 +178,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             t = transform_vector(m, t);
         }
         if WITH_DUAL_QUATERNIONS && item.pose.motions != NONE {
-            let motion = blended_motion(item.pose.motions, pivot, record, item.slice.influence_count, narrow);
+            let motion = blended_motion(item.pose.motions, pivot, record, count, narrow);
             if motion.moves_points {
                 p = turned(motion.real, p) + motion.translation;
                 if WITH_TANGENTS {

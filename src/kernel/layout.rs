@@ -81,23 +81,6 @@ macro_rules! wgsl {
 }
 pub(crate) use wgsl;
 
-/// The text of a kernel that skins, by the files with its item and with the kernel.
-macro_rules! skin_wgsl {
-    ($item:literal, $kernel:literal) => {
-        $crate::kernel::layout::wgsl![
-            "common/dispatch",
-            "common/items",
-            "common/actions",
-            $item,
-            "common/vectors",
-            "common/octahedral",
-            "common/results",
-            $kernel
-        ]
-    };
-}
-pub(crate) use skin_wgsl;
-
 /// Defines a `#[repr(C)]` struct of scalars, or of such structs, together with its
 /// [`StructLayout`].
 macro_rules! gpu_struct {

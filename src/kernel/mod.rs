@@ -10,7 +10,6 @@
 //!               weights         channel weights -> sub-shape weights
 //!               skin            blend shapes, linear or dual quaternion skinning, post matrix:
 //!                               points, normals, tangents
-//!               multi_pose_lbs  linear skinning of one mesh in several poses: points, normals
 //!               smooth_normals  smooth normals from skinned points, for skins without rest normals
 //!               bounds          boxes around the points
 //! ```
@@ -79,8 +78,6 @@ pub use influences::PackedInfluences;
 #[doc(hidden)]
 pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
 #[doc(hidden)]
-pub use linear_blend::multi_pose_lbs::{ItemPose, MULTI_POSE_LBS, MultiPoseItem};
-#[doc(hidden)]
 pub use palette::RigidMotions;
 #[cfg(feature = "gpu")]
 pub(crate) use play::time_in;
@@ -92,7 +89,7 @@ pub(crate) use play::{added_joint, blended_joint};
 #[doc(hidden)]
 pub use pose_rig::PoseRigItem;
 #[doc(hidden)]
-pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, POSES_PER_ITEM, WORKGROUP_SIZE};
+pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, WORKGROUP_SIZE};
 #[doc(hidden)]
 pub use schedule::{SCHEDULE, ScheduleItem, schedule_on_cpu};
 #[doc(hidden)]

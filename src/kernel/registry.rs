@@ -6,18 +6,15 @@
 //! - A kernel declares its overrides in its shader. `tests/engine/shaders.rs` checks their names,
 //!   types and order against the lists below. The order gives the bits of a variant.
 
-use super::{
-    BOUNDS, BOXES, Kernel, MULTI_POSE_LBS, PLAY, POSE_RIG, SCHEDULE, SKIN, SMOOTH_NORMALS, WEIGHTS,
-};
+use super::{BOUNDS, BOXES, Kernel, PLAY, POSE_RIG, SCHEDULE, SKIN, SMOOTH_NORMALS, WEIGHTS};
 
 /// Every kernel.
-pub const KERNELS: [&Kernel; 9] = [
+pub const KERNELS: [&Kernel; 8] = [
     &SCHEDULE,
     &PLAY,
     &POSE_RIG,
     &WEIGHTS,
     &SKIN,
-    &MULTI_POSE_LBS,
     &SMOOTH_NORMALS,
     &BOUNDS,
     &BOXES,
@@ -75,7 +72,7 @@ shared_constants! {
     /// Invocations per workgroup of every kernel.
     WORKGROUP_SIZE: u32 = 64;
 
-    /// Flag of an item or a pose: it has no previous frame, so previous positions equal the new
+    /// Flag of an item: it has no previous frame, so previous positions equal the new
     /// ones.
     FRESH: u32 = 1;
     /// Flag of an item: geomBindTransform and `out_from_skel` together mirror its points, so smooth
@@ -84,7 +81,7 @@ shared_constants! {
     /// Flag of an item: palette indices have 8 bits, four to a word of an influence record;
     /// otherwise they have 16.
     NARROW_JOINTS: u32 = 4;
-    /// Flag of an item or a pose: normals are written as octahedral directions, one word each.
+    /// Flag of an item: normals are written as octahedral directions, one word each.
     OCTAHEDRAL: u32 = 8;
     /// Flag of an item: its palette is for dual quaternions, and the GPU computes it, so nothing
     /// says in advance whether joints scale.
@@ -99,8 +96,6 @@ shared_constants! {
     /// Bit of an instance's state: its previous positions equal its positions.
     SETTLED: u32 = 256;
 
-    /// Largest number of instances that one item of multi_pose_lbs skins.
-    POSES_PER_ITEM: u32 = 4;
     /// The step of a weight of a player as a fraction of 16 bits.
     FRACTION_STEP: f32 = 1.0 / 65535.0;
 
@@ -224,7 +219,7 @@ const fn are_distinct_bits(flags: &[u32]) -> bool {
     true
 }
 
-/// Flags of items and poses. An instance's state has FRESH, too, and the last four.
+/// Flags of items. An instance's state has FRESH, too, and the last four.
 const ITEM_FLAGS: [u32; 9] = [
     FRESH,
     MIRRORED,
@@ -299,17 +294,6 @@ override_bits! {
     pose_bits:
     /// Palettes are for dual quaternion skinning.
     WITH_DUAL_QUATERNIONS,
-}
-
-override_bits! {
-    /// Bits of a variant of [`MULTI_POSE_LBS`].
-    multi_pose_bits:
-    /// Results have normals.
-    WITH_NORMALS,
-    /// Previous positions are written.
-    WITH_PREVIOUS,
-    /// Palette indices have 8 bits.
-    NARROW,
 }
 
 override_bits! {

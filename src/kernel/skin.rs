@@ -4,7 +4,7 @@
 //! and `dual_quaternion`.
 
 use super::encoded_skin::SliceOffsets;
-use super::layout::{gpu_struct, skin_wgsl};
+use super::layout::{gpu_struct, wgsl};
 use super::registry::{self, skin_bits};
 use super::{Access, Binding, Dispatch, Kernel, StructLayout};
 
@@ -104,7 +104,16 @@ pub(super) const ITEM_STRUCTS: &[StructLayout] = &[
 /// The kernel's WGSL and layout.
 pub const SKIN: Kernel = Kernel {
     name: "skin",
-    wgsl: skin_wgsl!("common/skin_item", "skin"),
+    wgsl: wgsl![
+        "common/dispatch",
+        "common/items",
+        "common/actions",
+        "common/skin_item",
+        "common/vectors",
+        "common/octahedral",
+        "common/results",
+        "skin"
+    ],
     entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
@@ -117,5 +126,10 @@ pub const SKIN: Kernel = Kernel {
     ],
     structs: ITEM_STRUCTS,
     overrides: skin_bits::NAMES,
-    numbers: &["NORMALS_BINDING", "TANGENTS_BINDING", "PREVIOUS_BINDING"],
+    numbers: &[
+        "NORMALS_BINDING",
+        "TANGENTS_BINDING",
+        "PREVIOUS_BINDING",
+        "INFLUENCES",
+    ],
 };

@@ -14,8 +14,7 @@ use super::{Access, Binding, Dispatch, Kernel, SkinItem};
 use crate::error::Invalid;
 use crate::skel::MeshTopology;
 
-/// The kernel of smooth normals. It runs after [`super::SKIN`] and [`super::MULTI_POSE_LBS`], and
-/// reads the items of [`super::SKIN`].
+/// The kernel of smooth normals. It runs after [`super::SKIN`], and reads its items.
 pub const SMOOTH_NORMALS: Kernel = Kernel {
     name: "smooth_normals",
     wgsl: wgsl![

@@ -135,11 +135,10 @@ fn settled(
 
 /// The override constants of every variant of a kernel.
 fn variant_constants(kernel: &Kernel) -> Vec<PipelineConstants> {
-    // Kinds of results apart from the positions, in their buffer, and one there; numbers of influences where they are last.
-    let bindings: &[[u8; 3]] = match kernel.numbers.last() {
-        None => &[[0; 3]],
-        Some(&"INFLUENCES") => &[[1, 1, 0], [0, 0, 1], [0, 1, 4], [1, 0, 8]],
-        Some(_) => &[[1, 1, 1], [0, 0, 0], [0, 1, 1]],
+    // Kinds of results apart from the positions, in their buffer, and one there; and numbers of influences.
+    let bindings: &[[u8; 4]] = match kernel.numbers {
+        [] => &[[0; 4]],
+        _ => &[[1, 1, 1, 0], [0, 0, 0, 4], [0, 1, 1, 4]],
     };
     let all = (0..1u32 << kernel.overrides.len())
         .flat_map(|bits| bindings.iter().map(move |s| (bits, s)));

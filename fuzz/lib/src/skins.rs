@@ -1,7 +1,7 @@
 //! Skins of the engine: packing, encoding for the GPU, skinning on the CPU.
 
 use glam::{DMat4, DVec3, Vec3};
-use sinew::kernel::encoded_skin::{check_decoded, encode_shapes, is_for_multi_pose_lbs};
+use sinew::kernel::encoded_skin::{check_decoded, encode_shapes};
 use sinew::kernel::{PackedPose, PackedSkin, skin_on_cpu};
 use sinew::mesh::RenderVertices;
 use sinew::skel::{BlendShapeDef, InbetweenDef, MeshTopology, Pose, Skeleton, SkinBuilder};
@@ -51,7 +51,6 @@ pub fn skin(input: &[u8]) {
     let Some(skin) = packed(&mut numbers, &skeleton) else {
         return;
     };
-    let _ = is_for_multi_pose_lbs(&skin);
     for binding_bytes in [16, 256, 4096, 1 << 27] {
         // Where a result fits no binding, there is nothing to decode.
         let _ = check_decoded("slices", &skin, binding_bytes);

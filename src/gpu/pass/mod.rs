@@ -4,7 +4,6 @@
 mod bounds;
 mod boxes;
 pub mod frame;
-mod multi_pose_lbs;
 mod play;
 mod pose_rig;
 mod schedule;
@@ -32,7 +31,6 @@ fn all() -> Vec<Box<dyn Pass>> {
         Box::<pose_rig::PoseRig>::default(),
         Box::<weights::Weights>::default(),
         Box::<skin::SkinPass>::default(),
-        Box::<multi_pose_lbs::MultiPoseLbs>::default(),
         Box::<smooth_normals::SmoothNormals>::default(),
         Box::<bounds::Bounds>::default(),
         Box::<boxes::Boxes>::default(),

@@ -19,7 +19,8 @@ use crate::kernel::registry::skin_bits::{
     WITH_SOURCES, WITH_TANGENTS,
 };
 use crate::kernel::{
-    Kernel, MAX_SHARED_RESULTS, NONE, PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem,
+    Kernel, MAX_SHARED_RESULTS, NONE, PackedInfluences, PoseOffsets, ResultPlace, ResultPlaces,
+    SKIN, SkinItem,
 };
 use crate::skel::SkinningMethod;
 
@@ -51,9 +52,7 @@ impl Pass for SkinPass {
             let pose = pose_offsets(shown);
             let slices = shown.skin.slices().iter().zip(&shown.instance.out);
             for (number, (slice, out)) in slices.enumerate() {
-                if slice.multi_pose.is_none() || !shown.pose.is_skinned() {
-                    self.add(scene, shown, &pose, (number, slice), out);
-                }
+                self.add(scene, shown, &pose, (number, slice), out);
             }
         }
     }
@@ -119,6 +118,8 @@ impl Pass for SkinPass {
         let Wanted { skin, target, .. } = wanted;
         let kinds = target.kinds(skin);
         let corners = skin.normal_points().filter(|_| skin.vertices().is_none());
+        let influences = skin.influences().map_or(0, PackedInfluences::count);
+        let influences = fixed_influences(influences);
         let points = Shape {
             has_points: true,
             has_rest_normals: skin.normals().is_some() && corners.is_none(),
@@ -126,11 +127,13 @@ impl Pass for SkinPass {
             has_sources: skin.vertices().is_some(),
             has_tangents: skin.tangents().is_some(),
             computes_normals: skin.smooth_normals().is_some(),
+            influences,
             count: skin.output_count() as u32,
         };
         let corners = corners.map(|points| Shape {
             has_rest_normals: true,
             has_sources: true,
+            influences,
             count: points.len() as u32,
             ..Shape::default()
         });
@@ -162,6 +165,8 @@ struct Shape {
     has_sources: bool,
     has_tangents: bool,
     computes_normals: bool,
+    /// Influences of every point, if the pipeline has that number fixed; otherwise 0.
+    influences: u8,
     count: u32,
 }
 
@@ -175,6 +180,7 @@ impl Shape {
             has_sources: offsets.sources != NONE,
             has_tangents: slice.has_tangents(),
             computes_normals: slice.computes_normals(),
+            influences: fixed_influences(offsets.influence_count),
             count: offsets.count,
         }
     }
@@ -208,9 +214,16 @@ impl Shape {
             number(NORMALS, WITH_NORMALS),
             number(TANGENTS, WITH_TANGENTS),
             number(PREVIOUS, WITH_PREVIOUS),
+            self.influences,
         ];
         Variant::with(bits, numbers)
     }
+}
+
+/// The number of influences that the pipeline of such a slice has fixed; 0 for any number. Four are
+/// what most files and every renderer have.
+fn fixed_influences(count: u32) -> u8 {
+    if count == 4 { 4 } else { 0 }
 }
 
 fn flag(is_set: bool, bit: u32) -> u32 {

@@ -116,17 +116,6 @@ impl<T: Copy> Chains<T> {
         let link = |number: u32| self.links.get(number as usize);
         std::iter::successors(link(first), move |(_, next)| link(*next)).map(|(value, _)| *value)
     }
-
-    /// Changes the first value of an instance that `is_it` finds.
-    pub fn change(&mut self, index: u32, is_it: impl Fn(&T) -> bool, change: impl FnOnce(&mut T)) {
-        let mut number = self.heads.get(index as usize).copied().unwrap_or(END);
-        while let Some((value, next)) = self.links.get_mut(number as usize) {
-            if is_it(value) {
-                return change(value);
-            }
-            number = *next;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -164,10 +153,9 @@ mod tests {
         }
         let of = |chains: &Chains<char>, index| chains.of(index).collect::<String>();
         assert_eq!([0, 1, 2, 3].map(|i| of(&chains, i)), ["b", "", "ca", ""]);
-        chains.change(2, |value| *value == 'a', |value| *value = 'd');
         assert_eq!(
             [chains.pop(2), chains.pop(2), chains.pop(2)],
-            [Some('c'), Some('d'), None]
+            [Some('c'), Some('a'), None]
         );
         chains.push(1, 'e');
         chains.push(1, 'f');

@@ -7,7 +7,7 @@ use super::slots::{Slots, new_id};
 use super::target::{NORMALS, TANGENTS};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
-use crate::kernel::encoded_skin::{self, SliceOffsets, TooLarge, ValueLayout};
+use crate::kernel::encoded_skin::{self, SliceOffsets, TooLarge};
 use crate::kernel::{BlendIndex, NONE, PackedSkin};
 
 new_id! {
@@ -28,9 +28,6 @@ pub struct Slice {
     pub flags: u32,
     /// Its blend entries, for building lists of some of them.
     pub blend: Option<Arc<BlendIndex>>,
-    /// How its values are encoded for the kernel `multi_pose_lbs`; `None` if that kernel cannot
-    /// skin it.
-    pub multi_pose: Option<ValueLayout>,
 }
 
 impl Slice {
@@ -216,7 +213,6 @@ fn place(
             offsets: slice.offsets.moved_by(at),
             flags: slice.flags,
             blend: slice.blend,
-            multi_pose: slice.multi_pose,
         });
     }
     let Some(shapes) = encoded_skin::encode_shapes(skin, limit)? else {

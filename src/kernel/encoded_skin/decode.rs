@@ -1,5 +1,5 @@
-//! Decodes a slice by the steps of `shaders/skin.wgsl` and `shaders/multi_pose_lbs.wgsl`, and
-//! compares it with the input of the CPU mirror. Only tests and fuzzers need this.
+//! Decodes a slice by the steps of `shaders/skin.wgsl`, and compares it with the input of the
+//! CPU mirror. Only tests and fuzzers need this.
 
 use glam::{Vec3, Vec4};
 

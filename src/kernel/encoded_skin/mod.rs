@@ -20,10 +20,7 @@ mod values;
 
 #[cfg(feature = "check-decoding")]
 pub use decode::check_decoded;
-pub use slices::{
-    EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes,
-    is_for_multi_pose_lbs,
-};
+pub use slices::{EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes};
 pub use values::{PointBytes, ValueLayout, unpack_normal};
 
 use crate::kernel::PackedSkin;

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::PackedSkin;
-use super::values::ValueLayout;
 use crate::kernel::layout::gpu_struct;
-use crate::kernel::{BlendIndex, MAX_SHARED_RESULTS, NONE, PackedBlend, SkinItem};
-use crate::skel::SkinningMethod;
+use crate::kernel::{BlendIndex, NONE, PackedBlend, SkinItem};
 
 gpu_struct! {
     /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`]
@@ -111,9 +109,6 @@ pub struct EncodedSlice {
     pub flags: u32,
     /// Its blend entries, for lists of some of them; `None` without blend shapes.
     pub blend: Option<Arc<BlendIndex>>,
-    /// How its records are encoded for [`crate::kernel::MULTI_POSE_LBS`]; `None` if
-    /// [`crate::kernel::SKIN`] skins it.
-    pub multi_pose: Option<ValueLayout>,
 }
 
 /// The tables of a skin's blend shapes that [`crate::kernel::WEIGHTS`] reads.
@@ -168,19 +163,6 @@ pub fn encode(
     std::iter::once(results)
         .chain(corners.map(Results::Corners))
         .flat_map(move |results| Encoder::new(skin, results, binding_bytes))
-}
-
-/// Whether [`crate::kernel::MULTI_POSE_LBS`] skins it: linear blend skinning with influences per
-/// point, and a normal per point, smooth normals or none. Small skins are left to
-/// [`crate::kernel::SKIN`], whose items can share workgroups.
-#[must_use]
-pub fn is_for_multi_pose_lbs(skin: &PackedSkin) -> bool {
-    skin.point_count() > MAX_SHARED_RESULTS as usize
-        && skin.method() == SkinningMethod::ClassicLinear
-        && skin.influences().is_some_and(|i| !i.is_constant())
-        && skin.blend().is_none()
-        && skin.vertices().is_none()
-        && skin.normal_points().is_none()
 }
 
 /// Encodes the tables of a skin's blend shapes; `None` if it has none.
@@ -480,8 +462,7 @@ impl<'a> Encoder<'a> {
             false => None,
         };
         debug_assert_eq!(out.words.len() as u64, run.words);
-        let layout = skin.value_layout();
-        let is_narrow = layout.narrow && skin.influences().is_some();
+        let is_narrow = skin.value_layout().narrow && skin.influences().is_some();
         Ok(EncodedSlice {
             first: run.results.start,
             words: out.words,
@@ -492,7 +473,6 @@ impl<'a> Encoder<'a> {
                 0
             },
             blend,
-            multi_pose: is_for_multi_pose_lbs(skin).then_some(layout),
         })
     }
 }

@@ -62,8 +62,7 @@ impl PackedSkin {
 /// Number of bytes that the kernels move per point of a skin, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PointBytes {
-    /// Bytes of static data that are read: rest points, rest normals, influences and indices. Poses
-    /// of one skin share a reading, up to [`crate::kernel::POSES_PER_ITEM`] of them.
+    /// Bytes of static data that are read: rest points, rest normals, influences and indices.
     pub read: f64,
     /// Bytes of results that are written: 12 per position, 12 per normal and 16 per tangent.
     pub written: f64,

@@ -28,7 +28,6 @@ macro_rules! by_count {
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
-pub(super) mod multi_pose_lbs;
 mod shared;
 
 use glam::{Vec3, Vec4};

@@ -156,10 +156,11 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
         found[0] == found[1],
         &format!("the size of the crowd shows: {found:?}"),
     )?;
-    // An item of the kernel has four poses, 176 bytes with what they share: one that goes makes the
-    // last of them move. A pair of matrices is 96 bytes. The first of a kind brings a table, and a
-    // record of six words for its dispatch.
-    let expected = [152, 248, 124, 448, 44, 248];
+    // A pair of matrices is 96 bytes, and an item of the kernel 132, of which the words from the first
+    // to the last that changes are uploaded: an item that goes writes its count alone, 4 bytes. The
+    // first of a kind brings a table, and a record of six words for its dispatch; the last of a kind
+    // clears five of them.
+    let expected = [4, 4 + 96, 72 + 96, 4 + 132 + 24 + 96, 4 + 20, 100 + 96];
     let bytes: Vec<u64> = found[0].iter().map(|(_, bytes)| *bytes).collect();
     ensure(bytes == expected, &format!("{:?}", found[0]))
 }

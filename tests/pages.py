@@ -31,6 +31,7 @@ NOT_RUN = {
     "jq ": "may be missing; the check takes the map out of the report itself",
     "SINEW": "sets a variable for one of the others",
     "pip install ": "builds in release",
+    "python benches/": "the check of the chart runs it",
     "tests/": "runs the tests",
 }
 
@@ -125,7 +126,7 @@ def commands_run():
             elif not line.startswith(tuple(NOT_RUN)):
                 faults.append(f"{name}: is this run, or in NOT_RUN? {line}")
     faults.extend(f"no page has an example of sinew {name}" for name in commands() if name not in seen)
-    run_all(lambda words: not words.startswith("render "))
+    run_all(lambda words: not words.startswith(("render ", "view ")))
 
 
 def commands_that_draw_run():
@@ -269,8 +270,17 @@ def bevy_is_apart_and_has_our_wgpu():
     assert ours == theirs, (ours, theirs)
 
 
+def chart_has_the_figures_of_the_results():
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = os.path.join(folder, "speed.svg")
+        subprocess.run([sys.executable, os.path.join(ROOT, "benches/chart.py"), drawn], check=True)
+        with open(drawn, encoding="utf-8") as file:
+            if file.read() != read("docs/speed.svg"):
+                faults.append("docs/speed.svg: expected what benches/chart.py draws of benches/RESULTS.md")
+
+
 CHECKS = [
-    bevy_is_apart_and_has_our_wgpu, commands_run, commands_that_draw_run, lines_are_short, links_lead_somewhere,
+    bevy_is_apart_and_has_our_wgpu, chart_has_the_figures_of_the_results, commands_run, commands_that_draw_run, lines_are_short, links_lead_somewhere,
     named_files_exist, pages_begin_with_a_command, synopses_name_the_options, what_is_not_run_exists,
 ]
 

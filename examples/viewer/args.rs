@@ -7,7 +7,7 @@ use clap::Parser;
 use super::script::{LANGUAGE, Script, Step};
 
 #[derive(Debug, Parser)]
-#[command(name = "viewer", version, about = about(), max_term_width = 100, after_help = help())]
+#[command(name = "sinew-viewer", version, about = about(), max_term_width = 100, after_help = help())]
 pub struct Args {
     /// The file to open; others can be opened and dropped in the window.
     pub file: Option<PathBuf>,
@@ -31,11 +31,11 @@ pub struct Args {
 }
 
 const EXAMPLES: &str = "Examples:
-  viewer hero.usda
-  viewer hero.usda walk.bvh
-  viewer hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
-  printf 'settle\\nkey j\\nshot joints.png\\n' | viewer hero.usda --script -
-  printf 'settle\\ntime 12\\nsave hero.png\\n' | viewer hero.usda --script -
+  sinew view hero.usda
+  sinew view hero.usda walk.bvh
+  sinew view hero.glb --clip Walk --screenshot first.png --screenshot later.png --time 0 --time 12
+  printf 'settle\\nkey j\\nshot joints.png\\n' | sinew view hero.usda --script -
+  printf 'settle\\ntime 12\\nsave hero.png\\n' | sinew view hero.usda --script -
 
 Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a screenshot), 2 wrong usage.";
 

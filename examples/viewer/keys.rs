@@ -54,8 +54,10 @@ pub const GROUPS: &[(&str, &[Row])] = &[
         "Time",
         &[
             row("Space", "play or pause", |s| s.clock.toggle()),
-            held(",", "one frame back", |s| s.clock.step(-1.0)),
-            held(".", "one frame on", |s| s.clock.step(1.0)),
+            held("Left", "one frame back", |s| s.clock.step(-1.0)),
+            held("Right", "one frame on", |s| s.clock.step(1.0)),
+            held(",", "as Left", |s| s.clock.step(-1.0)),
+            held(".", "as Right", |s| s.clock.step(1.0)),
             row("Home", "to the first frame", |s| {
                 s.clock.scrub(s.clock.start)
             }),
@@ -72,10 +74,10 @@ pub const GROUPS: &[(&str, &[Row])] = &[
             row("f", "frame all", |s| s.refit = true),
             row("c", "centre on the chosen joint", State::frame_joint),
             row("a", "along with the root, or not", State::toggle_follow),
-            held("Left", "orbit", |s| s.moves(|c, b| c.orbit(-TURN, 0.0, b))),
-            held("Right", "orbit", |s| s.moves(|c, b| c.orbit(TURN, 0.0, b))),
-            held("Up", "orbit", |s| s.moves(|c, b| c.orbit(0.0, TURN, b))),
-            held("Down", "orbit", |s| s.moves(|c, b| c.orbit(0.0, -TURN, b))),
+            held("4", "orbit", |s| s.moves(|c, b| c.orbit(-TURN, 0.0, b))),
+            held("6", "orbit", |s| s.moves(|c, b| c.orbit(TURN, 0.0, b))),
+            held("8", "orbit", |s| s.moves(|c, b| c.orbit(0.0, TURN, b))),
+            held("2", "orbit", |s| s.moves(|c, b| c.orbit(0.0, -TURN, b))),
             held("Shift+Left", "pan", |s| s.moves(|c, b| c.pan(-PAN, 0.0, b))),
             held("Shift+Right", "pan", |s| s.moves(|c, b| c.pan(PAN, 0.0, b))),
             held("Shift+Up", "pan", |s| s.moves(|c, b| c.pan(0.0, PAN, b))),
@@ -242,7 +244,7 @@ mod tests {
         }
         let text = |key, shift| find(key, shift).map(|row| row.text);
         assert_eq!(text("Left", true), Some("pan"));
-        assert_eq!(text("Left", false), Some("orbit"));
+        assert_eq!(text("Left", false), Some("one frame back"));
         assert_eq!(text("?", true), Some("this list"));
         assert_eq!(text("s", true), Some("save the picture (Ctrl+s)"));
         assert_eq!(text("nonsense", false), None);

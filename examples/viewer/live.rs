@@ -45,6 +45,35 @@ impl Matched {
         }
     }
 
+    /// The command line that writes this clip for the character.
+    pub fn command(&self) -> String {
+        let quoted = |text: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%".contains(c);
+            match !text.is_empty() && text.chars().all(is_plain) {
+                true => text.to_owned(),
+                false => format!("'{}'", text.replace('\'', r"'\''")),
+            }
+        };
+        let path = |file: &Path| quoted(&file.to_string_lossy());
+        let onto = self.task.onto.as_deref().unwrap_or(Path::new(""));
+        let stem = |file: &Path| {
+            file.file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let out = format!("{}_{}.usda", stem(onto), stem(&self.task.file));
+        let clip = self.task.clip.as_ref();
+        let clip = clip.map_or_else(String::new, |name| format!(" --clip {}", quoted(name)));
+        let map = if self.task.guess { " --map guess" } else { "" };
+        format!(
+            "sinew retarget {} {} -o {}{clip}{map}",
+            path(&self.task.file),
+            path(onto),
+            quoted(&out)
+        )
+    }
+
     /// How many rows were found in this way.
     pub fn count(&self, how: MatchHow) -> usize {
         self.rows.iter().filter(|r| r.how == how).count()
@@ -139,6 +168,7 @@ impl Matched {
         };
         json!({
             "source": self.task.file,
+            "command": self.command(),
             "named": self.count(MatchHow::Named),
             "guessed": self.count(MatchHow::Guessed),
             "missing": self.count(MatchHow::Missing),

@@ -172,7 +172,7 @@ impl Baker {
         let work = Work::of_own_times(scene, asked.chosen, &options.plan(), progress)?;
         work.check_size(scene, options.frames.as_ref())?;
         let needed = space::of_usd(scene, &work, &work.schedule, output);
-        let space = Space::check(output, needed, options, report)?;
+        let space = Space::check(output, needed, options, report, progress)?;
         let mut out = asked.file.begin_bake(output, options.layer)?;
         let mut runner = Runner::new(scene, &mut self.deformer, &mut *progress);
         let baked = runner.bake_tracks(&work, &work.schedule, Some(&mut out));

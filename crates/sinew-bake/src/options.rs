@@ -109,6 +109,12 @@ pub enum Progress {
         /// Number of all of them.
         total: usize,
     },
+    /// The bake is about to begin.
+    Begins {
+        /// Estimated size of the output in bytes. With [`BakeOptions::max_error`] it is that of the
+        /// samples that were chosen.
+        bytes: u64,
+    },
     /// Prims are being deformed.
     Deforming {
         /// Number of (prim, time) pairs that are done.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, bytes_as_text};
 use crate::format::Format;
-use crate::options::BakeOptions;
+use crate::options::{BakeOptions, Progress, Watch, tell};
 use crate::plan::Plan;
 use crate::report::BakeReport;
 use crate::schedule::Scheduled;
@@ -35,17 +35,20 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// Compares an estimate with the free space of the output's disk, and writes both into the log.
+    /// Compares an estimate with the free space of the output's disk, writes both into the log, and
+    /// tells `watch` the estimate.
     ///
     /// # Errors
-    /// [`Error::DiskSpace`] if the disk is clearly too small.
+    /// [`Error::DiskSpace`] if the disk is clearly too small, and [`Error::Cancelled`].
     pub fn check(
         output: &Path,
         needed: u64,
         options: &BakeOptions,
         report: &mut BakeReport,
+        watch: &mut Watch<'_>,
     ) -> Result<Self> {
         report.estimated_bytes = needed;
+        tell(watch, Progress::Begins { bytes: needed })?;
         let space = Self {
             output: output.to_owned(),
             needed,

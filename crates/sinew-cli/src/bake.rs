@@ -20,7 +20,9 @@ use crate::finding::{self, Finding};
 use crate::host;
 use crate::open::{AnimArgs, ComposeArgs, one_of};
 use crate::progress::Progress;
-use crate::report::{Sizes, Verbosity, count, listed, print_failed, print_findings, thousands};
+use crate::report::{
+    Sizes, Verbosity, count, listed, print_failed, print_findings, print_message, thousands,
+};
 
 /// Bake skinning and blend shapes into points and normals.
 ///
@@ -358,6 +360,11 @@ fn bake_one(
             sinew_bake::Progress::Choosing { done, total } => {
                 progress.done("choosing samples", "times", done, total);
             }
+            sinew_bake::Progress::Begins { bytes } if !verbosity.is_quiet() => {
+                if let Some(text) = growth(input, bytes, args.max_error.is_some()) {
+                    progress.aside(|| print_message("note", text));
+                }
+            }
             sinew_bake::Progress::Deforming { done, total } => {
                 progress.done("deforming", "samples", done, total);
             }
@@ -387,6 +394,28 @@ fn bake_one(
         text: summary(report, &json.sizes, verbosity),
         brief: brief(report, &json.sizes),
         report: json,
+    })
+}
+
+/// What a bake says before it begins, if it will write much more than it has read: more than ten
+/// times IN, and more than 100 MB. Of a small output nobody wants to be warned.
+fn growth(input: &Path, bytes: u64, is_thinned: bool) -> Option<String> {
+    const TIMES: u64 = 10;
+    const LEAST: u64 = 100_000_000;
+    let read = input.metadata().ok()?.len();
+    let advice = match is_thinned {
+        true => "--frames takes fewer samples",
+        false => {
+            "--frames takes fewer samples, and --max-error writes only those that interpolation needs"
+        }
+    };
+    (bytes > LEAST.max(read.saturating_mul(TIMES))).then(|| {
+        format!(
+            "about {} will be written, {} times as much as {} has: {advice}",
+            bytes_as_text(bytes),
+            thousands(bytes / read.max(1)),
+            input.display()
+        )
     })
 }
 
@@ -518,4 +547,26 @@ fn of_bones(bones: &BoneReport) -> [String; 3] {
             bones.largest_error, bones.relative_error
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bake_that_is_much_larger_than_its_input_is_told() {
+        let input = Path::new("../../examples/assets/hatchling.usda");
+        assert_eq!(growth(input, 90_000_000, false), None);
+        for (is_thinned, advice) in [
+            (false, "--max-error"),
+            (true, "--frames takes fewer samples"),
+        ] {
+            let told = growth(input, 1_700_000_000, is_thinned).unwrap();
+            assert!(
+                told.starts_with("about 1.7 GB will be written, 958 times"),
+                "{told}"
+            );
+            assert!(told.contains(advice), "{told}");
+        }
+    }
 }

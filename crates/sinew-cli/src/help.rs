@@ -2,6 +2,7 @@
 //! `--help --all` lists all of them, in groups by what they are for.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
@@ -44,6 +45,7 @@ const COMMON: [(&str, &[&str]); 4] = [
         "render",
         &[
             "output",
+            "to",
             "time",
             "frames",
             "clip",
@@ -147,14 +149,24 @@ pub fn asked(args: &[OsString]) -> (Vec<OsString>, bool) {
     (rest.cloned().collect(), is_all)
 }
 
-/// The error of a file too many, with the advice to name the output by `-o`.
+/// The error of a file too many, with the advice to name the output by `-o`. A command that takes
+/// several files lacks the output then, and the last of them is not there.
 pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
-    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
-        return error;
-    };
     let is_named = args.iter().any(|arg| arg == "-o" || arg == "--output");
-    let is_file = !found.starts_with('-') && found.contains('.');
-    if error.kind() == ErrorKind::UnknownArgument && is_file && !is_named {
+    let is_file = |found: &&str| !found.starts_with('-') && found.contains('.');
+    let found = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(found))) => Some(found.as_str()),
+        (ErrorKind::MissingRequiredArgument, _) => {
+            let files = args.iter().skip(1).filter_map(|arg| arg.to_str());
+            let files: Vec<&str> = files.filter(is_file).collect();
+            match files[..] {
+                [_, .., last] if !Path::new(last).exists() => Some(last),
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    if let Some(found) = found.filter(is_file).filter(|_| !is_named) {
         let tip = format!("to write this file, name it with -o: -o {found}");
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);

@@ -25,6 +25,7 @@ mod progress;
 mod render;
 mod report;
 mod retarget;
+mod view;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -102,6 +103,7 @@ enum Command {
     Animate(animate::Args),
     /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
+    View(view::Args),
     Devices(devices::Args),
     Completions(completions::Args),
 }
@@ -258,6 +260,7 @@ impl Command {
             Self::Retarget(args) => retarget::run(args, verbosity),
             Self::Animate(args) => animate::run(args, verbosity),
             Self::Render(args) => render::run(args, verbosity),
+            Self::View(args) => view::run(args),
             Self::Devices(args) => devices::run(args, verbosity),
             Self::Completions(args) => completions::run(args),
         }

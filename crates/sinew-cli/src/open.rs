@@ -74,7 +74,7 @@ impl AnimArgs {
 }
 
 /// How IN is composed. Flattened into the arguments of several commands.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct OpenArgs {
     #[command(flatten)]
     compose: ComposeArgs,
@@ -83,7 +83,7 @@ pub struct OpenArgs {
 }
 
 /// Which clip of IN plays. Flattened into the arguments of several commands.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct ClipArgs {
     /// Clip to play.
     ///
@@ -96,7 +96,7 @@ pub struct ClipArgs {
 }
 
 /// How the layers of IN are put together. Flattened into the arguments of several commands.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct ComposeArgs {
     /// Variant to select instead of the file's own selection.
     ///

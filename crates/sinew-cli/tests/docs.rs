@@ -9,8 +9,9 @@ use common::python;
 use common::trials::Trial;
 
 /// The checks of tests/pages.py.
-const CHECKS: [&str; 9] = [
+const CHECKS: [&str; 10] = [
     "bevy_is_apart_and_has_our_wgpu",
+    "chart_has_the_figures_of_the_results",
     "commands_run",
     "commands_that_draw_run",
     "lines_are_short",

@@ -23,6 +23,10 @@ pub fn show(ui: &mut Ui, state: &mut State) {
         let task = Task::open(&matched.task.file, matched.task.clip.clone());
         state.wishes.push(Wish::Load(task, Place::Beside));
     }
+    let hint = "copies the command that writes this clip for the character";
+    if ui.button("Copy the command").on_hover_text(hint).clicked() {
+        ui.ctx().copy_text(matched.command());
+    }
     warnings(ui, &matched);
     table(ui, &matched);
     for (what, joints) in [

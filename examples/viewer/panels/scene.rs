@@ -81,7 +81,7 @@ fn light(ui: &mut Ui, state: &mut State) {
         let follows = state.look.light.follows_camera;
         let clicked = choices(ui, state, &all, follows);
         state.look.light.follows_camera = clicked.unwrap_or(follows);
-        let before = choice(ui, state, "As before", false);
+        let before = choice(ui, state, "Reset", false);
         if before
             .on_hover_text("the lights as they are at first")
             .clicked()

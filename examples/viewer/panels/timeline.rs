@@ -36,9 +36,9 @@ fn buttons(ui: &mut Ui, state: &mut State) {
         ui.spacing_mut().item_spacing.x = 3.0;
         for (icon, name, hint, key) in [
             (icons::FIRST, "First", "to the first frame (Home)", "Home"),
-            (icons::BACK, "Back", "one frame back (,)", ","),
+            (icons::BACK, "Back", "one frame back (Left)", "Left"),
             (play, "Play", "play or pause (Space)", "Space"),
-            (icons::ON, "On", "one frame on (.)", "."),
+            (icons::ON, "On", "one frame on (Right)", "Right"),
             (icons::LAST, "Last", "to the last frame (End)", "End"),
         ] {
             let button = icons::button(ui, icon, hint);
@@ -104,7 +104,10 @@ fn rail(ui: &mut Ui, state: &mut State) {
     let width = right - left;
     if let Some(pointer) = response.interact_pointer_pos().filter(|_| clock.moves()) {
         let part = f64::from((pointer.x - left) / width.max(1.0)).clamp(0.0, 1.0);
-        clock.scrub(clock.start + part * clock.length());
+        let code = clock.start + part * clock.length();
+        // On whole time codes, as a step; with Shift also between them.
+        let is_free = ui.input(|input| input.modifiers.shift);
+        clock.scrub(if is_free { code } else { code.round() });
     }
     let painter = ui.painter_at(rect);
     let y = rect.top() + 9.0;

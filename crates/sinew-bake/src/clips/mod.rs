@@ -114,7 +114,7 @@ impl Asked<'_> {
             space::of_usd(self.scene, &work, &cuts.cut(*i, &[]).schedule, self.output)
         });
         let needed = needed.fold(0, u64::saturating_add);
-        let space = Space::check(self.output, needed, self.options, report)?;
+        let space = Space::check(self.output, needed, self.options, report, watch)?;
         tell(watch, Progress::Deforming { done: 0, total })?;
         // It is removed again if no clip is written to it.
         let mut folder = Outputs::default();

@@ -119,7 +119,7 @@ pub(crate) fn bake_frames(
     let corners = meshes.filter(|m| m.binding.is_some());
     let corners = corners.map(|m| m.topology.corner_count()).sum();
     let needed = space::of_frames(scene, &work.plan, clip.len(), asked.format, corners);
-    let space = Space::check(asked.output, needed, options, report)?;
+    let space = Space::check(asked.output, needed, options, report, watch)?;
     let mut sink = FormatSink {
         asked,
         geometry,

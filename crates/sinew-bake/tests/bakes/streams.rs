@@ -79,7 +79,9 @@ pub fn the_same_bytes_every_time_and_in_one_thread() {
         let out = bench.path(name);
         let mut steps = Vec::new();
         let report = bake(&hatchling(), &out, &options(""), &mut |p| steps.push(p));
-        let total = report.unwrap().samples;
+        let report = report.unwrap();
+        let (total, bytes) = (report.samples, report.estimated_bytes);
+        assert_eq!(steps.first(), Some(&Progress::Begins { bytes }));
         assert_eq!(steps.last(), Some(&Progress::Writing));
         let done = Progress::Deforming { done: total, total };
         assert!(steps.contains(&done), "{steps:?}");

@@ -1,21 +1,26 @@
 //! Clips as one file: GIF and animated PNG by crates, MP4 and WebM by ffmpeg.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::rc::Rc;
-use std::time::Duration;
 
-use image::codecs::gif::{GifEncoder, Repeat};
-use image::{Delay, Frame, RgbaImage};
+use color_quant::NeuQuant;
+use gif::{DisposalMethod, Encoder, Repeat};
+use image::{Rgba, RgbaImage};
 use sinew_io::output::Outputs;
 
 use crate::error::{Error, Result};
 
 /// Speed of the search for a GIF's colours, 1 to 30. 10 is what others take.
 const GIF_SPEED: i32 = 10;
+/// Colours of one picture of a GIF: one of 256 entries stands for pixels that stay.
+const GIF_COLORS: usize = 255;
+/// Largest difference of a channel, of 255, between a pixel and what a GIF shows there already, with
+/// which the pixel is not written again. Nobody sees it: a palette of 255 colours is coarser.
+const GIF_STAYS: u8 = 4;
 
 /// A format of clips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,17 +122,14 @@ pub struct ClipFile {
 }
 
 enum Writer {
-    Gif {
-        encoder: Box<GifEncoder<SharedSink>>,
-        sink: SharedSink,
-        delays: Delays,
-    },
+    Gif(Box<Gif>),
     Apng(Box<Apng>),
     Ffmpeg(Ffmpeg),
 }
 
 impl ClipFile {
-    /// Begins a clip of `count` pictures of `size` pixels. Each is shown for `seconds`.
+    /// Begins a clip of `count` pictures of `size` pixels. Each is shown for `seconds`. `is_opaque`
+    /// says whether no picture has transparent pixels.
     ///
     /// # Errors
     /// Those of [`ClipFormat::check`]; a folder that cannot be written to.
@@ -137,20 +139,15 @@ impl ClipFile {
         size: [u32; 2],
         count: usize,
         seconds: f64,
+        is_opaque: bool,
     ) -> Result<Self> {
         let mut outputs = Outputs::default();
         let failed = |reason: String| Error::write(output, reason);
         let writer = match format {
             ClipFormat::Gif => {
-                let sink = SharedSink::new(outputs.create(output)?);
-                let mut encoder = GifEncoder::new_with_speed(sink.clone(), GIF_SPEED);
-                let repeat = encoder.set_repeat(Repeat::Infinite);
-                repeat.map_err(|e| failed(e.to_string()))?;
-                Writer::Gif {
-                    encoder: Box::new(encoder),
-                    sink,
-                    delays: Delays::new(seconds),
-                }
+                let sink = BufWriter::new(outputs.create(output)?);
+                let gif = Gif::new(sink, size, seconds, is_opaque);
+                Writer::Gif(Box::new(gif.map_err(|e| failed(e.to_string()))?))
             }
             ClipFormat::Apng => {
                 let sink = BufWriter::new(outputs.create(output)?);
@@ -177,12 +174,7 @@ impl ClipFile {
     /// A full disk, or an ffmpeg that ended.
     pub fn add(&mut self, picture: RgbaImage) -> Result<()> {
         let added = match &mut self.writer {
-            Writer::Gif {
-                encoder, delays, ..
-            } => {
-                let frame = Frame::from_parts(picture, 0, 0, delays.next());
-                encoder.encode_frame(frame).map_err(|e| e.to_string())
-            }
+            Writer::Gif(gif) => gif.add(picture).map_err(|e| e.to_string()),
             Writer::Apng(apng) => apng.add(picture).map_err(|e| e.to_string()),
             Writer::Ffmpeg(ffmpeg) => ffmpeg.add(&picture),
         };
@@ -195,39 +187,12 @@ impl ClipFile {
     /// A full disk, or an ffmpeg that failed.
     pub fn finish(self) -> Result<()> {
         let finished = match self.writer {
-            // The encoder ends the file when it is dropped.
-            Writer::Gif {
-                encoder, mut sink, ..
-            } => {
-                drop(encoder);
-                sink.flush().map_err(|e| e.to_string())
-            }
+            Writer::Gif(gif) => gif.finish().map_err(|e| e.to_string()),
             Writer::Apng(apng) => apng.finish().map_err(|e| e.to_string()),
             Writer::Ffmpeg(ffmpeg) => ffmpeg.finish(),
         };
         finished.map_err(|reason| Error::write(&self.output, reason))?;
         Ok(self.outputs.finish()?)
-    }
-}
-
-/// A file that the encoder writes to and that can be flushed after the encoder has ended, because the
-/// encoder itself does not report a full disk at its end.
-#[derive(Clone)]
-struct SharedSink(Rc<RefCell<BufWriter<File>>>);
-
-impl SharedSink {
-    fn new(file: File) -> Self {
-        Self(Rc::new(RefCell::new(BufWriter::new(file))))
-    }
-}
-
-impl Write for SharedSink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.borrow_mut().flush()
     }
 }
 
@@ -250,12 +215,165 @@ impl Delays {
         }
     }
 
-    fn next(&mut self) -> Delay {
+    /// The hundredths of the next frame.
+    fn next(&mut self) -> u16 {
         self.frames += 1.0;
         let end = (self.frames * self.seconds * 100.0).round();
         let hundredths = (end - self.told).clamp(100.0 * SHORTEST_OF_GIF, 65535.0);
         self.told += hundredths;
-        Delay::from_saturating_duration(Duration::from_millis(hundredths as u64 * 10))
+        hundredths as u16
+    }
+}
+
+/// A GIF. Frames of opaque clips have, after the first, only what changes.
+struct Gif {
+    encoder: Encoder<BufWriter<File>>,
+    delays: Delays,
+    is_opaque: bool,
+    last: Option<Shown>,
+}
+
+/// A picture, and what the GIF shows of it with its colours.
+struct Shown {
+    picture: RgbaImage,
+    shown: RgbaImage,
+}
+
+impl Shown {
+    /// Whether a pixel of the next picture is there already.
+    fn has(&self, x: u32, y: u32, pixel: Rgba<u8>) -> bool {
+        let shown = self.shown.get_pixel(x, y).0;
+        let is_near = |(a, b): (&u8, &u8)| a.abs_diff(*b) <= GIF_STAYS;
+        *self.picture.get_pixel(x, y) == pixel || shown.iter().zip(&pixel.0).all(is_near)
+    }
+}
+
+impl Gif {
+    fn new(
+        sink: BufWriter<File>,
+        [width, height]: [u32; 2],
+        seconds: f64,
+        is_opaque: bool,
+    ) -> Result<Self, gif::EncodingError> {
+        // ClipFormat::check refuses larger pictures.
+        let [width, height] = [width, height].map(|edge| u16::try_from(edge).unwrap_or(u16::MAX));
+        let mut encoder = Encoder::new(sink, width, height, &[])?;
+        encoder.set_repeat(Repeat::Infinite)?;
+        Ok(Self {
+            encoder,
+            delays: Delays::new(seconds),
+            is_opaque,
+            last: None,
+        })
+    }
+
+    fn add(&mut self, picture: RgbaImage) -> Result<(), gif::EncodingError> {
+        let (width, height) = picture.dimensions();
+        let last = self.last.take().filter(|_| self.is_opaque);
+        let stays = |x, y, pixel| last.as_ref().is_some_and(|last| last.has(x, y, pixel));
+        let [left, top, right, bottom] = match last {
+            None => [0, 0, width, height],
+            Some(_) => bounds(&picture, |x, y, pixel| !stays(x, y, pixel)),
+        };
+        let mut part =
+            image::imageops::crop_imm(&picture, left, top, right - left, bottom - top).to_image();
+        for (x, y, pixel) in part.enumerate_pixels_mut() {
+            if stays(left + x, top + y, *pixel) {
+                pixel.0 = [0; 4];
+            }
+        }
+        let Palette {
+            indices,
+            colors,
+            transparent,
+        } = Palette::of(&part);
+        let mut shown = last.map_or_else(|| RgbaImage::new(width, height), |last| last.shown);
+        for ((x, y, _), index) in part.enumerate_pixels().zip(&indices) {
+            if Some(*index) != transparent {
+                let [r, g, b] = colors[usize::from(*index)];
+                shown.put_pixel(left + x, top + y, Rgba([r, g, b, 255]));
+            }
+        }
+        // Sides are at most 65535 pixels: see above.
+        let [left, top, width, height] =
+            [left, top, right - left, bottom - top].map(|n| u16::try_from(n).unwrap_or(u16::MAX));
+        self.encoder.write_frame(&gif::Frame {
+            delay: self.delays.next(),
+            dispose: match self.is_opaque {
+                true => DisposalMethod::Keep,
+                false => DisposalMethod::Background,
+            },
+            transparent,
+            left,
+            top,
+            width,
+            height,
+            palette: Some(colors.concat()),
+            buffer: Cow::Owned(indices),
+            ..gif::Frame::default()
+        })?;
+        self.last = Some(Shown { picture, shown });
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), gif::EncodingError> {
+        // Ends the file; a full disk is an error here.
+        Ok(self.encoder.into_inner()?.flush()?)
+    }
+}
+
+/// The colours of a picture of a GIF, and its pixels as their numbers.
+struct Palette {
+    indices: Vec<u8>,
+    colors: Vec<[u8; 3]>,
+    /// The number that stands for transparent pixels; `None` if there are none.
+    transparent: Option<u8>,
+}
+
+impl Palette {
+    /// The pixels of `picture` by at most 255 colours: its own if there are no more, or else those
+    /// that come near to all. Pixels with an alpha of 0 are transparent, all others opaque.
+    fn of(picture: &RgbaImage) -> Self {
+        let visible = || picture.pixels().filter(|pixel| pixel.0[3] != 0);
+        let opaque = |pixel: &Rgba<u8>| [pixel.0[0], pixel.0[1], pixel.0[2], 255];
+        let mut numbers: HashMap<[u8; 4], u8> = HashMap::new();
+        let mut colors: Vec<[u8; 3]> = Vec::new();
+        for pixel in visible().map(opaque) {
+            if colors.len() > GIF_COLORS {
+                break;
+            }
+            numbers.entry(pixel).or_insert_with(|| {
+                colors.push([pixel[0], pixel[1], pixel[2]]);
+                (colors.len() - 1) as u8
+            });
+        }
+        let mut search = None;
+        if colors.len() > GIF_COLORS {
+            let pixels: Vec<u8> = visible().flat_map(opaque).collect();
+            let found = NeuQuant::new(GIF_SPEED, GIF_COLORS, &pixels);
+            let rgb = found.color_map_rgb();
+            colors = rgb.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect();
+            numbers.clear();
+            search = Some(found);
+        }
+        let none = colors.len() as u8;
+        let mut transparent = None;
+        let indices = picture.pixels().map(|pixel| match pixel.0[3] {
+            0 => *transparent.insert(none),
+            _ => *numbers.entry(opaque(pixel)).or_insert_with_key(|color| {
+                let search = search.as_ref();
+                search.map_or(none, |search| search.index_of(color) as u8)
+            }),
+        });
+        let indices = indices.collect();
+        if transparent.is_some() {
+            colors.push([0; 3]);
+        }
+        Self {
+            indices,
+            colors,
+            transparent,
+        }
     }
 }
 
@@ -287,7 +405,8 @@ impl Apng {
 
     fn add(&mut self, picture: RgbaImage) -> Result<(), png::EncodingError> {
         if let Some(last) = &self.last {
-            let [left, top, right, bottom] = changed(last, &picture);
+            let [left, top, right, bottom] =
+                bounds(&picture, |x, y, pixel| *last.get_pixel(x, y) != pixel);
             let (width, height) = (right - left, bottom - top);
             let mut part = image::imageops::crop_imm(&picture, left, top, width, height).to_image();
             // Opaque pictures leave out, by transparency, every pixel that stays.
@@ -319,12 +438,11 @@ impl Apng {
     }
 }
 
-/// Left, top, right and bottom of what differs between two pictures of one size; one pixel if
-/// nothing does.
-fn changed(a: &RgbaImage, b: &RgbaImage) -> [u32; 4] {
+/// Left, top, right and bottom of the pixels that changed; one pixel if none did.
+fn bounds(picture: &RgbaImage, changed: impl Fn(u32, u32, Rgba<u8>) -> bool) -> [u32; 4] {
     let mut out = [u32::MAX, u32::MAX, 0, 0];
-    for ((x, y, a), b) in a.enumerate_pixels().zip(b.pixels()) {
-        if a != b {
+    for (x, y, pixel) in picture.enumerate_pixels() {
+        if changed(x, y, *pixel) {
             out[0] = out[0].min(x);
             out[1] = out[1].min(y);
             out[2] = out[2].max(x + 1);
@@ -438,18 +556,35 @@ mod tests {
     #[test]
     fn delays_of_whole_hundredths_keep_the_clips_length() {
         let mut delays = Delays::new(1.0 / 24.0);
-        let all: Vec<u32> = (0..24).map(|_| delays.next().numer_denom_ms().0).collect();
-        assert_eq!(all.iter().sum::<u32>(), 1000);
-        assert!(all.iter().all(|d| *d == 40 || *d == 50), "{all:?}");
+        let all: Vec<u16> = (0..24).map(|_| delays.next()).collect();
+        assert_eq!(all.iter().sum::<u16>(), 100);
+        assert!(all.iter().all(|d| *d == 4 || *d == 5), "{all:?}");
     }
 
     #[test]
     fn what_changed_is_the_smallest_box() {
-        let a = RgbaImage::new(5, 4);
-        let mut b = a.clone();
-        assert_eq!(changed(&a, &b), [0, 0, 1, 1]);
-        b.put_pixel(1, 2, image::Rgba([1; 4]));
-        b.put_pixel(3, 1, image::Rgba([1; 4]));
-        assert_eq!(changed(&a, &b), [1, 1, 4, 3]);
+        let mut picture = RgbaImage::new(5, 4);
+        let is_lit = |_, _, pixel: Rgba<u8>| pixel.0[0] > 0;
+        assert_eq!(bounds(&picture, is_lit), [0, 0, 1, 1]);
+        picture.put_pixel(1, 2, Rgba([1; 4]));
+        picture.put_pixel(3, 1, Rgba([1; 4]));
+        assert_eq!(bounds(&picture, is_lit), [1, 1, 4, 3]);
+    }
+
+    #[test]
+    fn palettes_have_the_colours_themselves_where_these_are_few() {
+        // 255 colours and a transparent pixel.
+        let pixel = |x, _| Rgba([x as u8, 7, 255 - x as u8, if x == 255 { 0 } else { 255 }]);
+        let picture = RgbaImage::from_fn(256, 2, pixel);
+        let palette = Palette::of(&picture);
+        assert_eq!(palette.transparent, Some(255));
+        for (pixel, index) in picture.pixels().zip(&palette.indices) {
+            assert_eq!(pixel.0[3] == 0, *index == 255);
+            let color = palette.colors[usize::from(*index)];
+            assert!(
+                pixel.0[3] == 0 || color == pixel.0[..3],
+                "{pixel:?} {color:?}"
+            );
+        }
     }
 }

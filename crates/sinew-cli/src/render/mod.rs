@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use glam::DVec3;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
@@ -26,7 +27,7 @@ use crate::finding::{self, of_warnings};
 use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs, one_of};
 use crate::progress::Progress;
-use crate::report::{Verbosity, print_failed, print_message, print_report};
+use crate::report::{Verbosity, print_failed, print_message};
 use args::{BackgroundArg, Pair};
 use clip_file::{ClipFile, ClipFormat};
 use lettering::legend;
@@ -41,17 +42,24 @@ use shots::{
 
 /// Draws a character: one picture, the frames of a clip, a turntable or a contact sheet, as PNG
 /// files or as one GIF, animated PNG or video. Needs a GPU or a software Vulkan driver, but no window and no display.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx.
-    #[arg(value_name = "IN")]
-    pub input: PathBuf,
+    /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx. Several files, a
+    /// folder or a glob are drawn one after another into the folder OUT.
+    #[arg(value_name = "IN", required = true)]
+    inputs: Vec<PathBuf>,
+    /// The one of them that is drawn now.
+    #[arg(skip)]
+    input: PathBuf,
     /// File to write: .png for a picture, .gif, .apng, .mp4 or .webm for a whole clip (video needs
     /// the program ffmpeg). #### or %04d in the name of a .png stands for a number. A missing folder
     /// is made.
-    #[arg(short, long, value_name = "OUT.png|frames/####.png|OUT.gif")]
+    #[arg(short, long, value_name = "OUT.png|frames/####.png|OUT.gif|OUT/")]
     pub output: PathBuf,
+    /// Extension of the files in the folder OUT. Without this: png.
+    #[arg(long, value_name = "EXT")]
+    to: Option<String>,
     /// Time code of a single picture or a turntable. Without this: the first time of the clip.
     #[arg(
         long,
@@ -165,6 +173,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "Examples:
   sinew render hero.glb -o hero.png --time 12 --size 1920x1080
+  sinew render characters -o pictures/ --size 640x480
   sinew render hero.usdz -o frames/####.png --frames 1:48 --camera /World/Camera
   sinew render hero.vrm -o around/###.png --turntable 36 --background none --no-grid
   sinew render walk.bvh -o walk.png --sheet 6x4
@@ -187,11 +196,43 @@ fn weight(text: &str) -> Result<(String, f32), String> {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
+    let batch = Batch {
+        command: "render",
+        inputs: &args.inputs,
+        extensions: &CHARACTERS,
+        output: Some(&args.output),
+        to: args.to.as_deref(),
+        open: args.open.options()?,
+        json: args.json,
+        partial: args.partial,
+        verbosity,
+    };
+    // Several pictures of one file need a place for the number.
+    let is_numbered = args.sheet.is_none()
+        && args.fps.is_none()
+        && (args.frames.is_some() || args.turntable.is_some());
+    let extension = |_: &Path| match args.to.as_deref().unwrap_or("png") {
+        "png" if is_numbered => "####.png".to_owned(),
+        other => other.to_owned(),
+    };
+    batch.run(extension, |input, output| {
+        let mut args = args.clone();
+        args.input = input.to_owned();
+        if let Some(output) = output {
+            args.output = output.to_owned();
+        }
+        draw(&args, verbosity)
+    })
+}
+
+/// Draws one file.
+fn draw(args: &Args, verbosity: Verbosity) -> Result<Done<Report>> {
     let quiet = verbosity.is_quiet();
     let start = Instant::now();
     check(args)?;
+    let input = args.input.as_path();
     let mut progress = Progress::new(quiet);
-    progress.doing(&format!("reading {}", args.input.display()));
+    progress.doing(&format!("reading {}", input.display()));
     // Drivers load and compile slowly, so let them while the file is read.
     let choice = match &args.adapter {
         Some(name) => AdapterChoice::Named(name.clone()),
@@ -200,7 +241,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let options = args.open.options()?;
     let (loaded, gpu) = std::thread::scope(|scope| {
         let gpu = scope.spawn(|| open_gpu(&choice, args));
-        let loaded = sinew_io::open_with(&args.input, &options)
+        let loaded = sinew_io::open_with(input, &options)
             .map_err(Error::from)
             .and_then(|file| {
                 let loaded = Loaded::of_with(&file, &options, args.anim.read())?;
@@ -253,7 +294,8 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     let mut clip = match clip_format.zip(clip_seconds) {
         Some((format, seconds)) => {
             let count = shots.len();
-            let clip = ClipFile::new(&args.output, format, size, count, seconds)?;
+            let is_opaque = args.background.0 != Background::Transparent;
+            let clip = ClipFile::new(&args.output, format, size, count, seconds, is_opaque)?;
             Some(clip)
         }
         None => None,
@@ -340,7 +382,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     }
     drop(progress);
     gpu.check()?;
-    let file = Some(args.input.as_path());
+    let file = Some(input);
     let failed = finding::of_left_out(stage.failed(), stage.left_out(), file);
     // What is wrong with failed prims is printed with them.
     let is_told = |e: &Invalid| stage.failed().iter().any(|prim| prim.error == *e);
@@ -370,7 +412,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     }
     let errors = errors.map(|e| finding::Finding::invalid(e, file));
     let report = Report {
-        input: args.input.display().to_string(),
+        input: input.display().to_string(),
         size,
         adapter: gpu.report().clone(),
         skinned_on: match backend {
@@ -386,8 +428,12 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         seconds: start.elapsed().as_secs_f64(),
     };
     print_failed(&report.failed);
-    let exit = args.partial.exit(!report.failed.is_empty());
-    print_report("render", exit, (args.json, verbosity), &report, describe)
+    Ok(Done {
+        exit: args.partial.exit(!report.failed.is_empty()),
+        text: describe(&report),
+        brief: report.brief(),
+        report,
+    })
 }
 
 impl Args {

@@ -53,6 +53,16 @@ impl PictureReport {
     }
 }
 
+impl Report {
+    /// How many pictures of how many pixels there are, or how long a clip is.
+    pub fn brief(&self) -> String {
+        let clip = self.pictures.first().and_then(PictureReport::contents);
+        let pictures = clip.unwrap_or_else(|| count(self.pictures.len(), "picture"));
+        let [width, height] = self.size;
+        format!("{pictures}, {width} x {height} pixels")
+    }
+}
+
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 pub fn describe(report: &Report) -> String {
     let mut out = String::new();
@@ -65,14 +75,7 @@ pub fn describe(report: &Report) -> String {
         }
         [] => {}
     }
-    let clip = report.pictures.first().and_then(PictureReport::contents);
-    let _ = writeln!(
-        out,
-        "  {}, {} x {} pixels",
-        clip.unwrap_or_else(|| count(report.pictures.len(), "picture")),
-        report.size[0],
-        report.size[1]
-    );
+    let _ = writeln!(out, "  {}", report.brief());
     let _ = writeln!(
         out,
         "  {}, {} skinned on the {}, {}",

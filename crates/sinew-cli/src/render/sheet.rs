@@ -2,7 +2,7 @@
 
 use image::RgbaImage;
 
-use super::lettering::{LETTER, write};
+use super::lettering::{self, LINE, write};
 
 /// A sheet of equal cells. It is at most as large as asked for: whole pixels of cells, and no rest
 /// at the right and the bottom.
@@ -47,11 +47,11 @@ impl Sheet {
             }
         }
         let scale = (height / 160).clamp(1, 8);
-        let width_of_label = label.chars().count() as u32 * LETTER * scale;
+        let width_of_label = lettering::width(label, scale);
         // Leave the label out if it would cover a third of the cell's height or be wider than the
         // cell.
         if height >= 24 * scale && width_of_label + 8 * scale <= width {
-            let at = [left + 4 * scale, top + height - 12 * scale];
+            let at = [left + 4 * scale, top + height - LINE * scale];
             write(&mut self.picture, label, at, scale);
         }
     }

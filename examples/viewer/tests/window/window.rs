@@ -188,7 +188,7 @@ impl Drop for Viewer {
 
 /// The viewer's command in this display.
 pub fn command(display: &Display) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_viewer"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sinew-viewer"));
     command
         .current_dir(common::repository())
         .env("DISPLAY", &display.name)

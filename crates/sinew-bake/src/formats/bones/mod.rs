@@ -308,7 +308,7 @@ impl Work<'_> {
             relative_error,
         };
         let needed = numbers.texture_bytes + vertices as u64 * 64;
-        let space = Space::check(self.asked.output, needed, self.asked.options, report)?;
+        let space = Space::check(self.asked.output, needed, self.asked.options, report, watch)?;
         report.warnings.extend(baked.measure.warnings());
         tell(watch, Progress::Writing)?;
         let written = self.write((&baked, pose), layout, files, report);

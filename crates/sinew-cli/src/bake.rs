@@ -34,7 +34,7 @@ use crate::report::{
 ///
 /// Other formats have no sample times, so the clip is sampled at even steps: at --frames, or from
 /// the stage's start to its end at its frames per second. Their files contain only prims that are skinned or blended;
-/// rigid prims move by their points.
+/// prims with constant influences move by their points.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -98,16 +98,17 @@ pub struct Args {
     /// Bake only this prim, or all skinned prims below it. May be repeated.
     #[arg(long, value_name = "PATH")]
     prim: Vec<String>,
-    /// Write a layer that contains only overs and sublayers IN, instead of a self-contained file.
-    /// USD only.
+    /// Write a layer that contains only overs and has IN as its sublayer, instead of a
+    /// self-contained file. USD only.
     #[arg(long)]
     layer: bool,
     #[command(flatten)]
     compose: ComposeArgs,
     /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
-    /// USD file every SkelAnimation is a clip, by its name or prim path, and moves the skeletons
-    /// that it fits. Without this: the first clip that moves anything, or in a USD file what
-    /// skel:animationSource says. For .bones.exr it may be repeated, and without it all clips of IN are written.
+    /// USD file every SkelAnimation is a clip, which is chosen by its name or prim path and moves
+    /// the skeletons that it fits. Without this: the first clip that moves anything, or in a USD
+    /// file what skel:animationSource says. For .bones.exr it may be repeated, and without it all
+    /// clips of IN are written.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]
@@ -158,15 +159,16 @@ pub struct Args {
     /// Bits of each channel of a bone texture: 32 (the default) or 16.
     #[arg(long, value_name = "BITS")]
     bone_bits: Option<u8>,
-    /// Largest width of a bone texture in texels; the default is 8192. More joints take several
-    /// rows, and more frames than 16384 rows take several columns.
+    /// Largest width of a bone texture in texels; the default is 8192. If the joints need more, a
+    /// frame takes several rows; if the frames need more than 16384 rows, they take several
+    /// columns.
     #[arg(long, value_name = "TEXELS")]
     bone_width: Option<u32>,
     /// Write one .usdc for every N sampled times to the folder OUT_clips, and OUT as a stage of USD
-    /// value clips over them. Memory then holds at most N frames, and a killed bake loses at most
-    /// N. USD only. Before the first clip of another bake is replaced, its OUT is removed, so that
-    /// a killed bake is never taken for a finished one. OUT.usda and OUT.usdc would share
-    /// OUT_clips, so the second bake is refused.
+    /// value clips over them. Memory then holds at most N frames, and a killed bake loses at most N
+    /// frames. USD only. If OUT_clips holds the clips of another bake, the OUT of that bake is
+    /// removed before its first clip is replaced, so that a killed bake is never taken for a
+    /// finished one. OUT.usda and OUT.usdc would share OUT_clips, so the second bake is refused.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     clip_frames: Option<usize>,
     /// Continue a killed bake: keep the clips that the same IN, options and backend have finished.
@@ -176,8 +178,8 @@ pub struct Args {
     /// several machines at once.
     #[arg(long, value_name = "I/N", requires = "clip_frames")]
     shard: Option<Shard>,
-    /// Write OUT over the clips that shards of the same IN and options have baked. Nothing is
-    /// deformed, so --backend and --adapter have no effect. All clips must come from the same
+    /// Write OUT as a stage of the clips that shards of the same IN and options have baked. Nothing
+    /// is deformed, so --backend and --adapter have no effect. All clips must come from the same
     /// backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,

@@ -75,9 +75,10 @@ pub struct Args {
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
-    /// Pictures per second of an animated picture or video. It plays as fast as IN does; with --frames, the chosen
-    /// frames follow each other at this rate. Without this: every frame; a turntable takes six
-    /// seconds. With this, a .png is an animated PNG.
+    /// Pictures per second of an animated picture or video. The result plays as fast as IN does,
+    /// except with --frames: the chosen frames follow each other at this rate. Without this: one
+    /// picture for each frame, and a turntable takes six seconds. With this, a .png is an animated
+    /// PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
@@ -102,11 +103,12 @@ pub struct Args {
     /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
-    /// Frame only the points that a joint moves, given by its name or path, or a prim, given by its path.
+    /// Frame only a part: the points that the joint of this name or path moves, or the prim of this
+    /// path.
     #[arg(long, value_name = "JOINT|/PRIM")]
     pub focus: Option<String>,
-    /// Draw N pictures around the up axis, all at one time; 72 if no number is given. As an animated picture or
-    /// video, up to 144 pictures take six seconds.
+    /// Draw N pictures around the up axis, all of the same time code; 72 if no number is given. As
+    /// an animated picture or video, up to 144 pictures take six seconds.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(num_args = 0..=1, default_missing_value = "72")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -35,9 +35,9 @@ use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result
 /// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
 /// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
 /// human bones themselves. Two rigs with the same joint names match without this knowledge.
-/// --verbose lists which joint follows which, bone by bone, and which follow none. If a main bone of
-/// one side, such as a leg, may be there on the other side under an unknown name, the rest is
-/// retargeted, a map to edit is printed, and the exit code is 3.
+/// --verbose lists which joint follows which, bone by bone, and which follow none. If a main bone,
+/// such as a leg, is found in only one of CLIP and TARGET, and the other may have it under an
+/// unknown name, the rest is retargeted, a map to edit is printed, and the exit code is 3.
 ///
 /// Both bodies are measured between their joints, on a pose in which they stand or over the clip
 /// (--pose). Joints without a partner stay at rest, the hips move in proportion to the legs, and the
@@ -69,8 +69,9 @@ pub struct Args {
     /// anything, or in a USD file the one that moves the skeleton.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// File with the skeleton that the clip was made for, if CLIP has none, or one without its bind
-    /// pose. Its joints are found by their paths, or else by their last names.
+    /// File with the skeleton that the clip was made for, if CLIP has no skeleton, or has one
+    /// without its bind pose. The joints are found by their paths, or else by the last parts of
+    /// their paths.
     #[arg(long, value_name = "FILE")]
     source_model: Option<PathBuf>,
     /// Remove the horizontal motion of the root.
@@ -94,8 +95,8 @@ pub struct Args {
     )]
     up: Up,
     /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
-    /// above them that have a partner. If NAME is above the hips, the hips move too, and the target
-    /// may call its root otherwise.
+    /// above them that have a partner. If NAME is above the hips, the hips move too, and the
+    /// target's root may have another name.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
     /// Poses on which the bodies are measured.
@@ -142,7 +143,8 @@ const AFTER_HELP: &str = "Examples:
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PoseArg {
-    /// The bind pose of each side if it stands, or else the rest pose, or else all poses of the clip.
+    /// For CLIP and for TARGET: the bind pose if it stands, or else the rest pose, or else all
+    /// poses of the clip.
     Auto,
     /// The bind poses.
     Bind,

@@ -6,6 +6,8 @@
 #[path = "window/dialogs.rs"]
 mod dialogs;
 mod judge;
+#[path = "window/steps.rs"]
+mod steps;
 mod truth;
 #[path = "window/window.rs"]
 mod window;
@@ -18,6 +20,7 @@ use glam::DMat4;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use judge::check;
+use steps::Steps;
 use window::{Display, Viewer};
 
 const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchling.usda");

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use image::RgbaImage;
 use serde_json::Value;
 
-use crate::judge::{self, check};
+use crate::judge::check;
+use crate::steps::Steps;
 
 /// A step may take so long on a busy machine. The viewer gives up before, and says why.
 const PATIENCE: Duration = Duration::from_secs(360);
@@ -111,40 +112,6 @@ impl Viewer {
         })
     }
 
-    /// Takes a step and gives its answer.
-    fn step(&mut self, line: &str) -> Result<&Value, String> {
-        let input = self.input.as_mut().ok_or("the viewer has ended")?;
-        input
-            .write_all(format!("{line}\n").as_bytes())
-            .map_err(|e| e.to_string())?;
-        let answer = self.answers.recv_timeout(PATIENCE);
-        let answer =
-            answer.map_err(|_| format!("no answer; ended: {:?}", self.child.try_wait()))?;
-        self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
-        check(self.last["step"] == line, || answer)?;
-        Ok(&self.last)
-    }
-
-    /// Plays a script: actions that succeed, those that are `refused`, and lines that judge the last answer.
-    pub fn play(&mut self, script: &str) -> Result<(), String> {
-        for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let result = match word {
-                "refused" => {
-                    let answer = self.step(rest)?;
-                    check(answer["failed"].is_string(), || answer.to_string())
-                }
-                word if judge::is_judgement(word) => judge::judge(&self.last, line),
-                _ => {
-                    let answer = self.step(line)?;
-                    check(answer["failed"].is_null(), || answer.to_string())
-                }
-            };
-            result.map_err(|e| format!("{line}: {e}"))?;
-        }
-        Ok(())
-    }
-
     /// Plays a script again until it succeeds; after [`PATIENCE`] the last failure counts.
     pub fn until(&mut self, script: &str) -> Result<(), String> {
         let began = Instant::now();
@@ -175,6 +142,25 @@ impl Viewer {
     pub fn end(mut self) -> Result<Option<i32>, String> {
         drop(self.input.take());
         Ok(wait(&mut self.child)?.code())
+    }
+}
+
+impl Steps for Viewer {
+    fn step(&mut self, line: &str) -> Result<&Value, String> {
+        let input = self.input.as_mut().ok_or("the viewer has ended")?;
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|e| e.to_string())?;
+        let answer = self.answers.recv_timeout(PATIENCE);
+        let answer =
+            answer.map_err(|_| format!("no answer; ended: {:?}", self.child.try_wait()))?;
+        self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
+        check(self.last["step"] == line, || answer)?;
+        Ok(&self.last)
+    }
+
+    fn last(&self) -> &Value {
+        &self.last
     }
 }
 

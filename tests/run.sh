@@ -18,8 +18,8 @@
 #                       takes it from Debian's chromium-common, and where it cannot, its test shows as ignored
 # SINEW_MESA=FILE       a program that runs another one on a newer Mesa, whose software driver has ray queries; without it this
 #                       script makes one of Debian's packages, and where it cannot, its tests show as ignored
-# SINEW_PAGE=FOLDER     the viewer's page, which is opened in Chromium; without it this script makes it where there is a Chromium
-#                       and Rust for wasm32 or Debian, and where it cannot, its test shows as ignored
+# SINEW_PAGE=FOLDER     the viewer's page (examples/viewer/web/build.sh makes one), which is opened in Chromium; without it
+#                       its test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 # MESA_SHADER_CACHE_DIR=FOLDER  where Mesa keeps compiled shaders; without it target/mesa
@@ -122,21 +122,6 @@ if [ -n "$all" ] && [ -z "${SINEW_MESA:-}" ] && [ "${SINEW_NO_GPU:-}" != 1 ]; th
         export SINEW_MESA
     else
         echo "without a newer Mesa nothing is traced (those tests show as ignored)" >&2
-    fi
-fi
-
-# The viewer's page, for the test in a browser.
-have_browser() {
-    command -v chromium || command -v chromium-browser || command -v google-chrome
-}
-if [ -n "$all" ] && [ -z "${SINEW_PAGE:-}${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && have_browser >/dev/null; then
-    mkdir -p "$target/web/page"
-    page="$(cd "$target/web/page" && pwd)"
-    echo "building the viewer's page in $page" >&2
-    if examples/viewer/web/build.sh --quick "$page" >"$target/web/build.log" 2>&1; then
-        export SINEW_PAGE="$page"
-    else
-        echo "without the viewer's page ($target/web/build.log) its test in a browser shows as ignored" >&2
     fi
 fi
 

@@ -2,8 +2,8 @@
 //!
 //! The engine skins into buffers that `sinew_render` draws from; nothing is read back unless GPU and CPU are compared.
 //! `state` is all that the viewer is at a moment, `panels` shows and changes it, `drawing` puts it on the device, and
-//! `desk` reads files into it: they need no window. `app` takes the window's events, and `script` the steps of a script. `platform` has what differs
-//! between a desktop and a browser.
+//! `desk` reads files into it: they need no window. `app` takes the window's events, and `script` the steps of a script.
+//! `platform` has what differs between a desktop and a browser.
 
 pub mod app;
 pub mod beside;

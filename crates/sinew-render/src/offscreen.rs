@@ -107,7 +107,8 @@ impl Offscreen {
 
     /// Deforms a stage in its current pose, draws it, and returns a future of the picture of `size`
     /// pixels (width and height). Everything is submitted when this returns, so the stage is free for
-    /// its next pose, and another picture may be started. On native targets somebody must poll the device until the picture is there.
+    /// its next pose, and another picture may be started. On native targets somebody must poll the
+    /// device until the picture is there.
     ///
     /// # Errors
     /// Those of [`check_size`], [`Renderer::draw`] and [`Stage::encode`]; the device is lost or has no

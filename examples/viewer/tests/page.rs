@@ -1,17 +1,17 @@
 //! The viewer's page in a browser: what it opens is skinned, drawn and reported as in the window of a desktop.
 //!
-//! The folder of the page, which web/build.sh makes, is named by SINEW_PAGE. Pictures are kept in target/viewer-shots.
+//! SINEW_PAGE names the folder of the page, which web/build.sh makes. Pictures are kept in target/viewer-shots.
 
 #[path = "page/browser.rs"]
 mod browser;
+#[path = "window/display.rs"]
+mod display;
 mod judge;
 #[path = "page/server.rs"]
 mod server;
 #[path = "window/steps.rs"]
 mod steps;
 mod truth;
-#[path = "window/window.rs"]
-mod window;
 
 use std::path::PathBuf;
 
@@ -21,10 +21,10 @@ use image::{RgbaImage, imageops};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use browser::Page;
+use display::Display;
 use judge::check;
 use server::Server;
 use steps::Steps;
-use window::Display;
 
 const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchling.usda");
 
@@ -39,20 +39,18 @@ fn main() {
     let page = std::env::var_os("SINEW_PAGE").map(PathBuf::from);
     let browser = browser::found();
     let missing = match (&page, browser) {
-        (None, _) => Some("SINEW_PAGE names no folder; examples/viewer/web/build.sh makes one".into()),
-        (_, None) => Some("there is no Chromium; Debian has it as chromium".into()),
-        _ => window::missing(),
+        (None, _) => Some("needs SINEW_PAGE".to_owned()),
+        (_, None) => Some("needs Chromium".to_owned()),
+        _ => display::missing(),
     };
-    if let Some(reason) = &missing {
-        eprintln!("the page's trial is ignored: {reason}");
-    }
     let run = move || match (page, browser) {
         (Some(page), Some(browser)) => opens(page, browser),
         _ => Err("no page or no browser".into()),
     };
-    let trial = Trial::test("a_page_opens_files_and_draws", run);
-    let trials = vec![trial.with_ignored_flag(missing.is_some())];
-    libtest_mimic::run(&args, trials).exit();
+    let trial = Trial::test("a_page_opens_files_and_draws", run)
+        .with_ignored_flag(missing.is_some())
+        .with_kind(missing.unwrap_or_default());
+    libtest_mimic::run(&args, vec![trial]).exit();
 }
 
 fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
@@ -65,7 +63,7 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     std::fs::write(made.path().join("broken.usda"), &text[..text.len() / 2])?;
     let server = Server::start(vec![
         ("", folder),
-        ("repository", common::repository()),
+        ("repository", common::repository().to_owned()),
         ("made", made.path().to_owned()),
     ])?;
     let display = Display::new()?;
@@ -83,7 +81,7 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
 
 fn shot(name: &str) -> PathBuf {
     let name: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
-    window::shots().join(format!("page-{name}.png"))
+    display::shots().join(format!("page-{name}.png"))
 }
 
 /// The sample plays. At a time its surfaces are where the reference's triangles are, at that time and at no other.

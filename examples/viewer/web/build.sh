@@ -3,8 +3,10 @@
 #
 #   examples/viewer/web/build.sh [--quick] [FOLDER]
 #
-# FOLDER is target/web/page if it is not given. --quick builds a large page in less time, for tests. rustup's target wasm32-unknown-unknown is used where it is installed. Elsewhere
-# Rust of Debian forky is unpacked into target/web/forky and run in a chroot, which needs Debian on x86-64 and no root.
+# FOLDER is target/web/page if it is not given. --quick builds a large page in less time, for tests.
+#
+# rustup's target wasm32-unknown-unknown is used where it is installed. Elsewhere Rust of Debian forky is unpacked into
+# target/web/forky and run in a chroot, which needs Debian on x86-64 and no root.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../../.." && pwd)"
 # shellcheck source=tests/forky.sh
@@ -37,7 +39,7 @@ else
         cp /etc/resolv.conf /etc/hosts "$forky/etc/"
         cp -L /etc/ssl/certs/ca-certificates.crt "$forky/etc/ssl/certs/"
         unshare --map-root-user --mount bash -c '
-            forky="$1" folder="$PWD"; shift
+            forky="$1"; shift
             for folder in /proc /dev "$1" "$2" "$3"; do mount --rbind "$folder" "$forky$folder"; done
             here="$1"; shift 3
             exec chroot "$forky" bash -c "cd \"\$0\" && exec \"\$@\"" "$here" "$@"

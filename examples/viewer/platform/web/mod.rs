@@ -28,7 +28,8 @@ pub const PLAYING: ControlFlow = ControlFlow::Wait;
 pub const NO_COMPARISON: Option<&str> = Some("a page cannot wait for the GPU");
 
 /// Why scripts cannot take a picture of the window, if they cannot.
-pub const NO_SHOT: Option<&str> = Some("the picture of a page is taken by its browser; `save` takes that of the character");
+pub const NO_SHOT: Option<&str> =
+    Some("the picture of a page is taken by its browser; `save` takes that of the character");
 
 /// What to say where no adapter can draw into the window.
 pub const NO_ADAPTER: &str = "this browser has no adapter for WebGPU that can draw into the page";

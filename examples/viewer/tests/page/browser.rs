@@ -10,9 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use image::RgbaImage;
 use serde_json::{Value, json};
 
+use crate::display::Display;
 use crate::judge::check;
 use crate::steps::Steps;
-use crate::window::Display;
 
 /// Everything is slow here: pages are drawn by a software driver.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -139,11 +139,15 @@ impl Page {
         self.console.clear();
         self.ask("Page.navigate", json!({ "url": address }))?;
         let began = Instant::now();
-        let is_there = format!("location.href == '{address}' && import('./viewer.js').then(m => m.step('') ?? true)");
+        let is_there = format!(
+            "location.href == '{address}' && import('./viewer.js').then(m => m.step('') ?? true)"
+        );
         while !matches!(self.evaluate(&is_there), Ok(Value::Bool(true))) {
             let told = self.evaluate("document.getElementById('told')?.textContent");
             let goes_on = began.elapsed() < PATIENCE;
-            check(goes_on, || format!("{address}: {told:?} {:?}", self.console))?;
+            check(goes_on, || {
+                format!("{address}: {told:?} {:?}", self.console)
+            })?;
             std::thread::sleep(Duration::from_millis(100));
         }
         Ok(())
@@ -166,12 +170,15 @@ impl Steps for Page {
         let began = Instant::now();
         loop {
             let told = std::mem::take(&mut self.console);
-            let answers = told.iter().filter_map(|t| serde_json::from_str::<Value>(t).ok());
+            let answers = told
+                .iter()
+                .filter_map(|t| serde_json::from_str::<Value>(t).ok());
             if let Some(answer) = answers.into_iter().find(|a| a["step"] == line) {
                 self.last = answer;
                 return Ok(&self.last);
             }
-            self.message(began).map_err(|e| format!("{line}: {e}; before: {told:?}"))?;
+            self.message(began)
+                .map_err(|e| format!("{line}: {e}; before: {told:?}"))?;
         }
     }
 

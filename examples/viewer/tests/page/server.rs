@@ -39,7 +39,11 @@ fn answer(mut stream: TcpStream, folders: &Folders) -> std::io::Result<()> {
     while lines.read_line(&mut String::new())? > 2 {}
     let (kind, bytes) = match read(path.trim_start_matches('/'), folders) {
         Some(found) => found,
-        None => return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
+        None => {
+            return stream.write_all(
+                b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            );
+        }
     };
     let length = bytes.len();
     write!(

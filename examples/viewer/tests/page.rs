@@ -61,6 +61,8 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     }
     let text = std::fs::read_to_string(HATCHLING)?;
     std::fs::write(made.path().join("broken.usda"), &text[..text.len() / 2])?;
+    let above = "#usda 1.0\n(\n    subLayers = [@./hatchling.usda@]\n)\n";
+    std::fs::write(made.path().join("above.usda"), above)?;
     let server = Server::start(vec![
         ("", folder),
         ("repository", common::repository().to_owned()),
@@ -70,6 +72,7 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     let mut page = Page::start(&display, browser)?;
     page.open(&server.address)?;
     draws(&mut page)?;
+    drops(&mut page)?;
     for part in OPENS.split("\n## ").skip(1) {
         let (query, script) = part.split_once('\n').ok_or("a query without a script")?;
         page.open(&format!("{}{query}", server.address))?;
@@ -105,6 +108,20 @@ fn draws(page: &mut Page) -> Result<(), Failed> {
     Ok(check(told, || {
         format!("silhouettes overlap by {same}, those of another time by {other}")
     })?)
+}
+
+/// Files that are dropped are opened. One that names another finds it among them, and a motion plays on what is shown.
+fn drops(page: &mut Page) -> Result<(), Failed> {
+    page.drop_files(&["hatchling.usda", "made/above.usda"])?;
+    page.play("loads 2\nstate\n= /file \"above.usda\"\n= /error null\n> /points 9000")?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    page.play("loads 3\nstate\n= /file \"puppet.glb\"\n= /error null")?;
+    page.drop_files(&["repository/examples/assets/walk.bvh"])?;
+    page.play(
+        "loads 4\nstate\n= /file \"puppet.glb\"\n= /match/source \"walk.bvh\"\n= /error null",
+    )?;
+    page.shot()?.save(shot("dropped"))?;
+    Ok(())
 }
 
 /// The 3D picture of the page, once what was changed is drawn and shown.

@@ -6,7 +6,7 @@
 # FOLDER is target/web/page if it is not given. --quick builds a large page in less time, for tests.
 #
 # rustup's target wasm32-unknown-unknown is used where it is installed. Elsewhere Rust of Debian forky is unpacked into
-# target/web/forky and run in a chroot, which needs Debian on x86-64 and no root.
+# target/web/forky and run in a chroot, which needs Debian on x86-64.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../../.." && pwd)"
 # shellcheck source=tests/forky.sh

@@ -153,6 +153,25 @@ impl Page {
         Ok(())
     }
 
+    /// Drops files of the site into the page, all at once.
+    pub fn drop_files(&mut self, addresses: &[&str]) -> Result<(), String> {
+        let addresses = json!(addresses);
+        let dropped = format!(
+            "(async () => {{
+                const dataTransfer = new DataTransfer();
+                for (const address of {addresses}) {{
+                    const bytes = await (await fetch(address)).arrayBuffer();
+                    dataTransfer.items.add(new File([bytes], address.split('/').pop()));
+                }}
+                for (const kind of ['dragover', 'drop']) {{
+                    const event = new DragEvent(kind, {{ bubbles: true, cancelable: true, dataTransfer }});
+                    document.getElementById('viewer').dispatchEvent(event);
+                }}
+            }})()"
+        );
+        self.evaluate(&dropped).map(drop)
+    }
+
     /// The picture of the page.
     pub fn shot(&mut self) -> Result<RgbaImage, String> {
         let mut shot = self.ask("Page.captureScreenshot", json!({"format": "png"}))?;

@@ -28,10 +28,12 @@ NOT_RUN = {
     "cargo run ": "tests/examples.rs and the viewer's tests run these programs",
     "cargo test ": "runs the tests",
     "examples/farm/": "tests/farm/farms.py runs it",
+    "examples/viewer/web/": "builds for minutes, with a Rust for wasm32",
     "jq ": "may be missing; the check takes the map out of the report itself",
     "SINEW": "sets a variable for one of the others",
     "pip install ": "builds in release",
     "python benches/": "the check of the chart runs it",
+    "python3 -m http.server": "serves until it is stopped",
     "tests/": "runs the tests",
 }
 

@@ -1,8 +1,9 @@
 //! The window's events, and what becomes of them.
 
-use std::io::Write;
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use image::RgbaImage;
 use serde_json::json;
@@ -14,10 +15,11 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::keyboard::ModifiersState;
 use winit::window::{Window, WindowId};
 
-use super::desk::{Desk, Wake};
+use super::desk::{Desk, Tell, Wake};
 use super::drawing::Drawing;
 use super::drops::Intent;
 use super::messages::clean;
+use super::platform::{self, Instant};
 use super::screen::Screen;
 use super::script::{Answer, Next, Script};
 use super::{keys, panels, theme};
@@ -25,10 +27,19 @@ use super::{keys, panels, theme};
 /// A script that waits for a file looks this often.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
+type Opening = Rc<Cell<Option<Result<Screen, String>>>>;
+
 pub struct App {
     pub desk: Desk,
     pub script: Script,
     pub screen: Option<Screen>,
+    /// The window, from before its device is open.
+    window: Option<Arc<Window>>,
+    /// The device that is open now, until it is taken.
+    opening: Opening,
+    tell: Tell,
+    /// What was told before the device was open.
+    early: Vec<Wake>,
     egui: egui::Context,
     input: Option<egui_winit::State>,
     size: (u32, u32),
@@ -50,14 +61,18 @@ impl App {
     pub fn new(proxy: EventLoopProxy<Wake>, size: (u32, u32), script: Script) -> Self {
         let egui = egui::Context::default();
         theme::apply(&egui);
-        let desk = Desk::new(Arc::new(move |wake| {
+        let tell: Tell = Arc::new(move |wake| {
             // A window that was closed meanwhile wants no file.
             let _ = proxy.send_event(wake);
-        }));
+        });
         Self {
-            desk,
+            desk: Desk::new(Arc::clone(&tell)),
             script,
             screen: None,
+            window: None,
+            opening: Opening::default(),
+            tell,
+            early: Vec::new(),
             egui,
             input: None,
             size,
@@ -117,20 +132,30 @@ impl App {
 
     /// Makes window and device, or the device anew.
     fn start(&mut self, event_loop: &ActiveEventLoop) -> Result<(), String> {
-        let window = match &self.screen {
-            Some(screen) => Arc::clone(&screen.window),
+        let window = match &self.window {
+            Some(window) => Arc::clone(window),
             None => {
-                let attributes = Window::default_attributes()
+                let attributes = platform::window(self.size)?
                     .with_title("sinew viewer")
-                    .with_inner_size(PhysicalSize::new(self.size.0, self.size.1))
                     .with_min_inner_size(PhysicalSize::new(320, 240));
                 let window = event_loop.create_window(attributes);
                 Arc::new(window.map_err(|e| format!("no window can be opened: {e}"))?)
             }
         };
+        self.window = Some(Arc::clone(&window));
         self.desk.drawing = None;
         self.screen = None;
-        let screen = Screen::new(event_loop, Arc::clone(&window), &self.egui)?;
+        let screen = Screen::open(event_loop, window, &self.egui);
+        let (slot, tell) = (Rc::clone(&self.opening), Arc::clone(&self.tell));
+        let opened = platform::finish(None, screen, move |screen| {
+            slot.set(Some(screen));
+            tell(Wake::Opened);
+        });
+        opened.map_or(Ok(()), |screen| self.opened(screen?))
+    }
+
+    /// Takes the device, and then what was told before.
+    fn opened(&mut self, mut screen: Screen) -> Result<(), String> {
         let gpu = &screen.gpu;
         self.desk.drawing = Some(Drawing::new(&gpu.device, &gpu.queue)?);
         let adapter = gpu.adapter.get_info();
@@ -139,13 +164,34 @@ impl App {
         self.input = Some(egui_winit::State::new(
             self.egui.clone(),
             egui::ViewportId::ROOT,
-            &window,
-            Some(window.scale_factor() as f32),
+            &screen.window,
+            Some(screen.window.scale_factor() as f32),
             None,
             Some(gpu.device.limits().max_texture_dimension_2d as usize),
         ));
+        // It may have another size by now.
+        let size = screen.window.inner_size();
+        screen.resize(size.width, size.height);
         self.screen = Some(screen);
+        for wake in std::mem::take(&mut self.early) {
+            self.take(wake);
+        }
         Ok(())
+    }
+
+    /// Takes what another thread tells.
+    fn take(&mut self, wake: Wake) {
+        match wake {
+            Wake::Line(line) => {
+                if let Err(e) = self.script.push(&line) {
+                    self.script.failures += 1;
+                    let (line, failed) = (line.trim().to_owned(), Some(e));
+                    self.answer(&Answer { line, failed });
+                }
+            }
+            Wake::NoMoreLines => self.script.ended = true,
+            wake => self.desk.take(wake),
+        }
     }
 
     /// One frame; gives the window's picture if `capture` asks for it and there is one.
@@ -162,6 +208,10 @@ impl App {
         else {
             return Ok(None);
         };
+        // A window or a page that shows nothing of itself.
+        if screen.size.contains(&0) {
+            return Ok(None);
+        }
         let ids = screen.picture_ids();
         let raw = input.take_egui_input(&screen.window);
         let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, ids));
@@ -206,14 +256,14 @@ impl App {
     }
 
     fn end(&mut self, event_loop: &ActiveEventLoop, failed: String) {
+        platform::close(event_loop, Some(&failed));
         self.failed.get_or_insert(failed);
-        event_loop.exit();
     }
 }
 
 impl ApplicationHandler<Wake> for App {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
-        if self.screen.is_none()
+        if self.window.is_none()
             && let Err(e) = self.start(event_loop)
         {
             self.end(event_loop, e);
@@ -221,17 +271,16 @@ impl ApplicationHandler<Wake> for App {
         self.redraw();
     }
 
-    fn user_event(&mut self, _event_loop: &ActiveEventLoop, wake: Wake) {
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, wake: Wake) {
         match wake {
-            Wake::Line(line) => {
-                if let Err(e) = self.script.push(&line) {
-                    self.script.failures += 1;
-                    let (line, failed) = (line.trim().to_owned(), Some(e));
-                    self.answer(&Answer { line, failed });
+            Wake::Opened => {
+                let screen = self.opening.take().unwrap_or(Err("no device came".into()));
+                if let Err(e) = screen.and_then(|screen| self.opened(screen)) {
+                    self.end(event_loop, e);
                 }
             }
-            Wake::NoMoreLines => self.script.ended = true,
-            wake => self.desk.take(wake),
+            wake if self.screen.is_none() => self.early.push(wake),
+            wake => self.take(wake),
         }
         self.redraw();
     }
@@ -251,7 +300,7 @@ impl ApplicationHandler<Wake> for App {
             }
         }
         match event {
-            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::CloseRequested => platform::close(event_loop, None),
             WindowEvent::Resized(size) => {
                 screen.resize(size.width, size.height);
                 self.redraw();
@@ -275,8 +324,8 @@ impl ApplicationHandler<Wake> for App {
                     self.end(event_loop, e);
                 }
                 self.wishes();
-                if self.desk.quit {
-                    event_loop.exit();
+                if std::mem::take(&mut self.desk.quit) {
+                    platform::close(event_loop, None);
                 }
             }
             _ => {}
@@ -297,7 +346,7 @@ impl ApplicationHandler<Wake> for App {
         }
         if self.desk.state.clock.playing || script {
             self.redraw();
-            event_loop.set_control_flow(ControlFlow::Poll);
+            event_loop.set_control_flow(platform::PLAYING);
             return;
         }
         if self.repaint_at.is_some_and(|at| at <= now) {
@@ -329,6 +378,9 @@ impl App {
             let answer = match self.script.next(&mut self.desk) {
                 Next::Ended(answer) => answer,
                 Next::Size(size) if self.window_size() == size => self.script.end(None),
+                Next::Shot(_) if platform::NO_SHOT.is_some() => {
+                    self.script.end(platform::NO_SHOT.map(str::to_owned))
+                }
                 Next::Shot(path) => match self.frame(event_loop, true)? {
                     Some(picture) => {
                         let saved = picture.save(&path);
@@ -381,8 +433,6 @@ impl App {
         report["window"] = json!(self.window_size());
         report["step"] = json!(line);
         report["failed"] = json!(failed);
-        let mut out = std::io::stdout().lock();
-        // Whoever reads may have hung up.
-        let _ = writeln!(out, "{report}").and_then(|()| out.flush());
+        platform::answer(&report.to_string());
     }
 }

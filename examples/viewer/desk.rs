@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use image::RgbaImage;
 
 use super::beside::Beside;
 use super::drawing::Drawing;
@@ -12,11 +14,13 @@ use super::drops::{self, Intent, Unfit};
 use super::files::{self, Picked, Purpose};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
+use super::platform::{self, FileWatch, Instant};
 use super::state::{State, Wish};
-use super::watch::FileWatch;
 
-/// What other threads tell the viewer.
+/// What other threads tell the viewer, or callbacks of a browser.
 pub enum Wake {
+    /// The window's device is open, or cannot be opened.
+    Opened,
     Read(Request, Box<Result<Ready, Failed>>),
     /// A file of this name was written.
     FileChanged(OsString),
@@ -25,6 +29,14 @@ pub enum Wake {
     NoMoreLines,
     /// The answer of a dialog.
     Picked(Purpose, Picked),
+    /// A picture to save under a path, or why there is none.
+    Drawn(PathBuf, Result<RgbaImage, String>),
+    /// A file is held over the page, or no longer.
+    Hovering(bool),
+    /// A file was dropped into the page, or is named in its address.
+    Dropped(PathBuf, Intent),
+    /// A file cannot be given to the viewer, and why.
+    NotGiven(String),
 }
 
 /// Hands a [`Wake`] to the thread of the viewer. It may be gone by then.
@@ -94,7 +106,7 @@ impl Desk {
         }
     }
 
-    /// Takes what another thread tells. Lines of scripts are the window's.
+    /// Takes what another thread tells. The device and lines of scripts are the window's.
     pub fn take(&mut self, wake: Wake) {
         match wake {
             Wake::Read(request, result) => self.received(request, *result),
@@ -104,7 +116,15 @@ impl Desk {
                 names.insert(name);
             }
             Wake::Picked(purpose, picked) => self.picked(purpose, picked),
-            Wake::Line(_) | Wake::NoMoreLines => {}
+            Wake::Drawn(path, picture) => {
+                if let Err(e) = picture.and_then(|picture| self.drawn(&path, &picture)) {
+                    self.state.fail(e, Place::Main);
+                }
+            }
+            Wake::Hovering(hovering) => self.state.hovering = hovering,
+            Wake::Dropped(path, intent) => self.dropped(path, intent),
+            Wake::NotGiven(reason) => self.state.fail(reason, Place::Main),
+            Wake::Opened | Wake::Line(_) | Wake::NoMoreLines => {}
         }
     }
 
@@ -314,7 +334,7 @@ impl Desk {
     pub fn ask(&mut self, purpose: Purpose, window: &winit::window::Window) {
         let near = self.state.model.as_ref().map(|m| m.path.clone());
         let tell = Arc::clone(&self.tell);
-        let started = files::ask(purpose, window, near.as_deref(), move |picked| {
+        let started = platform::ask(purpose, window, near.as_deref(), move |picked| {
             tell(Wake::Picked(purpose, picked));
         });
         match started {
@@ -328,7 +348,7 @@ impl Desk {
         self.asking = false;
         match picked {
             Picked::Nothing => {}
-            Picked::NoDialog => self.state.view.notice = Some(files::without_dialog(purpose)),
+            Picked::NoDialog => self.state.view.notice = Some(platform::without_dialog(purpose)),
             Picked::File(path) if purpose == Purpose::Open => {
                 self.dropped(path, Intent::Open);
             }
@@ -350,11 +370,18 @@ impl Desk {
         self.load(task, place);
     }
 
-    /// Writes the picture without the panels.
-    pub fn save_picture(&mut self, path: &std::path::Path) -> Result<(), String> {
+    /// Writes the picture without the panels, at once if a thread can wait for it.
+    pub fn save_picture(&mut self, path: &Path) -> Result<(), String> {
         let drawing = self.drawing.as_mut().ok_or("there is no device")?;
-        let picture = drawing.picture(&self.state)?;
-        sinew_render::save_png(path, &picture).map_err(|e| e.to_string())?;
+        let picture = drawing.start_picture(&self.state)?;
+        let (tell, to) = (Arc::clone(&self.tell), path.to_owned());
+        let later = move |picture| tell(Wake::Drawn(to, picture));
+        let drawn = platform::finish(Some(drawing.device()), picture, later);
+        drawn.map_or(Ok(()), |picture| self.drawn(path, &picture?))
+    }
+
+    fn drawn(&mut self, path: &Path, picture: &RgbaImage) -> Result<(), String> {
+        platform::save_png(path, picture)?;
         let (width, height) = picture.dimensions();
         let saved = format!("Saved {} ({width} x {height} pixels)", path.display());
         self.state.view.notice = Some(saved);

@@ -1,6 +1,8 @@
 //! The stage that is shown, on the device: posed, drawn, measured.
 
-use std::time::Instant;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 
 use glam::{DMat4, DVec2, DVec3};
 use image::RgbaImage;
@@ -17,6 +19,7 @@ use super::follow::{self, Follow};
 use super::gpu_clock::GpuClock;
 use super::loader::{Place, Ready};
 use super::model::Model;
+use super::platform::{self, Instant};
 use super::screen::PICTURE_FORMAT;
 use super::state::State;
 use super::timing::{FrameTime, Parts, Skinning, Source};
@@ -72,6 +75,10 @@ impl Drawing {
             frame: (0, None),
             posing: None,
         })
+    }
+
+    pub fn device(&self) -> &wgpu::Device {
+        self.skinner.device()
     }
 
     /// Puts a file on the device, in place of the one that was shown there; that one stays if this
@@ -134,7 +141,10 @@ impl Drawing {
         }
         let stage = &mut shown.stage;
         if state.compare && state.difference.is_none() {
-            let difference = stage.difference().map_err(|e| e.to_string());
+            let difference = match platform::NO_COMPARISON {
+                Some(reason) => Err(reason.to_owned()),
+                None => stage.difference().map_err(|e| e.to_string()),
+            };
             state.difference = Some(difference.map(|d| d.largest));
             // The comparison left the GPU's pose in place.
             shown.posed = None;
@@ -253,9 +263,12 @@ impl Drawing {
         Ok(())
     }
 
-    /// The picture without the panels, in pixels of the window; of both characters, if two are
-    /// shown.
-    pub fn picture(&mut self, state: &State) -> Result<RgbaImage, String> {
+    /// Draws the picture without the panels, in pixels of the window; of both characters, if two are shown. It is there
+    /// when the device has drawn it.
+    pub fn start_picture(
+        &mut self,
+        state: &State,
+    ) -> Result<impl Future<Output = Result<RgbaImage, String>> + use<>, String> {
         let main = self
             .main
             .as_mut()
@@ -268,25 +281,35 @@ impl Drawing {
             }
         };
         let [left, top, width, height] = state.viewport;
-        let mut picture = |stage: &mut Stage, camera: &Camera, mut look: Look| {
+        let mut start = |stage: &mut Stage, camera: &Camera, mut look: Look| {
             if state.view.transparent {
                 look.background = Background::Transparent;
             }
             let size = [width.max(1), height.max(1)];
-            let picture = offscreen.picture(stage, camera, &look, size);
+            let picture = offscreen.start_picture(stage, camera, &look, size);
             picture.map_err(|e| e.to_string())
         };
-        let first = picture(&mut main.stage, &state.camera, state.look.clone())?;
-        let (Some(beside), Some((camera, _))) = (&mut self.beside, state.beside_camera()) else {
-            return Ok(first);
+        let first = start(&mut main.stage, &state.camera, state.look.clone())?;
+        let second = match (&mut self.beside, state.beside_camera()) {
+            (Some(beside), Some((camera, _))) => {
+                Some(start(&mut beside.stage, &camera, look_beside(state))?)
+            }
+            _ => None,
         };
-        let second = picture(&mut beside.stage, &camera, look_beside(state))?;
         let [x, y, ..] = state.viewport_beside;
         let (x, y) = (x.saturating_sub(left), y.saturating_sub(top));
-        let mut both = RgbaImage::new(x + second.width(), y + second.height());
-        image::imageops::replace(&mut both, &first, 0, 0);
-        image::imageops::replace(&mut both, &second, x.into(), y.into());
-        Ok(both)
+        Ok(async move {
+            let text = |e: sinew_render::Error| e.to_string();
+            let Some(second) = second else {
+                return first.await.map_err(text);
+            };
+            let (first, second) = both(first, second).await;
+            let (first, second) = (first.map_err(text)?, second.map_err(text)?);
+            let mut both = RgbaImage::new(x + second.width(), y + second.height());
+            image::imageops::replace(&mut both, &first, 0, 0);
+            image::imageops::replace(&mut both, &second, x.into(), y.into());
+            Ok(both)
+        })
     }
 
     /// Takes the GPU times of frames that are done by now.
@@ -296,6 +319,32 @@ impl Drawing {
             state.stats.count_gpu(frame, skinning, drawing);
         }
     }
+}
+
+/// Waits for two futures at once.
+async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    let (mut of_a, mut of_b) = (None, None);
+    poll_fn(|context| {
+        if of_a.is_none()
+            && let Poll::Ready(out) = a.as_mut().poll(context)
+        {
+            of_a = Some(out);
+        }
+        if of_b.is_none()
+            && let Poll::Ready(out) = b.as_mut().poll(context)
+        {
+            of_b = Some(out);
+        }
+        match (of_a.take(), of_b.take()) {
+            (Some(a), Some(b)) => Poll::Ready((a, b)),
+            rest => {
+                (of_a, of_b) = rest;
+                Poll::Pending
+            }
+        }
+    })
+    .await
 }
 
 /// Has a software adapter skin at once; gives the seconds until it is done.

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use winit::keyboard::ModifiersState;
 
+use super::files;
 use super::loader::{Failed, Place, Task, same_file};
 use super::model::Model;
 use super::state::{Choice, Offer, Wish};
@@ -64,6 +66,25 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
         }
         _ => (Task::open(file, None), Place::Main),
     }
+}
+
+/// Of files that were given together, the one to open: the first that this build reads and that no other one names.
+pub fn meant(files: &[(PathBuf, Arc<[u8]>)]) -> Option<&PathBuf> {
+    let reads = |path: &Path| files::endings().iter().any(|e| has_ending(path, e));
+    let is_named = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let mut others = files.iter().filter(|(other, _)| other != path);
+        others.any(|(_, bytes)| bytes.windows(name.len().max(1)).any(|w| w == name))
+    };
+    let read = || files.iter().map(|(path, _)| path).filter(|p| reads(p));
+    let main = read().find(|p| !is_named(p)).or_else(|| read().next());
+    // Of a file that cannot be read the reader says why.
+    main.or_else(|| files.first().map(|(path, _)| path))
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case(ending))
 }
 
 /// The task that plays a clip of the list.
@@ -216,6 +237,31 @@ impl Unfit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_files_dropped_together_the_one_that_names_the_others_is_opened() {
+        let file = |name: &str, text: &str| (PathBuf::from(name), Arc::from(text.as_bytes()));
+        for (files, opened) in [
+            (vec![], None),
+            (vec![file("a.png", "")], Some("a.png")),
+            (
+                vec![file("a.bin", ""), file("a.gltf", "a.bin")],
+                Some("a.gltf"),
+            ),
+            (
+                vec![file("body.usdc", ""), file("hero.USDA", "@body.usdc@")],
+                Some("hero.USDA"),
+            ),
+            // Two that name each other.
+            (
+                vec![file("a.usda", "b.usda"), file("b.usda", "a.usda")],
+                Some("a.usda"),
+            ),
+        ] {
+            let found = meant(&files).and_then(|p| p.to_str());
+            assert_eq!(found, opened);
+        }
+    }
 
     #[test]
     fn a_drop_means_what_the_held_keys_say() {

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use sinew::Warning;
 use sinew_animate::humanoid::on_own_skeleton;
 use sinew_animate::retarget::{Bone, MatchChoice, MatchHow, MatchRow};
+use sinew_io::read_asset_from;
 use sinew_io::retarget::{
     Error, Request, Retargeted, Side, Source, SourceRequest, Target, retarget,
 };
 use sinew_io::usd::UsdFile;
-use sinew_io::{OpenOptions, read_asset};
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
+use super::files;
 use super::loader::{Failed, Ready, Task};
 
 /// Which joint of the character follows which joint of the clip's file.
@@ -229,7 +230,10 @@ fn count(n: usize, what: &str) -> String {
 /// Reads the file of a task's clip and the character, and moves the clip to it.
 pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
     let own = listed(&task.file)?;
-    let mut request = SourceRequest::new(&task.file);
+    let mut request = SourceRequest {
+        files: files::options().files,
+        ..SourceRequest::new(&task.file)
+    };
     // Of clips that belong together all play, unless one was asked for.
     let joined = || {
         own.first()
@@ -247,13 +251,13 @@ pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
         ..Request::default()
     };
     let done = Files::retargeted(request, onto, &options);
-    let (mut files, moved) = done.map_err(|e| failed(&e, task))?;
-    let (file, clip, times) = (&mut files.target.file, &moved.animation, &moved.time_line);
+    let (mut opened, moved) = done.map_err(|e| failed(&e, task))?;
+    let (file, clip, times) = (&mut opened.target.file, &moved.animation, &moved.time_line);
     file.set_animation(&moved.skeleton, "Animation", clip, times)?;
-    let loaded = Loaded::of(file, &OpenOptions::default())?;
+    let loaded = Loaded::of(file, &files::options())?;
     let mut read = file.layer_files();
     read.extend([onto.to_owned(), task.file.clone()]);
-    let played = match files.source.file.origin() {
+    let played = match opened.source.file.origin() {
         Some(origin) => asked.or_else(|| Some(origin.clips.first()?.0.clone())),
         None => Some(moved.clip.clone()),
     };
@@ -391,9 +395,13 @@ fn best(
 
 /// The clips of a motion's file.
 fn listed(file: &PathBuf) -> Result<Vec<ClipEntry>, Failed> {
-    Ok(match read_asset(file)? {
+    let options = files::options();
+    Ok(match read_asset_from(&options.files, file)? {
         Some(asset) => clips::of_asset(&on_own_skeleton(asset), Some(file)),
-        None => clips::of_animations(&UsdFile::open(file)?.animations()?, Some(file)),
+        None => {
+            let file_of_it = UsdFile::open_with(file, &options)?;
+            clips::of_animations(&file_of_it.animations()?, Some(file))
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! Files are read on a thread of their own, so that the window stays alive.
+//! Files are read on a thread of their own where there are threads, so that the window stays alive.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use sinew_animate::humanoid::on_own_skeleton;
 use sinew_io::usd::UsdFile;
-use sinew_io::{ClipChoice, OpenOptions, read_asset};
+use sinew_io::{ClipChoice, read_asset_from};
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
 use super::files;
 use super::follow::{self, Walk};
 use super::live::{self, Matched};
+use super::platform;
 
 /// What is to be read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,7 +101,7 @@ impl<E: std::fmt::Display> From<E> for Failed {
     }
 }
 
-/// Reads on a new thread and calls `done` there.
+/// Reads while the window stays alive, and calls `done` then, on another thread if there are threads.
 pub fn start(
     request: Request,
     done: impl FnOnce(Request, Result<Ready, Failed>) + Send + 'static,
@@ -113,11 +114,7 @@ pub fn start(
         });
         done(request, result);
     };
-    std::thread::Builder::new()
-        .name("loader".into())
-        .spawn(work)
-        .map(drop)
-        .map_err(|e| format!("cannot start a thread: {e}"))
+    platform::spawn("loader", work)
 }
 
 fn read(task: &Task) -> Result<Ready, Failed> {
@@ -165,9 +162,9 @@ fn of_task(task: &Task) -> Result<Ready, Failed> {
 
 /// Opens a file with a clip.
 fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready, Failed> {
-    let mut options = OpenOptions::default();
-    let Some(asset) = read_asset(path)? else {
-        let file = UsdFile::open(path)?;
+    let mut options = files::options();
+    let Some(asset) = read_asset_from(&options.files, path)? else {
+        let file = UsdFile::open_with(path, &options)?;
         let mut loaded = Loaded::of(&file, &options)?;
         let animations = file.animations()?;
         // A clip's name means the first SkelAnimation of it.

@@ -15,6 +15,8 @@ use sinew::wgpu;
 use winit::event_loop::ActiveEventLoop;
 use winit::window::Window;
 
+use super::platform;
+
 /// Of the 3D picture. egui samples the same texels as they are stored.
 pub const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
@@ -44,11 +46,11 @@ pub struct Screen {
 
 impl Screen {
     /// Opens a device that can show pictures in `window`, a hardware one where there is one.
-    pub fn new(
+    pub fn open(
         event_loop: &ActiveEventLoop,
         window: Arc<Window>,
         egui: &egui::Context,
-    ) -> Result<Self, String> {
+    ) -> impl Future<Output = Result<Self, String>> + use<> {
         let display = event_loop.owned_display_handle();
         let mut setup = WgpuSetupCreateNew::from_display_handle(display);
         setup.instance_descriptor.backends = wgpu::Backends::PRIMARY;
@@ -71,24 +73,25 @@ impl Screen {
             dithering: false,
             ..Default::default()
         };
-        let mut painter = pollster::block_on(Painter::new(egui.clone(), config, false, options));
-        let set = painter.set_window(ViewportId::ROOT, Some(Arc::clone(&window)));
-        pollster::block_on(set).map_err(|e| match e {
-            WgpuError::CreateSurfaceError(e) => format!("no surface in this window: {e}"),
-            WgpuError::RequestDeviceError(e) => format!("the adapter gives no device: {e}"),
-            e => format!(
-                "no graphics adapter can draw into this window (a software one is enough: mesa-vulkan-drivers): {e}"
-            ),
-        })?;
-        let gpu = painter.render_state().ok_or("no device for this window")?;
-        Ok(Self {
-            faults: watch_faults(&gpu.device),
-            pictures: [(); 2].map(|()| picture(&gpu, [1, 1], None)),
-            size: window.inner_size().into(),
-            window,
-            gpu,
-            painter,
-        })
+        let egui = egui.clone();
+        async move {
+            let mut painter = Painter::new(egui, config, false, options).await;
+            let set = painter.set_window(ViewportId::ROOT, Some(Arc::clone(&window)));
+            set.await.map_err(|e| match e {
+                WgpuError::CreateSurfaceError(e) => format!("no surface in this window: {e}"),
+                WgpuError::RequestDeviceError(e) => format!("the adapter gives no device: {e}"),
+                e => format!("{}: {e}", platform::NO_ADAPTER),
+            })?;
+            let gpu = painter.render_state().ok_or("no device for this window")?;
+            Ok(Self {
+                faults: watch_faults(&gpu.device),
+                pictures: [(); 2].map(|()| picture(&gpu, [1, 1], None)),
+                size: window.inner_size().into(),
+                window,
+                gpu,
+                painter,
+            })
+        }
     }
 
     /// Takes what went wrong since the last call.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use egui::{Event, Modifiers, MouseWheelUnit, PointerButton, Pos2, pos2, vec2};
 use sinew::skel::SkinningMethod;
@@ -14,6 +14,7 @@ use super::drops::Intent;
 use super::keys;
 use super::model::Model;
 use super::panels::scene;
+use super::platform::Instant;
 use super::state::{State, Wish};
 
 /// What there is to write in a script.

@@ -1,7 +1,9 @@
 //! How long frames take, in three parts: posing, skinning and drawing.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use super::platform::Instant;
 
 /// Frames of this time before the newest one are kept for the graph.
 pub const KEPT: Duration = Duration::from_secs(5);

@@ -23,12 +23,11 @@ pub struct Offscreen {
     target: Option<Target>,
 }
 
-/// The texture and the readback buffer for pictures of one size.
+/// The texture that pictures of one size are drawn into.
 #[derive(Debug)]
 struct Target {
     size: [u32; 2],
     texture: wgpu::Texture,
-    readback: wgpu::Buffer,
 }
 
 /// Checks that a device can draw pictures of `size` pixels (width and height).
@@ -108,18 +107,19 @@ impl Offscreen {
 
     /// Deforms a stage in its current pose, draws it, and returns a future of the picture of `size`
     /// pixels (width and height). Everything is submitted when this returns, so the stage is free for
-    /// its next pose. On native targets somebody must poll the device until the picture is there.
+    /// its next pose, and another picture may be started. On native targets somebody must poll the
+    /// device until the picture is there.
     ///
     /// # Errors
     /// Those of [`check_size`], [`Renderer::draw`] and [`Stage::encode`]; the device is lost or has no
     /// memory.
-    pub fn start_picture<'a>(
-        &'a mut self,
+    pub fn start_picture(
+        &mut self,
         stage: &mut Stage,
         camera: &Camera,
         look: &Look,
         size: [u32; 2],
-    ) -> Result<impl Future<Output = Result<RgbaImage>> + use<'a>> {
+    ) -> Result<impl Future<Output = Result<RgbaImage>> + use<>> {
         check_size(&self.device, size)?;
         let device = self.device.clone();
         if self.target.as_ref().is_none_or(|t| t.size != size) {
@@ -137,9 +137,17 @@ impl Offscreen {
             .draw(&mut encoder, &view, size, stage, camera, look)?;
         let [width, height] = size;
         let row = (width * 4).next_multiple_of(ROW);
-        guarded(&device, || {
+        let bytes = u64::from(row) * u64::from(height);
+        // Of each picture its own: the one before may not have been read yet.
+        let readback = guarded(&device, || {
+            let readback = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("render.readback"),
+                size: bytes,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
             let to = wgpu::TexelCopyBufferInfo {
-                buffer: &target.readback,
+                buffer: &readback,
                 layout: wgpu::TexelCopyBufferLayout {
                     offset: 0,
                     bytes_per_row: Some(row),
@@ -156,11 +164,11 @@ impl Offscreen {
                 },
             );
             self.queue.submit([encoder.finish()]);
+            readback
         })?;
         let is_transparent = look.background == Background::Transparent;
         Ok(async move {
-            let bytes = u64::from(row) * u64::from(height);
-            let pixels = mapped(&device, &target.readback, bytes, |bytes| {
+            let pixels = mapped(&device, &readback, bytes, |bytes| {
                 let rows = bytes.chunks_exact(row as usize);
                 rows.flat_map(|r| &r[..width as usize * 4])
                     .copied()
@@ -191,12 +199,6 @@ impl Target {
                 wgpu::TextureFormat::Rgba8UnormSrgb,
                 wgpu::TextureUsages::COPY_SRC,
             ),
-            readback: device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("render.readback"),
-                size: u64::from((width * 4).next_multiple_of(ROW)) * u64::from(height),
-                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            }),
         }
     }
 }

@@ -5,7 +5,11 @@
 
 #[path = "window/dialogs.rs"]
 mod dialogs;
+#[path = "window/display.rs"]
+mod display;
 mod judge;
+#[path = "window/steps.rs"]
+mod steps;
 mod truth;
 #[path = "window/window.rs"]
 mod window;
@@ -17,8 +21,10 @@ use common::{gpu, tolerance};
 use glam::DMat4;
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use display::Display;
 use judge::check;
-use window::{Display, Viewer};
+use steps::Steps;
+use window::Viewer;
 
 const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchling.usda");
 const PUPPET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/puppet.glb");
@@ -29,7 +35,7 @@ type Run = fn(&Display) -> Result<(), Failed>;
 
 fn main() {
     let args = Arguments::from_args();
-    let missing = window::missing();
+    let missing = display::missing();
     if let Some(reason) = &missing {
         eprintln!("the viewer's trials are ignored: {reason}");
     }

@@ -130,10 +130,9 @@ impl Viewer {
     pub fn picture(&mut self) -> Result<RgbaImage, String> {
         self.frames();
         let desk = self.desk();
-        desk.drawing
-            .as_mut()
-            .ok_or("no device")?
-            .picture(&desk.state)
+        let drawing = desk.drawing.as_mut().ok_or("no device")?;
+        let picture = drawing.start_picture(&desk.state)?;
+        sinew::gpu::wait_for(drawing.device(), picture).map_err(|e| e.to_string())?
     }
 }
 

@@ -4,8 +4,10 @@ use std::path::Path;
 
 use libtest_mimic::Failed;
 
+use crate::display::Display;
 use crate::judge::check;
-use crate::window::{Display, Viewer};
+use crate::steps::Steps;
+use crate::window::Viewer;
 use crate::{PUPPET, ends};
 
 /// Writes a program in place of zenity, which notes its arguments and then runs the last line.

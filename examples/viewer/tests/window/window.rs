@@ -1,7 +1,6 @@
-//! A display without a screen, and the viewer in it.
+//! The viewer in a display.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -9,68 +8,12 @@ use std::time::{Duration, Instant};
 use image::RgbaImage;
 use serde_json::Value;
 
-use crate::judge::{self, check};
+use crate::display::{Display, shots};
+use crate::judge::check;
+use crate::steps::Steps;
 
 /// A step may take so long on a busy machine. The viewer gives up before, and says why.
 const PATIENCE: Duration = Duration::from_secs(360);
-
-/// Where pictures are kept for people to look at.
-pub fn shots() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("viewer-shots");
-    std::fs::create_dir_all(&folder).expect("a target folder that can be written to");
-    folder
-}
-
-/// Why there is no display for the viewer here, if there is none.
-pub fn missing() -> Option<String> {
-    if std::env::var("SINEW_NO_DISPLAY").is_ok_and(|v| v == "1") {
-        return Some("SINEW_NO_DISPLAY=1".into());
-    }
-    if !cfg!(target_os = "linux") {
-        return Some("Xvfb is for Linux".into());
-    }
-    let version = Command::new("Xvfb").arg("-help").output();
-    version
-        .err()
-        .map(|e| format!("Xvfb cannot be run ({e}); Debian has it as xvfb"))
-}
-
-/// An X server in memory; ends with the value.
-pub struct Display {
-    server: Child,
-    pub name: String,
-}
-
-impl Display {
-    pub fn new() -> Result<Self, String> {
-        let mut server = Command::new("Xvfb")
-            .args("-displayfd 1 -screen 0 1600x1000x24 -nolisten tcp".split(' '))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|e| format!("Xvfb: {e}"))?;
-        let mut number = String::new();
-        if let Some(out) = server.stdout.take() {
-            BufReader::new(out)
-                .read_line(&mut number)
-                .map_err(|e| e.to_string())?;
-        }
-        let number = number.trim();
-        if number.is_empty() {
-            let _ = server.kill();
-            return Err("Xvfb gave no display".into());
-        }
-        let name = format!(":{number}");
-        Ok(Self { server, name })
-    }
-}
-
-impl Drop for Display {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
 
 /// A viewer that takes its steps from here.
 pub struct Viewer {
@@ -111,40 +54,6 @@ impl Viewer {
         })
     }
 
-    /// Takes a step and gives its answer.
-    fn step(&mut self, line: &str) -> Result<&Value, String> {
-        let input = self.input.as_mut().ok_or("the viewer has ended")?;
-        input
-            .write_all(format!("{line}\n").as_bytes())
-            .map_err(|e| e.to_string())?;
-        let answer = self.answers.recv_timeout(PATIENCE);
-        let answer =
-            answer.map_err(|_| format!("no answer; ended: {:?}", self.child.try_wait()))?;
-        self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
-        check(self.last["step"] == line, || answer)?;
-        Ok(&self.last)
-    }
-
-    /// Plays a script: actions that succeed, those that are `refused`, and lines that judge the last answer.
-    pub fn play(&mut self, script: &str) -> Result<(), String> {
-        for line in script.lines().map(str::trim).filter(|l| !l.is_empty()) {
-            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-            let result = match word {
-                "refused" => {
-                    let answer = self.step(rest)?;
-                    check(answer["failed"].is_string(), || answer.to_string())
-                }
-                word if judge::is_judgement(word) => judge::judge(&self.last, line),
-                _ => {
-                    let answer = self.step(line)?;
-                    check(answer["failed"].is_null(), || answer.to_string())
-                }
-            };
-            result.map_err(|e| format!("{line}: {e}"))?;
-        }
-        Ok(())
-    }
-
     /// Plays a script again until it succeeds; after [`PATIENCE`] the last failure counts.
     pub fn until(&mut self, script: &str) -> Result<(), String> {
         let began = Instant::now();
@@ -175,6 +84,25 @@ impl Viewer {
     pub fn end(mut self) -> Result<Option<i32>, String> {
         drop(self.input.take());
         Ok(wait(&mut self.child)?.code())
+    }
+}
+
+impl Steps for Viewer {
+    fn step(&mut self, line: &str) -> Result<&Value, String> {
+        let input = self.input.as_mut().ok_or("the viewer has ended")?;
+        input
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|e| e.to_string())?;
+        let answer = self.answers.recv_timeout(PATIENCE);
+        let answer =
+            answer.map_err(|_| format!("no answer; ended: {:?}", self.child.try_wait()))?;
+        self.last = serde_json::from_str(&answer).map_err(|e| format!("{answer}: {e}"))?;
+        check(self.last["step"] == line, || answer)?;
+        Ok(&self.last)
+    }
+
+    fn last(&self) -> &Value {
+        &self.last
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-use super::script::{LANGUAGE, Script, Step};
+use crate::script::{LANGUAGE, Script, Step};
 
 #[derive(Debug, Parser)]
 #[command(name = "sinew-viewer", version, about = about(), max_term_width = 100, after_help = help())]
@@ -43,7 +43,7 @@ Exit codes: 0 closed, 1 failed (no display, no device, a step of a script, a scr
 fn about() -> String {
     format!(
         "Opens characters in a window: {}.",
-        super::files::format_names()
+        crate::files::format_names()
     )
 }
 

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Builds the viewer's page: a folder of static files for any web server.
+#
+#   examples/viewer/web/build.sh [--quick] [FOLDER]
+#
+# FOLDER is target/web/page if it is not given. --quick builds a large page in less time, for tests.
+#
+# rustup's target wasm32-unknown-unknown is used where it is installed. Elsewhere Rust of Debian forky is unpacked into
+# target/web/forky and run in a chroot, which needs Debian on x86-64.
+set -euo pipefail
+root="$(cd "$(dirname "$0")/../../.." && pwd)"
+# shellcheck source=tests/forky.sh
+. "$root/tests/forky.sh"
+made="$root/target/web"
+profile=web
+if [ "${1:-}" = --quick ]; then
+    profile=quick
+    shift
+fi
+page="${1:-$made/page}"
+mkdir -p "$made" "$page"
+page="$(cd "$page" && pwd)"
+cargo_home="${CARGO_HOME:-$HOME/.cargo}"
+
+# Runs a program where there is a Rust for wasm32: here, or in the chroot, where folders have the same names.
+if [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]; then
+    with_rust() { "$@"; }
+else
+    forky="$made/forky"
+    if [ ! -e "$forky/ready" ]; then
+        mkdir -p "$forky"
+        unpack_forky "$forky" base-files bash ca-certificates cargo coreutils dash gcc libc6-dev libstd-rust-dev-wasm32 lld rustc binaryen
+        touch "$forky/ready"
+    fi
+    # Expanded by the shell in the chroot's namespace.
+    # shellcheck disable=SC2016
+    with_rust() {
+        mkdir -p "$forky/proc" "$forky/dev" "$forky$root" "$forky$cargo_home" "$forky$page" "$forky/etc/ssl/certs"
+        cp /etc/resolv.conf /etc/hosts "$forky/etc/"
+        cp -L /etc/ssl/certs/ca-certificates.crt "$forky/etc/ssl/certs/"
+        unshare --map-root-user --mount bash -c '
+            forky="$1"; shift
+            for folder in /proc /dev "$1" "$2" "$3"; do mount --rbind "$folder" "$forky$folder"; done
+            here="$1"; shift 3
+            exec chroot "$forky" bash -c "cd \"\$0\" && exec \"\$@\"" "$here" "$@"
+        ' in_forky "$forky" "$root" "$cargo_home" "$page" \
+            env PATH=/usr/bin:/usr/sbin CARGO_HOME="$cargo_home" CC=gcc CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=gcc \
+            CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "$@"
+    }
+fi
+
+# The same wasm-bindgen as in Cargo.lock: another one refuses the file.
+version="$(sed -n '/^name = "wasm-bindgen"$/{n;s/.*"\(.*\)"/\1/p}' "$root/Cargo.lock")"
+cd "$root"
+if [ "$("$made/tools/bin/wasm-bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=1 with_rust cargo install --root "$made/tools" --target-dir "$made/tools/target" \
+        --version "$version" wasm-bindgen-cli
+fi
+with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unknown --target-dir "$made/rust" \
+    -p sinew-viewer --no-default-features
+"$made/tools/bin/wasm-bindgen" --target web --no-typescript --out-name viewer --out-dir "$page" \
+    "$made/rust/wasm32-unknown-unknown/$profile/viewer.wasm"
+if [ "$profile" = web ] && with_rust wasm-opt --version >/dev/null 2>&1; then
+    # What Rust's target has, and nothing that a browser may lack.
+    with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --enable-mutable-globals \
+        --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext "$page/viewer_bg.wasm" -o "$page/viewer_bg.wasm"
+fi
+cp examples/viewer/web/index.html examples/assets/hatchling.usda "$page"
+echo "$page: $(gzip -c "$page/viewer_bg.wasm" | wc -c) bytes of wasm, compressed"

@@ -236,7 +236,7 @@ fn many_joints() -> Outcome {
     let report = check_file(&file, &CheckOptions::default())?;
     let found = report.of("not-skinned").next().ok_or("a finding")?;
     assert_eq!(found.path, "/R/M");
-    let words = "its Skeleton has 65535 joints, and 65534 are possible";
+    let words = "its Skeleton has 65535 joints, but at most 65534 are possible";
     assert_eq!(found.message, words);
     assert_eq!(report.ends.bake, 1);
     Ok(())

@@ -239,7 +239,7 @@ def "World" (
     let text = std::fs::read_to_string(&beside)?;
     assert!(text.contains("@./char.usda@"), "{text}");
     let own = file.save_as(&main).unwrap_err().to_string();
-    assert!(own.contains("read from"), "{own}");
+    assert!(own.contains("reads from"), "{own}");
     // A package holds copies of all that is there.
     let package = folder.join("b/main.usdz");
     let missing = file.save_as(&package)?.warnings;

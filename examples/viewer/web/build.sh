@@ -59,7 +59,7 @@ fi
 with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unknown --target-dir "$made/rust" \
     -p sinew-viewer --no-default-features
 "$made/tools/bin/wasm-bindgen" --target web --no-typescript --out-name viewer --out-dir "$page" \
-    "$made/rust/wasm32-unknown-unknown/$profile/viewer.wasm"
+    "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm"
 if [ "$profile" = web ] && with_rust wasm-opt --version >/dev/null 2>&1; then
     # What Rust's target has, and nothing that a browser may lack.
     with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --enable-mutable-globals \

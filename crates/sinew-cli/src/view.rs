@@ -12,8 +12,8 @@ const PROGRAM: &str = "sinew-viewer";
 
 /// Show characters in a window.
 ///
-/// Starts the program sinew-viewer, which is searched beside sinew and then in the folders of PATH. In
-/// a clone, cargo install --path examples/viewer --locked installs it.
+/// Starts the program sinew-viewer of the folder that sinew is in, or else of a folder of PATH. In a
+/// clone, cargo install --path examples/viewer --locked installs it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -92,7 +92,7 @@ fn make_skins() -> Result<Vec<Counted>, Failure> {
     for shown in every_kind()?.iter().filter(|s| s.spec.points > 0) {
         out.push((shown.skin.clone(), Arc::clone(&shown.packed), 2));
     }
-    // Several poses to an item, and small ones that share workgroups.
+    // Many instances of a skin, and small ones that share workgroups.
     for (points, count) in [(200, 23), (20, 9)] {
         let spec = Spec::default().points(points).seed(points as u64);
         let skin = cases::skin(&spec);

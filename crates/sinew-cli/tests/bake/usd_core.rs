@@ -32,7 +32,12 @@ pub fn convert_and_retarget_author_the_extents_of_skel_roots(python: &str) -> Re
     }
     // An eye that geomBindTransform alone puts far away.
     let hatchling = std::fs::read_to_string(project("examples/assets/hatchling.usda"))?;
-    let aside = hatchling.replace("(0.2, 1.755, 0.305, 1)", "(5, 1.755, 0.305, 1)");
+    let bind = |x| {
+        format!(
+            "geomBindTransform = ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), ({x}, 1.755, 0.305, 1)"
+        )
+    };
+    let aside = hatchling.replace(&bind("0.2"), &bind("5"));
     assert_ne!(aside, hatchling);
     folder.0.write("aside.usda", aside);
     let mut files = Vec::new();

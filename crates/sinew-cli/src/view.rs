@@ -17,12 +17,8 @@ const PROGRAM: &str = "sinew-viewer";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files to show, and options of the viewer, which sinew view FILE --help lists.
-    #[arg(
-        value_name = "FILE",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    /// Files to show, and after them options of the viewer, which sinew view FILE --help lists.
+    #[arg(value_name = "FILE", trailing_var_arg = true)]
     arguments: Vec<OsString>,
 }
 

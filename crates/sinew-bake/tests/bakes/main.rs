@@ -44,7 +44,6 @@ macro_rules! trials_of_python {
 
 fn main() {
     let mut trials = trials![
-        bones::a_shader_finds_the_points_of_the_ordinary_bake,
         bones::clips_share_a_texture,
         bones::many_frames_go_on_to_the_right,
         motion::fewer_samples_stay_near,
@@ -119,21 +118,17 @@ fn main() {
 }
 
 /// Trials that need the real files of SINEW_ASSETS.
-fn of_real_files() -> [Trial; 3] {
+fn of_real_files() -> [Trial; 2] {
     let assets = std::env::var_os("SINEW_ASSETS").map(PathBuf::from);
     let is_missing = assets.is_none();
-    let [first, second, third] = [(); 3].map(|()| assets.clone().unwrap_or_default());
+    let [first, second] = [(); 2].map(|()| assets.clone().unwrap_or_default());
     let all = [
         Trial::test("real::real_files_come_out_as_in_usd", move || {
             real::real_files_come_out_as_in_usd(&first);
             Ok(())
         }),
-        Trial::test("bones::real_files_come_out_as_in_usd", move || {
-            bones::real_files_come_out_as_in_usd(&second);
-            Ok(())
-        }),
         python::trial("motion::usd_core_finds_the_velocities_of_real_files", {
-            move |with| motion::usd_core_finds_the_velocities_of_real_files(with, &third)
+            move |with| motion::usd_core_finds_the_velocities_of_real_files(with, &second)
         }),
     ];
     match is_missing {

@@ -723,7 +723,7 @@ struct Channel {
     shape: Arc<BlendShape>,
 }
 
-/// The influences of all points on the Skeleton's joints, and whether `unmapped` is among them.
+/// The influences of all points on the Skeleton's joints, each joint once a point, and whether `unmapped` is among them.
 fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
     let Some(influences) = skin.influences() else {
         return (PointInfluences::default(), false);
@@ -747,6 +747,17 @@ fn point_influences(skin: &Skin, unmapped: u32) -> (PointInfluences, bool) {
                 None => 0,
             });
         }
+        merge_repeats(&mut out.joints[first..], &mut out.weights[first..]);
     }
     (out, has_unmapped)
+}
+
+/// Adds the weight of a joint that was there before to the first one of it. Which joint is the heaviest depends on it.
+fn merge_repeats(joints: &mut [u32], weights: &mut [f32]) {
+    for i in 1..joints.len() {
+        if let Some(first) = (0..i).find(|k| joints[*k] == joints[i] && weights[*k] > 0.0) {
+            weights[first] += weights[i];
+            weights[i] = 0.0;
+        }
+    }
 }

@@ -59,8 +59,8 @@ pub struct Args {
     /// Extension of the files in the folder OUT. Without this: usdc.
     #[arg(long, value_name = "EXT")]
     to: Option<String>,
-    /// Frames to sample: first, last and step in time codes. Without this: the authored times, and
-    /// the stage's frames between them.
+    /// Frames to sample: first, last and step in time codes. Without this: the stage's frames, and in
+    /// USD also the authored times.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
     /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in time
@@ -119,8 +119,8 @@ pub struct Args {
     #[arg(long, value_parser = one_of([("xform", Rigid::Xform), ("points", Rigid::Points)]))]
     rigid: Option<Rigid>,
     /// Space of points and normals. Without this: prim for USD and .pc2, world for other formats.
-    /// In USD, skel and world rewrite the prim's transform, so that the prim stays in its place;
-    /// prims with constant influences then move by their points.
+    /// In USD, skel and world rewrite the prim's transform, so that the prim stays in its place, and
+    /// prims with constant influences move by their points.
     #[arg(long)]
     #[arg(value_parser = one_of([
         ("prim", OutSpace::Prim),

@@ -21,7 +21,7 @@ pub enum Exit {
 pub const TABLE: &str = "\
 Exit codes:
   0    done: everything that was asked for is in OUT
-  1    failed: OUT is as it was before; from check and fix: a file has errors
+  1    failed: OUT is as it was before; from check and fix: a file has errors (fix writes OUT)
   2    wrong usage; from check also: a file cannot be opened
   3    partial: OUT lacks a part, such as prims that failed; 0 with --allow-partial
   130  interrupted by Ctrl-C, SIGTERM or SIGHUP: OUT is as it was before";

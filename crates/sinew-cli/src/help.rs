@@ -177,7 +177,6 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
 fn grouped(mut command: Command, name: &str) -> Command {
     let common = COMMON.iter().find(|(of, _)| *of == name);
     let common = common.map_or(&[][..], |(_, common)| common);
-    let count = command.get_opts().count();
     command = command.mut_args(|arg| {
         if arg.is_positional() {
             return arg;
@@ -196,7 +195,7 @@ fn grouped(mut command: Command, name: &str) -> Command {
     let first: Vec<&str> = examples.lines().take(1 + EXAMPLES).collect();
     let first = first.join("\n");
     command.after_long_help(examples).after_help(format!(
-        "{first}\n\nsinew {name} --help --all lists all {count} options, and more examples"
+        "{first}\n\nsinew {name} --help --all lists all options, and more examples"
     ))
 }
 

@@ -41,7 +41,7 @@ pub struct Args {
     /// File to write; its extension chooses the format. A glTF output is MODEL's own file with one
     /// more animation, which moves nodes; its data are in the BIN chunk of a .glb, or in a data URI
     /// of a .gltf. It cannot be MODEL or CLIP.
-    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,gltf,glb}")]
+    #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,gltf,glb,vrm}")]
     output: PathBuf,
     /// How motion relative to the bind pose (EXT_skeleton_humanoid) is applied to the model's
     /// bones.

@@ -78,7 +78,7 @@ fn after_help() -> String {
 }
 
 const AFTER_HELP: &str = "\
-If a command fails or is interrupted, an existing OUT keeps its content (but see
+If a command fails or is interrupted, an existing OUT keeps its content (but see fix, and
 bake --clip-frames), and no half-written file remains.
 Warnings and progress go to stderr, results to stdout. --verbose shows more.
 

@@ -18,7 +18,7 @@ use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, print_findings};
 
-/// Convert files: glTF, VRM, BVH and FBX to UsdSkel, and anything to glTF.
+/// Convert files: glTF, VRM, BVH and FBX to UsdSkel, all of them to glTF, and USD to another form.
 ///
 /// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
 /// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:

@@ -103,12 +103,12 @@ pub struct Args {
     /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
-    /// Frame only a part: the points that the joint of this name or path moves, or the prim of this
+    /// Point the camera at a part: the points that the joint of this name or path moves, or the prim of this
     /// path.
     #[arg(long, value_name = "JOINT|/PRIM")]
     pub focus: Option<String>,
-    /// Draw N pictures around the up axis, all of the same time code; 72 if no number is given. As
-    /// an animated picture or video, up to 144 pictures take six seconds.
+    /// Draw N pictures around the up axis, all of the same time code; 72 if no number is given. An
+    /// animated picture or video of it takes six seconds, or N / 24 if N is above 144.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(num_args = 0..=1, default_missing_value = "72")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]

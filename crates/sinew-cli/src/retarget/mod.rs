@@ -81,7 +81,8 @@ pub struct Args {
     /// CLIP, in metres, and a number is taken as it is.
     #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
     scale: ScaleChoice,
-    /// Height of the ground in CLIP: auto is where its feet stand, keep is its origin.
+    /// Height of the ground in CLIP: auto is the origin if its bind or rest pose stands there, or else
+    /// the height of its feet in the clip; keep is the origin.
     #[arg(long, value_enum, default_value_t = GroundArg::Auto)]
     ground: GroundArg,
     /// Up axis of CLIP. auto is the one that its file declares; a BVH file declares none, and the most
@@ -95,8 +96,8 @@ pub struct Args {
     )]
     up: Up,
     /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
-    /// above them that have a partner. If NAME is above the hips, the hips move too, and the
-    /// target's root may have another name.
+    /// above them that have a partner. If NAME is above the hips, it moves TARGET's joint of the same
+    /// name above the hips, or the topmost joint if there is none.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
     /// Poses on which the bodies are measured.
@@ -143,8 +144,8 @@ const AFTER_HELP: &str = "Examples:
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PoseArg {
-    /// For CLIP and for TARGET: the bind pose if it stands, or else the rest pose, or else all
-    /// poses of the clip.
+    /// For CLIP and for TARGET: the bind pose if it stands, or else the rest pose if that stands, or
+    /// else all poses of the clip.
     Auto,
     /// The bind poses.
     Bind,
@@ -156,7 +157,7 @@ enum PoseArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroundArg {
-    /// Where the feet stand.
+    /// The origin if the bind or rest pose stands there, or else where the feet stand.
     Auto,
     /// The origin.
     Keep,

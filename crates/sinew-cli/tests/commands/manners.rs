@@ -41,7 +41,7 @@ fn help_names_the_exit_codes() {
             .trim()
             .replace("--allow-partial", "`--allow-partial`");
         let meaning = meaning.replace("check", "`check`");
-        let row = format!("| {code} | {} |", meaning.replace(" fix:", " `fix`:"));
+        let row = format!("| {code} | {} |", meaning.replace("fix", "`fix`"));
         assert!(page.contains(&row), "{row}");
     }
     for name in commands() {

@@ -170,6 +170,7 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
     };
     if is_far {
         error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Suggested);
     }
     let is_named = args.iter().any(|arg| arg == "-o" || arg == "--output");
     let is_file = |found: &&str| !found.starts_with('-') && found.contains('.');

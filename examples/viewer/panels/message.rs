@@ -67,7 +67,7 @@ pub fn framed(fill: Color32, line: Color32) -> Frame {
     Frame::new()
         .fill(fill)
         .stroke(Stroke::new(1.0, line))
-        .inner_margin(Margin::same(10))
+        .inner_margin(Margin::symmetric(10, 6))
 }
 
 /// The whole text of a message: what is copied.

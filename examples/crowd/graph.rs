@@ -3,22 +3,22 @@
 
 use std::collections::VecDeque;
 
-use font8x8::UnicodeFonts;
+use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 use glam::{Vec2, Vec4};
 use host::{Gpu, Look, buffer};
 use sinew::wgpu;
 
 use crate::times::{Cost, KEPT, KINDS};
 
-/// Most rectangles.
-const MOST: usize = 8192;
+/// Most rectangles; letters have one for each pixel.
+const MOST: usize = 65_536;
 /// Sizes in pixels of a picture of 720 rows.
 const BAR: f32 = 3.0;
 const LANE: f32 = 34.0;
 const LINE: f32 = 16.0;
 const MARGIN: f32 = 10.0;
-/// A letter has eight by eight of these.
-const DOT: Vec2 = Vec2::new(1.0, 1.25);
+/// Height of the font.
+const LETTER: f32 = 13.0;
 
 const WHITE: Vec4 = Vec4::new(0.92, 0.92, 0.92, 1.0);
 /// Colours of the lanes.
@@ -130,14 +130,30 @@ impl Graph {
     }
 
     fn write(&mut self, at: Vec2, color: Vec4, text: &str) {
-        for (place, letter) in text.chars().enumerate() {
-            let rows = font8x8::BASIC_FONTS.get(letter).unwrap_or_default();
-            for (row, dots) in rows.iter().enumerate() {
-                for column in (0..8).filter(|column| dots >> column & 1 == 1) {
-                    let dot = Vec2::new((place * 8 + column) as f32, row as f32);
-                    self.fill(at + dot * DOT, DOT, color);
+        let Ok(font) = FontRef::try_from_slice(epaint_default_fonts::HACK_REGULAR) else {
+            return;
+        };
+        let size = PxScale::from(LETTER * self.scale);
+        let font = font.as_scaled(size);
+        let mut pen = at * self.scale + Vec2::new(0.0, font.ascent());
+        for letter in text.chars() {
+            let glyph = font
+                .glyph_id(letter)
+                .with_scale_and_position(size, point(pen.x, pen.y));
+            pen.x += font.h_advance(glyph.id);
+            let Some(outline) = font.outline_glyph(glyph) else {
+                continue;
+            };
+            let corner = outline.px_bounds().min;
+            outline.draw(|x, y, covered| {
+                if covered > 0.0 {
+                    self.rectangles.push(Rectangle {
+                        corner: Vec2::new(corner.x + x as f32, corner.y + y as f32),
+                        size: Vec2::ONE,
+                        color: color.with_w(color.w * covered.min(1.0)),
+                    });
                 }
-            }
+            });
         }
     }
 }

@@ -11,7 +11,7 @@ use image::RgbaImage;
 use super::beside::Beside;
 use super::drawing::Drawing;
 use super::drops::{self, Intent, Unfit};
-use super::files::{self, Picked, Purpose};
+use super::files::{self, Picked, Purpose, Selected};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
 use super::platform::{self, FileWatch, Instant};
@@ -305,6 +305,7 @@ impl Desk {
             match wish {
                 Wish::Reload => self.reload(),
                 Wish::Load(task, place) => self.load(task, place),
+                Wish::Select(selected) => self.select(selected),
                 Wish::Alone => self.alone(),
                 Wish::Camera(number) => self.look_through(number),
                 Wish::AskFile => ask = Some(Purpose::Open),
@@ -313,6 +314,14 @@ impl Desk {
             }
         }
         ask.filter(|_| !self.asking)
+    }
+
+    /// Reads the main character again, with other variants or purposes.
+    fn select(&mut self, selected: Selected) {
+        let shown = self.sides[Place::Main as usize].shown.as_ref();
+        if let Some(task) = shown.map(|request| request.task.clone()) {
+            self.load(Task { selected, ..task }, Place::Main);
+        }
     }
 
     /// Looks through a camera of the file.

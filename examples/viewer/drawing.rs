@@ -89,6 +89,7 @@ impl Drawing {
         let mut model = Model::of_stage(&stage);
         (model.clips, model.clip) = (ready.clips, ready.clip);
         (model.matched, model.walk) = (ready.matched, ready.walk);
+        (model.variant_sets, model.selected) = (ready.variant_sets, ready.task.selected);
         if let Some(matched) = &model.matched {
             matched.of_files().for_each(|w| model.messages.add(w));
         }

@@ -57,6 +57,7 @@ pub fn task(shown: Option<&Model>, file: PathBuf, intent: Intent) -> (Task, Plac
     let onto = |model: &Model| Task {
         is_drop: intent == Intent::Auto,
         others: model.clips.clone(),
+        selected: model.selected.clone(),
         ..Task::retarget(&file, &model.path)
     };
     match (intent, character, shown) {
@@ -96,6 +97,7 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
             let others = model.clips.iter().filter(|c| c.from.is_some());
             Task {
                 others: others.cloned().collect(),
+                selected: model.selected.clone(),
                 ..Task::open(&model.path, name)
             }
         }
@@ -105,6 +107,7 @@ pub fn clip_of(model: &Model, number: usize) -> Option<Task> {
                 clip: name,
                 guess: last.is_some_and(|task| task.guess && task.file == *file),
                 others: model.clips.clone(),
+                selected: model.selected.clone(),
                 ..Task::retarget(file, &model.path)
             }
         }
@@ -118,8 +121,11 @@ pub fn after_opening(before: &Model, now: &Model, task: &Task, unfit: &Unfit) ->
         return None;
     }
     let mut choices = Vec::new();
-    let mut retarget = |text: String, motion: &PathBuf, onto: &PathBuf| {
-        let mut task = Task::retarget(motion, onto);
+    let mut retarget = |text: String, motion: &PathBuf, onto: &Model| {
+        let mut task = Task {
+            selected: onto.selected.clone(),
+            ..Task::retarget(motion, &onto.path)
+        };
         let text = match unfit.of(&task) {
             None => text,
             Some(true) => format!("{text} {BY_GUESS}"),
@@ -130,17 +136,20 @@ pub fn after_opening(before: &Model, now: &Model, task: &Task, unfit: &Unfit) ->
         choices.push((text, Wish::Load(task, Place::Main)));
     };
     if before.is_character() && has_motion(now) {
-        retarget(format!("Play its clip on {}", before.name()), file, old);
+        retarget(format!("Play its clip on {}", before.name()), file, before);
     }
     if has_motion(before) && now.is_character() {
         retarget(
             format!("Play the clip of {} on it", before.name()),
             old,
-            file,
+            now,
         );
     }
     let clip = before.clip.and_then(|number| clip_of(before, number));
-    let shown = clip.unwrap_or_else(|| Task::open(old, None));
+    let shown = clip.unwrap_or_else(|| Task {
+        selected: before.selected.clone(),
+        ..Task::open(old, None)
+    });
     let beside = Wish::Load(shown, Place::Beside);
     choices.push((format!("Show {} beside it", before.name()), beside));
     Some(Offer {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sinew_io::{OpenOptions, readable_formats};
+use sinew_io::usd::{Purposes, UsdFile, VariantSelection};
+use sinew_io::{Error, OpenOptions, readable_formats};
 
 use super::platform;
 
@@ -21,6 +22,51 @@ pub enum Picked {
     Nothing,
     /// There is none on this desktop.
     NoDialog,
+}
+
+/// What is chosen of a USD file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selected {
+    /// One variant each; they replace the selections of the file.
+    pub variants: Vec<VariantSelection>,
+    pub purposes: Purposes,
+}
+
+impl Selected {
+    /// Selects a variant instead of what was selected of the same set.
+    pub fn select(&mut self, variant: VariantSelection) {
+        let set = |of: &VariantSelection| {
+            let sets = of.variants.iter().map(|(set, _)| set.clone());
+            (of.prim.clone(), sets.collect::<Vec<_>>())
+        };
+        self.variants.retain(|other| set(other) != set(&variant));
+        self.variants.push(variant);
+    }
+
+    /// How a file is opened with it.
+    pub fn options(&self) -> OpenOptions {
+        OpenOptions {
+            variants: self.variants.clone(),
+            purposes: self.purposes,
+            ..options()
+        }
+    }
+
+    /// Opens a USD file. Another variant may lack sets in which something was selected before; these
+    /// selections are dropped.
+    pub fn open(&mut self, file: &Path) -> Result<UsdFile, Error> {
+        loop {
+            let opened = UsdFile::open_with(file, &self.options());
+            let Err(Error::NoSuchVariant { selection, .. }) = &opened else {
+                return opened;
+            };
+            let before = self.variants.len();
+            self.variants.retain(|v| v.to_string() != *selection);
+            if self.variants.len() == before {
+                return opened;
+            }
+        }
+    }
 }
 
 /// How all files are opened.

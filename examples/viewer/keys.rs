@@ -148,7 +148,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
                 "close list or message, let go of joint",
                 State::close,
             ),
-            row("q", "quit", |s| s.wishes.push(Wish::Quit)),
+            row("Shift+q", "quit (Ctrl+q)", |s| s.wishes.push(Wish::Quit)),
         ],
     ),
 ];
@@ -157,7 +157,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
 pub const MOUSE: &[(&str, &str)] = &[
     ("left drag", "orbit"),
     ("right or middle drag, Shift + drag", "pan"),
-    ("wheel", "nearer or farther"),
+    ("wheel, Alt + right drag", "nearer or farther"),
     ("double click", "frame all"),
     ("click a joint", "choose it (key j)"),
     ("drop a file", "open it; a motion: retarget it"),
@@ -204,7 +204,8 @@ pub fn press(state: &mut State, key: &str, shift: bool, again: bool) -> bool {
 pub fn command(key: &str) -> Option<&str> {
     match key {
         "s" => Some("Shift+s"),
-        "o" | "r" | "q" => Some(key),
+        "q" => Some("Shift+q"),
+        "o" | "r" => Some(key),
         _ => None,
     }
 }

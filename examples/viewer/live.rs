@@ -15,7 +15,7 @@ use sinew_io::usd::UsdFile;
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
-use super::files;
+use super::files::{self, Selected};
 use super::loader::{Failed, Ready, Task};
 
 /// Which joint of the character follows which joint of the clip's file.
@@ -250,7 +250,11 @@ pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
         matches,
         ..Request::default()
     };
-    let done = Files::retargeted(request, onto, &options);
+    let mut selected = task.selected.clone();
+    if !selected.variants.is_empty() {
+        selected.open(onto)?;
+    }
+    let done = Files::retargeted(request, onto, &selected, &options);
     let (mut opened, moved) = done.map_err(|e| failed(&e, task))?;
     let (file, clip, times) = (&mut opened.target.file, &moved.animation, &moved.time_line);
     file.set_animation(&moved.skeleton, "Animation", clip, times)?;
@@ -279,9 +283,12 @@ pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
         clip: played,
         is_drop: false,
         others,
+        selected,
         ..task.clone()
     };
+    let variant_sets = (!opened.target.file.is_made()).then(|| opened.target.file.variant_sets());
     Ok(Ready {
+        variant_sets,
         clips,
         clip,
         matched: Some(Arc::new(Matched::new(task.clone(), &moved))),
@@ -302,9 +309,9 @@ struct Files {
 }
 
 impl Files {
-    fn open(source: &SourceRequest, onto: &Path) -> Result<Self, Error> {
+    fn open(source: &SourceRequest, onto: &Path, selected: &Selected) -> Result<Self, Error> {
         let source = Source::open(source)?;
-        let target = Target::open(onto, None, &source)?;
+        let target = Target::open_with(onto, None, &source, &selected.options())?;
         Ok(Self { source, target })
     }
 
@@ -314,16 +321,17 @@ impl Files {
     fn retargeted(
         mut request: SourceRequest,
         onto: &Path,
+        selected: &Selected,
         options: &Request,
     ) -> Result<(Self, Retargeted), Error> {
-        let mut files = Self::open(&request, onto)?;
+        let mut files = Self::open(&request, onto, selected)?;
         let mut moved = files.with_the_best_target(options);
         if let Err(Error::NoSkeleton {
             needs_model: true, ..
         }) = &moved
         {
             request.model = Some(onto.to_owned());
-            files = Self::open(&request, onto)?;
+            files = Self::open(&request, onto, selected)?;
             moved = files.with_the_best_target(options);
         }
         if let Err(Error::SeveralSkeletons {
@@ -334,7 +342,7 @@ impl Files {
         {
             // A clip of human bones is applied to all skeletons of its file if one is asked for.
             request.skeleton = paths.first().cloned();
-            files = Self::open(&request, onto)?;
+            files = Self::open(&request, onto, selected)?;
             moved = best(&file, Side::Source, paths, |path| {
                 files.source.choose_skeleton(path);
                 files.with_the_best_target(options)

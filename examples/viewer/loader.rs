@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_animate::humanoid::on_own_skeleton;
-use sinew_io::usd::UsdFile;
+use sinew_io::usd::{UsdFile, VariantSet};
 use sinew_io::{ClipChoice, read_asset_from};
 use sinew_render::Loaded;
 
 use super::clips::{self, ClipEntry};
-use super::files;
+use super::files::{self, Selected};
 use super::follow::{self, Walk};
 use super::live::{self, Matched};
 use super::platform;
@@ -29,6 +29,8 @@ pub struct Task {
     pub guess: bool,
     /// Clips of other files that the list shows too.
     pub others: Vec<ClipEntry>,
+    /// What is chosen of the character's file.
+    pub selected: Selected,
 }
 
 impl Task {
@@ -80,6 +82,8 @@ pub struct Ready {
     pub matched: Option<Arc<Matched>>,
     /// The root's way, if it walks away.
     pub walk: Option<Walk>,
+    /// The variant sets of the character's file; `None` if it is not USD.
+    pub variant_sets: Option<Vec<VariantSet>>,
 }
 
 /// Why a file cannot be shown.
@@ -129,7 +133,7 @@ fn explained(task: &Task, mut failed: Failed) -> Failed {
     if task.onto.is_none() && sentence.is_none() {
         return failed;
     }
-    match (opened(&task.file, None, &[]), sentence) {
+    match (opened(&Task::open(&task.file, None)), sentence) {
         (Ok(ready), _) => failed.can_open = shows_something(&ready.loaded),
         (Err(_), Some(sentence)) => failed.message = sentence,
         (Err(_), None) => {}
@@ -147,11 +151,11 @@ fn shows_something(loaded: &Loaded) -> bool {
 
 fn of_task(task: &Task) -> Result<Ready, Failed> {
     let Some(onto) = &task.onto else {
-        return opened(&task.file, task.clip.as_deref(), &task.others);
+        return opened(task);
     };
     if task.is_drop {
         // The list of a file that is opened has its own clips only.
-        let ready = opened(&task.file, None, &[])?;
+        let ready = opened(&Task::open(&task.file, None))?;
         let moves = !ready.clips.is_empty() || !ready.loaded.scene.animations.is_empty();
         if !ready.loaded.geometry.meshes.is_empty() || !moves {
             return Ok(ready);
@@ -160,11 +164,17 @@ fn of_task(task: &Task) -> Result<Ready, Failed> {
     live::retargeted(task, onto)
 }
 
-/// Opens a file with a clip.
-fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready, Failed> {
+/// Opens a task's file with its clip.
+fn opened(task: &Task) -> Result<Ready, Failed> {
+    let (path, clip) = (task.file.as_path(), task.clip.as_deref());
     let mut options = files::options();
     let Some(asset) = read_asset_from(&options.files, path)? else {
-        let file = UsdFile::open_with(path, &options)?;
+        let mut selected = task.selected.clone();
+        let file = selected.open(path)?;
+        let task = Task {
+            selected,
+            ..task.clone()
+        };
         let mut loaded = Loaded::of(&file, &options)?;
         let animations = file.animations()?;
         // A clip's name means the first SkelAnimation of it.
@@ -179,7 +189,11 @@ fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready
             clips.insert(0, ClipEntry::as_authored());
             clip = Some(clip.map_or(0, |i| i + 1));
         }
-        return Ok(ready(&file, loaded, path, clips, clip, others));
+        let variant_sets = Some(file.variant_sets());
+        return Ok(Ready {
+            variant_sets,
+            ..ready(&task, &file, loaded, clips, clip)
+        });
     };
     let asset = on_own_skeleton(asset);
     let clips = clips::of_asset(&asset, None);
@@ -197,23 +211,24 @@ fn opened(path: &Path, clip: Option<&str>, others: &[ClipEntry]) -> Result<Ready
     let playing = loaded.clip.map(|i| loaded.clips[i].name.as_str());
     let shown = playing.or(wanted.as_deref());
     let clip = shown.and_then(|name| clips::find(&clips, name));
-    Ok(ready(&file, loaded, path, clips, clip, others))
+    Ok(ready(task, &file, loaded, clips, clip))
 }
 
 fn ready(
+    task: &Task,
     file: &UsdFile,
     loaded: Loaded,
-    path: &Path,
     mut clips: Vec<ClipEntry>,
     mut clip: Option<usize>,
-    others: &[ClipEntry],
 ) -> Ready {
+    let (path, others) = (task.file.as_path(), task.others.as_slice());
     let mut files = file.layer_files();
     if !files.iter().any(|f| f == path) {
         files.push(path.to_owned());
     }
     let task = Task {
         others: others.to_vec(),
+        selected: task.selected.clone(),
         ..Task::open(path, clip.map(|i| clips[i].name.clone()))
     };
     if clips.is_empty() && !others.is_empty() {
@@ -231,6 +246,7 @@ fn ready(
         loaded,
         matched: None,
         walk: None,
+        variant_sets: None,
     }
 }
 

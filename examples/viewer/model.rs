@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use glam::DVec3;
+use sinew_io::usd::VariantSet;
 use sinew_render::{Camera, JointId, Stage, StageJoint, StageSkeleton};
 
 use super::clips::ClipEntry;
+use super::files::Selected;
 use super::findings::Messages;
 use super::follow::Walk;
 use super::live::Matched;
@@ -40,6 +42,10 @@ pub struct Model {
     pub clips: Vec<ClipEntry>,
     /// Which clip plays, of `clips`; `None` where the file has its own way.
     pub clip: Option<usize>,
+    /// The variant sets of the file; `None` if it is not USD.
+    pub variant_sets: Option<Vec<VariantSet>>,
+    /// What is chosen of them, and which purposes are drawn.
+    pub selected: Selected,
     /// How a clip of another file was matched.
     pub matched: Option<Arc<Matched>>,
     /// The root's way, if it walks away.

@@ -8,6 +8,8 @@ pub struct Pointer {
     pub drag: [f32; 2],
     /// The left button drags without Shift; else the picture is moved.
     pub orbits: bool,
+    /// The right button drags with Alt, as in usdview: right and down come nearer.
+    pub zooms: bool,
     pub scroll: f32,
     /// Of a pinch on a trackpad, 1 for none.
     pub pinch: f32,
@@ -17,6 +19,8 @@ pub struct Pointer {
 const TURN: f64 = std::f64::consts::PI;
 /// Points of scrolling that change the distance by a factor of e.
 const SCROLL: f64 = 420.0;
+/// A drag over the picture's height changes the distance by a factor of e to this power.
+const DRAG: f64 = 2.0;
 
 impl Pointer {
     /// Whether it did nothing.
@@ -30,6 +34,7 @@ impl Pointer {
         let [x, y] = self.drag.map(|d| f64::from(d / height.max(1.0)));
         match self.orbits {
             _ if self.drag == [0.0; 2] => {}
+            _ if self.zooms => camera.zoom((-(x + y) * DRAG).exp(), around),
             true => camera.orbit(-x * TURN, y * TURN, around),
             false => camera.pan(x, -y, around),
         }
@@ -61,12 +66,13 @@ mod tests {
     use glam::DVec3;
 
     #[test]
-    fn spreading_fingers_come_nearer() {
+    fn spreading_fingers_and_drags_come_nearer() {
         let cube = Bounds::of([DVec3::splat(-1.0), DVec3::splat(1.0)]);
-        let distance = |pinch: f32| {
+        let distance = |pinch: f32, drag: [f32; 2]| {
             let pointer = Pointer {
-                drag: [0.0; 2],
+                drag,
                 orbits: false,
+                zooms: true,
                 scroll: 0.0,
                 pinch,
             };
@@ -75,7 +81,11 @@ mod tests {
             pointer.apply(&mut camera, &cube, 400.0);
             camera.orbit_mut(&cube).distance
         };
-        assert!(distance(1.2) < distance(1.0) && distance(1.0) < distance(0.8));
-        assert_eq!(distance(0.0), distance(1.0));
+        let still = [0.0; 2];
+        let at_first = distance(1.0, still);
+        assert!(distance(1.2, still) < at_first && at_first < distance(0.8, still));
+        assert_eq!(distance(0.0, still), at_first);
+        // A drag too.
+        assert!(distance(1.0, [40.0, 0.0]) < at_first && at_first < distance(1.0, [0.0, -40.0]));
     }
 }

@@ -1,6 +1,7 @@
 //! What the viewer shows, as JSON: answers of a script, which tests judge too.
 
 use serde_json::{Value, json};
+use sinew_io::usd::VariantSet;
 use sinew_render::{Camera, JointId};
 
 use super::desk::Desk;
@@ -67,6 +68,12 @@ impl Desk {
                     json!({"severity": m.severity.name(), "code": m.code, "text": m.text})
                 };
                 m.messages.list().iter().map(of).collect::<Vec<_>>()
+            }),
+            "variants": model.and_then(|m| m.variant_sets.as_ref()).map(|sets| {
+                let set = |s: &VariantSet| {
+                    json!({"prim": s.prim, "set": s.name, "variants": s.variants, "selected": s.selected})
+                };
+                sets.iter().map(set).collect::<Vec<_>>()
             }),
             "match": model.and_then(|m| Some(m.matched.as_ref()?.json())),
             "offer": state.offer.as_ref().map(|o| {

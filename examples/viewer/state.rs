@@ -9,6 +9,7 @@ use sinew_render::{Bounds, Camera, Control, JointId, Look};
 use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
 use super::drops;
+use super::files::Selected;
 use super::follow::{self, Follow};
 use super::keys;
 use super::layout::View;
@@ -26,6 +27,8 @@ pub enum Wish {
     Load(Task, Place),
     /// The main character alone.
     Alone,
+    /// The file again, with other variants or purposes.
+    Select(Selected),
     /// Look through a camera of the file.
     Camera(usize),
     /// Ask for a file to open.
@@ -234,6 +237,15 @@ impl State {
         let task = self.model.as_ref().and_then(|m| drops::clip_of(m, number));
         let wish = task.map(|task| Wish::Load(task, Place::Main));
         self.wishes.extend(wish);
+    }
+
+    /// Reads the file again with another variant or other purposes.
+    pub fn select(&mut self, change: impl FnOnce(&mut Selected)) {
+        let selected = self.model.as_ref().map(|m| m.selected.clone());
+        self.wishes.extend(selected.map(|mut selected| {
+            change(&mut selected);
+            Wish::Select(selected)
+        }));
     }
 
     /// Takes a choice of what is offered, counted from 0; false if there is none. Should it fail, the

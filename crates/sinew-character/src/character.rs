@@ -190,7 +190,7 @@ impl Character {
     /// first clip alone, 1 the second. Asking again with another weight changes only the weight:
     /// both clips go on, also one that cannot be seen at a weight of 0 or 1.
     ///
-    /// 0 seconds leave a fade that runs its time, and the blend is reached at its end.
+    /// A call with 0 seconds does not cut a running fade short: the blend is reached at its end.
     ///
     /// # Errors
     /// As [`Character::crossfade`]; a weight that is not from 0 to 1.
@@ -216,7 +216,8 @@ impl Character {
     }
 
     /// Adds what a clip changes since its beginning, times a weight from 0 to 1, to whatever is
-    /// played, within some seconds. `None` ends it. 0 seconds leave a fade that runs its time.
+    /// played, within some seconds. `None` ends it. A call with 0 seconds does not cut a running
+    /// fade short.
     ///
     /// # Errors
     /// As [`Character::blend`].

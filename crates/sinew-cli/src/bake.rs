@@ -315,6 +315,15 @@ fn bake_one(
     verbosity: Verbosity,
 ) -> Result<Done<JsonReport>> {
     let format = Format::of(output).map_err(|e| Error::Usage(e.to_string()))?;
+    // A vertex animation texture has its JSON beside it. Without one, the file is a picture.
+    if matches!(format, Format::Exr | Format::Png)
+        && output.exists()
+        && !output.with_extension("json").exists()
+    {
+        let reason = "expected a name without a file, or a vertex animation texture to replace; \
+                      found a picture. `sinew render` draws pictures; `bake` writes textures";
+        return Err(Error::bad_output(output, reason));
+    }
     let backend = match (&args.adapter, &args.backend) {
         (Some(_), Backend::Cpu) => {
             return Err(Error::Usage(

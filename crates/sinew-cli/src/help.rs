@@ -104,6 +104,7 @@ const GROUPS: [(&str, &[&str]); 10] = [
             "heat",
             "shape",
             "method",
+            "purpose",
         ],
     ),
     (
@@ -152,6 +153,25 @@ pub fn asked(args: &[OsString]) -> (Vec<OsString>, bool) {
 /// The error of a file too many, with the advice to name the output by `-o`. A command that takes
 /// several files lacks the output then, and the last of them is not there.
 pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    // Without a similar option, clap suggests to pass the unknown one as a file.
+    if error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::SuggestedArg).is_none()
+    {
+        error.remove(ContextKind::Suggested);
+    }
+    // Of commands it finds some similar that nobody meant. What was meant begins as it does.
+    let is_far = match (
+        error.get(ContextKind::InvalidSubcommand),
+        error.get(ContextKind::SuggestedSubcommand),
+    ) {
+        (Some(ContextValue::String(found)), Some(ContextValue::Strings(known))) => known
+            .iter()
+            .all(|name| name.chars().next() != found.chars().next()),
+        _ => false,
+    };
+    if is_far {
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.remove(ContextKind::Suggested);
+    }
     let is_named = args.iter().any(|arg| arg == "-o" || arg == "--output");
     let is_file = |found: &&str| !found.starts_with('-') && found.contains('.');
     let found = match (error.kind(), error.get(ContextKind::InvalidArg)) {

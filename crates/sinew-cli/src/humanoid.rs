@@ -113,7 +113,7 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
     check_output(output, &[&model, &source], None)?;
     model.make_clip_names_unique();
     source.make_clip_names_unique();
-    let clip = progress.aside(|| choose(&source, args.clip.as_deref(), quiet))?;
+    let clip = progress.aside(|| choose(&source, &model, args.clip.as_deref(), quiet))?;
     let mut options = ApplyOptions::default();
     options.mode = match args.mode {
         ModeArg::Literal => Mode::Literal,
@@ -223,13 +223,22 @@ fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
 }
 
 /// The clip that a text names, or else the first.
-fn choose(source: &Asset, name: Option<&str>, quiet: bool) -> Result<AssetClip> {
+fn choose(source: &Asset, model: &Asset, name: Option<&str>, quiet: bool) -> Result<AssetClip> {
     let file = source.file.display();
     if let Some(name) = name {
         return Ok(find_asset_clip(source, name)?);
     }
     let Some(first) = source.clips.first() else {
-        return Err(Error::Message(format!("{file}: no clips in this file")));
+        let model_file = model.file.display();
+        let advice = match model.clips.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", but {model_file} has one; the model comes first: sinew humanoid {file} {model_file}"
+            ),
+        };
+        return Err(Error::Message(format!(
+            "{file}: no clip in this file{advice}"
+        )));
     };
     if source.clips.len() > 1 && !quiet {
         let names: Vec<String> = source

@@ -16,7 +16,7 @@ pub enum Error {
     Io(Box<sinew_io::Error>),
     /// The stage has neither a mesh with faces nor a skeleton with joints.
     #[error(
-        "{}: nothing to draw: expected a mesh with faces of purpose default or render, or a skeleton; found neither{}",
+        "{}: nothing to draw: expected a mesh with faces whose purpose is drawn, or a skeleton; found neither{}",
         file.display(),
         lines(messages)
     )]

@@ -1,17 +1,17 @@
-//! The messages over the picture: an error with the lines that it names, or a notice.
+//! The messages above the picture, which they do not cover: an error with the lines that it names, or a notice.
 
-use egui::{Align, Color32, Frame, Label, Margin, Pos2, Rect, RichText, ScrollArea, Stroke, Ui};
+use egui::{Align, Color32, Frame, Label, Margin, Panel, RichText, ScrollArea, Stroke, Ui};
 
 use super::{button, weak};
 use crate::messages::{Excerpt, clean};
 use crate::state::State;
 use crate::theme;
 
-/// Most points across.
-const WIDTH: f32 = 680.0;
+/// The part of the window's height that the text of a message has at most. More of it scrolls.
+const HEIGHT: f32 = 0.15;
 
-/// Shows the error, or else the notice.
-pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
+/// Shows the error, or else the notice, until it is closed.
+pub fn show(ui: &mut Ui, state: &mut State) {
     if state.view.problem.as_ref().map(|(shown, _)| shown) != state.error.as_ref() {
         let with_lines = |text: &String| (text.clone(), Excerpt::of(text));
         state.view.problem = state.error.as_ref().map(with_lines);
@@ -30,48 +30,44 @@ pub fn show(ui: &mut Ui, state: &mut State, rect: Rect) {
         }
         (None, None) => return,
     };
-    let width = (rect.width() - 24.0).clamp(120.0, WIDTH);
-    // Areas remember the height of their last contents, so each message in each size is its own.
-    let id = egui::Id::unique("viewer.message").with((&text, rect.size().round().to_string()));
-    let area = egui::Area::new(id)
-        .fixed_pos(Pos2::new(rect.center().x - width * 0.5, rect.top() + 12.0))
-        .constrain_to(rect);
-    let shown = area.show(ui.ctx(), |ui| {
-        framed(fill, line, 12).show(ui, |ui| {
-            ui.set_width(width - 24.0);
-            ui.horizontal(|ui| {
-                ui.label(RichText::new(title).strong().color(line));
-                ui.with_layout(egui::Layout::right_to_left(Align::Center), |ui| {
-                    if button(ui, state, "Close", "Escape").clicked() {
-                        state.close_message();
-                    }
-                    if button(ui, state, "Copy", "copy the whole message").clicked() {
-                        let whole = whole(&text, excerpt.as_ref());
-                        ui.ctx().copy_text(whole.clone());
-                        state.view.copied = Some(whole);
-                    }
-                });
-            });
-            let area = ScrollArea::vertical().max_height((rect.height() * 0.6).max(60.0));
-            area.show(ui, |ui| {
-                let message = RichText::new(&text).size(12.5).color(theme::STRONG);
-                ui.add(Label::new(message).wrap().selectable(true));
-                if let Some(excerpt) = &excerpt {
-                    lines(ui, excerpt);
+    let height = (ui.ctx().content_rect().height() * HEIGHT).max(40.0);
+    // Panels remember the height of their last contents, so each message is its own.
+    let id = egui::Id::unique("viewer.message").with(&text);
+    let panel = Panel::top(id)
+        .frame(framed(fill, line))
+        .show_separator_line(false);
+    let shown = panel.show(ui, |ui| {
+        ui.horizontal(|ui| {
+            ui.label(RichText::new(title).strong().color(line));
+            ui.with_layout(egui::Layout::right_to_left(Align::Center), |ui| {
+                if button(ui, state, "Close", "Escape").clicked() {
+                    state.close_message();
+                }
+                if button(ui, state, "Copy", "copy the whole message").clicked() {
+                    let whole = whole(&text, excerpt.as_ref());
+                    ui.ctx().copy_text(whole.clone());
+                    state.view.copied = Some(whole);
                 }
             });
+        });
+        let area = ScrollArea::vertical().max_height(height);
+        area.show(ui, |ui| {
+            let message = RichText::new(&text).size(12.5).color(theme::STRONG);
+            ui.add(Label::new(message).wrap().selectable(true));
+            if let Some(excerpt) = &excerpt {
+                lines(ui, excerpt);
+            }
         });
     });
     state.view.places.note(ui, "message", shown.response.rect);
 }
 
-/// A frame for what lies over the picture.
-pub fn framed(fill: Color32, line: Color32, margin: i8) -> Frame {
+/// The frame of messages and offers.
+pub fn framed(fill: Color32, line: Color32) -> Frame {
     Frame::new()
         .fill(fill)
         .stroke(Stroke::new(1.0, line))
-        .corner_radius(8)
-        .inner_margin(Margin::same(margin))
+        .inner_margin(Margin::symmetric(10, 6))
 }
 
 /// The whole text of a message: what is copied.

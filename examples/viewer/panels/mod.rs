@@ -13,6 +13,7 @@ mod picture;
 pub mod scene;
 mod settings;
 mod timeline;
+mod variants;
 
 use egui::{Frame, Label, Margin, Panel, Response, RichText, Ui};
 
@@ -60,6 +61,8 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
             );
         }
     }
+    message::show(ui, state);
+    offer::show(ui, state);
     egui::CentralPanel::no_frame().show(ui, |ui| picture::show(ui, state, pictures));
     if state.help {
         help::show(ui.ctx(), state);

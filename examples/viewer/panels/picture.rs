@@ -3,7 +3,7 @@
 use egui::{Align2, Color32, CornerRadius, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 use sinew_render::JointId;
 
-use super::{offer, pair};
+use super::pair;
 use crate::files;
 use crate::moves::Pointer;
 use crate::state::State;
@@ -50,9 +50,11 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     // Asked before egui's input is locked: what is asked of a response locks it too.
     let (drag, over) = (response.drag_delta(), response.contains_pointer());
     let left = response.dragged_by(egui::PointerButton::Primary);
+    let right = response.dragged_by(egui::PointerButton::Secondary);
     let pointer = ui.input(|input| Pointer {
         drag: drag.into(),
         orbits: left && !input.modifiers.shift,
+        zooms: right && input.modifiers.alt,
         scroll: if over {
             input.smooth_scroll_delta().y
         } else {
@@ -87,10 +89,6 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     }
     if state.view.graph {
         super::graph::show(ui, state, all);
-    }
-    super::message::show(ui, state, all);
-    if state.offer.is_some() {
-        offer::show(ui, state, all);
     }
 }
 

@@ -4,10 +4,11 @@ use egui::{ComboBox, Grid, RichText, ScrollArea, Slider, Ui};
 use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 
-use super::{choices, matched, row, scene, section, weak};
+use super::{choices, matched, row, scene, section, variants, weak};
 use crate::clips;
 use crate::files;
 use crate::messages::clean;
+use crate::model::Model;
 use crate::state::{State, Wish};
 use crate::theme;
 
@@ -15,6 +16,24 @@ pub fn show(ui: &mut Ui, state: &mut State) {
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         // Room for the scroll bar.
         ui.set_max_width(ui.available_width() - 10.0);
+        let model = state.model.as_ref();
+        let has_clips =
+            |m: &Model| !m.clips.is_empty() || !m.cameras.is_empty() || m.walk.is_some();
+        if model.is_some_and(has_clips) {
+            section(ui, "Clip and camera", true, |ui| clip(ui, state));
+        }
+        if state.model.as_ref().is_some_and(|m| m.matched.is_some()) {
+            section(ui, "Match", true, |ui| matched::show(ui, state));
+        }
+        if state
+            .model
+            .as_ref()
+            .is_some_and(|m| m.variant_sets.is_some())
+        {
+            section(ui, "Variants and purposes", true, |ui| {
+                variants::show(ui, state)
+            });
+        }
         section(ui, "Show", true, |ui| look(ui, state));
         section(ui, "Light and background", true, |ui| {
             scene::show(ui, state)
@@ -29,15 +48,8 @@ pub fn show(ui: &mut Ui, state: &mut State) {
             ui.label(weak(text));
             return;
         };
-        let clips = !model.clips.is_empty() || !model.cameras.is_empty() || model.walk.is_some();
         let shapes = model.shapes.len();
         let (messages, errors) = (model.messages.list().len(), model.messages.has_errors());
-        if clips {
-            section(ui, "Clip and camera", true, |ui| clip(ui, state));
-        }
-        if state.model.as_ref().is_some_and(|m| m.matched.is_some()) {
-            section(ui, "Match", true, |ui| matched::show(ui, state));
-        }
         if shapes > 0 {
             let title = format!("Blend shapes ({shapes})");
             section(ui, &title, true, |ui| sliders(ui, state));

@@ -79,6 +79,7 @@ fn as_text(options: &BakeOptions) -> String {
         variants,
         search_paths: _,
         clips,
+        purposes: _,
         files: _,
     } = open;
     let mut out = Vec::new();

@@ -9,6 +9,7 @@ mod saver;
 mod sheet;
 mod shots;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,9 +18,11 @@ use crate::batch::{Batch, CHARACTERS, Done};
 use crate::error::{Error, Result};
 use glam::DVec3;
 use sinew::gpu::{AdapterChoice, GpuDevice, GpuError, Skinner};
+use sinew::scene::Purpose;
 use sinew::skel::SkinningMethod;
 use sinew::{Invalid, Warning};
 use sinew_bake::{FramePattern, FrameRange};
+use sinew_io::OpenOptions;
 use sinew_render::{Background, DrawBackend, Loaded, Offscreen, Stage, check_size, save_png};
 
 use crate::exit::{Exit, PartialArgs};
@@ -150,6 +153,21 @@ pub struct Args {
         ("dual-quaternion", SkinningMethod::DualQuaternion),
     ]))]
     method: Option<SkinningMethod>,
+    /// Purposes of the prims that are drawn besides those of the purpose default, such as
+    /// render,guide; default alone draws no others.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "render"
+    )]
+    #[arg(value_parser = one_of([
+        ("default", Purpose::Default),
+        ("render", Purpose::Render),
+        ("proxy", Purpose::Proxy),
+        ("guide", Purpose::Guide),
+    ]))]
+    purpose: Vec<Purpose>,
     #[command(flatten)]
     pub open: OpenArgs,
     #[command(flatten)]
@@ -181,7 +199,7 @@ const EXAMPLES: &str = "Examples:
   sinew render walk.bvh -o walk.png --sheet 6x4
   sinew render hero.glb -o run.mp4 --clip Run --size 1280x720
   sinew render hero.glb -o face.png --focus head
-  sinew render hero.usda -o weights.png --heat LeftArm --wireframe --json | jq -r .adapter.name";
+  sinew render hero.usda -o weights.png --heat head --wireframe --json | jq -r .adapter.name";
 
 /// A backend; `None` for auto.
 type Choice = Option<DrawBackend>;
@@ -217,18 +235,20 @@ pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
         "png" if is_numbered => "####.png".to_owned(),
         other => other.to_owned(),
     };
+    // The adapter is told once, not for each file.
+    let is_told = Cell::new(verbosity.is_quiet());
     batch.run(extension, |input, output| {
         let mut args = args.clone();
         args.input = input.to_owned();
         if let Some(output) = output {
             args.output = output.to_owned();
         }
-        draw(&args, verbosity)
+        draw(&args, verbosity, &is_told)
     })
 }
 
 /// Draws one file.
-fn draw(args: &Args, verbosity: Verbosity) -> Result<Done<Report>> {
+fn draw(args: &Args, verbosity: Verbosity, is_told: &Cell<bool>) -> Result<Done<Report>> {
     let quiet = verbosity.is_quiet();
     let start = Instant::now();
     check(args)?;
@@ -240,7 +260,10 @@ fn draw(args: &Args, verbosity: Verbosity) -> Result<Done<Report>> {
         Some(name) => AdapterChoice::Named(name.clone()),
         None => AdapterChoice::Any,
     };
-    let options = args.open.options()?;
+    let options = OpenOptions {
+        purposes: args.purpose.iter().copied().collect(),
+        ..args.open.options()?
+    };
     let (loaded, gpu) = std::thread::scope(|scope| {
         let gpu = scope.spawn(|| open_gpu(&choice, args));
         let loaded = sinew_io::open_with(input, &options)
@@ -274,7 +297,7 @@ fn draw(args: &Args, verbosity: Verbosity) -> Result<Done<Report>> {
     let numbered = shots.iter().filter_map(|shot| shot.file.as_ref());
     file.check_outputs(numbered.chain([&args.output]))?;
     drop(file);
-    if gpu.report().software && !quiet {
+    if gpu.report().software && !is_told.replace(true) {
         progress.aside(|| {
             print_message(
                 "note",

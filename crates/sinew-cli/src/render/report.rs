@@ -76,17 +76,20 @@ pub fn describe(report: &Report) -> String {
         [] => {}
     }
     let _ = writeln!(out, "  {}", report.brief());
-    let _ = writeln!(
-        out,
-        "  {}, {} skinned on the {}, {}",
-        match report.meshes {
-            1 => "1 mesh".to_owned(),
-            n => format!("{n} meshes"),
-        },
-        count(report.points, "point"),
-        report.skinned_on.to_uppercase(),
-        count(report.joints, "joint")
-    );
+    let meshes = match report.meshes {
+        1 => "1 mesh".to_owned(),
+        n => format!("{n} meshes"),
+    };
+    let skinned = match report.points {
+        0 => "nothing skinned".to_owned(),
+        n => format!(
+            "{} skinned on the {}",
+            count(n, "point"),
+            report.skinned_on.to_uppercase()
+        ),
+    };
+    let joints = count(report.joints, "joint");
+    let _ = writeln!(out, "  {meshes}, {skinned}, {joints}");
     let _ = writeln!(
         out,
         "  drawn on {} in {:.3} s",

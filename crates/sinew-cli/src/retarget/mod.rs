@@ -361,6 +361,12 @@ fn advised(mut warning: Warning) -> Warning {
 fn explained(error: RetargetError, args: &Args) -> Error {
     let text = error.to_string();
     let advice = match error {
+        RetargetError::NoClip { .. } if Source::open(&SourceRequest::new(&args.target)).is_ok() => {
+            let (clip, target) = (args.target.display(), args.source.display());
+            return Error::Message(format!(
+                "{text}, but {clip} has one; the file with the clip comes first: sinew retarget {clip} {target}"
+            ));
+        }
         RetargetError::NoSkeleton { needs_model, .. } => match needs_model {
             true => "; name a file that has it with --source-model FILE",
             false => "",

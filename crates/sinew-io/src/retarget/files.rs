@@ -10,7 +10,7 @@ use sinew_animate::humanoid::{ApplyOptions, apply_to_all, reference_asset};
 
 use super::{Error, Result, SourceRequest};
 use crate::usd::{UsdFile, find_asset_clip, first_clip};
-use crate::{open_with, read_asset_from, skeletons};
+use crate::{OpenOptions, open_with, read_asset_from, skeletons};
 
 /// The file with the clip.
 #[derive(Debug)]
@@ -132,13 +132,26 @@ impl Target {
     /// # Errors
     /// The file cannot be read.
     pub fn open(file: impl AsRef<Path>, skeleton: Option<&str>, source: &Source) -> Result<Self> {
+        Self::open_with(file, skeleton, source, &source.request.open_options())
+    }
+
+    /// Like [`Target::open`], with options for a USD file.
+    ///
+    /// # Errors
+    /// As [`Target::open`].
+    pub fn open_with(
+        file: impl AsRef<Path>,
+        skeleton: Option<&str>,
+        source: &Source,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         let path = file.as_ref().to_owned();
         let skeleton = skeleton.map(str::to_owned);
         let mut warnings = Vec::new();
         let plain = source.request.open_options();
         let Some(mut asset) = read_asset_from(&plain.files, &path)? else {
             return Ok(Self {
-                file: UsdFile::open_with(&path, &plain)?,
+                file: UsdFile::open_with(&path, options)?,
                 path,
                 skeleton,
                 warnings,

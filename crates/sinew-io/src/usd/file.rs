@@ -12,6 +12,7 @@ use super::clips::ChosenClip;
 use super::from_asset::convert::MadeStage;
 use super::variants::{self, VariantSelection};
 use crate::error::{Error, Result, Source};
+use sinew::scene::Purpose;
 use sinew::skel::AnimSource;
 
 /// How a file is opened and composed.
@@ -26,8 +27,60 @@ pub struct OpenOptions {
     pub search_paths: Vec<PathBuf>,
     /// Which clips to take.
     pub clips: ClipChoice,
+    /// The purposes of the prims in [`UsdFile::geometry`].
+    pub purposes: Purposes,
     /// Where the file and all that it refers to are: on disk, if nothing else is said.
     pub files: Files,
+}
+
+/// The purposes of prims that a renderer draws. Prims of the purpose `default` are always drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purposes {
+    /// Prims for final pictures.
+    pub render: bool,
+    /// Simple prims that stand for those of final pictures.
+    pub proxy: bool,
+    /// Helpers, such as a rig's controls.
+    pub guide: bool,
+}
+
+impl Default for Purposes {
+    /// Only `render`.
+    fn default() -> Self {
+        Self::from_iter([Purpose::Render])
+    }
+}
+
+impl FromIterator<Purpose> for Purposes {
+    fn from_iter<I: IntoIterator<Item = Purpose>>(purposes: I) -> Self {
+        let mut out = Self {
+            render: false,
+            proxy: false,
+            guide: false,
+        };
+        for purpose in purposes {
+            match purpose {
+                Purpose::Default => {}
+                Purpose::Render => out.render = true,
+                Purpose::Proxy => out.proxy = true,
+                Purpose::Guide => out.guide = true,
+            }
+        }
+        out
+    }
+}
+
+impl Purposes {
+    /// Whether prims of a purpose are drawn. `None` is a purpose that USD does not know.
+    pub(crate) fn have(self, purpose: Option<Purpose>) -> bool {
+        match purpose {
+            None => false,
+            Some(Purpose::Default) => true,
+            Some(Purpose::Render) => self.render,
+            Some(Purpose::Proxy) => self.proxy,
+            Some(Purpose::Guide) => self.guide,
+        }
+    }
 }
 
 /// How an open file is read as a scene.
@@ -61,7 +114,7 @@ pub enum ClipChoice {
 /// |---|---|
 /// | opens | [`open`](Self::open), [`open_with`](Self::open_with), [`from_asset`](Self::from_asset) |
 /// | says what it is | [`file`](Self::file), [`layer_files`](Self::layer_files), [`is_made`](Self::is_made), [`origin`](Self::origin), [`time_line`](Self::time_line), [`authored_meters_per_unit`](Self::authored_meters_per_unit), [`fingerprint`](Self::fingerprint) |
-/// | is read | [`scene`](Self::scene), [`geometry`](Self::geometry), [`animations`](Self::animations), [`authored`](Self::authored), [`is_left_handed`](Self::is_left_handed), [`carries`](Self::carries) |
+/// | is read | [`scene`](Self::scene), [`geometry`](Self::geometry), [`animations`](Self::animations), [`authored`](Self::authored), [`variant_sets`](Self::variant_sets), [`is_left_handed`](Self::is_left_handed), [`carries`](Self::carries) |
 /// | lists and finds clips | [`stage_clips`](Self::stage_clips), [`find_clip`](Self::find_clip), [`clip_fits`](Self::clip_fits), [`scene_clips`](Self::scene_clips) |
 /// | becomes something else | [`to_asset`](Self::to_asset), [`bind_pose`](Self::bind_pose) |
 /// | is edited in memory | [`set_animation`](Self::set_animation), [`add_blend_shape`](Self::add_blend_shape), [`add_inbetween`](Self::add_inbetween), [`set_blend_shape_weights`](Self::set_blend_shape_weights), [`author_extents`](Self::author_extents) |

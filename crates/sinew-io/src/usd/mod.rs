@@ -20,7 +20,7 @@ mod variants;
 pub(crate) mod write;
 
 pub use clips::StageClip;
-pub use file::{ClipChoice, OpenOptions, ReadOptions, UsdFile};
+pub use file::{ClipChoice, OpenOptions, Purposes, ReadOptions, UsdFile};
 pub(crate) use fits::{Fits, MOST_NAMES, Moved, Mover};
 pub use from_asset::convert::{ConvertedHumanoid, ConvertedSkeleton, Origin};
 pub use from_asset::find_asset_clip;
@@ -29,7 +29,7 @@ pub use read::authored::{AuthoredAttribute, AuthoredPrim, AuthoredStage, Authore
 pub use to_asset::{
     AssetOptions, BindPose, BindPoseInfluences, BindPoseJoint, BindPoseMesh, PlacedMesh, SceneClip,
 };
-pub use variants::VariantSelection;
+pub use variants::{VariantSelection, VariantSet};
 pub use write::bake_output::BakeOutput;
 pub use write::clip_file::{ClipContents, ClipFile, ClipRecord, FoundClip};
 pub use write::edits::{BakeEdits, BakedArray, BakedHint, BakedPrim, BakedTransform, Samples};

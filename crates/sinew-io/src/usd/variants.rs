@@ -7,8 +7,9 @@ use std::sync::Arc;
 use sinew_layer::layer::field;
 use sinew_layer::path::is_variant_name;
 use sinew_layer::{Layer, Path, Token, Value};
-use sinew_stage::Stage;
+use sinew_stage::{Predicate, Prim, Stage};
 
+use super::file::UsdFile;
 use crate::error::{Error, Result};
 
 /// How messages call the session layer.
@@ -60,6 +61,39 @@ impl std::str::FromStr for VariantSelection {
             prim: prim.to_owned(),
             variants,
         })
+    }
+}
+
+/// A variant set of a prim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariantSet {
+    /// Path of the prim.
+    pub prim: String,
+    /// Name of the set.
+    pub name: String,
+    /// Its variants, in the order of their names.
+    pub variants: Vec<String>,
+    /// The variant that the file or [`OpenOptions::variants`](super::OpenOptions::variants)
+    /// selects; `None` if none is selected.
+    pub selected: Option<String>,
+}
+
+impl UsdFile {
+    /// The variant sets from which [`VariantSelection`] can select, in the order of the prims. Sets
+    /// in instances are not among them, because instances share them.
+    #[must_use]
+    pub fn variant_sets(&self) -> Vec<VariantSet> {
+        let prims = self.stage.traverse(Predicate::DEFAULT);
+        let of_prim = |prim: Prim<'_>| {
+            let path = prim.path();
+            prim.variant_sets().into_iter().map(move |set| VariantSet {
+                prim: path.as_str().to_owned(),
+                name: set.name.as_str().to_owned(),
+                variants: set.variants.iter().map(|v| v.as_str().to_owned()).collect(),
+                selected: set.selection.map(|s| s.as_str().to_owned()),
+            })
+        };
+        prims.flat_map(of_prim).collect()
     }
 }
 

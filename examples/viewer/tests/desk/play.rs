@@ -422,22 +422,17 @@ fn chain(count: usize) -> String {
     )
 }
 
-const PANELS: [&str; 5] = [
+const PANELS: [&str; 7] = [
     "bar",
+    "message",
+    "offer",
     "timeline",
     "settings panel",
     "joints panel",
     "picture",
 ];
 /// Over the picture or within lists that scroll.
-const WITHIN: [&str; 6] = [
-    "message",
-    "graph",
-    "chosen joint",
-    "joint list",
-    "Copy",
-    "Close",
-];
+const WITHIN: [&str; 5] = ["graph", "chosen joint", "joint list", "Copy", "Close"];
 
 /// Panels do not overlap, nothing that has a name is cut or covered by another, joints fill their panel, the row of the
 /// chosen one is in view, and the picture has room.

@@ -9,12 +9,13 @@ use sinew_layer::value::Array;
 use sinew_stage::{Prim, Stage};
 
 use super::places::{Kind, NotDrawn, kind_of};
+use crate::usd::file::Purposes;
 use crate::usd::read::bounds::Inherited;
 use crate::usd::read::tree::PROTOTYPES;
 use crate::usd::read::values::{FromUsd, read_sampled};
 use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Lerp, Sampled};
-use sinew::scene::{OpKind, OpValue, PlacedPrim, Purpose, XformOp, XformStack};
+use sinew::scene::{OpKind, OpValue, PlacedPrim, XformOp, XformStack};
 
 /// Largest number of meshes that instances add to a picture.
 const MOST: usize = 10_000;
@@ -89,6 +90,7 @@ impl FromUsd for Halves {
 pub(super) fn read<'a>(
     stage: &'a Stage,
     interpolation: Interpolation,
+    drawn: Purposes,
     found: &[Prim<'a>],
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Instancer<'a>>, sinew_stage::Error> {
@@ -105,7 +107,7 @@ pub(super) fn read<'a>(
                 prototypes.push(None);
                 continue;
             };
-            let below = Below::read(root)?;
+            let below = Below::read(root, drawn)?;
             below
                 .others
                 .warn("meshes and shapes of prototypes", warnings);
@@ -147,7 +149,7 @@ pub(super) fn read<'a>(
     Ok(out)
 }
 
-/// What of purpose `default` or `render` stands at and below a prototype's root.
+/// What is drawn at and below a prototype's root.
 #[derive(Default)]
 struct Below<'a> {
     meshes: Vec<Prim<'a>>,
@@ -156,13 +158,13 @@ struct Below<'a> {
 }
 
 impl<'a> Below<'a> {
-    fn read(root: Prim<'a>) -> Result<Self, sinew_stage::Error> {
+    fn read(root: Prim<'a>, drawn: Purposes) -> Result<Self, sinew_stage::Error> {
         let mut out = Self::default();
         // A stack of its own: how deep a stage nests is up to its files.
         let mut stack = vec![(root, Inherited::default())];
         while let Some((prim, above)) = stack.pop() {
             let purpose = above.below(&prim)?;
-            let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
+            let seen = drawn.have(purpose.purpose());
             let kind = kind_of(prim);
             match kind {
                 _ if !seen => {}

@@ -23,7 +23,8 @@ use textures::TextureReader;
 
 impl UsdFile {
     /// Reads what a renderer draws: meshes, skinned or not, with their materials and textures, and cameras. `scene` is
-    /// this file's, for which of them are skinned.
+    /// this file's, for which of them are skinned. Prims of other purposes than [`OpenOptions::purposes`](super::OpenOptions::purposes) are
+    /// left out.
     ///
     /// ```
     /// use sinew::sampled::Time;
@@ -78,14 +79,20 @@ impl UsdFile {
         let mut out = Geometry::default();
         let stage = &self.stage;
         let interpolation = Interpolation::Linear;
-        let drawn = walk(stage, &mut out.warnings)?;
+        let purposes = self.opened_with.purposes;
+        let drawn = walk(stage, purposes, &mut out.warnings)?;
         let mut places = Places::new(scene, interpolation);
         let placed = drawn.meshes.iter().chain(&drawn.curves);
         for prim in placed.chain(&drawn.cameras) {
             places.add(*prim, &mut out.warnings)?;
         }
-        let instancers =
-            instancers::read(stage, interpolation, &drawn.instancers, &mut out.warnings)?;
+        let instancers = instancers::read(
+            stage,
+            interpolation,
+            purposes,
+            &drawn.instancers,
+            &mut out.warnings,
+        )?;
         let shown = instancers::shown(&instancers, drawn.instancers.len(), &mut out.warnings);
         for (mesh, _) in &shown {
             places.add(*mesh, &mut out.warnings)?;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use sinew_layer::Path;
 use sinew_stage::{Predicate, Prim, Stage};
 
+use crate::usd::file::Purposes;
 use crate::usd::read::bounds::{Inherited, read_invisible};
 use crate::usd::read::shapes::is_shape;
 use crate::usd::read::values::{FromUsd, Token, read_sampled, read_uniform};
 use crate::usd::read::xforms::read_stack;
 use sinew::error::Warning;
 use sinew::sampled::{Interpolation, Sampled};
-use sinew::scene::{Carrier, PlacedPrim, Placement, Purpose, Scene, StageCamera, XformStack};
+use sinew::scene::{Carrier, PlacedPrim, Placement, Scene, StageCamera, XformStack};
 
 /// What of a stage is drawn.
 #[derive(Default)]
@@ -73,6 +74,7 @@ impl<'a> NotDrawn<'a> {
 /// Walks active, loaded, defined prims, into native instances too, but not below PointInstancers.
 pub(super) fn walk<'a>(
     stage: &'a Stage,
+    drawn: Purposes,
     warnings: &mut Vec<Warning>,
 ) -> Result<Drawn<'a>, sinew_stage::Error> {
     let mut out = Drawn::default();
@@ -85,7 +87,7 @@ pub(super) fn walk<'a>(
         let path = prim.path();
         let above = path.parent().and_then(|p| purposes.get(&p)).cloned();
         let purpose = above.unwrap_or_default().below(&prim)?;
-        let seen = matches!(purpose.purpose(), Some(Purpose::Default | Purpose::Render));
+        let seen = drawn.have(purpose.purpose());
         let type_name = prim.type_name();
         match *kinds.entry(type_name).or_insert_with(|| kind_of(prim)) {
             Kind::Camera => out.cameras.push(prim),

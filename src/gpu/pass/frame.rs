@@ -4,15 +4,19 @@ use super::{Pass, all};
 use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::timing::Timing;
+use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::PosePages;
-use crate::gpu::plan::tables::{ItemTables, Laid, Layout, part};
+use crate::gpu::plan::tables::{Laid, Layout, part};
 use crate::gpu::store::{Stores, Versions};
 
 /// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
 const GAP: u32 = 4096;
+
+/// Bytes for the first tables that edits add.
+const SPARE: u64 = 64 << 10;
 
 /// One dispatch with everything that it binds.
 #[derive(Debug)]
@@ -36,24 +40,21 @@ struct PlannedPass {
 pub struct PlannedFrame {
     poses: PosePages,
     passes: Vec<PlannedPass>,
-    tables: ItemTables,
+    /// The words of all item tables and dispatch records.
+    tables: Mirrored<u32>,
     /// The versions of the stores for which this plan was made.
     versions: Versions,
     /// How often buffers were replaced before its bind groups were created.
     replaced: u64,
     /// Number of instance indices that it has room for.
     index_room: u32,
-    /// Number of instances that it computes.
-    shown: usize,
-    /// Number of edits since it was planned.
-    edits: usize,
 }
 
 impl PlannedFrame {
     /// Plans a frame, without calling the device.
     pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
         let plan = Self::plan_with(skinner, stores, true)?;
-        match plan.tables.words().bytes() <= skinner.limits.buffer_bytes {
+        match plan.tables.bytes() <= skinner.limits.buffer_bytes {
             true => Ok(plan),
             // One buffer holds all tables; it may hold them without room for edits.
             false => Self::plan_with(skinner, stores, false),
@@ -65,7 +66,7 @@ impl PlannedFrame {
         let poses = place_poses(&skinner.limits, stores)?;
         let shown = stores.instances.shown();
         let scene = Scene::new(&skinner.limits, stores, &poses, shown)?;
-        let mut tables = ItemTables::default();
+        let mut tables = Mirrored::default();
         let mut layout = Layout::new(&skinner.limits, &mut tables, scene.skips());
         if !has_spare {
             layout = layout.without_spare();
@@ -86,8 +87,6 @@ impl PlannedFrame {
             versions: stores.versions(),
             replaced: 0,
             index_room: stores.instances.index_room(),
-            shown: stores.instances.shown().count(),
-            edits: 0,
         })
     }
 
@@ -113,8 +112,9 @@ impl PlannedFrame {
                 skinner.limits.buffer_bytes,
             )?),
         };
-        let bytes = self.tables.settle(skinner.limits.buffer_bytes);
-        buffer.reserve(skinner, bytes, None)?;
+        let bytes = (self.tables.bytes() + SPARE).min(skinner.limits.buffer_bytes);
+        // Tables that outgrow their buffer while they are edited are not uploaded again.
+        buffer.reserve_in(skinner, bytes, buffer.size(), encoder)?;
         self.replaced = stores.replaced();
         for PlannedPass {
             pass,
@@ -133,9 +133,9 @@ impl PlannedFrame {
         self.versions == stores.versions()
     }
 
-    /// Whether a buffer that its bind groups bind was replaced.
-    pub fn is_bound_elsewhere(&self, stores: &Stores) -> bool {
-        self.replaced != stores.replaced()
+    /// Whether a buffer that its bind groups bind was replaced, or has to be: that of the tables.
+    pub fn is_bound_elsewhere(&self, stores: &Stores, tables: &GrowableBuffer) -> bool {
+        self.replaced != stores.replaced() || self.tables.bytes() > tables.size()
     }
 
     /// Gives instances that were edited other places and items, or none. False if that needs another
@@ -153,17 +153,11 @@ impl PlannedFrame {
         indices.dedup();
         check_mask(skinner, stores)?;
         let keeps_indices = stores.bounds.is_some() || stores.visibility.is_some();
-        // Another plan costs about as much as this many edits, and packs what they left: items without
-        // work and room of poses, of which a crowd that shrinks would keep more than it uses.
-        self.edits += indices.len();
-        let are_many = self.edits > self.shown.max(64);
         let has_indices = stores.instances.index_room() <= self.index_room;
-        if are_many || (keeps_indices && !has_indices) {
+        if keeps_indices && !has_indices {
             return Ok(false);
         }
-        for index in &indices {
-            self.shown -= usize::from(self.poses.remove(*index));
-        }
+        indices.iter().for_each(|index| self.poses.remove(*index));
         let shown = indices.iter().filter_map(|index| {
             let id = stores.poses.id(*index)?;
             let instance = stores.instances.find(id)?;
@@ -174,7 +168,10 @@ impl PlannedFrame {
             if !self.poses.add(&new) {
                 return Ok(false);
             }
-            self.shown += 1;
+        }
+        // A crowd that shrinks does not keep more room than it uses.
+        if self.poses.is_sparse() {
+            return Ok(false);
         }
         let scene = Scene::new(&skinner.limits, stores, &self.poses, shown)?;
         for planned in &mut self.passes {
@@ -198,7 +195,7 @@ impl PlannedFrame {
     }
 
     /// Updates the items that depend on more than the plan, and joins the changed ranges. False if
-    /// an edit needs more room than the plan has.
+    /// edits need another plan.
     pub fn update(&mut self, skinner: &Skinner, stores: &Stores) -> bool {
         let skips = stores.visibility.is_some();
         let mut layout = Layout::new(&skinner.limits, &mut self.tables, skips);
@@ -207,7 +204,7 @@ impl PlannedFrame {
             let PlannedPass { pass, laid, .. } = planned;
             has_room &= pass.update(stores, &mut layout, laid);
         }
-        self.tables.words_mut().join(GAP);
+        self.tables.join(GAP);
         self.poses.join();
         has_room
     }
@@ -245,7 +242,7 @@ impl PlannedFrame {
         tables: &'a wgpu::Buffer,
     ) -> impl Iterator<Item = Upload<'a>> + Clone {
         let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
-        let to_tables = self.tables.words().changes(0).map(upload(tables));
+        let to_tables = self.tables.changes(0).map(upload(tables));
         let to_pages = self.poses.pages().iter().enumerate();
         let to_pages = to_pages.flat_map(move |(number, page)| {
             let buffers = stores.pose_buffers.page(number);
@@ -264,7 +261,7 @@ impl PlannedFrame {
 
     /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
-        self.tables.words_mut().set_uploaded();
+        self.tables.set_uploaded();
         self.poses.set_uploaded();
     }
 

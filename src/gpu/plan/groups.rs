@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::ranges::is_sparse;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
@@ -156,6 +157,13 @@ impl<T> Groups<T> {
     /// Whether an item found no room since they were laid out.
     pub fn is_full(&self) -> bool {
         self.is_full
+    }
+
+    /// Whether more items were removed than there are.
+    pub fn is_sparse(&self) -> bool {
+        let live = self.groups.iter().map(|group| group.live).sum();
+        let all: usize = self.groups.iter().map(|group| group.items.len()).sum();
+        is_sparse(all - live, live)
     }
 
     /// Takes the items that changed since they were laid out, and the groups whose dispatches did.

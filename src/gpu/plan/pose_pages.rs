@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::ranges::{Ranges, spare};
+use super::ranges::{Ranges, is_sparse, spare};
 use super::rig_palettes::{PlacedRig, RigPalettes, RigPlace, RigPlaces};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
@@ -57,9 +57,9 @@ impl<T: bytemuck::Pod> Region<T> {
     }
 
     /// Fixes its room, within `left` bytes more than it has, and takes those off.
-    fn settle(&mut self, left: &mut u64) {
+    fn settle(&mut self, part: u32, left: &mut u64) {
         let most = (*left / size_of::<T>() as u64).min(u64::from(u32::MAX)) as u32;
-        let more = spare(self.ranges.room(), SPARE).min(most);
+        let more = spare(self.ranges.room(), part, SPARE).min(most);
         self.ranges.settle(more);
         *left -= u64::from(more) * size_of::<T>() as u64;
     }
@@ -161,13 +161,14 @@ impl PosePage {
         self.rigs.settle();
         self.rigs.mark_all();
         let mut left = limit.saturating_sub(self.palette_bytes());
-        self.posts.settle(&mut left);
-        self.palettes.settle(&mut left);
+        // Palettes are large.
+        self.posts.settle(1, &mut left);
+        self.palettes.settle(4, &mut left);
         self.channels
-            .settle(&mut limit.saturating_sub(self.channels.bytes()));
+            .settle(4, &mut limit.saturating_sub(self.channels.bytes()));
         // Whole rows.
         let left = (left / 4).min(u64::from(u32::MAX)) as u32;
-        let more = spare(self.sub_weights.room(), SPARE).min(left) & !3;
+        let more = spare(self.sub_weights.room(), 4, SPARE).min(left) & !3;
         self.sub_weights.settle(more);
     }
 
@@ -382,6 +383,21 @@ impl PosePages {
         })
     }
 
+    /// Whether edits left more ranges idle than poses use, of some kind.
+    pub fn is_sparse(&self) -> bool {
+        let kinds: [fn(&PosePage) -> &Ranges; 4] = [
+            |page| &page.palettes.ranges,
+            |page| &page.posts.ranges,
+            |page| &page.channels.ranges,
+            |page| &page.sub_weights,
+        ];
+        kinds.iter().any(|ranges| {
+            let of = self.pages.iter().map(|page| ranges(page).idle_and_used());
+            let (idle, used) = of.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            is_sparse(idle, used)
+        })
+    }
+
     /// Sorts and joins the changed ranges.
     pub fn join(&mut self) {
         self.pages.iter_mut().for_each(PosePage::join);
@@ -394,11 +410,11 @@ impl PosePages {
         self.reweighted.clear();
     }
 
-    /// Frees the room of the pose of whatever instance had this index. False if none had.
-    pub fn remove(&mut self, index: u32) -> bool {
+    /// Frees the room of the pose of whatever instance had this index.
+    pub fn remove(&mut self, index: u32) {
         let site = self.sites.get_mut(index as usize).and_then(Option::take);
         let Some(site) = site else {
-            return false;
+            return;
         };
         let page = &mut self.pages[site.page];
         let others = site
@@ -418,7 +434,6 @@ impl PosePages {
             page.sub_weights
                 .give_back(site.sub_weights, site.sub_weight_count);
         }
-        true
     }
 
     /// Finds room for the pose of one more instance. False if there is none, or if no page has its

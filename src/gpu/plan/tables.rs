@@ -22,25 +22,15 @@ pub fn part(buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindingResource<'_> {
     })
 }
 
-/// The words of all tables.
-#[derive(Debug, Default)]
-pub struct ItemTables {
-    words: Mirrored<u32>,
-    /// Bytes that its buffer has, once it does.
-    room: Option<u64>,
-}
-
 /// Least number of items that a table has room for beside those of the plan.
 const SPARE_ITEMS: u32 = 32;
-
-/// Least number of bytes for tables that an edit adds.
-const SPARE_BYTES: u32 = 64 << 10;
 
 /// Lays out tables: all of a plan, or those that an edit adds.
 #[derive(Debug)]
 pub struct Layout<'a> {
     limits: &'a WorkLimits,
-    tables: &'a mut ItemTables,
+    /// The words of all tables.
+    words: &'a mut Mirrored<u32>,
     /// Whether frames skip instances ([`Dispatch::skips`]).
     skips: bool,
     /// Whether tables have room for items that edits add.
@@ -68,10 +58,10 @@ impl Laid {
 
 impl<'a> Layout<'a> {
     /// `skips`: whether frames skip instances.
-    pub fn new(limits: &'a WorkLimits, tables: &'a mut ItemTables, skips: bool) -> Self {
+    pub fn new(limits: &'a WorkLimits, words: &'a mut Mirrored<u32>, skips: bool) -> Self {
         Self {
             limits,
-            tables,
+            words,
             skips,
             has_spare: true,
         }
@@ -100,7 +90,7 @@ impl<'a> Layout<'a> {
         let (mut more, mut more_units) = (0, 0);
         if self.has_spare {
             let most = (self.limits.binding_bytes / size_of::<T>() as u64).max(1);
-            more = spare(count, SPARE_ITEMS).min((most as u32).saturating_sub(count));
+            more = spare(count, 1, SPARE_ITEMS).min((most as u32).saturating_sub(count));
             more_units = (u64::from(units) * u64::from(more)).div_ceil(u64::from(count)) as u32;
         }
         let room = (count + more) as usize * size_of::<T>();
@@ -130,7 +120,7 @@ impl<'a> Layout<'a> {
         laid: &mut Vec<Laid>,
     ) -> bool {
         let (changed, mut resized) = groups.take_changed();
-        if groups.is_full() {
+        if groups.is_full() || groups.is_sparse() {
             return false;
         }
         for group in groups.all_mut().iter_mut().filter(|g| g.laid.is_none()) {
@@ -145,10 +135,10 @@ impl<'a> Layout<'a> {
             let words = bytemuck::cast_slice(item);
             let first = (room.first as usize + at.number * size_of::<T>()) / 4;
             if at.number < room.written {
-                self.tables.words.write_changed(first, words);
+                self.words.write_changed(first, words);
             } else {
                 // The buffer may have something of an older plan there.
-                self.tables.words.restore(first as u32, words);
+                self.words.restore(first as u32, words);
                 room.written = at.number + 1;
             }
         }
@@ -167,10 +157,10 @@ impl<'a> Layout<'a> {
                 let dispatch = self.record(rectangle);
                 let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&dispatch));
                 let first = laid.dispatch.first as usize / 4;
-                self.tables.words.write_changed(first, words);
+                self.words.write_changed(first, words);
             }
         }
-        !self.tables.is_beyond()
+        self.words.bytes() <= self.limits.buffer_bytes
     }
 
     /// Adds the dispatches of a kernel without items.
@@ -183,12 +173,10 @@ impl<'a> Layout<'a> {
 
     /// Adds bytes, with room for some more behind them.
     fn put(&mut self, bytes: &[u8], room: usize) -> Bytes {
-        let first = self
-            .tables
-            .words
+        let words = &mut *self.words;
+        let first = words
             .len()
             .next_multiple_of(self.limits.alignment as usize / 4);
-        let words = &mut self.tables.words;
         words.grow(first + room / 4);
         words.restore(first as u32, bytemuck::cast_slice(bytes));
         Bytes {
@@ -216,31 +204,10 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl ItemTables {
-    /// The words, with marks for those that still have to be uploaded.
-    pub fn words(&self) -> &Mirrored<u32> {
-        &self.words
-    }
-
-    pub fn words_mut(&mut self) -> &mut Mirrored<u32> {
-        &mut self.words
-    }
-
-    /// Size of the buffer that they need, in bytes: with room for tables that edits add.
-    pub fn settle(&mut self, limit: u64) -> u64 {
-        let bytes = self.words.bytes();
-        let more = u64::from(spare(0, SPARE_BYTES)).min(limit.saturating_sub(bytes));
-        *self.room.get_or_insert(bytes + more)
-    }
-
-    /// Whether they are larger than their buffer.
-    fn is_beyond(&self) -> bool {
-        self.room.is_some_and(|room| self.words.bytes() > room)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::groups::ItemPlace;
+    use super::super::groups::tests::LIMITS;
     use super::*;
 
     #[test]
@@ -259,7 +226,7 @@ mod tests {
             let make = |first| [number, first, 7];
             last = groups.push(&LIMITS, key(number as usize % 2), 64, make);
         }
-        let mut tables = ItemTables::default();
+        let mut tables = Mirrored::default();
         let mut layout = Layout::new(&LIMITS, &mut tables, false);
         let boxes = layout.lay_invocations(65);
         let mut laid = layout.lay(&mut groups);
@@ -268,24 +235,19 @@ mod tests {
         let bytes = |b: Bytes| b.first as usize / 4..(b.first + b.count) as usize / 4;
         for laid in boxes.iter().chain(&laid) {
             assert!(laid.dispatch.first.is_multiple_of(LIMITS.alignment));
-            let record = &tables.words().values()[bytes(laid.dispatch)];
+            let record = &tables.values()[bytes(laid.dispatch)];
             assert_eq!(record[3], laid.size.0, "the width of a row");
         }
         let items = laid[0].items.expect("items");
-        let words = |tables: &ItemTables| tables.words().values()[bytes(items)][..12].to_vec();
+        let words = |tables: &Mirrored<u32>| tables.values()[bytes(items)][..12].to_vec();
         assert_eq!(words(&tables)[..9], [0, 0, 7, 2, 1, 7, 4, 2, 7]);
-        tables.settle(u64::MAX);
 
         // What an edit uploads is what it changes.
-        let mut edit = |tables: &mut ItemTables, change: &dyn Fn(&mut Groups<[u32; 3]>)| {
-            tables.words_mut().set_uploaded();
+        let mut edit = |tables: &mut Mirrored<u32>, change: &dyn Fn(&mut Groups<[u32; 3]>)| {
+            tables.set_uploaded();
             change(&mut groups);
             let has_room = Layout::new(&LIMITS, tables, false).update(&mut groups, &mut laid);
-            let changes: Vec<_> = tables
-                .words()
-                .changes(0)
-                .map(|(at, b)| (at, b.len()))
-                .collect();
+            let changes: Vec<_> = tables.changes(0).map(|(at, b)| (at, b.len())).collect();
             (
                 has_room,
                 changes,
@@ -332,5 +294,55 @@ mod tests {
             }
         });
         assert!(!has_room);
+    }
+
+    /// A plan of `count` items.
+    fn plan(count: u32) -> (Groups<u32>, Mirrored<u32>, Vec<Laid>, Vec<ItemPlace>) {
+        let (mut groups, mut words) = (Groups::default(), Mirrored::default());
+        let mut add = |n| groups.push(&LIMITS, GroupKey::default(), 64, |_| n);
+        let places = (0..count).filter_map(&mut add).collect();
+        let laid = Layout::new(&LIMITS, &mut words, false).lay(&mut groups);
+        (groups, words, laid, places)
+    }
+
+    #[test]
+    fn a_table_has_room_for_as_many_again() {
+        for (count, room) in [(1, 32), (40, 40), (300, 300)] {
+            let (mut groups, mut words, mut laid, _) = plan(count);
+            let planned = words.bytes();
+            let mut add = || {
+                groups.push(&LIMITS, GroupKey::default(), 64, |first| first);
+                Layout::new(&LIMITS, &mut words, false).update(&mut groups, &mut laid)
+            };
+            assert_eq!((0..=room).position(|_| !add()), Some(room), "{count} items");
+            assert_eq!(words.bytes(), planned);
+        }
+    }
+
+    #[test]
+    fn items_that_come_and_go_need_no_other_plan() {
+        let (mut groups, mut words, mut laid, mut places) = plan(200);
+        let mut update = |groups: &mut Groups<u32>| {
+            Layout::new(&LIMITS, &mut words, false).update(groups, &mut laid)
+        };
+        // Some are sent to another table and back, again and again.
+        for round in 1..20 {
+            let key = GroupKey {
+                skin_page: round % 2,
+                ..GroupKey::default()
+            };
+            for place in &mut places[..50] {
+                groups.remove(*place, |item| *item = 0);
+                *place = groups.push(&LIMITS, key, 64, |first| first).expect("room");
+            }
+            assert!(update(&mut groups), "round {round}");
+        }
+        // Of 250 items, 50 have no work so far.
+        let mut left = places[50..].iter();
+        let packed = left.position(|place| {
+            groups.remove(*place, |item| *item = 0);
+            !update(&mut groups)
+        });
+        assert_eq!(packed, Some(75));
     }
 }

@@ -519,15 +519,7 @@ impl Crowd {
             self.stores.players.set_uploaded();
             self.stores.blend_lists.set_uploaded();
             self.stores.outputs.carry_over(encoder);
-            let buffers = &self.stores.pose_buffers;
-            if buffers.keeps_previous() && !is_new {
-                buffers.copy_to_previous(encoder);
-            }
             frame.encode(&self.stores, self.timing.as_mut(), encoder);
-            if buffers.keeps_previous() && is_new {
-                // Palettes lie elsewhere than before, so they have no previous ones.
-                buffers.copy_to_previous(encoder);
-            }
         }
         let Stores {
             instances,

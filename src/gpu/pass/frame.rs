@@ -9,7 +9,7 @@ use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
 use crate::gpu::plan::pose_pages::PosePages;
-use crate::gpu::plan::tables::{Laid, Layout, part};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch, part};
 use crate::gpu::store::{Stores, Versions};
 
 /// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
@@ -31,7 +31,7 @@ struct Launch {
 #[derive(Debug)]
 struct PlannedPass {
     pass: Box<dyn Pass>,
-    laid: Vec<Laid>,
+    dispatches: Vec<PlacedDispatch>,
     launches: Vec<Launch>,
 }
 
@@ -74,7 +74,7 @@ impl PlannedFrame {
         let planned = all().into_iter().map(|mut pass| {
             pass.plan(&scene);
             PlannedPass {
-                laid: pass.lay(&mut layout),
+                dispatches: pass.lay(&mut layout),
                 launches: Vec::new(),
                 pass,
             }
@@ -104,7 +104,7 @@ impl PlannedFrame {
             planned.pass.reserve(skinner, stores, encoder)?;
         }
         let buffer = match buffer {
-            Some(held) => held,
+            Some(there) => there,
             none => none.insert(GrowableBuffer::new(
                 skinner,
                 "sinew.items",
@@ -118,12 +118,13 @@ impl PlannedFrame {
         self.replaced = stores.replaced();
         for PlannedPass {
             pass,
-            laid,
+            dispatches,
             launches,
         } in &mut self.passes
         {
-            let launch = |laid: &Laid| launch(skinner, stores, &**pass, laid, buffer.buffer());
-            *launches = laid.iter().map(launch).collect::<Result<_, _>>()?;
+            let launch =
+                |placed: &PlacedDispatch| launch(skinner, stores, &**pass, placed, buffer.buffer());
+            *launches = dispatches.iter().map(launch).collect::<Result<_, _>>()?;
         }
         Ok(())
     }
@@ -190,8 +191,8 @@ impl PlannedFrame {
 
     /// Number of dispatches.
     pub fn dispatch_count(&self) -> usize {
-        let laid = self.passes.iter().flat_map(|pass| &pass.laid);
-        laid.filter(|laid| laid.has_work()).count()
+        let dispatches = self.passes.iter().flat_map(|pass| &pass.dispatches);
+        dispatches.filter(|placed| placed.has_work()).count()
     }
 
     /// Updates the items that depend on more than the plan, and joins the changed ranges. False if
@@ -201,8 +202,10 @@ impl PlannedFrame {
         let mut layout = Layout::new(&skinner.limits, &mut self.tables, skips);
         let mut has_room = true;
         for planned in &mut self.passes {
-            let PlannedPass { pass, laid, .. } = planned;
-            has_room &= pass.update(stores, &mut layout, laid);
+            let PlannedPass {
+                pass, dispatches, ..
+            } = planned;
+            has_room &= pass.update(stores, &mut layout, dispatches);
         }
         self.tables.join(GAP);
         self.poses.join();
@@ -219,17 +222,17 @@ impl PlannedFrame {
     ) -> Result<(), GpuError> {
         for PlannedPass {
             pass,
-            laid,
+            dispatches,
             launches,
         } in &mut self.passes
         {
-            for (old, laid) in launches.iter_mut().zip(&*laid) {
-                if old.out_version != stores.outputs.set_version(laid.key.out_set) {
-                    *old = launch(skinner, stores, &**pass, laid, tables)?;
+            for (old, placed) in launches.iter_mut().zip(&*dispatches) {
+                if old.out_version != stores.outputs.set_version(placed.key.out_set) {
+                    *old = launch(skinner, stores, &**pass, placed, tables)?;
                 }
             }
-            for laid in &laid[launches.len()..] {
-                launches.push(launch(skinner, stores, &**pass, laid, tables)?);
+            for placed in &dispatches[launches.len()..] {
+                launches.push(launch(skinner, stores, &**pass, placed, tables)?);
             }
         }
         Ok(())
@@ -274,7 +277,7 @@ impl PlannedFrame {
     ) {
         for (number, planned) in self.passes.iter().enumerate() {
             planned.pass.prepare(stores, encoder);
-            let has_work = planned.laid.iter().any(Laid::has_work);
+            let has_work = planned.dispatches.iter().any(PlacedDispatch::has_work);
             if let Some(timing) = &mut timing {
                 timing.set_written(number, has_work);
             }
@@ -285,11 +288,11 @@ impl PlannedFrame {
                 label: Some(planned.pass.kernel().name),
                 timestamp_writes: timing.as_ref().map(|timing| timing.around(number)),
             });
-            let all = planned.launches.iter().zip(&planned.laid);
-            for (launch, laid) in all.filter(|(_, laid)| laid.has_work()) {
+            let all = planned.launches.iter().zip(&planned.dispatches);
+            for (launch, placed) in all.filter(|(_, placed)| placed.has_work()) {
                 pass.set_pipeline(&launch.pipeline);
                 pass.set_bind_group(0, &launch.bindings, &[]);
-                pass.dispatch_workgroups(laid.size.0, laid.size.1, 1);
+                pass.dispatch_workgroups(placed.size.0, placed.size.1, 1);
             }
         }
         if let Some(timing) = timing {
@@ -310,18 +313,18 @@ fn launch(
     skinner: &Skinner,
     stores: &Stores,
     pass: &dyn Pass,
-    laid: &Laid,
+    placed: &PlacedDispatch,
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
-    let resources = std::iter::once(part(tables, laid.dispatch))
-        .chain(laid.items.map(|items| part(tables, items)))
-        .chain(pass.bind(skinner, stores, &laid.key));
+    let resources = std::iter::once(part(tables, placed.record))
+        .chain(placed.items.map(|items| part(tables, items)))
+        .chain(pass.bind(skinner, stores, &placed.key));
     let entries: Vec<_> = (0..)
         .zip(resources)
         .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
         .collect();
     let pipelines = skinner.pipelines(pass.kernel());
-    let pipeline = pipelines.get(&skinner.device, laid.key.variant)?;
+    let pipeline = pipelines.get(&skinner.device, placed.key.variant)?;
     let bindings = guarded(&skinner.device, || {
         skinner
             .device
@@ -334,6 +337,6 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
-        out_version: stores.outputs.set_version(laid.key.out_set),
+        out_version: stores.outputs.set_version(placed.key.out_set),
     })
 }

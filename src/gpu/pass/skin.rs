@@ -4,10 +4,10 @@
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Scene, Shown};
+use crate::gpu::plan::frame::{FrameInstance, Scene};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::Instance;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -57,7 +57,7 @@ impl Pass for SkinPass {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items)
     }
 
@@ -87,8 +87,13 @@ impl Pass for SkinPass {
         ]
     }
 
-    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        for (id, instance) in stores.instances.unsettled() {
+    fn update(
+        &mut self,
+        stores: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        for (id, instance) in stores.instances.freshness_changed() {
             let fresh = fresh_flag(instance);
             for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
                 let flags = &mut self.items.item_mut(placed.at).flags;
@@ -111,7 +116,7 @@ impl Pass for SkinPass {
                 }
             }
         }
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items, dispatches)
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
@@ -236,8 +241,8 @@ pub fn fresh_flag(instance: &Instance) -> u32 {
 }
 
 /// The offsets of an instance's pose, as its items hold them.
-pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
-    let Shown {
+pub fn pose_offsets(shown: &FrameInstance<'_>) -> PoseOffsets {
+    let FrameInstance {
         skin, pose, place, ..
     } = shown;
     let mut out = PoseOffsets {
@@ -271,7 +276,7 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
 }
 
 /// The flags of the items of a slice of an instance.
-pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
+pub fn item_flags(shown: &FrameInstance<'_>, slice: &Slice) -> u32 {
     let target = &shown.instance.target;
     let octahedral = target.normal_format == NormalFormat::Octahedral;
     fresh_flag(shown.instance)
@@ -283,14 +288,14 @@ pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
 
 /// Whether the GPU computes a palette for dual quaternions, so that only it knows whether joints
 /// scale.
-fn has_unknown_residuals(shown: &Shown<'_>) -> bool {
+fn has_unknown_residuals(shown: &FrameInstance<'_>) -> bool {
     let palette = shown.pose.posed_on_gpu();
     palette.is_some_and(|palette| palette.motion_row.is_some())
 }
 
 /// The item of a slice of an instance, without the number of its first workgroup.
 pub fn slice_item(
-    shown: &Shown<'_>,
+    shown: &FrameInstance<'_>,
     pose: &PoseOffsets,
     slice: &Slice,
     out: &OutPlace,
@@ -339,7 +344,7 @@ impl SkinPass {
     fn add(
         &mut self,
         scene: &Scene<'_>,
-        shown: &Shown<'_>,
+        shown: &FrameInstance<'_>,
         pose: &PoseOffsets,
         (number, slice): (usize, &Slice),
         out: &OutPlace,

@@ -575,14 +575,14 @@ pub struct NewPose<'a> {
 
 /// Pages that are being filled with poses.
 #[derive(Debug)]
-pub struct Placing<'a> {
+pub struct PosePacker<'a> {
     limits: &'a WorkLimits,
     poses: PosePages,
     /// Index of the place of each rig in the current page, by rig index.
     rigs: HashMap<u32, u32>,
 }
 
-impl<'a> Placing<'a> {
+impl<'a> PosePacker<'a> {
     /// Creates pages for `index_count` instance indices.
     pub fn new(limits: &'a WorkLimits, index_count: usize) -> Self {
         Self {
@@ -764,16 +764,16 @@ mod tests {
     fn palettes_lie_where_items_look_for_them() {
         let skin = skin();
         let ((all, id), shared) = (ids(6), palette(1.0));
-        let mut placing = Placing::new(&LIMITS, 5);
+        let mut packer = PosePacker::new(&LIMITS, 5);
         for index in [0, 1, 3] {
             let pose = pose(&skin, &shared, f64::from(index));
             let new = new(all[index as usize], &pose, Source::Palette(id));
-            placing.place(&new, None).expect("room for a small pose");
+            packer.place(&new, None).expect("room for a small pose");
         }
         let own = pose(&skin, &palette(2.0), 4.0);
-        let placed = placing.place(&new(all[4], &own, Source::Own), None);
+        let placed = packer.place(&new(all[4], &own, Source::Own), None);
         placed.expect("room for a small pose");
-        let mut poses = placing.finish();
+        let mut poses = packer.finish();
         let places = [0, 1, 3, 4].map(|index| poses.find(index).expect("a place"));
         // Two palettes and room for more, then four pairs of matrices and room for more.
         let (palettes, posts) = (2 * BLOCKS + SPARE, 4 + SPARE);
@@ -842,13 +842,13 @@ mod tests {
             binding_bytes: (u64::from(BLOCKS) + 3 * 2) * BLOCK,
             ..LIMITS
         };
-        let mut placing = Placing::new(&limits, 5);
+        let mut packer = PosePacker::new(&limits, 5);
         for (index, instance) in all.iter().take(5).enumerate() {
             let pose = pose(&skin, &shared, index as f64);
             let new = new(*instance, &pose, Source::Palette(id));
-            placing.place(&new, None).expect("room for a small pose");
+            packer.place(&new, None).expect("room for a small pose");
         }
-        let mut poses = placing.finish();
+        let mut poses = packer.finish();
         let page = |poses: &PosePages, index| poses.find(index).expect("a place").page;
         let pages: Vec<usize> = (0..5).map(|index| page(&poses, index)).collect();
         assert_eq!(pages, [0, 0, 0, 1, 1]);
@@ -865,7 +865,8 @@ mod tests {
             ..LIMITS
         };
         let pose = pose(&skin, &shared, 0.0);
-        let refused = Placing::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
+        let refused =
+            PosePacker::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
         assert!(matches!(refused, Err(GpuError::Limit { .. })));
     }
 }

@@ -421,7 +421,7 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     let (a, b) = (stage.figure.looped(3, 0.5), stage.figure.looped(0, 0.25));
     let from = a.to(&b, 0.25);
     let player = stage.crowd.player(stage.member.rig);
-    ensure(player.held != NONE, "nothing is held")?;
+    ensure(player.snapshot != NONE, "no snapshot")?;
     let held = Mirrored::from(&from);
     let truth = from.to(&stage.figure.looped(1, 0.5), 0.5);
     stage.frame(2.0, [Some(1), None, None], Some(&held), &truth)?;

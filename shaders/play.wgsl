@@ -2,42 +2,6 @@
 // instance. The time of each clip comes from one clock, so a rig that only plays needs no upload.
 // `kernel::Player` documents the state of a rig.
 
-struct PlayItem {
-    first_workgroup: u32,
-    copies: u32,
-    count: u32,
-    players: u32,
-    joints: u32,
-    table: u32,
-    channels: u32,
-}
-
-struct Player {
-    clip: u32,
-    start: u32,
-    speed: f32,
-    second: u32,
-    second_start: u32,
-    second_speed: f32,
-    additive: u32,
-    additive_start: u32,
-    additive_speed: f32,
-    weights: u32,
-    additive_weights: u32,
-    fade_start: u32,
-    fade_seconds: f32,
-    snapshot: u32,
-    flags: u32,
-    updated: u32,
-}
-
-struct Clock {
-    ticks: u32,
-    frame: u32,
-    all: u32,
-    unused: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<PlayItem>;
 // Static data: the parents of joints, and which channel of clips drives a channel.

@@ -10,13 +10,6 @@ override MASK_OF_BITS: bool = true;
 // Forgets the boxes of instances that are computed.
 override WITH_BOUNDS: bool = true;
 
-struct ScheduleItem {
-    index: u32,
-    every: u32,
-    phase: u32,
-    flags: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<ScheduleItem>;
 @group(0) @binding(2) var<storage, read> mask: array<u32>;

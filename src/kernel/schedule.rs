@@ -16,7 +16,7 @@ gpu_struct! {
         every: u32,
         /// Spreads instances with the same rate over frames.
         phase: u32,
-        /// [`super::SkinItem::FRESH`] if the frame has to compute it, as if there was no frame
+        /// [`FRESH`] if the frame has to compute it, as if there was no frame
         /// before.
         flags: u32,
     }
@@ -28,8 +28,8 @@ pub const SCHEDULE: Kernel = Kernel {
     wgsl: wgsl!["common/dispatch", "schedule"],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<ScheduleItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<ScheduleItem>()),
         Binding::new(2, "mask", Access::Read, 4),
         Binding::new(3, "state", Access::ReadWrite, 4),
         Binding::new(4, "keys", Access::ReadWrite, 4),

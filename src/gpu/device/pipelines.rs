@@ -136,7 +136,7 @@ impl Pipelines {
         let module = guarded(device, || {
             device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(&label),
-                source: wgpu::ShaderSource::Wgsl(self.kernel.wgsl.into()),
+                source: wgpu::ShaderSource::Wgsl(self.kernel.source().into()),
             })
         })?;
         self.lock().module = Some(module.clone());

@@ -18,6 +18,7 @@ use crate::kernel::registry::skin_bits::{
     SHARED_WORKGROUPS, WITH_BLEND, WITH_DUAL_QUATERNIONS, WITH_NORMALS, WITH_PREVIOUS,
     WITH_SOURCES, WITH_TANGENTS,
 };
+use crate::kernel::registry::{FRESH, MIRRORED, OCTAHEDRAL, RESIDUALS_UNKNOWN};
 use crate::kernel::{
     Kernel, MAX_SHARED_RESULTS, NONE, PackedInfluences, PoseOffsets, ResultPlace, ResultPlaces,
     SKIN, SkinItem,
@@ -62,7 +63,7 @@ impl Pass for SkinPass {
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
-        for index in removed {
+        for index in removed.iter().rev() {
             while let Some(placed) = self.placed.pop(*index) {
                 self.items.remove(placed.at, |item| item.slice.count = 0);
             }
@@ -97,7 +98,7 @@ impl Pass for SkinPass {
             let fresh = fresh_flag(instance);
             for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
                 let flags = &mut self.items.item_mut(placed.at).flags;
-                *flags = *flags & !SkinItem::FRESH | fresh;
+                *flags = *flags & !FRESH | fresh;
             }
         }
         for id in stores.blend_lists.changed() {
@@ -235,9 +236,9 @@ fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// [`SkinItem::FRESH`] for a fresh instance, else 0.
+/// [`FRESH`] for a fresh instance, else 0.
 pub fn fresh_flag(instance: &Instance) -> u32 {
-    flag(instance.fresh, SkinItem::FRESH)
+    flag(instance.fresh, FRESH)
 }
 
 /// The offsets of an instance's pose, as its items hold them.
@@ -280,9 +281,9 @@ pub fn item_flags(shown: &FrameInstance<'_>, slice: &Slice) -> u32 {
     let target = &shown.instance.target;
     let octahedral = target.normal_format == NormalFormat::Octahedral;
     fresh_flag(shown.instance)
-        | flag(shown.pose.mirrors(), SkinItem::MIRRORED)
-        | flag(octahedral, SkinItem::OCTAHEDRAL)
-        | flag(has_unknown_residuals(shown), SkinItem::RESIDUALS_UNKNOWN)
+        | flag(shown.pose.mirrors(), MIRRORED)
+        | flag(octahedral, OCTAHEDRAL)
+        | flag(has_unknown_residuals(shown), RESIDUALS_UNKNOWN)
         | slice.flags
 }
 

@@ -249,11 +249,13 @@ impl Crowd {
         }
         // The places of the last frame, also if the coming one needs another plan.
         let places = self.frame.as_ref().filter(|_| !is_lost);
-        let find = |rig| places?.poses().find_joints(rig);
         let buffers = &self.stores.pose_buffers;
-        let buffer = |page: usize| buffers.page(page).joints.buffer().clone();
+        let find = |rig| {
+            let (page, first) = places?.poses().find_joints(rig)?;
+            Some((buffers.page(page).joints.buffer(), first))
+        };
         let players = &mut self.stores.players;
-        let lost = players.capture(&self.skinner, encoder, find, buffer)?;
+        let lost = players.capture(&self.skinner, encoder, find)?;
         self.update_players(&lost);
         Ok(())
     }

@@ -8,12 +8,9 @@ use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
-use crate::gpu::plan::pose_pages::PosePages;
+use crate::gpu::plan::pose_pages::{GAP, PosePages};
 use crate::gpu::plan::tables::{Layout, PlacedDispatch, part};
 use crate::gpu::store::{Stores, Versions};
-
-/// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
-const GAP: u32 = 4096;
 
 /// Bytes for the first tables that edits add.
 const SPARE: u64 = 64 << 10;
@@ -158,7 +155,9 @@ impl PlannedFrame {
         if keeps_indices && !has_indices {
             return Ok(false);
         }
-        indices.iter().for_each(|index| self.poses.remove(*index));
+        // What was freed last is taken first: so an instance that stays takes what it had.
+        let removed = indices.iter().rev();
+        removed.for_each(|index| self.poses.remove(*index));
         let shown = indices.iter().filter_map(|index| {
             let id = stores.poses.id(*index)?;
             let instance = stores.instances.find(id)?;

@@ -106,9 +106,10 @@ impl<T> InstanceItems<T> {
         }
     }
 
-    /// Removes the items of instances, by index. `end` leaves an item without results.
+    /// Removes the items of instances, by index. `end` leaves an item without results. What was freed
+    /// last is taken first: so an instance that stays takes the places that it had.
     pub fn remove(&mut self, removed: &[u32], end: impl Fn(&mut T)) {
-        for index in removed {
+        for index in removed.iter().rev() {
             while let Some(at) = self.of.pop(*index) {
                 self.items.remove(at, &end);
             }

@@ -19,8 +19,8 @@ use crate::math::Rows;
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
 /// Two changed ranges with at most this many bytes between them are uploaded as one, because a copy
-/// costs more than these bytes.
-const GAP: u32 = 16 << 10;
+/// costs more than these bytes (benches/NOTES.md).
+pub const GAP: u32 = 512;
 
 /// Least number of values of each kind that a page has room for beside those of the plan.
 const SPARE: u32 = 64;

@@ -92,16 +92,6 @@ pub struct PlayerStore {
     changes: u64,
 }
 
-/// A copy of joints to the pose that a rig fades from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JointCopy {
-    pub page: usize,
-    /// Byte offsets.
-    pub from: u64,
-    pub to: u64,
-    pub bytes: u64,
-}
-
 impl PlayerStore {
     /// Creates the buffers, if there are none.
     pub fn prepare(&mut self, skinner: &Skinner) -> Result<(), GpuError> {
@@ -327,71 +317,48 @@ impl PlayerStore {
         }
     }
 
-    /// Makes room for snapshots, and records copies of those that are new. `places` finds the
-    /// joints of a rig as the last frame left them: page, byte and buffer.
+    /// Makes room for snapshots, and records copies of those that are new. `find` finds the joints of
+    /// a rig as the last frame left them: their buffer and first byte.
     ///
-    /// Returns the rigs whose pose cannot be snapshot, because no frame has posed them; they begin their
-    /// new clips at once.
-    pub fn capture(
+    /// Returns the rigs that have no snapshot, because no frame has posed them; they begin their new
+    /// clips at once.
+    pub fn capture<'a>(
         &mut self,
         skinner: &Skinner,
         encoder: &mut wgpu::CommandEncoder,
-        mut find: impl FnMut(RigId) -> Option<(usize, u64)>,
-        buffer: impl Fn(usize) -> wgpu::Buffer,
+        find: impl Fn(RigId) -> Option<(&'a wgpu::Buffer, u64)>,
     ) -> Result<Vec<(RigId, Player)>, GpuError> {
-        let Some(device) = &mut self.device else {
+        let Some(OnDevice { snapshots, .. }) = &mut self.device else {
             return Ok(Vec::new());
         };
-        let snapshot = &mut device.snapshots;
-        let (bytes, kept) = (u64::from(snapshot.end) * 4, u64::from(snapshot.kept) * 4);
-        snapshot.buffer.reserve_in(skinner, bytes, kept, encoder)?;
-        snapshot.kept = snapshot.end;
-        if self.captures.is_empty() {
-            return Ok(Vec::new());
-        }
+        let (bytes, kept) = (u64::from(snapshots.end) * 4, u64::from(snapshots.kept) * 4);
+        snapshots.buffer.reserve_in(skinner, bytes, kept, encoder)?;
+        snapshots.kept = snapshots.end;
         let mut lost = Vec::new();
-        let mut copies: Vec<JointCopy> = Vec::new();
-        for capture in self.captures.drain(..) {
-            let index = capture.rig.index() as usize;
-            let entry = self.entries.get_mut(index).and_then(Option::as_mut);
+        for Capture { rig, first, joints } in self.captures.drain(..) {
+            let entry = self.entries.get_mut(rig.index() as usize);
+            let entry = entry.and_then(Option::as_mut).filter(|e| e.id == rig);
+            let Some(entry) = entry else {
+                continue;
+            };
             // The rig may have been asked for something else since.
-            let is_its = |entry: &&mut Entry| {
-                let first = entry
-                    .snapshot
-                    .as_ref()
-                    .map(|snapshot| snapshot.floats.start);
-                entry.id == capture.rig && first == Some(capture.first)
-            };
-            let Some(entry) = entry.filter(is_its) else {
+            let snapshot = entry.snapshot.as_ref().filter(|s| s.floats.start == first);
+            let Some(snapshot) = snapshot else {
                 continue;
             };
-            let Some((page, from)) = find(capture.rig) else {
+            let Some((from, at)) = find(rig) else {
                 entry.player.snapshot = NONE;
-                lost.push((capture.rig, entry.player));
+                lost.push((rig, entry.player));
                 continue;
             };
-            let copy = JointCopy {
-                page,
-                from,
-                to: u64::from(capture.first) * 4,
-                bytes: u64::from(capture.joints * FLOATS) * 4,
-            };
-            if copy.bytes > 0 {
-                copies.push(copy);
+            let bytes = u64::from(joints * FLOATS) * 4;
+            if bytes > 0 {
+                let to = snapshots.buffer.buffer();
+                encoder.copy_buffer_to_buffer(from, at, to, u64::from(first) * 4, bytes);
             }
-            let weights = entry
-                .snapshot
-                .as_ref()
-                .map_or(&[][..], |snapshot| &snapshot.weights);
-            let mut words = vec![weights.len() as f32];
-            words.extend_from_slice(weights);
-            let first = capture.first + capture.joints * FLOATS;
-            device.snapshots.weights.push((first, words));
-        }
-        for copy in &copies {
-            let from = buffer(copy.page);
-            let to = device.snapshots.buffer.buffer();
-            encoder.copy_buffer_to_buffer(&from, copy.from, to, copy.to, copy.bytes);
+            let mut words = vec![snapshot.weights.len() as f32];
+            words.extend_from_slice(&snapshot.weights);
+            snapshots.weights.push((first + joints * FLOATS, words));
         }
         Ok(lost)
     }

@@ -9,9 +9,7 @@ use libtest_mimic::Failed;
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{
-    AddressSpace, Expression, Literal, Module, Scalar, ScalarKind, StorageAccess, TypeInner,
-};
+use naga::{AddressSpace, Expression, Literal, Module, ScalarKind, StorageAccess, TypeInner};
 use sinew::kernel::registry::{CONSTANTS, Constant};
 use sinew::kernel::{Access, KERNELS, Kernel, SKIN, StructLayout, WORKGROUP_SIZE};
 use sinew_render::Shader;

@@ -2,14 +2,6 @@
 // one atomic maximum per coordinate. A maximum does not depend on the order, so every run gives the
 // same bits.
 
-struct BoundsItem {
-    first_workgroup: u32,
-    count: u32,
-    positions: u32,
-    stride: u32,
-    keys: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<BoundsItem>;
 @group(0) @binding(2) var<storage, read> positions: array<f32>;

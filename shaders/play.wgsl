@@ -2,42 +2,6 @@
 // instance. The time of each clip comes from one clock, so a rig that only plays needs no upload.
 // `kernel::Player` documents the state of a rig.
 
-struct PlayItem {
-    first_workgroup: u32,
-    copies: u32,
-    count: u32,
-    players: u32,
-    joints: u32,
-    table: u32,
-    channels: u32,
-}
-
-struct Player {
-    clip: u32,
-    start: u32,
-    speed: f32,
-    second: u32,
-    second_start: u32,
-    second_speed: f32,
-    additive: u32,
-    additive_start: u32,
-    additive_speed: f32,
-    weights: u32,
-    additive_weights: u32,
-    fade_start: u32,
-    fade_seconds: f32,
-    held: u32,
-    flags: u32,
-    updated: u32,
-}
-
-struct Clock {
-    ticks: u32,
-    frame: u32,
-    all: u32,
-    unused: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<PlayItem>;
 // Static data: the parents of joints, and which channel of clips drives a channel.
@@ -45,7 +9,7 @@ struct Clock {
 @group(0) @binding(3) var<storage, read> clips: array<u32>;
 @group(0) @binding(4) var<storage, read> players: array<Player>;
 // Poses that rigs fade from: ten floats per joint, and then the weights of channels.
-@group(0) @binding(5) var<storage, read> held: array<f32>;
+@group(0) @binding(5) var<storage, read> snapshots: array<f32>;
 // Five pairs of floats per joint: translation, rotation (x, y, z, w), scale.
 @group(0) @binding(6) var<storage, read_write> joints: array<vec2<f32>>;
 @group(0) @binding(7) var<storage, read_write> channels: array<f32>;
@@ -212,12 +176,12 @@ fn joint_of(player: u32, joint: u32, is_root: bool) -> Joint {
             out = now;
         }
     }
-    if players[player].held != NONE && share < 1.0 {
-        let at = players[player].held + joint * 10u;
+    if players[player].snapshot != NONE && share < 1.0 {
+        let at = players[player].snapshot + joint * 10u;
         let before = Joint(
-            vec3<f32>(held[at], held[at + 1u], held[at + 2u]),
-            vec4<f32>(held[at + 3u], held[at + 4u], held[at + 5u], held[at + 6u]),
-            vec3<f32>(held[at + 7u], held[at + 8u], held[at + 9u]));
+            vec3<f32>(snapshots[at], snapshots[at + 1u], snapshots[at + 2u]),
+            vec4<f32>(snapshots[at + 3u], snapshots[at + 4u], snapshots[at + 5u], snapshots[at + 6u]),
+            vec3<f32>(snapshots[at + 7u], snapshots[at + 8u], snapshots[at + 9u]));
         out = blended(before, out, share);
     }
     return out;
@@ -231,7 +195,7 @@ fn weight_in(clip: u32, channel: u32, time: f32) -> f32 {
     return clip_weight(clip, channel, time);
 }
 
-fn channel_of(player: u32, channel: u32, held_weights: u32) -> f32 {
+fn channel_of(player: u32, channel: u32, snapshot_weights: u32) -> f32 {
     let share = faded(player);
     var out = 0.0;
     for (var number = 0u; number <= ADDITIVE; number++) {
@@ -253,11 +217,11 @@ fn channel_of(player: u32, channel: u32, held_weights: u32) -> f32 {
             out = now;
         }
     }
-    if players[player].held != NONE && share < 1.0 {
+    if players[player].snapshot != NONE && share < 1.0 {
         var before = 0.0;
-        let count = u32(held[players[player].held + held_weights]);
+        let count = u32(snapshots[players[player].snapshot + snapshot_weights]);
         if channel < count {
-            before = held[players[player].held + held_weights + 1u + channel];
+            before = snapshots[players[player].snapshot + snapshot_weights + 1u + channel];
         }
         out = before + (out - before) * share;
     }

@@ -5,25 +5,6 @@
 // Palettes are for dual quaternion skinning: rigid motions, and matrices of what remains.
 override WITH_DUAL_QUATERNIONS: bool = true;
 
-struct PoseRigItem {
-    first_workgroup: u32,
-    copies: u32,
-    count: u32,
-    entry_count: u32,
-    joints: u32,
-    order: u32,
-    parents: u32,
-    binds: u32,
-    normal_binds: u32,
-    palette: u32,
-    palette_stride: u32,
-    cached: u32,
-    cached_stride: u32,
-    motions: u32,
-    attachments: u32,
-    attached: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<PoseRigItem>;
 // Static data: the order of joints, their parents, and bind matrices.

@@ -10,18 +10,11 @@ override MASK_OF_BITS: bool = true;
 // Forgets the boxes of instances that are computed.
 override WITH_BOUNDS: bool = true;
 
-struct ScheduleItem {
-    index: u32,
-    every: u32,
-    phase: u32,
-    flags: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<ScheduleItem>;
 @group(0) @binding(2) var<storage, read> mask: array<u32>;
 // The number of frames before this one, then a word per instance index: what this frame does with
-// it, and VISIBLE and SETTLED for the next frame.
+// it, and VISIBLE and PREVIOUS_IS_CURRENT for the next frame.
 @group(0) @binding(3) var<storage, read_write> state: array<u32>;
 // Keys of boxes, as in bounds.wgsl.
 @group(0) @binding(4) var<storage, read_write> keys: array<u32>;
@@ -70,13 +63,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let before = state[1u + index];
     let fresh = (item.flags & FRESH) != 0u || (before & VISIBLE) == 0u;
-    var now = VISIBLE | (before & SETTLED);
+    var now = VISIBLE | (before & PREVIOUS_IS_CURRENT);
     if fresh {
-        now = VISIBLE | SETTLED | COMPUTED | FRESH;
+        now = VISIBLE | PREVIOUS_IS_CURRENT | COMPUTED | FRESH;
     } else if (state[0] + 1u + item.phase) % item.every == 0u {
         now = VISIBLE | COMPUTED;
-    } else if (before & SETTLED) == 0u {
-        now = VISIBLE | SETTLED | HELD;
+    } else if (before & PREVIOUS_IS_CURRENT) == 0u {
+        now = VISIBLE | PREVIOUS_IS_CURRENT | UPDATES_PREVIOUS;
     }
     if (now & COMPUTED) != 0u {
         forget_box(index);

@@ -47,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let at = item_of(unit);
     // Nothing else is read for an instance that the frame skips.
     let action = action_of(items[at].instance);
-    if (action & (COMPUTED | HELD)) == 0u || (!WITH_PREVIOUS && (action & HELD) != 0u) {
+    if (action & (COMPUTED | UPDATES_PREVIOUS)) == 0u || (!WITH_PREVIOUS && (action & UPDATES_PREVIOUS) != 0u) {
         return;
     }
     let item = items[at];
@@ -58,7 +58,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if number >= item.slice.count {
         return;
     }
-    if WITH_PREVIOUS && (action & HELD) != 0u {
+    if WITH_PREVIOUS && (action & UPDATES_PREVIOUS) != 0u {
         if item.out.previous.first == NONE {
             return;
         }

@@ -1,16 +1,6 @@
 // Splits channel weights into sub-shape weights: one invocation per blend shape channel (rules 13
 // to 16).
 
-struct WeightsItem {
-    first_workgroup: u32,
-    channel_count: u32,
-    sub_shape_ranges: u32,
-    positions: u32,
-    channels: u32,
-    sub_weights: u32,
-    instance: u32,
-}
-
 @group(0) @binding(0) var<uniform> dispatch: Dispatch;
 @group(0) @binding(1) var<storage, read> items: array<WeightsItem>;
 // Two words per channel: the first sub-shape and the number of sub-shapes. Then a word per

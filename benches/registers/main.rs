@@ -79,7 +79,7 @@ fn main() -> Result<()> {
 
 /// A kernel's SPIR-V as wgpu makes it for a device with robustBufferAccess2.
 fn spirv(kernel: &Kernel, variant: &str) -> Result<Vec<u32>> {
-    let module = naga::front::wgsl::parse_str(kernel.wgsl)?;
+    let module = naga::front::wgsl::parse_str(&kernel.source())?;
     let capabilities = naga::valid::Capabilities::default();
     let mut validator =
         naga::valid::Validator::new(naga::valid::ValidationFlags::all(), capabilities);

@@ -1,15 +1,6 @@
 // A dispatch is a rectangle of workgroups, numbered row by row. Each item has a range of these
 // numbers.
 
-struct Dispatch {
-    item_count: u32,
-    first_workgroup: u32,
-    end_workgroup: u32,
-    row_width: u32,
-    items_per_unit: f32,
-    skips: u32,
-}
-
 fn workgroup_number(id: vec3<u32>, first: u32, row_width: u32) -> u32 {
     return first + id.y * row_width + id.x;
 }

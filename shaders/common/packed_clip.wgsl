@@ -133,8 +133,8 @@ fn clip_keys(place: ClipPlace, header: u32) -> ClipKeys {
     let first = lower << stride;
     let to = min((lower + 1u) << stride, place.count);
     var alpha = (place.position - f32(first)) / f32(to - first);
-    if (header & CLIP_HELD) != 0u {
-        alpha = select(0.0, 1.0, alpha >= CLIP_HELD_UNTIL);
+    if (header & CLIP_STEP_KEYS) != 0u {
+        alpha = select(0.0, 1.0, alpha >= CLIP_STEP_UNTIL);
     }
     return ClipKeys(lower, lower + 1u, alpha);
 }

@@ -40,11 +40,11 @@ pub const BOUNDS: Kernel = Kernel {
     ],
     entry: "main",
     bindings: &[
-        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
-        binding(1, "items", Access::Read, size_of::<BoundsItem>()),
-        binding(2, "positions", Access::Read, 4),
-        binding(3, "keys", Access::ReadWrite, 4),
-        binding(4, "state", Access::Read, 4),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<BoundsItem>()),
+        Binding::new(2, "positions", Access::Read, 4),
+        Binding::new(3, "keys", Access::ReadWrite, 4),
+        Binding::new(4, "state", Access::Read, 4),
     ],
     structs: &[Dispatch::LAYOUT, BoundsItem::LAYOUT],
     overrides: &[],
@@ -57,23 +57,14 @@ pub const BOXES: Kernel = Kernel {
     wgsl: wgsl!["common/dispatch", "boxes"],
     entry: "main",
     bindings: &[
-        binding(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
-        binding(1, "keys", Access::Read, 4),
-        binding(2, "boxes", Access::ReadWrite, 16),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "keys", Access::Read, 4),
+        Binding::new(2, "boxes", Access::ReadWrite, 16),
     ],
     structs: &[Dispatch::LAYOUT],
     overrides: &[],
     numbers: &[],
 };
-
-const fn binding(index: u32, name: &'static str, access: Access, min_bytes: usize) -> Binding {
-    Binding {
-        index,
-        name,
-        access,
-        min_bytes: min_bytes as u64,
-    }
-}
 
 /// The bounding box of points as its minimum and maximum corner, to the same bits as on the GPU.
 /// Points with a NaN are ignored. An infinite point makes the box infinite. `None` if no point is

@@ -30,26 +30,26 @@ impl Binding {
         index: u32,
         name: &'static str,
         access: Access,
-        min_bytes: u64,
+        min_bytes: usize,
     ) -> Self {
         Self {
             index,
             name,
             access,
-            min_bytes,
+            min_bytes: min_bytes as u64,
         }
     }
 }
 
-/// Size and members of a `#[repr(C)]` struct that a shader reads.
+/// A `#[repr(C)]` struct that a shader reads.
 #[derive(Clone, Copy, Debug)]
 pub struct StructLayout {
     /// Struct name, the same in WGSL.
     pub name: &'static str,
     /// Size in bytes.
     pub size: usize,
-    /// Name, byte offset and type of each member, in order: scalars, structs, or `[Struct; COUNT]`.
-    pub members: &'static [(&'static str, usize, &'static str)],
+    /// Its declaration in WGSL.
+    pub wgsl: &'static str,
 }
 
 /// A compute kernel: its WGSL and everything that a pipeline needs to know about it.
@@ -57,19 +57,28 @@ pub struct StructLayout {
 pub struct Kernel {
     /// Label, such as `skin`.
     pub name: &'static str,
-    /// The whole WGSL source, with common parts.
+    /// The WGSL text, with common parts and without the structs: [`Kernel::source`] has them.
     pub wgsl: &'static str,
     /// Entry point.
     pub entry: &'static str,
     /// Bindings of group 0, by index.
     pub bindings: &'static [Binding],
-    /// Structs behind the bindings.
+    /// Structs behind the bindings, and their members'.
     pub structs: &'static [StructLayout],
     /// Names of its boolean overrides, in the order of the bits of a variant.
     pub overrides: &'static [&'static str],
     /// Names of its u32 overrides, in the order of a variant's numbers: which output binding a kind
     /// of result goes to, and how many influences a point has.
     pub numbers: &'static [&'static str],
+}
+
+impl Kernel {
+    /// The whole WGSL source.
+    #[must_use]
+    pub fn source(&self) -> String {
+        let structs = self.structs.iter().map(|layout| layout.wgsl);
+        structs.chain([self.wgsl]).collect()
+    }
 }
 
 /// The text of a kernel: the constants of [`super::registry`], then these files of the folder of
@@ -81,8 +90,7 @@ macro_rules! wgsl {
 }
 pub(crate) use wgsl;
 
-/// Defines a `#[repr(C)]` struct of scalars, or of such structs, together with its
-/// [`StructLayout`].
+/// Defines a `#[repr(C)]` struct of `u32` and `f32`, or of such structs, for Rust and for WGSL.
 macro_rules! gpu_struct {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $ty:ty,)* }) => {
         $(#[$meta])*
@@ -91,11 +99,15 @@ macro_rules! gpu_struct {
         pub struct $name { $($(#[$field_meta])* pub $field: $ty,)* }
 
         impl $name {
-            /// The layout that the WGSL struct of the same name must have.
+            /// The struct of the same name in WGSL.
             pub const LAYOUT: $crate::kernel::StructLayout = $crate::kernel::StructLayout {
                 name: stringify!($name),
                 size: size_of::<Self>(),
-                members: &[$((stringify!($field), std::mem::offset_of!($name, $field), stringify!($ty)),)*],
+                wgsl: concat!(
+                    "struct ", stringify!($name), " {\n",
+                    $("    ", stringify!($field), ": ", stringify!($ty), ",\n",)*
+                    "}\n",
+                ),
             };
         }
     };

@@ -23,7 +23,7 @@ gpu_struct! {
         count: u32,
         /// The player of the first rig.
         players: u32,
-        /// First pair of the joints of the first rig. For channels: the floats of a held pose in
+        /// First pair of the joints of the first rig. For channels: the floats of a snapshot in
         /// front of its weights.
         joints: u32,
         /// First word of the parents of the joints. For channels: of the channel of clips that
@@ -63,7 +63,7 @@ gpu_struct! {
         /// Length of the fade; 0 if it has ended.
         fade_seconds: f32,
         /// First float of the pose that the rig fades from, or [`NONE`].
-        held: u32,
+        snapshot: u32,
         /// Bits of [`super::registry`] named `PLAYER_`; in bits 8 to 15 the number of frames from
         /// one update to the next, in bits 16 to 23 the phase among them.
         flags: u32,
@@ -101,15 +101,15 @@ pub const PLAY: Kernel = Kernel {
     ],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<PlayItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<PlayItem>()),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "clips", Access::Read, 4),
-        Binding::new(4, "players", Access::Read, size_of::<Player>() as u64),
-        Binding::new(5, "held", Access::Read, 4),
+        Binding::new(4, "players", Access::Read, size_of::<Player>()),
+        Binding::new(5, "snapshots", Access::Read, 4),
         Binding::new(6, "joints", Access::ReadWrite, 8),
         Binding::new(7, "channels", Access::ReadWrite, 4),
-        Binding::new(8, "clock", Access::Uniform, size_of::<Clock>() as u64),
+        Binding::new(8, "clock", Access::Uniform, size_of::<Clock>()),
     ],
     structs: &[
         Dispatch::LAYOUT,
@@ -137,7 +137,7 @@ impl Player {
         additive_weights: 0,
         fade_start: 0,
         fade_seconds: 0.0,
-        held: NONE,
+        snapshot: NONE,
         flags: 0,
         updated: 0,
     };
@@ -172,8 +172,8 @@ impl Player {
 
     /// Whether it needs the pose that it fades from at a tick.
     #[must_use]
-    pub fn needs_held(&self, ticks: u32) -> bool {
-        self.held != NONE && self.faded(ticks) < 1.0
+    pub fn needs_snapshot(&self, ticks: u32) -> bool {
+        self.snapshot != NONE && self.faded(ticks) < 1.0
     }
 }
 
@@ -347,23 +347,23 @@ impl Moment {
 }
 
 /// The mirror of [`PLAY`] for joints: computes the local transforms of a rig at a tick of the clock
-/// by the same steps in f32. `held` is the pose that the player fades from, if it does.
+/// by the same steps in f32. `snapshot` is the pose that the player fades from, if it does.
 ///
 /// # Errors
-/// No first clip; a clip or a held pose with another number of joints than the rig.
+/// No first clip; a clip or a snapshot with another number of joints than the rig.
 pub fn play_joints_on_cpu(
     rig: &PackedRig,
     player: &Player,
     ticks: u32,
     clips: &PlayedClips<'_>,
-    held: Option<&[JointTransform]>,
+    snapshot: Option<&[JointTransform]>,
 ) -> Result<Vec<JointTransform>, Invalid> {
     let count = rig.joint_count();
     let Some(first) = clips[0] else {
         return Err(Invalid::new(rig.path(), "clips", "a first clip", "none"));
     };
     let counts = clips.iter().flatten().map(|clip| clip.joint_count());
-    if let Some(other) = counts.chain(held.map(<[_]>::len)).find(|n| *n != count) {
+    if let Some(other) = counts.chain(snapshot.map(<[_]>::len)).find(|n| *n != count) {
         let expected = format!("clips and poses of {count} joints");
         return Err(Invalid::new(
             rig.path(),
@@ -388,8 +388,8 @@ pub fn play_joints_on_cpu(
             let [begin, end] = [0.0, now.times[2]].map(|time| clip.joint(joint, time).into());
             out = added(out, begin, end, now.additive_weight);
         }
-        if let Some(held) = held.filter(|_| player.needs_held(ticks)) {
-            out = blended(held[joint].into(), out, now.share);
+        if let Some(snapshot) = snapshot.filter(|_| player.needs_snapshot(ticks)) {
+            out = blended(snapshot[joint].into(), out, now.share);
         }
         out.into()
     };
@@ -397,14 +397,14 @@ pub fn play_joints_on_cpu(
 }
 
 /// The mirror of [`PLAY`] for blend shape channels: the weight of a channel of the clips at a tick
-/// of the clock. `held` is its weight in the pose that the player fades from.
+/// of the clock. `snapshot` is its weight in the pose that the player fades from.
 #[must_use]
 pub fn play_weight_on_cpu(
     player: &Player,
     ticks: u32,
     clips: &PlayedClips<'_>,
     channel: usize,
-    held: f32,
+    snapshot: f32,
 ) -> f32 {
     let now = Moment::new(player, ticks, clips);
     let weight_in = |index: usize, time: f32| match clips[index] {
@@ -426,8 +426,8 @@ pub fn play_weight_on_cpu(
     if clips[2].is_some() && now.additive_weight > 0.0 {
         out += (weight_in(2, now.times[2]) - weight_in(2, 0.0)) * now.additive_weight;
     }
-    if player.needs_held(ticks) {
-        out = held + (out - held) * now.share;
+    if player.needs_snapshot(ticks) {
+        out = snapshot + (out - snapshot) * now.share;
     }
     out
 }

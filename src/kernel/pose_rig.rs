@@ -86,8 +86,8 @@ pub const POSE_RIG: Kernel = Kernel {
     ],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<PoseRigItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<PoseRigItem>()),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "joints", Access::Read, 8),
         Binding::new(4, "palettes", Access::ReadWrite, 16),

@@ -88,13 +88,13 @@ shared_constants! {
     RESIDUALS_UNKNOWN: u32 = 16;
     /// Bit of an instance's state: it keeps its results, and its previous positions become equal to its
     /// positions.
-    HELD: u32 = 32;
+    UPDATES_PREVIOUS: u32 = 32;
     /// Bit of an instance's state: the frame computes it.
     COMPUTED: u32 = 64;
     /// Bit of an instance's state: it was visible in this frame.
     VISIBLE: u32 = 128;
     /// Bit of an instance's state: its previous positions equal its positions.
-    SETTLED: u32 = 256;
+    PREVIOUS_IS_CURRENT: u32 = 256;
 
     /// The step of a weight of a player as a fraction of 16 bits.
     FRACTION_STEP: f32 = 1.0 / 65535.0;
@@ -200,10 +200,10 @@ shared_constants! {
     /// Mode of a track: keys are f32.
     CLIP_RAW: u32 = 5;
     /// Bit of a header: a key holds until the next one.
-    CLIP_HELD: u32 = 0x1000;
-    /// The part of an interval after which a held track takes the value of the next sample, since a
+    CLIP_STEP_KEYS: u32 = 0x1000;
+    /// The part of an interval after which a track of step keys takes the value of the next sample, since a
     /// time is rounded.
-    CLIP_HELD_UNTIL: f32 = 1.0 - 1.0 / 512.0;
+    CLIP_STEP_UNTIL: f32 = 1.0 - 1.0 / 512.0;
 }
 
 /// Whether each of these is one bit, and no two are the same bit.
@@ -226,10 +226,10 @@ const ITEM_FLAGS: [u32; 9] = [
     NARROW_JOINTS,
     OCTAHEDRAL,
     RESIDUALS_UNKNOWN,
-    HELD,
+    UPDATES_PREVIOUS,
     COMPUTED,
     VISIBLE,
-    SETTLED,
+    PREVIOUS_IS_CURRENT,
 ];
 const _: () = assert!(are_distinct_bits(&ITEM_FLAGS));
 

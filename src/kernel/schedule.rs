@@ -1,7 +1,9 @@
 //! Which instances a frame computes: `shaders/schedule.wgsl` and its mirror.
 
 use super::layout::{gpu_struct, wgsl};
-use super::registry::{COMPUTED, FRESH, HELD, SETTLED, VISIBLE, schedule_bits};
+use super::registry::{
+    COMPUTED, FRESH, PREVIOUS_IS_CURRENT, UPDATES_PREVIOUS, VISIBLE, schedule_bits,
+};
 use super::{Access, Binding, Dispatch, Kernel};
 
 gpu_struct! {
@@ -14,7 +16,7 @@ gpu_struct! {
         every: u32,
         /// Spreads instances with the same rate over frames.
         phase: u32,
-        /// [`super::SkinItem::FRESH`] if the frame has to compute it, as if there was no frame
+        /// [`FRESH`] if the frame has to compute it, as if there was no frame
         /// before.
         flags: u32,
     }
@@ -26,8 +28,8 @@ pub const SCHEDULE: Kernel = Kernel {
     wgsl: wgsl!["common/dispatch", "schedule"],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<ScheduleItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<ScheduleItem>()),
         Binding::new(2, "mask", Access::Read, 4),
         Binding::new(3, "state", Access::ReadWrite, 4),
         Binding::new(4, "keys", Access::ReadWrite, 4),
@@ -40,8 +42,8 @@ pub const SCHEDULE: Kernel = Kernel {
 /// Decides what a frame does with each instance, to the same bits as on the GPU.
 ///
 /// `state` is the number of frames so far, then a word per instance index; zeros before the first
-/// frame. A word has [`COMPUTED`] with or without [`FRESH`], or [`HELD`], or nothing of these;
-/// [`VISIBLE`] and [`SETTLED`] are for the next frame.
+/// frame. A word has [`COMPUTED`] with or without [`FRESH`], or [`UPDATES_PREVIOUS`], or nothing of these;
+/// [`VISIBLE`] and [`PREVIOUS_IS_CURRENT`] are for the next frame.
 ///
 /// # Panics
 /// If `state` is too short for the items.
@@ -59,13 +61,13 @@ pub fn schedule_on_cpu(
         *word = if !has_part {
             0
         } else if item.flags & FRESH != 0 || before & VISIBLE == 0 {
-            VISIBLE | SETTLED | COMPUTED | FRESH
+            VISIBLE | PREVIOUS_IS_CURRENT | COMPUTED | FRESH
         } else if frame.wrapping_add(item.phase).is_multiple_of(item.every) {
             VISIBLE | COMPUTED
-        } else if before & SETTLED == 0 {
-            VISIBLE | SETTLED | HELD
+        } else if before & PREVIOUS_IS_CURRENT == 0 {
+            VISIBLE | PREVIOUS_IS_CURRENT | UPDATES_PREVIOUS
         } else {
-            VISIBLE | SETTLED
+            VISIBLE | PREVIOUS_IS_CURRENT
         };
     }
 }
@@ -77,7 +79,7 @@ mod tests {
     /// The actions of a frame.
     fn run(items: &[ScheduleItem], state: &mut [u32], visible: fn(u32) -> bool) -> Vec<u32> {
         schedule_on_cpu(items, visible, state);
-        let actions = COMPUTED | FRESH | HELD;
+        let actions = COMPUTED | FRESH | UPDATES_PREVIOUS;
         state[1..].iter().map(|word| word & actions).collect()
     }
 
@@ -103,7 +105,7 @@ mod tests {
         let before = run(&items, state, |_| true);
         let after = run(&items, state, |_| true);
         for (before, after) in before.iter().zip(&after) {
-            assert_eq!(*before == COMPUTED, *after == HELD);
+            assert_eq!(*before == COMPUTED, *after == UPDATES_PREVIOUS);
         }
         assert_eq!(run(&items, state, |i| i != 3)[3], 0);
         assert_eq!(run(&items, state, |_| true)[3], COMPUTED | FRESH);

@@ -5,7 +5,7 @@
 
 use super::encoded_skin::SliceOffsets;
 use super::layout::{gpu_struct, wgsl};
-use super::registry::{self, skin_bits};
+use super::registry::skin_bits;
 use super::{Access, Binding, Dispatch, Kernel, StructLayout};
 
 gpu_struct! {
@@ -63,8 +63,8 @@ gpu_struct! {
     pub struct SkinItem {
         /// Number of its first workgroup, or of its first invocation if items share workgroups.
         first_workgroup: u32,
-        /// [`SkinItem::FRESH`], [`SkinItem::MIRRORED`], [`SkinItem::NARROW_JOINTS`] and
-        /// [`SkinItem::OCTAHEDRAL`].
+        /// Flags of items of the registry: `FRESH`, `MIRRORED`, `NARROW_JOINTS`, `OCTAHEDRAL` and
+        /// `RESIDUALS_UNKNOWN`.
         flags: u32,
         /// The instance index.
         instance: u32,
@@ -76,19 +76,6 @@ gpu_struct! {
         /// The results.
         out: ResultPlaces,
     }
-}
-
-impl SkinItem {
-    /// See [`registry::FRESH`].
-    pub const FRESH: u32 = registry::FRESH;
-    /// See [`registry::MIRRORED`].
-    pub const MIRRORED: u32 = registry::MIRRORED;
-    /// See [`registry::NARROW_JOINTS`].
-    pub const NARROW_JOINTS: u32 = registry::NARROW_JOINTS;
-    /// See [`registry::RESIDUALS_UNKNOWN`].
-    pub const RESIDUALS_UNKNOWN: u32 = registry::RESIDUALS_UNKNOWN;
-    /// See [`registry::OCTAHEDRAL`].
-    pub const OCTAHEDRAL: u32 = registry::OCTAHEDRAL;
 }
 
 /// The structs of kernels that read a [`SkinItem`].
@@ -108,7 +95,6 @@ pub const SKIN: Kernel = Kernel {
         "common/dispatch",
         "common/items",
         "common/actions",
-        "common/skin_item",
         "common/vectors",
         "common/octahedral",
         "common/results",
@@ -116,8 +102,8 @@ pub const SKIN: Kernel = Kernel {
     ],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<SkinItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<SkinItem>()),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "palettes", Access::Read, 16),
         Binding::new(4, "state", Access::Read, 4),

@@ -22,13 +22,12 @@ pub const SMOOTH_NORMALS: Kernel = Kernel {
         "common/items",
         "common/actions",
         "common/octahedral",
-        "common/skin_item",
         "smooth_normals"
     ],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<SkinItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<SkinItem>()),
         Binding::new(2, "skins", Access::Read, 4),
         Binding::new(3, "out_0", Access::ReadWrite, 4),
         Binding::new(4, "out_1", Access::ReadWrite, 4),

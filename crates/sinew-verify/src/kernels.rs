@@ -408,7 +408,7 @@ fn palettes_of_many_sizes(gpu: &Gpu) -> Result<(), Failure> {
 
 /// Runs everything in one crowd and compares with what is expected.
 fn check_work(gpu: &Gpu, all: &[Case]) -> Result<(), Failure> {
-    agree(&run_twice(crowd_of(gpu.crowd()?, all)?)?, all)
+    agree(&run_twice(gpu, crowd_of(gpu.crowd()?, all)?)?, all)
 }
 
 fn chunked(gpu: &Gpu, options: &SkinnerOptions) -> Result<(), Failure> {
@@ -434,7 +434,7 @@ fn shared_palette(gpu: &Gpu) -> Result<(), Failure> {
         let shared = PackedPose::with_palette(&case.made.packed, palette, way, Vec::new())?;
         case.packed_poses = vec![shared];
     }
-    let results = run_twice(crowd_of(gpu.crowd()?, &all)?)?;
+    let results = run_twice(gpu, crowd_of(gpu.crowd()?, &all)?)?;
     let mut each = all.iter().zip(results.chunks(1));
     each.try_for_each(|(case, result)| case.agrees(result))
 }

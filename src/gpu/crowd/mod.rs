@@ -449,11 +449,11 @@ impl Crowd {
     /// ([`Crowd::last_upload_bytes`]). If an instance is added, removed, hidden or shown, gets
     /// another target, or refers to another palette or rig, the plan is edited: that costs what the
     /// instance does, however many others there are. Everything is planned again if such edits need
-    /// more room than the plan has, which leaves a quarter of it free; once they were more than the
-    /// instances that are shown, and more than 64; in a crowd with a mask or update rates; for an
-    /// instance whose weights clips drive; for more or fewer rigs; and if bounds are enabled or
-    /// disabled or another mask is set. A frame without an edit allocates nothing of
-    /// its own.
+    /// more room than the plan has, which is that of twice as many instances, and a quarter more of
+    /// palettes and weights; once they left more room unused than is used, and more than that of 64
+    /// instances; in a crowd with a mask or update rates; for an instance whose weights clips
+    /// drive; for more or fewer rigs; and if bounds are enabled or disabled or another mask is set.
+    /// A frame without an edit allocates nothing of its own.
     ///
     /// Submit frames in the order in which they were encoded. If an encoder is dropped instead, the
     /// next `encode` notices it, uploads everything, and writes the new positions as the previous
@@ -501,8 +501,8 @@ impl Crowd {
         }
         let skinner = &self.skinner;
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
-            match frame.is_bound_elsewhere(&self.stores) {
-                // Outputs grew, or the page of a new list.
+            match frame.is_bound_elsewhere(&self.stores, tables) {
+                // Outputs or tables grew, or the page of a new list.
                 true => frame.bind(skinner, &mut self.stores, &mut self.tables, encoder)?,
                 false => frame.bind_edited(skinner, &self.stores, tables.buffer())?,
             }
@@ -519,15 +519,7 @@ impl Crowd {
             self.stores.players.set_uploaded();
             self.stores.blend_lists.set_uploaded();
             self.stores.outputs.carry_over(encoder);
-            let buffers = &self.stores.pose_buffers;
-            if buffers.keeps_previous() && !is_new {
-                buffers.copy_to_previous(encoder);
-            }
             frame.encode(&self.stores, self.timing.as_mut(), encoder);
-            if buffers.keeps_previous() && is_new {
-                // Palettes lie elsewhere than before, so they have no previous ones.
-                buffers.copy_to_previous(encoder);
-            }
         }
         let Stores {
             instances,

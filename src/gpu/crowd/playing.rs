@@ -156,7 +156,7 @@ impl Crowd {
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id, a clip with another number of joints than the rig,
-    /// or numbers out of range; [`GpuError::Limit`] if more rigs fade from held poses than one
+    /// or numbers out of range; [`GpuError::Limit`] if more rigs fade from snapshots than one
     /// binding holds. After an error the rig plays what it played.
     pub fn set_playing(&mut self, rig: RigId, playing: &Playing) -> Result<(), GpuError> {
         playing.check(&self.stores.clips, &self.stores.rigs.get(rig)?.packed)?;
@@ -209,7 +209,7 @@ impl Crowd {
 
     /// The local transforms of a rig that plays, at the time of the clock: computed on the CPU by
     /// the steps of the GPU, for hosts that need a few of them. `None` if the rig does not play, or
-    /// while it fades from a held pose, which only the GPU knows.
+    /// while it fades from a snapshot, which only the GPU knows.
     ///
     /// # Errors
     /// [`GpuError::Mismatch`] for a foreign id.
@@ -244,16 +244,18 @@ impl Crowd {
         let moved = self.stores.players.move_starts();
         self.update_players(&moved);
         if is_lost {
-            let lost = self.stores.players.lose_held();
+            let lost = self.stores.players.lose_snapshots();
             self.update_players(&lost);
         }
         // The places of the last frame, also if the coming one needs another plan.
         let places = self.frame.as_ref().filter(|_| !is_lost);
-        let find = |rig| places?.poses().find_joints(rig);
         let buffers = &self.stores.pose_buffers;
-        let buffer = |page: usize| buffers.page(page).joints.buffer().clone();
+        let find = |rig| {
+            let (page, first) = places?.poses().find_joints(rig)?;
+            Some((buffers.page(page).joints.buffer(), first))
+        };
         let players = &mut self.stores.players;
-        let lost = players.capture(&self.skinner, encoder, find, buffer)?;
+        let lost = players.capture(&self.skinner, encoder, find)?;
         self.update_players(&lost);
         Ok(())
     }
@@ -302,7 +304,6 @@ impl Crowd {
             let has_attachments = !packed.attachments().is_empty();
             RigPalette {
                 buffer: self.stores.pose_buffers.page(page).palettes.buffer(),
-                previous: self.stores.pose_buffers.previous(page),
                 points,
                 normals: packed.has_normals().then_some(points + entries),
                 motions: packed.motion_row().map(|row| points + row),
@@ -316,14 +317,5 @@ impl Crowd {
     #[must_use]
     pub fn palettes_generation(&self) -> u64 {
         self.plans
-    }
-
-    /// Sets whether frames keep the palettes of the frame before ([`RigPalette::previous`]). A
-    /// frame that moved the palettes has its own ones there, too.
-    pub fn keep_previous_palettes(&mut self, keeps: bool) {
-        self.stores.pose_buffers.set_keeps_previous(keeps);
-        if keeps {
-            self.frame = None;
-        }
     }
 }

@@ -146,19 +146,6 @@ impl Crowd {
     pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
         self.readings.take(&self.skinner, ticket)
     }
-
-    /// Fills every output buffer with one value, so that tests can see which elements a frame
-    /// writes.
-    #[doc(hidden)]
-    pub fn fill_outputs(&mut self, value: f32) -> Result<(), GpuError> {
-        self.stores.outputs.fill(&self.skinner, value)
-    }
-
-    /// Reads the values behind the last output of every output buffer, for tests.
-    #[doc(hidden)]
-    pub fn read_behind_outputs(&mut self) -> Result<Vec<f32>, GpuError> {
-        self.readings.read_behind(&self.skinner, &self.stores)
-    }
 }
 
 /// Bounding boxes.

@@ -121,25 +121,25 @@ impl Pipelines {
 
     /// Number of variants that are compiled.
     pub fn count(&self) -> usize {
-        self.held().variants.len()
+        self.lock().variants.len()
     }
 
-    fn held(&self) -> MutexGuard<'_, Made> {
+    fn lock(&self) -> MutexGuard<'_, Made> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn module(&self, device: &wgpu::Device) -> Result<wgpu::ShaderModule, GpuError> {
-        if let Some(module) = &self.held().module {
+        if let Some(module) = &self.lock().module {
             return Ok(module.clone());
         }
         let label = format!("sinew.{}", self.kernel.name);
         let module = guarded(device, || {
             device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(&label),
-                source: wgpu::ShaderSource::Wgsl(self.kernel.wgsl.into()),
+                source: wgpu::ShaderSource::Wgsl(self.kernel.source().into()),
             })
         })?;
-        self.held().module = Some(module.clone());
+        self.lock().module = Some(module.clone());
         Ok(module)
     }
 
@@ -149,7 +149,7 @@ impl Pipelines {
         device: &wgpu::Device,
         variant: Variant,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
-        if let Some(pipeline) = self.held().variants.get(&variant) {
+        if let Some(pipeline) = self.lock().variants.get(&variant) {
             return Ok(pipeline.clone());
         }
         let module = self.module(device)?;
@@ -172,7 +172,7 @@ impl Pipelines {
                 cache: self.cache.as_ref(),
             })
         })?;
-        self.held().variants.insert(variant, pipeline.clone());
+        self.lock().variants.insert(variant, pipeline.clone());
         Ok(pipeline)
     }
 }

@@ -12,7 +12,7 @@ use crate::gpu::device::skinner::Skinner;
 /// A buffer that grows up to a limit, and an allocator for its bytes. Growing keeps the contents.
 #[derive(Debug)]
 pub struct Arena {
-    held: GrowableBuffer,
+    growable: GrowableBuffer,
     ranges: RangeAllocator<u64>,
     /// First bytes of ranges that came back, by their length: in a crowd, most have the size of
     /// another. They join their neighbours before the buffer grows.
@@ -31,7 +31,7 @@ impl Arena {
         limit: u64,
     ) -> Result<Self, GpuError> {
         Ok(Self {
-            held: GrowableBuffer::new(skinner, label, usage, limit)?,
+            growable: GrowableBuffer::new(skinner, label, usage, limit)?,
             ranges: RangeAllocator::new(0..limit),
             free: HashMap::new(),
             high: 0,
@@ -40,16 +40,16 @@ impl Arena {
     }
 
     pub fn buffer(&self) -> &wgpu::Buffer {
-        self.held.buffer()
+        self.growable.buffer()
     }
 
     pub fn whole(&self) -> wgpu::BindingResource<'_> {
-        self.held.whole()
+        self.growable.whole()
     }
 
     /// How often the buffer was replaced by a larger one.
     pub fn replaced(&self) -> u64 {
-        self.held.replaced()
+        self.growable.replaced()
     }
 
     /// End of the last byte that was ever allocated.
@@ -75,7 +75,11 @@ impl Arena {
             return Some(first..first + bytes);
         }
         let found = self.ranges.allocate_range(bytes).ok();
-        if self.free.is_empty() || found.as_ref().is_some_and(|r| r.end <= self.held.size()) {
+        if self.free.is_empty()
+            || found
+                .as_ref()
+                .is_some_and(|r| r.end <= self.growable.size())
+        {
             return found;
         }
         if let Some(range) = found {
@@ -95,9 +99,9 @@ impl Arena {
             return Ok(0);
         }
         let Some(range) = self.find(bytes) else {
-            return Err(self.held.beyond_limit(self.high.saturating_add(bytes)));
+            return Err(self.growable.beyond_limit(self.high.saturating_add(bytes)));
         };
-        if let Err(error) = self.held.reserve(skinner, range.end, Some(self.high)) {
+        if let Err(error) = self.growable.reserve(skinner, range.end, Some(self.high)) {
             self.give_back(range.start, bytes);
             return Err(error);
         }
@@ -121,8 +125,8 @@ impl Arena {
 
     /// Grows the buffer to hold `bytes` more than were ever allocated, up to its limit.
     pub fn reserve(&mut self, skinner: &Skinner, bytes: u64) -> Result<(), GpuError> {
-        let wanted = self.high.saturating_add(bytes).min(self.held.limit());
-        self.held.reserve(skinner, wanted, Some(self.high))
+        let wanted = self.high.saturating_add(bytes).min(self.growable.limit());
+        self.growable.reserve(skinner, wanted, Some(self.high))
     }
 
     /// Allocates a range, writes data to it and returns its first byte.
@@ -135,7 +139,7 @@ impl Arena {
         guarded(&skinner.device, || {
             let mut at = first;
             for part in parts.iter().filter(|p| !p.is_empty()) {
-                skinner.queue.write_buffer(self.held.buffer(), at, part);
+                skinner.queue.write_buffer(self.growable.buffer(), at, part);
                 at += part.len() as u64;
             }
         })?;

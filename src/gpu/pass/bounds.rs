@@ -4,9 +4,9 @@ use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Placed, Scene};
+use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::target::POINTS;
 use crate::kernel::registry::WORDS_PER_BOX;
@@ -14,7 +14,7 @@ use crate::kernel::{BOUNDS, BoundsItem, Kernel, POSITIONS_PER_WORKGROUP, WORKGRO
 
 #[derive(Debug, Default)]
 pub struct Bounds {
-    items: Placed<BoundsItem>,
+    items: InstanceItems<BoundsItem>,
 }
 
 impl Pass for Bounds {
@@ -49,7 +49,7 @@ impl Pass for Bounds {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items.items)
     }
 
@@ -58,8 +58,13 @@ impl Pass for Bounds {
         self.plan(scene);
     }
 
-    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items.items, laid)
+    fn update(
+        &mut self,
+        _: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        layout.update(&mut self.items.items, dispatches)
     }
 
     fn bind<'a>(

@@ -5,7 +5,7 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::kernel::{BOXES, Kernel};
 
@@ -26,7 +26,7 @@ impl Pass for Boxes {
         self.count = if is_enabled { count } else { 0 };
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay_invocations(self.count)
     }
 

@@ -4,15 +4,16 @@ use super::{Pass, all};
 use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::timing::Timing;
+use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::memory::growable_buffer::GrowableBuffer;
 use crate::gpu::memory::upload::Upload;
 use crate::gpu::plan::frame::{Scene, place_poses, pose_of};
-use crate::gpu::plan::pose_pages::PosePages;
-use crate::gpu::plan::tables::{ItemTables, Laid, Layout, part};
+use crate::gpu::plan::pose_pages::{GAP, PosePages};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch, part};
 use crate::gpu::store::{Stores, Versions};
 
-/// Two changed ranges of the tables with at most this many bytes between them are uploaded as one.
-const GAP: u32 = 4096;
+/// Bytes for the first tables that edits add.
+const SPARE: u64 = 64 << 10;
 
 /// One dispatch with everything that it binds.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ struct Launch {
 #[derive(Debug)]
 struct PlannedPass {
     pass: Box<dyn Pass>,
-    laid: Vec<Laid>,
+    dispatches: Vec<PlacedDispatch>,
     launches: Vec<Launch>,
 }
 
@@ -36,24 +37,21 @@ struct PlannedPass {
 pub struct PlannedFrame {
     poses: PosePages,
     passes: Vec<PlannedPass>,
-    tables: ItemTables,
+    /// The words of all item tables and dispatch records.
+    tables: Mirrored<u32>,
     /// The versions of the stores for which this plan was made.
     versions: Versions,
     /// How often buffers were replaced before its bind groups were created.
     replaced: u64,
     /// Number of instance indices that it has room for.
     index_room: u32,
-    /// Number of instances that it computes.
-    shown: usize,
-    /// Number of edits since it was planned.
-    edits: usize,
 }
 
 impl PlannedFrame {
     /// Plans a frame, without calling the device.
     pub fn plan(skinner: &Skinner, stores: &Stores) -> Result<Self, GpuError> {
         let plan = Self::plan_with(skinner, stores, true)?;
-        match plan.tables.words().bytes() <= skinner.limits.buffer_bytes {
+        match plan.tables.bytes() <= skinner.limits.buffer_bytes {
             true => Ok(plan),
             // One buffer holds all tables; it may hold them without room for edits.
             false => Self::plan_with(skinner, stores, false),
@@ -65,7 +63,7 @@ impl PlannedFrame {
         let poses = place_poses(&skinner.limits, stores)?;
         let shown = stores.instances.shown();
         let scene = Scene::new(&skinner.limits, stores, &poses, shown)?;
-        let mut tables = ItemTables::default();
+        let mut tables = Mirrored::default();
         let mut layout = Layout::new(&skinner.limits, &mut tables, scene.skips());
         if !has_spare {
             layout = layout.without_spare();
@@ -73,7 +71,7 @@ impl PlannedFrame {
         let planned = all().into_iter().map(|mut pass| {
             pass.plan(&scene);
             PlannedPass {
-                laid: pass.lay(&mut layout),
+                dispatches: pass.lay(&mut layout),
                 launches: Vec::new(),
                 pass,
             }
@@ -86,8 +84,6 @@ impl PlannedFrame {
             versions: stores.versions(),
             replaced: 0,
             index_room: stores.instances.index_room(),
-            shown: stores.instances.shown().count(),
-            edits: 0,
         })
     }
 
@@ -105,7 +101,7 @@ impl PlannedFrame {
             planned.pass.reserve(skinner, stores, encoder)?;
         }
         let buffer = match buffer {
-            Some(held) => held,
+            Some(there) => there,
             none => none.insert(GrowableBuffer::new(
                 skinner,
                 "sinew.items",
@@ -113,17 +109,19 @@ impl PlannedFrame {
                 skinner.limits.buffer_bytes,
             )?),
         };
-        let bytes = self.tables.settle(skinner.limits.buffer_bytes);
-        buffer.reserve(skinner, bytes, None)?;
+        let bytes = (self.tables.bytes() + SPARE).min(skinner.limits.buffer_bytes);
+        // Tables that outgrow their buffer while they are edited are not uploaded again.
+        buffer.reserve_in(skinner, bytes, buffer.size(), encoder)?;
         self.replaced = stores.replaced();
         for PlannedPass {
             pass,
-            laid,
+            dispatches,
             launches,
         } in &mut self.passes
         {
-            let launch = |laid: &Laid| launch(skinner, stores, &**pass, laid, buffer.buffer());
-            *launches = laid.iter().map(launch).collect::<Result<_, _>>()?;
+            let launch =
+                |placed: &PlacedDispatch| launch(skinner, stores, &**pass, placed, buffer.buffer());
+            *launches = dispatches.iter().map(launch).collect::<Result<_, _>>()?;
         }
         Ok(())
     }
@@ -133,9 +131,9 @@ impl PlannedFrame {
         self.versions == stores.versions()
     }
 
-    /// Whether a buffer that its bind groups bind was replaced.
-    pub fn is_bound_elsewhere(&self, stores: &Stores) -> bool {
-        self.replaced != stores.replaced()
+    /// Whether a buffer that its bind groups bind was replaced, or has to be: that of the tables.
+    pub fn is_bound_elsewhere(&self, stores: &Stores, tables: &GrowableBuffer) -> bool {
+        self.replaced != stores.replaced() || self.tables.bytes() > tables.size()
     }
 
     /// Gives instances that were edited other places and items, or none. False if that needs another
@@ -153,17 +151,13 @@ impl PlannedFrame {
         indices.dedup();
         check_mask(skinner, stores)?;
         let keeps_indices = stores.bounds.is_some() || stores.visibility.is_some();
-        // Another plan costs about as much as this many edits, and packs what they left: items without
-        // work and room of poses, of which a crowd that shrinks would keep more than it uses.
-        self.edits += indices.len();
-        let are_many = self.edits > self.shown.max(64);
         let has_indices = stores.instances.index_room() <= self.index_room;
-        if are_many || (keeps_indices && !has_indices) {
+        if keeps_indices && !has_indices {
             return Ok(false);
         }
-        for index in &indices {
-            self.shown -= usize::from(self.poses.remove(*index));
-        }
+        // What was freed last is taken first: so an instance that stays takes what it had.
+        let removed = indices.iter().rev();
+        removed.for_each(|index| self.poses.remove(*index));
         let shown = indices.iter().filter_map(|index| {
             let id = stores.poses.id(*index)?;
             let instance = stores.instances.find(id)?;
@@ -174,7 +168,10 @@ impl PlannedFrame {
             if !self.poses.add(&new) {
                 return Ok(false);
             }
-            self.shown += 1;
+        }
+        // A crowd that shrinks does not keep more room than it uses.
+        if self.poses.is_sparse() {
+            return Ok(false);
         }
         let scene = Scene::new(&skinner.limits, stores, &self.poses, shown)?;
         for planned in &mut self.passes {
@@ -193,21 +190,23 @@ impl PlannedFrame {
 
     /// Number of dispatches.
     pub fn dispatch_count(&self) -> usize {
-        let laid = self.passes.iter().flat_map(|pass| &pass.laid);
-        laid.filter(|laid| laid.has_work()).count()
+        let dispatches = self.passes.iter().flat_map(|pass| &pass.dispatches);
+        dispatches.filter(|placed| placed.has_work()).count()
     }
 
     /// Updates the items that depend on more than the plan, and joins the changed ranges. False if
-    /// an edit needs more room than the plan has.
+    /// edits need another plan.
     pub fn update(&mut self, skinner: &Skinner, stores: &Stores) -> bool {
         let skips = stores.visibility.is_some();
         let mut layout = Layout::new(&skinner.limits, &mut self.tables, skips);
         let mut has_room = true;
         for planned in &mut self.passes {
-            let PlannedPass { pass, laid, .. } = planned;
-            has_room &= pass.update(stores, &mut layout, laid);
+            let PlannedPass {
+                pass, dispatches, ..
+            } = planned;
+            has_room &= pass.update(stores, &mut layout, dispatches);
         }
-        self.tables.words_mut().join(GAP);
+        self.tables.join(GAP);
         self.poses.join();
         has_room
     }
@@ -222,17 +221,17 @@ impl PlannedFrame {
     ) -> Result<(), GpuError> {
         for PlannedPass {
             pass,
-            laid,
+            dispatches,
             launches,
         } in &mut self.passes
         {
-            for (old, laid) in launches.iter_mut().zip(&*laid) {
-                if old.out_version != stores.outputs.set_version(laid.key.out_set) {
-                    *old = launch(skinner, stores, &**pass, laid, tables)?;
+            for (old, placed) in launches.iter_mut().zip(&*dispatches) {
+                if old.out_version != stores.outputs.set_version(placed.key.out_set) {
+                    *old = launch(skinner, stores, &**pass, placed, tables)?;
                 }
             }
-            for laid in &laid[launches.len()..] {
-                launches.push(launch(skinner, stores, &**pass, laid, tables)?);
+            for placed in &dispatches[launches.len()..] {
+                launches.push(launch(skinner, stores, &**pass, placed, tables)?);
             }
         }
         Ok(())
@@ -245,7 +244,7 @@ impl PlannedFrame {
         tables: &'a wgpu::Buffer,
     ) -> impl Iterator<Item = Upload<'a>> + Clone {
         let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
-        let to_tables = self.tables.words().changes(0).map(upload(tables));
+        let to_tables = self.tables.changes(0).map(upload(tables));
         let to_pages = self.poses.pages().iter().enumerate();
         let to_pages = to_pages.flat_map(move |(number, page)| {
             let buffers = stores.pose_buffers.page(number);
@@ -264,7 +263,7 @@ impl PlannedFrame {
 
     /// Clears the marks, after everything was uploaded.
     pub fn set_uploaded(&mut self) {
-        self.tables.words_mut().set_uploaded();
+        self.tables.set_uploaded();
         self.poses.set_uploaded();
     }
 
@@ -277,7 +276,7 @@ impl PlannedFrame {
     ) {
         for (number, planned) in self.passes.iter().enumerate() {
             planned.pass.prepare(stores, encoder);
-            let has_work = planned.laid.iter().any(Laid::has_work);
+            let has_work = planned.dispatches.iter().any(PlacedDispatch::has_work);
             if let Some(timing) = &mut timing {
                 timing.set_written(number, has_work);
             }
@@ -288,11 +287,11 @@ impl PlannedFrame {
                 label: Some(planned.pass.kernel().name),
                 timestamp_writes: timing.as_ref().map(|timing| timing.around(number)),
             });
-            let all = planned.launches.iter().zip(&planned.laid);
-            for (launch, laid) in all.filter(|(_, laid)| laid.has_work()) {
+            let all = planned.launches.iter().zip(&planned.dispatches);
+            for (launch, placed) in all.filter(|(_, placed)| placed.has_work()) {
                 pass.set_pipeline(&launch.pipeline);
                 pass.set_bind_group(0, &launch.bindings, &[]);
-                pass.dispatch_workgroups(laid.size.0, laid.size.1, 1);
+                pass.dispatch_workgroups(placed.size.0, placed.size.1, 1);
             }
         }
         if let Some(timing) = timing {
@@ -313,18 +312,18 @@ fn launch(
     skinner: &Skinner,
     stores: &Stores,
     pass: &dyn Pass,
-    laid: &Laid,
+    placed: &PlacedDispatch,
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
-    let resources = std::iter::once(part(tables, laid.dispatch))
-        .chain(laid.items.map(|items| part(tables, items)))
-        .chain(pass.bind(skinner, stores, &laid.key));
+    let resources = std::iter::once(part(tables, placed.record))
+        .chain(placed.items.map(|items| part(tables, items)))
+        .chain(pass.bind(skinner, stores, &placed.key));
     let entries: Vec<_> = (0..)
         .zip(resources)
         .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
         .collect();
     let pipelines = skinner.pipelines(pass.kernel());
-    let pipeline = pipelines.get(&skinner.device, laid.key.variant)?;
+    let pipeline = pipelines.get(&skinner.device, placed.key.variant)?;
     let bindings = guarded(&skinner.device, || {
         skinner
             .device
@@ -337,6 +336,6 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
-        out_version: stores.outputs.set_version(laid.key.out_set),
+        out_version: stores.outputs.set_version(placed.key.out_set),
     })
 }

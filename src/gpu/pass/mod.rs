@@ -18,7 +18,7 @@ use super::device::pipelines::{PipelineVariant, Variant};
 use super::device::skinner::Skinner;
 use super::plan::frame::Scene;
 use super::plan::groups::GroupKey;
-use super::plan::tables::{Laid, Layout};
+use super::plan::tables::{Layout, PlacedDispatch};
 use super::store::Stores;
 use super::store::target::OutputTarget;
 use crate::kernel::{Kernel, PackedSkin};
@@ -49,7 +49,7 @@ pub trait Pass: Debug + Send + Sync {
     fn edit(&mut self, _removed: &[u32], _scene: &Scene<'_>) {}
 
     /// Lays out its items and its dispatches.
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid>;
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch>;
 
     /// The resources that a dispatch binds after its items, in the order of the kernel's bindings.
     fn bind<'a>(
@@ -65,7 +65,7 @@ pub trait Pass: Debug + Send + Sync {
         &mut self,
         _stores: &Stores,
         _layout: &mut Layout<'_>,
-        _laid: &mut Vec<Laid>,
+        _dispatches: &mut Vec<PlacedDispatch>,
     ) -> bool {
         true
     }

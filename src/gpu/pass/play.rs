@@ -3,9 +3,9 @@
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Placed, Scene};
+use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, PLAY, PlayItem};
 
@@ -15,7 +15,7 @@ const FLOATS: u32 = 10;
 #[derive(Debug, Default)]
 pub struct Play {
     /// Of rigs, and of instances whose channel weights clips drive.
-    items: Placed<PlayItem>,
+    items: InstanceItems<PlayItem>,
 }
 
 impl Pass for Play {
@@ -39,11 +39,16 @@ impl Pass for Play {
         self.add_driven(scene);
     }
 
-    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items.items, laid)
+    fn update(
+        &mut self,
+        _: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        layout.update(&mut self.items.items, dispatches)
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items.items)
     }
 
@@ -58,7 +63,7 @@ impl Pass for Play {
         tables
             .chain(stores.clips.whole())
             .chain([poses.players.whole()])
-            .chain(stores.players.held())
+            .chain(stores.players.snapshots())
             .chain([poses.joints.whole(), poses.channels.whole()])
             .chain(stores.players.clock())
             .collect()

@@ -6,7 +6,7 @@ use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups};
 use crate::gpu::plan::rig_palettes::pose_variant;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, POSE_RIG, PoseRigItem};
 
@@ -29,7 +29,7 @@ impl Pass for PoseRig {
         self.items.sort_by_level();
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items)
     }
 

@@ -8,7 +8,7 @@ use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::{Instance, InstanceId};
 use crate::gpu::store::poses::Source;
@@ -101,11 +101,11 @@ impl Pass for Schedule {
         self.set_shown(scene);
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
-        let mut laid = layout.lay(&mut self.items);
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
+        let mut dispatches = layout.lay(&mut self.items);
         // One workgroup counts the frame. It comes last: an update finds the others from the first
         // on.
-        let tick = laid.first().map(|first| Laid {
+        let tick = dispatches.first().map(|first| PlacedDispatch {
             key: GroupKey {
                 variant: Variant::with(TICKS, []),
                 ..first.key
@@ -113,8 +113,8 @@ impl Pass for Schedule {
             size: (1, 1),
             ..*first
         });
-        laid.extend(tick);
-        laid
+        dispatches.extend(tick);
+        dispatches
     }
 
     fn bind<'a>(
@@ -135,15 +135,20 @@ impl Pass for Schedule {
         ]
     }
 
-    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
+    fn update(
+        &mut self,
+        stores: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
         let instances = &stores.instances;
-        for (id, instance) in instances.unsettled().chain(instances.other_rates()) {
+        for (id, instance) in instances.freshness_changed().chain(instances.other_rates()) {
             if !self.places.is_empty() && !instance.hidden {
                 let source = stores.poses.get(id.index()).map(|(_, source)| source);
                 self.set(item(source.unwrap_or_default(), id, instance));
             }
         }
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items, dispatches)
     }
 
     fn reserve(

@@ -4,10 +4,10 @@
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Scene, Shown};
+use crate::gpu::plan::frame::{FrameInstance, Scene};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::Instance;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
@@ -18,6 +18,7 @@ use crate::kernel::registry::skin_bits::{
     SHARED_WORKGROUPS, WITH_BLEND, WITH_DUAL_QUATERNIONS, WITH_NORMALS, WITH_PREVIOUS,
     WITH_SOURCES, WITH_TANGENTS,
 };
+use crate::kernel::registry::{FRESH, MIRRORED, OCTAHEDRAL, RESIDUALS_UNKNOWN};
 use crate::kernel::{
     Kernel, MAX_SHARED_RESULTS, NONE, PackedInfluences, PoseOffsets, ResultPlace, ResultPlaces,
     SKIN, SkinItem,
@@ -57,12 +58,12 @@ impl Pass for SkinPass {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
-        for index in removed {
+        for index in removed.iter().rev() {
             while let Some(placed) = self.placed.pop(*index) {
                 self.items.remove(placed.at, |item| item.slice.count = 0);
             }
@@ -87,12 +88,17 @@ impl Pass for SkinPass {
         ]
     }
 
-    fn update(&mut self, stores: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        for (id, instance) in stores.instances.unsettled() {
+    fn update(
+        &mut self,
+        stores: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        for (id, instance) in stores.instances.freshness_changed() {
             let fresh = fresh_flag(instance);
             for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
                 let flags = &mut self.items.item_mut(placed.at).flags;
-                *flags = *flags & !SkinItem::FRESH | fresh;
+                *flags = *flags & !FRESH | fresh;
             }
         }
         for id in stores.blend_lists.changed() {
@@ -111,7 +117,7 @@ impl Pass for SkinPass {
                 }
             }
         }
-        layout.update(&mut self.items, laid)
+        layout.update(&mut self.items, dispatches)
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
@@ -230,14 +236,14 @@ fn flag(is_set: bool, bit: u32) -> u32 {
     if is_set { bit } else { 0 }
 }
 
-/// [`SkinItem::FRESH`] for a fresh instance, else 0.
+/// [`FRESH`] for a fresh instance, else 0.
 pub fn fresh_flag(instance: &Instance) -> u32 {
-    flag(instance.fresh, SkinItem::FRESH)
+    flag(instance.fresh, FRESH)
 }
 
 /// The offsets of an instance's pose, as its items hold them.
-pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
-    let Shown {
+pub fn pose_offsets(shown: &FrameInstance<'_>) -> PoseOffsets {
+    let FrameInstance {
         skin, pose, place, ..
     } = shown;
     let mut out = PoseOffsets {
@@ -271,26 +277,26 @@ pub fn pose_offsets(shown: &Shown<'_>) -> PoseOffsets {
 }
 
 /// The flags of the items of a slice of an instance.
-pub fn item_flags(shown: &Shown<'_>, slice: &Slice) -> u32 {
+pub fn item_flags(shown: &FrameInstance<'_>, slice: &Slice) -> u32 {
     let target = &shown.instance.target;
     let octahedral = target.normal_format == NormalFormat::Octahedral;
     fresh_flag(shown.instance)
-        | flag(shown.pose.mirrors(), SkinItem::MIRRORED)
-        | flag(octahedral, SkinItem::OCTAHEDRAL)
-        | flag(has_unknown_residuals(shown), SkinItem::RESIDUALS_UNKNOWN)
+        | flag(shown.pose.mirrors(), MIRRORED)
+        | flag(octahedral, OCTAHEDRAL)
+        | flag(has_unknown_residuals(shown), RESIDUALS_UNKNOWN)
         | slice.flags
 }
 
 /// Whether the GPU computes a palette for dual quaternions, so that only it knows whether joints
 /// scale.
-fn has_unknown_residuals(shown: &Shown<'_>) -> bool {
+fn has_unknown_residuals(shown: &FrameInstance<'_>) -> bool {
     let palette = shown.pose.posed_on_gpu();
     palette.is_some_and(|palette| palette.motion_row.is_some())
 }
 
 /// The item of a slice of an instance, without the number of its first workgroup.
 pub fn slice_item(
-    shown: &Shown<'_>,
+    shown: &FrameInstance<'_>,
     pose: &PoseOffsets,
     slice: &Slice,
     out: &OutPlace,
@@ -339,7 +345,7 @@ impl SkinPass {
     fn add(
         &mut self,
         scene: &Scene<'_>,
-        shown: &Shown<'_>,
+        shown: &FrameInstance<'_>,
         pose: &PoseOffsets,
         (number, slice): (usize, &Slice),
         out: &OutPlace,

@@ -4,9 +4,9 @@ use super::skin::{pose_offsets, slice_item};
 use super::{Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Placed, Scene};
+use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
 use crate::gpu::store::target::{KINDS, NORMALS};
@@ -14,7 +14,7 @@ use crate::kernel::{Kernel, SMOOTH_NORMALS, SkinItem};
 
 #[derive(Debug, Default)]
 pub struct SmoothNormals {
-    items: Placed<SkinItem>,
+    items: InstanceItems<SkinItem>,
 }
 
 /// The pipeline for these output bindings.
@@ -50,7 +50,7 @@ impl Pass for SmoothNormals {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items.items)
     }
 
@@ -59,8 +59,13 @@ impl Pass for SmoothNormals {
         self.plan(scene);
     }
 
-    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items.items, laid)
+    fn update(
+        &mut self,
+        _: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        layout.update(&mut self.items.items, dispatches)
     }
 
     fn bind<'a>(

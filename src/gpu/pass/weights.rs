@@ -3,15 +3,15 @@
 use super::{Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
-use crate::gpu::plan::frame::{Placed, Scene};
+use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Laid, Layout};
+use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
 
 #[derive(Debug, Default)]
 pub struct Weights {
-    items: Placed<WeightsItem>,
+    items: InstanceItems<WeightsItem>,
 }
 
 impl Pass for Weights {
@@ -43,7 +43,7 @@ impl Pass for Weights {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<Laid> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay(&mut self.items.items)
     }
 
@@ -52,8 +52,13 @@ impl Pass for Weights {
         self.plan(scene);
     }
 
-    fn update(&mut self, _: &Stores, layout: &mut Layout<'_>, laid: &mut Vec<Laid>) -> bool {
-        layout.update(&mut self.items.items, laid)
+    fn update(
+        &mut self,
+        _: &Stores,
+        layout: &mut Layout<'_>,
+        dispatches: &mut Vec<PlacedDispatch>,
+    ) -> bool {
+        layout.update(&mut self.items.items, dispatches)
     }
 
     fn bind<'a>(

@@ -2,7 +2,7 @@
 //! theirs.
 
 use super::groups::{GroupKey, Groups, ItemPlace};
-use super::pose_pages::{NewPose, Placing, PosePages, PosePlace};
+use super::pose_pages::{NewPose, PosePacker, PosePages, PosePlace};
 use super::ranges::Chains;
 use super::rig_palettes::PlacedRig;
 use crate::gpu::device::error::GpuError;
@@ -10,16 +10,16 @@ use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::{Instance, InstanceId};
 use crate::gpu::store::poses::Source;
-use crate::gpu::store::rigs::{HeldRig, RigId};
-use crate::gpu::store::skins::HeldSkin;
+use crate::gpu::store::rigs::{ResidentRig, RigId};
+use crate::gpu::store::skins::ResidentSkin;
 use crate::kernel::PackedPose;
 
 /// An instance of a frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct FrameInstance<'a> {
     pub id: InstanceId,
     pub instance: &'a Instance,
-    pub skin: &'a HeldSkin,
+    pub skin: &'a ResidentSkin,
     pub pose: &'a PackedPose,
     /// Where its pose lies.
     pub place: PosePlace,
@@ -35,7 +35,7 @@ pub struct Scene<'a> {
     pub poses: &'a PosePages,
     /// The instances that need items: all that are shown, in the order in which they were added; or
     /// those of an edit.
-    pub shown: Vec<Shown<'a>>,
+    pub shown: Vec<FrameInstance<'a>>,
 }
 
 impl<'a> Scene<'a> {
@@ -51,7 +51,7 @@ impl<'a> Scene<'a> {
             let skin = stores.skins.get(instance.skin)?;
             let pose = stores.poses.get(id.index());
             if let (Some((pose, source)), Some(place)) = (pose, poses.find(id.index())) {
-                shown.push(Shown {
+                shown.push(FrameInstance {
                     id,
                     instance,
                     skin,
@@ -77,12 +77,12 @@ impl<'a> Scene<'a> {
 
 /// The items of a pass that instances own, and which are whose.
 #[derive(Debug)]
-pub struct Placed<T> {
+pub struct InstanceItems<T> {
     pub items: Groups<T>,
     of: Chains<ItemPlace>,
 }
 
-impl<T> Default for Placed<T> {
+impl<T> Default for InstanceItems<T> {
     fn default() -> Self {
         Self {
             items: Groups::default(),
@@ -91,12 +91,12 @@ impl<T> Default for Placed<T> {
     }
 }
 
-impl<T> Placed<T> {
+impl<T> InstanceItems<T> {
     /// Adds an item of an instance, as [`Groups::push`] does.
     pub fn push(
         &mut self,
         scene: &Scene<'_>,
-        shown: &Shown<'_>,
+        shown: &FrameInstance<'_>,
         key: GroupKey,
         invocations: u32,
         make: impl FnOnce(u32) -> T,
@@ -106,9 +106,10 @@ impl<T> Placed<T> {
         }
     }
 
-    /// Removes the items of instances, by index. `end` leaves an item without results.
+    /// Removes the items of instances, by index. `end` leaves an item without results. What was freed
+    /// last is taken first: so an instance that stays takes the places that it had.
     pub fn remove(&mut self, removed: &[u32], end: impl Fn(&mut T)) {
-        for index in removed {
+        for index in removed.iter().rev() {
             while let Some(at) = self.of.pop(*index) {
                 self.items.remove(at, &end);
             }
@@ -146,23 +147,23 @@ pub fn pose_of<'a>(
 /// An instance without a pose, a rig without local transforms, or a single pose that is larger than
 /// a binding.
 pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, GpuError> {
-    let mut placing = Placing::new(limits, stores.poses.len());
+    let mut packer = PosePacker::new(limits, stores.poses.len());
     for (id, instance) in stores.instances.shown() {
         let new = pose_of(stores, id, instance)?;
         let rig = match new.source {
             Source::Rig(id) => Some(placed(stores, id, stores.rigs.get(id)?)?),
             _ => None,
         };
-        placing.place(&new, rig)?;
+        packer.place(&new, rig)?;
     }
     for (id, rig) in stores.rigs.kept() {
-        placing.place_rig(placed(stores, id, rig)?)?;
+        packer.place_rig(placed(stores, id, rig)?)?;
     }
-    Ok(placing.finish())
+    Ok(packer.finish())
 }
 
 /// A rig with its state. It needs local transforms, or clips to play.
-fn placed<'a>(stores: &Stores, id: RigId, rig: &'a HeldRig) -> Result<PlacedRig<'a>, GpuError> {
+fn placed<'a>(stores: &Stores, id: RigId, rig: &'a ResidentRig) -> Result<PlacedRig<'a>, GpuError> {
     if !rig.is_posed && !stores.players.plays(id) {
         let path = rig.packed.path();
         let text = format!("{path}: the rig has no local transforms, and plays nothing");

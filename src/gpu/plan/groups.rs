@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::ranges::is_sparse;
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::kernel::{Dispatch, WORKGROUP_SIZE};
@@ -44,7 +45,7 @@ pub struct Group<T> {
     /// Number of items that were not removed.
     live: usize,
     /// Where it lies, once it does.
-    pub laid: Option<Room>,
+    pub room: Option<Room>,
 }
 
 /// Where a table lies, and the room that it has there.
@@ -70,7 +71,7 @@ impl<T> Group<T> {
             units: 0,
             free: HashMap::new(),
             live: 0,
-            laid: None,
+            room: None,
         }
     }
 
@@ -158,6 +159,13 @@ impl<T> Groups<T> {
         self.is_full
     }
 
+    /// Whether more items were removed than there are.
+    pub fn is_sparse(&self) -> bool {
+        let live = self.groups.iter().map(|group| group.live).sum();
+        let all: usize = self.groups.iter().map(|group| group.items.len()).sum();
+        is_sparse(all - live, live)
+    }
+
     /// Takes the items that changed since they were laid out, and the groups whose dispatches did.
     pub fn take_changed(&mut self) -> (Vec<ItemPlace>, Vec<usize>) {
         let changed = std::mem::take(&mut self.changed);
@@ -172,7 +180,7 @@ impl<T> Groups<T> {
     /// An item that was added before, to change it.
     pub fn item_mut(&mut self, at: ItemPlace) -> &mut T {
         let group = &mut self.groups[at.group];
-        if group.laid.is_some() {
+        if group.room.is_some() {
             self.changed.push(at);
         }
         &mut group.items[at.number]
@@ -211,7 +219,7 @@ impl<T> Groups<T> {
         // A table has to fit one binding.
         let max_items = (limits.binding_bytes as usize / size_of::<T>()).max(1);
         let fits = |units| units <= u32::MAX / 4;
-        let has_room = |group: &Group<T>| match &group.laid {
+        let has_room = |group: &Group<T>| match &group.room {
             None => group.items.len() < max_items && fits(group.units) && fits(units),
             // Never another table for one that is full.
             Some(_) => true,
@@ -245,7 +253,7 @@ impl<T> Groups<T> {
             group: index,
             number: group.items.len(),
         };
-        if let Some(room) = &group.laid {
+        if let Some(room) = &group.room {
             let all = group.units.saturating_add(units);
             let needed = group.dispatches_of(all, limits.workgroups).len();
             if group.items.len() >= room.items || needed > room.dispatches || !fits(all) {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::ranges::{Ranges, spare};
+use super::ranges::{Ranges, is_sparse, spare};
 use super::rig_palettes::{PlacedRig, RigPalettes, RigPlace, RigPlaces};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::WorkLimits;
@@ -19,8 +19,8 @@ use crate::math::Rows;
 const BLOCK: u64 = size_of::<Rows>() as u64;
 
 /// Two changed ranges with at most this many bytes between them are uploaded as one, because a copy
-/// costs more than these bytes.
-const GAP: u32 = 16 << 10;
+/// costs more than these bytes (benches/NOTES.md).
+pub const GAP: u32 = 512;
 
 /// Least number of values of each kind that a page has room for beside those of the plan.
 const SPARE: u32 = 64;
@@ -57,9 +57,9 @@ impl<T: bytemuck::Pod> Region<T> {
     }
 
     /// Fixes its room, within `left` bytes more than it has, and takes those off.
-    fn settle(&mut self, left: &mut u64) {
+    fn settle(&mut self, part: u32, left: &mut u64) {
         let most = (*left / size_of::<T>() as u64).min(u64::from(u32::MAX)) as u32;
-        let more = spare(self.ranges.room(), SPARE).min(most);
+        let more = spare(self.ranges.room(), part, SPARE).min(most);
         self.ranges.settle(more);
         *left -= u64::from(more) * size_of::<T>() as u64;
     }
@@ -161,13 +161,14 @@ impl PosePage {
         self.rigs.settle();
         self.rigs.mark_all();
         let mut left = limit.saturating_sub(self.palette_bytes());
-        self.posts.settle(&mut left);
-        self.palettes.settle(&mut left);
+        // Palettes are large.
+        self.posts.settle(1, &mut left);
+        self.palettes.settle(4, &mut left);
         self.channels
-            .settle(&mut limit.saturating_sub(self.channels.bytes()));
+            .settle(4, &mut limit.saturating_sub(self.channels.bytes()));
         // Whole rows.
         let left = (left / 4).min(u64::from(u32::MAX)) as u32;
-        let more = spare(self.sub_weights.room(), SPARE).min(left) & !3;
+        let more = spare(self.sub_weights.room(), 4, SPARE).min(left) & !3;
         self.sub_weights.settle(more);
     }
 
@@ -382,6 +383,21 @@ impl PosePages {
         })
     }
 
+    /// Whether edits left more ranges idle than poses use, of some kind.
+    pub fn is_sparse(&self) -> bool {
+        let kinds: [fn(&PosePage) -> &Ranges; 4] = [
+            |page| &page.palettes.ranges,
+            |page| &page.posts.ranges,
+            |page| &page.channels.ranges,
+            |page| &page.sub_weights,
+        ];
+        kinds.iter().any(|ranges| {
+            let of = self.pages.iter().map(|page| ranges(page).idle_and_used());
+            let (idle, used) = of.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            is_sparse(idle, used)
+        })
+    }
+
     /// Sorts and joins the changed ranges.
     pub fn join(&mut self) {
         self.pages.iter_mut().for_each(PosePage::join);
@@ -394,11 +410,11 @@ impl PosePages {
         self.reweighted.clear();
     }
 
-    /// Frees the room of the pose of whatever instance had this index. False if none had.
-    pub fn remove(&mut self, index: u32) -> bool {
+    /// Frees the room of the pose of whatever instance had this index.
+    pub fn remove(&mut self, index: u32) {
         let site = self.sites.get_mut(index as usize).and_then(Option::take);
         let Some(site) = site else {
-            return false;
+            return;
         };
         let page = &mut self.pages[site.page];
         let others = site
@@ -418,7 +434,6 @@ impl PosePages {
             page.sub_weights
                 .give_back(site.sub_weights, site.sub_weight_count);
         }
-        true
     }
 
     /// Finds room for the pose of one more instance. False if there is none, or if no page has its
@@ -560,14 +575,14 @@ pub struct NewPose<'a> {
 
 /// Pages that are being filled with poses.
 #[derive(Debug)]
-pub struct Placing<'a> {
+pub struct PosePacker<'a> {
     limits: &'a WorkLimits,
     poses: PosePages,
     /// Index of the place of each rig in the current page, by rig index.
     rigs: HashMap<u32, u32>,
 }
 
-impl<'a> Placing<'a> {
+impl<'a> PosePacker<'a> {
     /// Creates pages for `index_count` instance indices.
     pub fn new(limits: &'a WorkLimits, index_count: usize) -> Self {
         Self {
@@ -749,16 +764,16 @@ mod tests {
     fn palettes_lie_where_items_look_for_them() {
         let skin = skin();
         let ((all, id), shared) = (ids(6), palette(1.0));
-        let mut placing = Placing::new(&LIMITS, 5);
+        let mut packer = PosePacker::new(&LIMITS, 5);
         for index in [0, 1, 3] {
             let pose = pose(&skin, &shared, f64::from(index));
             let new = new(all[index as usize], &pose, Source::Palette(id));
-            placing.place(&new, None).expect("room for a small pose");
+            packer.place(&new, None).expect("room for a small pose");
         }
         let own = pose(&skin, &palette(2.0), 4.0);
-        let placed = placing.place(&new(all[4], &own, Source::Own), None);
+        let placed = packer.place(&new(all[4], &own, Source::Own), None);
         placed.expect("room for a small pose");
-        let mut poses = placing.finish();
+        let mut poses = packer.finish();
         let places = [0, 1, 3, 4].map(|index| poses.find(index).expect("a place"));
         // Two palettes and room for more, then four pairs of matrices and room for more.
         let (palettes, posts) = (2 * BLOCKS + SPARE, 4 + SPARE);
@@ -827,13 +842,13 @@ mod tests {
             binding_bytes: (u64::from(BLOCKS) + 3 * 2) * BLOCK,
             ..LIMITS
         };
-        let mut placing = Placing::new(&limits, 5);
+        let mut packer = PosePacker::new(&limits, 5);
         for (index, instance) in all.iter().take(5).enumerate() {
             let pose = pose(&skin, &shared, index as f64);
             let new = new(*instance, &pose, Source::Palette(id));
-            placing.place(&new, None).expect("room for a small pose");
+            packer.place(&new, None).expect("room for a small pose");
         }
-        let mut poses = placing.finish();
+        let mut poses = packer.finish();
         let page = |poses: &PosePages, index| poses.find(index).expect("a place").page;
         let pages: Vec<usize> = (0..5).map(|index| page(&poses, index)).collect();
         assert_eq!(pages, [0, 0, 0, 1, 1]);
@@ -850,7 +865,8 @@ mod tests {
             ..LIMITS
         };
         let pose = pose(&skin, &shared, 0.0);
-        let refused = Placing::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
+        let refused =
+            PosePacker::new(&tiny, 1).place(&new(all[0], &pose, Source::Palette(id)), None);
         assert!(matches!(refused, Err(GpuError::Limit { .. })));
     }
 }

@@ -10,6 +10,9 @@ use std::collections::HashMap;
 pub struct Ranges {
     /// First numbers of the ranges that came back, by their length.
     free: HashMap<u32, Vec<u32>>,
+    /// How many those are, and how many others were given out.
+    idle: usize,
+    used: usize,
     /// One more than the last number that was ever given out.
     end: u32,
     /// Where the room ends, once it is known.
@@ -20,12 +23,15 @@ impl Ranges {
     /// The first number of a range that nobody else has; `None` without room.
     pub fn take(&mut self, count: u32) -> Option<u32> {
         if let Some(first) = self.free.get_mut(&count).and_then(Vec::pop) {
+            self.idle -= 1;
+            self.used += 1;
             return Some(first);
         }
         let end = self.end.checked_add(count)?;
         if end > self.room.unwrap_or(u32::MAX) {
             return None;
         }
+        self.used += 1;
         Some(std::mem::replace(&mut self.end, end))
     }
 
@@ -37,6 +43,13 @@ impl Ranges {
 
     pub fn give_back(&mut self, first: u32, count: u32) {
         self.free.entry(count).or_default().push(first);
+        self.idle += 1;
+        self.used -= 1;
+    }
+
+    /// How many ranges came back and were not given again, and how many somebody has.
+    pub fn idle_and_used(&self) -> (usize, usize) {
+        (self.idle, self.used)
     }
 
     /// Fixes the room: what was given out, and this much more.
@@ -50,10 +63,16 @@ impl Ranges {
     }
 }
 
-/// How much room to leave behind `used` for what is added later: a plan then pays for itself, and
-/// `least` saves the smallest from planning again and again.
-pub fn spare(used: u32, least: u32) -> u32 {
-    (used / 4).max(least)
+/// How much room to leave behind `used` for what is added later: a `part` of as much again, so that a
+/// plan pays for itself. `least` saves the smallest from planning again and again.
+pub fn spare(used: u32, part: u32, least: u32) -> u32 {
+    (used / part).max(least)
+}
+
+/// Whether what edits left idle is worth another plan, which packs it. A plan costs about as much as
+/// an edit of each of its instances, so that the edits which left as much idle have paid for it.
+pub fn is_sparse(idle: usize, used: usize) -> bool {
+    idle > used.max(64)
 }
 
 /// Values of instances, by instance index. Nothing is allocated for each instance.
@@ -132,6 +151,7 @@ mod tests {
         ranges.settle(4);
         assert_eq!(ranges.room(), 15);
         ranges.give_back(3, 5);
+        assert_eq!(ranges.idle_and_used(), (1, 2));
         assert!(!ranges.has(6) && ranges.has(5) && ranges.has(4));
         assert_eq!(
             [6, 5, 5, 4, 1].map(|count| ranges.take(count)),
@@ -143,6 +163,7 @@ mod tests {
             [3, 3, 3].map(|count| ranges.take(count)),
             [Some(8), Some(0), None]
         );
+        assert_eq!(ranges.idle_and_used(), (0, 4));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::groups::{GroupKey, Groups};
 use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::memory::dirty_ranges::Mirrored;
-use crate::gpu::store::rigs::{HeldRig, RigId, RigTables};
+use crate::gpu::store::rigs::{ResidentRig, RigId, RigTables};
 use crate::kernel::registry::pose_bits::WITH_DUAL_QUATERNIONS;
 use crate::kernel::{JointTransform, NONE, PackedRig, PlayItem, Player, PoseRigItem};
 use crate::math::Rows;
@@ -41,7 +41,7 @@ pub struct RigPalettes {
 #[derive(Clone, Copy, Debug)]
 pub struct PlacedRig<'a> {
     pub id: RigId,
-    pub rig: &'a HeldRig,
+    pub rig: &'a ResidentRig,
     pub player: Option<Player>,
 }
 
@@ -66,15 +66,15 @@ impl Batch {
     /// although they may be the same.
     fn write(&mut self, copy: u32, joints: &[JointTransform], is_overwritten: bool) {
         let each = self.rig.joint_count();
-        let held = self.joints.get_or_insert_default();
-        let missing = (self.copies as usize * each).saturating_sub(held.len());
+        let mirrored = self.joints.get_or_insert_default();
+        let missing = (self.copies as usize * each).saturating_sub(mirrored.len());
         if missing > 0 {
-            held.extend_from_slice(&vec![JointTransform::IDENTITY; missing]);
+            mirrored.extend_from_slice(&vec![JointTransform::IDENTITY; missing]);
         }
         if is_overwritten {
-            held.restore(copy * each as u32, joints);
+            mirrored.restore(copy * each as u32, joints);
         } else {
-            held.write(copy * each as u32, &[joints]);
+            mirrored.write(copy * each as u32, &[joints]);
         }
     }
 }

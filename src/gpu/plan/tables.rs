@@ -22,25 +22,15 @@ pub fn part(buffer: &wgpu::Buffer, bytes: Bytes) -> wgpu::BindingResource<'_> {
     })
 }
 
-/// The words of all tables.
-#[derive(Debug, Default)]
-pub struct ItemTables {
-    words: Mirrored<u32>,
-    /// Bytes that its buffer has, once it does.
-    room: Option<u64>,
-}
-
 /// Least number of items that a table has room for beside those of the plan.
 const SPARE_ITEMS: u32 = 32;
-
-/// Least number of bytes for tables that an edit adds.
-const SPARE_BYTES: u32 = 64 << 10;
 
 /// Lays out tables: all of a plan, or those that an edit adds.
 #[derive(Debug)]
 pub struct Layout<'a> {
     limits: &'a WorkLimits,
-    tables: &'a mut ItemTables,
+    /// The words of all tables.
+    words: &'a mut Mirrored<u32>,
     /// Whether frames skip instances ([`Dispatch::skips`]).
     skips: bool,
     /// Whether tables have room for items that edits add.
@@ -49,17 +39,17 @@ pub struct Layout<'a> {
 
 /// One dispatch, and where its data lies.
 #[derive(Clone, Copy, Debug)]
-pub struct Laid {
+pub struct PlacedDispatch {
     pub key: GroupKey,
     /// Its dispatch record.
-    pub dispatch: Bytes,
+    pub record: Bytes,
     /// Its item table, if the kernel reads one.
     pub items: Option<Bytes>,
     /// Workgroups in x and y.
     pub size: (u32, u32),
 }
 
-impl Laid {
+impl PlacedDispatch {
     /// Whether it has workgroups.
     pub fn has_work(&self) -> bool {
         self.size.0 > 0
@@ -68,10 +58,10 @@ impl Laid {
 
 impl<'a> Layout<'a> {
     /// `skips`: whether frames skip instances.
-    pub fn new(limits: &'a WorkLimits, tables: &'a mut ItemTables, skips: bool) -> Self {
+    pub fn new(limits: &'a WorkLimits, words: &'a mut Mirrored<u32>, skips: bool) -> Self {
         Self {
             limits,
-            tables,
+            words,
             skips,
             has_spare: true,
         }
@@ -87,7 +77,7 @@ impl<'a> Layout<'a> {
 
     /// Adds the items of a pass, which are whole words and begin with the number of their first
     /// unit, and their dispatches.
-    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<Laid> {
+    pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<PlacedDispatch> {
         let mut out = Vec::new();
         for group in groups.all_mut() {
             self.lay_group(group, &mut out);
@@ -95,12 +85,16 @@ impl<'a> Layout<'a> {
         out
     }
 
-    fn lay_group<T: bytemuck::NoUninit>(&mut self, group: &mut Group<T>, out: &mut Vec<Laid>) {
+    fn lay_group<T: bytemuck::NoUninit>(
+        &mut self,
+        group: &mut Group<T>,
+        out: &mut Vec<PlacedDispatch>,
+    ) {
         let (count, units) = (group.items.len() as u32, group.units());
         let (mut more, mut more_units) = (0, 0);
         if self.has_spare {
             let most = (self.limits.binding_bytes / size_of::<T>() as u64).max(1);
-            more = spare(count, SPARE_ITEMS).min((most as u32).saturating_sub(count));
+            more = spare(count, 1, SPARE_ITEMS).min((most as u32).saturating_sub(count));
             more_units = (u64::from(units) * u64::from(more)).div_ceil(u64::from(count)) as u32;
         }
         let room = (count + more) as usize * size_of::<T>();
@@ -113,7 +107,7 @@ impl<'a> Layout<'a> {
             let rectangle = now.get(number).copied().unwrap_or_default();
             out.push(self.lay_dispatch(group.key, Some(items), rectangle));
         }
-        group.laid = Some(Room {
+        group.room = Some(Room {
             first: items.first,
             items: (count + more) as usize,
             written: group.items.len(),
@@ -127,28 +121,28 @@ impl<'a> Layout<'a> {
     pub fn update<T: bytemuck::NoUninit>(
         &mut self,
         groups: &mut Groups<T>,
-        laid: &mut Vec<Laid>,
+        dispatches: &mut Vec<PlacedDispatch>,
     ) -> bool {
         let (changed, mut resized) = groups.take_changed();
-        if groups.is_full() {
+        if groups.is_full() || groups.is_sparse() {
             return false;
         }
-        for group in groups.all_mut().iter_mut().filter(|g| g.laid.is_none()) {
-            self.lay_group(group, laid);
+        for group in groups.all_mut().iter_mut().filter(|g| g.room.is_none()) {
+            self.lay_group(group, dispatches);
         }
         for at in changed {
             let group = &mut groups.all_mut()[at.group];
-            let Some(room) = &mut group.laid else {
+            let Some(room) = &mut group.room else {
                 continue;
             };
             let item = std::slice::from_ref(&group.items[at.number]);
             let words = bytemuck::cast_slice(item);
             let first = (room.first as usize + at.number * size_of::<T>()) / 4;
             if at.number < room.written {
-                self.tables.words.write_changed(first, words);
+                self.words.write_changed(first, words);
             } else {
                 // The buffer may have something of an older plan there.
-                self.tables.words.restore(first as u32, words);
+                self.words.restore(first as u32, words);
                 room.written = at.number + 1;
             }
         }
@@ -156,25 +150,25 @@ impl<'a> Layout<'a> {
         resized.dedup();
         for number in resized {
             let group = &groups.all()[number];
-            let Some(room) = group.laid else {
+            let Some(room) = group.room else {
                 continue;
             };
             let now = group.dispatches(self.limits.workgroups);
-            let all = &mut laid[room.first_dispatch..][..room.dispatches];
-            for (number, laid) in all.iter_mut().enumerate() {
+            let all = &mut dispatches[room.first_dispatch..][..room.dispatches];
+            for (number, placed) in all.iter_mut().enumerate() {
                 let rectangle = now.get(number).copied().unwrap_or_default();
-                laid.size = (rectangle.width, rectangle.height);
+                placed.size = (rectangle.width, rectangle.height);
                 let dispatch = self.record(rectangle);
                 let words: &[u32] = bytemuck::cast_slice(bytemuck::bytes_of(&dispatch));
-                let first = laid.dispatch.first as usize / 4;
-                self.tables.words.write_changed(first, words);
+                let first = placed.record.first as usize / 4;
+                self.words.write_changed(first, words);
             }
         }
-        !self.tables.is_beyond()
+        self.words.bytes() <= self.limits.buffer_bytes
     }
 
     /// Adds the dispatches of a kernel without items.
-    pub fn lay_invocations(&mut self, invocations: u32) -> Vec<Laid> {
+    pub fn lay_invocations(&mut self, invocations: u32) -> Vec<PlacedDispatch> {
         let workgroups = invocations.div_ceil(WORKGROUP_SIZE);
         let rectangles = cut(workgroups, invocations, self.limits.workgroups);
         let lay = |rectangle| self.lay_dispatch(GroupKey::default(), None, rectangle);
@@ -183,12 +177,10 @@ impl<'a> Layout<'a> {
 
     /// Adds bytes, with room for some more behind them.
     fn put(&mut self, bytes: &[u8], room: usize) -> Bytes {
-        let first = self
-            .tables
-            .words
+        let words = &mut *self.words;
+        let first = words
             .len()
             .next_multiple_of(self.limits.alignment as usize / 4);
-        let words = &mut self.tables.words;
         words.grow(first + room / 4);
         words.restore(first as u32, bytemuck::cast_slice(bytes));
         Bytes {
@@ -205,42 +197,26 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn lay_dispatch(&mut self, key: GroupKey, items: Option<Bytes>, rectangle: Rectangle) -> Laid {
+    fn lay_dispatch(
+        &mut self,
+        key: GroupKey,
+        items: Option<Bytes>,
+        rectangle: Rectangle,
+    ) -> PlacedDispatch {
         let record = self.record(rectangle);
-        Laid {
+        PlacedDispatch {
             key,
-            dispatch: self.put(bytemuck::bytes_of(&record), size_of::<Dispatch>()),
+            record: self.put(bytemuck::bytes_of(&record), size_of::<Dispatch>()),
             items,
             size: (rectangle.width, rectangle.height),
         }
     }
 }
 
-impl ItemTables {
-    /// The words, with marks for those that still have to be uploaded.
-    pub fn words(&self) -> &Mirrored<u32> {
-        &self.words
-    }
-
-    pub fn words_mut(&mut self) -> &mut Mirrored<u32> {
-        &mut self.words
-    }
-
-    /// Size of the buffer that they need, in bytes: with room for tables that edits add.
-    pub fn settle(&mut self, limit: u64) -> u64 {
-        let bytes = self.words.bytes();
-        let more = u64::from(spare(0, SPARE_BYTES)).min(limit.saturating_sub(bytes));
-        *self.room.get_or_insert(bytes + more)
-    }
-
-    /// Whether they are larger than their buffer.
-    fn is_beyond(&self) -> bool {
-        self.room.is_some_and(|room| self.words.bytes() > room)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::groups::ItemPlace;
+    use super::super::groups::tests::LIMITS;
     use super::*;
 
     #[test]
@@ -259,37 +235,35 @@ mod tests {
             let make = |first| [number, first, 7];
             last = groups.push(&LIMITS, key(number as usize % 2), 64, make);
         }
-        let mut tables = ItemTables::default();
+        let mut tables = Mirrored::default();
         let mut layout = Layout::new(&LIMITS, &mut tables, false);
         let boxes = layout.lay_invocations(65);
-        let mut laid = layout.lay(&mut groups);
-        assert_eq!((boxes.len(), laid.len()), (1, 2));
+        let mut dispatches = layout.lay(&mut groups);
+        assert_eq!((boxes.len(), dispatches.len()), (1, 2));
         assert_eq!((boxes[0].items, boxes[0].size), (None, (2, 1)));
         let bytes = |b: Bytes| b.first as usize / 4..(b.first + b.count) as usize / 4;
-        for laid in boxes.iter().chain(&laid) {
-            assert!(laid.dispatch.first.is_multiple_of(LIMITS.alignment));
-            let record = &tables.words().values()[bytes(laid.dispatch)];
-            assert_eq!(record[3], laid.size.0, "the width of a row");
+        for placed in boxes.iter().chain(&dispatches) {
+            assert!(placed.record.first.is_multiple_of(LIMITS.alignment));
+            let record = &tables.values()[bytes(placed.record)];
+            assert_eq!(record[3], placed.size.0, "the width of a row");
         }
-        let items = laid[0].items.expect("items");
-        let words = |tables: &ItemTables| tables.words().values()[bytes(items)][..12].to_vec();
+        let items = dispatches[0].items.expect("items");
+        let words = |tables: &Mirrored<u32>| tables.values()[bytes(items)][..12].to_vec();
         assert_eq!(words(&tables)[..9], [0, 0, 7, 2, 1, 7, 4, 2, 7]);
-        tables.settle(u64::MAX);
 
         // What an edit uploads is what it changes.
-        let mut edit = |tables: &mut ItemTables, change: &dyn Fn(&mut Groups<[u32; 3]>)| {
-            tables.words_mut().set_uploaded();
+        let mut edit = |tables: &mut Mirrored<u32>, change: &dyn Fn(&mut Groups<[u32; 3]>)| {
+            tables.set_uploaded();
             change(&mut groups);
-            let has_room = Layout::new(&LIMITS, tables, false).update(&mut groups, &mut laid);
-            let changes: Vec<_> = tables
-                .words()
-                .changes(0)
-                .map(|(at, b)| (at, b.len()))
-                .collect();
+            let has_room = Layout::new(&LIMITS, tables, false).update(&mut groups, &mut dispatches);
+            let changes: Vec<_> = tables.changes(0).map(|(at, b)| (at, b.len())).collect();
             (
                 has_room,
                 changes,
-                laid.iter().map(|laid| laid.size).collect::<Vec<_>>(),
+                dispatches
+                    .iter()
+                    .map(|placed| placed.size)
+                    .collect::<Vec<_>>(),
             )
         };
         let last = last.expect("an item");
@@ -332,5 +306,62 @@ mod tests {
             }
         });
         assert!(!has_room);
+    }
+
+    /// A plan of `count` items.
+    fn plan(
+        count: u32,
+    ) -> (
+        Groups<u32>,
+        Mirrored<u32>,
+        Vec<PlacedDispatch>,
+        Vec<ItemPlace>,
+    ) {
+        let (mut groups, mut words) = (Groups::default(), Mirrored::default());
+        let mut add = |n| groups.push(&LIMITS, GroupKey::default(), 64, |_| n);
+        let places = (0..count).filter_map(&mut add).collect();
+        let dispatches = Layout::new(&LIMITS, &mut words, false).lay(&mut groups);
+        (groups, words, dispatches, places)
+    }
+
+    #[test]
+    fn a_table_has_room_for_as_many_again() {
+        for (count, room) in [(1, 32), (40, 40), (300, 300)] {
+            let (mut groups, mut words, mut dispatches, _) = plan(count);
+            let planned = words.bytes();
+            let mut add = || {
+                groups.push(&LIMITS, GroupKey::default(), 64, |first| first);
+                Layout::new(&LIMITS, &mut words, false).update(&mut groups, &mut dispatches)
+            };
+            assert_eq!((0..=room).position(|_| !add()), Some(room), "{count} items");
+            assert_eq!(words.bytes(), planned);
+        }
+    }
+
+    #[test]
+    fn items_that_come_and_go_need_no_other_plan() {
+        let (mut groups, mut words, mut dispatches, mut places) = plan(200);
+        let mut update = |groups: &mut Groups<u32>| {
+            Layout::new(&LIMITS, &mut words, false).update(groups, &mut dispatches)
+        };
+        // Some are sent to another table and back, again and again.
+        for round in 1..20 {
+            let key = GroupKey {
+                skin_page: round % 2,
+                ..GroupKey::default()
+            };
+            for place in &mut places[..50] {
+                groups.remove(*place, |item| *item = 0);
+                *place = groups.push(&LIMITS, key, 64, |first| first).expect("room");
+            }
+            assert!(update(&mut groups), "round {round}");
+        }
+        // Of 250 items, 50 have no work so far.
+        let mut left = places[50..].iter();
+        let packed = left.position(|place| {
+            groups.remove(*place, |item| *item = 0);
+            !update(&mut groups)
+        });
+        assert_eq!(packed, Some(75));
     }
 }

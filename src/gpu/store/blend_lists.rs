@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::instances::{InstanceId, InstanceStore};
 use super::poses::PoseStore;
-use super::skin_pages::{HeldRanges, SkinPages};
+use super::skin_pages::{OwnedRanges, SkinPages};
 use super::skins::{SkinId, SkinStore, Slice};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::upload::Upload;
@@ -31,7 +31,7 @@ struct SkinLists {
     sub_shapes: Vec<[u32; 2]>,
     lists: Vec<List>,
     /// The room of the lists in the pages.
-    held: HeldRanges,
+    ranges: OwnedRanges,
 }
 
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl SkinLists {
             channels: blend.sub_shape_ranges().iter().map(entries).collect(),
             sub_shapes: blend.sub_shape_ranges().to_vec(),
             lists: Vec::new(),
-            held: HeldRanges::default(),
+            ranges: OwnedRanges::default(),
         }
     }
 
@@ -195,7 +195,7 @@ impl BlendLists {
     /// Frees the room of the lists of a removed skin.
     pub fn remove_skin(&mut self, id: SkinId, pages: &mut SkinPages) {
         if let Some(lists) = self.of_skins.remove(&id) {
-            pages.give_back(lists.held);
+            pages.give_back(lists.ranges);
         }
     }
 
@@ -305,7 +305,7 @@ impl BlendLists {
             let Some(skin) = self.walkers.get(&id).map(|walker| walker.skin) else {
                 continue;
             };
-            let (Some(lists), Ok(held), Some((pose, _))) = (
+            let (Some(lists), Ok(skin), Some((pose, _))) = (
                 self.of_skins.get_mut(&skin),
                 skins.get(skin),
                 poses.get(id.index()),
@@ -315,9 +315,9 @@ impl BlendLists {
             let weights = pose.channel_weights();
             let mut number = lists.serving(weights, needed);
             // One word per entry, and one per point for its row.
-            let words = needed + held.packed().point_count();
+            let words = needed + skin.packed().point_count();
             if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
-                number = lists.make(skinner, pages, held.slices(), weights, needed, before);
+                number = lists.make(skinner, pages, skin.slices(), weights, needed, before);
                 made += number.map_or(0, |_| words);
             } else if number.is_none() {
                 // The next frame builds it.
@@ -336,14 +336,14 @@ impl BlendLists {
     /// Builds the words of lists that still have to be uploaded.
     fn fill(&mut self, version: Version, skins: &SkinStore) {
         for (id, lists) in &mut self.of_skins {
-            let Ok(held) = skins.get(*id) else {
+            let Ok(skin) = skins.get(*id) else {
                 continue;
             };
             for list in &mut lists.lists {
                 if list.users == 0 || list.uploaded == Some(version) {
                     continue;
                 }
-                for (slice, room) in held.slices().iter().zip(&list.rooms) {
+                for (slice, room) in skin.slices().iter().zip(&list.rooms) {
                     let (Some(index), Some(room)) = (&slice.blend, room) else {
                         continue;
                     };
@@ -448,7 +448,7 @@ impl SkinLists {
                 *list = List::new(channels, sub_shapes, entries, rooms);
                 return Some(number as u32);
             }
-            None => take_rooms(skinner, &mut self.held, pages, slices, &wanted)?,
+            None => take_rooms(skinner, &mut self.ranges, pages, slices, &wanted)?,
         };
         self.lists
             .push(List::new(channels, sub_shapes, entries, rooms));
@@ -459,7 +459,7 @@ impl SkinLists {
 /// Takes room for `wanted` words, or some more, in the pages of slices; `None` if a page has none.
 fn take_rooms(
     skinner: &Skinner,
-    held: &mut HeldRanges,
+    ranges: &mut OwnedRanges,
     pages: &mut SkinPages,
     slices: &[Slice],
     wanted: &[usize],
@@ -486,7 +486,7 @@ fn take_rooms(
         }));
     }
     for (page, range) in taken {
-        held.hold(page, range);
+        ranges.hold(page, range);
     }
     Some(rooms)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::skin_pages::{HeldRanges, SkinPages};
+use super::skin_pages::{OwnedRanges, SkinPages};
 use super::skins::SkinId;
 use super::slots::{Slots, new_id};
 use crate::gpu::device::error::GpuError;
@@ -18,7 +18,7 @@ new_id! {
 
 /// A clip on the device.
 #[derive(Clone, Debug)]
-pub struct HeldClip {
+pub struct ResidentClip {
     pub packed: Arc<PackedClip>,
     /// Its first word in the buffer.
     pub first: u32,
@@ -34,13 +34,13 @@ pub struct ChannelTable {
     pub page: usize,
     /// First word of the table in its page.
     pub first: u32,
-    held: HeldRanges,
+    ranges: OwnedRanges,
 }
 
 /// The clips of a crowd.
 #[derive(Debug, Default)]
 pub struct ClipStore {
-    clips: Slots<ClipId, HeldClip>,
+    clips: Slots<ClipId, ResidentClip>,
     channels: BTreeMap<SkinId, ChannelTable>,
     /// `None` before the first clip.
     words: Option<Arena>,
@@ -53,7 +53,7 @@ impl ClipStore {
     pub fn add(&mut self, skinner: &Skinner, packed: Arc<PackedClip>) -> Result<ClipId, GpuError> {
         let first = self.upload(skinner, &packed)?;
         let users = 0;
-        Ok(self.clips.insert(HeldClip {
+        Ok(self.clips.insert(ResidentClip {
             packed,
             first,
             users,
@@ -90,14 +90,14 @@ impl ClipStore {
         Ok(())
     }
 
-    pub fn get(&self, id: ClipId) -> Result<&HeldClip, GpuError> {
+    pub fn get(&self, id: ClipId) -> Result<&ResidentClip, GpuError> {
         self.clips.get(id).ok_or_else(|| {
             GpuError::Mismatch("a clip of another crowd, or one that was removed".into())
         })
     }
 
     /// The clip of an id, if there is one.
-    pub fn find(&self, id: Option<ClipId>) -> Option<&HeldClip> {
+    pub fn find(&self, id: Option<ClipId>) -> Option<&ResidentClip> {
         self.clips.get(id?)
     }
 
@@ -143,7 +143,7 @@ impl ClipStore {
     /// Forgets the table of a skin.
     pub fn remove_channels(&mut self, pages: &mut SkinPages, skin: SkinId) {
         if let Some(table) = self.channels.remove(&skin) {
-            pages.give_back(table.held);
+            pages.give_back(table.ranges);
             self.version += 1;
         }
     }
@@ -204,11 +204,11 @@ fn upload_table(
     words: Vec<u32>,
 ) -> Result<ChannelTable, GpuError> {
     let part = bytemuck::cast_slice(&words);
-    let ((page, first), held) = pages.holding(|pages| pages.append(skinner, &[part]))?;
+    let ((page, first), ranges) = pages.owning(|pages| pages.append(skinner, &[part]))?;
     Ok(ChannelTable {
         words,
         page,
         first,
-        held,
+        ranges,
     })
 }

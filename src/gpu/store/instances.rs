@@ -65,7 +65,7 @@ pub struct InstanceStore {
     /// frame.
     edited: Vec<InstanceId>,
     /// Instances whose items may not say yet whether they are fresh.
-    unsettled: Vec<InstanceId>,
+    freshness_changed: Vec<InstanceId>,
     /// Number of instances that are not computed in every frame.
     slowed: usize,
     /// Instances whose rate changed since the last frame.
@@ -140,7 +140,7 @@ impl InstanceStore {
         self.order.clear();
         self.slowed = 0;
         self.edited.clear();
-        self.unsettled.clear();
+        self.freshness_changed.clear();
         self.other_rates.clear();
     }
 
@@ -265,14 +265,14 @@ impl InstanceStore {
     /// Makes an instance fresh.
     pub fn reset_previous(&mut self, id: InstanceId) -> Result<(), GpuError> {
         self.get_mut(id)?.fresh = true;
-        note(&mut self.unsettled, id);
+        note(&mut self.freshness_changed, id);
         Ok(())
     }
 
     /// Makes the instances fresh that are not computed in every frame.
     pub fn renew_slowed(&mut self) {
         let slowed = self.instances.iter().filter(|(_, i)| i.rate.every > 1);
-        slowed.for_each(|(id, _)| note(&mut self.unsettled, id));
+        slowed.for_each(|(id, _)| note(&mut self.freshness_changed, id));
         let slowed = self.instances.values_mut().filter(|i| i.rate.every > 1);
         slowed.for_each(|i| i.fresh = true);
     }
@@ -281,20 +281,20 @@ impl InstanceStore {
     /// dropped.
     pub fn forget_previous(&mut self) {
         self.instances.values_mut().for_each(|i| i.fresh = true);
-        self.unsettled = self.instances.iter().map(|(id, _)| id).collect();
+        self.freshness_changed = self.instances.iter().map(|(id, _)| id).collect();
     }
 
     /// Instances whose items may not say yet whether they are fresh.
-    pub fn unsettled(&self) -> impl Iterator<Item = (InstanceId, &Instance)> {
-        self.living(&self.unsettled)
+    pub fn freshness_changed(&self) -> impl Iterator<Item = (InstanceId, &Instance)> {
+        self.living(&self.freshness_changed)
     }
 
     /// Records that a frame was encoded, and which instances it wrote.
     pub fn set_encoded(&mut self) {
         self.frames += 1;
         self.other_rates.clear();
-        let settled = std::mem::take(&mut self.unsettled);
-        for id in self.edited.drain(..).chain(settled) {
+        let changed = std::mem::take(&mut self.freshness_changed);
+        for id in self.edited.drain(..).chain(changed) {
             let Some(instance) = self.instances.get_mut(id) else {
                 continue;
             };
@@ -303,7 +303,7 @@ impl InstanceStore {
             let was_fresh = std::mem::replace(&mut instance.fresh, instance.hidden);
             if was_fresh && !instance.hidden {
                 // The items say so until the next frame.
-                self.unsettled.push(id);
+                self.freshness_changed.push(id);
             }
         }
     }
@@ -352,17 +352,20 @@ mod tests {
         };
         let old = insert(&mut store);
         store.set_encoded();
-        let unsettled = |store: &InstanceStore| -> Vec<_> {
-            store.unsettled().map(|(id, i)| (id, i.fresh)).collect()
+        let freshness_changed = |store: &InstanceStore| -> Vec<_> {
+            store
+                .freshness_changed()
+                .map(|(id, i)| (id, i.fresh))
+                .collect()
         };
-        assert_eq!(unsettled(&store), [(old, false)]);
+        assert_eq!(freshness_changed(&store), [(old, false)]);
         store.remove(old).expect("its own id");
         let new = insert(&mut store);
         assert_eq!((new.index(), old.index()), (0, 0));
-        assert_eq!(unsettled(&store), []);
+        assert_eq!(freshness_changed(&store), []);
         assert!(store.find(new).is_some_and(|instance| instance.fresh));
         store.set_encoded();
-        assert_eq!(unsettled(&store), [(new, false)]);
+        assert_eq!(freshness_changed(&store), [(new, false)]);
     }
 
     #[test]

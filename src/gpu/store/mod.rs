@@ -119,8 +119,6 @@ impl Stores {
             }
         }
         out.rigs = self.rigs.rebuild(skinner, &mut out.skin_pages)?;
-        let keeps_previous = self.pose_buffers.keeps_previous();
-        out.pose_buffers.set_keeps_previous(keeps_previous);
         out.clips = self.clips.rebuild(skinner, &mut out.skin_pages)?;
         out.players = self.players.rebuild(skinner, &out.clips)?;
         for id in out.instances.ids() {

@@ -5,9 +5,9 @@ use super::instances::Instance;
 use super::output_bindings::{
     OutBuffer, OutPlace, OutSet, OutSets, Place, beyond, callers_buffers,
 };
-use super::skins::{HeldSkin, Slice};
+use super::skins::{ResidentSkin, Slice};
 use super::target::{Attribute, BUFFERS, KINDS, OutputTarget, POINTS, RequestedKinds, own_buffer};
-use crate::gpu::device::error::{GpuError, guarded};
+use crate::gpu::device::error::GpuError;
 use crate::gpu::device::limits::blas_input;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::memory::arena::Arena;
@@ -172,7 +172,7 @@ impl OutputStore {
     pub fn check_room(
         &self,
         skinner: &Skinner,
-        skin: &HeldSkin,
+        skin: &ResidentSkin,
         count: u64,
         target: &OutputTarget,
     ) -> Result<OutBytes, GpuError> {
@@ -212,7 +212,7 @@ impl OutputStore {
     pub fn place(
         &mut self,
         skinner: &Skinner,
-        skin: &HeldSkin,
+        skin: &ResidentSkin,
         target: &OutputTarget,
     ) -> Result<Vec<OutPlace>, GpuError> {
         let wanted = target.kinds(skin.packed());
@@ -230,7 +230,7 @@ impl OutputStore {
     }
 
     /// Frees the room of an instance's results.
-    pub fn free(&mut self, skin: &HeldSkin, target: &OutputTarget, out: &[OutPlace]) {
+    pub fn free(&mut self, skin: &ResidentSkin, target: &OutputTarget, out: &[OutPlace]) {
         let wanted = target.kinds(skin.packed());
         self.bytes -= OutBytes::of(skin.slices(), &wanted).total();
         give_back(&mut self.pages, &mut self.sets, skin, &wanted, out);
@@ -292,7 +292,7 @@ impl OutputStore {
     pub fn slices(
         &self,
         instance: &Instance,
-        skin: &HeldSkin,
+        skin: &ResidentSkin,
         kind: usize,
     ) -> Vec<OutputSlice<'_>> {
         let places = instance.out.iter().zip(skin.slices());
@@ -312,24 +312,6 @@ impl OutputStore {
             })
         });
         found.collect()
-    }
-
-    /// Fills each of the crowd's own buffers with one value.
-    pub fn fill(&self, skinner: &Skinner, value: f32) -> Result<(), GpuError> {
-        guarded(&skinner.device, || {
-            for arena in self.pages.iter().flat_map(|page| &page.buffers) {
-                let values = vec![value; arena.buffer().size() as usize / 4];
-                let bytes = bytemuck::cast_slice(&values);
-                skinner.queue.write_buffer(arena.buffer(), 0, bytes);
-            }
-            skinner.queue.submit([]);
-        })
-    }
-
-    /// Each of the crowd's own buffers, with the byte after its last output.
-    pub fn ends(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
-        let arenas = self.pages.iter().flat_map(|page| &page.buffers);
-        arenas.map(|arena| (arena.buffer(), arena.high()))
     }
 }
 
@@ -407,7 +389,7 @@ fn place_unit(
 fn give_back(
     pages: &mut [OutPage],
     sets: &mut OutSets,
-    skin: &HeldSkin,
+    skin: &ResidentSkin,
     wanted: &RequestedKinds<'_>,
     places: &[OutPlace],
 ) {

@@ -19,8 +19,8 @@ use crate::kernel::{
 /// Floats of the pose of a joint.
 const FLOATS: u32 = (size_of::<JointTransform>() / 4) as u32;
 
-/// Bytes of held poses that there is room for at first.
-const LEAST_HELD: u64 = 1 << 20;
+/// Bytes of snapshots that there is room for at first.
+const LEAST_BYTES: u64 = 1 << 20;
 
 /// Number of players that one frame looks at, to keep their starts near the clock.
 const LOOKED_AT: usize = 64;
@@ -31,12 +31,12 @@ struct Entry {
     id: RigId,
     state: PlayState,
     player: Player,
-    held: Option<HeldPose>,
+    snapshot: Option<Snapshot>,
 }
 
 /// A pose that a rig fades from.
 #[derive(Clone, Debug)]
-struct HeldPose {
+struct Snapshot {
     /// Its floats in the buffer: the joints, the number of weights, the weights.
     floats: Range<u32>,
     /// Weights of the channels of clips.
@@ -45,7 +45,7 @@ struct HeldPose {
 
 /// The poses that rigs fade from, on the device.
 #[derive(Debug)]
-struct HeldPoses {
+struct Snapshots {
     buffer: GrowableBuffer,
     free: RangeAllocator<u32>,
     /// One more than the last float that was ever used.
@@ -67,7 +67,7 @@ struct Capture {
 /// What players need of the device.
 #[derive(Debug)]
 struct OnDevice {
-    held: HeldPoses,
+    snapshots: Snapshots,
     clock: GrowableBuffer,
 }
 
@@ -90,16 +90,6 @@ pub struct PlayerStore {
     device: Option<OnDevice>,
     /// Counts the rigs that began or ended playing.
     changes: u64,
-}
-
-/// A copy of joints to the pose that a rig fades from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JointCopy {
-    pub page: usize,
-    /// Byte offsets.
-    pub from: u64,
-    pub to: u64,
-    pub bytes: u64,
 }
 
 impl PlayerStore {
@@ -150,7 +140,7 @@ impl PlayerStore {
         clips: &mut ClipStore,
         playing: &Playing,
     ) -> Result<Option<Player>, GpuError> {
-        let held_rig = rigs.get(rig)?;
+        let resident = rigs.get(rig)?;
         let index = rig.index() as usize;
         let ticks = self.clock.ticks;
         if index >= self.entries.len() {
@@ -161,28 +151,31 @@ impl PlayerStore {
         }
         let turn = self.turns;
         let before = self.entry(rig);
-        let is_posed = before.is_some() || held_rig.is_posed;
-        let fades_from_held = before.is_some_and(|entry| entry.player.needs_held(ticks));
-        let state = before.map(|entry| (&entry.state, fades_from_held));
+        let is_posed = before.is_some() || resident.is_posed;
+        let fades_from_snapshot = before.is_some_and(|entry| entry.player.needs_snapshot(ticks));
+        let state = before.map(|entry| (&entry.state, fades_from_snapshot));
         let next = PlayState::next(state, is_posed, playing, clips, self.seconds, turn);
         let mut weights = Vec::new();
-        let mut held = None;
-        if next.holds {
+        let mut snapshot = None;
+        if next.takes_snapshot {
             weights = self.last_weights(before, clips);
-            let joints = held_rig.packed.joint_count() as u32;
+            let joints = resident.packed.joint_count() as u32;
             let count = joints * FLOATS + 1 + weights.len() as u32;
-            held = Some((joints, self.hold(count)?));
-        } else if let Some(entry) = before.filter(|_| fades_from_held)
+            snapshot = Some((joints, self.snapshot_room(count)?));
+        } else if let Some(entry) = before.filter(|_| fades_from_snapshot)
             && playing_goes_on(&next.state, &entry.state)
         {
             // The running fade goes on from the same pose.
-            held = entry.held.as_ref().map(|held| (0, held.floats.clone()));
+            snapshot = entry
+                .snapshot
+                .as_ref()
+                .map(|snapshot| (0, snapshot.floats.clone()));
             weights = entry
-                .held
+                .snapshot
                 .as_ref()
                 .map_or(Vec::new(), |h| h.weights.clone());
         }
-        let first = held.as_ref().map_or(NONE, |(_, floats)| floats.start);
+        let first = snapshot.as_ref().map_or(NONE, |(_, floats)| floats.start);
         let player = next.state.player(first, self.clock.frame.wrapping_add(1));
         let old = self.entries[index].take().filter(|old| old.id == rig);
         if let Some(old) = &old {
@@ -200,16 +193,16 @@ impl PlayerStore {
         match old {
             Some(old) => {
                 clips.remove_users(&old.state.clips());
-                let is_kept = held.as_ref().is_some_and(|(_, new)| {
-                    old.held.as_ref().is_some_and(|old| old.floats == *new)
+                let is_kept = snapshot.as_ref().is_some_and(|(_, new)| {
+                    old.snapshot.as_ref().is_some_and(|old| old.floats == *new)
                 });
                 if !is_kept {
-                    self.free(old.held);
+                    self.free(old.snapshot);
                 }
             }
             None => self.changes += 1,
         }
-        if let (Some((joints, floats)), true) = (&held, next.holds) {
+        if let (Some((joints, floats)), true) = (&snapshot, next.takes_snapshot) {
             let (joints, first) = (*joints, floats.start);
             self.captures.push(Capture { rig, first, joints });
         }
@@ -217,7 +210,7 @@ impl PlayerStore {
             id: rig,
             state: next.state,
             player,
-            held: held.map(|(_, floats)| HeldPose { floats, weights }),
+            snapshot: snapshot.map(|(_, floats)| Snapshot { floats, weights }),
         });
         Ok(Some(player))
     }
@@ -229,7 +222,7 @@ impl PlayerStore {
         }
         if let Some(entry) = self.entries[rig.index() as usize].take() {
             clips.remove_users(&entry.state.clips());
-            self.free(entry.held);
+            self.free(entry.snapshot);
         }
         self.changes += 1;
         true
@@ -247,11 +240,11 @@ impl PlayerStore {
             }
             clips.add_users(&state.clips());
             clips.remove_users(&entry.state.clips());
-            let held = match entry.player.needs_held(ticks) {
-                true => entry.player.held,
+            let snapshot = match entry.player.needs_snapshot(ticks) {
+                true => entry.player.snapshot,
                 false => NONE,
             };
-            entry.player = state.player(held, frame.wrapping_add(1));
+            entry.player = state.player(snapshot, frame.wrapping_add(1));
             entry.state = state;
             out.push((entry.id, entry.player));
         }
@@ -264,10 +257,13 @@ impl PlayerStore {
             return Vec::new();
         };
         let played = played_clips(&entry.state, clips);
-        let held = entry.held.as_ref().map_or(&[][..], |held| &held.weights);
+        let snapshot = entry
+            .snapshot
+            .as_ref()
+            .map_or(&[][..], |snapshot| &snapshot.weights);
         let counts = played.iter().flatten().map(|clip| clip.channel_count());
-        let count = counts.max().unwrap_or(0).max(held.len());
-        let before = |channel: usize| held.get(channel).copied().unwrap_or(0.0);
+        let count = counts.max().unwrap_or(0).max(snapshot.len());
+        let before = |channel: usize| snapshot.get(channel).copied().unwrap_or(0.0);
         // Those that the last frame had, as its joints.
         let ticks = self.encoded;
         (0..count)
@@ -276,7 +272,7 @@ impl PlayerStore {
     }
 
     /// The local transforms of a rig now, by the mirror. `None` if it does not play, or fades from a
-    /// held pose, which only the GPU knows.
+    /// snapshot, which only the GPU knows.
     pub fn joints_now(
         &self,
         rig: RigId,
@@ -285,7 +281,7 @@ impl PlayerStore {
     ) -> Option<Vec<JointTransform>> {
         let entry = self.entry(rig)?;
         let ticks = self.clock.ticks;
-        if entry.player.needs_held(ticks) {
+        if entry.player.needs_snapshot(ticks) {
             return None;
         }
         let packed = &rigs.get(rig).ok()?.packed;
@@ -294,106 +290,89 @@ impl PlayerStore {
         play_joints_on_cpu(packed, &entry.player, ticks, &played, None).ok()
     }
 
-    fn hold(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
+    fn snapshot_room(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
         let Some(device) = &mut self.device else {
             return Err(GpuError::Mismatch("there are no clips".into()));
         };
-        if let Ok(range) = device.held.take(count) {
+        if let Ok(range) = device.snapshots.take(count) {
             return Ok(range);
         }
         // Fades that have ended need their poses no more.
         let ticks = self.clock.ticks;
         let mut ended = Vec::new();
         for entry in self.entries.iter_mut().flatten() {
-            if entry.held.is_some() && !entry.player.needs_held(ticks) {
-                ended.extend(entry.held.take());
+            if entry.snapshot.is_some() && !entry.player.needs_snapshot(ticks) {
+                ended.extend(entry.snapshot.take());
             }
         }
-        for held in ended {
-            device.held.free.free_range(held.floats);
+        for snapshot in ended {
+            device.snapshots.free.free_range(snapshot.floats);
         }
-        device.held.take(count)
+        device.snapshots.take(count)
     }
 
-    fn free(&mut self, held: Option<HeldPose>) {
-        if let (Some(held), Some(device)) = (held, &mut self.device) {
-            device.held.free.free_range(held.floats);
+    fn free(&mut self, snapshot: Option<Snapshot>) {
+        if let (Some(snapshot), Some(device)) = (snapshot, &mut self.device) {
+            device.snapshots.free.free_range(snapshot.floats);
         }
     }
 
-    /// Makes room for held poses, and records copies of those that are new. `places` finds the
-    /// joints of a rig as the last frame left them: page, byte and buffer.
+    /// Makes room for snapshots, and records copies of those that are new. `find` finds the joints of
+    /// a rig as the last frame left them: their buffer and first byte.
     ///
-    /// Returns the rigs whose pose cannot be held, because no frame has posed them; they begin their
-    /// new clips at once.
-    pub fn capture(
+    /// Returns the rigs that have no snapshot, because no frame has posed them; they begin their new
+    /// clips at once.
+    pub fn capture<'a>(
         &mut self,
         skinner: &Skinner,
         encoder: &mut wgpu::CommandEncoder,
-        mut find: impl FnMut(RigId) -> Option<(usize, u64)>,
-        buffer: impl Fn(usize) -> wgpu::Buffer,
+        find: impl Fn(RigId) -> Option<(&'a wgpu::Buffer, u64)>,
     ) -> Result<Vec<(RigId, Player)>, GpuError> {
-        let Some(device) = &mut self.device else {
+        let Some(OnDevice { snapshots, .. }) = &mut self.device else {
             return Ok(Vec::new());
         };
-        let held = &mut device.held;
-        let (bytes, kept) = (u64::from(held.end) * 4, u64::from(held.kept) * 4);
-        held.buffer.reserve_in(skinner, bytes, kept, encoder)?;
-        held.kept = held.end;
-        if self.captures.is_empty() {
-            return Ok(Vec::new());
-        }
+        let (bytes, kept) = (u64::from(snapshots.end) * 4, u64::from(snapshots.kept) * 4);
+        snapshots.buffer.reserve_in(skinner, bytes, kept, encoder)?;
+        snapshots.kept = snapshots.end;
         let mut lost = Vec::new();
-        let mut copies: Vec<JointCopy> = Vec::new();
-        for capture in self.captures.drain(..) {
-            let index = capture.rig.index() as usize;
-            let entry = self.entries.get_mut(index).and_then(Option::as_mut);
+        for Capture { rig, first, joints } in self.captures.drain(..) {
+            let entry = self.entries.get_mut(rig.index() as usize);
+            let entry = entry.and_then(Option::as_mut).filter(|e| e.id == rig);
+            let Some(entry) = entry else {
+                continue;
+            };
             // The rig may have been asked for something else since.
-            let is_its = |entry: &&mut Entry| {
-                let first = entry.held.as_ref().map(|held| held.floats.start);
-                entry.id == capture.rig && first == Some(capture.first)
-            };
-            let Some(entry) = entry.filter(is_its) else {
+            let snapshot = entry.snapshot.as_ref().filter(|s| s.floats.start == first);
+            let Some(snapshot) = snapshot else {
                 continue;
             };
-            let Some((page, from)) = find(capture.rig) else {
-                entry.player.held = NONE;
-                lost.push((capture.rig, entry.player));
+            let Some((from, at)) = find(rig) else {
+                entry.player.snapshot = NONE;
+                lost.push((rig, entry.player));
                 continue;
             };
-            let copy = JointCopy {
-                page,
-                from,
-                to: u64::from(capture.first) * 4,
-                bytes: u64::from(capture.joints * FLOATS) * 4,
-            };
-            if copy.bytes > 0 {
-                copies.push(copy);
+            let bytes = u64::from(joints * FLOATS) * 4;
+            if bytes > 0 {
+                let to = snapshots.buffer.buffer();
+                encoder.copy_buffer_to_buffer(from, at, to, u64::from(first) * 4, bytes);
             }
-            let weights = entry.held.as_ref().map_or(&[][..], |held| &held.weights);
-            let mut words = vec![weights.len() as f32];
-            words.extend_from_slice(weights);
-            let first = capture.first + capture.joints * FLOATS;
-            device.held.weights.push((first, words));
-        }
-        for copy in &copies {
-            let from = buffer(copy.page);
-            let to = device.held.buffer.buffer();
-            encoder.copy_buffer_to_buffer(&from, copy.from, to, copy.to, copy.bytes);
+            let mut words = vec![snapshot.weights.len() as f32];
+            words.extend_from_slice(&snapshot.weights);
+            snapshots.weights.push((first + joints * FLOATS, words));
         }
         Ok(lost)
     }
 
-    /// Ends all fades from held poses at once: a dropped encoder may have been the one that kept
+    /// Ends all fades from snapshots at once: a dropped encoder may have been the one that kept
     /// them. Returns the rigs whose state changed.
-    pub fn lose_held(&mut self) -> Vec<(RigId, Player)> {
+    pub fn lose_snapshots(&mut self) -> Vec<(RigId, Player)> {
         let mut lost = Vec::new();
         for entry in self.entries.iter_mut().flatten() {
-            if let Some(held) = entry.held.take() {
+            if let Some(snapshot) = entry.snapshot.take() {
                 if let Some(device) = &mut self.device {
-                    device.held.free.free_range(held.floats);
+                    device.snapshots.free.free_range(snapshot.floats);
                 }
-                entry.player.held = NONE;
+                entry.player.snapshot = NONE;
                 lost.push((entry.id, entry.player));
             }
         }
@@ -410,12 +389,12 @@ impl PlayerStore {
                 continue;
             };
             if entry.state.move_starts(ticks) {
-                let held = match entry.player.needs_held(ticks) {
-                    true => entry.player.held,
+                let snapshot = match entry.player.needs_snapshot(ticks) {
+                    true => entry.player.snapshot,
                     false => NONE,
                 };
                 let updated = entry.player.updated;
-                entry.player = entry.state.player(held, updated);
+                entry.player = entry.state.player(snapshot, updated);
                 out.push((entry.id, entry.player));
             }
         }
@@ -429,7 +408,7 @@ impl PlayerStore {
         self.encoded = self.clock.ticks;
     }
 
-    /// What a frame uploads whatever plays, and the weights of new held poses.
+    /// What a frame uploads whatever plays, and the weights of new snapshots.
     pub fn uploads(&self) -> impl Iterator<Item = Upload<'_>> + Clone {
         self.device.iter().flat_map(|device| {
             let clock = Upload {
@@ -437,11 +416,15 @@ impl PlayerStore {
                 offset: 0,
                 bytes: bytemuck::bytes_of(&self.clock),
             };
-            let weights = device.held.weights.iter().map(|(first, words)| Upload {
-                to: device.held.buffer.buffer(),
-                offset: u64::from(*first) * 4,
-                bytes: bytemuck::cast_slice(words),
-            });
+            let weights = device
+                .snapshots
+                .weights
+                .iter()
+                .map(|(first, words)| Upload {
+                    to: device.snapshots.buffer.buffer(),
+                    offset: u64::from(*first) * 4,
+                    bytes: bytemuck::cast_slice(words),
+                });
             std::iter::once(clock).chain(weights)
         })
     }
@@ -449,19 +432,19 @@ impl PlayerStore {
     /// Records that everything was uploaded.
     pub fn set_uploaded(&mut self) {
         if let Some(device) = &mut self.device {
-            device.held.weights.clear();
+            device.snapshots.weights.clear();
         }
     }
 
     /// Counts what bind groups depend on.
     pub fn version(&self) -> u64 {
         let device = self.device.as_ref();
-        device.map_or(0, |device| device.held.buffer.replaced() + 1)
+        device.map_or(0, |device| device.snapshots.buffer.replaced() + 1)
     }
 
     /// Binds the poses that rigs fade from.
-    pub fn held(&self) -> Option<wgpu::BindingResource<'_>> {
-        Some(self.device.as_ref()?.held.buffer.whole())
+    pub fn snapshots(&self) -> Option<wgpu::BindingResource<'_>> {
+        Some(self.device.as_ref()?.snapshots.buffer.whole())
     }
 
     /// Binds the clock.
@@ -471,10 +454,10 @@ impl PlayerStore {
 
     pub fn buffer_bytes(&self) -> u64 {
         let device = self.device.as_ref();
-        device.map_or(0, |d| d.held.buffer.size() + d.clock.size())
+        device.map_or(0, |d| d.snapshots.buffer.size() + d.clock.size())
     }
 
-    /// The same players on another device. Fades from held poses end at once, because those poses
+    /// The same players on another device. Fades from snapshots end at once, because those poses
     /// are lost with the old device.
     pub fn rebuild(&self, skinner: &Skinner, clips: &ClipStore) -> Result<Self, GpuError> {
         let mut out = Self {
@@ -485,7 +468,7 @@ impl PlayerStore {
         };
         for entry in out.entries.iter_mut().flatten() {
             entry.state.find_clips(clips);
-            entry.held = None;
+            entry.snapshot = None;
             let updated = entry.player.updated;
             entry.player = entry.state.player(NONE, updated);
         }
@@ -511,11 +494,11 @@ impl OnDevice {
         let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         let uniform = wgpu::BufferUsages::UNIFORM;
         let most = (limit / 4).min(u64::from(u32::MAX)) as u32;
-        let mut buffer = GrowableBuffer::new(skinner, "play.held", storage, limit)?;
+        let mut buffer = GrowableBuffer::new(skinner, "play.snapshots", storage, limit)?;
         // Growing needs another plan, so the first fades should not need it.
-        buffer.reserve(skinner, LEAST_HELD.min(limit), None)?;
+        buffer.reserve(skinner, LEAST_BYTES.min(limit), None)?;
         Ok(Self {
-            held: HeldPoses {
+            snapshots: Snapshots {
                 buffer,
                 free: RangeAllocator::new(0..most),
                 end: 0,
@@ -527,7 +510,7 @@ impl OnDevice {
     }
 }
 
-impl HeldPoses {
+impl Snapshots {
     fn take(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
         let range = self.free.allocate_range(count);
         let range = range.map_err(|_| {

@@ -65,8 +65,8 @@ impl PlayedClip {
         Self { speed, ..self }
     }
 
-    /// Holds its last pose at the end (its first one, if it plays backwards), instead of looping.
-    pub fn hold(self) -> Self {
+    /// Stays at its last pose at the end (its first one, if it plays backwards), instead of looping.
+    pub fn clamp(self) -> Self {
         let loops = false;
         Self { loops, ..self }
     }
@@ -111,10 +111,10 @@ impl From<ClipId> for PlayedClip {
 /// - If it plays or fades between two clips, and is asked for one of them or for another weight of
 ///   the two, the weight goes on from where it is. The clips have to go on in time
 ///   ([`PlayedClip::keep_time`]).
-/// - In all other cases, the pose of the last encoded frame is held, and the rig fades from that
-///   pose. This includes a fade that is interrupted by a third clip. Blend shape weights that clips
-///   drive are held, too. If no frame has posed the rig yet, or its instances were hidden, nothing
-///   is held, and the new clips begin at once.
+/// - In all other cases, the rig fades from a snapshot of its pose in the last encoded frame. This
+///   includes a fade that is interrupted by a third clip. Blend shape weights that clips drive are
+///   part of the snapshot. If no frame has posed the rig yet, or its instances were hidden, there
+///   is none, and the new clips begin at once.
 ///
 /// An additive clip comes and goes with the same fade.
 #[derive(Clone, Debug, PartialEq)]
@@ -356,13 +356,13 @@ pub struct PlayState {
 pub struct Transition {
     pub state: PlayState,
     /// Whether it fades from the pose of the last frame.
-    pub holds: bool,
+    pub takes_snapshot: bool,
 }
 
 impl PlayState {
     /// The state that a rig is asked to have, and how it gets there.
     ///
-    /// - `before`: its last state, if it plays; and whether it is fading from a held pose.
+    /// - `before`: its last state, if it plays; and whether it is fading from a snapshot.
     /// - `is_posed`: whether it has any pose to fade from.
     /// - `turn`: a number that differs from rig to rig.
     pub fn next(
@@ -409,13 +409,13 @@ impl PlayState {
                     fade_start: 0,
                     ..wanted
                 },
-                holds: false,
+                takes_snapshot: false,
             };
         }
-        let Some((state, fades_from_held)) = before else {
+        let Some((state, fades_from_snapshot)) = before else {
             return Transition {
                 state: wanted,
-                holds: true,
+                takes_snapshot: true,
             };
         };
         if state.leads_to(&wanted, ticks) {
@@ -427,15 +427,15 @@ impl PlayState {
             };
             return Transition {
                 state,
-                holds: false,
+                takes_snapshot: false,
             };
         }
-        let going_on = match fades_from_held {
+        let going_on = match fades_from_snapshot {
             true => None,
             false => state.go_on_to(&wanted, ticks),
         };
         Transition {
-            holds: going_on.is_none(),
+            takes_snapshot: going_on.is_none(),
             state: going_on.unwrap_or(wanted),
         }
     }
@@ -498,7 +498,7 @@ impl PlayState {
         }
     }
 
-    /// A state that fades to `wanted` without a held pose, if there is one.
+    /// A state that fades to `wanted` without a snapshot, if there is one.
     fn go_on_to(&self, wanted: &Self, ticks: u32) -> Option<Self> {
         if self.root_motion != wanted.root_motion {
             return None;
@@ -567,9 +567,9 @@ impl PlayState {
 
     /// The state as the kernel reads it.
     ///
-    /// - `held`: first float of the pose that it fades from, or [`NONE`].
+    /// - `snapshot`: first float of the pose that it fades from, or [`NONE`].
     /// - `frame`: the frame that has to update the rig.
-    pub fn player(&self, held: u32, frame: u32) -> Player {
+    pub fn player(&self, snapshot: u32, frame: u32) -> Player {
         let mut out = Player::IDLE;
         let bits = [PLAYER_LOOPS, PLAYER_SECOND_LOOPS, PLAYER_ADDITIVE_LOOPS];
         let axes = [PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z];
@@ -598,7 +598,7 @@ impl PlayState {
         out.weights = fractions(self.weights[0], self.weights[1]);
         out.additive_weights = fractions(self.additive_weights[0], self.additive_weights[1]);
         (out.fade_start, out.fade_seconds) = (self.fade_start, self.fade);
-        (out.held, out.updated) = (held, frame);
+        (out.snapshot, out.updated) = (snapshot, frame);
         out
     }
 

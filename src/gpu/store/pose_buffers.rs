@@ -28,16 +28,12 @@ pub struct PoseBufferPage {
     pub cached: GrowableBuffer,
     /// States of rigs that play clips.
     pub players: GrowableBuffer,
-    /// The palettes of the frame before, if they are kept.
-    previous: Option<GrowableBuffer>,
 }
 
 /// The buffers of all pages of poses.
 #[derive(Debug, Default)]
 pub struct PoseBuffers {
     pages: Vec<PoseBufferPage>,
-    /// Whether to keep the palettes of the frame before.
-    keeps_previous: bool,
 }
 
 impl PoseBuffers {
@@ -61,45 +57,8 @@ impl PoseBuffers {
             ] {
                 buffer.reserve(skinner, bytes, None)?;
             }
-            if self.keeps_previous {
-                let previous = match &mut page.previous {
-                    Some(previous) => previous,
-                    none => none.insert(PoseBufferPage::buffer(skinner, "palettes.previous")?),
-                };
-                previous.reserve(skinner, page.palettes.size(), None)?;
-            }
         }
         Ok(())
-    }
-
-    /// Sets whether to keep the palettes of the frame before.
-    pub fn set_keeps_previous(&mut self, keeps: bool) {
-        self.keeps_previous = keeps;
-        if !keeps {
-            self.pages.iter_mut().for_each(|page| page.previous = None);
-        }
-    }
-
-    pub fn keeps_previous(&self) -> bool {
-        self.keeps_previous
-    }
-
-    /// The palettes of the frame before.
-    pub fn previous(&self, number: usize) -> Option<&wgpu::Buffer> {
-        self.pages[number]
-            .previous
-            .as_ref()
-            .map(GrowableBuffer::buffer)
-    }
-
-    /// Records copies of all palettes to those of the frame before.
-    pub fn copy_to_previous(&self, encoder: &mut wgpu::CommandEncoder) {
-        for page in &self.pages {
-            if let Some(previous) = &page.previous {
-                let (from, bytes) = (page.palettes.buffer(), page.palettes.size());
-                encoder.copy_buffer_to_buffer(from, 0, previous.buffer(), 0, bytes);
-            }
-        }
     }
 
     pub fn page(&self, number: usize) -> &PoseBufferPage {
@@ -115,28 +74,22 @@ impl PoseBuffers {
                 &page.cached,
                 &page.players,
             ];
-            let previous = page.previous.as_ref().map_or(0, GrowableBuffer::size);
-            buffers.map(GrowableBuffer::size).iter().sum::<u64>() + previous
+            buffers.map(GrowableBuffer::size).iter().sum::<u64>()
         };
         self.pages.iter().map(of).sum()
     }
 }
 
 impl PoseBufferPage {
-    fn buffer(skinner: &Skinner, label: &'static str) -> Result<GrowableBuffer, GpuError> {
-        let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
-        GrowableBuffer::new(skinner, label, storage, limit)
-    }
-
     fn new(skinner: &Skinner) -> Result<Self, GpuError> {
-        let buffer = |label| Self::buffer(skinner, label);
+        let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
+        let buffer = |label| GrowableBuffer::new(skinner, label, storage, limit);
         Ok(Self {
             palettes: buffer("skin.palettes")?,
             channels: buffer("weights.channels")?,
             joints: buffer("pose.joints")?,
             cached: buffer("pose.cached")?,
             players: buffer("play.players")?,
-            previous: None,
         })
     }
 }

@@ -129,12 +129,12 @@ impl Scratch {
         pose: &impl Fn(InstanceId, &mut Pose) -> Result<bool, E>,
     ) {
         let instance = instances.find(posed.id).filter(|i| !i.hidden);
-        let Some(held) = instance.and_then(|instance| skins.get(instance.skin).ok()) else {
+        let Some(skin) = instance.and_then(|instance| skins.get(instance.skin).ok()) else {
             return;
         };
         self.clear();
         let packed = match pose(posed.id, &mut self.pose) {
-            Ok(true) => self.pack(held.packed(), posed).map_err(|e| e.to_string()),
+            Ok(true) => self.pack(skin.packed(), posed).map_err(|e| e.to_string()),
             Ok(false) => Ok(()),
             Err(error) => Err(error.to_string()),
         };

@@ -238,7 +238,8 @@ impl Readings {
         Some(result)
     }
 
-    /// Waits for the last submitted frame and reads some instances' results.
+    /// Waits for the last submitted frame and reads some instances' results, as many at a time as
+    /// one mapped buffer holds.
     pub fn read(
         &mut self,
         skinner: &Skinner,
@@ -246,45 +247,8 @@ impl Readings {
         instances: &[InstanceId],
     ) -> Result<Vec<Deformed>, GpuError> {
         let (pieces, mut out) = pieces(stores, instances)?;
-        self.read_pieces(skinner, &pieces, |batch, data| {
-            scatter(batch, data, &mut out);
-        })?;
-        Ok(out)
-    }
-
-    /// Reads the values behind the last output of every output buffer.
-    pub fn read_behind(
-        &mut self,
-        skinner: &Skinner,
-        stores: &Stores,
-    ) -> Result<Vec<f32>, GpuError> {
-        let behind = stores.outputs.ends().map(|(buffer, end)| Piece {
-            from: buffer.clone(),
-            offset: end,
-            width: 4,
-            stride: 4,
-            count: (buffer.size() - end) as usize / 4,
-            instance: 0,
-            kind: POINTS,
-            first: 0,
-        });
-        let pieces: Vec<Piece> = behind.collect();
-        let mut out = Vec::new();
-        self.read_pieces(skinner, &pieces, |_, data| {
-            out.extend(bytemuck::pod_collect_to_vec::<u8, f32>(data));
-        })?;
-        Ok(out)
-    }
-
-    /// Copies all pieces, as many at a time as one mapped buffer holds, and waits for each batch.
-    fn read_pieces(
-        &mut self,
-        skinner: &Skinner,
-        pieces: &[Piece],
-        mut each: impl FnMut(&[Piece], &[u8]),
-    ) -> Result<(), GpuError> {
         let most = BATCH.min(skinner.limits.buffer_bytes);
-        let mut rest = pieces;
+        let mut rest = &pieces[..];
         while !rest.is_empty() {
             let (mut total, mut count) = (0, 0);
             while count < rest.len() && (count == 0 || total + rest[count].bytes() <= most) {
@@ -307,9 +271,10 @@ impl Readings {
                 self.ring.discard(number);
                 return Err(error);
             }
-            self.ring.wait(skinner, number, |data| each(batch, data))?;
+            self.ring
+                .wait(skinner, number, |data| scatter(batch, data, &mut out))?;
         }
-        Ok(())
+        Ok(out)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::skin_pages::{HeldRanges, SkinPages};
+use super::skin_pages::{OwnedRanges, SkinPages};
 use super::slots::{Id, Slots, new_id};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::skinner::Skinner;
@@ -29,9 +29,6 @@ impl RigId {
 pub struct RigPalette<'a> {
     /// The rows, to be bound as `array<vec4<f32>>` (read-only storage).
     pub buffer: &'a wgpu::Buffer,
-    /// The rows of the frame before, at the same places, if [`crate::gpu::Crowd::keep_previous_palettes`] asked
-    /// for them.
-    pub previous: Option<&'a wgpu::Buffer>,
     /// First row of the matrices for points. The matrix of palette index `i` begins at `points + 3
     /// * i`. It goes from prim space to skeleton space and includes geomBindTransform.
     pub points: u32,
@@ -60,13 +57,13 @@ pub struct RigTables {
 #[derive(Debug)]
 struct SharedTables {
     tables: RigTables,
-    held: HeldRanges,
+    ranges: OwnedRanges,
     users: usize,
 }
 
 /// A posed skeleton.
 #[derive(Clone, Debug)]
-pub struct HeldRig {
+pub struct ResidentRig {
     pub packed: Arc<PackedRig>,
     pub tables: RigTables,
     /// The local transforms that the host set last; empty if it set none, or if the rig plays.
@@ -82,7 +79,7 @@ pub struct HeldRig {
 /// The rigs of a crowd.
 #[derive(Debug, Default)]
 pub struct RigStore {
-    rigs: Slots<RigId, HeldRig>,
+    rigs: Slots<RigId, ResidentRig>,
     /// Tables by the address of the [`PackedRig`] that they were built from. A rig keeps it alive.
     tables: HashMap<usize, SharedTables>,
     /// Counts changes that need another plan.
@@ -98,7 +95,7 @@ impl RigStore {
         rig: Arc<PackedRig>,
     ) -> Result<RigId, GpuError> {
         let tables = self.share_tables(skinner, pages, &rig)?;
-        Ok(self.rigs.insert(HeldRig {
+        Ok(self.rigs.insert(ResidentRig {
             joints: Vec::new(),
             packed: rig,
             tables,
@@ -126,13 +123,13 @@ impl RigStore {
             {
                 // A plan may still pose it.
                 self.version += 1;
-                pages.give_back(shared.held);
+                pages.give_back(shared.ranges);
             }
         }
         Ok(())
     }
 
-    pub fn get(&self, id: RigId) -> Result<&HeldRig, GpuError> {
+    pub fn get(&self, id: RigId) -> Result<&ResidentRig, GpuError> {
         self.rigs.get(id).ok_or_else(foreign)
     }
 
@@ -166,7 +163,7 @@ impl RigStore {
     }
 
     /// The rigs whose palettes are computed although no instance may move with them.
-    pub fn kept(&self) -> impl Iterator<Item = (RigId, &HeldRig)> {
+    pub fn kept(&self) -> impl Iterator<Item = (RigId, &ResidentRig)> {
         self.rigs.iter().filter(|(_, rig)| rig.keeps_palette)
     }
 
@@ -216,10 +213,10 @@ impl RigStore {
             shared.users += 1;
             return Ok(shared.tables);
         }
-        let (tables, held) = pages.holding(|pages| upload(skinner, pages, packed))?;
+        let (tables, ranges) = pages.owning(|pages| upload(skinner, pages, packed))?;
         let shared = SharedTables {
             tables,
-            held,
+            ranges,
             users: 1,
         };
         self.tables.insert(address, shared);

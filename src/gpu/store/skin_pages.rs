@@ -14,9 +14,9 @@ pub struct SkinPages {
 
 /// The byte ranges that one skin or rig holds, each with the index of its page.
 #[derive(Clone, Debug, Default)]
-pub struct HeldRanges(Vec<(usize, Range<u64>)>);
+pub struct OwnedRanges(Vec<(usize, Range<u64>)>);
 
-impl HeldRanges {
+impl OwnedRanges {
     /// Adds a range that was allocated for the same owner.
     pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
         self.0.push((page, bytes));
@@ -26,20 +26,20 @@ impl HeldRanges {
 impl SkinPages {
     /// Runs `f`, which appends data, and returns the ranges that it allocated. If `f` fails, they
     /// are freed.
-    pub fn holding<T>(
+    pub fn owning<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, GpuError>,
-    ) -> Result<(T, HeldRanges), GpuError> {
+    ) -> Result<(T, OwnedRanges), GpuError> {
         let made = f(self);
-        let mut held = HeldRanges::default();
+        let mut ranges = OwnedRanges::default();
         for (number, page) in self.pages.iter_mut().enumerate() {
-            let ranges = page.take_appended().into_iter();
-            held.0.extend(ranges.map(|range| (number, range)));
+            let appended = page.take_appended().into_iter();
+            ranges.0.extend(appended.map(|range| (number, range)));
         }
         match made {
-            Ok(made) => Ok((made, held)),
+            Ok(made) => Ok((made, ranges)),
             Err(error) => {
-                self.give_back(held);
+                self.give_back(ranges);
                 Err(error)
             }
         }
@@ -76,8 +76,8 @@ impl SkinPages {
     }
 
     /// Frees everything that an owner holds.
-    pub fn give_back(&mut self, held: HeldRanges) {
-        for (page, range) in held.0 {
+    pub fn give_back(&mut self, ranges: OwnedRanges) {
+        for (page, range) in ranges.0 {
             self.free(page, range);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::skin_pages::{HeldRanges, SkinPages};
+use super::skin_pages::{OwnedRanges, SkinPages};
 use super::slots::{Slots, new_id};
 use super::target::{NORMALS, TANGENTS};
 use crate::gpu::device::error::GpuError;
@@ -73,16 +73,16 @@ pub struct ShapeTables {
 
 /// A skin, and where it lies on the GPU.
 #[derive(Clone, Debug)]
-pub struct HeldSkin {
+pub struct ResidentSkin {
     packed: Arc<PackedSkin>,
-    held: HeldRanges,
+    ranges: OwnedRanges,
     slices: Vec<Slice>,
     shapes: Option<ShapeTables>,
     /// Number of its instances.
     users: usize,
 }
 
-impl HeldSkin {
+impl ResidentSkin {
     pub fn packed(&self) -> &Arc<PackedSkin> {
         &self.packed
     }
@@ -110,10 +110,10 @@ impl HeldSkin {
         pages: &mut SkinPages,
         packed: Arc<PackedSkin>,
     ) -> Result<Self, GpuError> {
-        let ((slices, shapes), held) = pages.holding(|pages| place(skinner, pages, &packed))?;
+        let ((slices, shapes), ranges) = pages.owning(|pages| place(skinner, pages, &packed))?;
         Ok(Self {
             packed,
-            held,
+            ranges,
             slices,
             shapes,
             users: 0,
@@ -124,7 +124,7 @@ impl HeldSkin {
 /// The skins of a crowd.
 #[derive(Debug, Default)]
 pub struct SkinStore {
-    skins: Slots<SkinId, HeldSkin>,
+    skins: Slots<SkinId, ResidentSkin>,
 }
 
 impl SkinStore {
@@ -135,8 +135,8 @@ impl SkinStore {
         pages: &mut SkinPages,
         skin: Arc<PackedSkin>,
     ) -> Result<SkinId, GpuError> {
-        let held = HeldSkin::upload(skinner, pages, skin)?;
-        Ok(self.skins.insert(held))
+        let resident = ResidentSkin::upload(skinner, pages, skin)?;
+        Ok(self.skins.insert(resident))
     }
 
     /// Removes a skin that no instance uses, and frees its room.
@@ -148,16 +148,16 @@ impl SkinStore {
             return Err(GpuError::Mismatch(text));
         }
         if let Some(skin) = self.skins.remove(id) {
-            pages.give_back(skin.held);
+            pages.give_back(skin.ranges);
         }
         Ok(())
     }
 
-    pub fn get(&self, id: SkinId) -> Result<&HeldSkin, GpuError> {
+    pub fn get(&self, id: SkinId) -> Result<&ResidentSkin, GpuError> {
         self.skins.get(id).ok_or_else(foreign)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (SkinId, &HeldSkin)> {
+    pub fn iter(&self) -> impl Iterator<Item = (SkinId, &ResidentSkin)> {
         self.skins.iter()
     }
 
@@ -185,7 +185,7 @@ impl SkinStore {
         let mut skins = self.skins.clone();
         for skin in skins.values_mut() {
             let users = skin.users;
-            *skin = HeldSkin::upload(skinner, pages, Arc::clone(&skin.packed))?;
+            *skin = ResidentSkin::upload(skinner, pages, Arc::clone(&skin.packed))?;
             skin.users = users;
         }
         Ok(Self { skins })

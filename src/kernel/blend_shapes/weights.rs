@@ -38,8 +38,8 @@ pub const WEIGHTS: Kernel = Kernel {
     ],
     entry: "main",
     bindings: &[
-        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>() as u64),
-        Binding::new(1, "items", Access::Read, size_of::<WeightsItem>() as u64),
+        Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
+        Binding::new(1, "items", Access::Read, size_of::<WeightsItem>()),
         Binding::new(2, "shapes", Access::Read, 4),
         Binding::new(3, "channels", Access::Read, 4),
         Binding::new(4, "sub_weights", Access::ReadWrite, 4),

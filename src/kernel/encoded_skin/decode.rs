@@ -5,7 +5,8 @@ use glam::{Vec3, Vec4};
 
 use super::slices::{Results, Run, Sizes};
 use super::{EncodedSlice, TooLarge, encode};
-use crate::kernel::{NONE, PackedSkin, SkinItem};
+use crate::kernel::registry::NARROW_JOINTS;
+use crate::kernel::{NONE, PackedSkin};
 
 /// Sub-shape, offset and normal offset.
 type BlendEntry = (u32, Vec3, Option<Vec3>);
@@ -107,7 +108,7 @@ impl Reader<'_> {
     }
 
     fn record(&self, record: u32, count: u32) -> Vec<(u16, f32)> {
-        let is_narrow = self.slice.flags & SkinItem::NARROW_JOINTS != 0;
+        let is_narrow = self.slice.flags & NARROW_JOINTS != 0;
         let (per_word, bits) = if is_narrow { (4, 8) } else { (2, 16) };
         let weights = record + count.div_ceil(per_word);
         let index = |i: u32| self.word(record + i / per_word) >> (i % per_word * bits);

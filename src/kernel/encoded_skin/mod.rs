@@ -7,7 +7,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `values` | the words of a point, a normal, an influence record ([`ValueLayout`]) |
+//! | `values` | the words of a point, a normal, an influence record |
 //! | `slices` | the words of a slice, and their number |
 //! | `decode` | decoding by the steps of the shaders; tests and fuzzers compare it with the CPU mirror's input |
 
@@ -21,6 +21,6 @@ mod values;
 #[cfg(feature = "check-decoding")]
 pub use decode::check_decoded;
 pub use slices::{EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes};
-pub use values::{PointBytes, ValueLayout, unpack_normal};
+pub use values::{PointBytes, unpack_normal};
 
 use crate::kernel::PackedSkin;

@@ -7,7 +7,8 @@ use glam::Vec3;
 
 use super::PackedSkin;
 use crate::kernel::layout::gpu_struct;
-use crate::kernel::{BlendIndex, NONE, PackedBlend, SkinItem};
+use crate::kernel::registry::NARROW_JOINTS;
+use crate::kernel::{BlendIndex, NONE, PackedBlend};
 
 gpu_struct! {
     /// Where the arrays of an encoded slice begin, in words of the buffer that holds it; [`NONE`]
@@ -105,7 +106,7 @@ pub struct EncodedSlice {
     pub words: Vec<u32>,
     /// Where its arrays begin, counted from the first of the words.
     pub offsets: SliceOffsets,
-    /// The flags of its items that depend on these words: [`SkinItem::NARROW_JOINTS`] or 0.
+    /// The flags of its items that depend on these words: [`NARROW_JOINTS`] or 0.
     pub flags: u32,
     /// Its blend entries, for lists of some of them; `None` without blend shapes.
     pub blend: Option<Arc<BlendIndex>>,
@@ -467,11 +468,7 @@ impl<'a> Encoder<'a> {
             first: run.results.start,
             words: out.words,
             offsets: out.offsets,
-            flags: if is_narrow {
-                SkinItem::NARROW_JOINTS
-            } else {
-                0
-            },
+            flags: if is_narrow { NARROW_JOINTS } else { 0 },
             blend,
         })
     }

@@ -7,8 +7,8 @@ use super::slices::{Results, Sizes};
 use crate::kernel::{PackedInfluences, PackedSkin};
 
 /// How the influence records of a skin are encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ValueLayout {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ValueLayout {
     /// Whether palette indices have 8 bits, four to a word; otherwise they have 16, two to a word.
     pub narrow: bool,
     /// Words of an influence record.
@@ -17,8 +17,7 @@ pub struct ValueLayout {
 
 impl PackedSkin {
     /// How its influence records are encoded.
-    #[must_use]
-    pub fn value_layout(&self) -> ValueLayout {
+    pub(super) fn value_layout(&self) -> ValueLayout {
         let narrow = self.palette_entry_count() <= 256;
         let count = self.influences().map_or(0, PackedInfluences::count);
         ValueLayout {

@@ -26,11 +26,11 @@ pub(super) enum TrackOf {
     Joint {
         joint: usize,
         component: Component,
-        held: bool,
+        step_keys: bool,
     },
     Channel {
         channel: usize,
-        held: bool,
+        step_keys: bool,
     },
 }
 
@@ -125,8 +125,8 @@ impl Components {
                     }
                 }
             } else {
-                let held = curve.is_held();
-                out.tracks.push(TrackOf::Channel { channel, held });
+                let step_keys = curve.is_held();
+                out.tracks.push(TrackOf::Channel { channel, step_keys });
                 CLIP_ANIMATED | (out.tracks.len() as u32 - 1) << 2
             };
             out.channels.push(word);
@@ -146,7 +146,7 @@ impl Components {
         let (track, at) = (self.tracks.len(), self.constants.len());
         let mut decoded = JointTransform::IDENTITY;
         let mut kinds = [0; 3];
-        let held = source.joints[joint].held();
+        let step_keys = source.joints[joint].step_keys();
         let components = [
             Component::Rotation,
             Component::Translation,
@@ -161,7 +161,7 @@ impl Components {
                 self.tracks.push(TrackOf::Joint {
                     joint,
                     component,
-                    held: held[i],
+                    step_keys: step_keys[i],
                 });
                 continue;
             }

@@ -3,7 +3,7 @@
 use glam::{Quat, Vec3, Vec4};
 
 use crate::kernel::registry::{
-    CLIP_CONSTANT_STEP, CLIP_HELD, CLIP_HELD_UNTIL, CLIP_RAW, CLIP_SMALLEST_THREE,
+    CLIP_CONSTANT_STEP, CLIP_RAW, CLIP_SMALLEST_THREE, CLIP_STEP_KEYS, CLIP_STEP_UNTIL,
 };
 
 /// First word of every clip: the format and its version.
@@ -35,15 +35,15 @@ pub(super) struct Header {
     /// Intervals from key to key, as a power of two.
     pub stride: u32,
     /// Whether a key holds until the next one.
-    pub held: bool,
+    pub step_keys: bool,
     /// Place of the block, in units from the end of the headers.
     pub place: u32,
 }
 
 impl Header {
     pub fn word(self) -> u32 {
-        let held = if self.held { CLIP_HELD } else { 0 };
-        self.code | self.mode << 6 | self.stride << 9 | held | self.place << 13
+        let step_keys = if self.step_keys { CLIP_STEP_KEYS } else { 0 };
+        self.code | self.mode << 6 | self.stride << 9 | step_keys | self.place << 13
     }
 
     pub fn of(word: u32) -> Self {
@@ -51,7 +51,7 @@ impl Header {
             code: word & 63,
             mode: word >> 6 & 7,
             stride: word >> 9 & 7,
-            held: word & CLIP_HELD != 0,
+            step_keys: word & CLIP_STEP_KEYS != 0,
             place: word >> 13,
         }
     }
@@ -84,8 +84,8 @@ impl Header {
         let from = lower << self.stride;
         let to = ((lower + 1) << self.stride).min(count);
         let mut alpha = (position - from as f32) / (to - from) as f32;
-        if self.held {
-            alpha = if alpha >= CLIP_HELD_UNTIL { 1.0 } else { 0.0 };
+        if self.step_keys {
+            alpha = if alpha >= CLIP_STEP_UNTIL { 1.0 } else { 0.0 };
         }
         (lower, lower + 1, alpha)
     }

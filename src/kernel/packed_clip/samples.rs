@@ -173,9 +173,9 @@ fn strays(source: &ClipSource, a: f64, b: f64, allowed: &[Allowed], weight: f64)
             continue;
         }
         let (from, to) = (source.joint(joint, a), source.joint(joint, b));
-        let held = curves.held();
+        let step_keys = curves.step_keys();
         for alpha in alphas {
-            let found = mixed(&from, &to, held, alpha);
+            let found = mixed(&from, &to, step_keys, alpha);
             worst = worst.max(allowed.share(&source.joint(joint, time(alpha)), &found));
         }
     }
@@ -193,17 +193,17 @@ fn strays(source: &ClipSource, a: f64, b: f64, allowed: &[Allowed], weight: f64)
     worst
 }
 
-/// What a decoder interpolates of two samples. Components that are held keep the first.
-fn mixed(a: &Trs, b: &Trs, held: [bool; 3], alpha: f64) -> Trs {
-    let part = |held: bool| if held { 0.0 } else { alpha };
+/// What a decoder interpolates of two samples. Components with step keys keep the first.
+fn mixed(a: &Trs, b: &Trs, step_keys: [bool; 3], alpha: f64) -> Trs {
+    let part = |step_keys: bool| if step_keys { 0.0 } else { alpha };
     let rotation = format::mixed_raw_rotation(
         a.rotation.as_quat().into(),
         b.rotation.as_quat().into(),
-        part(held[0]) as f32,
+        part(step_keys[0]) as f32,
     );
     Trs {
         rotation: glam::Quat::from_vec4(rotation).as_dquat(),
-        translation: a.translation.lerp(b.translation, part(held[1])),
-        scale: a.scale.lerp(b.scale, part(held[2])),
+        translation: a.translation.lerp(b.translation, part(step_keys[1])),
+        scale: a.scale.lerp(b.scale, part(step_keys[2])),
     }
 }

@@ -248,7 +248,9 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         for track in 0..plan.tracks.len() {
             let coded = match plan.tracks[track] {
-                TrackOf::Channel { channel, held } => search.channel(track, channel, held),
+                TrackOf::Channel { channel, step_keys } => {
+                    search.channel(track, channel, step_keys)
+                }
                 TrackOf::Joint { .. } => search.start(track),
             };
             search.coded.push(coded);
@@ -262,7 +264,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let TrackOf::Joint {
             joint,
             component,
-            held,
+            step_keys,
         } = self.plan.tracks[track]
         else {
             unreachable!("only joints start so");
@@ -274,7 +276,7 @@ impl<'p, 'a> Search<'p, 'a> {
         };
         let header = Header {
             code: code_of(step),
-            held,
+            step_keys,
             ..Header::default()
         };
         self.best(track, header)
@@ -321,7 +323,7 @@ impl<'p, 'a> Search<'p, 'a> {
             TrackOf::Joint {
                 joint,
                 component,
-                held: false,
+                step_keys: false,
             },
             Some(above),
         ) = (self.plan.tracks[track], above)
@@ -392,7 +394,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     /// Codes a channel: nothing else depends on it.
-    fn channel(&self, track: usize, channel: usize, held: bool) -> Coded {
+    fn channel(&self, track: usize, channel: usize, step_keys: bool) -> Coded {
         let plan = self.plan;
         let wanted: Vec<f64> = (0..self.parts)
             .map(|part| {
@@ -417,19 +419,19 @@ impl<'p, 'a> Search<'p, 'a> {
             values,
             TrackKind::Vector,
             Header {
-                held,
+                step_keys,
                 ..Header::default()
             },
             self.count,
         );
-        let strides = if held { 0 } else { LAST_STRIDE };
+        let strides = if step_keys { 0 } else { LAST_STRIDE };
         let largest = code_of(2.0 * self.weight_bound);
         for stride in 0..=strides {
             for code in (largest.saturating_sub(3)..=largest).rev() {
                 let header = Header {
                     code,
                     stride,
-                    held,
+                    step_keys,
                     ..Header::default()
                 };
                 let coded = Coded::grid(values, TrackKind::Vector, header, self.count);
@@ -545,7 +547,7 @@ impl<'p, 'a> Search<'p, 'a> {
                         stride: header.stride + 1,
                         ..header
                     };
-                    let can = !header.held
+                    let can = !header.step_keys
                         && header.stride < LAST_STRIDE
                         && self.count >> header.stride > 0;
                     open[track].0 = can && self.accepts(track, fewer);

@@ -29,7 +29,7 @@ impl JointCurves {
     }
 
     /// Whether its rotation, translation and scale hold each key until the next one.
-    pub(super) fn held(&self) -> [bool; 3] {
+    pub(super) fn step_keys(&self) -> [bool; 3] {
         [
             self.rotation.is_held(),
             self.translation.is_held(),

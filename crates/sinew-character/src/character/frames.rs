@@ -281,7 +281,7 @@ fn playing(request: &Request, fade: f32, uploaded: &Uploaded, skeleton: usize) -
         let played = PlayedClip::new(id).at(part.at).speed(part.speed);
         match part.loops {
             true => played,
-            false => played.hold(),
+            false => played.clamp(),
         }
     };
     let mut out = Playing::new(played(&request.main))

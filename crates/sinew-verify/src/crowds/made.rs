@@ -122,17 +122,52 @@ pub fn add_posed(
     Ok(ids)
 }
 
+/// The buffers that a crowd's results are in, each with the byte after the last result.
+fn outputs(crowd: &Crowd) -> Result<Vec<(wgpu::Buffer, u64)>, Failure> {
+    let mut out: Vec<(wgpu::Buffer, u64)> = Vec::new();
+    for id in crowd.instances() {
+        let kinds = [
+            crowd.points_on_gpu(id)?,
+            crowd.normals_on_gpu(id)?,
+            crowd.tangents_on_gpu(id)?,
+            crowd.previous_on_gpu(id)?,
+        ];
+        for slice in kinds.iter().flatten() {
+            let end = slice.offset + slice.stride * slice.count as u64;
+            match out.iter_mut().find(|(buffer, _)| buffer == slice.buffer) {
+                Some((_, last)) => *last = end.max(*last),
+                None => out.push((slice.buffer.clone(), end)),
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Fills the buffers that a crowd's results are in with one value.
+pub fn fill_outputs(gpu: &Gpu, crowd: &Crowd, value: f32) -> Result<(), Failure> {
+    for (buffer, _) in outputs(crowd)? {
+        let values = vec![value; buffer.size() as usize / 4];
+        let bytes = bytemuck::cast_slice(&values);
+        gpu.queue.write_buffer(&buffer, 0, bytes);
+    }
+    gpu.queue.submit([]);
+    Ok(())
+}
+
 /// Runs a crowd twice, its results filled in before. Nothing behind them is written, and what was there, NaN the second
 /// time, cannot pass for a result.
-pub fn run_twice(mut crowd: Crowd) -> Result<Vec<Deformed>, Failure> {
+pub fn run_twice(gpu: &Gpu, mut crowd: Crowd) -> Result<Vec<Deformed>, Failure> {
     const BEHIND: f32 = 12345.0;
-    crowd.fill_outputs(BEHIND)?;
+    fill_outputs(gpu, &crowd, BEHIND)?;
     let first = crowd.run()?;
-    let behind = crowd.read_behind_outputs()?;
-    if let Some(i) = behind.iter().position(|v| *v != BEHIND) {
-        return Err(format!("something was written {i} floats behind the outputs").into());
+    for (buffer, end) in outputs(&crowd)? {
+        let words: Vec<f32> = gpu.read(&buffer)?;
+        let behind = &words[end as usize / 4..];
+        if let Some(i) = behind.iter().position(|v| *v != BEHIND) {
+            return Err(format!("something was written {i} floats behind the outputs").into());
+        }
     }
-    crowd.fill_outputs(f32::NAN)?;
+    fill_outputs(gpu, &crowd, f32::NAN)?;
     let second = crowd.run()?;
     let same = all_bits(&first) == all_bits(&second);
     ensure(same, "two runs differ in their bits")?;
@@ -145,9 +180,9 @@ pub fn same_in_pieces(
     small: &[SkinnerOptions],
     fill: impl Fn(Crowd) -> Result<Crowd, Failure>,
 ) -> Result<(), Failure> {
-    let whole = all_bits(&run_twice(fill(gpu.crowd()?)?)?);
+    let whole = all_bits(&run_twice(gpu, fill(gpu.crowd()?)?)?);
     for options in small {
-        let pieces = run_twice(fill(gpu.crowd_with(options)?)?)?;
+        let pieces = run_twice(gpu, fill(gpu.crowd_with(options)?)?)?;
         ensure(
             all_bits(&pieces) == whole,
             "chunked results differ from whole ones",

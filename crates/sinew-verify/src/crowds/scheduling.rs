@@ -44,7 +44,7 @@ impl<'a> Stage<'a> {
         let module = guarded(device, || {
             device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(SCHEDULE.name),
-                source: wgpu::ShaderSource::Wgsl(SCHEDULE.wgsl.into()),
+                source: wgpu::ShaderSource::Wgsl(SCHEDULE.source().into()),
             })
         })?;
         let entries: Vec<_> = (SCHEDULE.bindings.iter())

@@ -196,7 +196,7 @@ fn fill(mut crowd: Crowd) -> Result<Crowd, Failure> {
 }
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    let results = run_twice(fill(gpu.crowd()?)?)?;
+    let results = run_twice(gpu, fill(gpu.crowd()?)?)?;
     let mut each = all()?.iter().zip(&results);
     each.try_for_each(|(mesh, got)| mesh.agrees(got))
 }

@@ -45,7 +45,7 @@ fn fill(mut crowd: Crowd) -> Result<Crowd, Failure> {
 }
 
 fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    let mut results = run_twice(fill(gpu.crowd()?)?)?.into_iter();
+    let mut results = run_twice(gpu, fill(gpu.crowd()?)?)?.into_iter();
     for shown in every_kind()? {
         for pose in shown.poses() {
             let got = results.next().ok_or("a result for each")?;

@@ -7,7 +7,7 @@ use sinew::gpu::{
     Attribute, BoundsUse, Crowd, Deformed, InstanceId, InstancePose, OutputTarget, PaletteId,
     PlayedClip, Playing, RigId, SkinnerOptions, UpdateRate, VisibilityMask,
 };
-use sinew::kernel::registry::{COMPUTED, FRESH, HELD};
+use sinew::kernel::registry::{COMPUTED, FRESH, UPDATES_PREVIOUS};
 use sinew::kernel::{PackedPose, Palette, ScheduleItem, bounds_on_cpu, schedule_on_cpu};
 use sinew::skel::SkinningMethod;
 use wgpu::BufferUsages;
@@ -661,12 +661,12 @@ impl<'a> Walk<'a> {
             });
             if action & COMPUTED == 0 {
                 // It keeps what it had, apart from its motion. The host's buffers were cleared.
-                if was_fresh && action & HELD == 0 {
+                if was_fresh && action & UPDATES_PREVIOUS == 0 {
                     member.bounds = None;
                 }
                 if let (Some(last), To::Own { .. }) = (&member.last, member.to) {
                     ensure(bits == *last, &text("it is skipped, and was written"))?;
-                    let settled = (action & HELD != 0).then_some(&points);
+                    let settled = (action & UPDATES_PREVIOUS != 0).then_some(&points);
                     let expected = settled.or(member.previous.as_ref());
                     let same = previous.is_none() || previous.as_ref() == expected;
                     ensure(same, &text("it is skipped, and moves"))?;

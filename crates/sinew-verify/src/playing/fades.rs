@@ -127,7 +127,7 @@ fn clips_end_and_loop(gpu: &Gpu) -> Result<(), Failure> {
                 .at(first as f32)
                 .speed(speed)
                 .since(10.0)
-                .hold();
+                .clamp();
             stage.crowd.set_clock(10.0);
             stage.play(&Playing::new(held))?;
             for elapsed in [-1.0, 0.0, near, length - near, length, length + near, 500.0] {
@@ -461,7 +461,7 @@ fn hours(gpu: &Gpu) -> Result<(), Failure> {
         stage.frame(clock, both, None, &a.to(&b, 0.5))?;
     }
     let truth = stage.figure.at(0, 1.0);
-    stage.play(&Playing::new(stage.clip(0).hold()))?;
+    stage.play(&Playing::new(stage.clip(0).clamp()))?;
     let begin = stage.crowd.clock();
     for hours in [1.0, 8.0, 16.0, 24.0] {
         stage.crowd.set_clock(begin + hours * 3600.0);

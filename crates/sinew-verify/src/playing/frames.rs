@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use sinew::gpu::{
-    BoundsUse, Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing,
+    Attribute, BoundsUse, Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing,
     SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
@@ -22,6 +22,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("rigs_that_play_upload_the_clock_alone", uploads),
     ("edits_upload_what_they_change", edits),
     ("a_crowd_that_shrinks_is_packed", shrinking),
+    ("tables_outgrow_their_buffer", outgrown),
     ("lower_rates_hold_results_and_take_turns", rates),
     ("clips_and_rigs_go_while_they_play", come_and_go),
     ("a_rig_in_a_reused_slot_has_its_own_past", reused_slots),
@@ -186,6 +187,45 @@ fn shrinking(gpu: &Gpu) -> Result<(), Failure> {
     }
     // The 81st edit is more than the 80 instances that were shown before it.
     ensure(packed == Some(80), &format!("packed at {packed:?}"))
+}
+
+/// Instances that are sent to buffers of their own bring a table each, until all tables need a
+/// larger buffer: without another plan, and items that were there before stay.
+fn outgrown(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
+    let mut crowd = gpu.crowd()?;
+    let (_, members) = many(&mut crowd, &figure, 24)?;
+    let at = |crowd: &mut Crowd, seconds: f64| -> Result<Vec<Vec<u32>>, Failure> {
+        crowd.set_clock(seconds);
+        crowd.submit()?;
+        bits(crowd, &members)
+    };
+    let expected = at(&mut crowd, 2.0)?;
+    ensure(at(&mut crowd, 1.0)? != expected, "nothing moves")?;
+    let (generation, bytes) = (crowd.palettes_generation(), crowd.buffer_bytes());
+    for member in &members {
+        let id = member.instances[0];
+        let count = crowd
+            .points_on_gpu(id)?
+            .iter()
+            .map(|s| s.count)
+            .sum::<usize>();
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let target = OutputTarget {
+            positions: Attribute::In {
+                buffer: gpu.filled(count * 3, usage, 0),
+                offset: 0,
+                stride: 12,
+            },
+            ..OutputTarget::default()
+        };
+        crowd.set_target(id, target)?;
+        crowd.submit()?;
+    }
+    let other = crowd.palettes_generation() != generation;
+    ensure(!other, "an edit made another plan")?;
+    ensure(crowd.buffer_bytes() > bytes, "no buffer grew")?;
+    ensure(at(&mut crowd, 2.0)? == expected, "other points")
 }
 
 /// The points of all instances, as bits.
@@ -421,7 +461,7 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
     let (a, b) = (stage.figure.looped(3, 0.5), stage.figure.looped(0, 0.25));
     let from = a.to(&b, 0.25);
     let player = stage.crowd.player(stage.member.rig);
-    ensure(player.held != NONE, "nothing is held")?;
+    ensure(player.snapshot != NONE, "no snapshot")?;
     let held = Mirrored::from(&from);
     let truth = from.to(&stage.figure.looped(1, 0.5), 0.5);
     stage.frame(2.0, [Some(1), None, None], Some(&held), &truth)?;

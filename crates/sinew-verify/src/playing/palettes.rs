@@ -18,7 +18,6 @@ use crate::{Failure, ensure, tolerance};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("palettes_without_instances", palettes),
-    ("previous_palettes", previous),
     ("linear_palettes_of_every_depth", linear_palettes),
     ("dual_quaternions_that_scale", scaled_dual_quaternions),
 ];
@@ -115,47 +114,6 @@ fn palettes(gpu: &Gpu) -> Result<(), Failure> {
             }
         }
         ensure(crowd.dispatch_count()? <= 8, "a dispatch per rig")?;
-    }
-    Ok(())
-}
-
-fn previous(gpu: &Gpu) -> Result<(), Failure> {
-    let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
-    let mut crowd = gpu.crowd()?;
-    let uploaded = figure.upload(&mut crowd)?;
-    let add = |crowd: &mut Crowd| -> Result<RigId, Failure> {
-        let rig = crowd.add_rig(Arc::clone(&figure.rig))?;
-        crowd.set_playing(rig, &Playing::new(uploaded.clips[0]))?;
-        crowd.keep_palette(rig, true)?;
-        Ok(rig)
-    };
-    let rig = add(&mut crowd)?;
-    crowd.keep_previous_palettes(true);
-    let mut before: Option<Vec<Rows>> = None;
-    for frame in 0..6 {
-        if frame == 3 {
-            // Palettes move, so those of the frame before are gone.
-            let generation = crowd.palettes_generation();
-            add(&mut crowd)?;
-            crowd.submit()?;
-            ensure(crowd.palettes_generation() > generation, "nothing moved")?;
-            before = None;
-        }
-        crowd.set_clock(f64::from(frame) * 0.125);
-        let generation = crowd.palettes_generation();
-        crowd.submit()?;
-        let is_new = crowd.palettes_generation() > generation;
-        let now = read(gpu, &crowd, &figure, rig)?[0].clone();
-        let found = crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
-        let words: Vec<Vec4> = gpu.read(found.previous.ok_or("none of the frame before")?)?;
-        let previous = blocks(&words, found.points, figure.rig.entry_count());
-        let expected = match (is_new, &before) {
-            (true, _) => &now,
-            (false, Some(before)) => before,
-            (false, None) => &previous,
-        };
-        ensure(previous == *expected, "other previous palettes")?;
-        before = Some(now);
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ fn another_order(gpu: &Gpu) -> Result<(), Failure> {
     let id = stage.crowd.add_clip(Arc::clone(&clip))?;
     stage.figure.clips.push(clip);
     let number = stage.figure.clips.len() - 1;
-    stage.play(&Playing::new(PlayedClip::new(id).hold().since(0.0)))?;
+    stage.play(&Playing::new(PlayedClip::new(id).clamp().since(0.0)))?;
     for sample in [0, 1, 6, SAMPLES - 1] {
         let joints = (0..rest.len()).map(|joint| {
             let at_rest = &rest[joint];

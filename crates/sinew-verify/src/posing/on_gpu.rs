@@ -10,7 +10,7 @@ use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 
 use crate::cases::{self, Influences};
 use crate::compare::compare;
-use crate::crowds::made::all_bits;
+use crate::crowds::made::{all_bits, fill_outputs};
 use crate::host::{Gpu, by_rig, mismatch, tight};
 use crate::outputs::shown::on_cpu;
 use crate::posing::rigs::{self, Shape, Spec};
@@ -236,7 +236,7 @@ fn every_shape(gpu: &Gpu) -> Result<(), Failure> {
     let mut crowd = gpu.crowd()?;
     let mut members = populate(&mut crowd, &all, 2)?;
     for _ in 0..2 {
-        crowd.fill_outputs(f32::NAN)?;
+        fill_outputs(gpu, &crowd, f32::NAN)?;
         crowd.submit()?;
         check(&mut crowd, &all, &members)?;
         for member in &mut members {

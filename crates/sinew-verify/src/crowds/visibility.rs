@@ -27,7 +27,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("update_rates_are_staggered", staggered),
     ("what_is_held_has_no_motion", held),
     ("masks_come_and_go", come_and_go),
-    ("a_dropped_frame_is_computed_again", dropped),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
     ("palettes_need_no_visible_instance", palettes),
@@ -603,27 +602,6 @@ fn exchange_last(cast: &mut Cast) -> Result<InstanceId, Failure> {
     ensure(id.index() == gone.id.index(), "another index")?;
     cast.members.push(Member { id, ..gone });
     Ok(id)
-}
-
-/// The frame after a dropped one knows nothing of it.
-fn dropped(gpu: &Gpu) -> Result<(), Failure> {
-    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
-    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
-    Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
-    cast.pose(0)?;
-    cast.crowd.submit()?;
-    cast.pose(1)?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    cast.crowd.encode(&mut encoder)?;
-    drop(encoder);
-    for cast in [&mut cast, &mut all] {
-        cast.pose(2)?;
-        cast.crowd.submit()?;
-    }
-    for (got, want) in cast.read()?.iter().zip(&all.read()?) {
-        ensure(bits(got) == bits(want), "other bits, or a motion")?;
-    }
-    Ok(())
 }
 
 /// Rigs are posed whether somebody sees their instances or not.

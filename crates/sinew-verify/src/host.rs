@@ -191,11 +191,10 @@ pub fn by_rig<'a>(
 /// Options of small bindings and dispatches.
 #[must_use]
 pub fn tight(bytes: Option<u64>, workgroups: Option<u32>) -> SkinnerOptions {
-    SkinnerOptions {
-        max_binding_bytes: bytes,
-        max_workgroups_per_dimension: workgroups,
-        ..SkinnerOptions::default()
-    }
+    let mut options = SkinnerOptions::default();
+    options.max_binding_bytes = bytes;
+    options.max_workgroups_per_dimension = workgroups;
+    options
 }
 
 /// Results in the crowd's own buffers, positions of the frame before among them.

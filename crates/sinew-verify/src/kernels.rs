@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cases::{self, Influences, Motion, Spec};
 use crate::compare::{compare_but, self_test};
-use crate::crowds::made::{Made, add_posed, made, pipelines, run_twice, same_in_pieces};
+use crate::crowds::made::{Made, add_posed, made, prewarmed, run_twice, same_in_pieces};
 use crate::host::{Gpu, tight};
 use crate::{Check, Failure, Subject, ensure, tolerance};
 use glam::Vec3;
@@ -384,18 +384,15 @@ fn one_on_gpu(gpu: &Gpu, number: usize) -> Result<(), Failure> {
 
 fn crowd_in_one_dispatch(gpu: &Gpu) -> Result<(), Failure> {
     let all = everything()?;
-    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
+    let (skinner, pipelines) = prewarmed(gpu, all.iter().map(|case| &case.made.packed))?;
     let mut crowd = crowd_of(skinner.crowd(), all)?;
     // One for each pipeline that some skin needs: what is compiled ahead is all that is compiled.
-    let variants = pipelines(all.iter().map(|case| &case.made.packed));
-    let (dispatches, pipelines) = (crowd.dispatch_count()?, variants.len());
+    let dispatches = crowd.dispatch_count()?;
     let text = format!("{dispatches} dispatches, {pipelines} pipelines");
     ensure(dispatches <= pipelines, &text)?;
-    skinner.prewarm(&variants)?;
-    let compiled = skinner.compiled();
     crowd.run()?;
-    let text = format!("{compiled} pipelines, then {}", skinner.compiled());
-    ensure([compiled, skinner.compiled()] == [pipelines; 2], &text)?;
+    let text = format!("{pipelines} pipelines, then {}", skinner.compiled());
+    ensure(skinner.compiled() == pipelines, &text)?;
     check_work(gpu, all)
 }
 

@@ -19,7 +19,7 @@ use super::device::waiting::wait_for;
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
-use super::pass::kernels;
+use super::pass::{Prewarm, kernels, pipeline_variants};
 use super::store::Stores;
 use super::store::instances::InstanceId;
 use super::store::poses::Source;
@@ -125,6 +125,35 @@ impl Skinner {
     #[must_use]
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self, Stores::default())
+    }
+
+    /// Compiles the pipelines that frames with instances of a skin need, for any pose, so that no
+    /// frame has to wait for them. A pipeline that is compiled already costs nothing.
+    ///
+    /// If a skin does not fit one binding, frames split it, and a piece of less than a workgroup may
+    /// need another pipeline, which this does not compile.
+    ///
+    /// ```no_run
+    /// # fn load(skinner: &sinew::gpu::Skinner, skin: &sinew::kernel::PackedSkin) -> Result<(), sinew::gpu::GpuError> {
+    /// use sinew::gpu::{OutputTarget, Prewarm};
+    ///
+    /// skinner.prewarm(skin, &OutputTarget::default(), Prewarm::default())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A pipeline that the driver refuses; out of memory.
+    pub fn prewarm(
+        &self,
+        skin: &PackedSkin,
+        target: &OutputTarget,
+        uses: Prewarm,
+    ) -> Result<(), GpuError> {
+        for wanted in pipeline_variants(skin, target, uses) {
+            let pipelines = self.pipelines(wanted.kernel);
+            pipelines.get(&self.device, wanted.variant)?;
+        }
+        Ok(())
     }
 }
 

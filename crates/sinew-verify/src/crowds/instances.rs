@@ -191,10 +191,8 @@ fn huge(gpu: &Gpu) -> Result<(), Failure> {
     refused()?;
     ensure(crowd.buffer_bytes() == bytes, "something was allocated")?;
     // A budget of the host's own.
-    let budget = SkinnerOptions {
-        max_output_bytes: Some(10 * 24_000),
-        ..SkinnerOptions::default()
-    };
+    let mut budget = SkinnerOptions::default();
+    budget.max_output_bytes = Some(10 * 24_000);
     let mut small = gpu.skinner(&budget)?.crowd();
     let skin = small.add_skin(made.packed.clone())?;
     let ids = small.add_instances(skin, 10)?;

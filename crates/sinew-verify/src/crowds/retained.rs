@@ -1,9 +1,7 @@
 //! Frames that are kept: what is uploaded again, and that nothing is missing for it.
 
 use crate::{Failure, ensure};
-use sinew::gpu::{
-    Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions, pipeline_variants,
-};
+use sinew::gpu::{Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions};
 use sinew::kernel::PackedPose;
 use sinew::skel::SkinningMethod;
 
@@ -239,15 +237,12 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
     let alone: Vec<_> = alone.run()?.iter().map(bits).collect();
 
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
-    let mut variants = Vec::new();
+    ensure(skinner.compiled() == 0, "something is compiled already")?;
     for made in mine.iter().chain(&others) {
         for target in [OutputTarget::default(), with_previous()] {
-            let of_skin = pipeline_variants(&made.packed, &target, Prewarm::default());
-            variants.extend(of_skin);
+            skinner.prewarm(&made.packed, &target, Prewarm::default())?;
         }
     }
-    ensure(skinner.compiled() == 0, "something is compiled already")?;
-    skinner.prewarm(&variants)?;
     let compiled = skinner.compiled();
     ensure(compiled > 4, &format!("{compiled} pipelines"))?;
     let mut crowd = skinner.crowd();

@@ -7,7 +7,7 @@ use crate::{Failure, ensure};
 use glam::DMat4;
 use sinew::gpu::{
     BoundsUse, Crowd, Deformed, InstanceId, MaskLayout, Prewarm, RigId, SkinnerOptions, UpdateRate,
-    VisibilityMask, pipeline_variants,
+    VisibilityMask,
 };
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, bounds_on_cpu};
 use sinew::skel::{MeshTopology, Skin};
@@ -630,7 +630,7 @@ fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let all = skins()?;
     let (skin, packed, _) = all.last().ok_or("no skins")?;
-    skinner.prewarm(&pipeline_variants(packed, &with_previous(), Prewarm::ALL))?;
+    skinner.prewarm(packed, &with_previous(), Prewarm::ALL)?;
     let compiled = skinner.compiled();
     let mut crowd = skinner.crowd();
     crowd.enable_bounds(BoundsUse::OnGpu)?;

@@ -9,7 +9,8 @@ use sinew::gpu::{
     SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
-use sinew::kernel::{Clock, NONE, PackedClip, Player};
+use sinew::kernel::registry::NONE;
+use sinew::kernel::{Clock, PackedClip, Player};
 use sinew::skel::{SkinningMethod, Topology};
 
 use super::Run;
@@ -542,11 +543,8 @@ fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
     };
     let whole = run(&SkinnerOptions::default())?;
     let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
-    let few = SkinnerOptions {
-        // All clips lie in one binding.
-        max_binding_bytes: Some((clips as u64 + 1024).max(65_536)),
-        ..SkinnerOptions::default()
-    };
+    // All clips lie in one binding.
+    let few = tight(Some((clips as u64 + 1024).max(65_536)), None);
     let narrow = tight(None, Some(2));
     for options in [few, narrow] {
         ensure(

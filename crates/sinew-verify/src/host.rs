@@ -233,13 +233,21 @@ pub fn posed_to<'a>(
     Ok(id)
 }
 
-/// A wrong use that comes back as [`GpuError::Mismatch`], and what it has to name.
+/// A wrong use that comes back as an error of its kind, and what the error has to name.
 ///
 /// # Errors
 /// Any other result.
-pub fn mismatch<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+pub fn wrong_use<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+    use GpuError::{Foreign, InUse, Invalid, NoFrame, NoPose, NotSubmitted};
     match result {
-        Err(GpuError::Mismatch(text)) if text.contains(words) => Ok(()),
+        Err(
+            error @ (Foreign { .. }
+            | InUse { .. }
+            | Invalid { .. }
+            | NoFrame { .. }
+            | NoPose { .. }
+            | NotSubmitted),
+        ) if error.to_string().contains(words) => Ok(()),
         other => Err(format!("'{words}' expected, {:?}", other.map(drop)).into()),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use crate::cases::{self, Influences, Motion, Spec};
 use crate::compare::{compare_but, self_test};
 use crate::crowds::made::{Made, add_posed, made, prewarmed, run_twice, same_in_pieces};
-use crate::host::{Gpu, tight};
+use crate::host::{Gpu, tight, wrong_use};
 use crate::{Check, Failure, Subject, ensure, tolerance};
 use glam::Vec3;
 use sinew::gpu::{AdapterChoice, Crowd, Deformed, GpuDevice, GpuError, SkinnerOptions};
@@ -451,34 +451,28 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     }
     let id = crowd.add_skin(Arc::clone(&packed))?;
     let instance = crowd.add_instance(id)?;
-    let expect = |what: &str, result: Result<(), GpuError>| match result {
-        Err(GpuError::Mismatch(_) | GpuError::Limit { .. } | GpuError::NoAdapter { .. }) => Ok(()),
-        other => Err(Failure::from(format!("{what}: {other:?}"))),
-    };
-    expect("no pose", crowd.submit())?;
-    expect("a foreign pose", crowd.set_pose(instance, &foreign))?;
-    expect(
-        "reading before a frame",
-        crowd.read_points(instance).map(drop),
-    )?;
+    wrong_use("/Case: instance 0: expected a pose", crowd.submit())?;
+    wrong_use("/Case: expected", crowd.set_pose(instance, &foreign))?;
+    wrong_use("expected a frame", crowd.read_points(instance))?;
     // Another crowd has a skin and an instance in the same slots, and does not take these for them.
     let mut twin = skinner.crowd();
     let its_skin = twin.add_skin(Arc::clone(&packed))?;
     let its = twin.add_instance(its_skin)?;
     let pose = PackedPose::pack(&packed, &cases::pose(&skin, 1))?;
-    expect("a foreign skin", twin.add_instance(id).map(drop))?;
-    expect("a foreign instance", twin.set_pose(instance, &pose))?;
-    expect("hiding a foreign instance", twin.set_hidden(instance, true))?;
-    expect(
-        "removing a foreign instance",
-        twin.remove_instance(instance),
-    )?;
-    expect("removing a foreign skin", twin.remove_skin(id))?;
+    let (of_skins, of_instances) = ("a skin of another crowd", "an instance of another crowd");
+    wrong_use(of_skins, twin.add_instance(id))?;
+    wrong_use(of_instances, twin.set_pose(instance, &pose))?;
+    wrong_use(of_instances, twin.set_hidden(instance, true))?;
+    wrong_use(of_instances, twin.remove_instance(instance))?;
+    wrong_use(of_skins, twin.remove_skin(id))?;
     if twin.is_hidden(its)? || twin.instance_count() != 1 {
         return Err("an id of another crowd hit an instance".into());
     }
     let named = AdapterChoice::Named("no such adapter".into());
-    expect("an unknown adapter", GpuDevice::new(&named).map(drop))?;
+    match GpuDevice::new(&named) {
+        Err(GpuError::NoAdapter { .. }) => {}
+        other => return Err(format!("an unknown adapter: {other:?}").into()),
+    }
     // A palette that no binding of 256 bytes holds.
     let tiny = tight(Some(256), None);
     let mut small = gpu.skinner(&tiny)?.crowd();
@@ -490,7 +484,10 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         )?;
         small.submit()
     });
-    expect("a palette beyond the limit", result)
+    match result {
+        Err(GpuError::Limit { .. }) => Ok(()),
+        other => Err(format!("a palette beyond the limit: {other:?}").into()),
+    }
 }
 
 /// A crowd that grows, shrinks and grows again.

@@ -231,7 +231,7 @@ impl Crowd {
     /// encoded: they might otherwise read another skin's data.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances use the skin.
     pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
         self.stores.skins.remove(pages, skin)?;
@@ -259,7 +259,7 @@ impl Crowd {
     /// # Errors
     /// The errors of [`Crowd::add_instance`], and:
     ///
-    /// - [`GpuError::Mismatch`] if a buffer lacks usage `STORAGE` or is too small, if an offset or
+    /// - [`GpuError::Invalid`] if a buffer lacks usage `STORAGE` or is too small, if an offset or
     ///   a stride is no multiple of 4, if a stride is less than an element, if two kinds of results
     ///   would overlap, or if the target asks for normals or tangents in a buffer and the skin has
     ///   none;
@@ -344,7 +344,7 @@ impl Crowd {
     /// buffers.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -411,7 +411,7 @@ impl Crowd {
     /// last results. Frames skip it, and it needs no pose.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
         self.stores.instances.set_hidden(instance, hidden)
     }
@@ -419,7 +419,7 @@ impl Crowd {
     /// Whether an instance is hidden.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn is_hidden(&self, instance: InstanceId) -> Result<bool, GpuError> {
         Ok(self.stores.instances.get(instance)?.hidden)
     }
@@ -428,7 +428,7 @@ impl Crowd {
     /// writes the new positions as the previous positions too.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn reset_previous(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         self.stores.instances.reset_previous(instance)
     }

@@ -6,7 +6,7 @@ use sinew::gpu::{Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, Skinn
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{Made, add_posed, agrees, bits, crowd_of, made, places, twenty};
-use crate::host::{Gpu, mismatch, posed, posed_to, tight};
+use crate::host::{Gpu, posed, posed_to, tight, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("others_stay_as_they_are", others_stay),
@@ -108,18 +108,18 @@ fn removed_ids(gpu: &Gpu) -> Result<(), Failure> {
         new != old && new.index() == old.index(),
         "an index is used again under another id",
     )?;
-    let removed = "an instance of another crowd, or one that was removed";
-    mismatch(removed, crowd.set_pose(old, &made.pose(1)))?;
-    mismatch(removed, crowd.set_hidden(old, true))?;
-    mismatch(removed, crowd.is_hidden(old))?;
-    mismatch(removed, crowd.points_on_gpu(old))?;
-    mismatch(removed, crowd.normals_on_gpu(old))?;
-    mismatch(removed, crowd.read(&[old]))?;
-    mismatch(removed, crowd.remove_instance(old))?;
+    let removed = "an instance of another crowd, or one that is gone";
+    wrong_use(removed, crowd.set_pose(old, &made.pose(1)))?;
+    wrong_use(removed, crowd.set_hidden(old, true))?;
+    wrong_use(removed, crowd.is_hidden(old))?;
+    wrong_use(removed, crowd.points_on_gpu(old))?;
+    wrong_use(removed, crowd.normals_on_gpu(old))?;
+    wrong_use(removed, crowd.read(&[old]))?;
+    wrong_use(removed, crowd.remove_instance(old))?;
     // Whatever lay in its place is not its own result.
-    mismatch("no frame was encoded", crowd.read(&[new]))?;
+    wrong_use("expected a frame", crowd.read(&[new]))?;
     crowd.clear_instances();
-    mismatch(removed, crowd.set_pose(new, &made.pose(1)))?;
+    wrong_use(removed, crowd.set_pose(new, &made.pose(1)))?;
     let last = crowd.add_instance(skin)?;
     ensure(last != new && last != old, "an id came again")
 }
@@ -143,7 +143,7 @@ fn skins(gpu: &Gpu) -> Result<(), Failure> {
         let results = crowd.run()?;
         agrees(&results[0], &made[0].on_cpu(&made[0].pose(5)))?;
         agrees(&results[1], &made[kind].on_cpu(&made[kind].pose(round)))?;
-        mismatch("/Case", crowd.remove_skin(skin))?;
+        wrong_use("/Case", crowd.remove_skin(skin))?;
         crowd.remove_instance(id)?;
         crowd.remove_skin(skin)?;
         ensure(crowd.remove_skin(skin).is_err(), "removed twice")?;

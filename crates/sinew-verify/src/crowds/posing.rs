@@ -9,7 +9,7 @@ use sinew::skel::Pose;
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{Made, agrees, bits, crowd_of, twenty};
-use crate::host::{Gpu, mismatch};
+use crate::host::{Gpu, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("posing_in_place_is_packing", in_place),
@@ -131,7 +131,7 @@ fn wrong(gpu: &Gpu) -> Result<(), Failure> {
         }
     });
     match result {
-        Err(GpuError::Mismatch(text)) if text == "instance 60: no clip" => {}
+        Err(GpuError::Posing { instance: 60, text }) if text == "no clip" => {}
         other => return Err(format!("{other:?}").into()),
     }
     let got = crowd.run()?;
@@ -146,7 +146,7 @@ fn wrong(gpu: &Gpu) -> Result<(), Failure> {
     }
     let mut bad = cases::pose(&made.skin, 3);
     bad.geom_bind = DMat4::NAN;
-    mismatch("/Case", crowd.set_pose(ids[0], &bad))?;
+    wrong_use("/Case", crowd.set_pose(ids[0], &bad))?;
     crowd.remove_instance(ids[0])?;
     let pose = cases::pose(&made.skin, 3);
     let removed = crowd.set_pose(ids[0], &pose);

@@ -14,7 +14,7 @@ use sinew::skel::{MeshTopology, Skin};
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
-use crate::host::{Gpu, by_rig, mismatch, tight, with_previous};
+use crate::host::{Gpu, by_rig, tight, with_previous, wrong_use};
 use crate::outputs::shown::{bits, every_kind, without_previous};
 use crate::posing::rigs;
 use crate::rng::Rng;
@@ -661,13 +661,13 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let result = cast
         .crowd
         .set_visibility(Some(VisibilityMask::words(other)));
-    mismatch("lacks usage STORAGE", result)?;
+    wrong_use("expected a buffer with usage STORAGE", result)?;
     let buffer = gpu.filled(400, wgpu::BufferUsages::STORAGE, 1);
     let result = cast.crowd.set_visibility(Some(VisibilityMask {
         offset: 2,
         ..VisibilityMask::words(buffer)
     }));
-    mismatch("its offset of 2 bytes", result)?;
+    wrong_use("bytes, found 2", result)?;
     ensure(
         cast.crowd.visibility().is_none(),
         "a mask in spite of errors",
@@ -676,16 +676,16 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     cast.crowd
         .set_visibility(Some(VisibilityMask::words(short.clone())))?;
     cast.pose(0)?;
-    mismatch("visibility mask: 12 bytes", cast.crowd.submit())?;
+    wrong_use("instance indices, found 12 bytes", cast.crowd.submit())?;
     // As bits it is long enough, up to 96 instances.
     ensure(cast.members.len() > 96, "a test of nothing")?;
     let result = cast.crowd.set_visibility(Some(VisibilityMask::bits(short)));
     result?;
-    mismatch("visibility mask: 12 bytes", cast.crowd.submit())?;
+    wrong_use("instance indices, found 12 bytes", cast.crowd.submit())?;
     cast.crowd.set_visibility(None)?;
     cast.crowd.submit()?;
     let id = cast.members[0].id;
-    mismatch("every 0 frames", cast.crowd.set_update_rate(id, 0))?;
+    wrong_use("every 0 frames", cast.crowd.set_update_rate(id, 0))?;
     cast.crowd.remove_instance(id)?;
-    mismatch("another crowd", cast.crowd.set_update_rate(id, 2))
+    wrong_use("another crowd", cast.crowd.set_update_rate(id, 2))
 }

@@ -16,7 +16,7 @@ use sinew::skel::{SkinningMethod, Topology};
 use super::Run;
 use super::fades::Stage;
 use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded, out_from_skel};
-use crate::host::{Gpu, by_rig, tight, with_previous};
+use crate::host::{Gpu, by_rig, tight, with_previous, wrong_use};
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -254,13 +254,6 @@ fn rates(gpu: &Gpu) -> Result<(), Failure> {
     figure.agrees(&mut crowd, last, &mirror, None)
 }
 
-fn expect(words: &str, result: Result<(), GpuError>) -> Result<(), Failure> {
-    match result {
-        Err(GpuError::Mismatch(text)) if text.contains(words) => Ok(()),
-        other => Err(Failure::from(format!("'{words}' expected, {other:?}"))),
-    }
-}
-
 /// A rig takes the slot of one that was removed. No frame has posed it, so its clip begins at once,
 /// and not at the pose of the other rig.
 fn reused_slots(gpu: &Gpu) -> Result<(), Failure> {
@@ -294,19 +287,19 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     let truth = stage.figure.looped(0, 0.0);
     stage.play(&Playing::new(clips[0]))?;
     stage.frame(0.0, [Some(0), None, None], None, &truth)?;
-    expect("rigs play the clip", stage.crowd.remove_clip(clips[0]))?;
+    wrong_use("no rigs that use it", stage.crowd.remove_clip(clips[0]))?;
     stage.play(&Playing::new(clips[1]).fade(1.0))?;
     stage.crowd.set_clock(0.5);
     stage.crowd.submit()?;
     // It fades out, but is not gone.
-    expect("rigs play the clip", stage.crowd.remove_clip(clips[0]))?;
+    wrong_use("no rigs that use it", stage.crowd.remove_clip(clips[0]))?;
     stage.crowd.set_clock(1.5);
     stage.crowd.submit()?;
     stage.crowd.remove_clip(clips[0])?;
     let truth = stage.figure.looped(1, 1.5);
     stage.frame(1.5, [Some(1), None, None], None, &truth)?;
-    expect("a clip of another crowd", stage.crowd.remove_clip(clips[0]))?;
-    expect(
+    wrong_use("a clip of another crowd", stage.crowd.remove_clip(clips[0]))?;
+    wrong_use(
         "a clip of another crowd",
         stage
             .crowd
@@ -319,7 +312,7 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     stage.frame(1.75, [Some(1), Some(2), None], None, &a.to(&b, 0.5))?;
     // A rig goes while it plays, in the middle of a fade, and gives its clips free.
     let Member { rig, instances } = stage.member.clone();
-    expect("instances move with the rig", stage.crowd.remove_rig(rig))?;
+    wrong_use("no instances that use it", stage.crowd.remove_rig(rig))?;
     for id in instances {
         stage.crowd.remove_instance(id)?;
     }
@@ -335,7 +328,7 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
 fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let mut stage = Stage::linear(gpu)?;
     let rig = stage.member.rig;
-    expect("plays nothing", stage.crowd.submit())?;
+    wrong_use("local transforms, or a clip to play", stage.crowd.submit())?;
     let short = ClipSource::new("short", Topology::from_parents(vec![None, Some(0)]));
     let short = PackedClip::pack(&short, &ClipOptions::default())?.0;
     let short = stage.crowd.add_clip(Arc::new(short))?;
@@ -373,18 +366,18 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         ("every: expected 1 to 255", Playing::new(clip).every(256)),
     ];
     for (words, playing) in &wrong {
-        expect(words, stage.crowd.set_playing(rig, playing))?;
+        wrong_use(words, stage.crowd.set_playing(rig, playing))?;
     }
     ensure(!stage.crowd.is_playing(rig)?, "it plays what was refused")?;
     // All or none.
     let all = [(rig, Playing::new(clip)), (rig, wrong[0].1.clone())];
-    expect("found 2", stage.crowd.set_playing_all(&all))?;
+    wrong_use("found 2", stage.crowd.set_playing_all(&all))?;
     ensure(
         stage.crowd.player(rig) == Player::IDLE,
         "half of a bulk call",
     )?;
     let skin = stage.uploaded.skins[1];
-    expect(
+    wrong_use(
         "expected 4 channels",
         stage.crowd.set_clip_channels(skin, &[None]),
     )?;
@@ -463,7 +456,7 @@ fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     stage.frame(0.5, [Some(2), None, None], None, &truth)?;
     // Users of clips came along.
     let clip = stage.uploaded.clips[2];
-    expect("rigs play the clip", stage.crowd.remove_clip(clip))?;
+    wrong_use("no rigs that use it", stage.crowd.remove_clip(clip))?;
     stage.crowd.remove_clip(stage.uploaded.clips[0])?;
     Ok(())
 }

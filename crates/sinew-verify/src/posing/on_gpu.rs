@@ -11,7 +11,7 @@ use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 use crate::cases::{self, Influences};
 use crate::compare::compare;
 use crate::crowds::made::all_bits;
-use crate::host::{Gpu, by_rig, mismatch, tight};
+use crate::host::{Gpu, by_rig, tight, wrong_use};
 use crate::outputs::shown::on_cpu;
 use crate::posing::rigs::{self, Spec};
 use crate::posing::specs;
@@ -360,28 +360,28 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let rig = crowd.add_rig(Arc::clone(&character.rig))?;
     let way = DMat4::IDENTITY;
     let mut joints = character.joints(0);
-    mismatch("60 local transforms", crowd.set_joints(rig, &joints[1..]))?;
+    wrong_use("60 local transforms", crowd.set_joints(rig, &joints[1..]))?;
     joints[7].rotation[2] = f32::NAN;
-    mismatch("for joint 7", crowd.set_joints(rig, &joints))?;
+    wrong_use("for joint 7", crowd.set_joints(rig, &joints))?;
     crowd.set_pose(instance, by_rig(rig, &way, &[]))?;
-    mismatch("no local transforms", crowd.submit())?;
-    mismatch("1 instances move with", crowd.remove_rig(rig))?;
+    wrong_use("expected local transforms", crowd.submit())?;
+    wrong_use("no instances that use it, found 1", crowd.remove_rig(rig))?;
     crowd.set_joints(rig, &character.joints(0))?;
     crowd.submit()?;
     let refused = crowd.set_pose(instance, by_rig(rig, &way, &[0.5]));
-    mismatch("0 channel weights", refused)?;
+    wrong_use("0 channel weights", refused)?;
     let refused = crowd.set_pose(instance, by_rig(rig, &(way * f64::NAN), &[]));
-    mismatch("out_from_skel", refused)?;
+    wrong_use("out_from_skel", refused)?;
 
     let small = Character::new(Spec::default().joints(7))?;
     let other = crowd.add_rig(Arc::clone(&small.rig))?;
     let refused = crowd.set_pose(instance, by_rig(other, &way, &[]));
-    mismatch("a rig of 60 joints", refused)?;
+    wrong_use("a rig of 60 joints", refused)?;
     let skeleton = rigs::skeleton(&character.spec);
     let plain = Arc::new(PackedRig::pack(&skeleton, DMat4::IDENTITY, false)?);
     let plain = crowd.add_rig(plain)?;
     let refused = crowd.set_pose(instance, by_rig(plain, &way, &[]));
-    mismatch("packed with normals", refused)?;
+    wrong_use("packed with normals", refused)?;
     let of = |spec: cases::Spec| -> Result<_, Failure> {
         let skin = cases::skin(&spec.joints(60));
         Ok(Arc::new(PackedSkin::pack("/Case", &skin)?))
@@ -391,13 +391,13 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     for (words, skin) in [("DualQuaternion", rigid), ("with influences", blended)] {
         let skin = crowd.add_skin(skin)?;
         let instance = crowd.add_instance(skin)?;
-        mismatch(words, crowd.set_pose(instance, by_rig(rig, &way, &[])))?;
+        wrong_use(words, crowd.set_pose(instance, by_rig(rig, &way, &[])))?;
         crowd.remove_instance(instance)?;
     }
     crowd.remove_rig(other)?;
     let refused = crowd.set_joints(other, &small.joints(0));
-    mismatch("a rig of another crowd", refused)?;
+    wrong_use("a rig of another crowd", refused)?;
     let foreign = crowd.set_pose(instance, by_rig(other, &way, &[]));
-    mismatch("a rig of another crowd", foreign)?;
-    mismatch("a rig of another crowd", crowd.remove_rig(other))
+    wrong_use("a rig of another crowd", foreign)?;
+    wrong_use("a rig of another crowd", crowd.remove_rig(other))
 }

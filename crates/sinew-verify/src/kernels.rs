@@ -36,7 +36,7 @@ pub fn checks() -> Vec<Check> {
         checks.push(Check::gpu(subject(&spec), name, run));
     }
     type Run = fn(&Gpu) -> Result<(), Failure>;
-    let others: [(Subject, &str, Run); 5] = [
+    let others: [(Subject, &str, Run); 4] = [
         (
             Subject::Crowds,
             "crowd_of_everything_in_one_dispatch",
@@ -49,7 +49,6 @@ pub fn checks() -> Vec<Check> {
         ),
         (Subject::Crowds, "prims_share_a_palette", shared_palette),
         (Subject::Crowds, "wrong_use_is_an_error", errors),
-        (Subject::Growth, "instances_come_and_go", reuse),
     ];
     for (subject, name, run) in others {
         checks.extend(Check::with_both_limits(subject, "kernels::gpu", name, run));
@@ -488,16 +487,4 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
         Err(GpuError::Limit { .. }) => Ok(()),
         other => Err(format!("a palette beyond the limit: {other:?}").into()),
     }
-}
-
-/// A crowd that grows, shrinks and grows again.
-fn reuse(gpu: &Gpu) -> Result<(), Failure> {
-    let mut crowd = gpu.crowd()?;
-    for round in 0..3 {
-        crowd.clear_instances();
-        let some = || everything().map(|all| all.iter().skip(round).step_by(3));
-        crowd = crowd_of(crowd, some()?)?;
-        agree(&crowd.run()?, some()?)?;
-    }
-    Ok(())
 }

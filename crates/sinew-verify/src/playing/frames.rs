@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use glam::Vec3;
 use sinew::gpu::{
-    BoundsUse, Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing,
-    SkinnerOptions,
+    Crowd, Deformed, GpuError, InstanceId, OutputTarget, PlayedClip, Playing, SkinnerOptions,
 };
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::kernel::registry::NONE;
@@ -16,7 +14,7 @@ use sinew::skel::{SkinningMethod, Topology};
 use super::Run;
 use super::fades::Stage;
 use super::figure::{CHANNELS, Figure, Member, Mirrored, Uploaded, out_from_skel};
-use crate::host::{Gpu, by_rig, tight, with_previous, wrong_use};
+use crate::host::{Gpu, by_rig, tight, wrong_use};
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -29,7 +27,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("wrong_use_is_an_error", errors),
     ("dropped_frames_change_nothing", dropped),
     ("loss_is_rebuilt", rebuilt),
-    ("bounds_and_previous_positions_follow", bounds_and_previous),
     ("played_joints_are_the_gpus", played_joints),
     ("small_pages_change_nothing", small_pages),
 ];
@@ -458,35 +455,6 @@ fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     let clip = stage.uploaded.clips[2];
     wrong_use("no rigs that use it", stage.crowd.remove_clip(clip))?;
     stage.crowd.remove_clip(stage.uploaded.clips[0])?;
-    Ok(())
-}
-
-fn bounds_and_previous(gpu: &Gpu) -> Result<(), Failure> {
-    let mut stage = Stage::linear(gpu)?;
-    let id = stage.member.instances[1];
-    stage.crowd.enable_bounds(BoundsUse::ReadBack)?;
-    let target = with_previous();
-    stage.crowd.set_target(id, target)?;
-    stage.play(&Playing::new(stage.clip(1)))?;
-    let mut before: Option<Vec<Vec3>> = None;
-    for frame in 0..4 {
-        let clock = f64::from(frame) * 0.1875;
-        let truth = stage.figure.looped(1, clock);
-        stage.frame(clock, [Some(1), None, None], None, &truth)?;
-        let points = stage.crowd.read_points(id)?;
-        let slices = stage.crowd.previous_on_gpu(id)?;
-        let (buffer, first) = (slices[0].buffer.clone(), slices[0].offset as usize / 4);
-        let words: Vec<f32> = gpu.read(&buffer)?;
-        let previous = &words[first..first + points.len() * 3];
-        let previous: Vec<Vec3> = previous.chunks_exact(3).map(Vec3::from_slice).collect();
-        let expected = before.as_ref().unwrap_or(&points);
-        ensure(previous == *expected, "other previous positions")?;
-        let low = points.iter().copied().reduce(Vec3::min);
-        let high = points.iter().copied().reduce(Vec3::max);
-        let expected = low.zip(high).map(|(low, high)| [low, high]);
-        gpu.wait_for(|| Ok((stage.crowd.latest_bounds(id)? == expected).then_some(())))?;
-        before = Some(points);
-    }
     Ok(())
 }
 

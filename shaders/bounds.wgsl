@@ -39,7 +39,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let at = item.positions + number * item.stride;
             let bits = bitcast<vec3<u32>>(
                 vec3<f32>(positions[at], positions[at + 1u], positions[at + 2u]));
-            // Shader compilers may assume that there are no NaNs, so test the bits.
+            // Shader compilers may assume that there are no NaNs, so test the bits:
+            // https://github.com/gpuweb/gpuweb/issues/2270.
             let size = bits & vec3<u32>(0x7fffffffu);
             if all(size <= vec3<u32>(0x7f800000u)) {
                 let key = key_of(bits);

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use sinew::gpu::{OutputTarget, Prewarm, Skinner, pipeline_variants};
+//! use sinew::gpu::{OutputTarget, Prewarm, Skinner};
 //! use sinew::kernel::{PackedPose, PackedSkin};
 //! use sinew::sampled::Time;
 //!
@@ -19,7 +19,7 @@
 //! let scene = sinew_io::open("examples/assets/hatchling.usda")?.scene(Default::default())?;
 //! let body = scene.resolve("/Hatchling/Geo/Body")?;
 //! let packed = Arc::new(PackedSkin::pack("/Hatchling/Geo/Body", &*body.skin(Time::Default)?)?);
-//! skinner.prewarm(&pipeline_variants(&packed, &OutputTarget::default(), Prewarm::default()))?;
+//! skinner.prewarm(&packed, &OutputTarget::default(), Prewarm::default())?;
 //! let skin = crowd.add_skin(Arc::clone(&packed))?;
 //! let hero = crowd.add_instance(skin)?; // as many as there are characters
 //!

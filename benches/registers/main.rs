@@ -17,7 +17,8 @@ use ash::{khr, vk};
 use naga::back::pipeline_constants::process_overrides;
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use sinew::kernel::{KERNELS, Kernel};
+use sinew::kernel::Kernel;
+use sinew::kernel::registry::KERNELS;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

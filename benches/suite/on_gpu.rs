@@ -49,10 +49,9 @@ impl Spent {
 
 /// With timestamps.
 pub fn stamped() -> SkinnerOptions {
-    SkinnerOptions {
-        timestamps: true,
-        ..SkinnerOptions::default()
-    }
+    let mut options = SkinnerOptions::default();
+    options.timestamps = true;
+    options
 }
 
 impl<'a> OnDevice<'a> {
@@ -146,10 +145,8 @@ pub fn row(
     runs: Runs,
     (name, all_entries): (&str, bool),
 ) -> Result<Row> {
-    let options = SkinnerOptions {
-        never_active_lists: all_entries,
-        ..stamped()
-    };
+    let mut options = stamped();
+    options.never_active_lists = all_entries;
     let mut on = OnDevice::of(load, device, &options)?;
     let times = runs.collect(|| on.frame().map(|spent| spent.kernels()))?;
     let with_normals = load.has_normals();

@@ -80,11 +80,9 @@ pub struct Playground {
 
 impl Playground {
     pub fn new(load: &Workload, rig: &Rig, device: &GpuDevice, with_skins: bool) -> Result<Self> {
-        let options = SkinnerOptions {
-            max_binding_bytes: Some(BINDING_BYTES),
-            max_workgroups_per_dimension: Some(WORKGROUPS),
-            ..SkinnerOptions::default()
-        };
+        let mut options = SkinnerOptions::default();
+        options.max_binding_bytes = Some(BINDING_BYTES);
+        options.max_workgroups_per_dimension = Some(WORKGROUPS);
         let mut crowd = Skinner::new(device.device(), device.queue(), &options)?.crowd();
         let packed = (0..CLIPS).map(|number| clip(rig, number));
         let packed: Vec<_> = packed.collect::<Result<_>>()?;

@@ -189,8 +189,7 @@ fn open_device(
         ..wgpu::Limits::downlevel_defaults()
     };
     let mut mine = mine.using_resolution(most.clone());
-    let mut features =
-        sinew::gpu::needed_features() | adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+    let mut features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
     let mut experiments = wgpu::ExperimentalFeatures::disabled();
     if traces_rays {
         let rays = wgpu::Features::EXPERIMENTAL_RAY_QUERY;

@@ -55,20 +55,17 @@ mod plan;
 mod store;
 
 pub use crowd::Crowd;
-#[cfg(not(target_family = "wasm"))]
-pub use device::adapter::list_adapters;
-pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice, auto_adapter};
+pub use device::adapter::{AdapterChoice, AdapterReport, GpuDevice};
 pub use device::error::GpuError;
 pub use device::error::guarded;
-pub use device::limits::{blas_input, needed_features, needed_limits, wanted_features};
+pub use device::limits::{blas_input, needed_limits};
 pub use device::mapping::mapped;
-pub use device::pipelines::PipelineVariant;
 pub use device::skinner::{Skinner, SkinnerOptions};
 pub use device::timing::GpuTimes;
 #[cfg(target_family = "wasm")]
 pub use device::waiting::set_event_loop_turn;
 pub use device::waiting::{wait_for, work_done};
-pub use pass::{Prewarm, pipeline_variants};
+pub use pass::Prewarm;
 pub use store::blas::BlasTriangles;
 pub use store::bounds::BoundsUse;
 pub use store::clips::ClipId;

@@ -21,6 +21,9 @@
 //! To add a kernel: its shader, a file here with its item, its bindings and its mirror, and a line
 //! in [`registry`].
 
+// Without the feature `gpu` nothing dispatches kernels.
+#![cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports))]
+
 mod blend_shapes;
 mod bounds;
 mod cpu;
@@ -65,34 +68,24 @@ pub use skin_arrays::{
 };
 pub use skin_on_cpu::{CpuJob, points_on_cpu, skin_batch_on_cpu, skin_on_cpu};
 
-// Kernels, their layouts and their mirrors: for the engine, and for the tests and benches of this
-// repository, which run them alone.
+// Kernels, their layouts and their mirrors, for the module `gpu`.
+pub(crate) use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
+pub(crate) use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP};
+pub(crate) use influences::PackedInfluences;
+pub(crate) use layout::{Dispatch, StructLayout};
+pub(crate) use play::{PLAY, PlayItem, added_joint, blended_joint, fractions, time_in};
+pub(crate) use pose_rig::PoseRigItem;
+pub(crate) use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, WORKGROUP_SIZE};
+pub(crate) use schedule::SCHEDULE;
+pub(crate) use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
+pub(crate) use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};
+
+// The same, for the checks and benches of this repository, which compare kernels with mirrors.
 #[doc(hidden)]
-pub use blend_shapes::{BlendIndex, PackedBlend, WEIGHTS, WeightsItem, sub_shape_weights};
+pub use bounds::bounds_on_cpu;
 #[doc(hidden)]
-pub use bounds::{BOUNDS, BOXES, BoundsItem, POSITIONS_PER_WORKGROUP, bounds_on_cpu};
+pub use layout::{Access, Binding, Kernel};
 #[doc(hidden)]
-pub use encoded_skin::PointBytes;
+pub use play::{Clock, PlayedClips, Player, play_joints_on_cpu, play_weight_on_cpu};
 #[doc(hidden)]
-pub use influences::PackedInfluences;
-#[doc(hidden)]
-pub use layout::{Access, Binding, Dispatch, Kernel, StructLayout};
-#[doc(hidden)]
-pub use palette::RigidMotions;
-#[cfg(feature = "gpu")]
-pub(crate) use play::time_in;
-#[doc(hidden)]
-pub use play::{
-    Clock, PLAY, PlayItem, PlayedClips, Player, fractions, play_joints_on_cpu, play_weight_on_cpu,
-};
-pub(crate) use play::{added_joint, blended_joint};
-#[doc(hidden)]
-pub use pose_rig::PoseRigItem;
-#[doc(hidden)]
-pub use registry::{KERNELS, MAX_SHARED_RESULTS, NONE, WORKGROUP_SIZE};
-#[doc(hidden)]
-pub use schedule::{SCHEDULE, ScheduleItem, schedule_on_cpu};
-#[doc(hidden)]
-pub use skin::{PoseOffsets, ResultPlace, ResultPlaces, SKIN, SkinItem};
-#[doc(hidden)]
-pub use smooth_normals::{SMOOTH_NORMALS, SmoothNormals};
+pub use schedule::{ScheduleItem, schedule_on_cpu};

@@ -384,3 +384,44 @@ fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Resu
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::{DVec3, Vec3};
+
+    use super::*;
+    use crate::skel::{Skeleton, SkinBuilder};
+
+    /// The same numbers as of a pose that is packed anew, whatever was there before.
+    #[test]
+    fn updating_in_place_is_packing() {
+        let names = ["A", "B"].map(String::from).to_vec();
+        let bind = vec![DMat4::IDENTITY; 2];
+        let rig = Skeleton::from_parents("/Rig", names, &[None, Some(0)], bind, None);
+        let rig = rig.expect("a chain");
+        let influences = [vec![(0, 1.0)], vec![(0, 0.5), (1, 0.5)], vec![(1, 1.0)]];
+        let skin = SkinBuilder::new("/Mesh", vec![Vec3::X; 3]).influences_of_points(&influences);
+        let skin = PackedSkin::pack("/Mesh", &skin.build(&rig).expect("valid")).expect("packs");
+        let posed = |time: i32| {
+            let turn = DMat4::from_rotation_z(f64::from(time));
+            let pose = Pose::from_local(&rig, &[turn, turn]).expect("two joints");
+            pose.with_out_from_skel(DMat4::from_translation(DVec3::X * f64::from(time)))
+        };
+        let packed = |time: i32| PackedPose::pack(&skin, &posed(time)).expect("sizes that fit");
+        let mut reused = packed(0);
+        for time in 1..6 {
+            let kept = (time == 3).then(|| reused.clone());
+            reused.update(&skin, &posed(time)).expect("sizes that fit");
+            assert!(reused == packed(time), "other numbers in place");
+            let kept = kept.is_none_or(|kept| kept == packed(time - 1));
+            assert!(kept, "a shared palette was written");
+        }
+        let (mut not_finite, mut one_more) = (posed(9), posed(9));
+        not_finite.out_from_skel = DMat4::NAN;
+        one_more.channel_weights.push(0.0);
+        for bad in [not_finite, one_more] {
+            assert!(reused.update(&skin, &bad).is_err());
+            assert!(reused == packed(5), "an error changed the pose");
+        }
+    }
+}

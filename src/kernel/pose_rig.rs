@@ -714,3 +714,29 @@ fn normal_rows(m: &Rows) -> Rows {
     }
     cofactors.map(|row| (row * factor).extend(0.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(joints: u32) -> Skeleton {
+        let names = (0..joints).map(|i| format!("joint{i}")).collect();
+        let parents: Vec<Option<u32>> = (0..joints).map(|i| i.checked_sub(1)).collect();
+        let bind = vec![DMat4::IDENTITY; joints as usize];
+        Skeleton::from_parents("/Rig", names, &parents, bind, None).expect("valid")
+    }
+
+    #[test]
+    fn rigs_that_cannot_be_posed_are_refused() {
+        let most = PackedRig::MAX_LEVELS as u32;
+        assert!(PackedRig::pack(&chain(most), DMat4::IDENTITY, true).is_ok());
+        for (joints, geom_bind, words) in [
+            (most + 1, DMat4::IDENTITY, "at most 1024 levels"),
+            (2, DMat4::IDENTITY * f64::INFINITY, "geomBindTransform"),
+        ] {
+            let refused = PackedRig::pack(&chain(joints), geom_bind, true);
+            let error = refused.expect_err("refused").to_string();
+            assert!(error.contains(words), "{error} names {words}");
+        }
+    }
+}

@@ -224,3 +224,137 @@ fn for_each_corner(topology: &MeshTopology, mut f: impl FnMut(u32, [u32; 2])) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::f32::consts::{PI, TAU};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kernel::{PackedPose, PackedSkin, skin_on_cpu};
+    use crate::mesh::RenderVertices;
+    use crate::skel::{Pose, Skin};
+
+    /// A skin without influences.
+    fn resting(points: Vec<Vec3>) -> PackedSkin {
+        let skin = Skin::new("/Mesh", Arc::new(points), None, None, None, 0, vec![]);
+        PackedSkin::pack("/Mesh", &skin.expect("valid")).expect("packs")
+    }
+
+    fn normals_of(skin: &PackedSkin) -> Vec<Vec3> {
+        let pose = PackedPose::pack(skin, &Pose::of_shapes(Vec::new())).expect("sizes that fit");
+        let mut points = vec![Vec3::ZERO; skin.output_count()];
+        let mut normals = vec![Vec3::NAN; skin.output_normal_count()];
+        skin_on_cpu(skin, &pose, &mut points, Some(&mut normals)).expect("sizes that fit");
+        normals
+    }
+
+    fn faces(counts: &[i32], corners: &[i32], left_handed: bool, points: usize) -> MeshTopology {
+        MeshTopology::new("/Mesh", counts, corners, left_handed, points).expect("valid")
+    }
+
+    /// Outward along the diagonals, whichever way the faces run.
+    #[test]
+    fn of_a_cube() {
+        // Counter-clockwise as seen from outside.
+        let sides = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        let corner = |i: i32| Vec3::new((i & 1) as f32, (i >> 1 & 1) as f32, (i >> 2) as f32);
+        let points: Vec<Vec3> = (0..8).map(|i| corner(i) * 2.0 - 1.0).collect();
+        for left_handed in [false, true] {
+            let mut sides = sides;
+            if left_handed {
+                sides.iter_mut().for_each(|side| side.reverse());
+            }
+            let topology = faces(&[4; 6], sides.as_flattened(), left_handed, 8);
+            let skin = resting(points.clone())
+                .with_smooth_normals(&topology)
+                .expect("fits");
+            for (normal, point) in normals_of(&skin).iter().zip(&points) {
+                assert!(
+                    normal.abs_diff_eq(point.normalize(), 1e-6),
+                    "{normal} at {point}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_sphere() {
+        let (around, rings) = (24, 11);
+        let point = |i: usize| {
+            let theta = PI * (i / around + 1) as f32 / (rings + 1) as f32;
+            let phi = TAU * (i % around) as f32 / around as f32;
+            Vec3::new(
+                theta.sin() * phi.cos(),
+                theta.sin() * phi.sin(),
+                theta.cos(),
+            )
+        };
+        let points: Vec<Vec3> = (0..around * rings).map(point).collect();
+        let quad = |i: usize| {
+            let next = i / around * around + (i + 1) % around;
+            [i, i + around, next + around, next].map(|corner| corner as i32)
+        };
+        let quads: Vec<[i32; 4]> = (0..around * (rings - 1)).map(quad).collect();
+        let counts = vec![4; quads.len()];
+        let topology = faces(&counts, quads.as_flattened(), false, points.len());
+        let skin = resting(points.clone())
+            .with_smooth_normals(&topology)
+            .expect("fits");
+        let normals = normals_of(&skin);
+        // The rings at the open ends have faces on one side only.
+        for i in around..points.len() - around {
+            // Chords of 15 degrees, unevenly round the poles.
+            assert!(
+                normals[i].abs_diff_eq(points[i], 0.02),
+                "{} at {}",
+                normals[i],
+                points[i]
+            );
+        }
+    }
+
+    /// There and back again: no area, and no rounding of one either.
+    #[test]
+    fn of_folded_faces() {
+        let points = [[0.1, 0.2, 0.7], [-0.9, 0.3, 0.11], [1.0; 3], [0.0; 3]].map(Vec3::from);
+        let topology = faces(&[4, 3, 3], &[0, 1, 0, 1, 0, 0, 1, 2, 2, 2], false, 4);
+        let skin = resting(points.to_vec())
+            .with_smooth_normals(&topology)
+            .expect("fits");
+        let made = skin.smooth_normals().expect("made normals");
+        assert!(made.neighbors().is_empty(), "{made:?}");
+        assert_eq!(normals_of(&skin), [Vec3::ZERO; 4]);
+    }
+
+    #[test]
+    fn faces_of_another_mesh_are_refused() {
+        let topology = faces(&[3], &[0, 1, 4], false, 5);
+        let refused = resting(vec![Vec3::ZERO; 3]).with_smooth_normals(&topology);
+        let error = refused.expect_err("refused").to_string();
+        assert!(error.contains("indices of 3 points"), "{error}");
+    }
+
+    /// Corners whose neighbours have no vertex count for nothing, whichever is said first.
+    #[test]
+    fn corners_without_vertices_count_for_nothing() {
+        let skin = resting(vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::ONE]);
+        let topology = faces(&[3, 3], &[0, 1, 2, 1, 3, 2], false, 4);
+        let vertices = RenderVertices::new(vec![0, 1, 2]);
+        let first = skin.clone().with_vertices(vertices.clone()).expect("fits");
+        let first = first.with_smooth_normals(&topology).expect("fits");
+        let second = skin.with_smooth_normals(&topology).expect("fits");
+        let second = second.with_vertices(vertices).expect("fits");
+        assert!(first == second, "the order of the two makes a difference");
+        let made = first.smooth_normals().expect("made normals");
+        assert_eq!(made.neighbors(), [[1, 2], [2, 0], [0, 1], [2, 1]]);
+        assert_eq!(made.rows(), [0, 1, 2, 3, 4]);
+    }
+}

@@ -19,10 +19,8 @@ pub fn trials() -> Vec<Trial> {
 fn times_are_true_or_none() -> Result<(), Failed> {
     let opened = gpu::device()?;
     let (device, queue) = (opened.device(), opened.queue());
-    let options = SkinnerOptions {
-        timestamps: true,
-        ..SkinnerOptions::default()
-    };
+    let mut options = SkinnerOptions::default();
+    options.timestamps = true;
     let has_stamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
     let expects = has_stamps && !opened.report().software;
     let mut crowd = Skinner::new(device, queue, &options)?.crowd();

@@ -21,7 +21,7 @@ const ABOUT: About = About {
 pub fn run(device: &GpuDevice, load: &Load<'_>, runs: Runs) -> Result<Peer> {
     let [(number, pose)] = load.instances else {
         let why = format!("{}: the plain walk takes one mesh", load.name);
-        return Err(GpuError::Mismatch(why).into());
+        return Err(GpuError::Unsupported(why).into());
     };
     let mut frame = Frame::new(ABOUT, device, load, 0, false)?;
     let rest = &frame.rests[*number];

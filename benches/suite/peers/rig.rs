@@ -252,7 +252,7 @@ pub fn suits(name: &str, load: &Load<'_>) -> Result<()> {
     let odd = |s: &Skin| s.blends_normals() || s.normal_points().is_some();
     if load.skins.iter().any(|s| odd(s)) {
         let why = format!("{name}: normals that the baseline lacks");
-        return Err(GpuError::Mismatch(why).into());
+        return Err(GpuError::Unsupported(why).into());
     }
     Ok(())
 }

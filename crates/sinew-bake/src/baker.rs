@@ -61,8 +61,8 @@ impl Baker {
         Self { deformer }
     }
 
-    /// A baker on the caller's device. The device needs the limits of [`sinew::gpu::needed_limits`]
-    /// and the features of [`sinew::gpu::needed_features`].
+    /// A baker on the caller's device. The device needs the limits of [`sinew::gpu::needed_limits`],
+    /// and no features.
     ///
     /// # Errors
     /// [`Error::Gpu`] if a limit of the device is too low, or the device is lost.

@@ -67,8 +67,8 @@ fn check(model: &Model, number: u64, crowd: &Crowd) -> Result<(), GpuError> {
         return Ok(());
     }
     let file = model.file.display();
-    let text = format!("{file}: expected the crowd of the character, found another one");
-    Err(GpuError::Mismatch(text))
+    let what = format!("{file}: a character");
+    Err(GpuError::Foreign { what })
 }
 
 /// One copy of a character in a crowd.
@@ -182,7 +182,7 @@ impl Resident {
     /// Whether it is in this crowd.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] if it is in another one.
+    /// [`GpuError::Foreign`] if it is in another one.
     pub fn check(&self, model: &Model, crowd: &Crowd) -> Result<(), GpuError> {
         check(model, self.crowd, crowd)
     }

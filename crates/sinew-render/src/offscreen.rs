@@ -34,7 +34,7 @@ struct Target {
 ///
 /// # Errors
 /// [`GpuError::Limit`], with the name of the limit, if the picture is too large;
-/// [`GpuError::Mismatch`] if it has no pixels.
+/// [`GpuError::Invalid`] if it has no pixels.
 pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError> {
     let limits = device.limits();
     let [width, height] = size.map(u64::from);
@@ -47,9 +47,11 @@ pub fn check_size(device: &wgpu::Device, size: [u32; 2]) -> Result<(), GpuError>
     };
     let most = u64::from(limits.max_texture_dimension_2d);
     if width.min(height) == 0 {
-        return Err(GpuError::Mismatch(format!(
-            "a picture of {width} x {height} pixels: expected a width and a height of at least 1"
-        )));
+        return Err(GpuError::Invalid {
+            what: "the size of a picture".into(),
+            expected: "a width and a height of at least 1 pixel".into(),
+            found: format!("{width} x {height}"),
+        });
     }
     if width.max(height) > most {
         return limit(

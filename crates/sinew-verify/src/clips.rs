@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use glam::{DAffine3, DQuat, DVec3};
+use sinew::kernel::JointTransform;
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource, PACKED_CLIP_WGSL, PackedClip};
-use sinew::kernel::{JointTransform, WORKGROUP_SIZE};
+use sinew::kernel::registry::WORKGROUP_SIZE;
 use sinew::sampled::{Interpolation, Sampled};
 use sinew::skel::Topology;
 use wgpu::util::DeviceExt;

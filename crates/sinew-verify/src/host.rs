@@ -191,11 +191,10 @@ pub fn by_rig<'a>(
 /// Options of small bindings and dispatches.
 #[must_use]
 pub fn tight(bytes: Option<u64>, workgroups: Option<u32>) -> SkinnerOptions {
-    SkinnerOptions {
-        max_binding_bytes: bytes,
-        max_workgroups_per_dimension: workgroups,
-        ..SkinnerOptions::default()
-    }
+    let mut options = SkinnerOptions::default();
+    options.max_binding_bytes = bytes;
+    options.max_workgroups_per_dimension = workgroups;
+    options
 }
 
 /// Results in the crowd's own buffers, positions of the frame before among them.
@@ -234,13 +233,21 @@ pub fn posed_to<'a>(
     Ok(id)
 }
 
-/// A wrong use that comes back as [`GpuError::Mismatch`], and what it has to name.
+/// A wrong use that comes back as an error of its kind, and what the error has to name.
 ///
 /// # Errors
 /// Any other result.
-pub fn mismatch<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+pub fn wrong_use<T>(words: &str, result: Result<T, GpuError>) -> Result<(), Failure> {
+    use GpuError::{Foreign, InUse, Invalid, NoFrame, NoPose, NotSubmitted};
     match result {
-        Err(GpuError::Mismatch(text)) if text.contains(words) => Ok(()),
+        Err(
+            error @ (Foreign { .. }
+            | InUse { .. }
+            | Invalid { .. }
+            | NoFrame { .. }
+            | NoPose { .. }
+            | NotSubmitted),
+        ) if error.to_string().contains(words) => Ok(()),
         other => Err(format!("'{words}' expected, {:?}", other.map(drop)).into()),
     }
 }

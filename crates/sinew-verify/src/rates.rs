@@ -194,10 +194,9 @@ fn median(
 }
 
 fn stamped() -> SkinnerOptions {
-    SkinnerOptions {
-        timestamps: true,
-        ..SkinnerOptions::default()
-    }
+    let mut options = SkinnerOptions::default();
+    options.timestamps = true;
+    options
 }
 
 fn mesh(

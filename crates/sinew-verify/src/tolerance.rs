@@ -59,9 +59,6 @@ pub const MADE_NORMALS: f64 = 3e-4;
 /// Share of its terms that the sum of areas round a point has to be, for its direction to mean something.
 pub const CANCELLED_AREAS: f64 = 1e-3;
 
-/// Normals of a sphere of 24 by 12 quads against those of the sphere: chords of 15 degrees, unevenly round the poles.
-pub const SPHERE_OF_QUADS: f64 = 0.02;
-
 /// f64 reference against Pixar's bake, points, relative to the size of the mesh. Pixar skins in f32
 /// and moves to prim space in f32; `slerp_half` has joints scaled far beyond the mesh's rest size.
 pub const PIXAR_REFERENCE_POINTS: f64 = 2e-6;

@@ -19,7 +19,7 @@ use super::device::waiting::wait_for;
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
-use super::pass::kernels;
+use super::pass::{Prewarm, kernels, pipeline_variants};
 use super::store::Stores;
 use super::store::instances::InstanceId;
 use super::store::poses::Source;
@@ -126,6 +126,35 @@ impl Skinner {
     pub fn crowd(&self) -> Crowd {
         Crowd::new(self, Stores::default())
     }
+
+    /// Compiles the pipelines that frames with instances of a skin need, for any pose, so that no
+    /// frame has to wait for them. A pipeline that is compiled already costs nothing.
+    ///
+    /// If a skin does not fit one binding, frames split it, and a piece of less than a workgroup may
+    /// need another pipeline, which this does not compile.
+    ///
+    /// ```no_run
+    /// # fn load(skinner: &sinew::gpu::Skinner, skin: &sinew::kernel::PackedSkin) -> Result<(), sinew::gpu::GpuError> {
+    /// use sinew::gpu::{OutputTarget, Prewarm};
+    ///
+    /// skinner.prewarm(skin, &OutputTarget::default(), Prewarm::default())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A pipeline that the driver refuses; out of memory.
+    pub fn prewarm(
+        &self,
+        skin: &PackedSkin,
+        target: &OutputTarget,
+        uses: Prewarm,
+    ) -> Result<(), GpuError> {
+        for wanted in pipeline_variants(skin, target, uses) {
+            let pipelines = self.pipelines(wanted.kernel);
+            pipelines.get(&self.device, wanted.variant)?;
+        }
+        Ok(())
+    }
 }
 
 impl Crowd {
@@ -202,7 +231,7 @@ impl Crowd {
     /// encoded: they might otherwise read another skin's data.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while instances use the skin.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances use the skin.
     pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
         self.stores.skins.remove(pages, skin)?;
@@ -230,7 +259,7 @@ impl Crowd {
     /// # Errors
     /// The errors of [`Crowd::add_instance`], and:
     ///
-    /// - [`GpuError::Mismatch`] if a buffer lacks usage `STORAGE` or is too small, if an offset or
+    /// - [`GpuError::Invalid`] if a buffer lacks usage `STORAGE` or is too small, if an offset or
     ///   a stride is no multiple of 4, if a stride is less than an element, if two kinds of results
     ///   would overlap, or if the target asks for normals or tangents in a buffer and the skin has
     ///   none;
@@ -315,7 +344,7 @@ impl Crowd {
     /// buffers.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -382,7 +411,7 @@ impl Crowd {
     /// last results. Frames skip it, and it needs no pose.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn set_hidden(&mut self, instance: InstanceId, hidden: bool) -> Result<(), GpuError> {
         self.stores.instances.set_hidden(instance, hidden)
     }
@@ -390,7 +419,7 @@ impl Crowd {
     /// Whether an instance is hidden.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn is_hidden(&self, instance: InstanceId) -> Result<bool, GpuError> {
         Ok(self.stores.instances.get(instance)?.hidden)
     }
@@ -399,7 +428,7 @@ impl Crowd {
     /// writes the new positions as the previous positions too.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn reset_previous(&mut self, instance: InstanceId) -> Result<(), GpuError> {
         self.stores.instances.reset_previous(instance)
     }

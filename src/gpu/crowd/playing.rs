@@ -43,8 +43,8 @@ impl Crowd {
     /// [`Crowd::remove_skin`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while rigs play the clip. A clip that has faded
-    /// out counts as played until the clock has passed the end of the fade.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while rigs play the clip. A
+    /// clip that has faded out counts as played until the clock has passed the end of the fade.
     pub fn remove_clip(&mut self, clip: ClipId) -> Result<(), GpuError> {
         let Stores { clips, players, .. } = &mut self.stores;
         if clips.remove(clip).is_ok() {
@@ -71,8 +71,8 @@ impl Crowd {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or another number of channels than the skin has;
-    /// out of memory.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] for another number of
+    /// channels than the skin has; out of memory.
     pub fn set_clip_channels(
         &mut self,
         skin: SkinId,
@@ -87,15 +87,16 @@ impl Crowd {
         let packed = skins.get(skin)?.packed();
         if channels.len() != packed.channel_count() {
             let (prim, count) = (packed.prim(), packed.channel_count());
-            let text = format!(
-                "{prim}: expected {count} channels, found {}",
-                channels.len()
-            );
-            return Err(GpuError::Mismatch(text));
+            let (expected, found) = (format!("{count} channels"), channels.len().to_string());
+            return Err(GpuError::invalid(prim, expected, found));
         }
         if let Some(channel) = channels.iter().flatten().find(|c| **c == NONE) {
-            let text = format!("{}: clips have no channel {channel}", packed.prim());
-            return Err(GpuError::Mismatch(text));
+            let expected = format!("channels of clips below {NONE}");
+            return Err(GpuError::invalid(
+                packed.prim(),
+                expected,
+                channel.to_string(),
+            ));
         }
         clips.set_channels(&self.skinner, skin_pages, skin, channels)
     }
@@ -113,15 +114,14 @@ impl Crowd {
     /// takes out whatever was dropped since the last call, such as a character of `sinew-character`.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] if the seconds are negative or not finite. The clock then stays.
+    /// [`GpuError::Invalid`] if the seconds are negative or not finite. The clock then stays.
     pub fn advance(&mut self, seconds: f64) -> Result<(), GpuError> {
         while let Some(run) = self.deferred.next() {
             run(self);
         }
         if !(seconds.is_finite() && seconds >= 0.0) {
-            return Err(GpuError::Mismatch(format!(
-                "time to advance a crowd by: expected seconds, 0 or more, found {seconds}"
-            )));
+            let (what, expected) = ("time to advance a crowd by", "seconds, 0 or more");
+            return Err(GpuError::invalid(what, expected, seconds.to_string()));
         }
         self.set_clock(self.clock() + seconds);
         Ok(())
@@ -155,9 +155,9 @@ impl Crowd {
     /// See [`Playing`] for what happens to a fade that is interrupted.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, a clip with another number of joints than the rig,
-    /// or numbers out of range; [`GpuError::Limit`] if more rigs fade from snapshots than one
-    /// binding holds. After an error the rig plays what it played.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] for a clip with another number
+    /// of joints than the rig, or numbers out of range; [`GpuError::Limit`] if more rigs fade from
+    /// snapshots than one binding holds. After an error the rig plays what it played.
     pub fn set_playing(&mut self, rig: RigId, playing: &Playing) -> Result<(), GpuError> {
         playing.check(&self.stores.clips, &self.stores.rigs.get(rig)?.packed)?;
         self.play(rig, playing)
@@ -201,7 +201,7 @@ impl Crowd {
     /// Whether a rig plays clips.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn is_playing(&self, rig: RigId) -> Result<bool, GpuError> {
         self.stores.rigs.get(rig)?;
         Ok(self.stores.players.plays(rig))
@@ -212,7 +212,7 @@ impl Crowd {
     /// while it fades from a snapshot, which only the GPU knows.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn played_joints(&self, rig: RigId) -> Result<Option<Vec<JointTransform>>, GpuError> {
         let Stores {
             rigs,
@@ -267,7 +267,7 @@ impl Crowd {
     /// it: for hosts that skin in their own shader ([`Crowd::palette_on_gpu`]).
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn keep_palette(&mut self, rig: RigId, keeps: bool) -> Result<(), GpuError> {
         self.stores.rigs.set_keeps_palette(rig, keeps)
     }
@@ -292,7 +292,7 @@ impl Crowd {
     /// The place stays the same as long as [`Crowd::palettes_generation`] does.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn palette_on_gpu(&self, rig: RigId) -> Result<Option<RigPalette<'_>>, GpuError> {
         let packed = &self.stores.rigs.get(rig)?.packed;
         let place = self

@@ -19,8 +19,8 @@ impl Crowd {
     /// share or to a rig: see [`InstancePose`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or if the pose does not fit the skin: another
-    /// number of joints or channels, another method, or numbers that are not finite. For a rig also
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] if the pose does not fit
+    /// the skin: another number of joints or channels, another method, or numbers that are not finite. For a rig also
     /// if the skin has no influences, or if the skin has normals and the rig was packed without.
     /// After an error the instance keeps its last pose.
     pub fn set_pose<'a>(
@@ -96,8 +96,8 @@ impl Crowd {
     /// cheaper.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] with the error of the instance that has the lowest index: the error
-    /// of `pose`, or as [`Crowd::set_pose`]. That instance keeps its last pose; other instances may
+    /// [`GpuError::Posing`] with the error of the instance that has the lowest index: the error of
+    /// `pose`, or as [`Crowd::set_pose`]. That instance keeps its last pose; other instances may
     /// have their new one.
     pub fn update_poses<E: Display>(
         &mut self,
@@ -141,8 +141,8 @@ impl Crowd {
     /// Moves the joints of a palette, for all coming frames and all instances that refer to it.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or if the number of joints, the method or the
-    /// presence of normals differs from the palette that was added.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] if the number of joints,
+    /// the method or the presence of normals differs from the palette that was added.
     pub fn set_palette(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
         let Stores {
             skins,
@@ -176,7 +176,8 @@ impl Crowd {
     /// Removes a palette.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while instances refer to the palette.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances refer to the
+    /// palette.
     pub fn remove_palette(&mut self, id: PaletteId) -> Result<(), GpuError> {
         self.stores.palettes.remove(id)
     }
@@ -219,7 +220,8 @@ impl Crowd {
     /// as for [`Crowd::remove_skin`].
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or while instances move with the rig.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances move with the
+    /// rig.
     pub fn remove_rig(&mut self, rig: RigId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
         self.stores.rigs.remove(pages, rig)?;
@@ -237,8 +239,8 @@ impl Crowd {
     /// rig that plays clips stops playing.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, another number of transforms than the rig has
-    /// joints, or transforms that are not finite.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] for another number of
+    /// transforms than the rig has joints, or transforms that are not finite.
     pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
         let Stores {
             rigs,

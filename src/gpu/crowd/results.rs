@@ -14,7 +14,7 @@ impl Crowd {
     /// The buffer and byte range of an instance's positions on the GPU. Usually this is one run.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn points_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, POINTS)
     }
@@ -22,7 +22,7 @@ impl Crowd {
     /// The buffer and byte range of an instance's normals on the GPU; empty if it has none.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn normals_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, NORMALS)
     }
@@ -30,7 +30,7 @@ impl Crowd {
     /// The buffer and byte range of an instance's tangents on the GPU; empty if it has none.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn tangents_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, TANGENTS)
     }
@@ -39,7 +39,7 @@ impl Crowd {
     /// before the last encoded one. Empty if its target leaves them out.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn previous_on_gpu(&self, instance: InstanceId) -> Result<Vec<OutputSlice<'_>>, GpuError> {
         self.on_gpu(instance, PREVIOUS)
     }
@@ -54,8 +54,9 @@ impl Crowd {
     /// a frame loop; [`Crowd::request_read`] does not wait.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, if no frame was encoded yet, or if results are in a
-    /// caller's buffer without usage `COPY_SRC`; a lost device.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::NoFrame`] if no frame was encoded
+    /// yet, [`GpuError::Invalid`] if results are in a caller's buffer without usage `COPY_SRC`; a
+    /// lost device.
     pub fn read(&mut self, instances: &[InstanceId]) -> Result<Vec<Deformed>, GpuError> {
         self.readings.read(&self.skinner, &self.stores, instances)
     }
@@ -86,10 +87,10 @@ impl Crowd {
     /// in use.
     ///
     /// # Errors
-    /// [`GpuError::Busy`] if [`Crowd::MOST_READS`] readings are under way; [`GpuError::Mismatch`]
-    /// for a foreign id, for an instance without an encoded frame, or if results are in a caller's
-    /// buffer without usage `COPY_SRC`; [`GpuError::Limit`] for more bytes than a buffer holds; out
-    /// of memory.
+    /// [`GpuError::Busy`] if [`Crowd::MOST_READS`] readings are under way; [`GpuError::Foreign`]
+    /// for a foreign id; [`GpuError::NoFrame`] for an instance without an encoded frame;
+    /// [`GpuError::Invalid`] if results are in a caller's buffer without usage `COPY_SRC`;
+    /// [`GpuError::Limit`] for more bytes than a buffer holds; out of memory.
     pub fn request_read(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -141,8 +142,8 @@ impl Crowd {
     /// while they are under way. They can be taken once: later calls fail.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a ticket of another crowd, a ticket whose results were taken, or
-    /// one whose encoder was dropped; a lost device.
+    /// [`GpuError::Foreign`] for a ticket of another crowd or one whose results were taken,
+    /// [`GpuError::NotSubmitted`] for one whose encoder was dropped; a lost device.
     pub fn take(&mut self, ticket: &ReadTicket) -> Option<Result<Vec<Deformed>, GpuError>> {
         self.readings.take(&self.skinner, ticket)
     }
@@ -200,7 +201,8 @@ impl Crowd {
     /// does not wait; call [`Crowd::poll`] so that boxes arrive.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id, or without [`BoundsUse::ReadBack`]; a lost device.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] without
+    /// [`BoundsUse::ReadBack`]; a lost device.
     pub fn latest_bounds(&mut self, instance: InstanceId) -> Result<Option<[Vec3; 2]>, GpuError> {
         let since = self.stores.instances.get(instance)?.since;
         match &mut self.stores.bounds {

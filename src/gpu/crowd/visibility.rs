@@ -64,9 +64,9 @@ impl Crowd {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] if the buffer lacks usage `STORAGE`, or for an offset that cannot be
+    /// [`GpuError::Invalid`] if the buffer lacks usage `STORAGE`, or for an offset that cannot be
     /// bound; out of memory.
-    /// [`Crowd::encode`] fails with [`GpuError::Mismatch`] if the mask is shorter than
+    /// [`Crowd::encode`] fails with [`GpuError::Invalid`] if the mask is shorter than
     /// [`Crowd::index_count`].
     pub fn set_visibility(&mut self, mask: Option<VisibilityMask>) -> Result<(), GpuError> {
         if mask.is_none() && self.stores.instances.slowed() == 0 {
@@ -108,8 +108,8 @@ impl Crowd {
     /// in the next frame, whatever its rate.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id or a rate of 0; out of memory. After an error the
-    /// rate is unchanged.
+    /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] for a rate of 0; out of
+    /// memory. After an error the rate is unchanged.
     pub fn set_update_rate(
         &mut self,
         instance: InstanceId,
@@ -126,7 +126,7 @@ impl Crowd {
     /// How often an instance is computed.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] for a foreign id.
+    /// [`GpuError::Foreign`] for a foreign id.
     pub fn update_rate(&self, instance: InstanceId) -> Result<UpdateRate, GpuError> {
         Ok(self.stores.instances.get(instance)?.rate)
     }

@@ -8,12 +8,11 @@ use super::waiting::block_on;
 
 /// The adapter that [`GpuDevice::new`] opens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AdapterChoice {
     /// A hardware adapter, a discrete one first. An error if there is none: software adapters are
     /// slower than the CPU backend, so they are used only on request.
     #[default]
-    Auto,
-    /// The same as [`AdapterChoice::Auto`], under a name that says it.
     Hardware,
     /// The first adapter, hardware or software, whose name contains this text. Case does not
     /// matter.
@@ -24,6 +23,7 @@ pub enum AdapterChoice {
 
 /// Describes an adapter.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct AdapterReport {
     /// Name, such as `NVIDIA H100`.
     pub name: String,
@@ -49,27 +49,26 @@ impl AdapterReport {
             software: info.device_type == wgpu::DeviceType::Cpu,
         }
     }
-}
 
-/// Lists every adapter of this machine. The list is empty without a driver. A browser has one at
-/// most, and tells little about it: [`GpuDevice::report`].
-#[cfg(not(target_family = "wasm"))]
-#[must_use]
-pub fn list_adapters() -> Vec<AdapterReport> {
-    let adapters = block_on(adapters()).unwrap_or_default();
-    let reports = adapters.iter().map(|a| AdapterReport::new(&a.get_info()));
-    reports.collect()
-}
+    /// Lists every adapter of this machine. The list is empty without a driver. A browser has one
+    /// at most, and tells little about it: [`GpuDevice::report`].
+    #[cfg(not(target_family = "wasm"))]
+    #[must_use]
+    pub fn list() -> Vec<Self> {
+        let adapters = block_on(adapters()).unwrap_or_default();
+        adapters.iter().map(|a| Self::new(&a.get_info())).collect()
+    }
 
-/// The adapter that [`AdapterChoice::Auto`] would take from a list; `None` if all are software.
-#[must_use]
-pub fn auto_adapter(adapters: &[AdapterReport]) -> Option<&AdapterReport> {
-    let kinds = ["DiscreteGpu", "IntegratedGpu", "VirtualGpu", "Other"];
-    let rank = |a: &AdapterReport| kinds.iter().position(|k| *k == a.device_type);
-    adapters
-        .iter()
-        .filter(|a| !a.software && rank(a).is_some())
-        .min_by_key(|a| rank(a))
+    /// The adapter that [`AdapterChoice::Hardware`] takes from a list; `None` if all are software.
+    #[must_use]
+    pub fn hardware(adapters: &[Self]) -> Option<&Self> {
+        let kinds = ["DiscreteGpu", "IntegratedGpu", "VirtualGpu", "Other"];
+        let rank = |a: &Self| kinds.iter().position(|k| *k == a.device_type);
+        adapters
+            .iter()
+            .filter(|a| !a.software && rank(a).is_some())
+            .min_by_key(|a| rank(a))
+    }
 }
 
 /// Percentage of the driver's memory budget beyond which creating a buffer fails as out of memory,
@@ -119,9 +118,7 @@ impl GpuDevice {
             wgpu::DeviceType::Cpu => 4,
         };
         let fits = |info: &wgpu::AdapterInfo| match choice {
-            AdapterChoice::Auto | AdapterChoice::Hardware => {
-                info.device_type != wgpu::DeviceType::Cpu
-            }
+            AdapterChoice::Hardware => info.device_type != wgpu::DeviceType::Cpu,
             AdapterChoice::Named(name) => info.name.to_lowercase().contains(&name.to_lowercase()),
             AdapterChoice::Any => true,
         };
@@ -131,7 +128,7 @@ impl GpuDevice {
             .min_by_key(|a| rank(a.get_info().device_type))
             .ok_or_else(|| GpuError::NoAdapter {
                 wanted: match choice {
-                    AdapterChoice::Auto | AdapterChoice::Hardware => "a hardware adapter".into(),
+                    AdapterChoice::Hardware => "a hardware adapter".into(),
                     AdapterChoice::Named(name) => name.clone(),
                     AdapterChoice::Any => "any adapter".into(),
                 },

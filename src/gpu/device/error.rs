@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use crate::error::Invalid;
+
 /// An error of the GPU side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -29,9 +31,59 @@ pub enum GpuError {
         /// The largest allowed.
         limit: u64,
     },
-    /// A pose or an id does not belong to the skin, palette or crowd that it is used with.
-    #[error("{0}")]
-    Mismatch(String),
+    /// An id of another crowd, or of something that was removed; a ticket of another crowd, or one
+    /// whose results were taken.
+    #[error("{what} of another crowd, or one that is gone")]
+    Foreign {
+        /// The kind of thing that it was taken for, such as `a rig`.
+        what: String,
+    },
+    /// Something cannot be removed while something else uses it. Remove those first.
+    #[error("{what} cannot be removed: expected no {by} that use it, found {users}")]
+    InUse {
+        /// The thing that is in use.
+        what: String,
+        /// The kind of its users: `instances` or `rigs`.
+        by: &'static str,
+        /// Number of users.
+        users: usize,
+    },
+    /// An instance that is shown has no pose, or its rig has none. Set it, or hide the instance.
+    #[error("{what}: expected {expected} before its first frame, found none")]
+    NoPose {
+        /// The instance or the rig.
+        what: String,
+        /// What to set.
+        expected: &'static str,
+    },
+    /// Results were asked for before a frame wrote them. Encode and submit a frame.
+    #[error("instance {instance}: expected a frame since it was added, found none")]
+    NoFrame {
+        /// [`crate::gpu::InstanceId::index`] of the instance.
+        instance: u32,
+    },
+    /// The encoder of a reading was dropped. Ask again.
+    #[error("a reading: expected its encoder to be submitted, found it dropped")]
+    NotSubmitted,
+    /// An argument is wrong: a size, a number, a buffer, or a pose that does not fit its skin.
+    #[error("{what}: expected {expected}, found {found}")]
+    Invalid {
+        /// The prim and the argument.
+        what: String,
+        /// What it has to be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// The host's own function failed, for this instance, while [`crate::gpu::Crowd::update_poses`]
+    /// called it; or it made a pose that does not fit the skin.
+    #[error("instance {instance}: {text}")]
+    Posing {
+        /// [`crate::gpu::InstanceId::index`] of the instance.
+        instance: u32,
+        /// The text of the host's error.
+        text: String,
+    },
     /// The device is lost: driver reset, unplugged, destroyed. Nothing on it works any more. Open
     /// another device and recreate crowds with [`crate::gpu::Crowd::rebuild`].
     #[error("the GPU device is lost: {0}")]
@@ -58,6 +110,38 @@ fn list(names: &[String]) -> String {
         "none".into()
     } else {
         names.join(", ")
+    }
+}
+
+impl GpuError {
+    pub(in crate::gpu) fn foreign(what: &str) -> Self {
+        Self::Foreign { what: what.into() }
+    }
+
+    pub(in crate::gpu) fn invalid(
+        what: impl Into<String>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Invalid {
+            what: what.into(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+}
+
+/// A pose, a rig or a palette that does not fit.
+impl From<Invalid> for GpuError {
+    fn from(wrong: Invalid) -> Self {
+        let mut what = wrong.prim;
+        if let Some(file) = wrong.file {
+            what = format!("{}: {what}", file.display());
+        }
+        if !wrong.property.is_empty() {
+            what = format!("{what}.{}", wrong.property);
+        }
+        Self::invalid(what, wrong.expected, wrong.found)
     }
 }
 
@@ -174,5 +258,20 @@ pub fn alive(device: &wgpu::Device) -> Result<(), GpuError> {
     match is_lost(device) {
         true => Err(GpuError::Lost("the device is gone".into())),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named_as_before() {
+        let wrong = Invalid::new("/Mesh", "", "3 joints", "2");
+        let of_property = Invalid::new("/Mesh", "points", "3 points", "2").in_file("a.usda");
+        for wrong in [wrong, of_property] {
+            let text = wrong.to_string();
+            assert_eq!(GpuError::from(wrong).to_string(), text);
+        }
     }
 }

@@ -7,7 +7,8 @@ use crate::kernel::{Access, KERNELS, Kernel, WORKGROUP_SIZE};
 const LEAST_BINDING: u64 = 64 << 10;
 
 /// The limits to open a device with that your renderer draws on and this crate skins on: `yours`,
-/// raised where this crate's pipelines need more. What they need is within WebGPU's defaults.
+/// raised where this crate's pipelines need more. What they need is within WebGPU's defaults. They
+/// need no features.
 ///
 /// ```
 /// let yours = sinew::wgpu::Limits { max_vertex_buffers: 4, ..Default::default() };
@@ -61,12 +62,6 @@ fn least_limits() -> wgpu::Limits {
     }
 }
 
-/// The features that this crate needs: none.
-#[must_use]
-pub fn needed_features() -> wgpu::Features {
-    wgpu::Features::empty()
-}
-
 /// The usage `BLAS_INPUT` if the device was opened with the feature `EXPERIMENTAL_RAY_QUERY`, and
 /// none otherwise: what a crowd's own buffers of positions have besides, and what a host's buffers
 /// of positions and indices need so that acceleration structures can be built from them.
@@ -82,7 +77,6 @@ pub fn blas_input(device: &wgpu::Device) -> wgpu::BufferUsages {
 /// The features that this crate uses if a device has them: `TIMESTAMP_QUERY`, for
 /// [`crate::gpu::Crowd::last_gpu_time`], and `PIPELINE_CACHE`, for
 /// [`crate::gpu::SkinnerOptions::pipeline_cache`].
-#[must_use]
 pub fn wanted_features() -> wgpu::Features {
     wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::PIPELINE_CACHE
 }

@@ -39,7 +39,6 @@ impl Variant {
 }
 
 /// A pipeline that frames may need: a kernel with its override constants.
-/// [`crate::gpu::pipeline_variants`] lists the pipelines of a skin.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineVariant {
     pub(in crate::gpu) kernel: &'static Kernel,
@@ -70,9 +69,8 @@ struct Made {
 }
 
 impl Binding {
-    /// Its entry in a bind group layout, for a host that dispatches a kernel itself.
-    #[must_use]
-    pub fn layout_entry(&self) -> wgpu::BindGroupLayoutEntry {
+    /// Its entry in a bind group layout.
+    fn layout_entry(&self) -> wgpu::BindGroupLayoutEntry {
         wgpu::BindGroupLayoutEntry {
             binding: self.index,
             visibility: wgpu::ShaderStages::COMPUTE,

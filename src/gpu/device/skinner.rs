@@ -4,11 +4,17 @@ use std::sync::Arc;
 
 use super::error::{GpuError, alive, guarded, watch};
 use super::limits::{self, WorkLimits};
-use super::pipelines::{PipelineVariant, Pipelines};
+use super::pipelines::Pipelines;
 use crate::kernel::{KERNELS, Kernel};
 
 /// How a [`Skinner`] uses its device.
+///
+/// ```
+/// let mut options = sinew::gpu::SkinnerOptions::default();
+/// options.max_output_bytes = Some(1 << 30);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SkinnerOptions {
     /// Largest binding in bytes, if it should be less than the device's own limit.
     pub max_binding_bytes: Option<u64>,
@@ -51,9 +57,8 @@ pub struct Skinner {
 }
 
 impl Skinner {
-    /// Creates a skinner on the host's device. [`crate::gpu::needed_limits`] and
-    /// [`crate::gpu::needed_features`] list what the device needs; WebGPU's default limits are
-    /// enough.
+    /// Creates a skinner on the host's device. The device needs no features, and the limits of
+    /// [`crate::gpu::needed_limits`]; WebGPU's default limits are enough.
     ///
     /// Pipelines are compiled later, when a frame first needs them.
     ///
@@ -138,28 +143,6 @@ impl Skinner {
     #[must_use]
     pub fn compiled(&self) -> usize {
         self.pipelines.iter().map(Pipelines::count).sum()
-    }
-
-    /// Compiles pipelines now, so that no frame has to wait for them.
-    /// [`crate::gpu::pipeline_variants`] lists the pipelines of a skin. A pipeline that is compiled
-    /// already costs nothing.
-    ///
-    /// ```no_run
-    /// # fn load(skinner: &sinew::gpu::Skinner, skin: &sinew::kernel::PackedSkin) -> Result<(), sinew::gpu::GpuError> {
-    /// use sinew::gpu::{OutputTarget, Prewarm, pipeline_variants};
-    ///
-    /// skinner.prewarm(&pipeline_variants(skin, &OutputTarget::default(), Prewarm::default()))
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// A pipeline that the driver refuses; out of memory.
-    pub fn prewarm(&self, variants: &[PipelineVariant]) -> Result<(), GpuError> {
-        for wanted in variants {
-            let pipelines = self.pipelines(wanted.kernel);
-            pipelines.get(&self.device, wanted.variant)?;
-        }
-        Ok(())
     }
 
     /// The pipelines of a kernel.

@@ -141,7 +141,8 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, GpuError> {
     use std::time::{Duration, Instant};
 
     /// How long the driver may take to call back after the device has finished. Another thread that
-    /// polls the same device may have taken the callback, and call it a little later.
+    /// polls the same device may have taken the callback, and call it a little later. If the device
+    /// is lost, it may never call: <https://github.com/gfx-rs/wgpu/issues/9511>.
     const CALLBACK: Duration = Duration::from_secs(10);
 
     struct Unpark(std::thread::Thread);

@@ -177,9 +177,7 @@ impl ReadbackRing {
             })
             .flatten(),
             Outcome::NotMapped => Err(failed("a staging buffer could not be mapped".into())),
-            Outcome::NotSubmitted => Err(GpuError::Mismatch(
-                "the encoder of this reading was dropped, and not submitted".into(),
-            )),
+            Outcome::NotSubmitted => Err(GpuError::NotSubmitted),
         };
         self.release(reading);
         Some(result)

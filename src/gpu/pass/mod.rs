@@ -96,7 +96,7 @@ pub struct Wanted<'a> {
     pub uses: Prewarm,
 }
 
-/// Uses of a crowd, apart from skinning, for which [`pipeline_variants`] lists pipelines.
+/// Uses of a crowd, apart from skinning, for which [`Skinner::prewarm`] compiles pipelines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prewarm {
@@ -120,12 +120,7 @@ impl Prewarm {
     };
 }
 
-/// Lists the pipelines that frames with instances of a skin need, for any pose. Pass the list to
-/// [`Skinner::prewarm`].
-///
-/// If a skin does not fit one binding, frames split it, and a piece of less than a workgroup may
-/// need another pipeline that is not listed.
-#[must_use]
+/// Lists the pipelines that frames with instances of a skin need, for any pose.
 pub fn pipeline_variants(
     skin: &PackedSkin,
     target: &OutputTarget,

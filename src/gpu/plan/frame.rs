@@ -129,9 +129,10 @@ pub fn pose_of<'a>(
     let skin = stores.skins.get(instance.skin)?;
     let Some((pose, source)) = stores.poses.get(id.index()) else {
         let (prim, index) = (skin.packed().prim(), id.index());
-        return Err(GpuError::Mismatch(format!(
-            "{prim}: instance {index} has no pose"
-        )));
+        return Err(GpuError::NoPose {
+            what: format!("{prim}: instance {index}"),
+            expected: "a pose",
+        });
     };
     Ok(NewPose {
         id,
@@ -165,9 +166,10 @@ pub fn place_poses(limits: &WorkLimits, stores: &Stores) -> Result<PosePages, Gp
 /// A rig with its state. It needs local transforms, or clips to play.
 fn placed<'a>(stores: &Stores, id: RigId, rig: &'a ResidentRig) -> Result<PlacedRig<'a>, GpuError> {
     if !rig.is_posed && !stores.players.plays(id) {
-        let path = rig.packed.path();
-        let text = format!("{path}: the rig has no local transforms, and plays nothing");
-        return Err(GpuError::Mismatch(text));
+        return Err(GpuError::NoPose {
+            what: format!("the rig of {}", rig.packed.path()),
+            expected: "local transforms, or a clip to play,",
+        });
     }
     let player = stores.clips.is_used().then(|| stores.players.player(id));
     Ok(PlacedRig { id, rig, player })

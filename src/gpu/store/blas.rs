@@ -57,24 +57,28 @@ impl<'a> BlasTriangles<'a> {
     /// ([`Crowd::points_on_gpu`](crate::gpu::Crowd::points_on_gpu)). Indices have 32 bits and count
     /// from the instance's first position.
     ///
-    /// wgpu counts the place of the first position in elements. So in a buffer of the caller's its
-    /// byte has to be a multiple of the stride: an interleaved vertex begins with its position. wgpu
+    /// wgpu counts the place of the first position in elements, as Metal requires
+    /// (<https://github.com/gfx-rs/wgpu/pull/9220>). So in a buffer of the caller's its byte has to
+    /// be a multiple of the stride: an interleaved vertex begins with its position. wgpu
     /// checks the rest when the structure is built: the usages, that the last element is whole, and
     /// that the range is of triangles and ends within the indices. Nobody checks that the indices
     /// are less than the number of positions.
     ///
     /// # Errors
-    /// [`GpuError::Mismatch`] if there are no positions, or if they are not side by side in one
+    /// [`GpuError::Invalid`] if there are no positions, or if they are not side by side in one
     /// buffer; if the first one is not at a multiple of the stride.
     pub fn new(
         positions: &[OutputSlice<'a>],
         indices: &'a wgpu::Buffer,
         range: Range<u32>,
     ) -> Result<Self, GpuError> {
-        let wrong = |text| GpuError::Mismatch(format!("acceleration structure: {text}"));
+        let wrong = |expected, found| GpuError::invalid("acceleration structure", expected, found);
         let all = joined(positions).ok_or_else(|| {
-            let text = "expected all positions of an instance side by side in one buffer";
-            wrong(format!("{text}, found {} runs of them", positions.len()))
+            let expected = "all positions of an instance side by side in one buffer";
+            wrong(
+                expected.to_owned(),
+                format!("{} runs of them", positions.len()),
+            )
         })?;
         let OutputSlice { offset, stride, .. } = all;
         let elements = offset
@@ -83,8 +87,9 @@ impl<'a> BlasTriangles<'a> {
         let first_vertex = elements
             .and_then(|first| first.try_into().ok())
             .ok_or_else(|| {
-                let text = "expected the first position at a multiple of the stride of";
-                wrong(format!("{text} {stride} bytes, found it at byte {offset}"))
+                let expected =
+                    format!("the first position at a multiple of its stride, {stride} bytes");
+                wrong(expected, format!("it at byte {offset}"))
             })?;
         Ok(Self {
             size: wgpu::BlasTriangleGeometrySizeDescriptor {

@@ -142,7 +142,7 @@ impl BoundsStore {
                     (self.latest, self.latest_frame) = (boxes, frame);
                 }
                 // It is older than the newest boxes, or its encoder was dropped.
-                Some(Ok(_) | Err(GpuError::Mismatch(_))) => {}
+                Some(Ok(_) | Err(GpuError::NotSubmitted)) => {}
                 Some(Err(error)) => {
                     self.on_their_way.extend(waiting);
                     return Err(error);
@@ -177,5 +177,9 @@ impl BoundsStore {
 
 /// The error for reading boxes that stay on the GPU.
 pub fn not_read_back() -> GpuError {
-    GpuError::Mismatch("bounds are not read back".into())
+    GpuError::invalid(
+        "bounds",
+        "bounds that are enabled with BoundsUse::ReadBack",
+        "none that are read back",
+    )
 }

@@ -75,11 +75,11 @@ impl ClipStore {
     pub fn remove(&mut self, id: ClipId) -> Result<(), GpuError> {
         let clip = self.get(id)?;
         if clip.users > 0 {
-            let text = format!(
-                "rigs play the clip that is to be removed, {} uses",
-                clip.users
-            );
-            return Err(GpuError::Mismatch(text));
+            return Err(GpuError::InUse {
+                what: "a clip".into(),
+                by: "rigs",
+                users: clip.users,
+            });
         }
         let bytes = clip.packed.words().len() as u64 * 4;
         let first = u64::from(clip.first) * 4;
@@ -91,9 +91,9 @@ impl ClipStore {
     }
 
     pub fn get(&self, id: ClipId) -> Result<&ResidentClip, GpuError> {
-        self.clips.get(id).ok_or_else(|| {
-            GpuError::Mismatch("a clip of another crowd, or one that was removed".into())
-        })
+        self.clips
+            .get(id)
+            .ok_or_else(|| GpuError::foreign("a clip"))
     }
 
     /// The clip of an id, if there is one.

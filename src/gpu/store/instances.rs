@@ -229,8 +229,12 @@ impl InstanceStore {
     /// Changes how often an instance is computed. The plan stays valid.
     pub fn set_rate(&mut self, id: InstanceId, rate: UpdateRate) -> Result<(), GpuError> {
         if rate.every == 0 {
-            let text = "an update rate of every 0 frames, expected 1 or more".into();
-            return Err(GpuError::Mismatch(text));
+            let expected = "every 1 or more frames";
+            return Err(GpuError::invalid(
+                "an update rate",
+                expected,
+                "every 0 frames",
+            ));
         }
         let instance = self.get_mut(id)?;
         if instance.rate == rate {
@@ -336,7 +340,7 @@ pub fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
 }
 
 fn foreign() -> GpuError {
-    GpuError::Mismatch("an instance of another crowd, or one that was removed".into())
+    GpuError::foreign("an instance")
 }
 
 #[cfg(test)]

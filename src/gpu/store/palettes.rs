@@ -45,8 +45,11 @@ impl PaletteStore {
     pub fn remove(&mut self, id: PaletteId) -> Result<(), GpuError> {
         let users = self.find(id)?.users.len();
         if users > 0 {
-            let text = format!("{users} instances refer to the palette that is to be removed");
-            return Err(GpuError::Mismatch(text));
+            return Err(GpuError::InUse {
+                what: "a palette".into(),
+                by: "instances",
+                users,
+            });
         }
         self.palettes.remove(id);
         Ok(())
@@ -67,8 +70,7 @@ impl PaletteStore {
                 format!("a {method:?} palette of {entries} entries {with} normals")
             };
             let (expected, found) = (text(expected), text(found));
-            let text = format!("expected {expected}, found {found}");
-            return Err(GpuError::Mismatch(text));
+            return Err(GpuError::invalid("a palette", expected, found));
         }
         shared.palette.clone_from(palette);
         Ok(())
@@ -105,5 +107,5 @@ impl PaletteStore {
 }
 
 fn foreign() -> GpuError {
-    GpuError::Mismatch("a palette of another crowd, or one that was removed".into())
+    GpuError::foreign("a palette")
 }

@@ -292,7 +292,7 @@ impl PlayerStore {
 
     fn snapshot_room(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
         let Some(device) = &mut self.device else {
-            return Err(GpuError::Mismatch("there are no clips".into()));
+            return Err(GpuError::invalid("a fade", "clips", "none"));
         };
         if let Ok(range) = device.snapshots.take(count) {
             return Ok(range);

@@ -193,8 +193,11 @@ impl Playing {
     ) -> Result<(), GpuError> {
         let wrong = |what: &str, expected: String, found: String| {
             let path = rig.path();
-            let text = format!("{path}: {what}: expected {expected}, found {found}");
-            Err(GpuError::Mismatch(text))
+            Err(GpuError::invalid(
+                format!("{path}: {what}"),
+                expected,
+                found,
+            ))
         };
         let second = self
             .second

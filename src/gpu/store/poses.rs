@@ -79,11 +79,11 @@ pub struct Posed {
 impl Posed {
     /// Packs a pose into the buffers of the last one.
     fn pack(&mut self, skin: &PackedSkin, pose: &Pose) -> Result<(), GpuError> {
-        let packed = match &mut self.pose {
-            Some(there) => there.update(skin, pose),
-            none => PackedPose::pack(skin, pose).map(|pose| *none = Some(pose)),
-        };
-        packed.map_err(|error| GpuError::Mismatch(error.to_string()))
+        match &mut self.pose {
+            Some(there) => there.update(skin, pose)?,
+            none => *none = Some(PackedPose::pack(skin, pose)?),
+        }
+        Ok(())
     }
 
     /// Copies a packed pose.
@@ -223,8 +223,7 @@ impl PoseStore {
         skin: &PackedSkin,
         pose: &PackedPose,
     ) -> Result<(), GpuError> {
-        pose.fits(skin)
-            .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+        pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
         self.poses[id.index() as usize].copy(pose);
         Ok(())
     }
@@ -243,7 +242,7 @@ impl PoseStore {
         palette: &Arc<Palette>,
     ) -> Result<(), GpuError> {
         pose.fits_with(skin, palette)
-            .map_err(|reason| GpuError::Mismatch(format!("{}: {reason}", skin.prim())))?;
+            .map_err(|misfit| misfit.of(skin))?;
         let posed = &mut self.poses[id.index() as usize];
         posed.copy(pose);
         if let Some(pose) = &mut posed.pose {
@@ -275,7 +274,7 @@ impl PoseStore {
         let there = pose.get_or_insert_default();
         let set = there.set_posed_on_gpu(skin, rig, out_from_skel, channel_weights);
         posed.pose = pose.filter(|_| had_one || set.is_ok());
-        set.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))
+        Ok(set?)
     }
 
     /// The instance at an index.
@@ -358,8 +357,8 @@ impl PoseStore {
         let errors = self.scratch.iter_mut().filter_map(|s| s.error.take());
         match errors.min_by_key(|(id, _)| id.index()) {
             Some((id, text)) => {
-                let text = format!("instance {}: {text}", id.index());
-                Err(GpuError::Mismatch(text))
+                let instance = id.index();
+                Err(GpuError::Posing { instance, text })
             }
             None => Ok(()),
         }

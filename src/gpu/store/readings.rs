@@ -134,7 +134,7 @@ impl Pending {
 }
 
 fn taken() -> GpuError {
-    GpuError::Mismatch("a reading of another crowd, or one that was taken".into())
+    GpuError::foreign("a reading")
 }
 
 /// The largest number of readings that may be under way at a time.
@@ -309,9 +309,8 @@ fn pieces(
         let instance = stores.instances.get(*id)?;
         let skin = stores.skins.get(instance.skin)?;
         if !instance.written {
-            return Err(GpuError::Mismatch(
-                "no frame was encoded since this instance was added".into(),
-            ));
+            let instance = id.index();
+            return Err(GpuError::NoFrame { instance });
         }
         let wanted = instance.target.kinds(skin.packed());
         let counts = counts(skin.packed());
@@ -327,9 +326,10 @@ fn pieces(
         for (kind, width) in widths.into_iter().enumerate() {
             for slice in stores.outputs.slices(instance, skin, kind) {
                 if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
-                    return Err(GpuError::Mismatch(
-                        "results in a buffer without usage COPY_SRC cannot be read".into(),
-                    ));
+                    let what = format!("{}: reading", skin.packed().prim());
+                    let found = format!("usage {:?}", slice.buffer.usage());
+                    let expected = "a buffer with usage COPY_SRC";
+                    return Err(GpuError::invalid(what, expected, found));
                 }
                 pieces.push(Piece {
                     from: slice.buffer.clone(),

@@ -109,9 +109,11 @@ impl RigStore {
     pub fn remove(&mut self, pages: &mut SkinPages, id: RigId) -> Result<(), GpuError> {
         let rig = self.get(id)?;
         if rig.users > 0 {
-            let (path, users) = (rig.packed.path(), rig.users);
-            let text = format!("{path}: {users} instances move with the rig that is to be removed");
-            return Err(GpuError::Mismatch(text));
+            return Err(GpuError::InUse {
+                what: format!("the rig of {}", rig.packed.path()),
+                by: "instances",
+                users: rig.users,
+            });
         }
         let address = Arc::as_ptr(&rig.packed) as usize;
         self.version += u64::from(rig.keeps_palette);
@@ -136,8 +138,7 @@ impl RigStore {
     /// Checks local transforms and copies them.
     pub fn set_joints(&mut self, id: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
         let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
-        let checked = rig.packed.check(joints);
-        checked.map_err(|wrong| GpuError::Mismatch(wrong.to_string()))?;
+        rig.packed.check(joints)?;
         rig.joints.clear();
         rig.joints.extend_from_slice(joints);
         rig.is_posed = true;
@@ -268,5 +269,5 @@ fn upload(
 }
 
 fn foreign() -> GpuError {
-    GpuError::Mismatch("a rig of another crowd, or one that was removed".into())
+    GpuError::foreign("a rig")
 }

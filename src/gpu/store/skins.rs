@@ -143,9 +143,11 @@ impl SkinStore {
     pub fn remove(&mut self, pages: &mut SkinPages, id: SkinId) -> Result<(), GpuError> {
         let skin = self.get(id)?;
         if skin.users > 0 {
-            let (prim, users) = (skin.packed.prim(), skin.users);
-            let text = format!("{prim}: {users} instances use the skin that is to be removed");
-            return Err(GpuError::Mismatch(text));
+            return Err(GpuError::InUse {
+                what: format!("the skin of {}", skin.packed.prim()),
+                by: "instances",
+                users: skin.users,
+            });
         }
         if let Some(skin) = self.skins.remove(id) {
             pages.give_back(skin.ranges);
@@ -193,7 +195,7 @@ impl SkinStore {
 }
 
 fn foreign() -> GpuError {
-    GpuError::Mismatch("a skin of another crowd, or one that was removed".into())
+    GpuError::foreign("a skin")
 }
 
 /// Encodes a skin slice by slice and appends each slice to a page.

@@ -180,13 +180,14 @@ impl OutputTarget {
 
     /// Checks that the skin's results fit the places where they should go.
     pub(in crate::gpu) fn check(&self, skin: &PackedSkin) -> Result<(), GpuError> {
-        let wrong = |kind: usize, text: String| {
-            let text = format!("{}: {}: {text}", skin.prim(), NAMES[kind]);
-            Err(GpuError::Mismatch(text))
+        let wrong = |kind: usize, expected: String, found: String| {
+            let what = format!("{}: {}", skin.prim(), NAMES[kind]);
+            Err(GpuError::invalid(what, expected, found))
         };
         for (kind, attribute) in [(NORMALS, &self.normals), (TANGENTS, &self.tangents)] {
             if matches!(attribute, Some(Attribute::In { .. })) && counts(skin)[kind].is_none() {
-                return wrong(kind, "the skin has none to write".into());
+                let expected = "a skin that has them".into();
+                return wrong(kind, expected, "one without".into());
             }
         }
         let wanted = self.kinds(skin);
@@ -200,19 +201,16 @@ impl OutputTarget {
                 width,
             } = in_buffer;
             if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-                let usage = buffer.usage();
-                return wrong(
-                    kind,
-                    format!("a buffer with usage {usage:?} and not STORAGE"),
-                );
+                let found = format!("usage {:?}", buffer.usage());
+                return wrong(kind, "a buffer with usage STORAGE".into(), found);
             }
             if offset % 4 != 0 || stride % 4 != 0 {
-                let text = "offset and stride have to be multiples of 4";
-                return wrong(kind, format!("{text}, and are {offset} and {stride}"));
+                let expected = "an offset and a stride that are multiples of 4".into();
+                return wrong(kind, expected, format!("{offset} and {stride}"));
             }
             if stride < width {
-                let text = format!("a stride of {stride} bytes is less than an element of {width}");
-                return wrong(kind, text);
+                let expected = format!("a stride of at least an element, {width} bytes");
+                return wrong(kind, expected, format!("{stride} bytes"));
             }
             let count = counts(skin)[kind].unwrap_or(0) as u64;
             let last = count.checked_sub(1).map(|n| n.checked_mul(stride));
@@ -223,8 +221,8 @@ impl OutputTarget {
             let Some(end) = end.filter(|end| *end <= buffer.size()) else {
                 let size = buffer.size();
                 let asked = end.map_or("more than 2^64".into(), |end| end.to_string());
-                let text = format!("{count} of them end at byte {asked}");
-                return wrong(kind, format!("{text}, and the buffer has {size} bytes"));
+                let expected = format!("a buffer of {asked} bytes for {count} of them");
+                return wrong(kind, expected, format!("{size} bytes"));
             };
             let span = Span {
                 kind,
@@ -235,8 +233,8 @@ impl OutputTarget {
                 end,
             };
             if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
-                let text = format!("they would overlap the {}", NAMES[other.kind]);
-                return wrong(kind, text);
+                let expected = format!("bytes apart from the {}", NAMES[other.kind]);
+                return wrong(kind, expected, "bytes that overlap them".into());
             }
             spans.push(span);
         }
@@ -251,9 +249,9 @@ impl OutputTarget {
                 buffers.push(buffer);
             }
             if buffers.len() > BUFFERS {
-                let text = "a third buffer, expected at most two for all results of an instance; \
-                            the crowd's own are one for positions and one for all other kinds";
-                return wrong(kind, text.into());
+                let expected = "at most two buffers for all results of an instance (the crowd's \
+                                own are one for positions and one for all other kinds)";
+                return wrong(kind, expected.into(), "a third buffer".into());
             }
         }
         Ok(())

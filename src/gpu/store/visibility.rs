@@ -65,15 +65,16 @@ impl VisibilityMask {
     fn check(&self, skinner: &Skinner) -> Result<(), GpuError> {
         let limits = skinner.device.limits();
         let alignment = u64::from(limits.min_storage_buffer_offset_alignment);
-        let wrong = if !self.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            "its buffer lacks usage STORAGE".into()
+        let (expected, found) = if !self.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            let found = format!("usage {:?}", self.buffer.usage());
+            ("a buffer with usage STORAGE".into(), found)
         } else if !self.offset.is_multiple_of(alignment) {
-            let offset = self.offset;
-            format!("its offset of {offset} bytes is no multiple of {alignment}")
+            let expected = format!("an offset that is a multiple of {alignment} bytes");
+            (expected, self.offset.to_string())
         } else {
             return Ok(());
         };
-        Err(GpuError::Mismatch(format!("visibility mask: {wrong}")))
+        Err(GpuError::invalid("visibility mask", expected, found))
     }
 }
 
@@ -170,11 +171,9 @@ impl VisibilityStore {
         let size = mask.buffer.size().saturating_sub(mask.offset);
         let needed = mask.layout.bytes(index_count);
         if size < needed {
-            let text = format!(
-                "visibility mask: {size} bytes from its offset on, expected {needed} for \
-                 {index_count} instance indices"
-            );
-            return Err(GpuError::Mismatch(text));
+            let expected = format!("{needed} bytes for {index_count} instance indices");
+            let found = format!("{size} bytes from its offset on");
+            return Err(GpuError::invalid("visibility mask", expected, found));
         }
         if needed > limits.binding_bytes {
             return Err(GpuError::Limit {

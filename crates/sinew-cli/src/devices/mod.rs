@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use sinew::gpu::{AdapterReport, list_adapters};
+use sinew::gpu::AdapterReport;
 
 use crate::error::Result;
 use crate::exit::Exit;
@@ -54,12 +54,12 @@ struct Report {
 }
 
 pub fn run(args: &Args, verbosity: Verbosity) -> Result<Exit> {
-    let adapters = list_adapters();
+    let adapters = AdapterReport::list();
     if args.verify {
         return verify::run(&adapters, args, verbosity.is_quiet());
     }
     let report = Report {
-        auto: sinew::gpu::auto_adapter(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
+        auto: AdapterReport::hardware(&adapters).map_or("cpu".to_owned(), |a| a.name.clone()),
         cpu_threads: rayon::current_num_threads(),
         adapters,
     };
@@ -84,7 +84,7 @@ fn named(adapter: &AdapterReport) -> String {
 /// The report as text. Writing to a String cannot fail, so its results are dropped.
 fn describe(report: &Report) -> String {
     let mut out = String::new();
-    let auto = sinew::gpu::auto_adapter(&report.adapters);
+    let auto = AdapterReport::hardware(&report.adapters);
     for adapter in &report.adapters {
         let mark = if auto == Some(adapter) { '*' } else { ' ' };
         let _ = writeln!(out, "{mark} gpu  {}", named(adapter));

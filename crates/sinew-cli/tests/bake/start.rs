@@ -82,10 +82,8 @@ pub fn pipelines_are_kept_in_the_hosts_cache() -> Result<Completion, Failed> {
                 fallback: true,
             })
         };
-        let options = SkinnerOptions {
-            pipeline_cache: Some(cache.clone()),
-            ..SkinnerOptions::default()
-        };
+        let mut options = SkinnerOptions::default();
+        options.pipeline_cache = Some(cache.clone());
         let mut crowd = Skinner::new(device, queue, &options)?.crowd();
         let id = crowd.add_skin(Arc::clone(&packed))?;
         let instance = crowd.add_instance(id)?;

@@ -73,7 +73,9 @@ fn limits() -> Done {
         ([10, 0], "10 x 0"),
     ] {
         match drawing.draw_of_size(&camera, &bare(), size) {
-            Err(sinew_render::Error::Gpu(e @ (GpuError::Limit { .. } | GpuError::Mismatch(_)))) => {
+            Err(sinew_render::Error::Gpu(
+                e @ (GpuError::Limit { .. } | GpuError::Invalid { .. }),
+            )) => {
                 assert!(e.to_string().contains(word), "{e}");
             }
             other => return Err(format!("{size:?}: {:?}", other.map(|p| p.dimensions())).into()),

@@ -10,7 +10,7 @@ use sinew::mesh::RenderVertices;
 use crate::cases::{Influences, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{Made, agrees, bits, made};
-use crate::host::Gpu;
+use crate::host::{Gpu, tight};
 use crate::rng::Rng;
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -66,10 +66,10 @@ fn equal_the_whole(gpu: &Gpu) -> Result<(), Failure> {
     skins.push((Arc::new(packed), shown));
 
     for max_binding_bytes in [None, Some(40_000), Some(150_000), Some(400_000)] {
-        let options = |never_active_lists| SkinnerOptions {
-            max_binding_bytes,
-            never_active_lists,
-            ..SkinnerOptions::default()
+        let options = |never_active_lists| {
+            let mut options = tight(max_binding_bytes, None);
+            options.never_active_lists = never_active_lists;
+            options
         };
         let mut crowds = [
             gpu.crowd_with(&options(false))?,

@@ -9,7 +9,7 @@ use sinew::skel::Pose;
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
 use crate::crowds::made::{crowd_of, made, twenty};
-use crate::host::{Gpu, mismatch, posed, posed_to, tight};
+use crate::host::{Gpu, posed, posed_to, tight, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("boxes_enclose_what_was_written", everything),
@@ -241,7 +241,7 @@ fn late(gpu: &Gpu) -> Result<(), Failure> {
     crowd.submit()?;
     comes(&mut crowd, next, None)?;
     crowd.enable_bounds(BoundsUse::OnGpu)?;
-    mismatch("", crowd.latest_bounds(next))
+    wrong_use("", crowd.latest_bounds(next))
 }
 
 fn nothing(gpu: &Gpu) -> Result<(), Failure> {

@@ -4,8 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::{Failure, ensure};
 use sinew::gpu::{
-    Crowd, Deformed, InstanceId, OutputTarget, PipelineVariant, Prewarm, SkinId, SkinnerOptions,
-    pipeline_variants,
+    Crowd, Deformed, InstanceId, OutputTarget, Prewarm, SkinId, Skinner, SkinnerOptions,
 };
 use sinew::kernel::{PackedPose, PackedSkin};
 use sinew::skel::{Skin, SkinningMethod};
@@ -95,17 +94,17 @@ pub fn agrees(got: &Deformed, want: &Deformed) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pipelines of one crowd of these skins, each once.
-pub fn pipelines<'a>(skins: impl IntoIterator<Item = &'a Arc<PackedSkin>>) -> Vec<PipelineVariant> {
-    let mut out: Vec<PipelineVariant> = Vec::new();
+/// A skinner that has compiled the pipelines of these skins, and their number.
+pub fn prewarmed<'a>(
+    gpu: &Gpu,
+    skins: impl IntoIterator<Item = &'a Arc<PackedSkin>>,
+) -> Result<(Skinner, usize), Failure> {
+    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     for packed in skins {
-        for variant in pipeline_variants(packed, &OutputTarget::default(), Prewarm::default()) {
-            if !out.contains(&variant) {
-                out.push(variant);
-            }
-        }
+        skinner.prewarm(packed, &OutputTarget::default(), Prewarm::default())?;
     }
-    out
+    let compiled = skinner.compiled();
+    Ok((skinner, compiled))
 }
 
 /// Adds a skin, and an instance of it for each pose.

@@ -10,7 +10,6 @@ mod posing;
 mod reading;
 mod repeat;
 mod retained;
-mod scheduling;
 mod visibility;
 
 use crate::host::Gpu;
@@ -35,7 +34,6 @@ pub fn checks() -> Vec<Check> {
         (Subject::Crowds, repeat::CHECKS),
         (Subject::Growth, retained::CHECKS),
         (Subject::Crowds, visibility::CHECKS),
-        (Subject::Crowds, scheduling::CHECKS),
         (Subject::Loss, loss::CHECKS),
     ];
     let each = |(subject, list): (Subject, &'static [(&'static str, Run)])| {

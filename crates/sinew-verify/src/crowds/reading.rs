@@ -6,7 +6,7 @@ use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket, wait_for};
 use crate::cases::Spec;
 use crate::crowds::Run;
 use crate::crowds::made::{Made, agrees, bits, made, twenty};
-use crate::host::{Gpu, mismatch, posed};
+use crate::host::{Gpu, posed, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("reading_out_of_order_from_two_crowds", out_of_order),
@@ -151,7 +151,7 @@ fn dropped(gpu: &Gpu) -> Result<(), Failure> {
         let ticket = a.frame(&mut encoder, 1)?;
         drop(encoder);
         let taken = a.crowd.take(&ticket).ok_or("nothing")?;
-        mismatch("dropped", taken)?;
+        wrong_use("dropped", taken)?;
     }
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let ticket = a.frame(&mut encoder, 4)?;
@@ -163,14 +163,14 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let (mut a, mut b) = (one(gpu, 1)?, one(gpu, 2)?);
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let too_early = a.crowd.request_read(&mut encoder, &[a.id]);
-    mismatch("no frame was encoded", too_early)?;
+    wrong_use("expected a frame", too_early)?;
     let ticket = a.frame(&mut encoder, 1)?;
     gpu.queue.submit([encoder.finish()]);
     let foreign = b.crowd.take(&ticket).ok_or("nothing")?;
-    mismatch("a reading of another crowd", foreign)?;
+    wrong_use("a reading of another crowd", foreign)?;
     a.check(gpu, &ticket, 1)?;
     let twice = a.crowd.take(&ticket).ok_or("nothing")?;
-    mismatch("one that was taken", twice)
+    wrong_use("a reading of another crowd", twice)
 }
 
 fn nothing(gpu: &Gpu) -> Result<(), Failure> {

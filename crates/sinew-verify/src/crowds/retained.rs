@@ -1,22 +1,19 @@
 //! Frames that are kept: what is uploaded again, and that nothing is missing for it.
 
 use crate::{Failure, ensure};
-use sinew::gpu::{
-    Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions, pipeline_variants,
-};
+use sinew::gpu::{Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions};
 use sinew::kernel::PackedPose;
 use sinew::skel::SkinningMethod;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, crowd_of, made};
+use crate::crowds::made::{Made, agrees, bits, made};
 use crate::host::{Gpu, with_previous};
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
     ("retained_palettes_part_and_meet", part_and_meet),
     ("neighbours_change_no_bits_and_compile_nothing", neighbours),
-    ("retained_frames_survive_dropped_encoders", dropped_encoders),
 ];
 
 fn uploaded(crowd: &mut Crowd) -> Result<u64, Failure> {
@@ -240,15 +237,12 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
     let alone: Vec<_> = alone.run()?.iter().map(bits).collect();
 
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
-    let mut variants = Vec::new();
+    ensure(skinner.compiled() == 0, "something is compiled already")?;
     for made in mine.iter().chain(&others) {
         for target in [OutputTarget::default(), with_previous()] {
-            let of_skin = pipeline_variants(&made.packed, &target, Prewarm::default());
-            variants.extend(of_skin);
+            skinner.prewarm(&made.packed, &target, Prewarm::default())?;
         }
     }
-    ensure(skinner.compiled() == 0, "something is compiled already")?;
-    skinner.prewarm(&variants)?;
     let compiled = skinner.compiled();
     ensure(compiled > 4, &format!("{compiled} pipelines"))?;
     let mut crowd = skinner.crowd();
@@ -262,36 +256,4 @@ fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
         skinner.compiled() == compiled,
         &format!("{compiled} pipelines, and {} later", skinner.compiled()),
     )
-}
-
-/// What an encoder had that is never submitted comes with the next one.
-fn dropped_encoders(gpu: &Gpu) -> Result<(), Failure> {
-    let spec = Spec::default().shapes(3);
-    let (made, mut crowd, skin) = crowd_of(gpu, &spec)?;
-    let ids = crowd.add_instances(skin, 3)?;
-    let encoder = || gpu.device.create_command_encoder(&Default::default());
-    for round in 0..6u64 {
-        for (i, id) in ids.iter().enumerate() {
-            crowd.set_pose(*id, &made.pose(round * 10 + i as u64))?;
-        }
-        let mut dropped = encoder();
-        crowd.encode(&mut dropped)?;
-        match round % 3 {
-            0 => drop(dropped),
-            1 => drop(dropped.finish()),
-            _ => {
-                // Another frame in it, and only of one instance.
-                crowd.set_pose(ids[1], &made.pose(round * 10 + 5))?;
-                crowd.encode(&mut dropped)?;
-                drop(dropped);
-                crowd.set_pose(ids[1], &made.pose(round * 10 + 1))?;
-            }
-        }
-        let got = crowd.run()?;
-        for (i, got) in got.iter().enumerate() {
-            agrees(got, &made.on_cpu(&made.pose(round * 10 + i as u64)))?;
-        }
-        expect("it is all there", uploaded(&mut crowd)?, 0)?;
-    }
-    Ok(())
 }

@@ -7,14 +7,14 @@ use crate::{Failure, ensure};
 use glam::DMat4;
 use sinew::gpu::{
     BoundsUse, Crowd, Deformed, InstanceId, MaskLayout, Prewarm, RigId, SkinnerOptions, UpdateRate,
-    VisibilityMask, pipeline_variants,
+    VisibilityMask,
 };
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, bounds_on_cpu};
 use sinew::skel::{MeshTopology, Skin};
 
 use crate::cases::{self, Influences, Spec};
 use crate::crowds::Run;
-use crate::host::{Gpu, by_rig, mismatch, tight, with_previous};
+use crate::host::{Gpu, by_rig, tight, with_previous, wrong_use};
 use crate::outputs::shown::{bits, every_kind, without_previous};
 use crate::posing::rigs;
 use crate::rng::Rng;
@@ -22,15 +22,11 @@ use crate::rng::Rng;
 pub const CHECKS: &[(&str, Run)] = &[
     ("masks_change_no_visible_result", everything),
     ("masks_in_pieces", in_pieces),
-    ("masks_of_two_frames_in_one_submit", one_submit),
-    ("growth_between_frames_of_one_submit", growth),
     ("update_rates_are_staggered", staggered),
     ("what_is_held_has_no_motion", held),
     ("masks_come_and_go", come_and_go),
-    ("a_dropped_frame_is_computed_again", dropped),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
-    ("palettes_need_no_visible_instance", palettes),
 ];
 
 /// An instance, and where its poses come from.
@@ -281,95 +277,6 @@ fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The mask of each frame comes from a command before it.
-fn one_submit(gpu: &Gpu) -> Result<(), Failure> {
-    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
-    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
-    let count = cast.members.len();
-    let usage = wgpu::BufferUsages::COPY_SRC;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    for frame in 0..3usize {
-        let visible: Vec<bool> = (0..count).map(|i| i % 3 == frame).collect();
-        let words = mask.words_of(&visible);
-        let from = gpu.filled(count, usage, 0);
-        gpu.queue
-            .write_buffer(&from, 0, bytemuck::cast_slice(&words));
-        encoder.copy_buffer_to_buffer(&from, 0, &mask.buffer, 0, from.size());
-        cast.pose(frame as u64)?;
-        cast.crowd.encode(&mut encoder)?;
-    }
-    gpu.queue.submit([encoder.finish()]);
-    let got = cast.read()?;
-    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
-    for frame in 0..3 {
-        all.pose(frame as u64)?;
-        all.crowd.submit()?;
-        let want = all.read()?;
-        for i in (frame..count).step_by(3) {
-            ensure(
-                without_previous(&got[i]) == without_previous(&want[i]),
-                &format!("instance {i}: not its result of frame {frame}"),
-            )?;
-        }
-    }
-    Ok(())
-}
-
-/// Buffers grow between two frames of one encoder: what the first frame left in them is there for
-/// the second, as with two submits.
-fn growth(gpu: &Gpu) -> Result<(), Failure> {
-    let run = |submits: usize| {
-        let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
-        let seen = cast.members.len();
-        let more = 8 * seen;
-        let mask = Mask {
-            buffer: gpu.filled(seen + more, wgpu::BufferUsages::STORAGE, 1),
-            layout: MaskLayout::Words,
-        };
-        let in_words = VisibilityMask::words(mask.buffer.clone());
-        cast.crowd.set_visibility(Some(in_words))?;
-        let mut first = gpu.device.create_command_encoder(&Default::default());
-        cast.pose(0)?;
-        cast.crowd.encode(&mut first)?;
-        let mut second = match submits {
-            1 => first,
-            _ => {
-                gpu.queue.submit([first.finish()]);
-                gpu.device.create_command_encoder(&Default::default())
-            }
-        };
-        let skin = cast.crowd.add_skin(Arc::clone(&cast.members[0].packed))?;
-        for _ in 0..more {
-            let id = cast.crowd.add_instance_to(skin, with_previous())?;
-            let member = Member {
-                id,
-                packed: Arc::clone(&cast.members[0].packed),
-                skin: cast.members[0].skin.clone(),
-                rig: None,
-            };
-            cast.members.push(member);
-        }
-        cast.pose(1)?;
-        // Every other one is out of sight.
-        let visible: Vec<u32> = (0..seen as u32).map(|i| i % 2).collect();
-        let from = gpu.filled(seen, wgpu::BufferUsages::COPY_SRC, 0);
-        gpu.queue
-            .write_buffer(&from, 0, bytemuck::cast_slice(&visible));
-        second.copy_buffer_to_buffer(&from, 0, &mask.buffer, 0, from.size());
-        cast.crowd.encode(&mut second)?;
-        gpu.queue.submit([second.finish()]);
-        let results: Vec<Vec<u32>> = cast.read()?.iter().map(bits).collect();
-        Ok::<_, Failure>((results, boxes(gpu, &cast.crowd)?))
-    };
-    let ((one, one_boxes), (two, two_boxes)) = (run(1)?, run(2)?);
-    for (i, (one, two)) in one.iter().zip(&two).enumerate() {
-        ensure(one == two, &format!("instance {i}: other bits"))?;
-        let index = &format!("instance {i}: another box");
-        ensure(one_boxes[i] == two_boxes[i], index)?;
-    }
-    Ok(())
-}
-
 /// Every frame computes as many, and each instance in its turn.
 fn staggered(gpu: &Gpu) -> Result<(), Failure> {
     let skin = cases::skin(&Spec::default());
@@ -605,54 +512,11 @@ fn exchange_last(cast: &mut Cast) -> Result<InstanceId, Failure> {
     Ok(id)
 }
 
-/// The frame after a dropped one knows nothing of it.
-fn dropped(gpu: &Gpu) -> Result<(), Failure> {
-    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
-    let mut all = Cast::new(gpu, &SkinnerOptions::default())?;
-    Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
-    cast.pose(0)?;
-    cast.crowd.submit()?;
-    cast.pose(1)?;
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    cast.crowd.encode(&mut encoder)?;
-    drop(encoder);
-    for cast in [&mut cast, &mut all] {
-        cast.pose(2)?;
-        cast.crowd.submit()?;
-    }
-    for (got, want) in cast.read()?.iter().zip(&all.read()?) {
-        ensure(bits(got) == bits(want), "other bits, or a motion")?;
-    }
-    Ok(())
-}
-
-/// Rigs are posed whether somebody sees their instances or not.
-fn palettes(gpu: &Gpu) -> Result<(), Failure> {
-    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
-    let mask = Mask::new(gpu, &mut cast.crowd, MaskLayout::Words)?;
-    let rig = cast.rigs[0];
-    cast.pose(0)?;
-    cast.crowd.submit()?;
-    mask.write(gpu, &vec![false; cast.members.len()]);
-    let mut last = Vec::new();
-    for frame in 1..4 {
-        cast.pose(frame)?;
-        cast.crowd.submit()?;
-        let palette = cast.crowd.palette_on_gpu(rig)?.ok_or("no palette")?;
-        let words: Vec<u32> = gpu.read(palette.buffer)?;
-        let first = palette.points as usize * 4;
-        let now = words[first..first + rig_spec().joints * 12].to_vec();
-        ensure(now != last, "a palette stands still")?;
-        last = now;
-    }
-    Ok(())
-}
-
 fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
     let all = skins()?;
     let (skin, packed, _) = all.last().ok_or("no skins")?;
-    skinner.prewarm(&pipeline_variants(packed, &with_previous(), Prewarm::ALL))?;
+    skinner.prewarm(packed, &with_previous(), Prewarm::ALL)?;
     let compiled = skinner.compiled();
     let mut crowd = skinner.crowd();
     crowd.enable_bounds(BoundsUse::OnGpu)?;
@@ -683,13 +547,13 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let result = cast
         .crowd
         .set_visibility(Some(VisibilityMask::words(other)));
-    mismatch("lacks usage STORAGE", result)?;
+    wrong_use("expected a buffer with usage STORAGE", result)?;
     let buffer = gpu.filled(400, wgpu::BufferUsages::STORAGE, 1);
     let result = cast.crowd.set_visibility(Some(VisibilityMask {
         offset: 2,
         ..VisibilityMask::words(buffer)
     }));
-    mismatch("its offset of 2 bytes", result)?;
+    wrong_use("bytes, found 2", result)?;
     ensure(
         cast.crowd.visibility().is_none(),
         "a mask in spite of errors",
@@ -698,16 +562,16 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     cast.crowd
         .set_visibility(Some(VisibilityMask::words(short.clone())))?;
     cast.pose(0)?;
-    mismatch("visibility mask: 12 bytes", cast.crowd.submit())?;
+    wrong_use("instance indices, found 12 bytes", cast.crowd.submit())?;
     // As bits it is long enough, up to 96 instances.
     ensure(cast.members.len() > 96, "a test of nothing")?;
     let result = cast.crowd.set_visibility(Some(VisibilityMask::bits(short)));
     result?;
-    mismatch("visibility mask: 12 bytes", cast.crowd.submit())?;
+    wrong_use("instance indices, found 12 bytes", cast.crowd.submit())?;
     cast.crowd.set_visibility(None)?;
     cast.crowd.submit()?;
     let id = cast.members[0].id;
-    mismatch("every 0 frames", cast.crowd.set_update_rate(id, 0))?;
+    wrong_use("every 0 frames", cast.crowd.set_update_rate(id, 0))?;
     cast.crowd.remove_instance(id)?;
-    mismatch("another crowd", cast.crowd.set_update_rate(id, 2))
+    wrong_use("another crowd", cast.crowd.set_update_rate(id, 2))
 }

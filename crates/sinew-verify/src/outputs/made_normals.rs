@@ -22,12 +22,8 @@ use crate::tolerance;
 
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[
     ("made_normals_equal_the_reference", mirror),
-    ("made_normals_of_a_cube", cube),
-    ("made_normals_of_a_sphere", sphere),
     ("made_normals_of_mirrored_meshes", mirrored),
-    ("made_normals_of_folded_faces", folded),
     ("made_normals_at_the_ends_of_f32", extremes),
-    ("made_normals_of_wrong_faces_are_refused", refused),
 ];
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -246,28 +242,6 @@ fn cube_points() -> Vec<Vec3> {
         .collect()
 }
 
-/// Outward along the diagonals, whichever way the faces run.
-fn cube() -> Result<(), Failure> {
-    let (points, faces) = (cube_points(), CUBE);
-    let want: Vec<DVec3> = points.iter().map(|p| p.as_dvec3().normalize()).collect();
-    for left_handed in [false, true] {
-        let indices = faces.iter().flat_map(|face| {
-            let mut face = *face;
-            if left_handed {
-                face.reverse();
-            }
-            face
-        });
-        let indices: Vec<i32> = indices.collect();
-        let topology = MeshTopology::new("/Mesh", &[4; 6], &indices, left_handed, 8)?;
-        let packed = PackedSkin::pack("/Mesh", &resting(points.clone()))?;
-        let got = at_rest(&packed.with_smooth_normals(&topology)?);
-        let normals = got.normals.ok_or("no normals")?;
-        compare("normals", &normals, &want, tolerance::MADE_NORMALS)?;
-    }
-    Ok(())
-}
-
 /// A cube and its poses: mirrored on its way to skeleton space, out of it, and both. Normals point outward as rest
 /// normals do, which go by the inverse transpose.
 type Posed = (Arc<PackedSkin>, Vec<PackedPose>);
@@ -340,56 +314,6 @@ fn mirrored_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
     crowd.run()?.iter().try_for_each(points_outward)
 }
 
-/// There and back again: no area, and no rounding of one either.
-fn folded() -> Result<(), Failure> {
-    let points = vec![
-        Vec3::new(0.1, 0.2, 0.7),
-        Vec3::new(-0.9, 0.3, 0.11),
-        Vec3::ONE,
-        Vec3::ZERO,
-    ];
-    let packed = PackedSkin::pack("/Mesh", &resting(points))?;
-    let indices = [0, 1, 0, 1, 0, 0, 1, 2, 2, 2];
-    let topology = MeshTopology::new("/Mesh", &[4, 3, 3], &indices, false, 4)?;
-    let packed = packed.with_smooth_normals(&topology)?;
-    let made = packed.smooth_normals().ok_or("made normals")?;
-    ensure(made.neighbors().is_empty(), &format!("{made:?}"))?;
-    is_as_said(&at_rest(&packed), Vec3::ZERO)
-}
-
-fn sphere() -> Result<(), Failure> {
-    let (around, up) = (24, 12);
-    let mut points = Vec::new();
-    for ring in 1..up {
-        for i in 0..around {
-            let theta = std::f32::consts::PI * ring as f32 / up as f32;
-            let phi = std::f32::consts::TAU * i as f32 / around as f32;
-            points.push(Vec3::new(
-                theta.sin() * phi.cos(),
-                theta.sin() * phi.sin(),
-                theta.cos(),
-            ));
-        }
-    }
-    let mut indices = Vec::new();
-    for ring in 0..up - 2 {
-        for i in 0..around as i32 {
-            let next = (i + 1) % around as i32;
-            let (top, bottom) = (ring * around as i32, (ring + 1) * around as i32);
-            indices.extend([top + i, bottom + i, bottom + next, top + next]);
-        }
-    }
-    let counts = vec![4; indices.len() / 4];
-    let topology = MeshTopology::new("/Mesh", &counts, &indices, false, points.len())?;
-    let packed = PackedSkin::pack("/Mesh", &resting(points.clone()))?;
-    let normals = at_rest(&packed.with_smooth_normals(&topology)?).normals;
-    // The rings at the open ends have faces on one side only.
-    let inner = around..points.len() - around;
-    let got = to_f64(&normals.ok_or("no normals")?[inner.clone()]);
-    let want = to_f64(&points[inner]);
-    Ok(compare("normals", &got, &want, tolerance::SPHERE_OF_QUADS)?)
-}
-
 /// A triangle of edges that are tiny, ordinary, huge, or nothing; far from the origin or not.
 fn extreme_skins() -> Result<Vec<(Arc<PackedSkin>, Vec3)>, Failure> {
     let topology = MeshTopology::new("/Mesh", &[3], &[0, 1, 2], false, 4)?;
@@ -434,31 +358,4 @@ fn extremes_on_gpu(gpu: &Gpu) -> Result<(), Failure> {
         is_as_said(got, *normal)?;
     }
     Ok(())
-}
-
-fn refused() -> Result<(), Failure> {
-    let packed = PackedSkin::pack("/Mesh", &resting(vec![Vec3::ZERO; 3]))?;
-    let topology = MeshTopology::new("/Mesh", &[3], &[0, 1, 4], false, 5)?;
-    let error = packed
-        .with_smooth_normals(&topology)
-        .unwrap_err()
-        .to_string();
-    ensure(error.contains("indices of 3 points"), &error)?;
-
-    // Corners whose neighbours have no vertex count for nothing, whichever is said first.
-    let points = vec![Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::ONE];
-    let packed = PackedSkin::pack("/Mesh", &resting(points))?;
-    let topology = MeshTopology::new("/Mesh", &[3, 3], &[0, 1, 2, 1, 3, 2], false, 4)?;
-    let vertices = RenderVertices::new(vec![0, 1, 2]);
-    let first = packed.clone().with_vertices(vertices.clone())?;
-    let first = first.with_smooth_normals(&topology)?;
-    let second = packed
-        .with_smooth_normals(&topology)?
-        .with_vertices(vertices)?;
-    ensure(first == second, "the order of the two makes a difference")?;
-    let made = first.smooth_normals().ok_or("made normals")?;
-    ensure(
-        made.neighbors() == [[1, 2], [2, 0], [0, 1], [2, 1]] && made.rows() == [0, 1, 2, 3, 4],
-        &format!("{made:?}"),
-    )
 }

@@ -10,7 +10,7 @@ use sinew::skel::MeshTopology;
 use wgpu::BufferUsages;
 
 use crate::cases::{self, Spec};
-use crate::host::{Gpu, mismatch, posed_to, tight};
+use crate::host::{Gpu, posed_to, tight, wrong_use};
 use crate::outputs::Run;
 use crate::outputs::shown::{Shown, bits, every_kind};
 
@@ -163,7 +163,7 @@ fn shared(gpu: &Gpu) -> Result<(), Failure> {
         if taken.len() > 2 {
             let mut crowd = gpu.crowd()?;
             let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
-            mismatch("a third buffer", crowd.add_instance_to(skin, target))?;
+            wrong_use("a third buffer", crowd.add_instance_to(skin, target))?;
             continue;
         }
         let mut read = run_to(gpu.crowd()?, shown, target)?;
@@ -249,7 +249,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let bare = Spec::default().normals(false).points(10);
     let bare = crowd.add_skin(Arc::new(PackedSkin::pack("/Bare", &cases::skin(&bare))?))?;
     let at = |offset, stride| attribute(&buffer, offset, stride);
-    let overlap = "normals: they would overlap the positions";
+    let overlap = "normals: expected bytes apart from the positions";
     let previous = |previous| OutputTarget {
         previous: Some(previous),
         ..OutputTarget::default()
@@ -262,12 +262,16 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
         (
             id,
             positions(attribute(&unbindable, 0, 12)),
-            "positions: a buffer with usage",
+            "positions: expected a buffer with usage STORAGE",
         ),
         (id, positions(at(2, 12)), "multiples of 4"),
         (id, positions(at(0, 14)), "multiples of 4"),
-        (id, positions(at(0, 8)), "positions: a stride of 8 bytes"),
-        (id, tangents(at(0, 12)), "tangents: a stride of 12 bytes"),
+        (
+            id,
+            positions(at(0, 8)),
+            "positions: expected a stride of at least an element, 12 bytes, found 8",
+        ),
+        (id, tangents(at(0, 12)), "an element, 16 bytes, found 12"),
         (id, previous(at(32, 40)), "previous positions: "),
         (id, positions(at(u64::MAX - 3, 12)), "more than 2^64"),
         (id, positions(at(0, u64::MAX - 3)), "more than 2^64"),
@@ -277,15 +281,15 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
         (
             bare,
             both(Attribute::Own, at(0, 12)),
-            "/Bare: normals: the skin has none",
+            "/Bare: normals: expected a skin that has",
         ),
         (
             bare,
             tangents(at(0, 16)),
-            "/Bare: tangents: the skin has none",
+            "/Bare: tangents: expected a skin that has",
         ),
     ] {
-        mismatch(words, crowd.add_instance_to(skin, target))?;
+        wrong_use(words, crowd.add_instance_to(skin, target))?;
     }
     ensure(crowd.instance_count() == 0, "a refused instance was added")?;
     // One byte behind the other's end is no overlap, nor are interleaved ones.
@@ -302,7 +306,7 @@ fn refused(gpu: &Gpu) -> Result<(), Failure> {
     let target = positions(attribute(&unreadable, 0, 12));
     let instance = posed_to(&mut crowd, id, target, &first_pose(shown))?;
     crowd.submit()?;
-    mismatch("COPY_SRC", crowd.read(&[instance]))
+    wrong_use("COPY_SRC", crowd.read(&[instance]))
 }
 
 /// Made normals in an interleaved buffer, which one binding serves; then somewhere else; then nowhere.

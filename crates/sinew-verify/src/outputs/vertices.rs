@@ -8,7 +8,7 @@ use sinew::mesh::RenderVertices;
 
 use crate::cases::{self, Spec};
 use crate::compare::compare;
-use crate::crowds::made::{add_posed, pipelines, run_twice, same_in_pieces};
+use crate::crowds::made::{add_posed, prewarmed, run_twice, same_in_pieces};
 use crate::host::{Gpu, tight};
 use crate::outputs::shown::{every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
@@ -62,7 +62,7 @@ fn chunked(gpu: &Gpu) -> Result<(), Failure> {
 
 /// One for weights, and one for each pipeline that skins, however many instances there are.
 fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
-    let most = pipelines(every_kind()?.iter().map(|shown| &shown.packed)).len();
+    let (_, most) = prewarmed(gpu, every_kind()?.iter().map(|shown| &shown.packed))?;
     let mut crowd = gpu.crowd()?;
     let mut counts = Vec::new();
     for _ in 0..2 {

@@ -7,7 +7,6 @@ mod fades;
 mod figure;
 mod frames;
 mod palettes;
-mod seen;
 mod sharing;
 
 use crate::host::Gpu;
@@ -21,7 +20,6 @@ pub fn checks() -> Vec<Check> {
         fades::CHECKS,
         frames::CHECKS,
         palettes::CHECKS,
-        seen::CHECKS,
         sharing::CHECKS,
     ];
     let each = |(name, run): &(&'static str, Run)| {

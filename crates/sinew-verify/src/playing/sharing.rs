@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::{DQuat, DVec3, Quat, Vec3};
-use sinew::gpu::{GpuError, PlayedClip, Playing};
+use sinew::gpu::{PlayedClip, Playing};
 use sinew::kernel::PackedClip;
 use sinew::kernel::packed_clip::{ClipOptions, ClipSource};
 use sinew::math::Trs;
@@ -13,7 +13,7 @@ use sinew::skel::{SkelAnimation, SkeletonInstance, SkinningMethod};
 use super::Run;
 use super::fades::Stage;
 use super::figure::{CHANNELS, Truth};
-use crate::host::Gpu;
+use crate::host::{Gpu, wrong_use};
 use crate::posing::rigs;
 use crate::{Failure, ensure};
 
@@ -169,10 +169,7 @@ fn skeletons_share(gpu: &Gpu) -> Result<(), Failure> {
     stage.crowd.remove_rig(stage.member.rig)?;
     stage.crowd.set_clock(2.375);
     stage.crowd.submit()?;
-    match stage.crowd.remove_clip(clip) {
-        Err(GpuError::Mismatch(text)) if text.contains("rigs play the clip") => {}
-        other => return Err(format!("{other:?}").into()),
-    }
+    wrong_use("no rigs that use it", stage.crowd.remove_clip(clip))?;
     let faded = sibling.looped(1, 2.375).to(&sibling.looped(2, 0.375), 0.75);
     let mirror = sibling.mirror(&stage.crowd, member.rig, both, None);
     sibling.agrees(&mut stage.crowd, &member, &mirror, Some(&faded))?;

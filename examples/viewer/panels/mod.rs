@@ -13,6 +13,7 @@ mod picture;
 pub mod scene;
 mod settings;
 mod timeline;
+mod verify;
 
 use egui::{Frame, Label, Margin, Panel, Response, RichText, Ui};
 
@@ -64,6 +65,7 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     if state.help {
         help::show(ui.ctx(), state);
     }
+    verify::show(ui.ctx(), state);
 }
 
 /// The bars above and below everything.

@@ -18,8 +18,8 @@
 #                       takes it from Debian's chromium-common, and where it cannot, its test shows as ignored
 # SINEW_MESA=FILE       a program that runs another one on a newer Mesa, whose software driver has ray queries; without it this
 #                       script makes one of Debian's packages, and where it cannot, its tests show as ignored
-# SINEW_PAGE=FOLDER     the viewer's page (examples/viewer/web/build.sh makes one), which is opened in Chromium; without it
-#                       its test shows as ignored
+# SINEW_PAGE=FOLDER     the viewer's page (examples/viewer/web/build.sh makes one), which is opened in Chromium; `build` makes
+#                       one in 16 minutes of CPU time; without it its test shows as ignored
 # SINEW_NO_DISPLAY=1    leave out the viewer's window, which is opened in Xvfb (its tests show as ignored)
 # SINEW_SEEDS=7..90     run these seeds of the differential test
 # MESA_SHADER_CACHE_DIR=FOLDER  where Mesa keeps compiled shaders; without it target/mesa
@@ -86,6 +86,26 @@ if [ -n "$all" ] && [ -z "${SINEW_NO_GPU:-}${SINEW_NO_DISPLAY:-}" ] && [ "$(unam
     if ! have_display; then
         echo "without Xvfb the viewer's window tests are left out (they show as ignored); Debian: ${packages[*]}" >&2
         export SINEW_NO_DISPLAY=1
+    fi
+fi
+
+# The viewer's page, and the browser that opens it.
+if [ "${SINEW_PAGE:-}" = build ]; then
+    unset SINEW_PAGE
+    if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        echo "installing a browser (chromium)" >&2
+        { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || true
+    fi
+    page="$target/page"
+    if ! command -v chromium >/dev/null; then
+        echo "without Chromium the viewer's page is not tested (its test shows as ignored)" >&2
+    elif examples/viewer/web/build.sh --quick "$page" >&2; then
+        SINEW_PAGE="$(cd "$page" && pwd)"
+        export SINEW_PAGE
+    elif [ -e target/web/ready ]; then
+        exit 1
+    else
+        echo "without a Rust for wasm32 the viewer's page is not tested (its test shows as ignored)" >&2
     fi
 fi
 

@@ -216,6 +216,7 @@ impl App {
         let raw = input.take_egui_input(&screen.window);
         let output = self.egui.run_ui(raw, |ui| panels::show(ui, state, ids));
         let platform = output.platform_output.clone();
+        platform::copy(&platform.commands);
         input.handle_platform_output_with_event_loop(&screen.window, event_loop, platform);
         let viewport = output.viewport_output.get(&egui::ViewportId::ROOT);
         self.repaint_at = viewport.and_then(|v| Instant::now().checked_add(v.repaint_delay));

@@ -11,11 +11,13 @@ use image::RgbaImage;
 use super::beside::Beside;
 use super::drawing::Drawing;
 use super::drops::{self, Intent, Unfit};
+use super::export;
 use super::files::{self, Picked, Purpose, Selected};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
 use super::platform::{self, FileWatch, Instant};
 use super::state::{State, Wish};
+use super::verify::{self, Verify};
 
 /// What other threads tell the viewer, or callbacks of a browser.
 pub enum Wake {
@@ -31,6 +33,12 @@ pub enum Wake {
     Picked(Purpose, Picked),
     /// A picture to save under a path, or why there is none.
     Drawn(PathBuf, Result<RgbaImage, String>),
+    /// A character to save under a path, or why there is none.
+    Exported(PathBuf, Result<Vec<u8>, String>),
+    /// The checks whose names contain one of these texts are wanted, or all.
+    Verify(Vec<String>),
+    /// How far the checks are.
+    Verifying(Verify),
     /// A file is held over the page, or no longer.
     Hovering(bool),
     /// A file was dropped into the page, or is named in its address.
@@ -78,6 +86,8 @@ pub struct Desk {
     played: bool,
     /// A dialog is open.
     asking: bool,
+    /// A character is being written.
+    exporting: bool,
     pub quit: bool,
 }
 
@@ -102,6 +112,7 @@ impl Desk {
             interval: None,
             played: false,
             asking: false,
+            exporting: false,
             quit: false,
         }
     }
@@ -121,6 +132,14 @@ impl Desk {
                     self.state.fail(e, Place::Main);
                 }
             }
+            Wake::Exported(path, bytes) => {
+                self.exporting = false;
+                if let Err(e) = bytes.and_then(|bytes| self.exported(&path, &bytes)) {
+                    self.state.fail(e, Place::Main);
+                }
+            }
+            Wake::Verify(names) => self.verify(names),
+            Wake::Verifying(verify) => self.state.verify = Some(verify),
             Wake::Hovering(hovering) => self.state.hovering = hovering,
             Wake::Dropped(path, intent) => self.dropped(path, intent),
             Wake::NotGiven(reason) => self.state.fail(reason, Place::Main),
@@ -133,9 +152,10 @@ impl Desk {
         self.state.loading.iter().any(Option::is_some)
     }
 
-    /// Whether nothing is being read and no dialog is open.
+    /// Whether nothing is being read, written or checked, and no dialog is open.
     pub fn is_settled(&self) -> bool {
-        !self.is_reading() && !self.asking
+        let verifies = self.state.verify.as_ref().is_some_and(Verify::is_running);
+        !self.is_reading() && !self.asking && !self.exporting && !verifies
     }
 
     /// Reads files again that changed and have been quiet since. Gives when to look again, if some have not been.
@@ -308,8 +328,8 @@ impl Desk {
                 Wish::Select(selected) => self.select(selected),
                 Wish::Alone => self.alone(),
                 Wish::Camera(number) => self.look_through(number),
-                Wish::AskFile => ask = Some(Purpose::Open),
-                Wish::AskPicture => ask = Some(Purpose::SavePicture),
+                Wish::Ask(purpose) => ask = Some(purpose),
+                Wish::Verify(names) => self.verify(names),
                 Wish::Quit => self.quit = true,
             }
         }
@@ -362,11 +382,67 @@ impl Desk {
                 self.dropped(path, Intent::Open);
             }
             Picked::File(path) => {
-                if let Err(e) = self.save_picture(&files::with_png(path)) {
+                let path = files::with_extension(path, purpose.extension());
+                let saved = match purpose {
+                    Purpose::Glb | Purpose::Usdc => self.export(&path, purpose),
+                    Purpose::Open | Purpose::SavePicture => self.save_picture(&path),
+                };
+                if let Err(e) = saved {
                     self.state.fail(e, Place::Main);
                 }
             }
         }
+    }
+
+    /// Runs the checks whose names contain one of these texts, or all of them, while the window stays alive.
+    pub fn verify(&mut self, names: Vec<String>) {
+        if self.state.verify.as_ref().is_some_and(Verify::is_running) {
+            return;
+        }
+        // A software adapter is slow enough with the checks alone.
+        self.state.clock.playing = false;
+        let (what, done, all) = ("checks", 0, 0);
+        self.state.verify = Some(Verify::Running { what, done, all });
+        let (adapter, tell) = (self.state.adapter.0.clone(), Arc::clone(&self.tell));
+        let work = move || {
+            let done = verify::run(&adapter, &names, |verify| tell(Wake::Verifying(verify)));
+            tell(Wake::Verifying(match done {
+                Ok(report) => Verify::Done(Box::new(report)),
+                Err(e) => Verify::Failed(e),
+            }));
+        };
+        if let Err(e) = platform::spawn_waiting("verify", work) {
+            self.state.verify = Some(Verify::Failed(e));
+        }
+    }
+
+    /// Writes the main character while the window stays alive.
+    pub fn export(&mut self, path: &Path, purpose: Purpose) -> Result<(), String> {
+        let side = &self.sides[Place::Main as usize];
+        let shown = side.shown.as_ref();
+        let task = shown
+            .ok_or("nothing is shown that could be saved")?
+            .task
+            .clone();
+        if side.files.iter().any(|file| loader::same_file(file, path)) {
+            return Err(format!(
+                "{}: the character is read from this file",
+                path.display()
+            ));
+        }
+        let (tell, path) = (Arc::clone(&self.tell), path.to_owned());
+        self.exporting = true;
+        platform::spawn("export", move || {
+            let bytes = export::bytes(&task, purpose).map_err(|failed| failed.message);
+            tell(Wake::Exported(path, bytes));
+        })
+    }
+
+    fn exported(&mut self, path: &Path, bytes: &[u8]) -> Result<(), String> {
+        platform::save(path, bytes)?;
+        let size = bytes.len().div_ceil(1024);
+        self.state.view.notice = Some(format!("Saved {} ({size} KiB)", path.display()));
+        Ok(())
     }
 
     /// A file was dropped into the window.
@@ -390,7 +466,10 @@ impl Desk {
     }
 
     fn drawn(&mut self, path: &Path, picture: &RgbaImage) -> Result<(), String> {
-        platform::save_png(path, picture)?;
+        let mut bytes = Vec::new();
+        let written = sinew_render::write_png(&mut bytes, picture);
+        written.map_err(|e| format!("{}: {e}", path.display()))?;
+        platform::save(path, &bytes)?;
         let (width, height) = picture.dimensions();
         let saved = format!("Saved {} ({width} x {height} pixels)", path.display());
         self.state.view.notice = Some(saved);

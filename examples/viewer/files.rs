@@ -12,6 +12,29 @@ use super::platform;
 pub enum Purpose {
     Open,
     SavePicture,
+    /// Write the character.
+    Glb,
+    Usdc,
+}
+
+impl Purpose {
+    /// The purpose of a file with this name that is to be written.
+    pub fn of(path: &Path) -> Self {
+        match sinew_io::extension(path).as_str() {
+            "glb" => Self::Glb,
+            "usdc" => Self::Usdc,
+            _ => Self::SavePicture,
+        }
+    }
+
+    /// The extension of what is written.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Open | Self::SavePicture => "png",
+            Self::Glb => "glb",
+            Self::Usdc => "usdc",
+        }
+    }
 }
 
 /// The answer of a dialog.
@@ -118,11 +141,11 @@ pub fn not_readable(file: &Path) -> Option<String> {
     ))
 }
 
-/// The path with the extension of a picture, if it has none.
-pub fn with_png(path: PathBuf) -> PathBuf {
+/// The path with this extension, if it has none.
+pub fn with_extension(path: PathBuf, extension: &str) -> PathBuf {
     match path.extension() {
         Some(_) => path,
-        None => path.with_extension("png"),
+        None => path.with_extension(extension),
     }
 }
 
@@ -140,7 +163,8 @@ mod tests {
 
     #[test]
     fn pictures_have_an_extension() {
-        assert_eq!(with_png("a/hero".into()), PathBuf::from("a/hero.png"));
-        assert_eq!(with_png("a/hero.PNG".into()), PathBuf::from("a/hero.PNG"));
+        for (given, written) in [("a/hero", "a/hero.png"), ("a/hero.PNG", "a/hero.PNG")] {
+            assert_eq!(with_extension(given.into(), "png"), Path::new(written));
+        }
     }
 }

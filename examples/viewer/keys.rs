@@ -6,6 +6,7 @@ use sinew::skel::SkinningMethod;
 use sinew_render::DrawBackend;
 use winit::keyboard::Key;
 
+use super::files::Purpose;
 use super::moves;
 use super::state::{State, Wish};
 
@@ -134,10 +135,11 @@ pub const GROUPS: &[(&str, &[Row])] = &[
         "Viewer",
         &[
             row("o", "open a file (Ctrl+o)", |s| {
-                s.wishes.push(Wish::AskFile)
+                s.wishes.push(Wish::Ask(Purpose::Open))
             }),
             row("Shift+s", "save the picture (Ctrl+s)", |s| {
-                s.wishes.extend(s.model.as_ref().map(|_| Wish::AskPicture));
+                let save = Wish::Ask(Purpose::SavePicture);
+                s.wishes.extend(s.model.as_ref().map(|_| save));
             }),
             row("r", "read the file again", |s| s.wishes.push(Wish::Reload)),
             row("i", "graph of frame times", |s| flip(&mut s.view.graph)),

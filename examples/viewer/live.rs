@@ -227,8 +227,21 @@ fn count(n: usize, what: &str) -> String {
     }
 }
 
+/// A clip that was moved to a character.
+pub struct Moved {
+    pub source: Source,
+    /// The character, with the clip.
+    pub target: Target,
+    clip: Retargeted,
+    /// What was selected that the character has.
+    selected: Selected,
+    /// All clips of the motion's file, and the one that was asked for.
+    own: Vec<ClipEntry>,
+    asked: Option<String>,
+}
+
 /// Reads the file of a task's clip and the character, and moves the clip to it.
-pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
+pub fn moved(task: &Task, onto: &Path) -> Result<Moved, Failed> {
     let own = listed(&task.file)?;
     let mut request = SourceRequest {
         files: files::options().files,
@@ -255,15 +268,33 @@ pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
         selected.open(onto)?;
     }
     let done = Files::retargeted(request, onto, &selected, &options);
-    let (mut opened, moved) = done.map_err(|e| failed(&e, task))?;
-    let (file, clip, times) = (&mut opened.target.file, &moved.animation, &moved.time_line);
-    file.set_animation(&moved.skeleton, "Animation", clip, times)?;
+    let (opened, clip) = done.map_err(|e| failed(&e, task))?;
+    let Files { source, mut target } = opened;
+    let (animation, times) = (&clip.animation, &clip.time_line);
+    let file = &mut target.file;
+    file.set_animation(&clip.skeleton, "Animation", animation, times)?;
+    Ok(Moved {
+        source,
+        target,
+        clip,
+        selected,
+        own,
+        asked,
+    })
+}
+
+/// What is shown of a clip that was moved to a character.
+pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
+    let moved = moved(task, onto)?;
+    let (file, own) = (&moved.target.file, moved.own);
     let loaded = Loaded::of(file, &files::options())?;
     let mut read = file.layer_files();
     read.extend([onto.to_owned(), task.file.clone()]);
-    let played = match opened.source.file.origin() {
-        Some(origin) => asked.or_else(|| Some(origin.clips.first()?.0.clone())),
-        None => Some(moved.clip.clone()),
+    let played = match moved.source.file.origin() {
+        Some(origin) => moved
+            .asked
+            .or_else(|| Some(origin.clips.first()?.0.clone())),
+        None => Some(moved.clip.clip.clone()),
     };
     let is_own = |c: &ClipEntry| c.from.is_none();
     let first = (!task.others.iter().any(is_own)).then(ClipEntry::as_authored);
@@ -283,15 +314,15 @@ pub fn retargeted(task: &Task, onto: &Path) -> Result<Ready, Failed> {
         clip: played,
         is_drop: false,
         others,
-        selected,
+        selected: moved.selected,
         ..task.clone()
     };
-    let variant_sets = (!opened.target.file.is_made()).then(|| opened.target.file.variant_sets());
+    let variant_sets = (!file.is_made()).then(|| file.variant_sets());
     Ok(Ready {
         variant_sets,
         clips,
         clip,
-        matched: Some(Arc::new(Matched::new(task.clone(), &moved))),
+        matched: Some(Arc::new(Matched::new(task.clone(), &moved.clip))),
         task,
         files: read,
         loaded,

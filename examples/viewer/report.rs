@@ -7,6 +7,7 @@ use sinew_render::{Camera, JointId};
 use super::desk::Desk;
 use super::findings::Message;
 use super::model::Model;
+use super::verify::Verify;
 
 impl Desk {
     /// The pixel of the window that shows a joint.
@@ -98,6 +99,7 @@ impl Desk {
             "difference": difference.and_then(|d| d.as_ref().ok()),
             "help": state.help,
             "adapter": state.adapter.0,
+            "verify": state.verify.as_ref().map(Verify::json),
         });
         if let (Value::Object(all), Value::Object(window)) = (&mut report, self.window_report()) {
             all.extend(window);

@@ -11,6 +11,7 @@ use sinew_render::Light;
 use super::clips;
 use super::desk::Desk;
 use super::drops::Intent;
+use super::files::Purpose;
 use super::keys;
 use super::model::Model;
 use super::panels::scene;
@@ -270,7 +271,17 @@ fn step(line: &str) -> Option<Step> {
         }
         "save" => {
             let file = PathBuf::from(text()?);
-            act(move |desk| desk.save_picture(&file))
+            act(move |desk| match Purpose::of(&file) {
+                Purpose::Open | Purpose::SavePicture => desk.save_picture(&file),
+                purpose => desk.export(&file, purpose),
+            })
+        }
+        "verify" => {
+            let names: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+            act(move |desk| {
+                desk.verify(names.clone());
+                Ok(())
+            })
         }
         "shot" => Step::Shot(text()?.into()),
         "settle" => wait(|desk, _| desk.is_settled()),
@@ -437,7 +448,7 @@ mod tests {
         let examples = "drop a b.usda|choose 1|alone|together off|follow on|key Left shift|drag 3 -4 right from 5 6|\
                         scroll -2|click 3 4|time 1.5|joint Hips|shape my smile 0.5|clip Walk|camera /Cam|method dual|\
                         size 640 480|press Open|light 30 1.5 world|background #336699|ground shadow|save y.png|\
-                        shot x.png|settle|loads 2|wait 0.5|state|quit";
+                        verify posing|shot x.png|settle|loads 2|wait 0.5|state|quit";
         let is_action = |l: &&str| l.starts_with("  ") && !l.starts_with("   ");
         let mut listed = LANGUAGE.lines().filter(is_action);
         for example in examples.split('|') {

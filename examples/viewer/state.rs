@@ -9,7 +9,7 @@ use sinew_render::{Bounds, Camera, Control, JointId, Look};
 use super::beside::{Beside, Between, Standing};
 use super::clock::Clock;
 use super::drops;
-use super::files::Selected;
+use super::files::{Purpose, Selected};
 use super::follow::{self, Follow};
 use super::keys;
 use super::layout::View;
@@ -17,6 +17,7 @@ use super::loader::{Place, Task};
 use super::messages::clean;
 use super::model::Model;
 use super::timing::Timing;
+use super::verify::Verify;
 
 /// What only the application can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +32,10 @@ pub enum Wish {
     Select(Selected),
     /// Look through a camera of the file.
     Camera(usize),
-    /// Ask for a file to open.
-    AskFile,
-    /// Ask where to save the picture.
-    AskPicture,
+    /// Ask for a file to open, or where to save something.
+    Ask(Purpose),
+    /// Run the checks whose names contain one of these texts, or else all.
+    Verify(Vec<String>),
     Quit,
 }
 
@@ -88,6 +89,8 @@ pub struct State {
     /// The panels are hidden.
     pub bare: bool,
     pub help: bool,
+    /// The checks of this GPU, from their start until they are closed.
+    pub verify: Option<Verify>,
     pub joint_search: String,
     pub shape_search: String,
     /// Joints whose children are not listed.
@@ -344,6 +347,7 @@ impl State {
     pub fn close(&mut self) {
         if self.help {
             self.help = false;
+        } else if self.verify.take_if(|v| !v.is_running()).is_some() {
         } else if self.error.is_some() || self.view.notice.is_some() {
             self.close_message();
         } else if self.offer.is_some() {

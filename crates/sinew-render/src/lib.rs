@@ -64,7 +64,7 @@ pub use loaded::{Clip, Loaded};
 pub use look::{Background, Control, DrawBackend, JointId, Light, Look};
 pub use offscreen::{Offscreen, check_size};
 pub use renderer::Renderer;
-pub use save::save_png;
+pub use save::{save_png, write_png};
 #[doc(hidden)]
 pub use shaders::{SHADERS, Shader};
 pub use stage::Stage;

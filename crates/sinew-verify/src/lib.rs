@@ -33,6 +33,7 @@ mod outputs;
 mod playing;
 mod posing;
 pub mod rates;
+pub mod report;
 #[doc(hidden)]
 pub mod rng;
 #[doc(hidden)]

@@ -25,7 +25,7 @@ pub enum Unit {
 }
 
 /// The rate of one kernel or layout.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Rate {
     /// What the kernel is about.
     pub subject: Subject,

@@ -3,6 +3,7 @@
 use egui::{Align, Label, Layout as Flow, RichText, Ui};
 
 use super::{button, choice, cut, rate, strong, thousands, weak};
+use crate::files::Purpose;
 use crate::layout::{Layout, Tab};
 use crate::state::{State, Wish};
 use crate::theme;
@@ -11,9 +12,11 @@ pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
     if layout.is_wide() {
         ui.horizontal(|ui| {
             files(ui, state);
+            export(ui, state);
             ui.add_space(4.0);
             ui.with_layout(Flow::right_to_left(Align::Center), |ui| {
                 help(ui, state);
+                verify(ui, state);
                 adapter(ui, state);
                 numbers(ui, state);
                 ui.with_layout(Flow::left_to_right(Align::Center), |ui| {
@@ -42,18 +45,39 @@ pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
 
 fn files(ui: &mut Ui, state: &mut State) {
     if button(ui, state, "Open", "open a file (o)").clicked() {
-        state.wishes.push(Wish::AskFile);
+        state.wishes.push(Wish::Ask(Purpose::Open));
     }
     let shown = state.model.is_some();
     ui.add_enabled_ui(shown, |ui| {
         let hint = "save the picture, without the panels (Shift+s)";
         if button(ui, state, "Save", hint).clicked() {
-            state.wishes.push(Wish::AskPicture);
+            state.wishes.push(Wish::Ask(Purpose::SavePicture));
         }
         if button(ui, state, "Reload", "read the file again (r)").clicked() {
             state.wishes.push(Wish::Reload);
         }
     });
+}
+
+/// What a narrow window has no room for.
+fn export(ui: &mut Ui, state: &mut State) {
+    ui.add_enabled_ui(state.model.is_some(), |ui| {
+        let menu = ui.menu_button("Export", |ui| {
+            for (name, purpose) in [(".glb", Purpose::Glb), (".usdc", Purpose::Usdc)] {
+                if button(ui, state, name, "write the character, with its clip").clicked() {
+                    state.wishes.push(Wish::Ask(purpose));
+                }
+            }
+        });
+        state.view.places.note(ui, "Export", menu.response.rect);
+    });
+}
+
+fn verify(ui: &mut Ui, state: &mut State) {
+    let hint = "check every kernel on this GPU, and measure its speed";
+    if button(ui, state, "Verify", hint).clicked() && state.verify.is_none() {
+        state.wishes.push(Wish::Verify(Vec::new()));
+    }
 }
 
 fn help(ui: &mut Ui, state: &mut State) {

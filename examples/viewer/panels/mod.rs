@@ -14,6 +14,7 @@ pub mod scene;
 mod settings;
 mod timeline;
 mod variants;
+mod verify;
 
 use egui::{Frame, Label, Margin, Panel, Response, RichText, Ui};
 
@@ -67,6 +68,7 @@ pub fn show(ui: &mut Ui, state: &mut State, pictures: [egui::TextureId; 2]) {
     if state.help {
         help::show(ui.ctx(), state);
     }
+    verify::show(ui.ctx(), state);
 }
 
 /// The bars above and below everything.

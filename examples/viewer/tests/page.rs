@@ -16,9 +16,12 @@ mod truth;
 use std::path::PathBuf;
 
 use common::tolerance;
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 use image::{RgbaImage, imageops};
 use libtest_mimic::{Arguments, Failed, Trial};
+use sinew_viewer::export;
+use sinew_viewer::files::Purpose;
+use sinew_viewer::loader::Task;
 
 use browser::Page;
 use display::Display;
@@ -61,6 +64,15 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     }
     let text = std::fs::read_to_string(HATCHLING)?;
     std::fs::write(made.path().join("broken.usda"), &text[..text.len() / 2])?;
+    // 300 MB of points, none of which is in the file.
+    let large = serde_json::json!({
+        "asset": {"version": "2.0"},
+        "accessors": [{"componentType": 5126, "count": 25_000_000, "type": "VEC3", "min": [0, 0, 0], "max": [0, 0, 0]}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [{"mesh": 0}],
+        "scenes": [{"nodes": [0]}],
+    });
+    std::fs::write(made.path().join("large.gltf"), large.to_string())?;
     let above = "#usda 1.0\n(\n    subLayers = [@./hatchling.usda@]\n)\n";
     std::fs::write(made.path().join("above.usda"), above)?;
     let server = Server::start(vec![
@@ -73,6 +85,8 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     page.open(&server.address)?;
     draws(&mut page)?;
     drops(&mut page)?;
+    saves(&mut page)?;
+    goes_on(&mut page, &server.address)?;
     for part in OPENS.split("\n## ").skip(1) {
         let (query, script) = part.split_once('\n').ok_or("a query without a script")?;
         page.open(&format!("{}{query}", server.address))?;
@@ -121,6 +135,73 @@ fn drops(page: &mut Page) -> Result<(), Failed> {
         "loads 4\nstate\n= /file \"puppet.glb\"\n= /match/source \"walk.bvh\"\n= /error null",
     )?;
     page.shot()?.save(shot("dropped"))?;
+    Ok(())
+}
+
+/// The character is saved with the clip that was dropped on it, as the window of a desktop saves it, and its picture too.
+fn saves(page: &mut Page) -> Result<(), Failed> {
+    page.play("save moved.glb\nsettle\nstate\n= /error null\n~ /notice Saved moved.glb")?;
+    page.play("save moved.usdc\nsettle\nsave moved.png\nstate\n= /error null")?;
+    let asset = |name: &str| common::repository().join("examples/assets").join(name);
+    let task = Task::retarget(asset("walk.bvh"), asset("puppet.glb"));
+    let folder = tempfile::tempdir()?;
+    for (name, purpose) in [("moved.glb", Purpose::Glb), ("moved.usdc", Purpose::Usdc)] {
+        let expected = folder.path().join(name);
+        let bytes = export::bytes(&task, purpose).map_err(|failed| failed.message)?;
+        std::fs::write(&expected, bytes)?;
+        let saved = page.saved(name)?;
+        let range = sinew_io::open(&saved)?
+            .scene(Default::default())?
+            .time_line
+            .range;
+        let (start, end) = range.ok_or("a character that does not move")?;
+        let mut moved = 0.0_f64;
+        let mut before: Option<Vec<[DVec3; 3]>> = None;
+        for time in [start, (start + end) * 0.5] {
+            let [saved, expected] =
+                [&saved, &expected].map(|file| truth::triangles(&file.to_string_lossy(), time));
+            let (saved, expected) = (saved?, expected?);
+            let off = distance(&saved, &expected);
+            check(off < tolerance::RETARGETED_METRES, || {
+                format!("{name} at {time}: {off} from what a desktop saves")
+            })?;
+            moved = before.map_or(0.0, |before| distance(&before, &saved));
+            before = Some(saved);
+        }
+        check(moved > 0.05, || format!("{name} moves by {moved}"))?;
+    }
+    let picture = image::open(page.saved("moved.png")?)?;
+    Ok(check(picture.width() > 300, || {
+        format!("{} pixels", picture.width())
+    })?)
+}
+
+/// The largest distance between corners of triangles; infinite if they are not as many.
+fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
+    let corners = a.iter().flatten().zip(b.iter().flatten());
+    let largest = corners.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+    if a.len() == b.len() && !a.is_empty() {
+        largest
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// A page that has failed tells so, and is opened again by a link.
+fn goes_on(page: &mut Page, address: &str) -> Result<(), Failed> {
+    page.evaluate("GPUDevice.prototype.createCommandEncoder = () => { throw new Error('broken on purpose'); }")?;
+    page.evaluate("import('./viewer.js').then(m => m.step('time 3'))")?;
+    let told = page.wait_for("document.getElementById('told').textContent", |told| {
+        told.as_str()
+            .is_some_and(|text| text.contains("broken on purpose"))
+    })?;
+    let offers = told
+        .as_str()
+        .is_some_and(|text| text.ends_with("Open the page again"));
+    check(offers, || told.to_string())?;
+    page.evaluate("document.querySelector('#told a').click()")?;
+    page.opened(&format!("{address}?"))?;
+    page.play("loads 1\nstate\n~ /file hatchling.usda\n= /error null")?;
     Ok(())
 }
 

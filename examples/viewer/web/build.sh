@@ -48,21 +48,25 @@ else
             CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "$@"
     }
 fi
+with_rust rustc --version >/dev/null || refuse "Rust for wasm32 does not run here"
+# tests/run.sh tells by this that what fails from here on is the page.
+touch "$made/ready"
 
-# The same wasm-bindgen as in Cargo.lock: another one refuses the file.
-version="$(sed -n '/^name = "wasm-bindgen"$/{n;s/.*"\(.*\)"/\1/p}' "$root/Cargo.lock")"
-cd "$root"
-if [ "$("$made/tools/bin/wasm-bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
-    CARGO_PROFILE_RELEASE_OPT_LEVEL=1 with_rust cargo install --root "$made/tools" --target-dir "$made/tools/target" \
-        --version "$version" wasm-bindgen-cli
+# A wasm-bindgen of another version refuses the file.
+version() { sed -n '/^name = "wasm-bindgen-shared"$/{n;s/.*"\(.*\)"/\1/p}' "$1/Cargo.lock"; }
+bindgen="$root/examples/viewer/web/bindgen"
+if [ "$(version "$bindgen")" != "$(version "$root")" ]; then
+    echo "$bindgen/Cargo.lock: expected wasm-bindgen $(version "$root") as in $root/Cargo.lock, found $(version "$bindgen")" >&2
+    exit 1
 fi
+cd "$root"
+cargo build --locked --manifest-path "$bindgen/Cargo.toml" --target-dir "$made/bindgen"
 with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unknown --target-dir "$made/rust" \
     -p sinew-viewer --no-default-features
-"$made/tools/bin/wasm-bindgen" --target web --no-typescript --out-name viewer --out-dir "$page" \
-    "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm"
+"$made/bindgen/debug/bindgen" "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm" "$page"
 if [ "$profile" = web ] && with_rust wasm-opt --version >/dev/null 2>&1; then
     # What Rust's target has, and nothing that a browser may lack.
-    with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --enable-mutable-globals \
+    with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-exception-handling --enable-multivalue --enable-mutable-globals \
         --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext "$page/viewer_bg.wasm" -o "$page/viewer_bg.wasm"
 fi
 cp examples/viewer/web/index.html examples/assets/hatchling.usda "$page"

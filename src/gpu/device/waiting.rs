@@ -172,13 +172,14 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, GpuError> {
 }
 
 #[cfg(target_family = "wasm")]
-static EVENT_LOOP_TURN: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
+static EVENT_LOOP_TURN: std::sync::OnceLock<fn() -> bool> = std::sync::OnceLock::new();
 
 /// Lets the blocking calls of [`crate::gpu`] work in a browser: they call `turn` until their results
 /// are there. It must return to the browser's event loop, which WebAssembly can do where the page
-/// suspends it (JavaScript Promise Integration). Later calls change nothing.
+/// suspends it (JavaScript Promise Integration). It returns false if the code that calls it cannot be
+/// suspended; then the blocking call fails. Later calls change nothing.
 #[cfg(target_family = "wasm")]
-pub fn set_event_loop_turn(turn: fn()) {
+pub fn set_event_loop_turn(turn: fn() -> bool) {
     let _ = EVENT_LOOP_TURN.set(turn);
 }
 
@@ -190,11 +191,10 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, GpuError> {
         if let Some(out) = poll_once(future.as_mut()) {
             return Ok(out);
         }
-        let Some(turn) = EVENT_LOOP_TURN.get() else {
+        if !EVENT_LOOP_TURN.get().is_some_and(|turn| turn()) {
             let text = "this call waits for the GPU, and a page cannot: use the async form";
             return Err(GpuError::Unsupported(text.into()));
-        };
-        turn();
+        }
     }
 }
 

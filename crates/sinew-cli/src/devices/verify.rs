@@ -1,64 +1,19 @@
 //! `sinew devices --verify`: the engine's own checks on the adapters of this machine.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use sinew::gpu::{AdapterChoice, AdapterReport};
-use sinew_verify::rates::{self, Rate, Unit};
-use sinew_verify::{Check, Failure, Machine, Measured, Outcome, Subject, checks};
+use sinew_verify::rates::{self, Rate};
+use sinew_verify::report::{Report, Verified, wanted};
+use sinew_verify::{Check, Failure, Machine, Outcome};
 
 use super::{Args, named};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::report::{count, print_line, print_message, print_result, result_json, to_json};
-
-/// Everything that was found, as --json prints it and --report writes it.
-#[derive(Serialize)]
-struct Report {
-    sinew: &'static str,
-    system: String,
-    adapters: Vec<Verified>,
-}
-
-/// What was found of one adapter.
-#[derive(Serialize)]
-struct Verified {
-    #[serde(flatten)]
-    adapter: AdapterReport,
-    seconds: f64,
-    /// Why the adapter could not be opened, or its rates could not be measured.
-    error: Option<String>,
-    subjects: Vec<SubjectReport>,
-    failures: Vec<FailedCheck>,
-    rates: Vec<Rate>,
-}
-
-/// The checks of one subject.
-#[derive(Serialize)]
-struct SubjectReport {
-    subject: Subject,
-    checks: usize,
-    failed: usize,
-    /// The error that takes the largest share of its limit.
-    worst: Option<Measured>,
-}
-
-#[derive(Serialize)]
-struct FailedCheck {
-    check: String,
-    subject: Subject,
-    message: String,
-}
-
-impl Verified {
-    fn is_wrong(&self) -> bool {
-        self.error.is_some() || !self.failures.is_empty()
-    }
-}
+use crate::report::{print_line, print_message, print_result, result_json, to_json};
 
 pub fn run(adapters: &[AdapterReport], args: &Args, quiet: bool) -> Result<Exit> {
     if wanted(&args.check).is_empty() {
@@ -79,7 +34,11 @@ pub fn run(adapters: &[AdapterReport], args: &Args, quiet: bool) -> Result<Exit>
         if !args.json {
             progress.aside(|| -> Result<()> {
                 if !quiet {
-                    print_result(&describe(&verified))?;
+                    print_result(&format!(
+                        "{}\n{}",
+                        named(&verified.adapter),
+                        verified.table()
+                    ))?;
                 }
                 failures(&verified);
                 Ok(())
@@ -134,24 +93,10 @@ fn chosen<'a>(adapters: &'a [AdapterReport], name: Option<&str>) -> Result<Vec<&
     }))
 }
 
-/// The checks whose names contain one of these texts; all where there are none.
-fn wanted(names: &[String]) -> Vec<Check> {
-    let mut all = checks();
-    all.retain(|c| names.is_empty() || names.iter().any(|n| c.name().contains(n.as_str())));
-    all
-}
-
 fn verify(adapter: &AdapterReport, names: &[String], progress: &mut Progress) -> Verified {
     let start = Instant::now();
     progress.doing(&format!("opening {}", adapter.name));
-    let mut out = Verified {
-        adapter: adapter.clone(),
-        seconds: 0.0,
-        error: None,
-        subjects: Vec::new(),
-        failures: Vec::new(),
-        rates: Vec::new(),
-    };
+    let mut out = Verified::new(adapter);
     match Machine::open(&AdapterChoice::Named(adapter.name.clone())) {
         Err(error) => out.error = Some(error.to_string()),
         Ok(machine) => {
@@ -163,7 +108,9 @@ fn verify(adapter: &AdapterReport, names: &[String], progress: &mut Progress) ->
                 &format!("checking {}", adapter.name),
                 progress,
             );
-            (out.subjects, out.failures) = summed(&checks, outcomes);
+            for (check, outcome) in checks.iter().zip(outcomes) {
+                out.add(check, outcome);
+            }
             if names.is_empty() {
                 match rates(&machine, &format!("timing {}", adapter.name), progress) {
                     Ok(rates) => out.rates = rates,
@@ -229,81 +176,6 @@ fn run_all(
     outcomes
         .map(|outcome| outcome.unwrap_or_else(unknown))
         .collect()
-}
-
-fn summed(checks: &[Check], outcomes: Vec<Outcome>) -> (Vec<SubjectReport>, Vec<FailedCheck>) {
-    let mut subjects: Vec<SubjectReport> = Subject::ALL
-        .map(|subject| SubjectReport {
-            subject,
-            checks: 0,
-            failed: 0,
-            worst: None,
-        })
-        .into();
-    let mut failures = Vec::new();
-    for (check, outcome) in checks.iter().zip(outcomes) {
-        let Some(of) = subjects.iter_mut().find(|s| s.subject == check.subject()) else {
-            continue;
-        };
-        of.checks += 1;
-        of.worst = match (of.worst, outcome.worst) {
-            (Some(a), Some(b)) => Some(a.or_worse(b)),
-            (a, b) => a.or(b),
-        };
-        if let Some(failure) = outcome.failure {
-            of.failed += 1;
-            failures.push(FailedCheck {
-                check: check.name().to_owned(),
-                subject: check.subject(),
-                message: failure.to_string(),
-            });
-        }
-    }
-    subjects.retain(|s| s.checks > 0);
-    (subjects, failures)
-}
-
-/// The report as text. Writing to a String cannot fail, so its results are dropped.
-fn describe(verified: &Verified) -> String {
-    let mut out = named(&verified.adapter) + "\n";
-    if !verified.subjects.is_empty() {
-        let _ = writeln!(
-            out,
-            "  {:<18} {:>6} {:>6}  {:>11}  {:>8}",
-            "", "checks", "failed", "worst error", "limit"
-        );
-    }
-    for subject in &verified.subjects {
-        let (error, allowed) = subject.worst.map_or_else(
-            || (String::new(), String::new()),
-            |m| (format!("{:.1e}", m.error), format!("{:.1e}", m.allowed)),
-        );
-        let _ = writeln!(
-            out,
-            "  {:<18} {:>6} {:>6}  {error:>11}  {allowed:>8}",
-            subject.subject.name(),
-            subject.checks,
-            subject.failed
-        );
-    }
-    for rate in &verified.rates {
-        let unit = match rate.unit {
-            Unit::Points => "points",
-            Unit::Joints => "joints",
-        };
-        let what = format!("{}: {}", rate.subject.name(), rate.case);
-        let million = rate.per_second() / 1e6;
-        let _ = writeln!(out, "  {what:<52} {million:>9.1} million {unit}/s");
-    }
-    let total: usize = verified.subjects.iter().map(|s| s.checks).sum();
-    let passed = total - verified.failures.len();
-    let _ = writeln!(
-        out,
-        "  {passed} of {} passed in {:.0} s",
-        count(total, "check"),
-        verified.seconds
-    );
-    out
 }
 
 /// Tells what is wrong.

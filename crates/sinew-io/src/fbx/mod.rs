@@ -47,12 +47,20 @@ pub fn read_from(files: &Files, path: &Path) -> Result<Asset> {
     #[cfg(not(feature = "fbx"))]
     {
         let _ = files;
+        let reason = match cfg!(target_family = "wasm") {
+            true => {
+                "FBX is not read in a browser, because its reader is a C library; make a .glb of \
+                 it with `sinew convert`"
+            }
+            false => {
+                "FBX is not in this build of sinew: build with the cargo feature `fbx` (the \
+                 command has it unless it is built with --no-default-features), which needs a C \
+                 compiler"
+            }
+        };
         Err(crate::Error::Unsupported {
             file: path.to_owned(),
-            reason: "FBX is not in this build of sinew: build with the cargo feature `fbx` (the \
-                     command has it unless it is built with --no-default-features), which needs \
-                     a C compiler"
-                .to_owned(),
+            reason: reason.to_owned(),
         })
     }
 }

@@ -38,7 +38,7 @@ pub use container::write_glb;
 pub(crate) use document::Document;
 pub use edit::{GltfEdit, described_as};
 pub use write::{
-    GltfOptions, GltfWritten, InfluenceCut, choose_clips, write_asset, write_asset_into,
+    GltfOptions, GltfWritten, InfluenceCut, choose_clips, glb_bytes, write_asset, write_asset_into,
 };
 pub(crate) use write::{normals_of_triangles, without_shear};
 

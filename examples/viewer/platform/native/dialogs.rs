@@ -18,11 +18,10 @@ pub fn without_dialog(purpose: Purpose) -> String {
         Purpose::Open => format!(
             "{need}\nDrop a file into the window, or start the viewer with one: viewer FILE"
         ),
-        Purpose::SavePicture => {
-            format!(
-                "{need}\nThe step `save FILE.png` of a script writes the picture without one: viewer --help"
-            )
-        }
+        purpose => format!(
+            "{need}\nThe step `save FILE.{}` of a script writes the file without one: viewer --help",
+            purpose.extension()
+        ),
     }
 }
 
@@ -50,13 +49,18 @@ pub fn ask(
                 }
                 Box::pin(dialog.pick_file())
             }
-            Purpose::SavePicture => {
+            purpose => {
                 let stem = near
                     .and_then(Path::file_stem)
                     .map(|s| s.to_string_lossy().into_owned());
-                let name = format!("{}.png", stem.as_deref().unwrap_or("picture"));
-                let dialog = dialog.set_title("Save the picture").set_file_name(name);
-                Box::pin(dialog.add_filter("PNG", &["png"]).save_file())
+                let extension = purpose.extension();
+                let name = format!("{}.{extension}", stem.as_deref().unwrap_or("picture"));
+                let title = match purpose {
+                    Purpose::SavePicture => "Save the picture",
+                    _ => "Save the character",
+                };
+                let dialog = dialog.set_title(title).set_file_name(name);
+                Box::pin(dialog.add_filter(extension, &[extension]).save_file())
             }
         };
     let wait = move || {

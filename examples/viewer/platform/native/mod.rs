@@ -10,9 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use image::RgbaImage;
 use sinew::wgpu;
-use sinew_io::Files;
+use sinew_io::{Files, output};
 use winit::dpi::PhysicalSize;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
 use winit::window::WindowAttributes;
@@ -147,10 +146,29 @@ pub fn finish<T>(
     })
 }
 
-/// Writes a picture.
-pub fn save_png(path: &Path, picture: &RgbaImage) -> Result<(), String> {
-    sinew_render::save_png(path, picture).map_err(|e| e.to_string())
+/// Does some work that may wait for a device, while the window stays alive.
+pub fn spawn_waiting(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    spawn(name, work)
 }
+
+/// Lets the window do what it has to, where it has no thread of its own.
+pub fn turn() {}
+
+/// The system and the processor.
+pub fn system() -> String {
+    format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+/// Writes a file.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let written = output::replace(path, |file| {
+        file.write_all(bytes).map_err(|e| e.to_string())
+    });
+    written.map_err(|e| e.to_string())
+}
+
+/// Takes what egui copies: winit's clipboard has it already.
+pub fn copy(_commands: &[egui::OutputCommand]) {}
 
 /// Answers a step of a script.
 pub fn answer(report: &str) {

@@ -2,11 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use image::RgbaImage;
 use js_sys::{ArrayBuffer, Uint8Array};
 use sinew_io::Files;
 use wasm_bindgen::closure::Closure;
@@ -46,8 +44,11 @@ fn keep(files: Vec<(PathBuf, Bytes)>) -> Option<PathBuf> {
 /// Opens what the page's address names by `?file=`, or else the sample. Of several files the first is opened.
 pub fn open_first(proxy: EventLoopProxy<Wake>) {
     spawn_local(async move {
-        let named = named_files();
-        let wake = match given_by_site(&named).await {
+        let mut files = named("file");
+        if files.is_empty() {
+            files.push(SAMPLE.into());
+        }
+        let wake = match given_by_site(&files).await {
             Ok(files) => {
                 let first = files.first().map(|(path, _)| path.clone());
                 keep(files);
@@ -57,19 +58,21 @@ pub fn open_first(proxy: EventLoopProxy<Wake>) {
         };
         // A viewer that has ended wants nothing.
         let _ = proxy.send_event(wake);
+        let checks = named("verify");
+        if !checks.is_empty() {
+            // `?verify` alone means all.
+            let names = checks.into_iter().filter(|name| !name.is_empty());
+            let _ = proxy.send_event(Wake::Verify(names.collect()));
+        }
     });
 }
 
-/// The values of `file` in the page's address.
-fn named_files() -> Vec<String> {
+/// The values of a parameter in the page's address.
+fn named(parameter: &str) -> Vec<String> {
     let address = web_sys::window().and_then(|w| w.location().search().ok());
     let parameters = address.and_then(|a| web_sys::UrlSearchParams::new_with_str(&a).ok());
-    let named = parameters.map(|p| p.get_all("file")).unwrap_or_default();
-    let named: Vec<String> = named.iter().filter_map(|v| v.as_string()).collect();
-    match named.is_empty() {
-        true => vec![SAMPLE.into()],
-        false => named,
-    }
+    let named = parameters.map(|p| p.get_all(parameter)).unwrap_or_default();
+    named.iter().filter_map(|v| v.as_string()).collect()
 }
 
 async fn given_by_site(named: &[String]) -> Result<Vec<(PathBuf, Bytes)>, String> {
@@ -173,7 +176,7 @@ pub fn without_dialog(_purpose: Purpose) -> String {
     "This browser shows no file dialog.\nDrop a file into the page.".into()
 }
 
-/// Asks for files and calls `done` later. A picture that is saved goes to the browser's folder of downloads.
+/// Asks for files and calls `done` later. What is saved goes to the browser's folder of downloads.
 pub fn ask(
     purpose: Purpose,
     _window: &Window,
@@ -182,9 +185,11 @@ pub fn ask(
 ) -> Result<(), String> {
     let document = web_sys::window().and_then(|w| w.document());
     let document = document.ok_or("no page")?;
-    if purpose == Purpose::SavePicture {
+    if purpose != Purpose::Open {
         let stem = near.and_then(Path::file_stem).unwrap_or("picture".as_ref());
-        done(Picked::File(Path::new(stem).with_extension("png")));
+        done(Picked::File(
+            Path::new(stem).with_extension(purpose.extension()),
+        ));
         return Ok(());
     }
     let input = document.create_element("input").map_err(|e| text(&e))?;
@@ -219,18 +224,16 @@ pub fn ask(
     Ok(())
 }
 
-/// Writes a picture: to the browser's folder of downloads.
-pub fn save_png(path: &Path, picture: &RgbaImage) -> Result<(), String> {
-    let mut bytes = Cursor::new(Vec::new());
-    let written = picture.write_to(&mut bytes, image::ImageFormat::Png);
-    written.map_err(|e| e.to_string())?;
+/// Writes a file: to the browser's folder of downloads.
+pub fn save(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    download(&name, "image/png", &bytes.into_inner()).map_err(|e| format!("{name}: {}", text(&e)))
+    download(&name, bytes).map_err(|e| format!("{name}: {}", text(&e)))
 }
 
-fn download(name: &str, kind: &str, bytes: &[u8]) -> Result<(), JsValue> {
+fn download(name: &str, bytes: &[u8]) -> Result<(), JsValue> {
+    // A file of a known type might be opened in place of the page.
     let options = web_sys::BlobPropertyBag::new();
-    options.set_type(kind);
+    options.set_type("application/octet-stream");
     let parts = js_sys::Array::of1(&Uint8Array::from(bytes));
     let blob = web_sys::Blob::new_with_u8_array_sequence_and_options(&parts, &options)?;
     let address = web_sys::Url::create_object_url_with_blob(&blob)?;

@@ -2,6 +2,7 @@
 
 mod files;
 mod told;
+mod waiting;
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -18,8 +19,9 @@ use winit::window::WindowAttributes;
 use crate::app::App;
 use crate::desk::Wake;
 use crate::script::Script;
-pub use files::{ask, files, save_png, without_dialog};
-pub use told::answer;
+pub use files::{ask, files, save, without_dialog};
+pub use told::{answer, copy, system};
+pub use waiting::{spawn_waiting, turn};
 
 /// How the event loop goes on while something moves: the browser calls when it shows the page's next picture.
 pub const PLAYING: ControlFlow = ControlFlow::Wait;

@@ -1,6 +1,9 @@
 //! What the page tells: records and answers of scripts in the browser's console, a failure over the canvas.
 
 use log::{Level, LevelFilter, Metadata, Record};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen_futures::JsFuture;
 use web_sys::console;
 
 use crate::messages::clean;
@@ -36,7 +39,7 @@ pub fn install() {
         let text = info.payload_as_str().unwrap_or("no message");
         let text = clean(&format!("a bug of the viewer{at}: {text}"));
         console::error_1(&text.as_str().into());
-        tell(&format!("{text}\nReload the page to go on."));
+        tell(&text);
     }));
 }
 
@@ -53,6 +56,35 @@ pub fn element(id: &str) -> Result<web_sys::Element, String> {
     let document = web_sys::window().and_then(|w| w.document());
     let found = document.and_then(|d| d.get_element_by_id(id));
     found.ok_or_else(|| format!("the page has no element #{id}"))
+}
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(thread_local_v2, js_namespace = navigator, js_name = userAgent)]
+    static BROWSER: String;
+
+    #[wasm_bindgen(catch, js_namespace = ["navigator", "clipboard"], js_name = writeText)]
+    fn write_text(text: &str) -> Result<js_sys::Promise, JsValue>;
+}
+
+/// The browser, as it describes itself.
+pub fn system() -> String {
+    BROWSER.with(String::clone)
+}
+
+/// Puts what egui copies into the browser's clipboard: egui's own is the page's alone.
+pub fn copy(commands: &[egui::OutputCommand]) {
+    for command in commands {
+        if let egui::OutputCommand::CopyText(text) = command
+            && let Ok(copied) = write_text(text)
+        {
+            wasm_bindgen_futures::spawn_local(async move {
+                if JsFuture::from(copied).await.is_err() {
+                    log::warn!("this browser does not let the page copy");
+                }
+            });
+        }
+    }
 }
 
 /// Answers a step of a script.

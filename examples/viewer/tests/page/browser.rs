@@ -1,6 +1,7 @@
 //! Chromium in a display without a screen, told what to do by DevTools' protocol through two pipes.
 
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -44,7 +45,7 @@ pub struct Page {
     /// What the console was told and nobody has asked for.
     console: Vec<String>,
     /// Of the browser's settings.
-    _profile: tempfile::TempDir,
+    profile: tempfile::TempDir,
     last: Value,
 }
 
@@ -80,9 +81,12 @@ impl Page {
             commands: 0,
             session: Value::Null,
             console: Vec::new(),
-            _profile: profile,
+            profile,
             last: Value::Null,
         };
+        let downloads = page.downloads();
+        let how = json!({"behavior": "allow", "downloadPath": downloads});
+        page.ask("Browser.setDownloadBehavior", how)?;
         let targets = page.ask("Target.getTargets", json!({}))?;
         let targets = targets["targetInfos"].as_array().cloned();
         let mut targets = targets.unwrap_or_default().into_iter();
@@ -138,6 +142,11 @@ impl Page {
     pub fn open(&mut self, address: &str) -> Result<(), String> {
         self.console.clear();
         self.ask("Page.navigate", json!({ "url": address }))?;
+        self.opened(address)
+    }
+
+    /// Waits until the viewer runs at an address.
+    pub fn opened(&mut self, address: &str) -> Result<(), String> {
         let began = Instant::now();
         let is_there = format!(
             "location.href == '{address}' && import('./viewer.js').then(m => m.step('') ?? true)"
@@ -151,6 +160,25 @@ impl Page {
             std::thread::sleep(Duration::from_millis(100));
         }
         Ok(())
+    }
+
+    /// Waits until an expression has a value that is looked for.
+    pub fn wait_for(
+        &mut self,
+        expression: &str,
+        is_there: impl Fn(&Value) -> bool,
+    ) -> Result<Value, String> {
+        let began = Instant::now();
+        loop {
+            let value = self.evaluate(expression)?;
+            if is_there(&value) {
+                return Ok(value);
+            }
+            check(began.elapsed() < PATIENCE, || {
+                format!("{expression}: {value}")
+            })?;
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Drops files of the site into the page, all at once.
@@ -170,6 +198,26 @@ impl Page {
             }})()"
         );
         self.evaluate(&dropped).map(drop)
+    }
+
+    /// The folder of what the page saves.
+    fn downloads(&self) -> PathBuf {
+        self.profile.path().join("saved")
+    }
+
+    /// A file that the page saves, once it is whole.
+    pub fn saved(&self, name: &str) -> Result<PathBuf, String> {
+        let (began, file) = (Instant::now(), self.downloads().join(name));
+        // The browser writes it under another name.
+        while !file.exists() {
+            check(began.elapsed() < PATIENCE, || {
+                let there = std::fs::read_dir(self.downloads()).into_iter().flatten();
+                let there: Vec<_> = there.flatten().map(|f| f.file_name()).collect();
+                format!("{name} is not saved; there are {there:?}")
+            })?;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(file)
     }
 
     /// The picture of the page.

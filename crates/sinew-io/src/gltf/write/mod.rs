@@ -82,7 +82,7 @@ pub fn write_asset(asset: Asset, output: &Path, options: &GltfOptions) -> Result
 /// # Errors
 /// Those of [`write_asset`].
 pub fn write_asset_into(
-    mut asset: Asset,
+    asset: Asset,
     output: &Path,
     options: &GltfOptions,
     outputs: &mut Outputs,
@@ -90,6 +90,32 @@ pub fn write_asset_into(
     let binary = save::is_binary(output)?;
     let inputs = || asset.sources.iter().chain([&asset.file]);
     crate::output::check(save::files(output, binary), inputs)?;
+    let (document, mut written) = converted(asset, output, options)?;
+    let before = outputs.names().count();
+    save::save(document, output, binary, outputs)?;
+    let others = outputs.names().skip(before).filter(|name| *name != output);
+    let files = std::iter::once(output).chain(others).map(Path::to_owned);
+    written.files = files.collect();
+    Ok(written)
+}
+
+/// The bytes of the .glb that [`write_asset`] writes, and what it reports; nothing is written.
+///
+/// # Errors
+/// [`Error::Invalid`] if the asset breaks a rule of [`Asset::validate`]. [`Error::Write`] if the
+/// asset does not fit into a .glb.
+pub fn glb_bytes(asset: Asset, options: &GltfOptions) -> Result<(Vec<u8>, GltfWritten)> {
+    let name = asset.file.with_extension("glb");
+    let (document, written) = converted(asset, &name, options)?;
+    Ok((save::glb_bytes(document, &name)?, written))
+}
+
+/// The document of an asset, and what glTF cannot hold of it. `output` names it in errors.
+fn converted(
+    mut asset: Asset,
+    output: &Path,
+    options: &GltfOptions,
+) -> Result<(Document, GltfWritten)> {
     asset.validate().map_err(|e| e.in_file(&asset.file))?;
     let mut warnings = std::mem::take(&mut asset.warnings);
     for humanoid in &asset.humanoids {
@@ -114,15 +140,12 @@ pub fn write_asset_into(
     let most = options.max_influences.map(usize::from);
     let influences = most.and_then(|most| influences::cut(&mut asset, most));
     let document = document(&asset, output, &mut warnings)?;
-    let before = outputs.names().count();
-    save::save(document, output, binary, outputs)?;
-    let others = outputs.names().skip(before).filter(|name| *name != output);
-    let files = std::iter::once(output).chain(others).map(Path::to_owned);
-    Ok(GltfWritten {
-        files: files.collect(),
+    let written = GltfWritten {
+        files: Vec::new(),
         warnings,
         influences,
-    })
+    };
+    Ok((document, written))
 }
 
 fn document(asset: &Asset, output: &Path, warnings: &mut Vec<Warning>) -> Result<Document> {

@@ -51,30 +51,38 @@ pub(super) fn save(
     binary: bool,
     outputs: &mut Outputs,
 ) -> Result<()> {
-    match binary {
-        true => embed_images(&mut document),
-        false => write_beside(&mut document, output, outputs)?,
+    if binary {
+        let bytes = glb_bytes(document, output)?;
+        return outputs.file(output, |file| {
+            file.write_all(&bytes).map_err(|e| e.to_string())
+        });
     }
+    write_beside(&mut document, output, outputs)?;
     if !document.bin.is_empty() {
-        let mut buffer = json!({ "byteLength": document.bin.len() });
-        if !binary {
-            buffer["uri"] = json!(uri(&beside(output, ".bin")));
-        }
+        let name = uri(&beside(output, ".bin"));
+        let buffer = json!({ "byteLength": document.bin.len(), "uri": name });
         document.json.insert("buffers".into(), json!([buffer]));
     }
-    let json = Value::Object(document.json);
-    let text = match binary {
-        true => serde_json::to_vec(&json),
-        false => serde_json::to_vec_pretty(&json),
-    };
+    let text = serde_json::to_vec_pretty(&Value::Object(document.json));
     let text = text.map_err(|e| Error::write(output, e))?;
     outputs.file(output, |file| {
-        let written = match binary {
-            true => write_glb(file, text, Some(document.bin).filter(|bin| !bin.is_empty())),
-            false => file.write_all(&text),
-        };
-        written.map_err(|e| e.to_string())
+        file.write_all(&text).map_err(|e| e.to_string())
     })
+}
+
+/// The bytes of a .glb. `output` names it in errors.
+pub(super) fn glb_bytes(mut document: Document, output: &Path) -> Result<Vec<u8>> {
+    embed_images(&mut document);
+    if !document.bin.is_empty() {
+        let buffer = json!({ "byteLength": document.bin.len() });
+        document.json.insert("buffers".into(), json!([buffer]));
+    }
+    let text = serde_json::to_vec(&Value::Object(document.json));
+    let text = text.map_err(|e| Error::write(output, e))?;
+    let mut bytes = Vec::new();
+    let bin = Some(document.bin).filter(|bin| !bin.is_empty());
+    write_glb(&mut bytes, text, bin).map_err(|e| Error::write(output, e))?;
+    Ok(bytes)
 }
 
 /// The output's name with another ending.

@@ -1,11 +1,12 @@
 //! Writing a bake: one flattened file, or a layer of overs.
 
+use std::io::Cursor;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_layer::layer::field;
 use sinew_layer::value::{LayerOffset, Specifier};
-use sinew_layer::{Layer, ListOp, SpecKind, Token, Value, assets};
+use sinew_layer::{Layer, ListOp, SpecKind, Token, Value, assets, usdc};
 use sinew_stage::flatten::{Home, Instancing, flatten};
 use sinew_stage::resolver::Resolver;
 
@@ -13,7 +14,7 @@ use super::edits::apply;
 use super::old_motion;
 use super::save::{self, Written};
 use super::unbind::Unbound;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, explain};
 use crate::usd::file::UsdFile;
 use crate::usd::from_asset::convert;
 use crate::usd::variants;
@@ -73,6 +74,20 @@ impl UsdFile {
     /// A stage that cannot be flattened, or a file that cannot be written.
     pub fn write_flattened(&self, out: &Path, edits: BakeEdits) -> Result<Written> {
         self.write_flattened_with(out, edits, &[], |_| ())
+    }
+
+    /// The bytes of the .usdc that [`UsdFile::write_flattened`] writes without edits; nothing is written. Textures are
+    /// named in it as in the layers, and are not in it.
+    ///
+    /// # Errors
+    /// A stage that cannot be flattened.
+    pub fn usdc_bytes(&self) -> Result<Vec<u8>> {
+        let name = self.file().with_extension("usdc");
+        let extents = |layer: &mut Layer| self.write_extents(layer, true);
+        let (layer, _) = self.flattened(&name, BakeEdits::default(), &[], extents)?;
+        let written = usdc::write_layer(&layer, Cursor::new(Vec::new()));
+        let written = written.map_err(|e| Error::write(&name, explain(&e)))?;
+        Ok(written.into_inner())
     }
 
     /// As [`UsdFile::write_flattened`], with whatever `author` adds to the prims of `apart` and to others

@@ -5,8 +5,8 @@
 //! ([`ClipSource`](crate::kernel::packed_clip::ClipSource)) or read from a file by `sinew-io`. A
 //! [`LocalPose`] is one moment of it: the transform of each joint in its parent's space, and the
 //! weight of each blend shape channel. Sampling, blending and adding take the steps of the kernel
-//! that plays clips ([`PLAY`](crate::kernel::PLAY)) in f32, so a pose that is blended here is the
-//! one that a crowd plays.
+//! that plays clips (`play.wgsl`) in f32, so a pose that is blended here is the one that a crowd
+//! plays.
 //!
 //! ```
 //! use glam::DQuat;

@@ -13,7 +13,7 @@ use crate::skel::SkinningMethod;
 /// For linear blend skinning, a matrix is the skinning transform times geomBindTransform,
 /// multiplied in f64 and rounded once. It takes a point from prim space to skeleton space. For dual
 /// quaternion skinning, the matrix is the residual scale and shear of the joint times
-/// geomBindTransform, and the rigid motion of the joint stands beside it ([`RigidMotions`]).
+/// geomBindTransform, and the rigid motion of the joint stands beside it (`RigidMotions`).
 ///
 /// A palette depends on the skeleton instance, the time, geomBindTransform and the method. Prims
 /// that have these in common can share one palette. On the GPU, `Crowd::add_palette` uploads it

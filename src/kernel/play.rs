@@ -346,7 +346,7 @@ impl Moment {
     }
 }
 
-/// The mirror of [`PLAY`] for joints: computes the local transforms of a rig at a tick of the clock
+/// The mirror of `PLAY` for joints: computes the local transforms of a rig at a tick of the clock
 /// by the same steps in f32. `snapshot` is the pose that the player fades from, if it does.
 ///
 /// # Errors
@@ -396,7 +396,7 @@ pub fn play_joints_on_cpu(
     Ok((0..count).map(one).collect())
 }
 
-/// The mirror of [`PLAY`] for blend shape channels: the weight of a channel of the clips at a tick
+/// The mirror of `PLAY` for blend shape channels: the weight of a channel of the clips at a tick
 /// of the clock. `snapshot` is its weight in the pose that the player fades from.
 #[must_use]
 pub fn play_weight_on_cpu(

@@ -271,7 +271,7 @@ macro_rules! override_bits {
 }
 
 override_bits! {
-    /// Bits of a variant of [`SKIN`].
+    /// Bits of a variant of `SKIN`.
     skin_bits:
     /// Results have normals.
     WITH_NORMALS,
@@ -297,7 +297,7 @@ override_bits! {
 }
 
 override_bits! {
-    /// Bits of a variant of [`SCHEDULE`].
+    /// Bits of a variant of `SCHEDULE`.
     schedule_bits:
     /// Counts the frame, after its decisions; otherwise decides.
     TICKS,

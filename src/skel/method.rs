@@ -14,7 +14,7 @@ pub enum SkinningMethod {
 }
 
 impl SkinningMethod {
-    /// Whether rigid motions stand beside its matrices ([`crate::kernel::RigidMotions`]).
+    /// Whether rigid motions stand beside its matrices (the kernels' `RigidMotions`).
     #[must_use]
     pub fn has_rigid_motions(self) -> bool {
         match self {

@@ -112,7 +112,7 @@ pub struct EncodedSlice {
     pub blend: Option<Arc<BlendIndex>>,
 }
 
-/// The tables of a skin's blend shapes that [`crate::kernel::WEIGHTS`] reads.
+/// The tables of a skin's blend shapes that the kernel `weights` reads.
 #[derive(Clone, Debug)]
 pub struct EncodedShapes {
     /// Per blend shape two words (its first sub-shape, and its number of sub-shapes). Then per

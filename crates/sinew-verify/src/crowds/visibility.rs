@@ -25,6 +25,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("update_rates_are_staggered", staggered),
     ("what_is_held_has_no_motion", held),
     ("masks_come_and_go", come_and_go),
+    ("boxes_out_of_sight_outlive_growth", growing),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
 ];
@@ -498,7 +499,31 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
     ensure(crowd.visibility().is_none(), "a mask of another device")?;
     ensure(crowd.update_rate(slow)?.every == 5, "another rate")?;
     std::mem::swap(&mut cast.crowd, &mut crowd);
-    compare(&mut cast, 7, &|_| true)
+    compare(&mut cast, 7, &|_| true)?;
+    // It is not its turn.
+    compare(&mut cast, 8, &|i| i > 0 || !moves[0])
+}
+
+/// Buffers grow while all that were there are out of sight: their boxes stay.
+fn growing(gpu: &Gpu) -> Result<(), Failure> {
+    let mut cast = Cast::new(gpu, &SkinnerOptions::default())?;
+    let (count, more) = (cast.members.len(), 900);
+    let mask = gpu.filled(count + more, wgpu::BufferUsages::STORAGE, 1);
+    let in_words = VisibilityMask::words(mask.clone());
+    cast.crowd.set_visibility(Some(in_words))?;
+    cast.pose(0)?;
+    cast.crowd.submit()?;
+    let before = boxes(gpu, &cast.crowd)?;
+    gpu.queue.write_buffer(&mask, 0, &vec![0; count * 4]);
+    let packed = Arc::clone(&cast.members[0].packed);
+    let pose = PackedPose::pack(&packed, &cases::pose(&cast.members[0].skin, 1))?;
+    let skin = cast.crowd.add_skin(packed)?;
+    for id in cast.crowd.add_instances(skin, more)? {
+        cast.crowd.set_pose(id, &pose)?;
+    }
+    cast.crowd.submit()?;
+    let after = boxes(gpu, &cast.crowd)?;
+    ensure(after[..count] == before[..count], "a box is lost")
 }
 
 /// Removes the last instance and adds another one like it, which gets its index.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use glam::Vec3;
-use sinew::gpu::{Crowd, InstanceId, SkinnerOptions};
+use sinew::gpu::{Crowd, InstanceId, SkinnerOptions, VisibilityMask};
 
 use crate::cases::{self, Spec};
 use crate::compare::compare;
@@ -181,16 +181,20 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
 }
 
 /// Buffers are replaced between frames, submitted or not, and before a hidden instance is read: nothing of the frame
-/// before is lost.
+/// before is lost, with a mask or without.
 fn growing(gpu: &Gpu) -> Result<(), Failure> {
     let shown = one(&Spec::default())?;
-    for submitted in [true, false] {
+    for (submitted, is_masked) in [(true, false), (false, false), (true, true)] {
         let mut crowd = gpu.crowd()?;
         let skin = crowd.add_skin(Arc::clone(&shown.packed))?;
         let [id, asleep] = [
             crowd.add_instance_to(skin, with_previous())?,
             crowd.add_instance(skin)?,
         ];
+        if is_masked {
+            let all = gpu.filled(128, wgpu::BufferUsages::STORAGE, 1);
+            crowd.set_visibility(Some(VisibilityMask::words(all)))?;
+        }
         pose(&mut crowd, id, &shown, 0)?;
         pose(&mut crowd, asleep, &shown, 9)?;
         let first = crowd.run()?;
@@ -205,7 +209,7 @@ fn growing(gpu: &Gpu) -> Result<(), Failure> {
         crowd.set_hidden(asleep, true)?;
         // Twice, and by both ways.
         let generation = crowd.outputs_generation();
-        for _ in 0..40 {
+        for _ in 0..100 {
             let other = crowd.add_instance_to(skin, with_previous())?;
             pose(&mut crowd, other, &shown, 3)?;
         }

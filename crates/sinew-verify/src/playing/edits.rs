@@ -123,8 +123,7 @@ struct Member {
     to: To,
     source: Source,
     hidden: bool,
-    /// Every so many frames, and its phase.
-    rate: [u32; 2],
+    rate: UpdateRate,
     /// Whether the host says that it has no frame before.
     fresh: bool,
     /// Its last positions.
@@ -347,7 +346,7 @@ impl<'a> Walk<'a> {
             to,
             source,
             hidden: false,
-            rate: [1, 0],
+            rate: UpdateRate::default(),
             fresh: true,
             before: Vec::new(),
             previous: None,
@@ -482,7 +481,7 @@ impl<'a> Walk<'a> {
                     true => {
                         self.crowd.enable_bounds(BoundsUse::OnGpu)?;
                         // They do not wait for their turn.
-                        let slowed = self.members.iter_mut().filter(|m| m.rate[0] > 1);
+                        let slowed = self.members.iter_mut().filter(|m| m.rate.every > 1);
                         slowed.for_each(|m| m.fresh = true);
                     }
                     false => self.crowd.disable_bounds(),
@@ -496,7 +495,7 @@ impl<'a> Walk<'a> {
                 };
                 let mask = self.mask.clone().map(VisibilityMask::words);
                 self.crowd.set_visibility(mask)?;
-                let slowed = self.members.iter().any(|m| m.rate[0] > 1);
+                let slowed = self.members.iter().any(|m| m.rate.every > 1);
                 if self.mask.is_some() || slowed {
                     self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
                 } else {
@@ -506,11 +505,10 @@ impl<'a> Walk<'a> {
                 }
             }
             Edit::Rate => {
-                let rate = [1 + self.rng.below(3), self.rng.below(3)].map(|n| n as u32);
-                let [every, phase] = rate;
-                self.members[at].rate = rate;
-                let phase = Some(phase);
+                let [every, phase] = [1 + self.rng.below(3), self.rng.below(4)].map(|n| n as u32);
+                let phase = Some(phase).filter(|phase| *phase < 2);
                 let rate = UpdateRate { every, phase };
+                self.members[at].rate = rate;
                 self.crowd.set_update_rate(self.members[at].id, rate)?;
                 if every > 1 {
                     self.state.get_or_insert_with(|| vec![0; 1 + 2 * MOST]);
@@ -603,8 +601,13 @@ impl<'a> Walk<'a> {
         let shown = self.members.iter().filter(|member| !member.hidden);
         let item = |member: &Member| ScheduleItem {
             index: member.id.index(),
-            every: member.rate[0],
-            phase: member.rate[1],
+            every: member.rate.every,
+            phase: member.rate.phase.unwrap_or(match &member.source {
+                Source::Own(_) => member.id.index(),
+                // None was removed, so its number is its index.
+                Source::Shared(number, _) => *number as u32,
+                Source::Rig(number, _) => self.rigs[*number].0.index(),
+            }),
             flags: if member.fresh { FRESH } else { 0 },
         };
         let items: Vec<ScheduleItem> = shown.map(item).collect();

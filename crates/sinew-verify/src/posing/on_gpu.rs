@@ -24,6 +24,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("frames_that_are_kept", kept_frames),
     ("chunked", chunked),
     ("dispatches_do_not_grow_with_instances", dispatches),
+    ("rigs_come_and_go", come_and_go),
     ("rebuilt", rebuilt),
     ("wrong_use_is_an_error", errors),
 ];
@@ -331,6 +332,48 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
     {
         true => Ok(()),
         false => Err(format!("{counts:?} dispatches, {expected} expected").into()),
+    }
+}
+
+/// Rigs come and go while another one stays: no frame poses one that is gone, and its room is used
+/// again.
+fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
+    let characters = characters()?;
+    // A star, which stays; a chain and a tree, which take more dispatches.
+    let all = [5, 1, 6].map(|number: usize| characters[number].clone());
+    let mut crowd = gpu.crowd()?;
+    let mut members = populate(&mut crowd, &all[..1], 1)?;
+    let skins = all.iter().map(|c| crowd.add_skin(Arc::clone(&c.skins[0])));
+    let skins: Vec<_> = skins.collect::<Result<_, _>>()?;
+    crowd.submit()?;
+    let dispatches = crowd.dispatch_count()?;
+    let mut bytes = 0;
+    for time in 0..20 {
+        let character = 1 + time as usize % 2;
+        members.push(Member {
+            character,
+            time,
+            rig: crowd.add_rig(Arc::clone(&all[character].rig))?,
+            instances: vec![crowd.add_instance(skins[character])?],
+        });
+        set(&mut crowd, &all[character], &members[1])?;
+        crowd.submit()?;
+        check(&mut crowd, &all, &members)?;
+        for gone in members.drain(1..) {
+            crowd.remove_instance(gone.instances[0])?;
+            crowd.remove_rig(gone.rig)?;
+        }
+        crowd.submit()?;
+        if crowd.dispatch_count()? != dispatches {
+            return Err("a rig that is gone is posed".into());
+        }
+        if time == 1 {
+            bytes = crowd.buffer_bytes();
+        }
+    }
+    match crowd.buffer_bytes() == bytes {
+        true => Ok(()),
+        false => Err(format!("{} bytes, {bytes} before", crowd.buffer_bytes()).into()),
     }
 }
 

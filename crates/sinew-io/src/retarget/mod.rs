@@ -284,8 +284,8 @@ fn is_still(source: &SkeletonInstance, times: &[f64]) -> bool {
         _ => poses.next(),
     };
     let is_first = |pose: Vec<DMat4>| {
-        let pairs = first.iter().flatten().zip(&pose);
-        pairs.into_iter().all(|(first, now)| is_near(now, first))
+        let mut pairs = first.iter().flatten().zip(&pose);
+        pairs.all(|(first, now)| is_near(now, first))
     };
     poses.all(is_first)
 }

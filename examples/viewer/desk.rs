@@ -11,7 +11,7 @@ use image::RgbaImage;
 use super::beside::Beside;
 use super::drawing::Drawing;
 use super::drops::{self, Intent, Unfit};
-use super::export;
+use super::export::{self, Exported};
 use super::files::{self, Picked, Purpose, Selected};
 use super::loader::{self, Failed, Place, Ready, Request, Task};
 use super::model::Model;
@@ -34,7 +34,7 @@ pub enum Wake {
     /// A picture to save under a path, or why there is none.
     Drawn(PathBuf, Result<RgbaImage, String>),
     /// A character to save under a path, or why there is none.
-    Exported(PathBuf, Result<Vec<u8>, String>),
+    Exported(PathBuf, Result<Exported, String>),
     /// The checks whose names contain one of these texts are wanted, or all.
     Verify(Vec<String>),
     /// How far the checks are.
@@ -132,9 +132,9 @@ impl Desk {
                     self.state.fail(e, Place::Main);
                 }
             }
-            Wake::Exported(path, bytes) => {
+            Wake::Exported(path, exported) => {
                 self.exporting = false;
-                if let Err(e) = bytes.and_then(|bytes| self.exported(&path, &bytes)) {
+                if let Err(e) = exported.and_then(|exported| self.exported(&path, &exported)) {
                     self.state.fail(e, Place::Main);
                 }
             }
@@ -433,15 +433,24 @@ impl Desk {
         let (tell, path) = (Arc::clone(&self.tell), path.to_owned());
         self.exporting = true;
         platform::spawn("export", move || {
-            let bytes = export::bytes(&task, purpose).map_err(|failed| failed.message);
-            tell(Wake::Exported(path, bytes));
+            let exported = export::exported(&task, purpose).map_err(|failed| failed.message);
+            tell(Wake::Exported(path, exported));
         })
     }
 
-    fn exported(&mut self, path: &Path, bytes: &[u8]) -> Result<(), String> {
+    /// Saves what was exported, and tells what it lacks, except what is told of the shown file already.
+    fn exported(&mut self, path: &Path, exported: &Exported) -> Result<(), String> {
+        let Exported { bytes, lost } = exported;
         platform::save(path, bytes)?;
         let size = bytes.len().div_ceil(1024);
-        self.state.view.notice = Some(format!("Saved {} ({size} KiB)", path.display()));
+        let mut notice = format!("Saved {} ({size} KiB)", path.display());
+        let told = self.state.model.as_ref().map(|model| &model.messages);
+        for message in lost.list() {
+            if !told.is_some_and(|told| told.list().contains(message)) {
+                notice = format!("{notice}\n{}", message.text);
+            }
+        }
+        self.state.view.notice = Some(notice);
         Ok(())
     }
 

@@ -65,7 +65,7 @@ impl Messages {
     }
 
     /// Adds an error of a prim. One without a code is left out if the prim has another error.
-    fn add_error(&mut self, error: &Invalid, file: &Path) {
+    pub fn add_error(&mut self, error: &Invalid, file: &Path) {
         let code = error.code.unwrap_or(UNCODED);
         if error.code.is_none() && self.failed.contains(&error.prim) {
             return;

@@ -132,6 +132,8 @@ pub const FILE_CODES: &[Code] = &[
     row("retarget-rate", Warning, "", "the time codes per second of the target change, so all other animation in its layer changes its speed", "retarget to a file of its own"),
     row("retarget-reference", Warning, "", "a body stands neither in its bind pose nor in its rest pose with the bones of its clip: the body is measured over the poses of the clip", "look at arms and palms, or choose the pose"),
     row("retarget-shear", Warning, "", "the rest transforms of the target have shear, which an animation cannot express: it is dropped", "remove the shear in the tool that made the character"),
+    row("retarget-still", Warning, "", "no joint moves in a clip: it keeps the target in one pose", "nothing, or choose another clip"),
+    row("retarget-swapped", Warning, "", "the target has a clip and no skinned mesh, and the file of the clip has one: the two files may be swapped", "nothing, or swap them"),
     row("retarget-up", Warning, "", "the file declares no up axis, and two axes are about as likely", "name the up axis of the clip"),
     // Conversion to UsdSkel
     row("bone-tracks-left", Info, "", "the file has tracks of human bones, which do not move nodes of the file itself", "apply the clip to a humanoid model"),

@@ -1,6 +1,6 @@
 //! The bar at the bottom: play, pause, scrub, speed, loop.
 
-use egui::{Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, Ui, Vec2};
+use egui::{Align2, Color32, Event, FontId, PointerButton, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
 use super::{icons, weak};
 use crate::clock::Clock;
@@ -102,7 +102,9 @@ fn rail(ui: &mut Ui, state: &mut State) {
     state.view.places.note(ui, "rail", rect);
     let (left, right) = (rect.left() + 8.0, rect.right() - 8.0);
     let width = right - left;
-    if let Some(pointer) = response.interact_pointer_pos().filter(|_| clock.moves()) {
+    let pointer = response.interact_pointer_pos();
+    let pointer = pointer.or_else(|| ui.input(|input| dragged_at_once(&input.events, rect)));
+    if let Some(pointer) = pointer.filter(|_| clock.moves()) {
         let part = f64::from((pointer.x - left) / width.max(1.0)).clamp(0.0, 1.0);
         let code = clock.start + part * clock.length();
         // On whole time codes, as a step; with Shift also between them.
@@ -145,6 +147,22 @@ fn rail(ui: &mut Ui, state: &mut State) {
     let held = response.hovered() || response.dragged();
     let radius = if held { 7.0 } else { 5.5 };
     painter.circle_filled(Pos2::new(x, y), radius, theme::ACCENT);
+}
+
+/// Where a drag ends that began in `rect` in the same frame, which egui takes for neither a drag nor a click.
+fn dragged_at_once(events: &[Event], rect: Rect) -> Option<Pos2> {
+    let mut buttons = events.iter().filter_map(|event| match event {
+        Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            ..
+        } => Some((*pos, *pressed)),
+        _ => None,
+    });
+    buttons.find(|(pos, pressed)| *pressed && rect.contains(*pos))?;
+    let released = buttons.find(|(_, pressed)| !pressed)?;
+    Some(released.0)
 }
 
 /// Time codes with a number below: of the steps 1, 2, 5, 10, ... the first that leaves the numbers room.

@@ -147,8 +147,8 @@ fn saves(page: &mut Page) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     for (name, purpose) in [("moved.glb", Purpose::Glb), ("moved.usdc", Purpose::Usdc)] {
         let expected = folder.path().join(name);
-        let bytes = export::bytes(&task, purpose).map_err(|failed| failed.message)?;
-        std::fs::write(&expected, bytes)?;
+        let exported = export::exported(&task, purpose).map_err(|failed| failed.message)?;
+        std::fs::write(&expected, exported.bytes)?;
         let saved = page.saved(name)?;
         let range = sinew_io::open(&saved)?
             .scene(Default::default())?

@@ -352,6 +352,7 @@ fn advised(mut warning: Warning) -> Warning {
         }
         "retarget-guess" => " (--verbose lists them)",
         "clip-taken" => ": choose with --clip",
+        "retarget-swapped" => " (CLIP comes first, then TARGET)",
         _ => "",
     };
     warning
@@ -361,7 +362,7 @@ fn advised(mut warning: Warning) -> Warning {
 fn explained(error: RetargetError, args: &Args) -> Error {
     let text = error.to_string();
     let advice = match error {
-        RetargetError::NoClip { .. } if Source::open(&SourceRequest::new(&args.target)).is_ok() => {
+        RetargetError::NoClip { .. } if has_clip(&args.target) => {
             let (clip, target) = (args.target.display(), args.source.display());
             return Error::Message(format!(
                 "{text}, but {clip} has one; the file with the clip comes first: sinew retarget {clip} {target}"
@@ -381,6 +382,7 @@ fn explained(error: RetargetError, args: &Args) -> Error {
                 "{file}: the file has several skeletons; choose one with {option}: {paths}"
             ));
         }
+        RetargetError::NoBoundClip { clips, .. } if clips.is_empty() => "",
         RetargetError::NoBoundClip { was_asked, .. } => match was_asked {
             true => "; choose it by its path with --clip",
             false => "; choose one with --clip",
@@ -391,6 +393,12 @@ fn explained(error: RetargetError, args: &Args) -> Error {
         _ => "",
     };
     Error::Message(text + advice)
+}
+
+/// Whether a file opens, and has a clip.
+fn has_clip(file: &Path) -> bool {
+    let source = Source::open(&SourceRequest::new(file));
+    source.is_ok_and(|source| source.has_clip().unwrap_or(false))
 }
 
 /// The error of rigs that cannot be matched, or of a clip that cannot be moved.

@@ -96,6 +96,14 @@ impl Source {
         self.request.skeleton = Some(path.to_owned());
     }
 
+    /// Whether the file has a clip that could be taken.
+    ///
+    /// # Errors
+    /// Values that cannot be decoded.
+    pub fn has_clip(&self) -> Result<bool> {
+        Ok(!self.file.animations()?.is_empty())
+    }
+
     /// The file with the skeleton that the clip was made for.
     #[must_use]
     pub fn skeletons(&self) -> &UsdFile {
@@ -112,6 +120,8 @@ pub struct Target {
     pub(super) path: PathBuf,
     /// Path of the skeleton that was asked for.
     pub(super) skeleton: Option<String>,
+    /// Whether the file had clips of its own that were left out when it was opened.
+    pub(super) had_clips: bool,
     /// What the clip's expressions lost.
     pub(super) warnings: Vec<Warning>,
     /// For the Skeleton at a path: the blend shape channels that the clip's expressions move, and
@@ -154,10 +164,12 @@ impl Target {
                 file: UsdFile::open_with(&path, options)?,
                 path,
                 skeleton,
+                had_clips: false,
                 warnings,
                 expressions: Vec::new(),
             });
         };
+        let had_clips = !asset.clips.is_empty();
         let (known, missing): (Vec<Track>, Vec<Track>) =
             source.expressions.tracks.iter().cloned().partition(|t| {
                 let TrackTarget::Expression(name) = &t.target else {
@@ -197,6 +209,7 @@ impl Target {
             file: UsdFile::from_asset(&asset, &plain)?,
             path,
             skeleton,
+            had_clips,
             warnings,
             expressions,
         })

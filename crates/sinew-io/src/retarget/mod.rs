@@ -21,7 +21,7 @@ mod selection;
 
 use std::path::PathBuf;
 
-use glam::DVec3;
+use glam::{DMat4, DVec3};
 use sinew::Warning;
 use sinew::sampled::Time;
 use sinew::scene::{Scene, TimeLine};
@@ -33,7 +33,7 @@ use sinew_animate::retarget::{
 };
 
 use crate::rigs::{add_samples, bare_rig};
-use crate::usd::ReadOptions;
+use crate::usd::{ReadOptions, UsdFile};
 use crate::{Files, OpenOptions, humanoid, placement, rig, shape_names};
 pub use error::{Error, Result, Side};
 pub use files::{Source, Target};
@@ -208,6 +208,11 @@ pub fn retarget(source: &Source, target: &Target, request: &Request) -> Result<R
     let origins = [source_file, target_file].map(|f| f.origin());
     let converted = origins.iter().flatten().flat_map(|o| &o.warnings);
     warnings.extend(converted.cloned());
+    if moves.is_empty() && is_still(&instance, &times) {
+        let message = "no joint moves in this clip: it keeps the target in one pose";
+        warnings.push(Warning::new("retarget-still", &clip.path, message));
+    }
+    warnings.extend(swapped((source_file, target), &target_scene, request)?);
     let moved = moved_joints(&instance, &times);
     warnings.extend(matching.warnings(&source_rig, &target_rig, |joint| moved[joint]));
     warnings.extend(retargeter.warnings().iter().cloned());
@@ -249,9 +254,50 @@ fn scene_times(scene: &Scene, prim: usize) -> Vec<f64> {
     }
 }
 
+/// The warning that the two files may be swapped: the target has a clip and nothing to skin, and the source has a mesh.
+fn swapped(
+    (source, target): (&UsdFile, &Target),
+    scene: &Scene,
+    request: &Request,
+) -> Result<Option<Warning>> {
+    if !scene.bindings.is_empty()
+        || !(target.had_clips || !target.file.animations()?.is_empty())
+        || source.scene(request.read)?.bindings.is_empty()
+    {
+        return Ok(None);
+    }
+    let message = format!(
+        "has a clip and no skinned mesh, and {} has one: the two files may be swapped",
+        source.file().display()
+    );
+    let file = target.path.display().to_string();
+    Ok(Some(Warning::new("retarget-swapped", file, message)))
+}
+
+/// Whether all joints of the source have the same pose at all times: their rest pose, if there is only one time.
+fn is_still(source: &SkeletonInstance, times: &[f64]) -> bool {
+    let pose = |time: &f64| source.joint_local_transforms(Time::At(*time)).ok();
+    let mut poses = times.iter().filter_map(pose);
+    let first = match (times.len(), source.skeleton().rest()) {
+        (0 | 1, None) => return false,
+        (0 | 1, Some(rest)) => Some(rest.to_vec()),
+        _ => poses.next(),
+    };
+    let is_first = |pose: Vec<DMat4>| {
+        let mut pairs = first.iter().flatten().zip(&pose);
+        pairs.all(|(first, now)| is_near(now, first))
+    };
+    poses.all(is_first)
+}
+
+/// Whether two transforms of a joint cannot be told apart.
+fn is_near(a: &DMat4, b: &DMat4) -> bool {
+    const STILL: f64 = 1e-5;
+    a.abs_diff_eq(*b, STILL * b.w_axis.truncate().length().max(1.0))
+}
+
 /// For each joint of the source, whether it leaves its rest transform at one of the times.
 fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
-    const STILL: f64 = 1e-5;
     let mut moved = vec![false; source.skeleton().joints().len()];
     let Some(rest) = source.skeleton().rest() else {
         // Without a rest pose either the clip animates all joints, or the skeleton has no pose.
@@ -262,8 +308,7 @@ fn moved_joints(source: &SkeletonInstance, times: &[f64]) -> Vec<bool> {
             continue;
         };
         for ((moved, pose), rest) in moved.iter_mut().zip(&pose).zip(rest) {
-            let size = rest.w_axis.truncate().length().max(1.0);
-            *moved |= !pose.abs_diff_eq(*rest, STILL * size);
+            *moved |= !is_near(pose, rest);
         }
     }
     moved

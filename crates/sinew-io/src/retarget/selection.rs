@@ -30,14 +30,14 @@ pub fn source<'a>(
     let all = skeletons(scene);
     let request = &files.request;
     let model = request.model.as_ref().unwrap_or(&request.file);
+    let mut clips = files.file.animations()?;
     if all.is_empty() {
         return Err(Error::NoSkeleton {
             file: model.clone(),
-            needs_model: request.model.is_none(),
+            needs_model: request.model.is_none() && !clips.is_empty(),
         });
     }
     let mut named = files.file.stage_clips()?;
-    let mut clips = files.file.animations()?;
     // A file of another format was converted with only the clip that was asked for.
     if let Some(name) = request.clip.as_ref().filter(|_| !files.file.is_made()) {
         named = files.file.find_clip(name)?;

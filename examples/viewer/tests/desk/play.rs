@@ -20,6 +20,7 @@
 //! | `alpha FILE ALPHA LEAST` | at least LEAST pixels of a saved picture have this alpha |
 //! | `covers [beside] FILE TIME`, `uncovers FILE TIME` | surfaces are where the reference says, or are not |
 //! | `whole` | no surface is at the picture's edge |
+//! | `flick X Y X Y` | a drag from one point to another within one frame |
 //! | `agrees`, `middle`, `fits` | GPU and CPU agree; the root is in the middle; nothing is cut or covered |
 //! | `write`, `replace` NAME TEXT, `copy FROM NAME` | makes a file of the folder `$`; `\n` is a line break |
 //! | `bvh NAME PREFIX FRAMES SEED`, `nameless ...`, `chain NAME COUNT` | makes a motion, or many joints |
@@ -228,6 +229,10 @@ impl Play {
                 check(off.is_some_and(|o| o < 0.15), || {
                     format!("{off:?}: {report}")
                 })?;
+            }
+            "flick" => {
+                let [x, y, to_x, to_y] = [at(0)?, at(1)?, at(2)?, at(3)?].map(|n| n as f32);
+                self.viewer()?.flick((x, y).into(), (to_x, to_y).into());
             }
             "fits" => fits(self.viewer()?)?,
             "covers" | "uncovers" => {

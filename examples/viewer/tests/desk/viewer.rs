@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use common::gpu;
-use egui::{TextureId, Vec2};
+use egui::{Event, Modifiers, PointerButton, Pos2, TextureId, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use image::RgbaImage;
@@ -99,6 +99,24 @@ impl Viewer {
             self.harness.step();
             script.count_frame();
         }
+    }
+
+    /// Drags from a point to another one within one frame.
+    pub fn flick(&mut self, from: Pos2, to: Pos2) {
+        let button = |pos: Pos2, pressed: bool| Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        };
+        let events = [
+            Event::PointerMoved(from),
+            button(from, true),
+            Event::PointerMoved(to),
+            button(to, false),
+        ];
+        self.harness.input_mut().events.extend(events);
+        self.harness.step();
     }
 
     /// What the viewer tells of itself, after the frames that are due.

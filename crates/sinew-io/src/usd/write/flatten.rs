@@ -1,5 +1,6 @@
 //! Writing a bake: one flattened file, or a layer of overs.
 
+use std::collections::BTreeSet;
 use std::io::Cursor;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -76,18 +77,30 @@ impl UsdFile {
         self.write_flattened_with(out, edits, &[], |_| ())
     }
 
-    /// The bytes of the .usdc that [`UsdFile::write_flattened`] writes without edits; nothing is written. Textures are
-    /// named in it as in the layers, and are not in it.
+    /// The bytes of the .usdc that [`UsdFile::write_flattened`] writes without edits, and its warnings; nothing is
+    /// written. Textures are named in it as in the layers. They are not in it: each has a warning `texture-left-out`.
     ///
     /// # Errors
     /// A stage that cannot be flattened.
-    pub fn usdc_bytes(&self) -> Result<Vec<u8>> {
+    pub fn usdc_bytes(&self) -> Result<(Vec<u8>, Vec<Warning>)> {
         let name = self.file().with_extension("usdc");
+        let fail = |source: String| Error::write(&name, source);
         let extents = |layer: &mut Layer| self.write_extents(layer, true);
-        let (layer, _) = self.flattened(&name, BakeEdits::default(), &[], extents)?;
+        let (mut layer, mut warnings) =
+            self.flattened(&name, BakeEdits::default(), &[], extents)?;
+        let mut named = BTreeSet::new();
+        let noted = assets::map(&mut layer, |path| {
+            named.insert(path.to_owned());
+            None
+        });
+        noted.map_err(|e| fail(explain(&e)))?;
+        warnings.extend(named.into_iter().map(|path| {
+            let message = "the .usdc names this file and does not contain it";
+            Warning::new("texture-left-out", path, message)
+        }));
         let written = usdc::write_layer(&layer, Cursor::new(Vec::new()));
-        let written = written.map_err(|e| Error::write(&name, explain(&e)))?;
-        Ok(written.into_inner())
+        let written = written.map_err(|e| fail(explain(&e)))?;
+        Ok((written.into_inner(), warnings))
     }
 
     /// As [`UsdFile::write_flattened`], with whatever `author` adds to the prims of `apart` and to others

@@ -104,7 +104,7 @@ fn main() {
         pipelines_are_kept_in_the_hosts_cache,
     ]);
     let mut verify = trials![no_gpu, verify: this_adapter_has_errors_and_rates];
-    verify.push(verify::swiftshader_trial());
+    verify.extend(verify::driver_trials());
     #[cfg(target_os = "linux")]
     verify.extend(trials![false, verify: without_an_adapter_it_fails]);
     let usd_core = vec![

@@ -1,5 +1,5 @@
-//! `sinew devices --verify`. A second implementation of Vulkan runs it whole: SwiftShader, beside the driver that the other
-//! tests run on.
+//! `sinew devices --verify`. Other implementations of Vulkan run it, beside the driver that the other tests run on: SwiftShader,
+//! and a newer Mesa.
 
 use std::process::{Command, Output};
 
@@ -9,23 +9,33 @@ use common::trials::Trial;
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-/// Names SwiftShader's manifest (tests/run.sh fetches it).
-const SWIFTSHADER: &str = "SINEW_SWIFTSHADER";
+/// A driver: its trial, the variable that names it (tests/run.sh fetches both), and its adapter.
+type Driver = (&'static str, &'static str, &'static str);
 
-/// The manifest of SwiftShader, or why its trial is left out.
-pub fn swiftshader_trial() -> Trial {
-    let manifest = std::env::var(SWIFTSHADER).ok().filter(|m| !m.is_empty());
-    let (reason, is_missing) = match &manifest {
-        Some(_) => ("", false),
-        None => ("needs SINEW_SWIFTSHADER", true),
-    };
-    let run = move || {
-        swiftshader(&manifest.ok_or("unnamed")?);
-        Ok(())
-    };
-    Trial::test("swiftshader_is_right", run)
-        .with_kind(reason)
-        .with_ignored_flag(is_missing)
+/// The variable is SwiftShader's manifest.
+const SWIFTSHADER: Driver = ("swiftshader_is_right", "SINEW_SWIFTSHADER", "SwiftShader");
+
+/// The variable is a program that runs another one on that Mesa.
+const MESA: Driver = ("a_newer_mesa_is_right", "SINEW_MESA", "llvmpipe");
+
+/// A trial for each driver; it is left out where the driver is not there.
+pub fn driver_trials() -> [Trial; 2] {
+    [SWIFTSHADER, MESA].map(|driver| {
+        let (name, variable, _) = driver;
+        let place = std::env::var(variable).ok().filter(|p| !p.is_empty());
+        let is_missing = place.is_none();
+        let run = move || {
+            is_right(driver, &place.ok_or("unnamed")?);
+            Ok(())
+        };
+        let reason = match is_missing {
+            true => format!("needs {variable}"),
+            false => String::new(),
+        };
+        Trial::test(name, run)
+            .with_kind(reason)
+            .with_ignored_flag(is_missing)
+    })
 }
 
 fn run(drivers: &str, arguments: &[&str]) -> Output {
@@ -57,10 +67,10 @@ fn checks(report: &Value) -> u64 {
     subjects.iter().filter_map(|s| s["checks"].as_u64()).sum()
 }
 
-fn swiftshader(manifest: &str) {
+fn is_right((_, variable, adapter): Driver, place: &str) {
     let bench = Bench::new();
     let file = bench.path("verified.json");
-    // The other crowds take it minutes. All of them passed there by hand, as did the rates.
+    // The other crowds take minutes. All of them passed by hand, as did the rates.
     let chosen = [
         "kernels::gpu::",
         "posing::adapter",
@@ -68,10 +78,18 @@ fn swiftshader(manifest: &str) {
         "outputs::adapter",
         "loss_is_an_error",
     ];
-    let report = file.to_str().unwrap();
-    let mut arguments = vec!["--verify", "--adapter", "SwiftShader", "--report", report];
-    arguments.extend(chosen.iter().flat_map(|name| ["--check", name]));
-    let text = told(0, &run(manifest, &arguments));
+    let mut command;
+    if variable == MESA.1 {
+        command = Command::new(place);
+        command.arg(executable());
+    } else {
+        command = Command::new(executable());
+        command.env("VK_DRIVER_FILES", place);
+    }
+    command.args(["devices", "--verify", "--adapter", adapter, "--report"]);
+    command.arg(&file);
+    command.args(chosen.iter().flat_map(|name| ["--check", name]));
+    let text = told(0, &command.output().unwrap());
     for subject in
         "linear skinning, dual quaternions, blend shapes, posing, clips, smooth normals, \
         tangents, limits, growth, loss of device"

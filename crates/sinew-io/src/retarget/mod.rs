@@ -260,10 +260,9 @@ fn swapped(
     scene: &Scene,
     request: &Request,
 ) -> Result<Option<Warning>> {
-    if !scene.bindings.is_empty()
-        || !(target.had_clips || !target.file.animations()?.is_empty())
-        || source.scene(request.read)?.bindings.is_empty()
-    {
+    let has_clip = target.had_clips || !target.file.animations()?.is_empty();
+    let may_be = scene.bindings.is_empty() && has_clip;
+    if !may_be || source.scene(request.read)?.bindings.is_empty() {
         return Ok(None);
     }
     let message = format!(

@@ -56,7 +56,9 @@ pub fn dialogs(display: &Display) -> Result<(), Failed> {
     check(noted()?.contains("--save"), || noted().unwrap_or_default())?;
     let saved = image::open(picture.with_extension("png"))?;
     let (width, height) = (saved.width(), saved.height());
-    viewer.play(&format!("= /viewport/2 {width}\n= /viewport/3 {height}"))?;
+    // The message about it takes room of the picture.
+    let size = format!("= /viewport/2 {width}\n= /viewport/3 {height}");
+    viewer.play(&format!("key Escape\nsettle\nstate\n{size}"))?;
 
     // No program and no portal: what else can be done is told.
     std::fs::remove_file(folder.path().join("zenity"))?;

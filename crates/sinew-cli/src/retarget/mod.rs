@@ -81,8 +81,8 @@ pub struct Args {
     /// CLIP, in metres, and a number is taken as it is.
     #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
     scale: ScaleChoice,
-    /// Height of the ground in CLIP: auto is the origin if its bind or rest pose stands there, or else
-    /// the height of its feet in the clip; keep is the origin.
+    /// Height of the ground in CLIP: auto is the origin if its bind or rest pose stands there, or if
+    /// its feet come near it, or else the height of its feet; keep is the origin.
     #[arg(long, value_enum, default_value_t = GroundArg::Auto)]
     ground: GroundArg,
     /// Up axis of CLIP. auto is the one that its file declares; a BVH file declares none, and the most
@@ -157,7 +157,8 @@ enum PoseArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroundArg {
-    /// The origin if the bind or rest pose stands there, or else where the feet stand.
+    /// The origin if the bind or rest pose stands there or the feet come near it, or else where the
+    /// feet stand.
     Auto,
     /// The origin.
     Keep,

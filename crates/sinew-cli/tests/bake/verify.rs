@@ -9,30 +9,66 @@ use common::trials::Trial;
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-/// A driver: its trial, the variable that names it (tests/run.sh fetches both), and its adapter.
-type Driver = (&'static str, &'static str, &'static str);
+/// A driver beside that of the other tests.
+struct Driver {
+    trial: &'static str,
+    /// The variable that says where it is; tests/run.sh fetches it.
+    variable: &'static str,
+    adapter: &'static str,
+    /// The command on the driver at that place.
+    command: fn(&str) -> Command,
+    /// Names of checks of the kernels for skins.
+    kernels: &'static [&'static str],
+}
 
-/// The variable is SwiftShader's manifest.
-const SWIFTSHADER: Driver = ("swiftshader_is_right", "SINEW_SWIFTSHADER", "SwiftShader");
+/// Its place is its manifest.
+static SWIFTSHADER: Driver = Driver {
+    trial: "swiftshader_is_right",
+    variable: "SINEW_SWIFTSHADER",
+    adapter: "SwiftShader",
+    command: |manifest| {
+        let mut command = Command::new(executable());
+        command.env("VK_DRIVER_FILES", manifest);
+        command
+    },
+    kernels: &["kernels::gpu::"],
+};
 
-/// The variable is a program that runs another one on that Mesa.
-const MESA: Driver = ("a_newer_mesa_is_right", "SINEW_MESA", "llvmpipe");
+/// Its place is a program that runs another one on it. `chunked_by_both`, with its thousands of dispatches, ends the driver of
+/// Mesa 26.1.6 by a segmentation fault.
+static MESA: Driver = Driver {
+    trial: "a_newer_mesa_is_right",
+    variable: "SINEW_MESA",
+    adapter: "llvmpipe",
+    command: |launcher| {
+        let mut command = Command::new(launcher);
+        command.arg(executable());
+        command
+    },
+    kernels: &[
+        "kernels::gpu::d",
+        "kernels::gpu::influences",
+        "kernels::gpu::points",
+        "kernels::gpu::blend",
+        "kernels::gpu::chunked_by_bindings",
+    ],
+};
 
 /// A trial for each driver; it is left out where the driver is not there.
 pub fn driver_trials() -> [Trial; 2] {
-    [SWIFTSHADER, MESA].map(|driver| {
-        let (name, variable, _) = driver;
+    [&SWIFTSHADER, &MESA].map(|driver| {
+        let variable = driver.variable;
         let place = std::env::var(variable).ok().filter(|p| !p.is_empty());
         let is_missing = place.is_none();
-        let run = move || {
-            is_right(driver, &place.ok_or("unnamed")?);
-            Ok(())
-        };
         let reason = match is_missing {
             true => format!("needs {variable}"),
             false => String::new(),
         };
-        Trial::test(name, run)
+        let run = move || {
+            is_right(driver, &place.ok_or("unnamed")?);
+            Ok(())
+        };
+        Trial::test(driver.trial, run)
             .with_kind(reason)
             .with_ignored_flag(is_missing)
     })
@@ -67,36 +103,20 @@ fn checks(report: &Value) -> u64 {
     subjects.iter().filter_map(|s| s["checks"].as_u64()).sum()
 }
 
-fn is_right((_, variable, adapter): Driver, place: &str) {
+fn is_right(driver: &Driver, place: &str) {
     let bench = Bench::new();
     let file = bench.path("verified.json");
     // On SwiftShader the other crowds take minutes; all of them passed by hand, as did the rates.
-    let kernels = match variable == MESA.1 {
-        // `chunked_by_both`, with its thousands of dispatches, ends that driver by a segmentation fault.
-        true => "kernels::gpu::d",
-        false => "kernels::gpu::",
-    };
-    let chosen = [
-        kernels,
-        "kernels::gpu::influences",
-        "kernels::gpu::points",
-        "kernels::gpu::blend",
-        "kernels::gpu::chunked_by_bindings",
+    let others = [
         "posing::adapter",
         "clips::gpu",
         "outputs::adapter",
         "loss_is_an_error",
     ];
-    let mut command;
-    if variable == MESA.1 {
-        command = Command::new(place);
-        command.arg(executable());
-    } else {
-        command = Command::new(executable());
-        command.env("VK_DRIVER_FILES", place);
-    }
-    command.args(["devices", "--verify", "--adapter", adapter, "--report"]);
-    command.arg(&file);
+    let chosen = [driver.kernels, &others].concat();
+    let mut command = (driver.command)(place);
+    command.args(["devices", "--verify", "--adapter", driver.adapter]);
+    command.arg("--report").arg(&file);
     command.args(chosen.iter().flat_map(|name| ["--check", name]));
     let text = told(0, &command.output().unwrap());
     for subject in

@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// File to write: TARGET, with the new clip bound to its Skeleton. The extension of OUT chooses
-    /// the format. A glTF file has no other clip than this one.
+    /// the format. If OUT is a glTF file, it has no other clip.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
     /// Pairs of joints as JSON: {"joint of CLIP": "joint of TARGET", ...}. A joint is named by the

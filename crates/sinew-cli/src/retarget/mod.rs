@@ -49,8 +49,8 @@ use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the clip, and with the skeleton that the clip was made for: USD, glTF, VRM, BVH or
-    /// FBX. A clip on human bones (VRM Animation, EXT_skeleton_humanoid) needs no skeleton.
+    /// File with the clip and the skeleton of the clip: USD, glTF, VRM, BVH or FBX. A clip on human
+    /// bones (VRM Animation, EXT_skeleton_humanoid) needs no skeleton.
     #[arg(value_name = "CLIP")]
     source: PathBuf,
     /// File with the character that gets the clip: USD, glTF, VRM, BVH or FBX.
@@ -62,7 +62,7 @@ pub struct Args {
     output: PathBuf,
     /// Pairs of joints as JSON: {"joint of CLIP": "joint of TARGET", ...}. A joint is named by the
     /// last part of its path, or by its whole path if the last part is not unique. Only these pairs
-    /// are retargeted. The word guess takes the best guess for bodies that are not recognised.
+    /// are retargeted. The word guess takes the best guess for unknown skeletons.
     #[arg(long, value_name = "MAP.json|guess")]
     map: Option<PathBuf>,
     /// Write the pairs of joints to FILE, in the form of MAP.json. Pairs that are only likely are
@@ -71,7 +71,7 @@ pub struct Args {
     write_map: Option<PathBuf>,
     /// Clip to take: its name, or if only one clip matches, the last words of its name (Wave for
     /// Armature|Wave) or a glob; in a USD file also the prim path of a SkelAnimation. Without this:
-    /// the first clip that moves anything, or in a USD file the one that is bound to the skeleton.
+    /// the first clip that moves anything, or in a USD file the one that is bound.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// File with the skeleton that the clip was made for, if CLIP has no skeleton, or one without
@@ -82,9 +82,8 @@ pub struct Args {
     /// Remove the horizontal motion of the hips.
     #[arg(long)]
     in_place: bool,
-    /// Factor for the motion of the hips: auto is the length of TARGET's legs divided by that of
-    /// CLIP's legs, none moves the hips as far as in CLIP, in metres, and a number is the factor
-    /// itself.
+    /// Factor for the motion of the hips: auto is the ratio of the legs' lengths, TARGET's to CLIP's;
+    /// none moves the hips as far as in CLIP, in metres; a number is the factor itself.
     #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
     scale: ScaleChoice,
     /// Height of the ground in CLIP. keep is the origin. auto is the origin if CLIP's bind or rest
@@ -123,8 +122,7 @@ pub struct Args {
     /// bend and the hips go up or down. Not with --in-place.
     #[arg(long, conflicts_with = "in_place")]
     lock_feet: bool,
-    /// Write only the SkelAnimation, which another USD file can bind to TARGET's Skeleton. USD
-    /// only.
+    /// Write only the SkelAnimation, to be bound to TARGET's Skeleton by another file. USD only.
     #[arg(long)]
     animation_only: bool,
     /// Skeleton of CLIP, or of --source-model, if there are several.

@@ -25,8 +25,8 @@ pub struct PlayClip {
 }
 
 impl PlayClip {
-    /// A loop from the beginning of a clip. The name is that of the clip, or the last part of it or
-    /// a glob if only one clip fits.
+    /// A loop from the beginning of a clip. The name is that of the clip, or if only one clip
+    /// matches, the last words of its name or a glob.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -14,25 +14,26 @@ use crate::open::{ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
 
-/// Put clips on a character, one after another, as references.
+/// Put clips on a USD character, one after another, by references to their files.
 ///
-/// OUT is a small layer: it references CHARACTER and the SkelAnimations of the CLIPs, and binds them
-/// to CHARACTER's skeletons. If one of these files is published again, OUT shows the new version at
-/// once. One clip is a reference with a layer offset; several clips are USD's value clips. A clip
-/// is copied only if it must be.
+/// OUT is a small layer. It references CHARACTER and the SkelAnimations of the CLIPs, and binds the
+/// SkelAnimations to CHARACTER's skeletons. If one of these files is published again, OUT shows the
+/// new version at once. One clip is a reference with a layer offset; several clips are played as
+/// USD value clips. Some clips have to be copied (see below).
 ///
-/// A CLIP begins where the one before it ends, or at frame START of OUT. If clips overlap, the one
-/// that begins later takes over at its start, with a warning. Before the first clip, between clips
-/// and after the last one the nearest pose is held. A clip moves all skeletons that it fits.
+/// A CLIP begins where the one before it ends, or at time code START of OUT. If clips overlap, the
+/// one that begins later takes over at its start, with a warning. Before the first clip, between
+/// clips and after the last one the nearest pose is held. A clip moves all skeletons that have its
+/// joints.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
     /// File with the character: USD.
     #[arg(value_name = "CHARACTER")]
     character: PathBuf,
-    /// Clips in their order: a file; `#` and the name or the prim path of a clip, if the file has
-    /// several; `@` and the time code of OUT at which it begins. Names are as in --clip of other
-    /// commands.
+    /// Clips in their order. FILE is enough if the file has one clip. `#NAME` chooses a clip by its
+    /// name or prim path, as --clip of other commands does. `@START` is the time code of OUT at
+    /// which the clip begins.
     #[arg(value_name = "CLIP[#NAME][@START]", required = true)]
     clips: Vec<String>,
     /// File to write.
@@ -49,9 +50,10 @@ pub struct Args {
 }
 
 const AFTER_HELP: &str = "\
-OUT has the time codes per second of the first clip. Value clips need the same prim path, the same
-order of joints, and time samples of everything that moves. A clip in another form, and a clip that
-is not USD, is copied to the folder OUT_clips, with a warning.
+OUT has the time codes per second of the first clip. Clips can be played as USD value clips only if
+they have the same prim path, the same joints and blend shapes in the same order, and time samples
+of everything that moves. A clip that differs, or that is not USD, is copied to the folder
+OUT_clips, with a warning.
 
 Examples:
   sinew animate hero.usda walk.usda -o hero_walk.usda

@@ -26,29 +26,32 @@ use crate::report::{
 
 /// Bake skinning and blend shapes into points and normals.
 ///
-/// Every bound prim gets deformed points and normals, in USD, an OBJ sequence, point caches, or
-/// vertex animation textures. A bone texture has the transforms of joints instead.
+/// The points and normals of every prim that is bound to a Skeleton are deformed and written: as
+/// USD, as an OBJ sequence, as point caches (.pc2) or as vertex animation textures (.exr, .png). A
+/// bone texture (.bones.exr) holds the transforms of the joints instead.
 ///
 /// In USD, points and normals are in the space of their prim, extents are written, and each
 /// SkelRoot becomes an Xform, so that no program skins the result again.
 ///
-/// Other formats have no sample times, so the clip is sampled at even steps: at --frames, or from
-/// the stage's start to its end at its frames per second. Their files contain only prims that are skinned or blended;
-/// prims with constant influences move by their points.
+/// The other formats cannot hold sample times. For them the clip is sampled at even steps: at
+/// --frames, or else from the stage's start to its end at its frames per second. Their files
+/// contain only prims that are skinned or have blend shapes, and the points of rigid prims (those
+/// with constant influences) move.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Character to bake: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm or .fbx. Several files, a
-    /// folder or a glob are baked one after another into the folder OUT. If one fails, the others are still baked.
+    /// folder or a glob are baked one after another into the folder OUT. If one fails, the others
+    /// are still baked.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// File to write; its extension chooses the format.
     ///
-    /// A .usdz contains the textures. An .obj
-    /// needs a place for the frame number in its name, #### or %04d, unless there is only one
-    /// frame; its folder is created. A .pc2 holds one prim; if there are several, each is written to its own
-    /// OUT_PRIM.pc2. For .exr and .png, OUT holds the positions, and OUT_normal, OUT_mesh.glb
-    /// and OUT.json are written beside it. OUT.bones.exr is a bone texture, with OUT.bones.glb and
+    /// A .usdz contains the textures. The name of an .obj needs a place for the frame number, ####
+    /// or %04d, unless there is only one frame; a missing folder is made. A .pc2 holds one prim; if
+    /// there are several, each is written to its own OUT_PRIM.pc2. An .exr or .png is a vertex
+    /// animation texture: OUT holds the positions, OUT_normal the normals, OUT_mesh.glb the mesh,
+    /// and OUT.json describes them. OUT.bones.exr is a bone texture, with OUT.bones.glb and
     /// OUT.bones.json beside it.
     #[arg(
         short,
@@ -59,23 +62,24 @@ pub struct Args {
     /// Extension of the files in the folder OUT. Without this: usdc.
     #[arg(long, value_name = "EXT")]
     to: Option<String>,
-    /// Frames to sample: first, last and step in time codes. Without this: the stage's frames, and in
-    /// USD also the authored times.
+    /// Frames to sample: first, last and step in time codes. Without this: the stage's frames, and
+    /// in USD also the times of authored samples.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
-    /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in time
-    /// codes. Without --frames, the stage's frames are sampled. USD only.
+    /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in
+    /// time codes. The frames are those of --frames, or else the stage's. USD only.
     #[arg(long, value_name = "A:B", allow_hyphen_values = true)]
     shutter: Option<Shutter>,
-    /// Number of samples of each frame, evenly spaced from A to B, both included; the default is 2.
+    /// Number of samples of each frame, evenly spaced from A to B of --shutter, both included; the
+    /// default is 2.
     #[arg(long, value_name = "N", requires = "shutter")]
     motion_samples: Option<usize>,
-    /// Write velocities: the velocity of each point at each sample, in units of the points per second.
-    /// They are derivatives of the pose, not differences of samples. USD only.
+    /// Write the velocity of each point at each sample, in units of the points per second. A
+    /// velocity is a derivative of the pose, not a difference of samples. USD only.
     #[arg(long)]
     velocities: bool,
-    /// Write only as many samples as linear interpolation needs to stay within this distance of the true points at
-    /// any time, in units of the points. USD only.
+    /// Leave out samples that linear interpolation can replace: at any time, points stay within
+    /// this distance of the true points, in units of the points. USD only.
     #[arg(
         long,
         value_name = "E",
@@ -83,7 +87,8 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     max_error: Option<f64>,
-    /// Backend that runs the kernels. auto takes a hardware GPU if there is one, otherwise the CPU.
+    /// Backend that deforms: a GPU or the CPU. auto takes a hardware GPU if there is one, otherwise
+    /// the CPU.
     #[arg(long, default_value = "auto")]
     #[arg(value_parser = one_of([
         ("auto", Backend::Auto),
@@ -98,29 +103,30 @@ pub struct Args {
     /// Bake only this prim, or all skinned prims below it. May be repeated.
     #[arg(long, value_name = "PATH")]
     prim: Vec<String>,
-    /// Write a layer that contains only overs and has IN as its sublayer, instead of a
+    /// Write a layer with only the changes (as overs) and with IN as its sublayer, instead of a
     /// self-contained file. USD only.
     #[arg(long)]
     layer: bool,
     #[command(flatten)]
     compose: ComposeArgs,
-    /// Clip to play: its name, or the last words of its name or a glob, if only one clip fits. In a
-    /// USD file every SkelAnimation is a clip, which is chosen by its name or prim path and moves
-    /// the skeletons that it fits. Without this: the first clip that moves anything, or in a USD
-    /// file what skel:animationSource says. For .bones.exr it may be repeated, and without it all
-    /// clips of IN are written.
+    /// Clip to play: its name, or if only one clip matches, the last words of its name (Wave for
+    /// Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip: NAME may also be its
+    /// prim path, and it moves the skeletons that have its joints. Without this: the first clip
+    /// that moves anything, or in a USD file the one that skel:animationSource names. For
+    /// .bones.exr this may be repeated, and without it all clips are written.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]
     anim: AnimArgs,
-    /// How prims with constant influences move: by their transform, as in Pixar's bake, or by their
-    /// points, as in Hydra. Prims without points always move by their transform. USD only: in other
-    /// formats the points move.
+    /// How rigid prims (those with constant influences) move: by their transform, as in Pixar's
+    /// bake, or by their points, as in Hydra. Prims without points always move by their transform.
+    /// USD only: in other formats the points move.
     #[arg(long, value_parser = one_of([("xform", Rigid::Xform), ("points", Rigid::Points)]))]
     rigid: Option<Rigid>,
-    /// Space of points and normals. Without this: prim for USD and .pc2, world for other formats.
-    /// In USD, skel and world rewrite the prim's transform, so that the prim stays in its place, and
-    /// prims with constant influences move by their points.
+    /// Space of points and normals: that of the prim, of the skeleton or of the world. Without
+    /// this: prim for USD and .pc2, world for other formats. In USD, skel and world also rewrite
+    /// the transform of the prim, so that it stays in its place, and move rigid prims (those with
+    /// constant influences) by their points.
     #[arg(long)]
     #[arg(value_parser = one_of([
         ("prim", OutSpace::Prim),
@@ -128,9 +134,9 @@ pub struct Args {
         ("world", OutSpace::World),
     ]))]
     space: Option<OutSpace>,
-    /// Keep SkelBindingAPI and its properties. Without this they are removed at and below each baked
-    /// SkelRoot, because it becomes an Xform and no longer skins anything. A --layer always keeps
-    /// them. USD only.
+    /// Keep SkelBindingAPI and its properties. Without this they are removed from each baked
+    /// SkelRoot and from all prims below it, because the SkelRoot becomes an Xform and no longer
+    /// skins anything. With --layer they are always kept. USD only.
     #[arg(long)]
     keep_bindings: bool,
     /// Values of a position texture: the offset of each vertex from its place in OUT_mesh.glb (the
@@ -141,14 +147,15 @@ pub struct Args {
         ("position", VatValues::Position),
     ]))]
     vat_values: Option<VatValues>,
-    /// Bits of each texture channel: 32 (the default) or 16 in .exr, 16 (the default) or 8 in .png.
+    /// Bits of each texture channel: for .exr 32 (the default) or 16, for .png 16 (the default) or
+    /// 8.
     #[arg(long, value_name = "BITS")]
     vat_bits: Option<u8>,
     /// Largest width of a texture in texels; the default is 8192. A frame of more vertices takes
     /// several rows.
     #[arg(long, value_name = "TEXELS")]
     vat_width: Option<u32>,
-    /// Texels of a bone texture: the rows of a matrix for each joint (the default), or a dual
+    /// What a bone texture holds for each joint: the rows of a matrix (the default), or a dual
     /// quaternion, which is smaller but has no scale.
     #[arg(long)]
     #[arg(value_parser = one_of([
@@ -164,23 +171,25 @@ pub struct Args {
     /// columns.
     #[arg(long, value_name = "TEXELS")]
     bone_width: Option<u32>,
-    /// Write one .usdc for every N sampled times to the folder OUT_clips, and OUT as a stage of USD
-    /// value clips over them. Memory then holds at most N frames, and a killed bake loses at most N
-    /// frames. USD only. If OUT_clips holds the clips of another bake, the OUT of that bake is
-    /// removed before its first clip is replaced, so that a killed bake is never taken for a
-    /// finished one. OUT.usda and OUT.usdc would share OUT_clips, so the second bake is refused.
+    /// Write one .usdc for every N sampled times to the folder OUT_clips, and OUT as a stage that
+    /// plays these files as USD value clips. Memory then holds at most N frames, and a killed bake
+    /// loses at most N frames. USD only. If OUT_clips holds the value clips of another bake, the
+    /// OUT of that bake is removed before the first of them is replaced, so that a killed bake is
+    /// never taken for a finished one. OUT.usda and OUT.usdc would share OUT_clips, so the second
+    /// bake is refused.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     clip_frames: Option<usize>,
-    /// Continue a killed bake: keep the clips that the same IN, options and backend have finished.
+    /// Continue a killed bake: keep the finished value clips that come from the same IN, options
+    /// and backend.
     #[arg(long, requires = "clip_frames")]
     resume: bool,
-    /// Bake only the I-th of N parts of the clips (I from 1 to N), and do not write OUT: for
+    /// Bake only the I-th of N parts of the value clips (I from 1 to N), and do not write OUT: for
     /// several machines at once.
     #[arg(long, value_name = "I/N", requires = "clip_frames")]
     shard: Option<Shard>,
-    /// Write OUT as a stage of the clips that shards of the same IN and options have baked. Nothing
-    /// is deformed, so --backend and --adapter have no effect. All clips must come from the same
-    /// backend.
+    /// Write OUT as a stage of the value clips that shards of the same IN and options have baked.
+    /// Nothing is deformed, so --backend and --adapter have no effect. All value clips must come
+    /// from the same backend.
     #[arg(long, requires = "clip_frames", conflicts_with_all = ["shard", "resume"])]
     stitch: bool,
     /// Start even if the disk seems to have too little space for OUT. Without this such a bake is
@@ -189,7 +198,7 @@ pub struct Args {
     ignore_free_space: bool,
     #[command(flatten)]
     partial: PartialArgs,
-    /// Print the result as JSON.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }

@@ -25,8 +25,8 @@ use crate::report::{
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Files to check: USD, glTF, VRM, BVH or FBX, or folders and globs of them. A file that is not
-    /// USD is checked as it is, and as the UsdSkel stage that it is converted to.
+    /// Files to check: USD, glTF, VRM, BVH or FBX, or folders and globs of such files. A file that
+    /// is not USD is checked twice: as it is, and as the USD stage that `convert` makes of it.
     #[arg(value_name = "IN", required_unless_present = "codes")]
     inputs: Vec<PathBuf>,
     /// Print one JSON object, with an entry in `files` for each file.
@@ -63,7 +63,7 @@ Exit codes:
 
 Severities:
   error    the result of some prim is missing or wrong
-  warning  the result is there, but it is probably not what you mean, or other tools will disagree
+  warning  the result is probably not what you mean, or other programs give another one
   info     worth knowing
 
 Examples:

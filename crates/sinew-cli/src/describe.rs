@@ -19,23 +19,23 @@ use crate::report::{Sizes, Verbosity, count, print_findings, print_result, resul
 
 /// Add EXT_skeleton_humanoid to a glTF model: which joint is which human bone.
 ///
-/// Humanoid clips then move the model. The bones come from --map, from the VRM humanoid, or from
-/// the joints' names.
+/// Then `sinew humanoid` can move the model. The bones come from --map, from the model's VRM map,
+/// or from the names and the hierarchy of the joints.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Model file: .gltf, .glb or .vrm.
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// File to write: MODEL with the extension.
+    /// File to write: MODEL with the extension. Without this the extension is printed, as JSON.
     ///
-    /// It cannot be MODEL. Without this the extension is printed, as JSON.
+    /// OUT cannot be MODEL.
     #[arg(short, long, value_name = "OUT.{gltf,glb,vrm}")]
     output: Option<PathBuf>,
     /// The node of each human bone, by name or index, as in {"hips": "Bip001 Pelvis"}.
     #[arg(long, value_name = "MAP.json")]
     map: Option<PathBuf>,
-    /// Print one JSON object; without OUT its `extension` is what would be written.
+    /// Print one JSON object. Without OUT its value `extension` is the extension.
     #[arg(long)]
     json: bool,
 }

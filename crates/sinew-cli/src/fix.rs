@@ -16,14 +16,14 @@ use crate::open::{AnimArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, place, print_message};
 
-/// Fix the findings of a check that need no guess, and write another file.
+/// Fix those findings of `check` that need no guess, and write another file.
 ///
-/// `fix` normalises and sorts weights, keeps the largest influences if --max-influences is given,
-/// removes malformed in-betweens, applies SkelBindingAPI to prims that have its properties, authors
-/// a missing interpolation of influences if they have one row per point, and a missing elementSize
-/// if they are constant, normalises rotations, and writes uint[] pointIndices as int[].
+/// `fix` normalises and sorts weights, and with --max-influences keeps the largest ones. It removes
+/// malformed in-betweens. It applies SkelBindingAPI to prims that have its properties. It authors a
+/// missing vertex interpolation of influences, and a missing or wrong elementSize, if the values
+/// leave only one choice. It normalises rotations, and writes uint[] pointIndices as int[].
 ///
-/// OUT is a copy of IN's root layer with these opinions added, so it refers to the same files as
+/// OUT is a copy of IN's root layer with these opinions added, so OUT refers to the same files as
 /// IN. OUT is then checked too. If IN or OUT is a .usdz, the stage is flattened into one layer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -55,7 +55,7 @@ pub struct Args {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Folder to search for assets that are named without ./. May be repeated.
+    /// Folder to search for assets whose paths do not begin with ./, ../ or /. May be repeated.
     #[arg(long, value_name = "DIR")]
     search_path: Vec<PathBuf>,
     #[command(flatten)]

@@ -24,11 +24,10 @@ use crate::report::{
     Sizes, Verbosity, count, print_findings, print_message, print_result, result_json,
 };
 
-/// Apply a humanoid clip (EXT_skeleton_humanoid, .vrma) to a humanoid model.
+/// Apply a clip on human bones (EXT_skeleton_humanoid, .vrma) to a glTF or VRM model.
 ///
-/// The clip is an EXT_skeleton_humanoid clip or a .vrma. The model has EXT_skeleton_humanoid, VRM
-/// 1.0 or VRM 0.x. Every clip goes with every model. If the clip moves a bone that the model lacks,
-/// a warning on stderr says so.
+/// The model names its human bones by EXT_skeleton_humanoid, VRM 1.0 or VRM 0.x. Every clip can be
+/// applied to every model. If the clip moves a bone that the model lacks, a warning says so.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
@@ -38,25 +37,25 @@ pub struct Args {
     /// File with the clip: .gltf, .glb or .vrma. It may be MODEL itself.
     #[arg(value_name = "CLIP")]
     clip_file: PathBuf,
-    /// File to write; its extension chooses the format. A glTF output is MODEL's own file with one
-    /// more animation, which moves nodes; its data are in the BIN chunk of a .glb, or in a data URI
-    /// of a .gltf. It cannot be MODEL or CLIP.
+    /// File to write; its extension chooses the format. A glTF or VRM file is MODEL's own file with
+    /// one more animation, which moves nodes. The data of this animation are in the BIN chunk of a
+    /// .glb, or in a data URI of a .gltf. OUT cannot be MODEL or CLIP.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,gltf,glb,vrm}")]
     output: PathBuf,
-    /// How motion relative to the bind pose (EXT_skeleton_humanoid) is applied to the model's
-    /// bones.
+    /// How the motion of an EXT_skeleton_humanoid clip, which is relative to the bind pose, is
+    /// applied to bones that differ (see Modes).
     #[arg(long, value_enum, default_value_t = ModeArg::Literal)]
     mode: ModeArg,
-    /// Scale translations relative to the bind pose by the ratio of the hips' heights. The hips of
-    /// .vrma clips are always scaled.
+    /// Scale the translations of an EXT_skeleton_humanoid clip by the ratio of the hips' heights.
+    /// The hips of .vrma clips are always scaled.
     #[arg(long)]
     scale_translation: bool,
-    /// Humanoid skeletons of MODEL to move: all that have a bone that the clip moves, or one, by its
-    /// number from 0. A warning names those that `all` does not move.
+    /// Humanoid skeletons of MODEL to move: one by its number, from 0, or all that have a bone that
+    /// the clip moves. A warning names the skeletons that `all` does not move.
     #[arg(long, value_name = "N|all", default_value = "all", value_parser = skeleton)]
     skeleton: Only,
-    /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits.
-    /// Without this the first one.
+    /// Clip to take: its name, or if only one clip matches, the last words of its name (Wave for
+    /// Armature|Wave) or a glob. Without this: the first clip.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// Print one JSON object.
@@ -69,8 +68,8 @@ Modes:
   literal    drops the motion of a missing bone
   collapse   multiplies the rotation of a missing bone into the bones below it
   conjugate  compensates for bone axes that differ from those of the extension's reference pose
-A .vrma clip gives the same result in every mode: it is relative to the rest pose, and missing bones
-always collapse.
+A .vrma clip is relative to the rest pose, and its missing bones always collapse. So every mode
+gives the same result.
 
 Examples:
   sinew humanoid hero.glb wave.glb -o hero_wave.usdc

@@ -42,23 +42,22 @@ use crate::report::Verbosity;
 pub use failure::{Failure, Kind};
 pub use host::{Outcome, Step, Watch, call};
 
-/// GPU skinning for UsdSkel characters.
+/// Bakes, checks, fixes, converts, draws and retargets characters of USD, glTF, VRM, FBX and BVH
+/// files.
 #[derive(Parser)]
-#[command(name = "sinew", version, about, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
+#[command(name = "sinew", version, max_term_width = 100, arg_required_else_help = true, after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Print nothing but errors; with --json also the result.
+    /// Print only errors, and with --json the result.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print more.
+    /// Print more: all warnings, tables and log lines.
     ///
-    /// All warnings, tables, and log lines of the level info, as with RUST_LOG=info.
+    /// The log lines are those of the level info, as with RUST_LOG=info.
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Threads that read, pose and skin on the CPU.
-    ///
-    /// By default, one for each core.
+    /// Number of threads on the CPU. Without this: one for each core.
     #[arg(long, value_name = "N", global = true, value_parser = check::at_least_one)]
     threads: Option<usize>,
 }
@@ -78,9 +77,12 @@ fn after_help() -> String {
 }
 
 const AFTER_HELP: &str = "\
-If a command fails or is interrupted, an existing OUT keeps its content (but see fix, and
-bake --clip-frames), and no half-written file remains.
-Warnings and progress go to stderr, results to stdout. --verbose shows more.
+A command that fails or is interrupted leaves an existing OUT as it was, and no half-written file.
+There are two exceptions: `fix` writes OUT although errors are left in it, and `bake --clip-frames`
+may have removed an old OUT, and keeps the files that it has finished.
+If one of several files fails, the others are still done. The exit code is then 3, or 1 if all fail.
+Results go to stdout, warnings and progress to stderr.
+`sinew COMMAND --help` lists the common options of a command; with --all it lists every option.
 
 Examples:
   sinew inspect hero.usdz
@@ -101,7 +103,6 @@ enum Command {
     Describe(describe::Args),
     Retarget(Box<retarget::Args>),
     Animate(animate::Args),
-    /// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
     Render(Box<render::Args>),
     View(view::Args),
     Devices(devices::Args),

@@ -47,10 +47,10 @@ pub fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
 /// Where the animation of a Skeleton is searched. Flattened into the arguments of several commands.
 #[derive(clap::Args, Clone, Copy)]
 pub struct AnimArgs {
-    /// Where to look for the animation.
+    /// Where to look for the animation of a Skeleton.
     ///
-    /// At the Skeleton and above it, as in Pixar's code, or at the prim that binds skel:skeleton,
-    /// as in the schema's text.
+    /// skeleton: at the Skeleton and at the prims above it, as Pixar's code does. binding: at the
+    /// prim that binds skel:skeleton, as the schema's text says.
     #[arg(long, default_value = "skeleton")]
     #[arg(value_parser = one_of([
         ("skeleton", AnimSource::AtSkeleton),
@@ -87,10 +87,11 @@ pub struct OpenArgs {
 pub struct ClipArgs {
     /// Clip to play.
     ///
-    /// Its name, or the last words of its name or a glob, if only one clip fits. In a USD file every
-    /// SkelAnimation is a clip, by its name or prim path, and moves the skeletons that it fits.
-    /// Without this a USD file plays the clip that skel:animationSource names, and any other file
-    /// its first clip that moves anything.
+    /// NAME is the name of the clip, or if only one clip matches, the last words of its name (Wave
+    /// for Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip: NAME may also be
+    /// its prim path, and it moves the skeletons that have its joints. Without this, a USD file
+    /// plays the clip that skel:animationSource names, and any other file its first clip that moves
+    /// anything.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }
@@ -100,10 +101,11 @@ pub struct ClipArgs {
 pub struct ComposeArgs {
     /// Variant to select instead of the file's own selection.
     ///
-    /// For several variant sets of one prim, append them: PRIM{A=x}{B=y}. May be repeated.
+    /// Several variant sets of one prim are written one after another: PRIM{A=x}{B=y}. May be
+    /// repeated.
     #[arg(long, value_name = "PRIM{SET=NAME}")]
     variant: Vec<VariantSelection>,
-    /// Folder to search for assets that are named without ./.
+    /// Folder to search for assets whose paths do not begin with ./, ../ or /.
     ///
     /// It is searched before the folders of PXR_AR_DEFAULT_SEARCH_PATH. May be repeated.
     #[arg(long, value_name = "DIR")]

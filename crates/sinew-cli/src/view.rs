@@ -10,14 +10,15 @@ use crate::exit::Exit;
 /// Name of the viewer's program, a package of its own, because its libraries of windows are large.
 const PROGRAM: &str = "sinew-viewer";
 
-/// Show characters in a window.
+/// Show characters in a window; needs the program sinew-viewer.
 ///
-/// Starts the program sinew-viewer of the folder that sinew is in, or else of a folder of PATH. In a
-/// clone, cargo install --path examples/viewer --locked installs it.
+/// sinew-viewer is a package of its own. It is searched in the folder that sinew is in, and then in
+/// the folders of PATH. In a clone, cargo install --path examples/viewer --locked installs it.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Files to show, and after them options of the viewer, which sinew view FILE --help lists.
+    /// Files to show, and after them options of the viewer. sinew view FILE --help lists these
+    /// options.
     #[arg(value_name = "FILE", trailing_var_arg = true)]
     arguments: Vec<OsString>,
 }

@@ -33,20 +33,22 @@ pub enum RetargetPose {
 /// Where the ground of a clip is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroundChoice {
-    /// Where the feet of the source stand.
+    /// The origin of the clip, if the bind or rest pose of the source stands on it and the feet do
+    /// not go far below it, or if no such pose stands and the feet come near it. Otherwise where the
+    /// feet of the source stand.
     #[default]
     Auto,
-    /// At the origin of the clip.
+    /// The origin of the clip.
     Keep,
 }
 
-/// The factor of the root's motion.
+/// The factor for the motion of the hips, and of the joints above them that are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ScaleChoice {
     /// The ratio of the lengths of the legs.
     #[default]
     Auto,
-    /// This one, with both sides in metres: 1 moves the root as far as the source's.
+    /// This one, with both sides in metres: 1 moves the hips as far as the source's.
     Factor(f64),
 }
 
@@ -58,14 +60,14 @@ pub struct RetargetOptions {
     pub pose: RetargetPose,
     /// Where the ground of the clip is.
     pub ground: GroundChoice,
-    /// Whether the horizontal motion of the root is dropped.
+    /// Whether the horizontal motion of the hips, and of the joints above them, is dropped.
     pub in_place: bool,
-    /// The factor of the root's motion.
+    /// The factor for the motion of the hips.
     pub scale: ScaleChoice,
     /// Name of the source joint whose translation is transferred, as [`Rig::find`] accepts it. If
     /// it is above the hips, the translation of the hips is transferred too. It does not have to be
-    /// in a pair then: the target's joint of this name above the hips follows it, or else the
-    /// topmost one. `None` for the hips and the paired joints above them.
+    /// in a pair then: the target's joint of this name above the hips follows it, or else the root
+    /// joint above the hips. `None` for the hips and the paired joints above them.
     pub root_bone: Option<String>,
     /// Angle in degrees by which the arms are opened to the sides, away from the body. A negative
     /// angle closes them.
@@ -361,7 +363,7 @@ impl Retargeter {
         &self.measured
     }
 
-    /// The factor of the root's motion, with both sides in metres.
+    /// The factor for the motion of the hips, with both sides in metres.
     #[must_use]
     pub fn root_scale(&self) -> f64 {
         self.path.scale

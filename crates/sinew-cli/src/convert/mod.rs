@@ -18,19 +18,21 @@ use crate::open::{AnimArgs, ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, count, listed, or_unnamed, print_failed, print_findings};
 
-/// Convert files: glTF, VRM, BVH and FBX to UsdSkel, all of them to glTF, and USD to another form.
+/// Convert glTF, VRM, BVH and FBX files to USD, any file to glTF, and USD files to another USD
+/// form.
 ///
-/// Converts a character to UsdSkel: Skeletons, one SkelAnimation per clip, meshes with blend
-/// shapes, and materials as UsdPreviewSurface with their textures. Or converts any file to glTF:
-/// skins, every clip, morph targets, materials, cameras and lights.
+/// If OUT is USD, a character becomes Skeletons, one SkelAnimation per clip, meshes with blend
+/// shapes, and materials as UsdPreviewSurface with their textures. If OUT is glTF, it has skins,
+/// every clip, morph targets, materials, cameras and lights.
 ///
-/// A USD file into USD is written in another form: its layer stays as it is, with its references,
-/// sublayers and variants. --flatten writes the composed stage instead, as one layer.
+/// If IN and OUT are both USD, the layer of IN is written in the form of OUT (such as .usdc), and
+/// keeps its references, sublayers and variants. --flatten writes the composed stage instead, as
+/// one layer.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh or .fbx, or a USD file. Several files, a
-    /// folder or a glob are converted one after another into the folder OUT. If one fails, the others are still
+    /// File to convert: .gltf, .glb, .vrm, .vrma, .bvh, .fbx or USD. Several files, a folder or a
+    /// glob are converted one after another into the folder OUT. If one fails, the others are still
     /// converted.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
@@ -42,21 +44,22 @@ pub struct Args {
     /// Extension of the files in the folder OUT. Without this: usdc.
     #[arg(long, value_name = "EXT")]
     to: Option<String>,
-    /// Clip to convert, by its name, or by the last words of its name or a glob, if only one clip
-    /// fits; A+B are two clips that play together. Without this every clip is written, and the
-    /// skeletons are bound to the first. From a USD file all clips are written, and --clip chooses
-    /// the one that is bound.
+    /// Clip to convert: its name, or if only one clip matches, the last words of its name (Wave for
+    /// Armature|Wave) or a glob. A+B are two clips that play together. Without this every clip is
+    /// written, and the skeletons are bound to the first that moves anything. From a USD file all
+    /// clips are written in any case, and this chooses the one that is bound.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
     /// Write the composed stage as one layer, without references, sublayers and variants.
     #[arg(long)]
     flatten: bool,
-    /// glTF: keep the N largest influences of a vertex, normalised. The result says by how much
-    /// points then differ at the keys of all clips. Without it every influence is written.
+    /// glTF: keep the N largest influences of a vertex, normalised. The report says by how much
+    /// points then differ at the keys of all clips. Without this every influence is written.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     max_influences: Option<u16>,
-    /// glTF: write meshes as morph targets, one per frame, if glTF cannot hold their deformation. Without it they are
-    /// skinned as closely as glTF can, with a warning that says how large the error is.
+    /// glTF: write meshes whose deformation glTF cannot hold as morph targets, one per frame.
+    /// Without this they are skinned as closely as glTF can, with a warning that says how large the
+    /// error is.
     #[arg(long)]
     bake: bool,
     #[command(flatten)]

@@ -15,8 +15,8 @@ use crate::report::{Verbosity, count, print_report};
 /// List the GPU adapters and the CPU backend, and mark the one that --backend auto takes.
 ///
 /// --verify runs every kernel, in every variant, on the hardware adapters of this machine, and
-/// compares the results with the CPU backend and with an f64 reference. It prints the worst error of
-/// each check beside the limit, and the speed of each kernel.
+/// compares the results with the CPU backend and with an f64 reference. Then it prints the worst
+/// error of each check beside the limit, and the speed of each kernel.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -26,7 +26,7 @@ pub struct Args {
     /// Check the adapter whose name contains NAME; it may be a software adapter.
     #[arg(long, value_name = "NAME", requires = "verify")]
     adapter: Option<String>,
-    /// Run only the checks whose names contain NAME, and measure no rates. May be repeated.
+    /// Run only the checks whose names contain NAME, and measure no speed. May be repeated.
     #[arg(long, value_name = "NAME", requires = "verify")]
     check: Vec<String>,
     /// Write everything that was found to a file, to attach to an issue.

@@ -43,21 +43,24 @@ use shots::{
     too_fast_for_gif,
 };
 
-/// Draws a character: one picture, the frames of a clip, a turntable or a contact sheet, as PNG
-/// files or as one GIF, animated PNG or video. Needs a GPU or a software Vulkan driver, but no window and no display.
+/// Draw a character: one picture, the frames of a clip, a turntable or a contact sheet.
+///
+/// The result is one or several PNG files, or one GIF, animated PNG or video. Drawing needs a GPU
+/// or a software Vulkan driver, but no window and no display.
 #[derive(clap::Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx. Several files, a
-    /// folder or a glob are drawn one after another into the folder OUT.
+    /// Character to draw: .usda, .usdc, .usd, .usdz, .gltf, .glb, .vrm, .bvh or .fbx. Several
+    /// files, a folder or a glob are drawn one after another into the folder OUT. If one fails, the
+    /// others are still drawn.
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// The one of them that is drawn now.
     #[arg(skip)]
     input: PathBuf,
     /// File to write: .png for a picture, .gif, .apng, .mp4 or .webm for a whole clip (video needs
-    /// the program ffmpeg). #### or %04d in the name of a .png stands for a number. A missing folder
-    /// is made.
+    /// the program ffmpeg). #### or %04d in the name of a .png stands for a number. A missing
+    /// folder is made.
     #[arg(short, long, value_name = "OUT.png|frames/####.png|OUT.gif|OUT/")]
     pub output: PathBuf,
     /// Extension of the files in the folder OUT. Without this: png.
@@ -78,10 +81,10 @@ pub struct Args {
     /// Pixels of each picture, or of a whole sheet.
     #[arg(long, value_name = "WxH", default_value = "1280x720")]
     pub size: Pair,
-    /// Pictures per second of an animated picture or video. The result plays as fast as IN does,
-    /// except with --frames: the chosen frames follow each other at this rate. Without this: one
-    /// picture for each frame, and a turntable takes six seconds. With this, a .png is an animated
-    /// PNG.
+    /// Pictures per second of an animated picture or video. The result plays as fast as IN, unless
+    /// --frames chooses the frames: these follow one another at this rate. Without this there is
+    /// one picture for each frame, and a turntable takes six seconds. With this, a .png is an
+    /// animated PNG.
     #[arg(long, value_name = "N")]
     pub fps: Option<f64>,
     /// Prim path of a camera of the file, or auto for a camera that frames everything drawn.
@@ -106,8 +109,8 @@ pub struct Args {
     /// Factor by which the auto camera stands nearer; below 1 it stands farther away.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub zoom: f64,
-    /// Point the camera at a part: the points that the joint of this name or path moves, or the prim of this
-    /// path.
+    /// Point the camera at a part: the points that this joint and the joints below it move, or the
+    /// prim of this path. A joint is given by its name or path.
     #[arg(long, value_name = "JOINT|/PRIM")]
     pub focus: Option<String>,
     /// Draw N pictures around the up axis, all of the same time code; 72 if no number is given. An
@@ -116,8 +119,8 @@ pub struct Args {
     #[arg(num_args = 0..=1, default_missing_value = "72")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub turntable: Option<u32>,
-    /// Draw one picture with C columns and R rows of frames of the clip; 4x3 without numbers. The
-    /// camera follows the character.
+    /// Draw one picture with C columns and R rows of frames of the clip; 4x3 if no numbers are
+    /// given. The camera follows the character.
     #[arg(long, value_name = "CxR", conflicts_with = "time")]
     #[arg(num_args = 0..=1, default_missing_value = "4x3")]
     pub sheet: Option<Pair>,
@@ -143,18 +146,19 @@ pub struct Args {
     /// (1), with a legend.
     #[arg(long, value_name = "JOINT")]
     pub heat: Option<String>,
-    /// Set the weight of a blend shape channel, instead of the animation's. May be repeated.
+    /// Set the weight of a blend shape channel, in place of the animation's weight. May be
+    /// repeated.
     #[arg(long, value_name = "NAME=WEIGHT", value_parser = weight)]
     pub shape: Vec<(String, f32)>,
-    /// Skinning method, instead of each prim's own.
+    /// Skinning method, in place of each prim's own method.
     #[arg(long)]
     #[arg(value_parser = one_of([
         ("linear", SkinningMethod::ClassicLinear),
         ("dual-quaternion", SkinningMethod::DualQuaternion),
     ]))]
     method: Option<SkinningMethod>,
-    /// Purposes of the prims that are drawn besides those of the purpose default, such as
-    /// render,guide; default alone draws no others.
+    /// Purposes of the prims that are drawn, such as render,guide. Prims of the purpose default are
+    /// always drawn; the value default draws no others.
     #[arg(
         long,
         value_name = "LIST",

@@ -32,61 +32,68 @@ use crate::report::{Sizes, Verbosity, print_failed, print_findings, print_result
 ///
 /// The other character may have other joints, names, axes, proportions and units.
 ///
-/// Bones are recognised by the names of the joints and by their hierarchy, whichever tool made the
-/// rig: case, separators and prefixes do not matter. VRM and EXT_skeleton_humanoid files name their
-/// human bones themselves. Two rigs with the same joint names match without this knowledge.
-/// --verbose lists which joint follows which, bone by bone, and which follow none. If a main bone,
-/// such as a leg, is found in only one of CLIP and TARGET, and the other may have it under an
-/// unknown name, the rest is retargeted, a map to edit is printed, and the exit code is 3.
+/// Human bones are recognised by the names of the joints and by their hierarchy, whichever tool
+/// made the skeleton. Upper and lower case, separators and prefixes do not matter. VRM and
+/// EXT_skeleton_humanoid files name their human bones themselves. Two skeletons that have the same
+/// joint names, human or not, are matched by these names. --verbose lists which joint of TARGET
+/// follows which joint of CLIP.
 ///
-/// Both bodies are measured between their joints, on a pose in which they stand or over the clip
-/// (--pose). Joints without a partner stay at rest, the hips move in proportion to the legs, and the
-/// feet of TARGET touch the ground when those of CLIP do.
+/// If a main bone, such as a leg, is recognised in only one of CLIP and TARGET, and the other has
+/// joints of unknown names in its place, then the rest is retargeted, a map to edit is printed, and
+/// the exit code is 3 (0 with --allow-partial).
+///
+/// Both bodies are measured from joint to joint, on a pose in which they stand or on poses of the
+/// clip (--pose). Joints of TARGET that follow no joint keep their rest transforms. The hips move
+/// in proportion to the lengths of the legs, and the feet of TARGET stand where those of CLIP
+/// stand.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the clip and the skeleton that it was made for: USD, glTF, VRM, VRM Animation, BVH
-    /// or FBX. A clip for any humanoid (EXT_skeleton_humanoid) needs no skeleton.
+    /// File with the clip and the skeleton of the clip: USD, glTF, VRM, BVH or FBX. A clip on human
+    /// bones (VRM Animation, EXT_skeleton_humanoid) needs no skeleton.
     #[arg(value_name = "CLIP")]
     source: PathBuf,
-    /// File with the character to move, of any of these formats.
+    /// File with the character that gets the clip: USD, glTF, VRM, BVH or FBX.
     #[arg(value_name = "TARGET")]
     target: PathBuf,
-    /// File to write: TARGET with the clip bound to its Skeleton. Its extension chooses the format.
-    /// If OUT is a glTF file, this clip is its only one.
+    /// File to write: TARGET, with the new clip bound to its Skeleton. The extension of OUT chooses
+    /// the format. If OUT is a glTF file, it has no other clip.
     #[arg(short, long, value_name = "OUT.{usda,usdc,usdz,glb,gltf}")]
     output: PathBuf,
-    /// Pairs of joints as JSON: {"source joint": "target joint", ...}. A joint is named by the last
-    /// part of its path, or by its whole path if the last part is not unique. Only these pairs are retargeted. The
-    /// word guess takes the best guess for rigs that are not recognised.
+    /// Pairs of joints as JSON: {"joint of CLIP": "joint of TARGET", ...}. A joint is named by the
+    /// last part of its path, or by its whole path if the last part is not unique. Only these pairs
+    /// are retargeted. The word guess takes the best guess for unknown skeletons.
     #[arg(long, value_name = "MAP.json|guess")]
     map: Option<PathBuf>,
-    /// Write the pairs of joints to FILE as a MAP.json. Pairs that are not sure are at its end.
+    /// Write the pairs of joints to FILE, in the form of MAP.json. Pairs that are only likely are
+    /// at its end.
     #[arg(long, value_name = "FILE")]
     write_map: Option<PathBuf>,
-    /// Clip to take: its name, or the last words of its name or a glob, if only one clip fits; in a
-    /// USD file also the path of a SkelAnimation. Without this: the first clip that moves
-    /// anything, or in a USD file the one that moves the skeleton.
+    /// Clip to take: its name, or if only one clip matches, the last words of its name (Wave for
+    /// Armature|Wave) or a glob; in a USD file also the prim path of a SkelAnimation. Without this:
+    /// the first clip that moves anything, or in a USD file the one that is bound.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
-    /// File with the skeleton that the clip was made for, if CLIP has no skeleton, or has one
-    /// without its bind pose. The joints are found by their paths, or else by the last parts of
-    /// their paths.
+    /// File with the skeleton that the clip was made for, if CLIP has no skeleton, or one without
+    /// its bind pose. The joints of the clip are found in it by their paths, or else by the last
+    /// parts of their paths.
     #[arg(long, value_name = "FILE")]
     source_model: Option<PathBuf>,
-    /// Remove the horizontal motion of the root.
+    /// Remove the horizontal motion of the hips.
     #[arg(long)]
     in_place: bool,
-    /// Factor of the root's motion: auto is the ratio of the legs' lengths, none moves it as far as in
-    /// CLIP, in metres, and a number is taken as it is.
+    /// Factor for the motion of the hips: auto is the ratio of the legs' lengths, TARGET's to CLIP's;
+    /// none moves the hips as far as in CLIP, in metres; a number is the factor itself.
     #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
     scale: ScaleChoice,
-    /// Height of the ground in CLIP: auto is the origin if its bind or rest pose stands there, or if
-    /// its feet come near it, or else the height of its feet; keep is the origin.
+    /// Height of the ground in CLIP. keep is the origin. auto is the origin if CLIP's bind or rest
+    /// pose stands on it and the feet do not go far below it, or if no such pose stands and the
+    /// feet come near it; otherwise auto is where the feet stand. With --lock-feet the planted feet
+    /// decide.
     #[arg(long, value_enum, default_value_t = GroundArg::Auto)]
     ground: GroundArg,
-    /// Up axis of CLIP. auto is the one that its file declares; a BVH file declares none, and the most
-    /// likely one is taken.
+    /// Up axis of CLIP. auto is the axis that the file declares. A BVH file declares none, so auto
+    /// takes the most likely axis.
     #[arg(
         long,
         value_name = "auto|X|Y|Z|-X|-Y|-Z",
@@ -95,15 +102,15 @@ pub struct Args {
         value_parser = up
     )]
     up: Up,
-    /// Joint of CLIP whose translation moves the target. Without this: the hips, and the joints
-    /// above them that have a partner. If NAME is above the hips, it moves TARGET's joint of the same
-    /// name above the hips, or the topmost joint if there is none.
+    /// Joint of CLIP whose translation moves TARGET. Without this: the hips, and the joints above
+    /// the hips that have a partner. If NAME is above the hips and has no partner, its partner is
+    /// TARGET's joint of the same name above the hips, or else the root joint above TARGET's hips.
     #[arg(long, value_name = "NAME")]
     root_bone: Option<String>,
     /// Poses on which the bodies are measured.
     #[arg(long, value_enum, default_value_t = PoseArg::Auto)]
     pose: PoseArg,
-    /// Open the arms by this angle in degrees; a negative one closes them.
+    /// Open the arms by this angle in degrees. A negative angle closes them.
     #[arg(
         long,
         value_name = "DEGREES",
@@ -111,11 +118,11 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
-    /// Keep feet in place and on the ground while those of CLIP are planted: the legs are bent and the hips moved up
-    /// or down, so that the feet of a character with other proportions do not slide or sink.
+    /// Keep each foot in place and on the ground while CLIP's foot is planted. As this needs, knees
+    /// bend and the hips go up or down. Not with --in-place.
     #[arg(long, conflicts_with = "in_place")]
     lock_feet: bool,
-    /// Write only the SkelAnimation, so that TARGET's Skeleton can reference it.
+    /// Write only the SkelAnimation, to be bound to TARGET's Skeleton by another file. USD only.
     #[arg(long)]
     animation_only: bool,
     /// Skeleton of CLIP, or of --source-model, if there are several.
@@ -128,7 +135,7 @@ pub struct Args {
     partial: PartialArgs,
     #[command(flatten)]
     anim: AnimArgs,
-    /// Print one JSON object; its `map` is a MAP.json.
+    /// Print one JSON object. Its value `map` has the form of MAP.json.
     #[arg(long)]
     json: bool,
 }
@@ -137,28 +144,28 @@ const AFTER_HELP: &str = "Examples:
   sinew retarget walk.usdc hero.usda -o hero_walk.usda
   sinew retarget walk.usdc hero.usda -o walk_for_hero.usda --animation-only --in-place
   sinew retarget dances.glb avatar.vrm -o avatar_dance.usdz --clip Waltz
-  sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda
   sinew retarget walk.bvh dwarf.vrm -o dwarf_walk.usda --lock-feet
+  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json
+  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose bind
   sinew retarget walk.bvh hero.usda -o hero_walk.usda --write-map map.json --verbose
-  sinew retarget walk.usdc dragon.usda -o flight.usda --map map.json --pose bind";
+  sinew retarget walk_only.usda hero.usda -o hero_walk.usda --source-model walker.usda";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PoseArg {
-    /// For CLIP and for TARGET: the bind pose if it stands, or else the rest pose if that stands, or
-    /// else all poses of the clip.
+    /// For CLIP and for TARGET: the bind pose if the body stands in it, or else the rest pose if
+    /// the body stands in it, or else up to 240 poses of the clip.
     Auto,
     /// The bind poses.
     Bind,
     /// The rest poses.
     Rest,
-    /// All poses of the clip, for CLIP; as auto for TARGET.
+    /// For CLIP: up to 240 poses of the clip. For TARGET: as auto.
     Clip,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroundArg {
-    /// The origin if the bind or rest pose stands there or the feet come near it, or else where the
-    /// feet stand.
+    /// The origin, or where the feet stand.
     Auto,
     /// The origin.
     Keep,

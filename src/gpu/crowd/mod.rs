@@ -518,28 +518,23 @@ impl Crowd {
             self.stores.instances.forget_previous();
         }
         self.prepare_players(encoder, is_lost)?;
-        let mut is_new = is_lost;
-        if is_lost || !self.edit()? {
+        let is_new = is_lost || !self.edit()? || !self.update_items();
+        if is_new {
             self.plan(encoder)?;
-            is_new = true;
-        }
-        if !self.update_items() {
-            self.plan(encoder)?;
-            is_new = true;
             self.update_items();
         }
         let skinner = &self.skinner;
-        if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
-            match frame.is_bound_elsewhere(&self.stores, tables) {
-                // Outputs or tables grew, or the page of a new list.
-                true => frame.bind(skinner, &mut self.stores, &mut self.tables, encoder)?,
-                false => frame.bind_edited(skinner, &self.stores, tables.buffer())?,
-            }
+        if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables)
+            && frame.is_bound_elsewhere(&self.stores, tables)
+        {
+            // Outputs or tables grew, or the page of a new list.
+            frame.reserve(skinner, &mut self.stores, &mut self.tables, encoder)?;
         }
         let frame = self.frame.as_ref();
-        let overwrites = frame.is_some_and(|frame| frame.poses().overwrites_players());
+        let overwrites = frame.is_some_and(|frame| frame.poses.overwrites_players());
         self.stores.players.begin_frame(is_new || overwrites);
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
+            frame.bind(skinner, &self.stores, tables.buffer())?;
             let lists = self.stores.blend_lists.uploads(&self.stores.skin_pages);
             let uploads = frame.uploads(&self.stores, tables.buffer()).chain(lists);
             let uploads = uploads.chain(self.stores.players.uploads());
@@ -573,7 +568,7 @@ impl Crowd {
         // Frees the memory of the old plan, so that the new plan can reuse it.
         self.frame = None;
         let mut frame = PlannedFrame::plan(&self.skinner, &self.stores)?;
-        frame.bind(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
+        frame.reserve(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
         self.plans += 1;
         self.frame = Some(frame);
         let Stores {
@@ -637,7 +632,7 @@ impl Crowd {
             _ => false,
         };
         blend_lists.choose(
-            frame.poses().reweighted(),
+            frame.poses.reweighted(),
             clips.version() + players.changes(),
             is_driven,
             &self.skinner,

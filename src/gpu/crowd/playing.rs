@@ -193,7 +193,7 @@ impl Crowd {
     pub(super) fn update_players(&mut self, changed: &[(RigId, Player)]) {
         if let Some(frame) = &mut self.frame {
             for (rig, player) in changed {
-                frame.poses_mut().update_player(*rig, player);
+                frame.poses.update_player(*rig, player);
             }
         }
     }
@@ -251,7 +251,7 @@ impl Crowd {
         let places = self.frame.as_ref().filter(|_| !is_lost);
         let buffers = &self.stores.pose_buffers;
         let find = |rig| {
-            let (page, first) = places?.poses().find_joints(rig)?;
+            let (page, first) = places?.poses.find_joints(rig)?;
             Some((buffers.page(page).joints.buffer(), first))
         };
         let players = &mut self.stores.players;
@@ -298,7 +298,7 @@ impl Crowd {
         let place = self
             .frame
             .as_ref()
-            .and_then(|frame| frame.poses().find_palette(rig));
+            .and_then(|frame| frame.poses.find_palette(rig));
         Ok(place.map(|(page, points)| {
             let entries = packed.entry_count() as u32 * 3;
             let has_attachments = !packed.attachments().is_empty();

@@ -63,7 +63,7 @@ impl Crowd {
         let index = instance.index();
         let mut needs_items = poses.bind(index, source, palettes, rigs);
         if let (Some(frame), Some((pose, _))) = (&mut self.frame, poses.get(index)) {
-            needs_items |= !frame.poses_mut().update(instance, pose);
+            needs_items |= !frame.poses.update(instance, pose);
         }
         if needs_items {
             instances.edit(instance);
@@ -119,7 +119,7 @@ impl Crowd {
                 return;
             };
             if let (Some(frame), Some((pose, _))) = (&mut *frame, poses.get(index)) {
-                needs_items |= !frame.poses_mut().update(id, pose);
+                needs_items |= !frame.poses.update(id, pose);
             }
             if needs_items {
                 edited.push(id);
@@ -160,11 +160,10 @@ impl Crowd {
             poses.replace_palette(index, skin, palette);
         }
         if let Some(frame) = &mut self.frame {
-            let pages = frame.poses_mut();
-            pages.update_palette(id, palette);
+            frame.poses.update_palette(id, palette);
             for index in palettes.users(id) {
                 if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index))
-                    && !pages.update(id, pose)
+                    && !frame.poses.update(id, pose)
                 {
                     instances.edit(id);
                 }
@@ -251,9 +250,9 @@ impl Crowd {
         rigs.set_joints(rig, joints)?;
         let played = players.stop(rig, clips);
         if let Some(frame) = &mut self.frame {
-            frame.poses_mut().update_joints(rig, joints, played);
+            frame.poses.update_joints(rig, joints, played);
             if played {
-                frame.poses_mut().update_player(rig, &Player::IDLE);
+                frame.poses.update_player(rig, &Player::IDLE);
             }
         }
         Ok(())

@@ -81,7 +81,9 @@ impl Binding {
                         read_only: access == Access::Read,
                     },
                 },
-                has_dynamic_offset: false,
+                // The record of a dispatch. A driver may hold few bind groups (Mesa 26's lavapipe maps
+                // memory for each), so dispatches of one table share theirs.
+                has_dynamic_offset: self.index == 0,
                 min_binding_size: wgpu::BufferSize::new(self.min_bytes),
             },
             count: None,

@@ -1,6 +1,6 @@
 //! A growable buffer whose ranges can be allocated and freed.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use range_alloc::RangeAllocator;
@@ -16,7 +16,7 @@ pub struct Arena {
     ranges: RangeAllocator<u64>,
     /// First bytes of ranges that came back, by their length: in a crowd, most have the size of
     /// another. They join their neighbours before the buffer grows.
-    free: HashMap<u64, Vec<u64>>,
+    free: BTreeMap<u64, Vec<u64>>,
     /// End of the last byte that was ever allocated.
     high: u64,
     /// Ranges appended since [`Arena::take_appended`].
@@ -33,7 +33,7 @@ impl Arena {
         Ok(Self {
             growable: GrowableBuffer::new(skinner, label, usage, limit)?,
             ranges: RangeAllocator::new(0..limit),
-            free: HashMap::new(),
+            free: BTreeMap::new(),
             high: 0,
             appended: Vec::new(),
         })
@@ -85,7 +85,7 @@ impl Arena {
         if let Some(range) = found {
             self.ranges.free_range(range);
         }
-        for (bytes, firsts) in self.free.drain() {
+        for (bytes, firsts) in std::mem::take(&mut self.free) {
             for first in firsts {
                 self.ranges.free_range(first..first + bytes);
             }

@@ -29,12 +29,6 @@ impl DirtyRanges {
         }
     }
 
-    /// Marks all of `count` elements.
-    pub fn mark_all(&mut self, count: usize) {
-        self.ranges.clear();
-        self.mark(0..count as u32);
-    }
-
     /// Sorts the ranges and joins those with no more than `gap` elements between them.
     pub fn join(&mut self, gap: u32) {
         if !self.ranges.is_sorted_by_key(|range| range.start) {
@@ -96,7 +90,13 @@ impl<T> Mirrored<T> {
 
     /// Marks everything, so that the next upload contains all of it.
     pub fn mark_all(&mut self) {
-        self.dirty.mark_all(self.values.len());
+        self.dirty.clear();
+        self.mark_from(0);
+    }
+
+    /// Marks everything from `first` on.
+    pub fn mark_from(&mut self, first: usize) {
+        self.dirty.mark(first as u32..self.values.len() as u32);
     }
 
     /// Clears the marks, after everything was uploaded.
@@ -200,9 +200,6 @@ mod tests {
         assert_eq!(dirty.ranges(), [0..2, 4..7, 20..22, 40..41]);
         dirty.join(13);
         assert_eq!(dirty.ranges(), [0..22, 40..41]);
-        dirty.mark_all(3);
-        assert_eq!(dirty.ranges().first(), Some(&(0..3)));
-        assert_eq!(dirty.ranges().len(), 1);
         dirty.clear();
         assert!(dirty.ranges().is_empty());
     }
@@ -230,6 +227,10 @@ mod tests {
         copy.set_uploaded();
         copy.restore(2, &[3, 9]);
         assert_eq!(changes(&copy), [(108, 8)]);
+        copy.mark_from(3);
+        assert_eq!(changes(&copy), [(108, 16)]);
+        copy.mark_all();
+        assert_eq!(changes(&copy), [(100, 24)]);
     }
 
     #[test]

@@ -16,10 +16,12 @@ use crate::gpu::store::{Stores, Versions};
 const SPARE: u64 = 64 << 10;
 
 /// One dispatch with everything that it binds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Launch {
     pipeline: wgpu::ComputePipeline,
     bindings: wgpu::BindGroup,
+    /// First byte of the dispatch record that its bindings have without a dynamic offset.
+    record: u64,
     /// The version of the output buffers that it binds.
     out_version: u64,
 }
@@ -35,7 +37,7 @@ struct PlannedPass {
 /// The plan of a frame: where poses lie, the items of all passes, and their dispatches.
 #[derive(Debug)]
 pub struct PlannedFrame {
-    poses: PosePages,
+    pub poses: PosePages,
     passes: Vec<PlannedPass>,
     /// The words of all item tables and dispatch records.
     tables: Mirrored<u32>,
@@ -65,9 +67,7 @@ impl PlannedFrame {
         let scene = Scene::new(&skinner.limits, stores, &poses, shown)?;
         let mut tables = Mirrored::default();
         let mut layout = Layout::new(&skinner.limits, &mut tables, scene.skips());
-        if !has_spare {
-            layout = layout.without_spare();
-        }
+        layout.has_spare = has_spare;
         let planned = all().into_iter().map(|mut pass| {
             pass.plan(&scene);
             PlannedPass {
@@ -87,8 +87,9 @@ impl PlannedFrame {
         })
     }
 
-    /// Reserves the buffers of the plan on the device, and creates its bind groups.
-    pub fn bind(
+    /// Reserves the buffers of the plan on the device. What was bound before has to be
+    /// bound again.
+    pub fn reserve(
         &mut self,
         skinner: &Skinner,
         stores: &mut Stores,
@@ -97,7 +98,8 @@ impl PlannedFrame {
     ) -> Result<(), GpuError> {
         let pages = self.poses.pages().iter().map(|page| page.bytes());
         stores.pose_buffers.reserve(skinner, pages)?;
-        for planned in &self.passes {
+        for planned in &mut self.passes {
+            planned.launches.clear();
             planned.pass.reserve(skinner, stores, encoder)?;
         }
         let buffer = match buffer {
@@ -113,16 +115,6 @@ impl PlannedFrame {
         // Tables that outgrow their buffer while they are edited are not uploaded again.
         buffer.reserve_in(skinner, bytes, buffer.size(), encoder)?;
         self.replaced = stores.replaced();
-        for PlannedPass {
-            pass,
-            dispatches,
-            launches,
-        } in &mut self.passes
-        {
-            let launch =
-                |placed: &PlacedDispatch| launch(skinner, stores, &**pass, placed, buffer.buffer());
-            *launches = dispatches.iter().map(launch).collect::<Result<_, _>>()?;
-        }
         Ok(())
     }
 
@@ -180,14 +172,6 @@ impl PlannedFrame {
         Ok(true)
     }
 
-    pub fn poses(&self) -> &PosePages {
-        &self.poses
-    }
-
-    pub fn poses_mut(&mut self) -> &mut PosePages {
-        &mut self.poses
-    }
-
     /// Number of dispatches.
     pub fn dispatch_count(&self) -> usize {
         let dispatches = self.passes.iter().flat_map(|pass| &pass.dispatches);
@@ -211,9 +195,9 @@ impl PlannedFrame {
         has_room
     }
 
-    /// Creates the bind groups of dispatches that an edit added, or that write to other buffers of
-    /// the host since.
-    pub fn bind_edited(
+    /// Creates the bind groups of dispatches that have none, or that write to other buffers of the
+    /// host since.
+    pub fn bind(
         &mut self,
         skinner: &Skinner,
         stores: &Stores,
@@ -225,13 +209,25 @@ impl PlannedFrame {
             launches,
         } in &mut self.passes
         {
-            for (old, placed) in launches.iter_mut().zip(&*dispatches) {
-                if old.out_version != stores.outputs.set_version(placed.key.out_set) {
-                    *old = launch(skinner, stores, &**pass, placed, tables)?;
+            for (number, placed) in dispatches.iter().enumerate() {
+                let version = stores.outputs.set_version(placed.key.out_set);
+                let old = launches.get(number);
+                if old.is_some_and(|old| old.out_version == version) {
+                    continue;
                 }
-            }
-            for placed in &dispatches[launches.len()..] {
-                launches.push(launch(skinner, stores, &**pass, placed, tables)?);
+                // Dispatches of one table differ in their records alone.
+                let same = number.checked_sub(1).filter(|before| {
+                    let before = &dispatches[*before];
+                    (before.key, before.items) == (placed.key, placed.items)
+                });
+                let new = match same {
+                    Some(before) => launches[before].clone(),
+                    None => launch(skinner, stores, &**pass, placed, tables)?,
+                };
+                match launches.get_mut(number) {
+                    Some(old) => *old = new,
+                    None => launches.push(new),
+                }
             }
         }
         Ok(())
@@ -290,7 +286,8 @@ impl PlannedFrame {
             let all = planned.launches.iter().zip(&planned.dispatches);
             for (launch, placed) in all.filter(|(_, placed)| placed.has_work()) {
                 pass.set_pipeline(&launch.pipeline);
-                pass.set_bind_group(0, &launch.bindings, &[]);
+                let record = (placed.record.first - launch.record) as u32;
+                pass.set_bind_group(0, &launch.bindings, &[record]);
                 pass.dispatch_workgroups(placed.size.0, placed.size.1, 1);
             }
         }
@@ -336,6 +333,7 @@ fn launch(
     Ok(Launch {
         pipeline,
         bindings,
+        record: placed.record.first,
         out_version: stores.outputs.set_version(placed.key.out_set),
     })
 }

@@ -1,6 +1,6 @@
 //! Groups of a pass's items, one per dispatch, and the dispatches that cover them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::ranges::is_sparse;
 use crate::gpu::device::limits::WorkLimits;
@@ -39,9 +39,9 @@ pub struct Group<T> {
     /// workgroups. An item keeps its units for as long as the plan lives.
     firsts: Vec<u32>,
     /// Number of units.
-    units: u32,
+    pub units: u32,
     /// Items that were removed, by their number of units.
-    free: HashMap<u32, Vec<u32>>,
+    free: BTreeMap<u32, Vec<u32>>,
     /// Number of items that were not removed.
     live: usize,
     /// Where it lies, once it does.
@@ -69,15 +69,10 @@ impl<T> Group<T> {
             items: Vec::new(),
             firsts: Vec::new(),
             units: 0,
-            free: HashMap::new(),
+            free: BTreeMap::new(),
             live: 0,
             room: None,
         }
-    }
-
-    /// Number of workgroups, or of invocations if items share workgroups.
-    pub fn units(&self) -> u32 {
-        self.units
     }
 
     /// Splits its workgroups into rectangles within the limit of each dimension; none if all its
@@ -128,8 +123,8 @@ pub struct Groups<T> {
     changed: Vec<ItemPlace>,
     /// Groups whose dispatches changed.
     resized: Vec<usize>,
-    /// Whether an item found no room.
-    is_full: bool,
+    /// Whether an item found no room since they were laid out.
+    pub is_full: bool,
 }
 
 impl<T> Default for Groups<T> {
@@ -152,11 +147,6 @@ impl<T> Groups<T> {
 
     pub fn all_mut(&mut self) -> &mut [Group<T>] {
         &mut self.groups
-    }
-
-    /// Whether an item found no room since they were laid out.
-    pub fn is_full(&self) -> bool {
-        self.is_full
     }
 
     /// Whether more items were removed than there are.
@@ -201,7 +191,7 @@ impl<T> Groups<T> {
 
     /// Adds an item with this number of invocations. `make` gets the number of its first workgroup,
     /// or of its first invocation if items share workgroups. Returns its place, or `None` if it has
-    /// no invocations, or no room ([`Groups::is_full`]).
+    /// no invocations, or no room (`is_full`).
     pub fn push(
         &mut self,
         limits: &WorkLimits,

@@ -42,12 +42,11 @@ impl<T: bytemuck::Pod> Region<T> {
     fn add(&mut self, parts: &[&[T]]) -> Option<u32> {
         let count: usize = parts.iter().map(|part| part.len()).sum();
         let first = self.ranges.take(count as u32)?;
+        let known = self.values.len();
         self.values.grow(first as usize + count);
-        let mut at = first;
-        for part in parts {
-            self.values.restore(at, part);
-            at += part.len() as u32;
-        }
+        self.values.write(first, parts);
+        // The buffer may have something of an older plan behind what this one has put there.
+        self.values.mark_from(known);
         Some(first)
     }
 
@@ -526,10 +525,14 @@ impl PosePages {
             if let Some(count) = new.sub_shapes {
                 let weights = pose.channel_weights();
                 site.channels = page.channels.add(&[weights])?;
+                if page.rigs.has_players() {
+                    // The GPU may have written others there.
+                    page.channels.values.restore(site.channels, weights);
+                    self.overwrites_players = true;
+                }
                 site.channel_count = weights.len() as u32;
                 site.sub_weights = page.sub_weights.take(count)?;
                 site.sub_weight_count = count;
-                self.overwrites_players |= page.rigs.has_players();
             }
             Some(())
         };
@@ -820,6 +823,11 @@ mod tests {
         assert!(poses.update(all[1], &own), "it is gone");
         poses.set_uploaded();
 
+        // What comes back to its place is there already.
+        poses.remove(5);
+        assert!(poses.add(&new(all[5], &added, Source::Palette(id))));
+        assert_eq!(changes(&poses), []);
+
         // A pose without joints has another shape, so items change.
         let without = PackedPose::with_palette(&skin, None, DMat4::IDENTITY, Vec::new()).unwrap();
         assert!(!poses.update(all[4], &without));
@@ -831,6 +839,18 @@ mod tests {
         assert!(poses.shared.is_empty());
         assert!(poses.add(&new(all[2], &own, Source::Own)));
         assert_eq!(poses.find(2).expect("a place").palette, 0);
+    }
+
+    #[test]
+    fn zeros_are_uploaded_where_nothing_was_before() {
+        let mut region = Region::<f32>::default();
+        for (uploaded, values) in [(8, [0.0; 2]), (0, [0.0; 2]), (8, [0.0, 1.0])] {
+            let first = region.add(&[&values]).expect("room");
+            let bytes = region.values.changes(0).map(|(_, bytes)| bytes.len());
+            assert_eq!((first, bytes.sum::<usize>()), (0, uploaded));
+            region.values.set_uploaded();
+            region.ranges.give_back(first, 2);
+        }
     }
 
     #[test]

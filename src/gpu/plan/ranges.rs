@@ -1,15 +1,15 @@
 //! Ranges of numbers, such as the blocks of a buffer, which are given out and come back; and lists of
 //! values by instance.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Gives out ranges one after the other. A range that comes back is given again to who asks for
 /// exactly as many: in a crowd, most have the size of another. What does not fit again is room that
 /// the next plan packs.
 #[derive(Debug, Default)]
 pub struct Ranges {
-    /// First numbers of the ranges that came back, by their length.
-    free: HashMap<u32, Vec<u32>>,
+    /// First numbers of the ranges that came back, by their length. There are few lengths.
+    free: BTreeMap<u32, Vec<u32>>,
     /// How many those are, and how many others were given out.
     idle: usize,
     used: usize,

@@ -34,7 +34,7 @@ pub struct Layout<'a> {
     /// Whether frames skip instances ([`Dispatch::skips`]).
     skips: bool,
     /// Whether tables have room for items that edits add.
-    has_spare: bool,
+    pub has_spare: bool,
 }
 
 /// One dispatch, and where its data lies.
@@ -67,14 +67,6 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Leaves no room for items that edits add.
-    pub fn without_spare(self) -> Self {
-        Self {
-            has_spare: false,
-            ..self
-        }
-    }
-
     /// Adds the items of a pass, which are whole words and begin with the number of their first
     /// unit, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<PlacedDispatch> {
@@ -90,7 +82,7 @@ impl<'a> Layout<'a> {
         group: &mut Group<T>,
         out: &mut Vec<PlacedDispatch>,
     ) {
-        let (count, units) = (group.items.len() as u32, group.units());
+        let (count, units) = (group.items.len() as u32, group.units);
         let (mut more, mut more_units) = (0, 0);
         if self.has_spare {
             let most = (self.limits.binding_bytes / size_of::<T>() as u64).max(1);
@@ -124,7 +116,7 @@ impl<'a> Layout<'a> {
         dispatches: &mut Vec<PlacedDispatch>,
     ) -> bool {
         let (changed, mut resized) = groups.take_changed();
-        if groups.is_full() || groups.is_sparse() {
+        if groups.is_full || groups.is_sparse() {
             return false;
         }
         for group in groups.all_mut().iter_mut().filter(|g| g.room.is_none()) {

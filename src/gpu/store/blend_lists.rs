@@ -215,6 +215,9 @@ impl BlendLists {
 
     /// Takes note of an instance that was added, edited or removed.
     pub fn follow(&mut self, id: InstanceId, instances: &InstanceStore) {
+        if self.of_skins.is_empty() && self.walkers.is_empty() {
+            return;
+        }
         self.walk(id, None);
         self.walkers.remove(&id);
         let instance = instances.find(id).filter(|instance| !instance.hidden);

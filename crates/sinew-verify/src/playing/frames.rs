@@ -156,11 +156,11 @@ fn edits(gpu: &Gpu) -> Result<(), Failure> {
         found[0] == found[1],
         &format!("the size of the crowd shows: {found:?}"),
     )?;
-    // A pair of matrices is 96 bytes, and an item of the kernel 132, of which the words from the first
-    // to the last that changes are uploaded: an item that goes writes its count alone, 4 bytes. The
-    // first of a kind brings a table, and a record of six words for its dispatch; the last of a kind
-    // clears five of them.
-    let expected = [4, 4 + 96, 72 + 96, 4 + 132 + 24 + 96, 4 + 20, 100 + 96];
+    // An item of the kernel is 132 bytes, of which the words from the first to the last that changes
+    // are uploaded: an item that goes writes its count alone, 4 bytes. The first of a kind brings a
+    // table, and a record of six words for its dispatch; the last of a kind clears five of them. The
+    // pair of matrices is that of whoever had its place.
+    let expected = [4, 4, 72, 4 + 132 + 24, 4 + 20, 100];
     let bytes: Vec<u64> = found[0].iter().map(|(_, bytes)| *bytes).collect();
     ensure(bytes == expected, &format!("{:?}", found[0]))
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sinew::{Invalid, Warning};
 use sinew_bake::bytes_as_text;
+use sinew_check::Severity;
 
 /// How many warnings of one code are printed without --verbose.
 const SHOWN: usize = 5;
@@ -228,15 +229,27 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning], verbosity: Verbo
             }
         };
         if n <= shown {
-            print_message("warning", w);
+            print_warning(w);
         }
     }
     for (code, n) in seen.iter().filter(|(_, n)| *n > shown) {
         let more = n - shown;
         print_message(
-            "warning",
+            kind_of(code),
             format!("{more} more with the code [{code}]; --verbose prints all"),
         );
+    }
+}
+
+/// Prints a warning to stderr, as a note if its code has the severity info.
+pub fn print_warning(warning: &Warning) {
+    print_message(kind_of(warning.code), warning);
+}
+
+fn kind_of(code: &str) -> &'static str {
+    match sinew_check::code(code).map(|code| code.severity) {
+        Some(Severity::Info) => "note",
+        _ => "warning",
     }
 }
 

@@ -30,7 +30,7 @@ use crate::finding::{self, of_warnings};
 use crate::host::{self, Step};
 use crate::open::{AnimArgs, OpenArgs, one_of};
 use crate::progress::Progress;
-use crate::report::{Verbosity, print_failed, print_message};
+use crate::report::{Verbosity, print_failed, print_message, print_warning};
 use args::{BackgroundArg, Pair};
 use clip_file::{ClipFile, ClipFormat};
 use lettering::legend;
@@ -435,9 +435,7 @@ fn draw(args: &Args, verbosity: Verbosity, is_told: &Cell<bool>) -> Result<Done<
         for error in errors.clone() {
             print_message("warning", error);
         }
-        for warning in &warnings {
-            print_message("warning", warning);
-        }
+        warnings.iter().for_each(print_warning);
     }
     let errors = errors.map(|e| finding::Finding::invalid(e, file));
     let report = Report {

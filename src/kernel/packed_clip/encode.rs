@@ -223,7 +223,12 @@ fn pack_at(
             *coded = segment::encode(&plan, first, count, shares[segment])?;
             Ok(())
         });
-        again.collect::<Result<(), _>>().map_err(failed)?;
+        // The error of the first segment, whatever the threads do.
+        let again: Vec<Result<(), ClipError>> = again.collect();
+        again
+            .into_iter()
+            .collect::<Result<(), _>>()
+            .map_err(failed)?;
         if errors.iter().all(Option::is_some) {
             let worst = errors_now.iter().fold(Errors::default(), Errors::worse);
             let report = report(&clip, &plan, tables.kinds, &segments, keys, worst);

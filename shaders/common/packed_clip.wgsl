@@ -263,47 +263,31 @@ fn clip_track_vector(place: ClipPlace, track: u32) -> vec3<f32> {
     return a + (b - a) * keys.alpha;
 }
 
-// A quaternion of three numbers of 20 bits, and which component is missing.
-fn clip_constant_rotation(at: u32) -> vec4<f32> {
-    let v = vec3<i32>(
-        clip_signed_bits(at * 32u, 20u),
-        clip_signed_bits(at * 32u + 20u, 20u),
-        clip_signed_bits(at * 32u + 40u, 20u));
-    return clip_whole_rotation(vec3<f32>(v) * CLIP_CONSTANT_STEP, clip_bits(at * 32u + 60u, 2u));
+// Place of the first constant of a clip.
+fn clip_constants(clip: u32) -> u32 {
+    let joints = clips[clip + CLIP_JOINT_WORDS] * clips[clip + CLIP_JOINTS];
+    return clip + CLIP_HEADER + joints + clips[clip + CLIP_CHANNELS];
 }
 
 fn clip_joint(clip: u32, joint: u32, seconds: f32) -> Joint {
     let place = clip_place(clip, seconds);
-    let table = clip + clips[clip + CLIP_JOINT_TABLE];
-    var kinds: u32;
-    var track: u32;
-    var constant = clip + clips[clip + CLIP_CONSTANTS];
-    if clips[clip + CLIP_WIDE] == 0u {
-        let word = clips[table + joint];
-        kinds = word & 63u;
-        track = (word >> 6u) & 0x1fffu;
-        constant += word >> 19u;
-    } else {
-        let word = clips[table + 2u * joint];
-        kinds = word & 63u;
-        track = word >> 6u;
-        constant += clips[table + 2u * joint + 1u];
+    let width = clips[clip + CLIP_JOINT_WORDS];
+    let entry = clip + CLIP_HEADER + width * joint;
+    let kinds = clips[entry];
+    var track = (kinds >> 6u) & 0x1fffu;
+    var constant = clip_constants(clip) + (kinds >> 19u);
+    if width == 2u {
+        track = kinds >> 6u;
+        constant = clip_constants(clip) + clips[entry + 1u];
     }
     var out = Joint(vec3<f32>(0.0), vec4<f32>(0.0, 0.0, 0.0, 1.0), vec3<f32>(1.0));
-    switch kinds & 3u {
-        case CLIP_ANIMATED: {
-            out.rotation = clip_track_rotation(place, track);
-            track += 1u;
-        }
-        case CLIP_CONSTANT: {
-            out.rotation = clip_constant_rotation(constant);
-            constant += 2u;
-        }
-        case CLIP_RAW_CONSTANT: {
-            out.rotation = vec4<f32>(clip_vec3(constant), clip_float(constant + 3u));
-            constant += 4u;
-        }
-        default: {}
+    let rotates = kinds & 3u;
+    if rotates == CLIP_ANIMATED {
+        out.rotation = clip_track_rotation(place, track);
+        track += 1u;
+    } else if rotates != 0u {
+        out.rotation = vec4<f32>(clip_vec3(constant), clip_float(constant + 3u));
+        constant += 4u;
     }
     let translates = (kinds >> 2u) & 3u;
     if translates == CLIP_ANIMATED {
@@ -323,14 +307,14 @@ fn clip_joint(clip: u32, joint: u32, seconds: f32) -> Joint {
 }
 
 fn clip_weight(clip: u32, channel: u32, seconds: f32) -> f32 {
-    let word = clips[clip + clips[clip + CLIP_CHANNEL_TABLE] + channel];
+    let word = clips[clip_constants(clip) - clips[clip + CLIP_CHANNELS] + channel];
     let index = word >> 2u;
     switch word & 3u {
         case CLIP_ANIMATED: {
             return clip_track_vector(clip_place(clip, seconds), index).x;
         }
         case CLIP_CONSTANT: {
-            return clip_float(clip + clips[clip + CLIP_CONSTANTS] + index);
+            return clip_float(clip_constants(clip) + index);
         }
         default: {
             return 0.0;

@@ -154,45 +154,38 @@ shared_constants! {
     WORDS_PER_BOX: u32 = 8;
 
     /// Word of a packed clip: number of joints.
-    CLIP_JOINTS: u32 = 2;
+    CLIP_JOINTS: u32 = 0;
     /// Word of a packed clip: number of blend shape channels.
-    CLIP_CHANNELS: u32 = 3;
+    CLIP_CHANNELS: u32 = 1;
     /// Word of a packed clip: length in seconds, an f32.
-    CLIP_DURATION: u32 = 4;
+    CLIP_DURATION: u32 = 2;
     /// Word of a packed clip: number of intervals between samples.
-    CLIP_INTERVALS: u32 = 5;
+    CLIP_INTERVALS: u32 = 3;
     /// Word of a packed clip: intervals per second, an f32, if all are of one length.
-    CLIP_RATE: u32 = 6;
+    CLIP_RATE: u32 = 4;
     /// Word of a packed clip: place of the table of sample times, or NONE. Places count words from
     /// the beginning of the clip.
-    CLIP_TIMES: u32 = 7;
-    /// Word of a packed clip: place of the table of joints.
-    CLIP_JOINT_TABLE: u32 = 8;
-    /// Word of a packed clip: place of the table of channels.
-    CLIP_CHANNEL_TABLE: u32 = 9;
-    /// Word of a packed clip: place of constant values.
-    CLIP_CONSTANTS: u32 = 10;
+    CLIP_TIMES: u32 = 5;
     /// Word of a packed clip: place of the table of segments.
-    CLIP_SEGMENTS: u32 = 11;
+    CLIP_SEGMENTS: u32 = 6;
     /// Word of a packed clip: intervals of a segment, as a power of two.
-    CLIP_SEGMENT_SHIFT: u32 = 12;
+    CLIP_SEGMENT_SHIFT: u32 = 7;
     /// Word of a packed clip: number of animated tracks, which is the number of headers of a
     /// segment.
-    CLIP_TRACKS: u32 = 13;
+    CLIP_TRACKS: u32 = 8;
     /// Word of a packed clip: bytes of the unit in which headers count, as a power of two.
-    CLIP_UNIT: u32 = 14;
-    /// Word of a packed clip: 1 if the table of joints has two words for each joint, else 0.
-    CLIP_WIDE: u32 = 15;
+    CLIP_UNIT: u32 = 9;
+    /// Word of a packed clip: number of words of a joint in the table of joints, 1 or 2.
+    CLIP_JOINT_WORDS: u32 = 10;
+    /// Number of words in front of the table of joints. The table of channels follows that, and the
+    /// constants follow both.
+    CLIP_HEADER: u32 = 11;
 
     /// Kind of a component: a constant. 0 is the default: no translation, no rotation, scale 1,
     /// weight 0.
     CLIP_CONSTANT: u32 = 1;
     /// Kind of a component: a track.
     CLIP_ANIMATED: u32 = 2;
-    /// Kind of a component: a constant rotation of four f32.
-    CLIP_RAW_CONSTANT: u32 = 3;
-    /// Step of the components of a constant rotation.
-    CLIP_CONSTANT_STEP: f32 = 1.0 / 524288.0;
 
     /// Mode of a track of rotations: each key says which component it lacks. Smaller modes are the
     /// component that all keys lack.

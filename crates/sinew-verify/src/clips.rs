@@ -226,8 +226,7 @@ fn pack_all() -> Result<Clips, Failure> {
         let (clip, report) = PackedClip::pack(source, &ClipOptions::default())?;
         let bound = ClipOptions::default().bound_metres;
         ensure(report.worst.metres <= bound, "a report beyond the bound")?;
-        // Every reader gets clips from words.
-        Ok(PackedClip::from_words(clip.words().to_vec())?)
+        Ok(clip)
     };
     let clips = sources.iter().map(pack).collect::<Result<_, _>>()?;
     Ok((sources, clips))

@@ -1,15 +1,14 @@
 //! Which components of joints, and which channels, are defaults, constants or tracks, and the values
 //! of a component that put a joint where the source has it.
 
-use glam::{DAffine3, DMat3, DQuat, DVec3, Quat};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
 use super::ClipSource;
-use super::format;
 use super::measure::Allowed;
 use super::samples::Samples;
 use crate::kernel::JointTransform;
-use crate::kernel::registry::{CLIP_ANIMATED, CLIP_CONSTANT, CLIP_RAW_CONSTANT};
+use crate::kernel::registry::{CLIP_ANIMATED, CLIP_CONSTANT};
 use crate::math::Trs;
 
 /// A component that can be animated.
@@ -55,35 +54,32 @@ impl Component {
     }
 }
 
-/// What a joint has in the table of joints.
-pub(super) struct Entry {
-    /// Kinds of its rotation, translation and scale.
-    pub kinds: [u32; 3],
-    /// Its first track.
-    pub track: usize,
-    /// Its first constant.
-    pub constant: usize,
+/// The tables of joints and channels.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// Their words, and the constants after them.
+    pub words: Vec<u32>,
+    /// Number of words of a joint.
+    pub joint_words: u32,
+    /// Number of components of joints that take the default, a constant, or a track.
+    pub kinds: [usize; 3],
 }
 
 /// Which components are constant.
+#[derive(Default)]
 pub(super) struct Components {
-    pub entries: Vec<Entry>,
-    /// The word of each channel.
-    pub channels: Vec<u32>,
-    pub constants: Vec<u32>,
+    pub tables: Tables,
     pub tracks: Vec<TrackOf>,
     /// The constants of joints as they are decoded.
     pub decoded: Vec<JointTransform>,
 }
 
 impl Components {
-    /// Finds them. `same` and `packed` say how far a component may be from a constant: as it is in
-    /// f32, and as a rotation of 62 bits.
+    /// Finds them. `same` says how far a component may be from a constant.
     pub fn find(
         source: &ClipSource,
         samples: &Samples,
         same: &[Allowed],
-        packed: &[Allowed],
         same_weight: f64,
     ) -> Self {
         let parts = samples.measured(samples.intervals());
@@ -103,104 +99,78 @@ impl Components {
                 (first, constant, default)
             })
             .collect();
-        let mut out = Self {
-            entries: Vec::new(),
-            channels: Vec::new(),
-            constants: Vec::new(),
-            tracks: Vec::new(),
-            decoded: Vec::new(),
-        };
+        let mut out = Self::default();
+        let (mut constants, mut entries) = (Vec::new(), Vec::new());
         for (joint, (first, constant, default)) in joints.into_iter().enumerate() {
-            out.joint(source, joint, &first, constant, default, &packed[joint]);
+            let place = constants.len() as u32;
+            let mut word = (out.tracks.len() as u32) << 6;
+            let step_keys = source.joints[joint].step_keys();
+            let exact = JointTransform::from(first);
+            let mut decoded = JointTransform::IDENTITY;
+            let components = [
+                Component::Rotation,
+                Component::Translation,
+                Component::Scale,
+            ];
+            for (i, component) in components.into_iter().enumerate() {
+                let kind = match (default[i], constant[i]) {
+                    (true, _) => 0,
+                    (false, true) => CLIP_CONSTANT,
+                    (false, false) => CLIP_ANIMATED,
+                };
+                out.tables.kinds[kind as usize] += 1;
+                word |= kind << (2 * i);
+                match (kind, component) {
+                    (CLIP_ANIMATED, _) => out.tracks.push(TrackOf::Joint {
+                        joint,
+                        component,
+                        step_keys: step_keys[i],
+                    }),
+                    (CLIP_CONSTANT, Component::Rotation) => {
+                        decoded.rotation = exact.rotation;
+                        constants.extend(exact.rotation.map(f32::to_bits));
+                    }
+                    (CLIP_CONSTANT, Component::Translation) => {
+                        decoded.translation = exact.translation;
+                        constants.extend(exact.translation.map(f32::to_bits));
+                    }
+                    (CLIP_CONSTANT, Component::Scale) => {
+                        decoded.scale = exact.scale;
+                        constants.extend(exact.scale.map(f32::to_bits));
+                    }
+                    _ => {}
+                }
+            }
+            entries.push((word, place));
+            out.decoded.push(decoded);
         }
+        // Whether one word holds the kinds, a track and a constant.
+        let fits = |(word, place): &(u32, u32)| word >> 6 <= 0x1fff && *place <= 0x1fff;
+        let (joint_words, mut words): (_, Vec<u32>) = match entries.iter().all(fits) {
+            true => (1, entries.iter().map(|(a, b)| a | b << 19).collect()),
+            false => (2, entries.iter().flat_map(|(a, b)| [*a, *b]).collect()),
+        };
         for (channel, curve) in source.weights.iter().enumerate() {
             let mut weights = (0..parts).map(|part| source.weight(channel, samples.time(part)));
             let first = source.weight(channel, samples.time(0));
-            let word = if weights.all(|w| (w - first).abs() <= same_weight) {
-                match first.abs() <= same_weight {
-                    true => 0,
-                    false => {
-                        out.constants.push((first as f32).to_bits());
-                        CLIP_CONSTANT | (out.constants.len() as u32 - 1) << 2
-                    }
+            let is_constant = weights.all(|w| (w - first).abs() <= same_weight);
+            let word = match (is_constant, first.abs() <= same_weight) {
+                (true, true) => 0,
+                (true, false) => {
+                    constants.push((first as f32).to_bits());
+                    CLIP_CONSTANT | (constants.len() as u32 - 1) << 2
                 }
-            } else {
-                let step_keys = curve.is_held();
-                out.tracks.push(TrackOf::Channel { channel, step_keys });
-                CLIP_ANIMATED | (out.tracks.len() as u32 - 1) << 2
+                (false, _) => {
+                    let step_keys = curve.is_held();
+                    out.tracks.push(TrackOf::Channel { channel, step_keys });
+                    CLIP_ANIMATED | (out.tracks.len() as u32 - 1) << 2
+                }
             };
-            out.channels.push(word);
+            words.push(word);
         }
+        words.extend(constants);
+        (out.tables.joint_words, out.tables.words) = (joint_words, words);
         out
-    }
-
-    fn joint(
-        &mut self,
-        source: &ClipSource,
-        joint: usize,
-        first: &Trs,
-        constant: [bool; 3],
-        default: [bool; 3],
-        packed: &Allowed,
-    ) {
-        let (track, at) = (self.tracks.len(), self.constants.len());
-        let mut decoded = JointTransform::IDENTITY;
-        let mut kinds = [0; 3];
-        let step_keys = source.joints[joint].step_keys();
-        let components = [
-            Component::Rotation,
-            Component::Translation,
-            Component::Scale,
-        ];
-        for (i, component) in components.into_iter().enumerate() {
-            if default[i] {
-                continue;
-            }
-            if !constant[i] {
-                kinds[i] = CLIP_ANIMATED;
-                self.tracks.push(TrackOf::Joint {
-                    joint,
-                    component,
-                    step_keys: step_keys[i],
-                });
-                continue;
-            }
-            kinds[i] = CLIP_CONSTANT;
-            let exact = JointTransform::from(*first);
-            match component {
-                Component::Rotation => {
-                    let unit = first.rotation.normalize().as_quat();
-                    let words = format::constant_rotation_words(unit);
-                    let found = format::constant_rotation(&words, 0);
-                    let whole = Trs {
-                        rotation: Quat::from_vec4(found).as_dquat(),
-                        ..*first
-                    };
-                    if near(packed, 0, &whole, first) {
-                        decoded.rotation = found.to_array();
-                        self.constants.extend(words);
-                    } else {
-                        kinds[i] = CLIP_RAW_CONSTANT;
-                        decoded.rotation = exact.rotation;
-                        self.constants.extend(exact.rotation.map(f32::to_bits));
-                    }
-                }
-                Component::Translation => {
-                    decoded.translation = exact.translation;
-                    self.constants.extend(exact.translation.map(f32::to_bits));
-                }
-                Component::Scale => {
-                    decoded.scale = exact.scale;
-                    self.constants.extend(exact.scale.map(f32::to_bits));
-                }
-            }
-        }
-        self.entries.push(Entry {
-            kinds,
-            track,
-            constant: at,
-        });
-        self.decoded.push(decoded);
     }
 }
 

@@ -1,12 +1,10 @@
 //! Packs a [`ClipSource`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use glam::DAffine3;
 use rayon::prelude::*;
 
-use super::components::{Components, Entry};
-use super::format::{self, BitWriter, HEADER_WORDS, MAGIC, PLACE_BITS};
+use super::components::{Components, Tables};
+use super::format::{self, BitWriter, LAST_STRIDE, PLACE_BITS};
 use super::measure::{self, Allowed, ClipError};
 use super::samples::Samples;
 use super::segment::{self, Plan};
@@ -14,9 +12,8 @@ use super::track::Coded;
 use super::{ClipSource, PackedClip};
 use crate::error::Invalid;
 use crate::kernel::registry::{
-    CLIP_ANIMATED, CLIP_CHANNEL_TABLE, CLIP_CHANNELS, CLIP_CONSTANT, CLIP_CONSTANTS, CLIP_DURATION,
-    CLIP_INTERVALS, CLIP_JOINT_TABLE, CLIP_JOINTS, CLIP_RATE, CLIP_RAW_CONSTANT,
-    CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT, CLIP_WIDE,
+    CLIP_CHANNELS, CLIP_DURATION, CLIP_HEADER, CLIP_INTERVALS, CLIP_JOINT_WORDS, CLIP_JOINTS,
+    CLIP_RATE, CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT,
 };
 use crate::kernel::{NONE, PackedRig};
 use crate::math::Trs;
@@ -90,8 +87,6 @@ impl ClipReport {
 const STRAIGHT_SHARES: [f64; 3] = [0.5, 0.1, 0.02];
 /// Shares of the bound for components that are taken for constants.
 const CONSTANT_SHARE: f64 = 0.01;
-/// For a constant rotation of 62 bits.
-const PACKED_CONSTANT_SHARE: f64 = 0.05;
 /// The share of the bound that the search for small tracks uses, at the few times at which it
 /// measures errors.
 const SEARCHED_SHARE: f64 = 0.98;
@@ -104,7 +99,7 @@ const MOST_SEARCHES: usize = 5;
 /// Intervals on which lengths of segments are compared.
 const TRIED_INTERVALS: usize = 256;
 /// Lengths of segments that are compared, as powers of two.
-const SEGMENT_SHIFTS: std::ops::RangeInclusive<u32> = 4..=7;
+const SEGMENT_SHIFTS: std::ops::RangeInclusive<u32> = 4..=LAST_STRIDE;
 
 impl PackedClip {
     /// Packs a clip. Threads of rayon share the work; the words do not depend on their number.
@@ -170,19 +165,13 @@ fn pack_at(
     reaches: &[f64],
     samples: Samples,
 ) -> Result<(PackedClip, ClipReport), Invalid> {
+    let same = allowed(options, reaches, CONSTANT_SHARE);
+    let same_weight = options.weight_bound * CONSTANT_SHARE;
     let Components {
-        entries,
-        channels,
-        constants,
+        tables,
         tracks,
         decoded,
-    } = Components::find(
-        source,
-        &samples,
-        &allowed(options, reaches, CONSTANT_SHARE),
-        &allowed(options, reaches, PACKED_CONSTANT_SHARE),
-        options.weight_bound * CONSTANT_SHARE,
-    );
+    } = Components::find(source, &samples, &same, same_weight);
     let plan = Plan::new(source, samples, tracks, decoded, reaches, options);
     let failed = |worst: ClipError| {
         let worst = ClipError {
@@ -193,19 +182,23 @@ fn pack_at(
         unreached(source, options, worst)
     };
     let (shift, mut segments) = segments(&plan).map_err(failed)?;
-    let (length, intervals) = (1 << shift, plan.samples.intervals());
+    let intervals = plan.samples.intervals();
+    // The first interval of a segment, and their number.
+    let range = |segment: usize| {
+        let first = segment << shift;
+        (first, (1 << shift).min(intervals - first))
+    };
     let mut shares = vec![SEARCHED_SHARE; segments.len()];
     let mut errors: Vec<Option<Errors>> = vec![None; segments.len()];
     let rounding = plan.rounding * options.meters_per_unit;
     for search in 1.. {
-        let words = assemble(&plan, &entries, &channels, &constants, shift, &segments)?;
+        let words = assemble(&plan, &tables, shift, &segments)?;
         let clip = PackedClip { words };
         let unknown = errors.par_iter_mut().enumerate();
         unknown
             .filter(|(_, errors)| errors.is_none())
             .for_each(|(segment, errors)| {
-                let first = segment * length;
-                let count = length.min(intervals - first);
+                let (first, count) = range(segment);
                 *errors = Some(Errors::of(&clip, &plan, options, first, count));
             });
         let errors_now: Vec<Errors> = errors.iter().flatten().copied().collect();
@@ -225,17 +218,20 @@ fn pack_at(
         }
         let again = segments.par_iter_mut().enumerate();
         let again = again.filter(|(segment, _)| errors[*segment].is_none());
-        let changed = again.map(|(segment, coded)| {
-            let first = segment * length;
-            let count = length.min(intervals - first);
+        let again = again.map(|(segment, coded)| {
+            let (first, count) = range(segment);
             *coded = segment::encode(&plan, first, count, shares[segment])?;
-            Ok(1)
+            Ok(())
         });
-        let changed: Vec<Result<usize, ClipError>> = changed.collect();
-        let changed: Result<Vec<usize>, ClipError> = changed.into_iter().collect();
-        if changed.map_err(failed)?.is_empty() {
+        // The error of the first segment, whatever the threads do.
+        let again: Vec<Result<(), ClipError>> = again.collect();
+        again
+            .into_iter()
+            .collect::<Result<(), _>>()
+            .map_err(failed)?;
+        if errors.iter().all(Option::is_some) {
             let worst = errors_now.iter().fold(Errors::default(), Errors::worse);
-            let report = report(&clip, &plan, &entries, &segments, keys, worst);
+            let report = report(&clip, &plan, tables.kinds, &segments, keys, worst);
             return Ok((clip, report));
         }
     }
@@ -245,15 +241,11 @@ fn pack_at(
 fn report(
     clip: &PackedClip,
     plan: &Plan<'_>,
-    entries: &[Entry],
+    components: [usize; 3],
     segments: &Segments,
     keys: usize,
     worst: Errors,
 ) -> ClipReport {
-    let of_kind = |kinds: &dyn Fn(u32) -> bool| {
-        let all = entries.iter().flat_map(|e| e.kinds);
-        all.filter(|kind| kinds(*kind)).count()
-    };
     let source = plan.source;
     let coded = || segments.iter().flatten();
     let rotations = segments.iter().flat_map(|segment| {
@@ -274,11 +266,7 @@ fn report(
         worst_weight: worst.weight,
         samples: plan.samples.times.len(),
         samples_per_second: plan.samples.rate,
-        components: [
-            of_kind(&|k| k == 0),
-            of_kind(&|k| k == CLIP_CONSTANT || k == CLIP_RAW_CONSTANT),
-            of_kind(&|k| k == CLIP_ANIMATED),
-        ],
+        components,
         raw_tracks: coded().filter(|coded| coded.keys_are_raw()).count(),
         most_rotation_bits: most,
         mean_rotation_bits: bits as f64 / rotation_keys.max(1) as f64,
@@ -385,34 +373,22 @@ type Segments = Vec<Vec<Coded>>;
 
 /// Encodes all segments, of the length that takes the fewest bytes.
 fn segments(plan: &Plan<'_>) -> Result<(u32, Segments), ClipError> {
+    let encoded = |shift: u32, intervals: usize| -> Result<Segments, ClipError> {
+        let firsts = (0..intervals.max(1)).into_par_iter().step_by(1 << shift);
+        let encode = |first| {
+            let count = (1 << shift).min(intervals - first);
+            segment::encode(plan, first, count, SEARCHED_SHARE)
+        };
+        firsts.map(encode).collect()
+    };
     let intervals = plan.samples.intervals();
     let tried = intervals.min(TRIED_INTERVALS);
-    let encoded = |shift: u32, intervals: usize| -> Result<Segments, ClipError> {
-        let length = 1usize << shift;
-        let failed = AtomicBool::new(false);
-        let starts: Vec<usize> = (0..intervals.max(1)).step_by(length).collect();
-        let all: Vec<_> = starts
-            .into_par_iter()
-            .map(|first| {
-                if failed.load(Ordering::Relaxed) {
-                    return None;
-                }
-                let count = length.min(intervals - first);
-                let segment = segment::encode(plan, first, count, SEARCHED_SHARE);
-                failed.fetch_or(segment.is_err(), Ordering::Relaxed);
-                Some(segment)
-            })
-            .collect();
-        all.into_iter().flatten().collect()
-    };
     let mut best: Option<(usize, u32, Segments)> = None;
     for shift in SEGMENT_SHIFTS {
         let segments = encoded(shift, tried)?;
-        let bits = |segment: &Vec<Coded>| -> usize {
-            let blocks = segment.iter().map(|c| c.bits.next_multiple_of(8) + 32);
-            blocks.sum::<usize>() + 32
-        };
-        let bits = segments.iter().map(bits).sum();
+        let of_block = |coded: &Coded| coded.bits.next_multiple_of(8) + 32;
+        let blocks = segments.iter().flatten().map(of_block);
+        let bits = blocks.sum::<usize>() + 32 * segments.len();
         if best.as_ref().is_none_or(|(least, ..)| bits < *least) {
             best = Some((bits, shift, segments));
         }
@@ -427,57 +403,42 @@ fn segments(plan: &Plan<'_>) -> Result<(u32, Segments), ClipError> {
     }
 }
 
+/// Puts a clip's words together.
 fn assemble(
     plan: &Plan<'_>,
-    entries: &[Entry],
-    channels: &[u32],
-    constants: &[u32],
+    tables: &Tables,
     shift: u32,
-    segments: &[Vec<Coded>],
+    segments: &Segments,
 ) -> Result<Vec<u32>, Invalid> {
     let (samples, source) = (&plan.samples, plan.source);
-    let mut words = vec![0u32; HEADER_WORDS];
+    let mut words = vec![0u32; CLIP_HEADER as usize];
+    words.extend(&tables.words);
+    let times = words.len() as u32;
+    if samples.rate.is_none() && samples.intervals() > 0 {
+        let mut last = f32::NEG_INFINITY;
+        for time in &samples.times {
+            // Times that f32 cannot tell apart are one step of f32 apart.
+            let time = ((time - samples.times[0]) as f32).max(last.next_up());
+            words.push(time.to_bits());
+            last = time;
+        }
+    }
+    let has_times = words.len() as u32 > times;
+    let table = words.len();
     let mut head = |word: u32, value: u32| words[word as usize] = value;
-    head(CLIP_JOINTS, entries.len() as u32);
-    head(CLIP_CHANNELS, channels.len() as u32);
+    head(CLIP_JOINTS, source.topology.len() as u32);
+    head(CLIP_CHANNELS, source.weights.len() as u32);
     head(CLIP_DURATION, (samples.duration() as f32).to_bits());
     head(CLIP_INTERVALS, samples.intervals() as u32);
-    head(CLIP_TIMES, NONE);
+    head(
+        CLIP_RATE,
+        (samples.rate.unwrap_or_default() as f32).to_bits(),
+    );
+    head(CLIP_TIMES, if has_times { times } else { NONE });
+    head(CLIP_SEGMENTS, table as u32);
     head(CLIP_SEGMENT_SHIFT, shift);
     head(CLIP_TRACKS, plan.tracks.len() as u32);
-    match samples.rate {
-        Some(rate) => head(CLIP_RATE, (rate as f32).to_bits()),
-        None if samples.intervals() > 0 => {
-            head(CLIP_TIMES, HEADER_WORDS as u32);
-            let mut last = f32::NEG_INFINITY;
-            for time in &samples.times {
-                // Times that f32 cannot tell apart are one step of f32 apart.
-                let time = ((time - samples.times[0]) as f32).max(last.next_up());
-                words.push(time.to_bits());
-                last = time;
-            }
-        }
-        None => {}
-    }
-    words[CLIP_JOINT_TABLE as usize] = words.len() as u32;
-    let is_wide = plan.tracks.len() > 0x1fff || constants.len() > 0x1fff;
-    words[CLIP_WIDE as usize] = u32::from(is_wide);
-    for entry in entries {
-        let [rotation, translation, scale] = entry.kinds;
-        let kinds = rotation | translation << 2 | scale << 4;
-        let word = kinds | (entry.track as u32) << 6;
-        if is_wide {
-            words.extend([word, entry.constant as u32]);
-        } else {
-            words.push(word | (entry.constant as u32) << 19);
-        }
-    }
-    words[CLIP_CHANNEL_TABLE as usize] = words.len() as u32;
-    words.extend(channels);
-    words[CLIP_CONSTANTS as usize] = words.len() as u32;
-    words.extend(constants);
-    words[CLIP_SEGMENTS as usize] = words.len() as u32;
-    let table = words.len();
+    head(CLIP_JOINT_WORDS, tables.joint_words);
     words.resize(table + segments.len(), 0);
     // The unit of places is as small as the longest segment allows.
     let longest = segments
@@ -514,8 +475,6 @@ fn assemble(
         words.extend(blocks.words);
     }
     Invalid::unless_u32_counts(&source.name, "", "words", words.len() as u64 * 32)?;
-    words[0] = MAGIC;
-    words[1] = words.len() as u32;
     Ok(words)
 }
 

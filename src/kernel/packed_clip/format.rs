@@ -1,23 +1,15 @@
 //! The words of a packed clip, and the steps by which the shader and its mirror read them.
 
-use glam::{Quat, Vec3, Vec4};
+use glam::{Vec3, Vec4};
 
-use crate::kernel::registry::{
-    CLIP_CONSTANT_STEP, CLIP_RAW, CLIP_SMALLEST_THREE, CLIP_STEP_KEYS, CLIP_STEP_UNTIL,
-};
+use crate::kernel::registry::{CLIP_RAW, CLIP_SMALLEST_THREE, CLIP_STEP_KEYS, CLIP_STEP_UNTIL};
 
-/// First word of every clip: the format and its version.
-pub(super) const MAGIC: u32 = 0x5343_0001;
-/// Words in front of the tables.
-pub(super) const HEADER_WORDS: usize = 16;
 /// The exponent of the step of code 0.
 pub(super) const FIRST_EXPONENT: i32 = -40;
 /// Largest code of a step.
 pub(super) const LAST_CODE: u32 = 63;
 /// Bits of the widths at the beginning of a block of integers.
 pub(super) const WIDTHS_BITS: u32 = 20;
-/// Bits of a component of a constant rotation.
-pub(super) const CONSTANT_BITS: u32 = 20;
 /// Largest magnitude of an integer on a grid, so that it is exact in f32.
 pub(super) const LARGEST_STEPS: i64 = 1 << 24;
 /// Bits of a header that hold the place of a block.
@@ -234,25 +226,6 @@ pub(super) fn mixed_raw_rotation(a: Vec4, b: Vec4, alpha: f32) -> Vec4 {
 
 pub(super) fn mixed_vector(a: Vec3, b: Vec3, alpha: f32) -> Vec3 {
     a + (b - a) * alpha
-}
-
-/// Packs a constant rotation, which must have unit length, into two words.
-pub(super) fn constant_rotation_words(q: Quat) -> [u32; 2] {
-    let (missing, v) = without_largest(q.as_dquat().to_array());
-    let mut out = BitWriter::default();
-    for x in v {
-        let steps = (x / f64::from(CLIP_CONSTANT_STEP)).round() as i32;
-        out.put(steps as u32, CONSTANT_BITS);
-    }
-    out.put(missing, 2);
-    out.align(64);
-    [out.words[0], out.words[1]]
-}
-
-pub(super) fn constant_rotation(words: &[u32], at: usize) -> Vec4 {
-    let part = |i: usize| signed_bits(words, at * 32 + 20 * i, CONSTANT_BITS) as f32;
-    let v = Vec3::new(part(0), part(1), part(2)) * CLIP_CONSTANT_STEP;
-    whole_rotation(v, bits(words, at * 32 + 60, 2))
 }
 
 /// The index of the largest component, and the others with the sign that makes it positive.

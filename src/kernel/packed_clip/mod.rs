@@ -7,12 +7,12 @@
 //! Places count words from the beginning of the clip. `CLIP_...` are constants of the registry.
 //!
 //! ```text
-//! header     16 words: CLIP_JOINTS .. CLIP_WIDE
-//! times      one f32 per sample, if samples are not at equal distances
+//! header     CLIP_JOINTS .. CLIP_JOINT_WORDS, 11 words
 //! joints     one word per joint, or two: three kinds (rotation, translation, scale: default,
 //!            constant or animated), its first track, its first constant
 //! channels   one word per channel: its kind, and its track or constant
-//! constants  rotations of 62 bits; translations, scales and weights in f32
+//! constants  in f32
+//! times      one f32 per sample, if samples are not at equal distances
 //! segments   one word per segment: the place of its headers
 //! segment    one header per track: the step of its grid, its mode, the distance of its keys, the
 //!            place of its block; then the blocks
@@ -36,18 +36,16 @@ mod samples;
 mod segment;
 mod source;
 mod track;
-mod validate;
 
 use glam::{Vec3, Vec4};
 
 use super::JointTransform;
 use super::layout::wgsl;
 use super::registry::{
-    CLIP_ANIMATED, CLIP_CHANNEL_TABLE, CLIP_CHANNELS, CLIP_CONSTANT, CLIP_CONSTANTS, CLIP_DURATION,
-    CLIP_INTERVALS, CLIP_JOINT_TABLE, CLIP_JOINTS, CLIP_RATE, CLIP_RAW_CONSTANT,
-    CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES, CLIP_TRACKS, CLIP_UNIT, CLIP_WIDE, NONE,
+    CLIP_ANIMATED, CLIP_CHANNELS, CLIP_CONSTANT, CLIP_DURATION, CLIP_HEADER, CLIP_INTERVALS,
+    CLIP_JOINT_WORDS, CLIP_JOINTS, CLIP_RATE, CLIP_SEGMENT_SHIFT, CLIP_SEGMENTS, CLIP_TIMES,
+    CLIP_TRACKS, CLIP_UNIT, NONE,
 };
-use crate::error::Invalid;
 use format::{Grid, Header};
 
 pub use encode::{ClipOptions, ClipReport};
@@ -67,16 +65,6 @@ pub struct PackedClip {
     words: Vec<u32>,
 }
 
-/// Kinds and places of a joint's components.
-#[derive(Clone, Copy, Debug)]
-struct JointEntry {
-    /// Of rotation, translation and scale.
-    kinds: [u32; 3],
-    track: u32,
-    /// Place of its first constant, in words from the first constant.
-    constant: u32,
-}
-
 /// A time in a segment.
 struct Place {
     /// The word of the segment's first header.
@@ -88,18 +76,7 @@ struct Place {
 }
 
 impl PackedClip {
-    /// Takes the words of a clip that [`PackedClip::words`] gave, such as from a file.
-    ///
-    /// # Errors
-    /// Words that are no clip, or whose tables do not fit: reading any joint or channel at any time
-    /// then stays inside of the words.
-    pub fn from_words(words: Vec<u32>) -> Result<Self, Invalid> {
-        let clip = Self { words };
-        clip.validate()?;
-        Ok(clip)
-    }
-
-    /// The clip as words, for a storage buffer or a file.
+    /// The clip as words, for a storage buffer.
     #[must_use]
     pub fn words(&self) -> &[u32] {
         &self.words
@@ -146,28 +123,26 @@ impl PackedClip {
     fn joint_at(&self, joint: usize, position: f32) -> JointTransform {
         assert!(joint < self.joint_count(), "joint {joint}");
         let place = self.place(position);
-        let JointEntry {
-            kinds,
-            mut track,
-            constant,
-        } = self.entry(joint);
-        let mut constant = self.head(CLIP_CONSTANTS) + constant as usize;
-        let rotation = match kinds[0] {
+        let width = self.head(CLIP_JOINT_WORDS);
+        let entry = CLIP_HEADER as usize + width * joint;
+        let kinds = self.words[entry];
+        let (mut track, mut constant) = match width {
+            1 => (kinds >> 6 & 0x1fff, (kinds >> 19) as usize),
+            _ => (kinds >> 6, self.words[entry + 1] as usize),
+        };
+        constant += self.constants();
+        let rotation = match kinds & 3 {
             CLIP_ANIMATED => {
                 track += 1;
                 self.track_rotation(&place, track - 1)
             }
             CLIP_CONSTANT => {
-                constant += 2;
-                format::constant_rotation(&self.words, constant - 2)
-            }
-            CLIP_RAW_CONSTANT => {
                 constant += 4;
                 self.vec3(constant - 4).extend(self.float(constant - 1))
             }
             _ => Vec4::W,
         };
-        let mut vector = |kind: u32, default: Vec3| match kind {
+        let mut vector = |kind: u32, default: Vec3| match kind & 3 {
             CLIP_ANIMATED => {
                 track += 1;
                 self.track_vector(&place, track - 1)
@@ -178,8 +153,8 @@ impl PackedClip {
                 self.vec3(constant - 3)
             }
         };
-        let translation = vector(kinds[1], Vec3::ZERO);
-        let scale = vector(kinds[2], Vec3::ONE);
+        let translation = vector(kinds >> 2, Vec3::ZERO);
+        let scale = vector(kinds >> 4, Vec3::ONE);
         JointTransform {
             translation: translation.to_array(),
             rotation: rotation.to_array(),
@@ -189,10 +164,10 @@ impl PackedClip {
 
     fn weight_at(&self, channel: usize, position: f32) -> f32 {
         assert!(channel < self.channel_count(), "channel {channel}");
-        let word = self.words[self.head(CLIP_CHANNEL_TABLE) + channel];
+        let word = self.words[self.constants() - self.channel_count() + channel];
         match word & 3 {
             CLIP_ANIMATED => self.track_vector(&self.place(position), word >> 2).x,
-            CLIP_CONSTANT => self.float(self.head(CLIP_CONSTANTS) + (word >> 2) as usize),
+            CLIP_CONSTANT => self.float(self.constants() + (word >> 2) as usize),
             _ => 0.0,
         }
     }
@@ -201,28 +176,18 @@ impl PackedClip {
         self.words[word as usize] as usize
     }
 
+    /// Place of the first constant.
+    fn constants(&self) -> usize {
+        let joints = self.head(CLIP_JOINT_WORDS) * self.joint_count();
+        CLIP_HEADER as usize + joints + self.channel_count()
+    }
+
     fn float(&self, word: usize) -> f32 {
         f32::from_bits(self.words[word])
     }
 
     fn vec3(&self, at: usize) -> Vec3 {
         Vec3::from_array(std::array::from_fn(|i| self.float(at + i)))
-    }
-
-    fn entry(&self, joint: usize) -> JointEntry {
-        let table = self.head(CLIP_JOINT_TABLE);
-        let (word, track, constant) = if self.head(CLIP_WIDE) == 0 {
-            let word = self.words[table + joint];
-            (word, word >> 6 & 0x1fff, word >> 19)
-        } else {
-            let word = self.words[table + 2 * joint];
-            (word, word >> 6, self.words[table + 2 * joint + 1])
-        };
-        JointEntry {
-            kinds: [word & 3, word >> 2 & 3, word >> 4 & 3],
-            track,
-            constant,
-        }
     }
 
     /// A time as a number of intervals between samples, with a fraction.

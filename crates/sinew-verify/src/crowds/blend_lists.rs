@@ -19,7 +19,6 @@ pub const CHECKS: &[(&str, Run)] = &[
         "blend_lists_are_uploaded_for_new_channels_only",
         new_channels_only,
     ),
-    ("blend_lists_go_with_their_skin", go_with_their_skin),
     (
         "blend_lists_outlive_growth_before_their_submit",
         outlive_growth,
@@ -189,49 +188,6 @@ fn new_channels_only(gpu: &Gpu) -> Result<(), Failure> {
         found == expected && found > list,
         &format!("made again: {found} bytes, {expected} expected"),
     )
-}
-
-/// Skins that come and go with their lists leave nothing behind.
-fn go_with_their_skin(gpu: &Gpu) -> Result<(), Failure> {
-    let made = made(&spec(6))?;
-    let packed = &made.packed;
-    let mut crowd = gpu.crowd()?;
-    let mut bytes = None;
-    for round in 0..6 {
-        let skin = crowd.add_skin(packed.clone())?;
-        let ids = crowd.add_instances(skin, 3)?;
-        for frame in 0..3 {
-            // The same lists in every round.
-            let rng = &mut Rng::new(7);
-            let poses: Vec<PackedPose> = (0..3)
-                .map(|i| {
-                    let weights = few(rng, packed.channel_count(), i * 2 + frame);
-                    pose(packed, round, &made, weights)
-                })
-                .collect();
-            for (id, pose) in ids.iter().zip(&poses) {
-                crowd.set_pose(*id, pose)?;
-            }
-            for (result, pose) in crowd.run()?.iter().zip(&poses) {
-                agrees(result, &made.on_cpu(pose))?;
-            }
-        }
-        for id in ids {
-            crowd.remove_instance(id)?;
-        }
-        crowd.remove_skin(skin)?;
-        // Room for results is made ahead of need once more in the second round.
-        if round == 0 {
-            continue;
-        }
-        let now = crowd.buffer_bytes();
-        let text = format!("round {round}: {now} bytes after {bytes:?}");
-        // The second round finds buffers that the first one made, and may fill their gaps in another order.
-        if round > 0 {
-            ensure(now <= *bytes.get_or_insert(now), &text)?;
-        }
-    }
-    Ok(())
 }
 
 /// Growing copies what is on the GPU, and a list that is recorded is not there yet.

@@ -3,6 +3,7 @@
 use crate::{Failure, ensure};
 use sinew::gpu::{
     Attribute, BoundsUse, GpuError, InstanceId, OutputTarget, Skinner, SkinnerOptions,
+    VisibilityMask,
 };
 
 use crate::cases::Spec;
@@ -58,6 +59,9 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     )?;
     crowd.remove_instance(ids.remove(7))?;
     crowd.set_hidden(ids[3], true)?;
+    crowd.set_update_rate(ids[4], 5)?;
+    let mask = old.filled(100, wgpu::BufferUsages::STORAGE, 1);
+    crowd.set_visibility(Some(VisibilityMask::words(mask)))?;
     crowd.enable_bounds(BoundsUse::ReadBack)?;
     let before = crowd.run()?;
     old.finish()?;
@@ -90,6 +94,8 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
         "other instances",
     )?;
     ensure(again.is_hidden(ids[3])?, "the hidden one shows")?;
+    ensure(again.update_rate(ids[4])?.every == 5, "another rate")?;
+    ensure(again.visibility().is_none(), "a mask of another device")?;
     ensure(again.read(&ids[..1]).is_err(), "results before a frame")?;
     ensure(all_bits(&again.run()?) == all_bits(&before), "other bits")?;
     new.finish()?;

@@ -190,14 +190,6 @@ pub fn same_in_pieces(
     Ok(())
 }
 
-/// Where an instance's results lie.
-pub fn places(crowd: &Crowd, id: InstanceId) -> Result<Vec<(wgpu::Buffer, u64, usize)>, Failure> {
-    let points = crowd.points_on_gpu(id)?;
-    let normals = crowd.normals_on_gpu(id)?;
-    let all = points.iter().chain(&normals);
-    Ok(all.map(|s| (s.buffer.clone(), s.offset, s.count)).collect())
-}
-
 /// A crowd with a skin of that kind.
 pub fn crowd_of(gpu: &Gpu, spec: &Spec) -> Result<(Made, Crowd, SkinId), Failure> {
     let made = made(spec)?;

@@ -1,19 +1,17 @@
 //! Frames that are kept: what is uploaded again, and that nothing is missing for it.
 
 use crate::{Failure, ensure};
-use sinew::gpu::{Crowd, InstanceId, InstancePose, OutputTarget, Prewarm, SkinnerOptions};
+use sinew::gpu::{Crowd, InstancePose};
 use sinew::kernel::PackedPose;
-use sinew::skel::SkinningMethod;
 
 use crate::cases::{self, Spec};
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, made};
-use crate::host::{Gpu, with_previous};
+use crate::crowds::made::{Made, agrees, made};
+use crate::host::Gpu;
 
 pub const CHECKS: &[(&str, Run)] = &[
     ("retained_uploads_only_what_changed", only_what_changed),
     ("retained_palettes_part_and_meet", part_and_meet),
-    ("neighbours_change_no_bits_and_compile_nothing", neighbours),
 ];
 
 fn uploaded(crowd: &mut Crowd) -> Result<u64, Failure> {
@@ -187,73 +185,5 @@ fn part_and_meet(gpu: &Gpu) -> Result<(), Failure> {
             .set_pose(ids[0], InstancePose::Shared { palette, pose })
             .is_err(),
         "a palette for another skin",
-    )
-}
-
-/// A dual quaternion character beside others changes none of their bits, and no pipeline is compiled in a frame that was prepared.
-fn neighbours(gpu: &Gpu) -> Result<(), Failure> {
-    let of = |seed, method, shapes, points| {
-        made(
-            &Spec::default()
-                .seed(seed)
-                .method(method)
-                .shapes(shapes)
-                .points(points),
-        )
-    };
-    let (linear, dual) = (
-        SkinningMethod::ClassicLinear,
-        SkinningMethod::DualQuaternion,
-    );
-    let mine = [
-        of(1, linear, 0, 500)?,
-        of(2, linear, 4, 300)?,
-        of(3, linear, 0, 20)?,
-    ];
-    let others = [
-        of(4, dual, 0, 500)?,
-        of(5, dual, 3, 200)?,
-        of(6, dual, 0, 20)?,
-    ];
-    let add = |crowd: &mut Crowd, all: &[Made]| {
-        let mut ids = Vec::new();
-        for made in all {
-            let skin = crowd.add_skin(made.packed.clone())?;
-            for seed in 0..3 {
-                let target = if seed == 1 {
-                    with_previous()
-                } else {
-                    OutputTarget::default()
-                };
-                let id = crowd.add_instance_to(skin, target)?;
-                crowd.set_pose(id, &made.pose(seed))?;
-                ids.push(id);
-            }
-        }
-        Ok::<Vec<InstanceId>, Failure>(ids)
-    };
-    let mut alone = gpu.crowd()?;
-    add(&mut alone, &mine)?;
-    let alone: Vec<_> = alone.run()?.iter().map(bits).collect();
-
-    let skinner = gpu.new_skinner(&SkinnerOptions::default())?;
-    ensure(skinner.compiled() == 0, "something is compiled already")?;
-    for made in mine.iter().chain(&others) {
-        for target in [OutputTarget::default(), with_previous()] {
-            skinner.prewarm(&made.packed, &target, Prewarm::default())?;
-        }
-    }
-    let compiled = skinner.compiled();
-    ensure(compiled > 4, &format!("{compiled} pipelines"))?;
-    let mut crowd = skinner.crowd();
-    add(&mut crowd, &others[..1])?;
-    let ids = add(&mut crowd, &mine)?;
-    add(&mut crowd, &others[1..])?;
-    crowd.submit()?;
-    let beside: Vec<_> = crowd.read(&ids)?.iter().map(bits).collect();
-    ensure(beside == alone, "a neighbour changed bits")?;
-    ensure(
-        skinner.compiled() == compiled,
-        &format!("{compiled} pipelines, and {} later", skinner.compiled()),
     )
 }

@@ -152,9 +152,6 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
     };
     ensure(frame(&mut crowd)?, "the first frame is fresh")?;
     ensure(!frame(&mut crowd)?, "the second is not")?;
-    crowd.reset_previous(id)?;
-    ensure(frame(&mut crowd)?, "a frame after a reset is fresh")?;
-    ensure(!frame(&mut crowd)?, "and the next is not")?;
     crowd.set_hidden(id, true)?;
     frame(&mut crowd)?;
     crowd.set_hidden(id, false)?;
@@ -164,9 +161,6 @@ fn begin_anew(gpu: &Gpu) -> Result<(), Failure> {
     crowd.set_hidden(id, true)?;
     crowd.set_hidden(id, false)?;
     ensure(!frame(&mut crowd)?, "no frame was missed")?;
-    crowd.set_target(id, with_previous())?;
-    ensure(frame(&mut crowd)?, "a frame at another place is fresh")?;
-    ensure(!frame(&mut crowd)?, "and the next is not")?;
     // So many more that the buffers are replaced.
     let generation = crowd.outputs_generation();
     for _ in 0..20 {

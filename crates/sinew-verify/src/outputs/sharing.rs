@@ -1,30 +1,24 @@
-//! Instances that share skins, by number of influences, and octahedral normals.
+//! Bytes of a point, and octahedral normals.
 
 use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use glam::{DVec3, Vec3};
-use sinew::gpu::{Attribute, NormalFormat, OutputTarget, SkinnerOptions};
+use sinew::gpu::{Attribute, NormalFormat, OutputTarget};
 use sinew::kernel::{PackedPose, PackedSkin, unpack_normal};
 use sinew::skel::{InfluenceInterpolation, JointInfluences, Pose, RestNormals, Skin};
 
 use crate::cases::{self, Spec};
 use crate::compare::compare;
-use crate::crowds::made::agrees;
-use crate::host::{Gpu, posed_to, tight};
-use crate::outputs::shown::{bits, every_kind, on_cpu};
+use crate::host::{Gpu, posed_to};
+use crate::outputs::shown::{every_kind, on_cpu};
 use crate::outputs::{Run, RunOnCpu};
 use crate::rng::Rng;
 use crate::tolerance;
 
-/// Most instances of a skin.
-const MOST: usize = 3;
-
 pub const ON_CPU: &[(&str, RunOnCpu)] = &[("bytes_per_point_add_up", bytes)];
 
 pub const CHECKS: &[(&str, Run)] = &[
-    ("instances_of_one_skin_equal_the_mirror", on_gpu),
-    ("instances_of_one_skin_chunked_by_bindings", chunked),
     ("octahedral_normals", octahedral),
     ("octahedral_normals_in_a_callers_buffer", interleaved),
 ];
@@ -33,11 +27,7 @@ const JOINTS: usize = 24;
 
 /// A skin with weights that sum to 1.
 fn skin(influences: usize, joints: usize, normals: bool, seed: u64) -> Skin {
-    skin_of(700, influences, joints, normals, seed)
-}
-
-/// The same of so many points, five at least.
-pub fn skin_of(points: usize, influences: usize, joints: usize, normals: bool, seed: u64) -> Skin {
+    let points = 700;
     let rng = &mut Rng::new(seed);
     let mut vector = |size: f32| {
         let mut one = || rng.range(-size, size);
@@ -84,13 +74,6 @@ fn pack(skin: &Skin) -> PackedSkin {
     PackedSkin::pack("/P", skin).expect("packs")
 }
 
-/// Skins by number of influences, with palette indices of 8 and of 16 bits.
-fn kinds() -> Vec<Skin> {
-    let numbers = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12];
-    let of = |n: usize| [JOINTS, 300].map(|joints| skin(n, joints, n != 3, n as u64));
-    numbers.into_iter().flat_map(of).collect()
-}
-
 fn poses(skin: &Skin, count: usize) -> Vec<Pose> {
     (0..count as u64)
         .map(|time| cases::pose(skin, 40 + time))
@@ -108,76 +91,6 @@ fn bytes() -> Result<(), Failure> {
     ensure(wide.read == 48.0, "palette indices of 2 bytes")
 }
 
-/// Instances of every kind, of some several; in turn, so that those of a skin are not in a row.
-fn crowd_of(
-    gpu: &Gpu,
-    options: &SkinnerOptions,
-    target: &OutputTarget,
-) -> Result<Vec<sinew::gpu::Deformed>, Failure> {
-    let mut crowd = gpu.crowd_with(options)?;
-    let kinds = kinds();
-    let packed: Vec<_> = kinds.iter().map(|skin| Arc::new(pack(skin))).collect();
-    let ids = packed.iter().map(|p| crowd.add_skin(Arc::clone(p)));
-    let ids: Vec<_> = ids.collect::<Result<_, _>>()?;
-    for time in 0..MOST {
-        for (number, skin) in kinds.iter().enumerate() {
-            if time > number % MOST {
-                continue;
-            }
-            let instance = crowd.add_instance_to(ids[number], target.clone())?;
-            let pose = &poses(skin, time + 1)[time];
-            crowd.set_pose(instance, &PackedPose::pack(&packed[number], pose)?)?;
-        }
-    }
-    Ok(crowd.run()?)
-}
-
-/// What [`crowd_of`] makes, on the CPU.
-fn crowd_on_cpu() -> Vec<sinew::gpu::Deformed> {
-    let kinds = kinds();
-    let mut out = Vec::new();
-    for time in 0..MOST {
-        for (number, skin) in kinds.iter().enumerate() {
-            if time <= number % MOST {
-                let packed = pack(skin);
-                let pose = &poses(skin, time + 1)[time];
-                out.push(on_cpu(
-                    &packed,
-                    &PackedPose::pack(&packed, pose).expect("sizes that fit"),
-                ));
-            }
-        }
-    }
-    out
-}
-
-fn on_gpu(gpu: &Gpu) -> Result<(), Failure> {
-    for max_binding_bytes in [None, Some(64 << 10)] {
-        let options = tight(max_binding_bytes, None);
-        let got = crowd_of(gpu, &options, &OutputTarget::default())?;
-        let want = crowd_on_cpu();
-        ensure(got.len() == want.len(), "a result for each")?;
-        for (got, want) in got.iter().zip(&want) {
-            agrees(got, want)?;
-        }
-    }
-    Ok(())
-}
-
-fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let target = OutputTarget::default();
-    let whole = crowd_of(gpu, &SkinnerOptions::default(), &target)?;
-    let options = tight(Some(32_000), Some(3));
-    let all = whole.iter().zip(crowd_of(gpu, &options, &target)?);
-    for (a, b) in all {
-        ensure(
-            bits(a) == bits(&b),
-            "chunked results differ from whole ones",
-        )?;
-    }
-    Ok(())
-}
-
 fn unit(normals: &[Vec3]) -> Vec<DVec3> {
     normals
         .iter()
@@ -193,7 +106,6 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
             ..OutputTarget::default()
         });
     let [want, got] = targets.map(|target| -> Result<_, Failure> {
-        let mut out = crowd_of(gpu, &SkinnerOptions::default(), &target)?;
         let mut crowd = gpu.crowd()?;
         for shown in every_kind()? {
             let id = crowd.add_skin(Arc::clone(&shown.packed))?;
@@ -217,8 +129,7 @@ fn octahedral(gpu: &Gpu) -> Result<(), Failure> {
             let id = crowd.add_skin(Arc::new(packed))?;
             posed_to(&mut crowd, id, target.clone(), &pose)?;
         }
-        out.extend(crowd.run()?);
-        Ok(out)
+        Ok(crowd.run()?)
     });
     let (want, got) = (want?, got?);
     ensure(

@@ -21,7 +21,6 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("a_fade_begins_at_the_hosts_pose", from_joints),
     ("uploads_beside_it_leave_it_alone", between_posed_rigs),
     ("times_stay_exact_for_hours", hours),
-    ("rigs_share_clips", shared_clips),
 ];
 
 /// A crowd with one figure.
@@ -387,28 +386,6 @@ fn from_joints(gpu: &Gpu) -> Result<(), Failure> {
     for (found, want) in found.iter().zip(&want) {
         ensure(found.points == want.points, "another pose")?;
     }
-    // The same in a plan that knows both rigs, while the other one plays at a low rate.
-    let clip = stage.clip(1);
-    stage
-        .crowd
-        .set_playing(fresh.rig, &Playing::new(clip).every(200))?;
-    stage.play(&Playing::new(clip))?;
-    stage.crowd.submit()?;
-    let playing = stage.crowd.read(&fresh.instances)?;
-    for _ in 0..3 {
-        stage.crowd.set_joints(rig, &joints)?;
-        stage.crowd.submit()?;
-        let found = stage.crowd.read(&stage.member.instances)?;
-        for (found, want) in found.iter().zip(&want) {
-            ensure(
-                found.points == want.points,
-                "another pose beside a rig that plays",
-            )?;
-        }
-        for (now, before) in stage.crowd.read(&fresh.instances)?.iter().zip(&playing) {
-            ensure(now.points == before.points, "uploads hit a rig that plays")?;
-        }
-    }
     Ok(())
 }
 
@@ -467,40 +444,6 @@ fn hours(gpu: &Gpu) -> Result<(), Failure> {
         stage.crowd.set_clock(begin + hours * 3600.0);
         stage.crowd.submit()?;
         stage.frame(begin + hours * 3600.0, ONLY(0), None, &truth)?;
-    }
-    Ok(())
-}
-
-/// Rigs play one clip at different times and speeds, some of them after others are gone.
-fn shared_clips(gpu: &Gpu) -> Result<(), Failure> {
-    let mut stage = Stage::linear(gpu)?;
-    stage.play(&Playing::new(stage.clip(1)))?;
-    let mut others = Vec::new();
-    for number in 0..6 {
-        let member = stage.figure.add(&mut stage.crowd, &stage.uploaded)?;
-        let (at, speed) = (number as f32 * 0.125, 1.0 + number as f32 * 0.25);
-        let clip = stage.clip(1).at(at).speed(speed);
-        stage.crowd.set_playing(member.rig, &Playing::new(clip))?;
-        others.push((member, at, speed));
-    }
-    for round in 0..3 {
-        let clock = 0.25 + f64::from(round);
-        let truth = stage.figure.looped(1, clock);
-        stage.frame(clock, ONLY(1), None, &truth)?;
-        for (member, at, speed) in &others {
-            let truth = stage
-                .figure
-                .looped(1, f64::from(*at) + clock * f64::from(*speed));
-            let mirror = stage.figure.mirror(&stage.crowd, member.rig, ONLY(1), None);
-            stage
-                .figure
-                .agrees(&mut stage.crowd, member, &mirror, Some(&truth))?;
-        }
-        let (gone, _, _) = others.remove(round as usize);
-        for id in gone.instances {
-            stage.crowd.remove_instance(id)?;
-        }
-        stage.crowd.remove_rig(gone.rig)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::Failure;
+use crate::{Failure, ensure};
 use glam::{DMat4, DVec3, Vec3};
 use sinew::gpu::{Crowd, Deformed, InstanceId, RigId, SkinnerOptions};
 use sinew::kernel::{JointTransform, PackedPose, PackedRig, PackedSkin, palette_on_cpu};
@@ -11,7 +11,7 @@ use sinew::skel::{Pose, Skin, SkinningMethod, reference};
 use crate::cases::{self, Influences};
 use crate::compare::compare;
 use crate::crowds::made::{all_bits, fill_outputs};
-use crate::host::{Gpu, by_rig, tight, wrong_use};
+use crate::host::{Gpu, by_rig, wrong_use};
 use crate::outputs::shown::on_cpu;
 use crate::posing::rigs::{self, Spec};
 use crate::posing::specs;
@@ -22,7 +22,6 @@ pub type Run = fn(&Gpu) -> Result<(), Failure>;
 pub const CHECKS: &[(&str, Run)] = &[
     ("rigs_of_every_shape", every_shape),
     ("frames_that_are_kept", kept_frames),
-    ("chunked", chunked),
     ("dispatches_do_not_grow_with_instances", dispatches),
     ("rigs_come_and_go", come_and_go),
     ("rebuilt", rebuilt),
@@ -254,9 +253,8 @@ fn kept_frames(gpu: &Gpu) -> Result<(), Failure> {
     let mut members = populate(&mut crowd, &all, 3)?;
     crowd.submit()?;
     crowd.submit()?;
-    if crowd.last_upload_bytes() != 0 {
-        return Err("something is uploaded where nothing changed".into());
-    }
+    let bytes = crowd.last_upload_bytes();
+    ensure(bytes == 0, "something is uploaded where nothing changed")?;
     for member in &mut members {
         member.time += 3;
         let character = &all[member.character];
@@ -295,24 +293,6 @@ fn kept_frames(gpu: &Gpu) -> Result<(), Failure> {
     )?)
 }
 
-/// The same bits whatever the limits.
-fn chunked(gpu: &Gpu) -> Result<(), Failure> {
-    let small = |c: &Character| c.spec.joints < 90;
-    let all: Vec<Character> = characters()?.into_iter().filter(small).collect();
-    let run = |options: &SkinnerOptions| -> Result<Vec<Vec<u32>>, Failure> {
-        let mut crowd = gpu.crowd_with(options)?;
-        populate(&mut crowd, &all, 3)?;
-        Ok(all_bits(&crowd.run()?))
-    };
-    let whole = run(&SkinnerOptions::default())?;
-    for options in [tight(Some(16_384), None), tight(None, Some(2))] {
-        if run(&options)? != whole {
-            return Err(format!("{options:?} changes results").into());
-        }
-    }
-    Ok(())
-}
-
 fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
     let all: Vec<Character> = characters()?.into_iter().skip(5).take(3).collect();
     let mut counts = Vec::new();
@@ -326,13 +306,9 @@ fn dispatches(gpu: &Gpu) -> Result<(), Failure> {
     let levels = all.iter().map(|c| c.rig.levels().div_ceil(4)).max();
     // And one each for weights, skinning, and plain skins with and without normals.
     let expected = levels.unwrap_or(0) + 4;
-    match counts
-        .iter()
-        .all(|count| *count == counts[0] && *count <= expected)
-    {
-        true => Ok(()),
-        false => Err(format!("{counts:?} dispatches, {expected} expected").into()),
-    }
+    let is_right = |count: &usize| *count == counts[0] && *count <= expected;
+    let text = format!("{counts:?} dispatches, {expected} expected");
+    ensure(counts.iter().all(is_right), &text)
 }
 
 /// Rigs come and go while another one stays: no frame poses one that is gone, and its room is used
@@ -364,17 +340,14 @@ fn come_and_go(gpu: &Gpu) -> Result<(), Failure> {
             crowd.remove_rig(gone.rig)?;
         }
         crowd.submit()?;
-        if crowd.dispatch_count()? != dispatches {
-            return Err("a rig that is gone is posed".into());
-        }
+        let same = crowd.dispatch_count()? == dispatches;
+        ensure(same, "a rig that is gone is posed")?;
         if time == 1 {
             bytes = crowd.buffer_bytes();
         }
     }
-    match crowd.buffer_bytes() == bytes {
-        true => Ok(()),
-        false => Err(format!("{} bytes, {bytes} before", crowd.buffer_bytes()).into()),
-    }
+    let now = crowd.buffer_bytes();
+    ensure(now == bytes, &format!("{now} bytes, {bytes} before"))
 }
 
 fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
@@ -384,9 +357,8 @@ fn rebuilt(gpu: &Gpu) -> Result<(), Failure> {
     let before = all_bits(&crowd.run()?);
     let mut again = crowd.rebuild(&gpu.skinner(&SkinnerOptions::default())?)?;
     drop(crowd);
-    if all_bits(&again.run()?) != before {
-        return Err("another result after rebuilding".into());
-    }
+    let same = all_bits(&again.run()?) == before;
+    ensure(same, "another result after rebuilding")?;
     check(&mut again, &all, &members)?;
     for member in &members {
         set(&mut again, &all[member.character], member)?;

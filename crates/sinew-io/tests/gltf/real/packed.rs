@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use sinew::kernel::packed_clip::{ClipOptions, PackedClip};
+use sinew::kernel::packed_clip::ClipOptions;
 use sinew_io::{ClipChoice, OpenOptions, open_with, packed_clip, skeletons};
 
 /// A file, its clips (none for the one that is bound), how many times smaller each gets at least,
@@ -80,7 +80,6 @@ pub fn packed_clips_keep_their_bound_and_get_small(folder: &Path) {
                 report.most_rotation_bits <= *most_bits,
                 "{what}: {report:?}"
             );
-            assert_eq!(PackedClip::from_words(clip.words().to_vec()).unwrap(), clip);
         }
     }
 }

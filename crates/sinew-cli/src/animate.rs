@@ -27,7 +27,7 @@ use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json}
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the character: USD.
+    /// File with the character. A file that is not USD is converted to OUT_character.usdc.
     #[arg(value_name = "CHARACTER")]
     character: PathBuf,
     /// Clips in their order: a file; `#` and the name or the prim path of a clip, if the file has

@@ -456,6 +456,9 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::NothingToSkin(nothing) if nothing.warnings.iter().any(is_fixable) => {
             "\n`sinew fix` can repair this"
         }
+        Bake::NothingToSkin(nothing) if nothing.is_clip => {
+            "; `sinew retarget` moves a character by it"
+        }
         _ => "",
     };
     Failure::from(error).with_advice(advice).into()

@@ -190,8 +190,6 @@ pub struct NothingToSkin {
     pub file: PathBuf,
     /// Whether the stage has a SkelRoot.
     pub has_skel_root: bool,
-    /// Whether the file is a clip: it has Skeletons, and no prim is bound to one.
-    pub is_clip: bool,
     /// Prims that could not be baked.
     pub errors: Vec<Invalid>,
     /// What was ignored while reading.
@@ -213,9 +211,6 @@ impl fmt::Display for NothingToSkin {
                 write!(f, "\n  {}", warning.message)?;
             }
             return Ok(());
-        }
-        if self.is_clip {
-            return f.write_str("nothing to skin: the file is a clip, with joints and no mesh");
         }
         f.write_str("nothing could be skinned")?;
         let warnings = self.warnings.iter();

@@ -170,11 +170,6 @@ pub(super) fn nothing_to_skin(scene: &Scene, report: &BakeReport) -> Error {
     Error::NothingToSkin(Box::new(NothingToSkin {
         file: scene.file.clone(),
         has_skel_root: !scene.skel_roots.is_empty(),
-        is_clip: !scene.unbound_skeletons.is_empty()
-            && scene.instances.is_empty()
-            && scene.bindings.is_empty()
-            && scene.unskinned.is_empty()
-            && report.errors.is_empty(),
         errors: report.errors.clone(),
         warnings: warnings.cloned().collect(),
     }))

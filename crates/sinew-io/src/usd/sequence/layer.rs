@@ -172,7 +172,9 @@ impl<'a> Assembly<'a> {
         let name = name.to_string_lossy().into_owned();
         let copies = self.copies.iter();
         let copies = copies.map(|c| (beside(&c.file, self.out), Arc::clone(&c.layer)));
-        let in_memory = copies.chain(beside_it).chain([(name.clone(), Arc::new(self.layer.clone()))]);
+        let in_memory = copies
+            .chain(beside_it)
+            .chain([(name.clone(), Arc::new(self.layer.clone()))]);
         let options = crate::usd::OpenOptions {
             search_paths: character.opened_with.search_paths.clone(),
             ..Default::default()

@@ -28,7 +28,7 @@ use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json}
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// File with the character: USD.
+    /// File with the character. A file that is not USD is converted to OUT_character.usdc.
     #[arg(value_name = "CHARACTER")]
     character: PathBuf,
     /// Clips in their order. FILE is enough if the file has one clip. `#NAME` chooses a clip by its

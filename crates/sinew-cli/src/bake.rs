@@ -465,9 +465,17 @@ fn with_advice(error: sinew_bake::Error) -> Error {
         Bake::NothingToSkin(nothing) if nothing.warnings.iter().any(is_fixable) => {
             "\n`sinew fix` can repair this"
         }
+        Bake::NothingToSkin(nothing) if is_clip(&nothing.file) => {
+            "; the file is a clip: `sinew retarget` moves a character by it"
+        }
         _ => "",
     };
     Failure::from(error).with_advice(advice).into()
+}
+
+/// Whether a file can hold only a clip, by its extension.
+fn is_clip(file: &Path) -> bool {
+    matches!(sinew_io::extension(file).as_str(), "bvh" | "vrma")
 }
 
 /// Whether `sinew fix` can mend what a warning tells of.

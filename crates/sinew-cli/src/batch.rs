@@ -1,6 +1,7 @@
 //! Several files as the input of one command: files, folders and globs, and one report of all.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -337,7 +338,8 @@ fn remove_new(folders: &[&Path]) {
     }
 }
 
-/// The file in `folder` that each input becomes, in the folders that it had.
+/// The file in `folder` that each input becomes, in the folders that it had. A `#` of its name
+/// becomes `_`, because in names of outputs it stands for the number of a frame.
 fn outputs(
     inputs: &Inputs,
     folder: &Path,
@@ -346,7 +348,9 @@ fn outputs(
     let mut of: HashMap<String, &Path> = HashMap::new();
     let mut outputs = Vec::with_capacity(inputs.files.len());
     for (input, below) in inputs.files.iter().zip(&inputs.below) {
-        let mut name = input.file_stem().unwrap_or_default().to_owned();
+        let stem = input.file_stem().unwrap_or_default();
+        let plain = stem.to_str().map(|stem| stem.replace('#', "_"));
+        let mut name = plain.map_or_else(|| stem.to_owned(), OsString::from);
         name.push(".");
         name.push(extension(input));
         let output = folder.join(below).join(name);

@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
     /// List every code with its severity, meaning and advice.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "inputs")]
     codes: bool,
     #[command(flatten)]
     open: OpenArgs,

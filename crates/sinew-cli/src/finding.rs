@@ -1,5 +1,6 @@
 //! The finding: how every command tells, as JSON, what is wrong or doubtful.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -109,9 +110,18 @@ pub fn of_invalid(errors: &[Invalid], file: Option<&Path>) -> Vec<Finding> {
     errors.iter().map(|e| Finding::invalid(e, file)).collect()
 }
 
-/// The same for warnings.
+/// The same for warnings, each once.
 pub fn of_warnings(warnings: &[Warning], file: Option<&Path>) -> Vec<Finding> {
-    warnings.iter().map(|w| Finding::warning(w, file)).collect()
+    distinct(warnings)
+        .map(|w| Finding::warning(w, file))
+        .collect()
+}
+
+/// The warnings without repetitions: one file may be both model and clip, and meshes of other
+/// formats may have the same name.
+pub fn distinct(warnings: &[Warning]) -> impl Iterator<Item = &Warning> {
+    let mut seen = HashSet::new();
+    warnings.iter().filter(move |w| seen.insert(w.to_string()))
 }
 
 /// What OUT lacks: prims that cannot be skinned, and what `sinew check` finds to be left out.

@@ -173,6 +173,11 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
         error.remove(ContextKind::Suggested);
     }
     let is_named = args.iter().any(|arg| arg == "-o" || arg == "--output");
+    // Some commands write no file.
+    let writes = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string().contains("--output"),
+        _ => false,
+    };
     let is_file = |found: &&str| !found.starts_with('-') && found.contains('.');
     let found = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(found))) => Some(found.as_str()),
@@ -186,7 +191,7 @@ pub fn with_tip(mut error: clap::Error, args: &[OsString]) -> clap::Error {
         }
         _ => None,
     };
-    if let Some(found) = found.filter(is_file).filter(|_| !is_named) {
+    if let Some(found) = found.filter(is_file).filter(|_| writes && !is_named) {
         let tip = format!("to write this file, name it with -o: -o {found}");
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);

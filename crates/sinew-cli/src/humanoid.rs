@@ -1,6 +1,5 @@
 //! `sinew humanoid`.
 
-use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -199,26 +198,22 @@ fn as_gltf(
         &applied.report.warnings,
         &unwritten,
     ];
-    Ok((Vec::new(), distinct(warnings.into_iter().flatten())))
+    Ok((
+        Vec::new(),
+        warnings.into_iter().flatten().cloned().collect(),
+    ))
 }
 
 /// Writes the model with this clip as its only clip, in the way of `sinew convert`.
 fn as_usd(applied: Applied, model: Asset, source: &Asset, output: &Path) -> Result<Findings> {
     let mut asset = applied.into_asset(model);
     let warnings = source.warnings.iter().chain(&asset.warnings);
-    asset.warnings = distinct(warnings);
+    asset.warnings = warnings.cloned().collect();
     let mut file = UsdFile::from_asset(&asset, &OpenOptions::default())?;
     let scene = file.scene(Default::default())?;
     file.author_extents(&scene, None)?;
     file.save_as(output)?;
     Ok((scene.errors, scene.warnings))
-}
-
-/// The warnings without repetitions, which occur if one file is both model and clip.
-fn distinct<'a>(warnings: impl Iterator<Item = &'a Warning>) -> Vec<Warning> {
-    let mut seen = HashSet::new();
-    let first = warnings.filter(|w| seen.insert(w.to_string()));
-    first.cloned().collect()
 }
 
 /// The clip that a text names, or else the first.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, with_code};
 use crate::exit::Exit;
-use crate::finding::Finding;
+use crate::finding::{self, Finding};
 use crate::{host, interrupt};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -217,7 +217,7 @@ pub fn print_findings(errors: &[Invalid], warnings: &[Warning], verbosity: Verbo
         Verbosity::Verbose => usize::MAX,
     };
     let mut seen: Vec<(&str, usize)> = Vec::new();
-    for w in warnings {
+    for w in finding::distinct(warnings) {
         let n = match seen.iter_mut().find(|(code, _)| *code == w.code) {
             Some((_, n)) => {
                 *n += 1;

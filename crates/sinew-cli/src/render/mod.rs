@@ -117,7 +117,7 @@ pub struct Args {
     /// animated picture or video of it takes six seconds, or N / 24 if N is above 144.
     #[arg(long, value_name = "N", conflicts_with_all = ["frames", "sheet"])]
     #[arg(num_args = 0..=1, default_missing_value = "72")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(value_parser = turntable)]
     pub turntable: Option<u32>,
     /// Draw one picture with C columns and R rows of frames of the clip; 4x3 if no numbers are
     /// given. The camera follows the character.
@@ -207,6 +207,16 @@ const EXAMPLES: &str = "Examples:
 
 /// A backend; `None` for auto.
 type Choice = Option<DrawBackend>;
+
+/// Parses a number of pictures, for clap.
+fn turntable(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|n| (1..=100_000).contains(n));
+    count.ok_or_else(|| {
+        format!(
+            "expected a number of pictures from 1 to 100000, found '{text}'; a file stands before --turntable"
+        )
+    })
+}
 
 /// Parses `NAME=WEIGHT`, for clap.
 fn weight(text: &str) -> Result<(String, f32), String> {

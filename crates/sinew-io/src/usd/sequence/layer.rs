@@ -158,16 +158,23 @@ impl<'a> Assembly<'a> {
         Ok(work)
     }
 
-    /// The stage of the layer and its copies, before they are written.
+    /// The stage of the layer and its copies, before they are written. `beside_it` has the asset paths
+    /// of other layers that are not written yet.
     ///
     /// # Errors
     /// A stage that cannot be composed.
-    pub fn compose(&self, character: &UsdFile) -> Result<UsdFile> {
+    pub fn compose(
+        &self,
+        character: &UsdFile,
+        beside_it: impl Iterator<Item = (String, Arc<Layer>)>,
+    ) -> Result<UsdFile> {
         let name = std::path::absolute(self.out).unwrap_or_else(|_| self.out.to_owned());
         let name = name.to_string_lossy().into_owned();
         let copies = self.copies.iter();
         let copies = copies.map(|c| (beside(&c.file, self.out), Arc::clone(&c.layer)));
-        let in_memory = copies.chain([(name.clone(), Arc::new(self.layer.clone()))]);
+        let in_memory = copies
+            .chain(beside_it)
+            .chain([(name.clone(), Arc::new(self.layer.clone()))]);
         let options = crate::usd::OpenOptions {
             search_paths: character.opened_with.search_paths.clone(),
             ..Default::default()

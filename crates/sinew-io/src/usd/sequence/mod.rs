@@ -1,7 +1,7 @@
 //! Puts clips on a character, one after another, as a small layer of references.
 //!
 //! The layer refers to the published files wherever it can, so it shows their newest versions. A clip that
-//! cannot be referred to is copied.
+//! cannot be referred to is copied, and so is a character of another format than USD.
 //!
 //! ```
 //! use sinew_io::usd::sequence::{ClipRequest, Request, Sequence};
@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod converted;
 mod form;
 mod layer;
 mod matching;
@@ -35,6 +36,7 @@ use super::write::save;
 use crate::error::{Error, Result};
 use crate::usd::UsdFile;
 use crate::{OpenOptions, skeletons};
+use converted::Converted;
 use layer::{Assembly, Part, Track};
 use matching::Found;
 pub use request::ClipRequest;
@@ -42,7 +44,8 @@ pub use request::ClipRequest;
 /// A character, and the clips to put on it.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The USD file with the character.
+    /// The file with the character. A layer can reference only USD files, so another one is
+    /// converted to `OUT_character.usdc` beside the output.
     pub character: PathBuf,
     /// How it is opened.
     pub open: OpenOptions,
@@ -71,6 +74,8 @@ pub struct Sequence {
     pub warnings: Vec<Warning>,
     /// The copies of clips that are written beside the layer.
     copies: Vec<(PathBuf, Arc<Layer>)>,
+    /// The character, if it was converted.
+    converted: Option<Converted>,
 }
 
 /// A clip on a skeleton.
@@ -110,20 +115,18 @@ impl Sequence {
     /// Puts clips on a character. `doing` is told what is done, for a progress line.
     ///
     /// # Errors
-    /// A file that cannot be read; a character that is no USD file or has no skeleton as asked for;
+    /// A file that cannot be read; a character that has no skeleton as asked for;
     /// a clip that its file does not have, or that fits no skeleton; a character without one root
     /// prim above its skeletons; a skeleton that needs rest transforms for joints that a clip lacks,
     /// and has none; an output that is one of the inputs.
     pub fn make(request: &Request, mut doing: impl FnMut(&str)) -> Result<Self> {
-        let name = request.character.display();
-        doing(&format!("reading {name}"));
-        let character = crate::open_with(&request.character, &request.open)?;
+        doing(&format!("reading {}", request.character.display()));
+        let mut character = crate::open_with(&request.character, &request.open)?;
+        let mut converted = None;
         if character.is_made() {
-            let stem = request.character.with_extension("usdc");
-            return request.refuse(format!(
-                "a layer can reference only USD files; convert the character first: sinew convert {name} -o {}",
-                stem.display()
-            ));
+            let beside = Converted::new(character, &request.output)?;
+            character = beside.stage()?;
+            converted = Some(beside);
         }
         let scene = character.scene(Default::default())?;
         let targets = request.targets(&scene)?;
@@ -133,7 +136,12 @@ impl Sequence {
             doing(&format!("reading {}", clip.file.display()));
             of_clip.push(clip.open(&mut opened)?);
         }
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Warning> = converted.iter().map(Converted::warning).collect();
+        for file in converted.iter().map(Converted::file) {
+            for (_, clip) in &opened {
+                clip.check_output(file)?;
+            }
+        }
         let mut played: Vec<Played<'_>> = Vec::with_capacity(of_clip.len());
         for (clip, at) in request.clips.iter().zip(of_clip) {
             let file = &opened[at].1;
@@ -148,7 +156,8 @@ impl Sequence {
         let time_line = time_line(&played, &tracks);
         doing("composing");
         let mut work = Assembly::new(&character, &request.output, &tracks, &time_line)?;
-        let mut file = work.compose(&character)?;
+        let in_memory = converted.iter().map(|c| c.in_memory(&request.output));
+        let mut file = work.compose(&character, in_memory)?;
         let moved = file.scene(Default::default())?;
         file.author_extents(&moved, Some(&work.skeletons))?;
         warnings.append(&mut work.warnings);
@@ -163,15 +172,19 @@ impl Sequence {
             errors: moved.errors,
             warnings,
             copies,
+            converted,
         })
     }
 
-    /// Writes the layer and the copies of clips. They appear under their names together.
+    /// Writes the layer and the copies beside it. They appear under their names together.
     ///
     /// # Errors
     /// A file or a folder that cannot be written.
     pub fn save(&self) -> Result<()> {
         let mut outputs = save::Outputs::default();
+        if let Some(character) = &self.converted {
+            character.save(&mut outputs)?;
+        }
         for (file, layer) in &self.copies {
             save::export_with(layer, file, &mut outputs)?;
         }

@@ -332,7 +332,11 @@ pub(crate) fn relative_to(target: &Path, from: &Path) -> String {
     let folder = absolute(from)
         .parent()
         .map_or_else(PathBuf::new, Path::to_owned);
-    let plain = |p: &Path| p.canonicalize().is_ok_and(|c| c == without_dots(p));
+    // A folder that is not there yet is made as it is spelled.
+    let plain = |p: &Path| {
+        let there = p.ancestors().find(|a| a.exists());
+        there.is_some_and(|a| a.canonicalize().is_ok_and(|c| c == without_dots(a)))
+    };
     if !plain(&folder) || !target.parent().is_some_and(plain) {
         return slashed(&target);
     }

@@ -48,10 +48,9 @@ pub fn apply(animation: &Json, asset: &mut Asset) -> Result<(), Invalid> {
 }
 
 fn bones(animation: &Json, asset: &mut Asset) -> Result<HashMap<usize, BoneNode>, Invalid> {
-    if animation.get("humanoid")?.is_none() {
+    if animation.get("humanoid")?.is_none() || !v1::humanoid(animation, asset)? {
         return Ok(HashMap::new());
     }
-    v1::humanoid(animation, asset)?;
     let Some(humanoid) = asset.humanoids.last_mut() else {
         return Ok(HashMap::new());
     };

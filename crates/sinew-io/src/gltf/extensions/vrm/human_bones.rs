@@ -12,21 +12,12 @@ use sinew_animate::retarget::Bone;
 /// Bones that VRM 0.x requires besides.
 pub const REQUIRED_IN_0: &[Bone] = &[Bone::Chest, Bone::Neck];
 
-/// `humanoid.humanBones` of an extension.
-///
-/// # Errors
-/// It is not there.
-pub fn find<'a>(extension: &Json<'a>) -> Result<Json<'a>, Invalid> {
-    let humanoid = extension.get("humanoid")?;
-    let bones = match &humanoid {
-        Some(humanoid) => humanoid.get("humanBones")?,
-        None => None,
-    };
-    bones.ok_or_else(|| missing(&format!("{}.humanoid.humanBones", extension.at())))
-}
-
-fn missing(at: &str) -> Invalid {
-    Invalid::new(at, "", "nodes of human bones", "none").coded("vrm-humanoid-missing")
+/// `humanoid.humanBones` of an extension, if it is there.
+pub fn find<'a>(extension: &Json<'a>) -> Result<Option<Json<'a>>, Invalid> {
+    match extension.get("humanoid")? {
+        Some(humanoid) => humanoid.get("humanBones"),
+        None => Ok(None),
+    }
 }
 
 /// Bones of an object with their names as keys (VRM 1.0). Unknown names are warned about.
@@ -52,16 +43,19 @@ pub fn unknown(at: &str, name: &str) -> Warning {
     Warning::new("vrm-bone-unknown", at, message)
 }
 
-/// Adds the skeleton that bones make; each comes with the object that has its `node`.
+/// Adds the skeleton that the bones of `extension` make, and returns whether there is one. Each
+/// bone comes with the object that has its `node`. Without any bone the file is a model that no
+/// humanoid clip moves: this is a warning, because everything else can be shown.
 ///
 /// # Errors
-/// A node that is none, that serves two bones, or a bone that is there twice; no bone at all.
+/// A node that is none, that serves two bones, or a bone that is there twice.
 pub fn add(
     entries: &[(Bone, Json)],
-    at: &str,
+    extension: &Json,
     required: &[&[Bone]],
     asset: &mut Asset,
-) -> Result<(), Invalid> {
+) -> Result<bool, Invalid> {
+    let at = format!("{}.humanoid.humanBones", extension.at());
     let mut bones: BTreeMap<Bone, usize> = BTreeMap::new();
     for (bone, entry) in entries {
         let given = entry.need("node")?;
@@ -80,7 +74,9 @@ pub fn add(
         bones.insert(*bone, node);
     }
     if bones.is_empty() {
-        return Err(missing(at));
+        let message = "no human bones, which VRM requires: humanoid clips cannot move the model";
+        asset.warn("vrm-humanoid-missing", at, message);
+        return Ok(false);
     }
     let required = required.iter().copied().flatten();
     let absent: Vec<&str> = required
@@ -89,7 +85,7 @@ pub fn add(
         .collect();
     if !absent.is_empty() {
         let message = format!("no {}, which VRM requires", absent.join(", "));
-        asset.warn("vrm-bone-required", at, message);
+        asset.warn("vrm-bone-required", &at, message);
     }
     let parents: Vec<_> = asset.nodes.iter().map(|n| n.parent).collect();
     for (bone, expected, found) in misplaced(&bones, &Tree::new(&parents)) {
@@ -102,11 +98,11 @@ pub fn add(
         asset.warn("vrm-hierarchy", format!("{at}.{bone}"), message);
     }
     asset.humanoids.push(HumanoidSkeleton {
-        location: at.to_owned(),
+        location: at,
         root: None,
         bones,
     });
-    Ok(())
+    Ok(true)
 }
 
 /// VRM 1.0's presets.

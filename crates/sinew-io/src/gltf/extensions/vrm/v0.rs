@@ -22,17 +22,18 @@ pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
 }
 
 /// `humanoid.humanBones`, a list of bones with their names.
-fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
+fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<bool, Invalid> {
     let bones = human_bones::find(vrm)?;
+    let listed = bones.as_ref().map(Json::elements).transpose()?;
     let mut entries = Vec::new();
-    for value in bones.elements()? {
+    for value in listed.into_iter().flatten() {
         let name = value.need("bone")?.string()?;
         match bone(name) {
             Some(bone) => entries.push((bone, value)),
             None => asset.warnings.push(human_bones::unknown(value.at(), name)),
         }
     }
-    human_bones::add(&entries, bones.at(), &[&Bone::MAIN, REQUIRED_IN_0], asset)
+    human_bones::add(&entries, vrm, &[&Bone::MAIN, REQUIRED_IN_0], asset)
 }
 
 /// A bone by its name in VRM 0.x, where the thumb's are called like the other fingers'.

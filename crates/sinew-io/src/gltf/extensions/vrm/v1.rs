@@ -34,11 +34,13 @@ pub fn apply(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// `humanoid.humanBones`, an object by bone name.
-pub fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<(), Invalid> {
-    let bones = human_bones::find(vrm)?;
-    let entries = human_bones::by_name(&bones, &mut asset.warnings)?;
-    human_bones::add(&entries, bones.at(), &[&Bone::MAIN], asset)
+/// Reads `humanoid.humanBones`, an object by bone name. Returns whether it has a bone.
+pub fn humanoid(vrm: &Json, asset: &mut Asset) -> Result<bool, Invalid> {
+    let entries = match human_bones::find(vrm)? {
+        Some(bones) => human_bones::by_name(&bones, &mut asset.warnings)?,
+        None => Vec::new(),
+    };
+    human_bones::add(&entries, vrm, &[&Bone::MAIN], asset)
 }
 
 fn expression(

@@ -66,8 +66,9 @@ with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unkn
 "$made/bindgen/debug/bindgen" "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm" "$page"
 if [ "$profile" = web ] && with_rust wasm-opt --version >/dev/null 2>&1; then
     # What Rust's target has, and nothing that a browser may lack.
-    with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-exception-handling --enable-multivalue --enable-mutable-globals \
+    with_rust wasm-opt -Oz --converge --enable-bulk-memory --enable-bulk-memory-opt --enable-exception-handling --enable-multivalue --enable-mutable-globals \
         --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext "$page/viewer_bg.wasm" -o "$page/viewer_bg.wasm"
 fi
 cp examples/viewer/web/index.html examples/assets/hatchling.usda "$page"
-echo "$page: $(gzip -c "$page/viewer_bg.wasm" | wc -c) bytes of wasm, compressed"
+bytes() { cat "$page"/{index.html,viewer.js,viewer_bg.wasm} | "$@" | wc -c; }
+echo "$page: $(bytes cat) bytes, $(bytes gzip -9) with gzip, without the sample"

@@ -43,10 +43,9 @@ pub fn install() {
     }));
 }
 
-/// Shows why the viewer cannot go on, in the page. The first reason stays: what fails after it follows from it.
+/// Shows why the viewer cannot go on, in the page.
 pub fn tell(text: &str) {
     match element("told") {
-        Ok(element) if element.has_child_nodes() => {}
         Ok(element) => element.set_text_content(Some(text)),
         Err(e) => console::error_1(&format!("{e}: {text}").into()),
     }

@@ -44,10 +44,6 @@ pub struct Page {
     session: Value,
     /// What the console was told and nobody has asked for.
     console: Vec<String>,
-    /// The dialog for files that the page has opened last.
-    dialog: Value,
-    /// The viewer is in a frame of the page.
-    pub is_framed: bool,
     /// Of the browser's settings.
     profile: tempfile::TempDir,
     last: Value,
@@ -85,8 +81,6 @@ impl Page {
             commands: 0,
             session: Value::Null,
             console: Vec::new(),
-            dialog: Value::Null,
-            is_framed: false,
             profile,
             last: Value::Null,
         };
@@ -100,9 +94,6 @@ impl Page {
         let which = json!({"targetId": target["targetId"], "flatten": true});
         page.session = page.ask("Target.attachToTarget", which)?["sessionId"].take();
         page.ask("Runtime.enable", json!({}))?;
-        page.ask("Page.enable", json!({}))?;
-        let how = json!({"enabled": true});
-        page.ask("Page.setInterceptFileChooserDialog", how)?;
         Ok(page)
     }
 
@@ -126,25 +117,20 @@ impl Page {
         }
     }
 
-    /// Takes the next message; what the console was told is kept, and a dialog.
+    /// Takes the next message; what the console was told is kept.
     fn message(&mut self, began: Instant) -> Result<Value, String> {
         let left = PATIENCE.saturating_sub(began.elapsed());
         let message = self.messages.recv_timeout(left);
-        let mut message = message.map_err(|e| format!("{e}; the page told {:?}", self.console))?;
+        let message = message.map_err(|e| format!("{e}; the page told {:?}", self.console))?;
         if message["method"] == "Runtime.consoleAPICalled" {
             let text = message["params"]["args"][0]["value"].as_str();
             self.console.extend(text.map(str::to_owned));
         }
-        if message["method"] == "Page.fileChooserOpened" {
-            self.dialog = message["params"].take();
-        }
         Ok(message)
     }
 
-    /// The value of an expression where the viewer is, which is waited for.
+    /// The value of an expression in the page, which is waited for.
     pub fn evaluate(&mut self, expression: &str) -> Result<Value, String> {
-        let framed = format!("frames[0].eval({})", json!(expression));
-        let expression = if self.is_framed { &framed } else { expression };
         let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let mut result = self.ask("Runtime.evaluate", how)?;
         let failed = &result["exceptionDetails"];
@@ -154,15 +140,9 @@ impl Page {
 
     /// Opens an address, and waits until the viewer runs there.
     pub fn open(&mut self, address: &str) -> Result<(), String> {
-        self.navigate(address)?;
-        self.opened(address)
-    }
-
-    /// Goes to an address.
-    pub fn navigate(&mut self, address: &str) -> Result<(), String> {
         self.console.clear();
-        let to = json!({ "url": address });
-        self.ask("Page.navigate", to).map(drop)
+        self.ask("Page.navigate", json!({ "url": address }))?;
+        self.opened(address)
     }
 
     /// Waits until the viewer runs at an address.
@@ -218,32 +198,6 @@ impl Page {
             }})()"
         );
         self.evaluate(&dropped).map(drop)
-    }
-
-    /// Clicks on a part of the viewer with the mouse, and gives files to the dialog that opens.
-    pub fn choose(&mut self, place: &str, files: &[PathBuf]) -> Result<(), String> {
-        self.dialog = Value::Null;
-        let rect = &self.step("state")?["places"][place]["rect"];
-        let edge = |i: usize| rect[i].as_f64().unwrap_or(f64::NAN);
-        let (x, y) = (edge(0) + edge(2) * 0.5, edge(1) + edge(3) * 0.5);
-        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-            let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
-            self.ask("Input.dispatchMouseEvent", event)?;
-        }
-        let began = Instant::now();
-        while self.dialog.is_null() {
-            self.message(began).map_err(|e| format!("{place}: {e}"))?;
-        }
-        let chosen = json!({"files": files, "backendNodeId": self.dialog["backendNodeId"]});
-        self.ask("DOM.setFileInputFiles", chosen).map(drop)
-    }
-
-    /// Gives the page another size.
-    pub fn resize(&mut self, width: u32, height: u32) -> Result<(), String> {
-        let size =
-            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
-        self.ask("Emulation.setDeviceMetricsOverride", size)
-            .map(drop)
     }
 
     /// The folder of what the page saves.

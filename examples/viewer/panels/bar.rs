@@ -36,6 +36,9 @@ pub fn show(ui: &mut Ui, state: &mut State, layout: Layout) {
         });
     });
     ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        export(ui, state);
+        verify(ui, state);
         ui.with_layout(Flow::right_to_left(Align::Center), |ui| {
             numbers(ui, state);
             ui.with_layout(Flow::left_to_right(Align::Center), |ui| name(ui, state));
@@ -59,7 +62,6 @@ fn files(ui: &mut Ui, state: &mut State) {
     });
 }
 
-/// What a narrow window has no room for.
 fn export(ui: &mut Ui, state: &mut State) {
     ui.add_enabled_ui(state.model.is_some(), |ui| {
         let menu = ui.menu_button("Export", |ui| {

@@ -29,7 +29,7 @@ else
     forky="$made/forky"
     if [ ! -e "$forky/ready" ]; then
         mkdir -p "$forky"
-        unpack_forky "$forky" base-files bash ca-certificates cargo coreutils dash gcc libc6-dev libstd-rust-dev-wasm32 lld rustc binaryen
+        unpack_forky "$forky" base-files bash ca-certificates cargo coreutils dash gcc libc6-dev libstd-rust-dev-wasm32 lld rustc
         touch "$forky/ready"
     fi
     # Expanded by the shell in the chroot's namespace.
@@ -64,10 +64,6 @@ cargo build --locked --manifest-path "$bindgen/Cargo.toml" --target-dir "$made/b
 with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unknown --target-dir "$made/rust" \
     -p sinew-viewer --no-default-features
 "$made/bindgen/debug/bindgen" "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm" "$page"
-if [ "$profile" = web ] && with_rust wasm-opt --version >/dev/null 2>&1; then
-    # What Rust's target has, and nothing that a browser may lack.
-    with_rust wasm-opt -Oz --enable-bulk-memory --enable-bulk-memory-opt --enable-exception-handling --enable-multivalue --enable-mutable-globals \
-        --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext "$page/viewer_bg.wasm" -o "$page/viewer_bg.wasm"
-fi
 cp examples/viewer/web/index.html examples/assets/hatchling.usda "$page"
-echo "$page: $(gzip -c "$page/viewer_bg.wasm" | wc -c) bytes of wasm, compressed"
+bytes() { cat "$page"/{index.html,viewer.js,viewer_bg.wasm} | "$@" | wc -c; }
+echo "$page: $(bytes cat) bytes, $(bytes gzip -9) with gzip, without the sample"

@@ -13,7 +13,9 @@ fn main() {
     bindgen
         .input_path(wasm)
         .out_name("viewer")
-        .typescript(false);
+        .typescript(false)
+        .remove_name_section(true)
+        .remove_producers_section(true);
     // The page loads the wasm beside the JavaScript.
     bindgen.omit_default_module_path(false);
     let made = bindgen.web(true).and_then(|b| b.generate(folder));

@@ -92,7 +92,8 @@ def chart(text):
     notes = [
         "Million points a second; longer is faster. Medians of benches/RESULTS.md, each axis from 0.",
         f"{adapter[2]}, {day[1]}. GPU kernels on {adapter[1]}"
-        + (", a software driver: they say little about hardware." if is_software else "."),
+        + (", a software driver:" if is_software else "."),
+        *(["their times say little about hardware."] if is_software else []),
         "The other engines' kernels are written anew from their published layouts. Where dense shapes do not fit a binding,",
         "fewer points were measured.",
     ]

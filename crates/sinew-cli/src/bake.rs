@@ -110,10 +110,10 @@ pub struct Args {
     #[command(flatten)]
     compose: ComposeArgs,
     /// Clip to play: its name, or if only one clip matches, the last words of its name (Wave for
-    /// Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip: NAME may also be its
-    /// prim path, and it moves the skeletons that have its joints. Without this: the first clip
-    /// that moves anything, or in a USD file the one that skel:animationSource names. For
-    /// .bones.exr this may be repeated, and without it all clips are written.
+    /// Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip, which NAME may also
+    /// name by its prim path. The clip moves the skeletons that have the joints of the clip. Without
+    /// this: the first clip that moves anything, or in a USD file the one that skel:animationSource
+    /// names. For .bones.exr this may be repeated, and without it all clips are written.
     #[arg(long, value_name = "NAME")]
     clip: Vec<String>,
     #[command(flatten)]
@@ -125,8 +125,8 @@ pub struct Args {
     rigid: Option<Rigid>,
     /// Space of points and normals: that of the prim, of the skeleton or of the world. Without
     /// this: prim for USD and .pc2, world for other formats. In USD, skel and world also rewrite
-    /// the transform of the prim, so that it stays in its place, and move rigid prims (those with
-    /// constant influences) by their points.
+    /// the transform of the prim, so that it stays in its place. The motion of rigid prims (those
+    /// with constant influences) is then written to their points, not to their transforms.
     #[arg(long)]
     #[arg(value_parser = one_of([
         ("prim", OutSpace::Prim),

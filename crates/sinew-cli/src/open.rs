@@ -88,10 +88,10 @@ pub struct ClipArgs {
     /// Clip to play.
     ///
     /// NAME is the name of the clip, or if only one clip matches, the last words of its name (Wave
-    /// for Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip: NAME may also be
-    /// its prim path, and it moves the skeletons that have its joints. Without this, a USD file
-    /// plays the clip that skel:animationSource names, and any other file its first clip that moves
-    /// anything.
+    /// for Armature|Wave) or a glob. In a USD file every SkelAnimation is a clip, which NAME may also
+    /// name by its prim path. The clip moves the skeletons that have the joints of the clip. Without
+    /// this, a USD file plays the clip that skel:animationSource names, and any other file its first
+    /// clip that moves anything.
     #[arg(long, value_name = "NAME")]
     clip: Option<String>,
 }

@@ -33,9 +33,9 @@ pub enum RetargetPose {
 /// Where the ground of a clip is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroundChoice {
-    /// The origin of the clip, if the bind or rest pose of the source stands on it and the feet do
-    /// not go far below it, or if no such pose stands and the feet come near it. Otherwise where the
-    /// feet of the source stand.
+    /// The origin of the clip, if the source has a bind or rest pose that stands on it and the feet
+    /// do not go far below it, or if the source has no such pose and its lowest feet are near the
+    /// origin. Otherwise where the feet of the source stand.
     #[default]
     Auto,
     /// The origin of the clip.

@@ -86,10 +86,10 @@ pub struct Args {
     /// none moves the hips as far as in CLIP, in metres; a number is the factor itself.
     #[arg(long, value_name = "auto|none|FACTOR", default_value = "auto", value_parser = scale)]
     scale: ScaleChoice,
-    /// Height of the ground in CLIP. keep is the origin. auto is the origin if CLIP's bind or rest
-    /// pose stands on it and the feet do not go far below it, or if no such pose stands and the
-    /// feet come near it; otherwise auto is where the feet stand. With --lock-feet the planted feet
-    /// decide.
+    /// Height of the ground in CLIP. keep is the origin. auto is the origin if CLIP has a bind or
+    /// rest pose that stands on it and the feet do not go far below it, or if CLIP has no such pose
+    /// and its lowest feet are near it; otherwise auto is where the feet stand. With --lock-feet the
+    /// planted feet decide.
     #[arg(long, value_enum, default_value_t = GroundArg::Auto)]
     ground: GroundArg,
     /// Up axis of CLIP. auto is the axis that the file declares. A BVH file declares none, so auto
@@ -118,8 +118,8 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     arm_space: f64,
-    /// Keep each foot in place and on the ground while CLIP's foot is planted. As this needs, knees
-    /// bend and the hips go up or down. Not with --in-place.
+    /// Keep each foot in place and on the ground while CLIP's foot is planted: knees bend, and the
+    /// hips go up or down, as far as needed. Not with --in-place.
     #[arg(long, conflicts_with = "in_place")]
     lock_feet: bool,
     /// Write only the SkelAnimation, to be bound to TARGET's Skeleton by another file. USD only.

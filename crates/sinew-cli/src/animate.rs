@@ -14,7 +14,7 @@ use crate::open::{ComposeArgs, USD, check_extension};
 use crate::progress::Progress;
 use crate::report::{Sizes, Verbosity, print_findings, print_result, result_json};
 
-/// Put clips on a USD character, one after another, by references to their files.
+/// Make a character play clips one after another, by references to the files of the clips.
 ///
 /// OUT is a small layer. It references CHARACTER and the SkelAnimations of the CLIPs, and binds the
 /// SkelAnimations to CHARACTER's skeletons. If one of these files is published again, OUT shows the

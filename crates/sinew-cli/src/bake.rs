@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "EXT")]
     to: Option<String>,
     /// Frames to sample: first, last and step in time codes. Without this: the stage's frames, and
-    /// in USD also the times of authored samples.
+    /// if OUT is USD also the times of authored samples.
     #[arg(long, value_name = "A:B[:STEP]", allow_hyphen_values = true)]
     frames: Option<FrameRange>,
     /// Sample each frame while a shutter is open: from the frame plus A to the frame plus B, in

@@ -241,7 +241,9 @@ fn is_narrow(page: &mut Page) -> Result<(), Failed> {
 fn is_framed(page: &mut Page, address: &str) -> Result<(), Failed> {
     page.is_framed = true;
     page.navigate(&format!("{address}made/frame.html"))?;
-    page.opened(&format!("{address}?file=repository/examples/assets/puppet.glb"))?;
+    page.opened(&format!(
+        "{address}?file=repository/examples/assets/puppet.glb"
+    ))?;
     page.play("loads 1\nstate\n~ /file puppet.glb\n= /window [900, 600]\n= /error null")?;
     picture(page, "framed")?;
     page.is_framed = false;

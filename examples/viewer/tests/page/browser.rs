@@ -214,7 +214,9 @@ impl Page {
     /// Clicks on a part of the viewer with the mouse, and gives files to the input whose dialog it would open: a dialog
     /// that DevTools take over tells the page that nothing was chosen.
     pub fn choose(&mut self, place: &str, files: &[PathBuf]) -> Result<(), String> {
-        self.evaluate("HTMLInputElement.prototype.click = function () { globalThis.input = this; }")?;
+        self.evaluate(
+            "HTMLInputElement.prototype.click = function () { globalThis.input = this; }",
+        )?;
         let rect = &self.step("state")?["places"][place]["rect"];
         let edge = |i: usize| rect[i].as_f64().unwrap_or(f64::NAN);
         let (x, y) = (edge(0) + edge(2) * 0.5, edge(1) + edge(3) * 0.5);
@@ -222,7 +224,9 @@ impl Page {
             let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
             self.ask("Input.dispatchMouseEvent", event)?;
         }
-        self.wait_for("globalThis.input !== undefined", |is_there| is_there == true)?;
+        self.wait_for("globalThis.input !== undefined", |is_there| {
+            is_there == true
+        })?;
         let input = self.ask("Runtime.evaluate", json!({"expression": "input"}))?;
         let chosen = json!({"files": files, "objectId": input["result"]["objectId"]});
         self.ask("DOM.setFileInputFiles", chosen).map(drop)

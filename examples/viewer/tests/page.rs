@@ -34,6 +34,13 @@ const HATCHLING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/hatchlin
 /// Pictures are taken until two in a row are the same, at most so many.
 const MOST_SHOTS: usize = 20;
 
+/// Functions of WebGPU that are broken on purpose, and how what the page tells then begins: an exception that passes
+/// through the viewer, and an error that wgpu panics at.
+const BREAKS: [(&str, &str); 2] = [
+    ("createCommandEncoder", "The viewer failed: "),
+    ("createBuffer", "a bug of the viewer at wgpu-"),
+];
+
 /// What the page's address names, and what the page shows then.
 const OPENS: &str = include_str!("page/opens.txt");
 
@@ -75,6 +82,8 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     std::fs::write(made.path().join("large.gltf"), large.to_string())?;
     let above = "#usda 1.0\n(\n    subLayers = [@./hatchling.usda@]\n)\n";
     std::fs::write(made.path().join("above.usda"), above)?;
+    let frame = "<iframe src='/?file=repository/examples/assets/puppet.glb' width='900' height='600'></iframe>";
+    std::fs::write(made.path().join("frame.html"), frame)?;
     let server = Server::start(vec![
         ("", folder),
         ("repository", common::repository().to_owned()),
@@ -86,7 +95,14 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     draws(&mut page)?;
     drops(&mut page)?;
     saves(&mut page)?;
-    goes_on(&mut page, &server.address)?;
+    // A browser reads no path with `..` in it.
+    page.choose("Open", &[std::fs::canonicalize(HATCHLING)?])?;
+    page.play("loads 5\nstate\n~ /file hatchling.usda\n= /match null\n= /error null")?;
+    for (function, told) in BREAKS {
+        goes_on(&mut page, &server.address, function, told)?;
+    }
+    is_narrow(&mut page)?;
+    is_framed(&mut page, &server.address)?;
     for part in OPENS.split("\n## ").skip(1) {
         let (query, script) = part.split_once('\n').ok_or("a query without a script")?;
         page.open(&format!("{}{query}", server.address))?;
@@ -187,21 +203,50 @@ fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
     }
 }
 
-/// A page that has failed tells so, and is opened again by a link.
-fn goes_on(page: &mut Page, address: &str) -> Result<(), Failed> {
-    page.evaluate("GPUDevice.prototype.createCommandEncoder = () => { throw new Error('broken on purpose'); }")?;
-    page.evaluate("import('./viewer.js').then(m => m.step('time 3'))")?;
-    let told = page.wait_for("document.getElementById('told').textContent", |told| {
-        told.as_str()
-            .is_some_and(|text| text.contains("broken on purpose"))
+/// A page that has failed tells so, is opened again by a link, and takes a file.
+fn goes_on(page: &mut Page, address: &str, function: &str, told: &str) -> Result<(), Failed> {
+    page.evaluate(&format!(
+        "GPUDevice.prototype.{function} = () => {{ throw new Error('broken on purpose'); }}"
+    ))?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    let found = page.wait_for("document.getElementById('told').textContent", |found| {
+        let text = found.as_str().unwrap_or_default();
+        text.contains("broken on purpose") && text.ends_with("Open the page again")
     })?;
-    let offers = told
-        .as_str()
-        .is_some_and(|text| text.ends_with("Open the page again"));
-    check(offers, || told.to_string())?;
+    let is_told = found.as_str().is_some_and(|text| text.starts_with(told));
+    check(is_told, || format!("{function}: {found}"))?;
+    page.shot()?.save(shot(function))?;
     page.evaluate("document.querySelector('#told a').click()")?;
     page.opened(&format!("{address}?"))?;
     page.play("loads 1\nstate\n~ /file hatchling.usda\n= /error null")?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    page.play("loads 2\nstate\n~ /file puppet.glb\n= /error null")?;
+    Ok(())
+}
+
+/// On a small screen every button is there.
+fn is_narrow(page: &mut Page) -> Result<(), Failed> {
+    page.resize(400, 800)?;
+    page.play("settle\nstate\nstate\n= /window [400, 800]")?;
+    for name in ["Open", "Save", "Export", "Verify", "Settings", "Joints"] {
+        let place = &page.last()["places"][name];
+        check(place["cut"] == false, || format!("{name}: {place}"))?;
+    }
+    picture(page, "narrow")?;
+    page.resize(1000, 700)?;
+    Ok(())
+}
+
+/// A page of the site shows the viewer in a frame.
+fn is_framed(page: &mut Page, address: &str) -> Result<(), Failed> {
+    page.is_framed = true;
+    page.navigate(&format!("{address}made/frame.html"))?;
+    page.opened(&format!(
+        "{address}?file=repository/examples/assets/puppet.glb"
+    ))?;
+    page.play("loads 1\nstate\n~ /file puppet.glb\n= /window [900, 600]\n= /error null")?;
+    picture(page, "framed")?;
+    page.is_framed = false;
     Ok(())
 }
 

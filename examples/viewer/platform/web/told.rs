@@ -43,9 +43,10 @@ pub fn install() {
     }));
 }
 
-/// Shows why the viewer cannot go on, in the page.
+/// Shows why the viewer cannot go on, in the page. The first reason stays: what fails after it follows from it.
 pub fn tell(text: &str) {
     match element("told") {
+        Ok(element) if element.has_child_nodes() => {}
         Ok(element) => element.set_text_content(Some(text)),
         Err(e) => console::error_1(&format!("{e}: {text}").into()),
     }

@@ -44,6 +44,8 @@ pub struct Page {
     session: Value,
     /// What the console was told and nobody has asked for.
     console: Vec<String>,
+    /// The viewer is in a frame of the page.
+    pub is_framed: bool,
     /// Of the browser's settings.
     profile: tempfile::TempDir,
     last: Value,
@@ -81,6 +83,7 @@ impl Page {
             commands: 0,
             session: Value::Null,
             console: Vec::new(),
+            is_framed: false,
             profile,
             last: Value::Null,
         };
@@ -129,8 +132,10 @@ impl Page {
         Ok(message)
     }
 
-    /// The value of an expression in the page, which is waited for.
+    /// The value of an expression where the viewer is, which is waited for.
     pub fn evaluate(&mut self, expression: &str) -> Result<Value, String> {
+        let framed = format!("frames[0].eval({})", json!(expression));
+        let expression = if self.is_framed { &framed } else { expression };
         let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let mut result = self.ask("Runtime.evaluate", how)?;
         let failed = &result["exceptionDetails"];
@@ -140,9 +145,15 @@ impl Page {
 
     /// Opens an address, and waits until the viewer runs there.
     pub fn open(&mut self, address: &str) -> Result<(), String> {
-        self.console.clear();
-        self.ask("Page.navigate", json!({ "url": address }))?;
+        self.navigate(address)?;
         self.opened(address)
+    }
+
+    /// Goes to an address.
+    pub fn navigate(&mut self, address: &str) -> Result<(), String> {
+        self.console.clear();
+        let to = json!({ "url": address });
+        self.ask("Page.navigate", to).map(drop)
     }
 
     /// Waits until the viewer runs at an address.
@@ -198,6 +209,35 @@ impl Page {
             }})()"
         );
         self.evaluate(&dropped).map(drop)
+    }
+
+    /// Clicks on a part of the viewer with the mouse, and gives files to the input whose dialog it would open: a dialog
+    /// that DevTools take over tells the page that nothing was chosen.
+    pub fn choose(&mut self, place: &str, files: &[PathBuf]) -> Result<(), String> {
+        self.evaluate(
+            "HTMLInputElement.prototype.click = function () { globalThis.input = this; }",
+        )?;
+        let rect = &self.step("state")?["places"][place]["rect"];
+        let edge = |i: usize| rect[i].as_f64().unwrap_or(f64::NAN);
+        let (x, y) = (edge(0) + edge(2) * 0.5, edge(1) + edge(3) * 0.5);
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
+            self.ask("Input.dispatchMouseEvent", event)?;
+        }
+        self.wait_for("globalThis.input !== undefined", |is_there| {
+            is_there == true
+        })?;
+        let input = self.ask("Runtime.evaluate", json!({"expression": "input"}))?;
+        let chosen = json!({"files": files, "objectId": input["result"]["objectId"]});
+        self.ask("DOM.setFileInputFiles", chosen).map(drop)
+    }
+
+    /// Gives the page another size.
+    pub fn resize(&mut self, width: u32, height: u32) -> Result<(), String> {
+        let size =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.ask("Emulation.setDeviceMetricsOverride", size)
+            .map(drop)
     }
 
     /// The folder of what the page saves.

@@ -92,12 +92,13 @@ fi
 # The viewer's page, and the browser that opens it.
 if [ "${SINEW_PAGE:-}" = build ]; then
     unset SINEW_PAGE
-    if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    have_browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+    if ! have_browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         echo "installing a browser (chromium)" >&2
         { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || true
     fi
     page="$target/page"
-    if ! command -v chromium >/dev/null; then
+    if ! have_browser >/dev/null; then
         echo "without Chromium the viewer's page is not tested (its test shows as ignored)" >&2
     elif examples/viewer/web/build.sh --quick "$page" >&2; then
         SINEW_PAGE="$(cd "$page" && pwd)"

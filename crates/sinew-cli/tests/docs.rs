@@ -23,7 +23,7 @@ const CHECKS: [&str; 10] = [
 ];
 
 /// Pictures of the README and the guide.
-const PICTURES: [&str; 4] = ["hatchling.png", "dance.png", "clip.png", "weights.png"];
+const PICTURES: [&str; 3] = ["hatchling.png", "clip.png", "weights.png"];
 
 fn main() {
     let mut trials: Vec<Trial> = CHECKS

@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,21 +36,22 @@ COLUMNS = [
     ("fix", "fix", ["usda", "usdc", "usdz"]),
     ("retarget", "retarget", ["usda", "usdc", "usdz"]),
 ]
-CLIP = "The stage takes the rate and the range of the clip."
+CLIP = "OUT has the frame rate and the time range of the clip."
 # What differs: the topic, the command, how it is told, and why. `*` is any.
 EXPECTED = [
     ("*", "*", "*Paths: nothing -> ('PathListOp', True, {'explicitItems': [[]],*",
-     "An empty list of targets stays, as it hides inherited ones; usd-core's Flatten drops it."),
+     "An empty list of targets stays, because it hides inherited targets; usd-core's Flatten drops it."),
     ("unregistered", "*", "*: nothing -> ('unreadable'*",
-     "Metadata that no schema has stay; usd-core's Flatten drops them."),
+     "Metadata fields that no schema has stay; usd-core's Flatten drops them."),
     ("expressions", "*", "/Referenced.*: *",
-     "Expressions with variables of a referenced layer are evaluated; usd-core keeps them, broken."),
+     "Expressions with variables of a referenced layer are replaced by their results; usd-core keeps the expressions, "
+     "which no longer work."),
     ("splines", "*", "*.regressive spline: *",
-     "Regressive tangents stay; usd-core shortens them when it reads a crate file."),
+     "Tangents that go back in time (regressive) stay; usd-core shortens them when it reads a .usdc file."),
     ("units", "*", "*.length displayUnit: *",
-     "Crate files have no units: the name is written as a token. usd-core refuses to write it."),
+     "A .usdc file cannot hold a unit, so the unit's name is written as a token. usd-core refuses to write it."),
     ("unknownTypes", "*", "/D.points typeName: *",
-     "A value of another type than the schema's keeps its type; usd-core's text is unreadable."),
+     "A value of another type than the schema's keeps its type; usd-core writes text that cannot be read."),
     ("*", "retarget", "/ timeCodesPerSecond: *",
      CLIP),
     ("*", "retarget", "/ framesPerSecond: *",
@@ -260,7 +262,9 @@ def table(topics, answers):
             cell = "differs" if any(a["differences"] for a in of_cell) else "="
             cells.append(" ".join([cell, *(f"({n})" for n in sorted(numbers))]))
         lines.append(f"| {what} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", *(f"{i}. {note}" for i, note in enumerate(notes, 1)), ""])
+    numbered = (f"{i}. {note}" for i, note in enumerate(notes, 1))
+    wrapped = (textwrap.fill(note, 100, subsequent_indent="   ", break_on_hyphens=False) for note in numbered)
+    return "\n".join([*lines, "", *wrapped, ""])
 
 
 def main():

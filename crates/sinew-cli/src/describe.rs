@@ -17,7 +17,7 @@ use crate::humanoid::{GLTF, check_output, read_gltf, with_advice};
 use crate::open::check_extension;
 use crate::report::{Sizes, Verbosity, count, print_findings, print_result, result_json, to_json};
 
-/// Add EXT_skeleton_humanoid to a glTF model: which joint is which human bone.
+/// Add EXT_skeleton_humanoid to a glTF or VRM model: which joint is which human bone.
 ///
 /// Then `sinew humanoid` can move the model. The bones come from --map, from the model's VRM map,
 /// or from the names and the hierarchy of the joints.

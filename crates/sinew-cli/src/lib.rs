@@ -77,9 +77,9 @@ fn after_help() -> String {
 }
 
 const AFTER_HELP: &str = "\
-A command that fails or is interrupted leaves an existing OUT as it was, and no half-written file.
-There are two exceptions: `fix` writes OUT although errors are left in it, and `bake --clip-frames`
-may have removed an old OUT, and keeps the files that it has finished.
+If a command fails or is interrupted, an existing OUT stays as it was, and no half-written file is
+left. There are two exceptions: `fix` writes OUT although errors are left in it, and
+`bake --clip-frames` may have removed an old OUT, and keeps the files that it has finished.
 If one of several files fails, the others are still done. The exit code is then 3, or 1 if all fail.
 Results go to stdout, warnings and progress to stderr.
 `sinew COMMAND --help` lists the common options of a command; with --all it lists every option.

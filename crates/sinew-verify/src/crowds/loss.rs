@@ -8,7 +8,7 @@ use sinew::gpu::{
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{agrees, all_bits, made, twenty};
+use crate::crowds::made::{agrees, all_bits, bits, made, twenty};
 use crate::host::{Gpu, posed};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -103,6 +103,16 @@ fn lost_and_rebuilt(gpu: &Gpu) -> Result<(), Failure> {
         bounds.is_some() && again.latest_bounds(ids[1])? == bounds,
         "other bounds",
     )?;
+    let mut computed = 0;
+    let mut last = bits(&again.read(&ids[4..5])?[0]);
+    for frame in 0..5 {
+        again.set_pose(ids[4], &made[1].pose(50 + frame))?;
+        again.submit()?;
+        let now = bits(&again.read(&ids[4..5])?[0]);
+        computed += usize::from(now != last);
+        last = now;
+    }
+    ensure(computed == 1, "every fifth frame computes it")?;
     // Ids go on where they were, and removed ones stay removed.
     again.remove_instance(ids[5])?;
     ensure(again.set_hidden(ids[5], true).is_err(), "a removed id")?;

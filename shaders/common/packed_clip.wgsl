@@ -275,11 +275,12 @@ fn clip_joint(clip: u32, joint: u32, seconds: f32) -> Joint {
     let entry = clip + CLIP_HEADER + width * joint;
     let kinds = clips[entry];
     var track = (kinds >> 6u) & 0x1fffu;
-    var constant = clip_constants(clip) + (kinds >> 19u);
+    var constant = kinds >> 19u;
     if width == 2u {
         track = kinds >> 6u;
-        constant = clip_constants(clip) + clips[entry + 1u];
+        constant = clips[entry + 1u];
     }
+    constant += clip_constants(clip);
     var out = Joint(vec3<f32>(0.0), vec4<f32>(0.0, 0.0, 0.0, 1.0), vec3<f32>(1.0));
     let rotates = kinds & 3u;
     if rotates == CLIP_ANIMATED {
@@ -307,14 +308,16 @@ fn clip_joint(clip: u32, joint: u32, seconds: f32) -> Joint {
 }
 
 fn clip_weight(clip: u32, channel: u32, seconds: f32) -> f32 {
-    let word = clips[clip_constants(clip) - clips[clip + CLIP_CHANNELS] + channel];
+    let constants = clip_constants(clip);
+    // The channels end where the constants begin.
+    let word = clips[constants - clips[clip + CLIP_CHANNELS] + channel];
     let index = word >> 2u;
     switch word & 3u {
         case CLIP_ANIMATED: {
             return clip_track_vector(clip_place(clip, seconds), index).x;
         }
         case CLIP_CONSTANT: {
-            return clip_float(clip_constants(clip) + index);
+            return clip_float(constants + index);
         }
         default: {
             return 0.0;

@@ -1,12 +1,17 @@
 //! Characters that play, while some of them are hidden, shown, added, removed or changed: what an
 //! edit costs the CPU and uploads, with the frame after it, at two sizes of a crowd.
 
+use std::time::Instant;
+
 use glam::DMat4;
 use sinew::gpu::{GpuDevice, InstanceId, InstancePose, OutputTarget, RigId};
+use sinew::wgpu;
 
 use crate::measure::{Runs, Times};
 use crate::on_gpu::WHO;
 use crate::peers::Result;
+use crate::peers::edits::{Bevy, Godot};
+use crate::peers::{bevy, godot};
 use crate::playing::Playground;
 use crate::results::Row;
 use crate::workloads::{Kind, Size, Workload};
@@ -16,7 +21,7 @@ pub const NAME: &str = "edits";
 /// How many characters there are.
 pub const COUNTS: [usize; 2] = [10_000, 100_000];
 /// Points of each: few, because the work of the device is not measured.
-const POINTS: usize = 200;
+pub const POINTS: usize = 200;
 /// Edits in a frame, if there are many.
 pub const MANY: usize = 1_000;
 
@@ -56,35 +61,124 @@ fn pose(rig: RigId) -> InstancePose<'static> {
     }
 }
 
-fn edit(on: &mut Playground, edit: Edit, number: usize, round: usize) -> Result<()> {
-    let (crowd, rigs) = (&mut on.crowd, &on.rigs);
-    let id: &mut InstanceId = &mut on.instances[number];
-    match edit {
-        Edit::Nothing => {}
-        Edit::Hide => crowd.set_hidden(*id, true)?,
-        Edit::Show => crowd.set_hidden(*id, false)?,
-        Edit::Retarget => {
-            let normals = (round % 2 == 1).then(Default::default);
-            let target = OutputTarget {
-                normals,
-                ..OutputTarget::default()
-            };
-            crowd.set_target(*id, target)?;
+/// A crowd that is edited.
+pub trait Edited {
+    fn edit(&mut self, edit: Edit, number: usize, round: usize) -> Result<()>;
+
+    /// Records a frame, and returns the bytes that it uploads.
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<u64>;
+
+    /// Ends what is recorded, out of the time that is measured. Without an own way it is dropped.
+    fn end(&mut self, device: &GpuDevice, encoder: wgpu::CommandEncoder) -> Result<()> {
+        drop(encoder);
+        // Or what was written to buffers would be kept in memory.
+        device.queue().submit([]);
+        device.device().poll(wgpu::PollType::wait_indefinitely())?;
+        Ok(())
+    }
+}
+
+impl Edited for Playground {
+    fn edit(&mut self, edit: Edit, number: usize, round: usize) -> Result<()> {
+        let (crowd, rigs) = (&mut self.crowd, &self.rigs);
+        let id: &mut InstanceId = &mut self.instances[number];
+        match edit {
+            Edit::Nothing => {}
+            Edit::Hide => crowd.set_hidden(*id, true)?,
+            Edit::Show => crowd.set_hidden(*id, false)?,
+            Edit::Retarget => {
+                let normals = (round % 2 == 1).then(Default::default);
+                let target = OutputTarget {
+                    normals,
+                    ..OutputTarget::default()
+                };
+                crowd.set_target(*id, target)?;
+            }
+            Edit::Rebind => crowd.set_pose(*id, pose(rigs[(number + round) % rigs.len()]))?,
+            Edit::Remove => crowd.remove_instance(*id)?,
+            Edit::Add => {
+                *id = crowd.add_instance(self.skins[0])?;
+                crowd.set_pose(*id, pose(rigs[number]))?;
+            }
         }
-        Edit::Rebind => crowd.set_pose(*id, pose(rigs[(number + round) % rigs.len()]))?,
-        Edit::Remove => crowd.remove_instance(*id)?,
-        Edit::Add => {
-            *id = crowd.add_instance(on.skins[0])?;
-            crowd.set_pose(*id, pose(rigs[number]))?;
+        Ok(())
+    }
+
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<u64> {
+        self.advance();
+        self.crowd.encode(encoder)?;
+        Ok(self.crowd.last_upload_bytes())
+    }
+
+    fn end(&mut self, device: &GpuDevice, encoder: wgpu::CommandEncoder) -> Result<()> {
+        self.finish(device, encoder)
+    }
+}
+
+/// Seconds of the edits of some characters and of recording the frame after them, and its uploads.
+fn frame(
+    on: &mut impl Edited,
+    device: &GpuDevice,
+    kind: Edit,
+    numbers: impl Iterator<Item = usize>,
+    round: usize,
+) -> Result<(f64, u64)> {
+    let start = Instant::now();
+    for number in numbers {
+        on.edit(kind, number, round)?;
+    }
+    let mut encoder = device.device().create_command_encoder(&Default::default());
+    let uploaded = on.record(&mut encoder)?;
+    let seconds = start.elapsed().as_secs_f64();
+    on.end(device, encoder)?;
+    Ok((seconds, uploaded))
+}
+
+fn measured(
+    (who, on): (&str, &mut impl Edited),
+    device: &GpuDevice,
+    count: usize,
+    runs: Runs,
+    rows: &mut Vec<Row>,
+) -> Result<()> {
+    for edited in [1, MANY] {
+        // Every kind of edit once before it is measured, and each round of all of them.
+        let mut all = EDITS.map(|_| (Vec::new(), Vec::new()));
+        for round in 0..=runs.most.max(15) {
+            for ((kind, _), (seconds, uploads)) in EDITS.iter().zip(&mut all) {
+                let numbers = (0..edited).map(|i| (i * 7 + round * 13) % count);
+                let (taken, uploaded) = frame(on, device, *kind, numbers, round)?;
+                if round > 0 {
+                    seconds.push(taken);
+                    uploads.push(uploaded);
+                }
+                // What the edit left to be settled is not the next one's.
+                frame(on, device, Edit::Nothing, std::iter::empty(), round)?;
+            }
+        }
+        for ((kind, words), (seconds, mut uploads)) in EDITS.iter().zip(all) {
+            if matches!(kind, Edit::Retarget) && who != WHO {
+                continue;
+            }
+            uploads.sort_unstable();
+            let (uploaded, most) = (uploads[uploads.len() / 2], uploads[uploads.len() - 1]);
+            let (case, times) = (case(count, edited, words), Times::of(seconds));
+            rows.push(Row {
+                uploaded: Some(uploaded),
+                note: format!("{uploaded} bytes uploaded, at most {most}; with the frame"),
+                ..Row::new(NAME, &case, who, 0, times)
+            });
         }
     }
+    device.check()?;
     Ok(())
 }
 
-/// All rows.
+/// All rows. Peers have them for the smaller crowd: the joints of the larger one do not fit a
+/// binding of WebGPU's default limits, as Bevy has them.
 pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for count in COUNTS {
+    for (number, count) in COUNTS.into_iter().enumerate() {
         let count = ((count as f64 * scale) as usize).max(MANY);
         let mut size = Size::of(Kind::Crowd, 1.0);
         (size.characters, size.points, size.meshes) = (count, POINTS, 1);
@@ -94,40 +188,28 @@ pub fn rows(device: &GpuDevice, scale: f64, runs: Runs) -> Result<Vec<Row>> {
         for _ in 0..3 {
             on.frame(device, 0)?;
         }
-        for edited in [1, MANY] {
-            // Every kind of edit once before it is measured, and each round of all of them.
-            let mut all = EDITS.map(|_| (Vec::new(), Vec::new()));
-            for round in 0..=runs.most.max(15) {
-                for ((kind, _), (seconds, uploads)) in EDITS.iter().zip(&mut all) {
-                    let frame = on.frame_after(device, |on| {
-                        let mut numbers = (0..edited).map(|i| (i * 7 + round * 13) % count);
-                        numbers.try_for_each(|number| edit(on, *kind, number, round))
-                    })?;
-                    if round > 0 {
-                        seconds.push(frame);
-                        uploads.push(on.crowd.last_upload_bytes());
-                    }
-                    // What the edit left to be settled is not the next one's.
-                    on.frame(device, 0)?;
-                }
-            }
-            for ((_, words), (seconds, mut uploads)) in EDITS.iter().zip(all) {
-                uploads.sort_unstable();
-                let (uploaded, most) = (uploads[uploads.len() / 2], uploads[uploads.len() - 1]);
-                rows.push(Row {
-                    uploaded: Some(uploaded),
-                    note: format!("{uploaded} bytes uploaded, at most {most}; with the frame"),
-                    ..Row::new(
-                        NAME,
-                        &case(count, edited, words),
-                        WHO,
-                        0,
-                        Times::of(seconds),
-                    )
-                });
-            }
+        measured((WHO, &mut on), device, count, runs, &mut rows)?;
+        drop(on);
+        if number == 0 {
+            let joints = rig.joint_count();
+            let mut peer = Godot::new(device, count, joints);
+            measured(
+                (godot::ABOUT.name, &mut peer),
+                device,
+                count,
+                runs,
+                &mut rows,
+            )?;
+            drop(peer);
+            let mut peer = Bevy::new(device, count, joints);
+            measured(
+                (bevy::ABOUT.name, &mut peer),
+                device,
+                count,
+                runs,
+                &mut rows,
+            )?;
         }
-        device.check()?;
     }
     Ok(rows)
 }

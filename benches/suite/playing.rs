@@ -156,32 +156,30 @@ impl Playground {
     /// Records a frame, and runs it on hardware. Returns the seconds of changing `changed`
     /// characters and recording.
     pub fn frame(&mut self, device: &GpuDevice, changed: usize) -> Result<f64> {
-        self.frame_after(device, |on| {
-            let round = (on.clock * 60.0) as usize;
-            let step = on.rigs.len() / changed.max(1);
-            for number in 0..changed {
-                let index = (number * step + round) % on.rigs.len();
-                let playing = on.state(index, round).fade(0.2);
-                on.crowd.set_playing(on.rigs[index], &playing)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Records a frame after `change`, and runs it on hardware. Returns the seconds of both but of
-    /// running.
-    pub fn frame_after(
-        &mut self,
-        device: &GpuDevice,
-        change: impl FnOnce(&mut Self) -> Result<()>,
-    ) -> Result<f64> {
-        self.clock += 1.0 / 60.0;
         let start = Instant::now();
-        self.crowd.set_clock(self.clock);
-        change(self)?;
+        self.advance();
+        let round = (self.clock * 60.0) as usize;
+        let step = self.rigs.len() / changed.max(1);
+        for number in 0..changed {
+            let index = (number * step + round) % self.rigs.len();
+            let playing = self.state(index, round).fade(0.2);
+            self.crowd.set_playing(self.rigs[index], &playing)?;
+        }
         let mut encoder = device.device().create_command_encoder(&Default::default());
         self.crowd.encode(&mut encoder)?;
         let seconds = start.elapsed().as_secs_f64();
+        self.finish(device, encoder)?;
+        Ok(seconds)
+    }
+
+    /// Moves the clock on by a frame.
+    pub fn advance(&mut self) {
+        self.clock += 1.0 / 60.0;
+        self.crowd.set_clock(self.clock);
+    }
+
+    /// Runs a frame on hardware.
+    pub fn finish(&mut self, device: &GpuDevice, encoder: wgpu::CommandEncoder) -> Result<()> {
         let commands = encoder.finish();
         if device.report().software {
             self.kept.push(commands);
@@ -189,7 +187,7 @@ impl Playground {
             device.queue().submit([commands]);
             device.device().poll(wgpu::PollType::wait_indefinitely())?;
         }
-        Ok(seconds)
+        Ok(())
     }
 }
 

@@ -23,7 +23,7 @@ use super::rig::{self, Frame, Rest};
 use super::{About, Load, Peer, Result};
 use crate::measure::Runs;
 
-const ABOUT: About = About {
+pub const ABOUT: About = About {
     name: "Bevy (CacheSkin)",
     upstream: "bevyengine/bevy 44aa9b3159a4, MIT or Apache-2.0",
     bytes: "vertex 48 (36 without a normal), skinned vertex 48 (padded, with a place for a tangent), 48 per active dense target",

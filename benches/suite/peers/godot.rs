@@ -22,7 +22,7 @@ use super::rig::{self, Frame, Rest};
 use super::{About, Load, Peer, Result};
 use crate::measure::Runs;
 
-const ABOUT: About = About {
+pub const ABOUT: About = About {
     name: "Godot",
     upstream: "godotengine/godot 386e8dc6668a, MIT",
     bytes: "position 12 and octahedral normal 4, in and out; u16 bones and unorm16 weights; 12 per active dense shape",

@@ -96,8 +96,7 @@ fn spirv(kernel: &Kernel, variant: &str) -> Result<Vec<u32>> {
     }
     let stage = naga::ShaderStage::Compute;
     let constants = constants.into_iter().collect();
-    let (module, info) =
-        process_overrides(&module, &info, Some((stage, kernel.entry)), &constants)?;
+    let (module, info) = process_overrides(&module, &info, Some((stage, "main")), &constants)?;
     let options = spv::Options {
         lang_version: (1, 6),
         flags: spv::WriterFlags::empty(),
@@ -110,7 +109,7 @@ fn spirv(kernel: &Kernel, variant: &str) -> Result<Vec<u32>> {
     };
     let entry = spv::PipelineOptions {
         shader_stage: stage,
-        entry_point: kernel.entry.into(),
+        entry_point: "main".into(),
     };
     Ok(spv::write_vec(&module, &info, &options, Some(&entry))?)
 }
@@ -194,7 +193,7 @@ impl Compiler {
             let layout = self.device.create_pipeline_layout(&layout, None)?;
             let module = vk::ShaderModuleCreateInfo::default().code(spirv);
             let module = self.device.create_shader_module(&module, None)?;
-            let entry = std::ffi::CString::new(kernel.entry)?;
+            let entry = std::ffi::CString::new("main")?;
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(module)

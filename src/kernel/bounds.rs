@@ -38,7 +38,6 @@ pub const BOUNDS: Kernel = Kernel {
         "common/actions",
         "bounds"
     ],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<BoundsItem>()),
@@ -55,7 +54,6 @@ pub const BOUNDS: Kernel = Kernel {
 pub const BOXES: Kernel = Kernel {
     name: "boxes",
     wgsl: wgsl!["common/dispatch", "boxes"],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "keys", Access::Read, 4),

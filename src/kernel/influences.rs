@@ -31,7 +31,8 @@ const SORTING: usize = 2;
 /// is the geomBindTransform alone (rule 11).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackedInfluences {
-    words: Vec<u32>,
+    /// Of all records.
+    pub(super) words: Vec<u32>,
     /// By chunk, then by length. A loop goes through each without any branch.
     groups: Vec<Group>,
     /// First group of each chunk, and one more for the end.
@@ -93,17 +94,12 @@ impl PackedInfluences {
         let indices: Vec<u16> = influences.joints().iter().map(palette_index).collect();
         let weights = influences.weights();
         Ok(Some(match constant {
-            true => Self::constant(&indices, weights, skin.method()),
+            true => Self {
+                constant,
+                ..Self::of_lists(weights.len(), &indices, weights, skin.method())
+            },
             false => Self::of_lists(count, &indices, weights, skin.method()),
         }))
-    }
-
-    /// One record for all points.
-    fn constant(indices: &[u16], weights: &[f32], method: SkinningMethod) -> Self {
-        Self {
-            constant: true,
-            ..Self::of_lists(weights.len(), indices, weights, method)
-        }
     }
 
     /// Packs `count` palette indices and weights of each point.
@@ -259,11 +255,6 @@ impl PackedInfluences {
             }),
         }
         same
-    }
-
-    /// The words of all records.
-    pub(super) fn words(&self) -> &[u32] {
-        &self.words
     }
 
     /// Records of these points one after the other, copied to `buffer`. They are as long as the

@@ -52,15 +52,14 @@ pub struct StructLayout {
     pub wgsl: &'static str,
 }
 
-/// A compute kernel: its WGSL and everything that a pipeline needs to know about it.
+/// A compute kernel: its WGSL and everything that a pipeline needs to know about it. Its only entry
+/// point is `main`.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
     /// Label, such as `skin`.
     pub name: &'static str,
     /// The WGSL text, with common parts and without the structs: [`Kernel::source`] has them.
     pub wgsl: &'static str,
-    /// Entry point.
-    pub entry: &'static str,
     /// Bindings of group 0, by index.
     pub bindings: &'static [Binding],
     /// Structs behind the bindings, and their members'.

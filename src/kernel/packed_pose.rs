@@ -17,18 +17,19 @@ pub struct PackedPose {
     post: Rows,
     post_normal: Rows,
     channel_weights: Vec<f32>,
-    /// Whether joints have scale or shear, for points and for normals: see [`Palette::scales`].
-    scales: [bool; 2],
-    mirrors: bool,
-    /// The layout of the palette, if the GPU computes it ([`super::POSE_RIG`]).
-    posed_on_gpu: Option<GpuPalette>,
-}
-
-/// The layout of a palette that the GPU computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GpuPalette {
-    /// Row of the palette where the rigid motions begin, for dual quaternions.
-    pub motion_row: Option<u32>,
+    /// Whether points and normals need a sum of the palette's matrices. Linear blend skinning
+    /// always does. Dual quaternion skinning does if some joint of the prim has scale or shear
+    /// ([`Palette::scales`]); otherwise all use the last matrix of the palette, which is
+    /// geomBindTransform alone.
+    pub(crate) scales: [bool; 2],
+    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh. The joints do not
+    /// count. If they mirror it, smooth normals are negated, so that they agree with rest normals,
+    /// which are transformed by the inverse transpose.
+    pub(crate) mirrors: bool,
+    /// Whether the GPU computes the palette ([`super::POSE_RIG`]).
+    posed_on_gpu: bool,
+    /// Row of that palette where the rigid motions begin, for dual quaternions.
+    pub(crate) motion_row: Option<u32>,
 }
 
 impl Clone for PackedPose {
@@ -46,22 +47,7 @@ impl Clone for PackedPose {
         self.channel_weights.clone_from(&from.channel_weights);
         (self.post, self.post_normal) = (from.post, from.post_normal);
         (self.scales, self.mirrors) = (from.scales, from.mirrors);
-        self.posed_on_gpu = from.posed_on_gpu;
-    }
-}
-
-/// Why a pose does not fit a skin.
-#[derive(Debug, thiserror::Error)]
-#[error("expected {expected}, found {found}")]
-pub(crate) struct Misfit {
-    expected: String,
-    found: String,
-}
-
-impl Misfit {
-    /// The error for the prim of a skin.
-    pub(crate) fn of(self, skin: &PackedSkin) -> Invalid {
-        Invalid::new(skin.prim(), "", self.expected, self.found)
+        (self.posed_on_gpu, self.motion_row) = (from.posed_on_gpu, from.motion_row);
     }
 }
 
@@ -72,8 +58,9 @@ impl PackedPose {
     /// A pose with another number of joints or of channel weights than the skin; matrices or
     /// weights that are not finite.
     pub fn pack(skin: &PackedSkin, pose: &Pose) -> Result<Self, Invalid> {
-        check(skin, pose)?;
-        Ok(Self::build(skin, pose))
+        let mut out = Self::default();
+        out.update(skin, pose)?;
+        Ok(out)
     }
 
     /// As [`PackedPose::pack`], into the buffers of this pose. If a pose is packed this way
@@ -101,20 +88,6 @@ impl PackedPose {
         Ok(())
     }
 
-    fn build(skin: &PackedSkin, pose: &Pose) -> Self {
-        let palette = match (&pose.skinning, skin.influences()) {
-            (Some(skinning), Some(_)) => Some(Arc::new(Palette::pack(
-                skin.method(),
-                skinning,
-                pose.geom_bind,
-                skin.normals().is_some(),
-            ))),
-            _ => None,
-        };
-        let weights = pose.channel_weights.clone();
-        Self::over_palette(skin, palette, pose.out_from_skel, weights)
-    }
-
     /// Packs a pose over a palette that other prims of the same skeleton instance,
     /// geomBindTransform and method may share. If `palette` is `None`, the prim only blends and
     /// stays in prim space; `out_from_skel` is not used then (rule 20).
@@ -128,30 +101,14 @@ impl PackedPose {
         out_from_skel: DMat4,
         channel_weights: Vec<f32>,
     ) -> Result<Self, Invalid> {
-        let out = Self::over_palette(skin, palette, out_from_skel, channel_weights);
-        match out.fits(skin) {
-            Ok(()) => Ok(out),
-            Err(misfit) => Err(misfit.of(skin)),
-        }
-    }
-
-    fn over_palette(
-        skin: &PackedSkin,
-        palette: Option<Arc<Palette>>,
-        out_from_skel: DMat4,
-        channel_weights: Vec<f32>,
-    ) -> Self {
         let mut out = Self {
             palette: palette.filter(|_| skin.influences().is_some()),
-            post: Rows::default(),
-            post_normal: Rows::default(),
             channel_weights,
-            scales: [true; 2],
-            mirrors: false,
-            posed_on_gpu: None,
+            ..Self::default()
         };
         out.lead_out(skin, out_from_skel);
-        out
+        out.fits(skin)?;
+        Ok(out)
     }
 
     /// Computes everything that depends on the palette and on `out_from_skel`.
@@ -164,12 +121,12 @@ impl PackedPose {
             ),
             None => (math::rows(DMat4::IDENTITY), math::rows3(DMat3::IDENTITY)),
         };
-        self.posed_on_gpu = None;
         self.note_palette(skin);
     }
 
-    /// Computes `scales` and `mirrors` from the palette and `post`.
+    /// Computes `scales` and `mirrors` from the palette, which is its own, and `post`.
     fn note_palette(&mut self, skin: &PackedSkin) {
+        (self.posed_on_gpu, self.motion_row) = (false, None);
         let palette = self.palette.as_ref();
         self.scales = palette.map_or([true; 2], |p| p.scales(&skin.own_indices));
         let binds_mirrored = palette.and_then(|p| p.points().last());
@@ -177,7 +134,7 @@ impl PackedPose {
     }
 
     /// Checks that this pose fits `skin`. The error says what differs.
-    pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Misfit> {
+    pub(crate) fn fits(&self, skin: &PackedSkin) -> Result<(), Invalid> {
         let entries = self.palette.as_ref().map(|palette| palette.entry_count());
         sizes_fit(skin, self.channel_weights.len(), entries)?;
         match &self.palette {
@@ -188,7 +145,7 @@ impl PackedPose {
 
     /// Checks that this pose would fit `skin` with `palette` in place of its own.
     #[cfg(feature = "gpu")]
-    pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
+    pub(crate) fn fits_with(&self, skin: &PackedSkin, palette: &Palette) -> Result<(), Invalid> {
         sizes_fit(
             skin,
             self.channel_weights.len(),
@@ -201,7 +158,6 @@ impl PackedPose {
     #[cfg(feature = "gpu")]
     pub(crate) fn replace_palette(&mut self, skin: &PackedSkin, palette: &Arc<Palette>) {
         self.palette = Some(Arc::clone(palette));
-        self.posed_on_gpu = None;
         self.note_palette(skin);
     }
 
@@ -218,41 +174,28 @@ impl PackedPose {
         out_from_skel: &DMat4,
         channel_weights: &[f32],
     ) -> Result<(), Invalid> {
-        let wrong = |property: &str, expected: String, found: String| {
-            Err(Invalid::new(skin.prim(), property, expected, found))
-        };
+        let wrong =
+            |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
         if skin.influences().is_none() {
             let expected = "a skin with influences, to move with a rig";
-            return wrong("", expected.into(), "none".into());
+            return wrong(expected.into(), "none".into());
         }
         if skin.method().has_rigid_motions() != rig.method().has_rigid_motions() {
             let expected = format!("a rig that was packed for {:?}", skin.method());
-            return wrong("", expected, format!("{:?}", rig.method()));
+            return wrong(expected, format!("{:?}", rig.method()));
         }
         if rig.entry_count() != skin.palette_entry_count() {
             let expected = format!("a rig of {} joints", skin.palette_entry_count() - 1);
-            return wrong("", expected, rig.joint_count().to_string());
+            return wrong(expected, rig.joint_count().to_string());
         }
         if skin.normals().is_some() && !rig.has_normals() {
             let expected = "a rig that was packed with normals";
-            return wrong("", expected.into(), "one without".into());
+            return wrong(expected.into(), "one without".into());
         }
-        if channel_weights.len() != skin.channel_count() {
-            let expected = format!("{} channel weights", skin.channel_count());
-            return wrong("", expected, channel_weights.len().to_string());
-        }
-        if let Some(i) = channel_weights.iter().position(|w| !w.is_finite()) {
-            let found = format!("{} at {i}", channel_weights[i]);
-            return wrong("blendShapeWeights", "finite weights".into(), found);
-        }
-        if !math::is_finite(out_from_skel) {
-            let expected = "a finite matrix".into();
-            return wrong("out_from_skel", expected, out_from_skel.to_string());
-        }
+        sizes_fit(skin, channel_weights.len(), Some(rig.entry_count()))?;
+        check_finite(skin, &[("out_from_skel", out_from_skel)], channel_weights)?;
         self.palette = None;
-        self.posed_on_gpu = Some(GpuPalette {
-            motion_row: rig.motion_row(),
-        });
+        (self.posed_on_gpu, self.motion_row) = (true, rig.motion_row());
         self.scales = [true; 2];
         self.post = math::rows(*out_from_skel);
         self.post_normal = math::rows3(math::normal_matrix(*out_from_skel));
@@ -265,13 +208,7 @@ impl PackedPose {
     /// Whether its prim is skinned, by a palette of its own or by one that the GPU computes.
     #[cfg(feature = "gpu")]
     pub(crate) fn is_skinned(&self) -> bool {
-        self.palette.is_some() || self.posed_on_gpu.is_some()
-    }
-
-    /// The layout of the palette, if the GPU computes it.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn posed_on_gpu(&self) -> Option<GpuPalette> {
-        self.posed_on_gpu
+        self.palette.is_some() || self.posed_on_gpu
     }
 
     /// The palette; `None` if the prim only blends.
@@ -292,25 +229,6 @@ impl PackedPose {
         &self.post_normal
     }
 
-    /// Whether points need a sum of the palette's matrices. Linear blend skinning always does. Dual
-    /// quaternion skinning does if some joint of the prim has scale or shear; otherwise all points
-    /// use the last matrix of the palette, which is geomBindTransform alone.
-    pub(crate) fn scales_points(&self) -> bool {
-        self.scales[0]
-    }
-
-    /// The same for normals.
-    pub(crate) fn scales_normals(&self) -> bool {
-        self.scales[1]
-    }
-
-    /// Whether geomBindTransform and `out_from_skel` together mirror the mesh. The joints do not
-    /// count. If they mirror it, smooth normals are negated, so that they agree with rest normals,
-    /// which are transformed by the inverse transpose.
-    pub(crate) fn mirrors(&self) -> bool {
-        self.mirrors
-    }
-
     /// The channel weight of each blend shape, in the order of skel:blendShapes.
     #[must_use]
     pub fn channel_weights(&self) -> &[f32] {
@@ -320,41 +238,47 @@ impl PackedPose {
 
 /// Checks that a pose is finite and that its sizes are those of a skin.
 fn check(skin: &PackedSkin, pose: &Pose) -> Result<(), Invalid> {
+    let matrices = [
+        ("geomBindTransform", &pose.geom_bind),
+        ("out_from_skel", &pose.out_from_skel),
+    ];
+    check_finite(skin, &matrices, &pose.channel_weights)?;
+    let skinning = pose.skinning.as_deref().filter(|s| !math::all_finite(s));
+    let mut joints = skinning.into_iter().flatten().enumerate();
+    if let Some((i, m)) = joints.find(|(_, m)| !math::is_finite(m)) {
+        let (expected, found) = ("finite skinning transforms", format!("{m} for joint {i}"));
+        return Err(Invalid::new(skin.prim(), "joints", expected, found));
+    }
+    let entries = pose.skinning.as_ref().map(|s| s.len() + 1);
+    let entries = entries.filter(|_| skin.influences().is_some());
+    sizes_fit(skin, pose.channel_weights.len(), entries)
+}
+
+/// Checks that matrices and channel weights are finite.
+fn check_finite(
+    skin: &PackedSkin,
+    matrices: &[(&str, &DMat4)],
+    weights: &[f32],
+) -> Result<(), Invalid> {
     let wrong = |property: &str, expected: &str, found: String| {
         Err(Invalid::new(skin.prim(), property, expected, found))
     };
-    for (name, m) in [
-        ("geomBindTransform", &pose.geom_bind),
-        ("out_from_skel", &pose.out_from_skel),
-    ] {
+    for (name, m) in matrices {
         if !math::is_finite(m) {
             return wrong(name, "a finite matrix", m.to_string());
         }
     }
-    let weights = &pose.channel_weights;
     if let Some(i) = weights.iter().position(|w| !w.is_finite()) {
         let found = format!("{} at {i}", weights[i]);
         return wrong("blendShapeWeights", "finite weights", found);
     }
-    let skinning = pose.skinning.as_deref().filter(|s| !math::all_finite(s));
-    let mut joints = skinning.into_iter().flatten().enumerate();
-    if let Some((i, m)) = joints.find(|(_, m)| !math::is_finite(m)) {
-        let found = format!("{m} for joint {i}");
-        return wrong("joints", "finite skinning transforms", found);
-    }
-    let entries = pose
-        .skinning
-        .as_ref()
-        .filter(|_| skin.influences().is_some());
-    match sizes_fit(skin, weights.len(), entries.map(|s| s.len() + 1)) {
-        Ok(()) => Ok(()),
-        Err(misfit) => Err(misfit.of(skin)),
-    }
+    Ok(())
 }
 
 /// Checks that a palette of the right size has the method and the normals that a skin needs.
-fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
-    let misfit = |expected: String, found: String| Err(Misfit { expected, found });
+fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Invalid> {
+    let misfit =
+        |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
     if palette.rigid().is_some() != skin.method().has_rigid_motions() {
         let expected = format!("a {:?} palette", skin.method());
         return misfit(expected, format!("{:?}", palette.method()));
@@ -366,8 +290,9 @@ fn palette_fits(skin: &PackedSkin, palette: &Palette) -> Result<(), Misfit> {
 }
 
 /// Checks the number of channel weights, and the size of the palette, against a skin.
-fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Result<(), Misfit> {
-    let misfit = |expected: String, found: String| Err(Misfit { expected, found });
+fn sizes_fit(skin: &PackedSkin, channels: usize, entries: Option<usize>) -> Result<(), Invalid> {
+    let misfit =
+        |expected: String, found: String| Err(Invalid::new(skin.prim(), "", expected, found));
     if channels != skin.channel_count() {
         let expected = format!("a pose with {} channel weights", skin.channel_count());
         return misfit(expected, channels.to_string());

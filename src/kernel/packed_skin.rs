@@ -121,7 +121,7 @@ impl PackedSkin {
         self.normals = None;
         self.normal_points = None;
         if let Some(blend) = &mut self.blend {
-            blend.drop_normals();
+            blend.normal_offsets = None;
         }
         if let Some(vertices) = &mut self.vertices {
             vertices.drop_normals();

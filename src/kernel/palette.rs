@@ -20,18 +20,17 @@ use crate::skel::SkinningMethod;
 /// once for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Palette {
-    points: Vec<Rows>,
-    normals: Option<Vec<Rows>>,
-    rigid: Option<RigidMotions>,
+    pub(super) points: Vec<Rows>,
+    pub(super) normals: Option<Vec<Rows>>,
+    pub(super) rigid: Option<RigidMotions>,
 }
 
 /// The rigid motions of joints, for dual quaternion skinning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RigidMotions {
-    motions: Vec<[Vec4; 3]>,
-    /// Whether the residual of each joint is more than rounding, for points.
-    scales_points: Vec<bool>,
-    scales_normals: Vec<bool>,
+    pub(super) motions: Vec<[Vec4; 3]>,
+    /// Whether the residual of each joint is more than rounding, for points and for normals.
+    pub(super) scales: [Vec<bool>; 2],
 }
 
 impl RigidMotions {
@@ -99,50 +98,21 @@ impl Palette {
         let bind_normal = math::normal_matrix(geom_bind);
         let rigid = rigid.get_or_insert_default();
         rigid.motions.clear();
-        rigid.scales_points.clear();
-        rigid.scales_normals.clear();
+        rigid.scales.iter_mut().for_each(Vec::clear);
         let joints = skinning.iter().chain(std::iter::once(&DMat4::IDENTITY));
         for (index, joint) in joints.enumerate() {
             let (motion, residual) = split_joint(*joint);
             points[index] = math::rows(DMat4::from(DAffine3::from_mat3(residual) * bind));
-            rigid.scales_points.push(is_scale(residual));
+            rigid.scales[0].push(is_scale(residual));
             let mut turn = Vec4::ZERO;
             if with_normals {
                 let (real, residual) = split_normal_matrix(*joint);
                 of_normals[index] = math::rows3(within_f32(residual * bind_normal));
-                rigid.scales_normals.push(is_scale(residual));
+                rigid.scales[1].push(is_scale(residual));
                 turn = real.as_vec4();
             }
             let (real, dual) = (motion.real.as_vec4(), motion.dual.as_vec4());
             rigid.motions.push([real, dual, turn]);
-        }
-    }
-
-    /// Creates a palette for linear blend skinning from matrices in f32.
-    pub(super) fn of_rows(points: Vec<Rows>, normals: Option<Vec<Rows>>) -> Self {
-        Self {
-            points,
-            normals,
-            rigid: None,
-        }
-    }
-
-    /// Creates a palette for dual quaternion skinning from matrices and motions in f32. `scales`:
-    /// whether the residual of each joint is more than rounding, for points and for normals.
-    pub(super) fn of_motions(
-        points: Vec<Rows>,
-        normals: Option<Vec<Rows>>,
-        motions: Vec<[Vec4; 3]>,
-        [scales_points, scales_normals]: [Vec<bool>; 2],
-    ) -> Self {
-        Self {
-            points,
-            normals,
-            rigid: Some(RigidMotions {
-                motions,
-                scales_points,
-                scales_normals,
-            }),
         }
     }
 
@@ -202,13 +172,13 @@ impl Palette {
         let Some(rigid) = &self.rigid else {
             return [true; 2];
         };
-        let any = |scales: &[bool]| match indices {
+        let any = |scales: &Vec<bool>| match indices {
             OwnIndices::All => scales.iter().any(|s| *s),
             OwnIndices::Some(indices) => indices
                 .iter()
                 .any(|s| scales.get(*s as usize).is_some_and(|s| *s)),
         };
-        [any(&rigid.scales_points), any(&rigid.scales_normals)]
+        rigid.scales.each_ref().map(any)
     }
 }
 

@@ -99,7 +99,6 @@ pub const PLAY: Kernel = Kernel {
         "common/packed_clip",
         "play"
     ],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<PlayItem>()),
@@ -123,24 +122,16 @@ pub const PLAY: Kernel = Kernel {
 
 impl Player {
     /// A rig that plays nothing.
-    pub const IDLE: Self = Self {
-        clip: NONE,
-        start: 0,
-        speed: 0.0,
-        second: NONE,
-        second_start: 0,
-        second_speed: 0.0,
-        additive: NONE,
-        additive_start: 0,
-        additive_speed: 0.0,
-        weights: 0,
-        additive_weights: 0,
-        fade_start: 0,
-        fade_seconds: 0.0,
-        snapshot: NONE,
-        flags: 0,
-        updated: 0,
-    };
+    #[must_use]
+    pub fn idle() -> Self {
+        Self {
+            clip: NONE,
+            second: NONE,
+            additive: NONE,
+            snapshot: NONE,
+            ..Self::default()
+        }
+    }
 
     /// Whether it plays.
     #[must_use]

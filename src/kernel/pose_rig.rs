@@ -4,7 +4,7 @@
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, Quat, Vec3, Vec4};
 
 use super::layout::{gpu_struct, wgsl};
-use super::palette::within_f32;
+use super::palette::{RigidMotions, within_f32};
 use super::registry::{
     CACHED, LARGEST_NORMAL_ELEMENT, SMALLEST_DETERMINANT, SMALLEST_SCALE, pose_bits,
 };
@@ -84,7 +84,6 @@ pub const POSE_RIG: Kernel = Kernel {
         "common/rigid_motion",
         "pose_rig"
     ],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<PoseRigItem>()),
@@ -180,24 +179,13 @@ impl From<Trs> for JointTransform {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackedRig {
     path: String,
-    /// All palette indices in the order in which they are computed: group by group, and within a
-    /// group in the order of the skeleton. The index of joints that the skeleton lacks is in the
-    /// first group. The low half of a word is the index. The high half is 0, or one more than the
-    /// number of the joint's cached matrix.
-    order: Vec<u32>,
-    /// End of each group in the order.
-    ends: Vec<u32>,
-    /// The parent of each joint: a joint of the same group; or the number of a cached matrix with
-    /// the bit [`CACHED`]; or [`NONE`] for a root.
-    parents: Vec<u32>,
-    /// Number of cached matrices: those of joints that have children in a later group.
-    cached: usize,
+    pub(crate) hierarchy: Hierarchy,
     /// A bind matrix per joint, and geomBindTransform alone for joints that the skeleton lacks. For
     /// dual quaternions: the inverse bind transform of each joint, the identity, and then
     /// geomBindTransform, because the kernel splits the matrix between the two.
-    binds: Vec<Rows>,
+    pub(crate) binds: Vec<Rows>,
     /// The same for normals. For dual quaternions that of geomBindTransform alone.
-    normal_binds: Option<Vec<Rows>>,
+    pub(crate) normal_binds: Option<Vec<Rows>>,
     method: SkinningMethod,
     /// The joints whose matrices the kernel writes after each palette.
     attachments: Vec<u32>,
@@ -295,13 +283,9 @@ impl PackedRig {
                 with_normals.then(|| vec![math::rows3(within_f32(bind_normal))]),
             ),
         };
-        let hierarchy = Hierarchy::new(skeleton.topology());
         Ok(Self {
             path: skeleton.path().into(),
-            order: hierarchy.order,
-            ends: hierarchy.ends,
-            parents: hierarchy.parents,
-            cached: hierarchy.cached as usize,
+            hierarchy: Hierarchy::new(skeleton.topology()),
             binds,
             normal_binds,
             method,
@@ -356,13 +340,13 @@ impl PackedRig {
     /// Number of joints of the skeleton.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.parents.len()
+        self.hierarchy.parents.len()
     }
 
     /// Number of matrices of its palette: joints plus one.
     #[must_use]
     pub fn entry_count(&self) -> usize {
-        self.parents.len() + 1
+        self.joint_count() + 1
     }
 
     /// Whether it was packed with the matrices that normals need.
@@ -377,50 +361,13 @@ impl PackedRig {
     /// If there is no such joint.
     #[must_use]
     pub fn is_root(&self, joint: usize) -> bool {
-        self.parents[joint] == NONE
+        self.hierarchy.parents[joint] == NONE
     }
 
     /// Number of joints from a root to the deepest leaf.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
-    }
-
-    /// The end of each group in [`PackedRig::order`]. One dispatch computes one group.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn ends(&self) -> &[u32] {
-        &self.ends
-    }
-
-    /// All palette indices in the order in which they are computed, as `shaders/pose_rig.wgsl`
-    /// reads them.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn order(&self) -> &[u32] {
-        &self.order
-    }
-
-    /// The parent of each joint, as the shader reads it.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn parents(&self) -> &[u32] {
-        &self.parents
-    }
-
-    /// The bind matrix of each palette index.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn binds(&self) -> &[Rows] {
-        &self.binds
-    }
-
-    /// The bind matrix of each palette index for normals.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn normal_binds(&self) -> Option<&[Rows]> {
-        self.normal_binds.as_deref()
-    }
-
-    /// Number of matrices that later groups read.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn cached(&self) -> usize {
-        self.cached
     }
 
     /// Number of blocks of three vec4s that its palette takes: matrices for points, for normals,
@@ -488,12 +435,22 @@ impl PackedRig {
     }
 }
 
-/// The joints of a skeleton, split into groups of levels.
-struct Hierarchy {
-    order: Vec<u32>,
-    ends: Vec<u32>,
-    parents: Vec<u32>,
-    cached: u32,
+/// The joints of a skeleton, split into groups of levels, as `shaders/pose_rig.wgsl` reads them. One
+/// dispatch computes one group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hierarchy {
+    /// All palette indices in the order in which they are computed: group by group, and within a
+    /// group in the order of the skeleton. The index of joints that the skeleton lacks is in the
+    /// first group. The low half of a word is the index. The high half is 0, or one more than the
+    /// number of the joint's cached matrix.
+    pub order: Vec<u32>,
+    /// End of each group in the order.
+    pub ends: Vec<u32>,
+    /// The parent of each joint: a joint of the same group; or the number of a cached matrix with
+    /// the bit [`CACHED`]; or [`NONE`] for a root.
+    pub parents: Vec<u32>,
+    /// Number of cached matrices: those of joints that have children in a later group.
+    pub cached: u32,
 }
 
 impl Hierarchy {
@@ -566,7 +523,11 @@ pub fn palette_on_cpu(rig: &PackedRig, joints: &[JointTransform]) -> Result<Pale
         let normal = |(m, bind): (&Rows, &Rows)| multiplied(&normal_rows(m), bind);
         normals.map(normal).collect()
     });
-    Ok(Palette::of_rows(points, normals))
+    Ok(Palette {
+        points,
+        normals,
+        rigid: None,
+    })
 }
 
 /// The mirror of what [`POSE_RIG`] writes for attachments: the matrix of each joint of
@@ -591,18 +552,18 @@ fn joint_rows(rig: &PackedRig, joints: &[JointTransform]) -> Result<Vec<Rows>, I
         let found = joints.len().to_string();
         return Err(Invalid::new(&rig.path, "joints", expected, found));
     }
-    let mut cached: Vec<Rows> = Vec::with_capacity(rig.cached);
+    let (hierarchy, mut cached) = (&rig.hierarchy, Vec::<Rows>::new());
     let mut all = vec![[Vec4::X, Vec4::Y, Vec4::Z]; rig.entry_count()];
-    for word in &rig.order {
+    for word in &hierarchy.order {
         let index = (word & 0xffff) as usize;
         let Some(joint) = joints.get(index) else {
             continue;
         };
         let mut m = parent_from_joint(joint);
-        let mut above = rig.parents[index];
+        let mut above = hierarchy.parents[index];
         while above < CACHED {
             m = multiplied(&parent_from_joint(&joints[above as usize]), &m);
-            above = rig.parents[above as usize];
+            above = hierarchy.parents[above as usize];
         }
         if above != NONE {
             m = multiplied(&cached[(above & !CACHED) as usize], &m);
@@ -651,7 +612,12 @@ fn rigid_palette(rig: &PackedRig, all: &[Rows]) -> Palette {
         (Some(normals), Some(binds)) => scales(normals, &binds[0]),
         _ => Vec::new(),
     };
-    Palette::of_motions(points, normals, motions, [scales_points, scales_normals])
+    let scales = [scales_points, scales_normals];
+    Palette {
+        points,
+        normals,
+        rigid: Some(RigidMotions { motions, scales }),
+    }
 }
 
 /// The largest element of a matrix, and the largest difference from another one.

@@ -26,7 +26,6 @@ gpu_struct! {
 pub const SCHEDULE: Kernel = Kernel {
     name: "schedule",
     wgsl: wgsl!["common/dispatch", "schedule"],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<ScheduleItem>()),

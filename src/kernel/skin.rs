@@ -100,7 +100,6 @@ pub const SKIN: Kernel = Kernel {
         "common/results",
         "skin"
     ],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<SkinItem>()),

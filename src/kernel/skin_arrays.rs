@@ -62,11 +62,9 @@ pub fn skin_points_of_arrays(
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => skin_points(records, &matrices, START, rest, out),
         Some(rigid) => {
-            match bind {
-                Some(_) => out.copy_from_slice(rest),
-                None => skin_points(records, &matrices, START, rest, out),
-            }
-            move_points(records, rigid.motions(), bind, &UNCHANGED, out);
+            let scale = |out: &mut [Vec3]| skin_points(records, &matrices, START, rest, out);
+            let motions = rigid.motions();
+            move_points(records, motions, bind, &UNCHANGED, rest, out, scale);
         }
     };
     let joints = palette.entry_count().saturating_sub(1);
@@ -106,11 +104,9 @@ pub fn skin_normals_of_arrays(
             normalize(out);
         }
         Some(rigid) => {
-            match bind {
-                Some(_) => out.copy_from_slice(rest),
-                None => skin_normals(records, &matrices, rest, out),
-            }
-            turn_normals(records, rigid.motions(), bind.as_ref(), &UNCHANGED, out);
+            let scale = |out: &mut [Vec3]| skin_normals(records, &matrices, rest, out);
+            let (motions, bind) = (rigid.motions(), bind.as_ref());
+            turn_normals(records, motions, bind, &UNCHANGED, rest, out, scale);
         }
     };
     let joints = palette.entry_count().saturating_sub(1);

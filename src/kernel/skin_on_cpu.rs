@@ -67,7 +67,7 @@ impl<'a> CpuJob<'a> {
             let own = skin.tangents().map_or(0, <[_]>::len);
             check_length(skin.prim(), "output tangents", own, tangents.len())?;
         }
-        self.pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
+        self.pose.fits(skin)?;
         let with_rest_normals = self.normals.is_some() && skin.normals().is_some();
         let plan = Plan::new(skin, self.pose, with_rest_normals, self.tangents.is_some());
         match skin.vertices() {
@@ -142,7 +142,7 @@ pub fn points_on_cpu(
         let found = index.to_string();
         return Err(Invalid::new(skin.prim(), "points", expected, found));
     }
-    pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
+    pose.fits(skin)?;
     let plan = Plan::new(skin, pose, false, false);
     out.par_chunks_mut(CHUNK)
         .zip(indices.par_chunks(CHUNK))
@@ -175,10 +175,9 @@ struct Rigid<'a> {
     motions: &'a [[Vec4; 3]],
     post: Columns,
     post_normal: Columns,
-    /// Whether points have a linear part of their own. If not, all points use the last matrix of
-    /// the palette.
-    scales_points: bool,
-    scales_normals: bool,
+    /// Whether points and normals have a linear part of their own. If not, all use the last matrix
+    /// of the palette.
+    scales: [bool; 2],
 }
 
 impl<'a> Plan<'a> {
@@ -205,8 +204,7 @@ impl<'a> Plan<'a> {
             motions: rigid.motions(),
             post,
             post_normal: columns(pose.post_normal()),
-            scales_points: pose.scales_points(),
-            scales_normals: pose.scales_normals(),
+            scales: pose.scales,
         });
         let as_it_is = rigid.is_some() || is_identity(pose.post());
         let points = palette.map_or(&[][..], |p| p.points()).iter().map(|m| {
@@ -235,7 +233,7 @@ impl<'a> Plan<'a> {
                 .collect(),
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
             rigid,
-            mirrors: pose.mirrors(),
+            mirrors: pose.mirrors,
             turns: motions
                 .iter()
                 .map(|[real, _, turn]| [*real, Vec4::ZERO, *turn])
@@ -403,37 +401,30 @@ impl<'a> Plan<'a> {
     }
 
     fn skin_points(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
-        let Some(rigid) = &self.rigid else {
-            skin_points(records, &self.points, self.start, rest, out);
-            return;
+        let skin = |out: &mut [Vec3]| skin_points(records, &self.points, self.start, rest, out);
+        let Some(Rigid {
+            motions,
+            post,
+            scales,
+            ..
+        }) = &self.rigid
+        else {
+            return skin(out);
         };
-        let bind = self.points.last().filter(|_| !rigid.scales_points);
-        match bind {
-            Some(_) => out.copy_from_slice(rest),
-            None => skin_points(records, &self.points, self.start, rest, out),
-        }
-        move_points(records, rigid.motions, bind.map(|m| &m.0), &rigid.post, out);
+        let bind = self.points.last().filter(|_| !scales[0]);
+        move_points(records, motions, bind.map(|m| &m.0), post, rest, out, skin);
     }
 
     fn skin_normals(&self, records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]) {
+        let skin = |out: &mut [Vec3]| skin_normals(records, &self.normals, rest, out);
         let Some(rigid) = &self.rigid else {
-            skin_normals(records, &self.normals, rest, out);
-            self.finish_normals(out);
-            return;
+            skin(out);
+            return self.finish_normals(out);
         };
-        let bind = self.normals.last().filter(|_| !rigid.scales_normals);
+        let bind = self.normals.last().filter(|_| !rigid.scales[1]);
         let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
-        match bind {
-            Some(_) => out.copy_from_slice(rest),
-            None => skin_normals(records, &self.normals, rest, out),
-        }
-        turn_normals(
-            records,
-            rigid.motions,
-            bind.as_ref(),
-            &rigid.post_normal,
-            out,
-        );
+        let (motions, bind, post) = (rigid.motions, bind.as_ref(), &rigid.post_normal);
+        turn_normals(records, motions, bind, post, rest, out, skin);
     }
 }
 
@@ -505,14 +496,11 @@ impl Plan<'_> {
         out: &mut [Vec3],
     ) {
         let without_translation = |Joint([x, y, z]): Joint<3>| [x, y, z, Vec4::ZERO];
-        let bind = matrices.last().filter(|_| !rigid.scales_points);
-        match bind {
-            Some(_) => out.copy_from_slice(rest),
-            None => skin_normals(records, matrices, rest, out),
-        }
+        let bind = matrices.last().filter(|_| !rigid.scales[0]);
         let bind = bind.copied().map(without_translation);
         let [x, y, z, _] = rigid.post;
         let post = without_translation(Joint([x, y, z]));
-        move_points(records, &self.turns, bind.as_ref(), &post, out);
+        let skin = |out: &mut [Vec3]| skin_normals(records, matrices, rest, out);
+        move_points(records, &self.turns, bind.as_ref(), &post, rest, out, skin);
     }
 }

@@ -1,6 +1,10 @@
 //! Random values for the tests of this module.
 
+use std::sync::Arc;
+
 use glam::Vec3;
+
+use crate::skel::{BlendShape, Inbetween};
 
 /// xorshift64*.
 pub(super) struct Rng(pub u64);
@@ -20,4 +24,43 @@ impl Rng {
     pub fn vector(&mut self) -> Vec3 {
         Vec3::new(self.unit(), self.unit(), self.unit()) - 0.5
     }
+}
+
+/// A random shape of `count` offsets over stretches of consecutive points, whose indices are in no
+/// order and some twice. Every third one has an in-between, and every second one has normals of its
+/// own if there are any.
+pub(super) fn shape(
+    rng: &mut Rng,
+    points: usize,
+    number: usize,
+    count: usize,
+    stretch: usize,
+    normals: bool,
+) -> Arc<BlendShape> {
+    let mut first = 0;
+    let point = |i: usize| {
+        if i.is_multiple_of(stretch) {
+            first = rng.below(points);
+        }
+        ((first + i % stretch) % points) as i64
+    };
+    let mut indices: Vec<i64> = (0..count).map(point).collect();
+    indices[1] = indices[0];
+    let mut offsets = || -> Vec<Vec3> {
+        let some = (0..count).map(|i| rng.vector() * (i % (8 + stretch)).min(1) as f32);
+        some.collect()
+    };
+    let (own, own_normals, between) = (offsets(), offsets(), offsets());
+    let between = number.is_multiple_of(3).then(|| Inbetween {
+        name: "half".into(),
+        weight: Some(0.5),
+        offsets: between.clone(),
+        normal_offsets: normals.then_some(between),
+    });
+    let normals = (normals && number.is_multiple_of(2)).then_some(own_normals);
+    let (between, path) = (between.into_iter().collect(), format!("/S{number}"));
+    let indices = Some(&indices[..]);
+    let warnings = &mut Vec::new();
+    let shape = BlendShape::new(path, indices, own, normals, between, points, warnings);
+    Arc::new(shape)
 }

@@ -80,7 +80,7 @@ fn in_dawn() -> Result<(), Failed> {
             .map(|c| c.into_iter().collect())
             .collect();
         let request = serde_json::json!({
-            "wgsl": kernel.source(), "entry": kernel.entry, "constants": constants,
+            "wgsl": kernel.source(), "entry": "main", "constants": constants,
         });
         if ask(kernel.name, request)? != constants.len() as u64 {
             return Err(format!("{}: not every variant became a pipeline", kernel.name).into());
@@ -156,7 +156,7 @@ fn variant_constants(kernel: &Kernel) -> Vec<PipelineConstants> {
 /// Every variant of a kernel.
 fn variants(kernel: &Kernel) -> Result<Vec<Variant>, String> {
     let whole = validated(&kernel.source())?;
-    let stage = Some((naga::ShaderStage::Compute, kernel.entry));
+    let stage = Some((naga::ShaderStage::Compute, "main"));
     let all = variant_constants(kernel).into_iter();
     all.map(|constants| settled(&whole, stage, &constants))
         .collect()
@@ -307,7 +307,7 @@ fn entry(kernel: &Kernel) -> Result<(), String> {
     let [point] = &module.entry_points[..] else {
         return Err(format!("{} entry points", module.entry_points.len()));
     };
-    if point.name != kernel.entry || point.workgroup_size != [WORKGROUP_SIZE, 1, 1] {
+    if point.name != "main" || point.workgroup_size != [WORKGROUP_SIZE, 1, 1] {
         return Err(format!("{} with {:?}", point.name, point.workgroup_size));
     }
     let declared = |kind: ScalarKind| -> Vec<&str> {

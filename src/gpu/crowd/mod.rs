@@ -8,14 +8,13 @@ mod poses;
 mod results;
 mod visibility;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::device::error::{GpuError, alive, guarded};
 use super::device::skinner::Skinner;
 use super::device::timing::{GpuTimes, Timing};
-use super::device::waiting::wait_for;
+use super::device::waiting::{Mailbox, wait_for};
 use super::memory::growable_buffer::GrowableBuffer;
 use super::memory::upload::Staging;
 use super::pass::frame::PlannedFrame;
@@ -89,36 +88,13 @@ pub struct Crowd {
     plans: u64,
     /// Whether a frame was encoded since the clock was set last.
     awaits_advance: bool,
-    deferred: Deferred,
+    /// What is to be done when the clock advances next. It comes from destructors, which have no
+    /// access to the crowd and must not wait for a lock.
+    deferred: Mailbox<Work>,
 }
 
 /// Something to be done with a crowd.
 type Work = Box<dyn FnOnce(&mut Crowd) + Send>;
-
-/// What is to be done with a crowd when its clock advances next. It comes from destructors, which
-/// have no access to the crowd and must not wait for a lock.
-#[derive(Debug)]
-struct Deferred {
-    sender: Sender<Work>,
-    /// A mutex because a receiver is not `Sync`; nothing else locks it.
-    receiver: Mutex<Receiver<Work>>,
-}
-
-impl Deferred {
-    fn new() -> Self {
-        let (sender, receiver) = channel();
-        Self {
-            sender,
-            receiver: Mutex::new(receiver),
-        }
-    }
-
-    fn next(&mut self) -> Option<Work> {
-        let receiver = self.receiver.get_mut();
-        let receiver = receiver.unwrap_or_else(PoisonError::into_inner);
-        receiver.try_recv().ok()
-    }
-}
 
 impl Skinner {
     /// Creates an empty crowd on this skinner's device.
@@ -170,13 +146,13 @@ impl Crowd {
             stores,
             frame: None,
             tables: None,
-            staging: Staging::new(),
+            staging: Staging::default(),
             readings: Readings::new(&skinner.device),
             timing: skinner.timestamps.then(timing),
             uploaded: 0,
             plans: 0,
             awaits_advance: false,
-            deferred: Deferred::new(),
+            deferred: Mailbox::default(),
             skinner: skinner.clone(),
         }
     }
@@ -214,15 +190,11 @@ impl Crowd {
     /// [`GpuError::Limit`] if one point's data is larger than a binding; out of memory.
     pub fn add_skin(&mut self, skin: Arc<PackedSkin>) -> Result<SkinId, GpuError> {
         alive(&self.skinner.device)?;
-        let Stores {
-            skins,
-            skin_pages,
-            blend_lists,
-            ..
-        } = &mut self.stores;
-        let id = skins.add(&self.skinner, skin_pages, Arc::clone(&skin))?;
+        let stores = &mut self.stores;
+        let pages = &mut stores.skin_pages;
+        let id = stores.skins.add(&self.skinner, pages, Arc::clone(&skin))?;
         if let Some(blend) = skin.blend() {
-            blend_lists.add_skin(id, blend);
+            stores.blend_lists.add_skin(id, blend);
         }
         Ok(id)
     }
@@ -234,7 +206,7 @@ impl Crowd {
     /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances use the skin.
     pub fn remove_skin(&mut self, skin: SkinId) -> Result<(), GpuError> {
         let pages = &mut self.stores.skin_pages;
-        self.stores.skins.remove(pages, skin)?;
+        self.stores.skins.free(pages, skin)?;
         self.stores.clips.remove_channels(pages, skin);
         self.stores.blend_lists.remove_skin(skin, pages);
         Ok(())
@@ -269,17 +241,14 @@ impl Crowd {
         skin: SkinId,
         target: OutputTarget,
     ) -> Result<InstanceId, GpuError> {
-        let Stores {
-            skins,
-            instances,
-            outputs,
-            ..
-        } = &mut self.stores;
-        let resident = skins.get(skin)?;
-        target.check(resident.packed())?;
-        instances.check_room(resident.packed().prim(), 1)?;
-        outputs.check_room(&self.skinner, resident, 1, &target)?;
-        let target = instances.shared(target);
+        let stores = &self.stores;
+        let resident = stores.skins.get(skin)?;
+        target.check(&resident.packed)?;
+        stores.instances.check_room(resident.packed.prim(), 1)?;
+        stores
+            .outputs
+            .check_room(&self.skinner, resident, 1, &target)?;
+        let target = stores.instances.shared(target);
         self.insert(skin, target)
     }
 
@@ -316,17 +285,13 @@ impl Crowd {
     /// # Errors
     /// As [`Crowd::add_instances`]. After an error the crowd is unchanged.
     pub fn reserve_instances(&mut self, skin: SkinId, count: usize) -> Result<(), GpuError> {
-        let Stores {
-            skins,
-            instances,
-            outputs,
-            ..
-        } = &mut self.stores;
-        let (resident, target) = (skins.get(skin)?, OutputTarget::default());
-        instances.check_room(resident.packed().prim(), count as u64)?;
-        let each = outputs.check_room(&self.skinner, resident, count as u64, &target)?;
-        outputs.reserve(&self.skinner, each, count as u64)?;
-        instances.reserve(count);
+        let stores = &mut self.stores;
+        let (resident, target) = (stores.skins.get(skin)?, OutputTarget::default());
+        let (prim, more, outputs) = (resident.packed.prim(), count as u64, &mut stores.outputs);
+        stores.instances.check_room(prim, more)?;
+        let each = outputs.check_room(&self.skinner, resident, more, &target)?;
+        outputs.reserve(&self.skinner, each, more)?;
+        stores.instances.reserve(count);
         Ok(())
     }
 
@@ -346,39 +311,23 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Foreign`] for a foreign id.
     pub fn remove_instance(&mut self, instance: InstanceId) -> Result<(), GpuError> {
-        let Stores {
-            skins,
-            instances,
-            outputs,
-            poses,
-            palettes,
-            rigs,
-            ..
-        } = &mut self.stores;
-        let gone = instances.remove(instance)?;
-        poses.remove(instance, palettes, rigs);
-        if let Ok(resident) = skins.get(gone.skin) {
-            outputs.free(resident, &gone.target, &gone.out);
-        }
-        skins.remove_user(gone.skin);
+        let stores = &mut self.stores;
+        let gone = stores.instances.remove(instance)?;
+        let (palettes, rigs) = (&mut stores.palettes, &mut stores.rigs);
+        stores.poses.remove(instance, palettes, rigs);
+        let resident = stores.skins.get(gone.skin)?;
+        stores.outputs.free(resident, &gone.target, &gone.out);
+        stores.skins.remove_user(gone.skin);
         Ok(())
     }
 
     /// Removes all instances and keeps the skins.
     pub fn clear_instances(&mut self) {
-        let Stores {
-            skins,
-            instances,
-            outputs,
-            poses,
-            palettes,
-            rigs,
-            ..
-        } = &mut self.stores;
-        poses.clear(palettes, rigs);
-        instances.clear();
-        skins.remove_users();
-        outputs.clear();
+        let stores = &mut self.stores;
+        stores.poses.clear(&mut stores.palettes, &mut stores.rigs);
+        stores.instances.clear();
+        stores.skins.remove_users();
+        stores.outputs.clear();
         self.frame = None;
     }
 
@@ -392,14 +341,10 @@ impl Crowd {
         instance: InstanceId,
         target: OutputTarget,
     ) -> Result<(), GpuError> {
-        let Stores {
-            skins,
-            instances,
-            outputs,
-            ..
-        } = &mut self.stores;
-        let skin = skins.get(instances.get(instance)?.skin)?;
-        target.check(skin.packed())?;
+        let stores = &mut self.stores;
+        let (instances, outputs) = (&mut stores.instances, &mut stores.outputs);
+        let skin = stores.skins.get(instances.get(instance)?.skin)?;
+        target.check(&skin.packed)?;
         outputs.check_room(&self.skinner, skin, 1, &target)?;
         let out = outputs.place(&self.skinner, skin, &target)?;
         let (old_target, old) = instances.send(instance, Arc::new(target), out)?;
@@ -448,7 +393,7 @@ impl Crowd {
     /// One more than the largest [`InstanceId::index`] that the crowd has ever used.
     #[must_use]
     pub fn index_count(&self) -> u32 {
-        self.stores.instances.index_count()
+        self.stores.instances.index_count
     }
 
     /// A number that grows whenever adding instances replaced an output buffer. While it stays the
@@ -531,12 +476,12 @@ impl Crowd {
             frame.reserve(skinner, &mut self.stores, &mut self.tables, encoder)?;
         }
         let frame = self.frame.as_ref();
-        let overwrites = frame.is_some_and(|frame| frame.poses.overwrites_players());
+        let overwrites = frame.is_some_and(|frame| frame.poses.overwrites_players);
         self.stores.players.begin_frame(is_new || overwrites);
         if let (Some(frame), Some(tables)) = (&mut self.frame, &self.tables) {
-            frame.bind(skinner, &self.stores, tables.buffer())?;
+            frame.bind(skinner, &self.stores, &tables.buffer)?;
             let lists = self.stores.blend_lists.uploads(&self.stores.skin_pages);
-            let uploads = frame.uploads(&self.stores, tables.buffer()).chain(lists);
+            let uploads = frame.uploads(&self.stores, &tables.buffer).chain(lists);
             let uploads = uploads.chain(self.stores.players.uploads());
             self.uploaded = self.staging.record(skinner, encoder, uploads)?;
             frame.set_uploaded();
@@ -545,22 +490,13 @@ impl Crowd {
             self.stores.outputs.carry_over(encoder);
             frame.encode(&self.stores, self.timing.as_mut(), encoder);
         }
-        let Stores {
-            instances,
-            outputs,
-            bounds,
-            ..
-        } = &mut self.stores;
+        let instances = &mut self.stores.instances;
         instances.set_encoded();
-        if let Some(bounds) = bounds {
-            bounds.read_back(
-                skinner,
-                encoder,
-                instances.index_count(),
-                instances.frames(),
-            )?;
+        if let Some(bounds) = &mut self.stores.bounds {
+            let (count, frame) = (instances.index_count, instances.frames);
+            bounds.read_back(skinner, encoder, count, frame)?;
         }
-        outputs.set_encoded();
+        self.stores.outputs.set_encoded();
         Ok(())
     }
 
@@ -571,16 +507,11 @@ impl Crowd {
         frame.reserve(&self.skinner, &mut self.stores, &mut self.tables, encoder)?;
         self.plans += 1;
         self.frame = Some(frame);
-        let Stores {
-            instances,
-            blend_lists,
-            ..
-        } = &mut self.stores;
-        blend_lists.forget_walkers();
+        let (instances, lists) = (&self.stores.instances, &mut self.stores.blend_lists);
+        lists.forget_walkers();
         if self.skinner.limits.active_lists {
-            for (id, _) in instances.shown() {
-                blend_lists.follow(id, instances);
-            }
+            let shown = instances.shown();
+            shown.for_each(|(id, _)| lists.follow(id, instances));
         }
         Ok(())
     }
@@ -592,15 +523,10 @@ impl Crowd {
             return Ok(false);
         };
         let is_edited = frame.edit(&self.skinner, &self.stores)?;
-        let Stores {
-            instances,
-            blend_lists,
-            ..
-        } = &mut self.stores;
+        let (instances, lists) = (&self.stores.instances, &mut self.stores.blend_lists);
         if self.skinner.limits.active_lists {
-            for id in instances.edited() {
-                blend_lists.follow(*id, instances);
-            }
+            let edited = instances.edited.iter();
+            edited.for_each(|id| lists.follow(*id, instances));
         }
         Ok(is_edited)
     }
@@ -618,26 +544,19 @@ impl Crowd {
         let Some(frame) = self.frame.as_ref().filter(|_| is_wanted) else {
             return;
         };
-        let Stores {
-            skin_pages,
-            skins,
-            poses,
-            blend_lists,
-            clips,
-            players,
-            ..
-        } = &mut self.stores;
+        let stores = &mut self.stores;
+        let (poses, clips, players) = (&stores.poses, &stores.clips, &stores.players);
         let is_driven = |id: InstanceId, skin| match poses.get(id.index()) {
             Some((_, Source::Rig(rig))) => clips.channels(skin).is_some() && players.plays(rig),
             _ => false,
         };
-        blend_lists.choose(
-            frame.poses.reweighted(),
-            clips.version() + players.changes(),
+        stores.blend_lists.choose(
+            &frame.poses.reweighted,
+            clips.version() + players.changes,
             is_driven,
             &self.skinner,
-            skin_pages,
-            skins,
+            &mut stores.skin_pages,
+            &stores.skins,
             poses,
         );
     }
@@ -734,7 +653,7 @@ impl Crowd {
     pub fn dispatch_count(&self) -> Result<usize, GpuError> {
         let current = self.frame.as_ref();
         let is_next = |frame: &&PlannedFrame| {
-            frame.is_current(&self.stores) && self.stores.instances.edited().is_empty()
+            frame.is_current(&self.stores) && self.stores.instances.edited.is_empty()
         };
         match current.filter(is_next) {
             Some(frame) => Ok(frame.dispatch_count()),

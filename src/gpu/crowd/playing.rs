@@ -7,6 +7,7 @@ use crate::gpu::device::error::{GpuError, alive};
 use crate::gpu::store::Stores;
 use crate::gpu::store::clips::ClipId;
 use crate::gpu::store::playing::Playing;
+use crate::gpu::store::pose_buffers::{JOINTS, PALETTES};
 use crate::gpu::store::rigs::{RigId, RigPalette};
 use crate::gpu::store::skins::SkinId;
 use crate::kernel::{JointTransform, NONE, PackedClip, Player};
@@ -46,11 +47,11 @@ impl Crowd {
     /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while rigs play the clip. A
     /// clip that has faded out counts as played until the clock has passed the end of the fade.
     pub fn remove_clip(&mut self, clip: ClipId) -> Result<(), GpuError> {
-        let Stores { clips, players, .. } = &mut self.stores;
-        if clips.remove(clip).is_ok() {
+        let stores = &mut self.stores;
+        if stores.clips.remove(clip).is_ok() {
             return Ok(());
         }
-        let ended = players.release_ended(clips);
+        let ended = stores.players.release_ended(&mut stores.clips);
         self.update_players(&ended);
         self.stores.clips.remove(clip)
     }
@@ -78,27 +79,24 @@ impl Crowd {
         skin: SkinId,
         channels: &[Option<u32>],
     ) -> Result<(), GpuError> {
-        let Stores {
-            skins,
-            skin_pages,
-            clips,
-            ..
-        } = &mut self.stores;
-        let packed = skins.get(skin)?.packed();
+        let stores = &mut self.stores;
+        let packed = &stores.skins.get(skin)?.packed;
         if channels.len() != packed.channel_count() {
             let (prim, count) = (packed.prim(), packed.channel_count());
             let (expected, found) = (format!("{count} channels"), channels.len().to_string());
             return Err(GpuError::invalid(prim, expected, found));
         }
         if let Some(channel) = channels.iter().flatten().find(|c| **c == NONE) {
-            let expected = format!("channels of clips below {NONE}");
-            return Err(GpuError::invalid(
-                packed.prim(),
-                expected,
+            let (expected, found) = (
+                format!("channels of clips below {NONE}"),
                 channel.to_string(),
-            ));
+            );
+            return Err(GpuError::invalid(packed.prim(), expected, found));
         }
-        clips.set_channels(&self.skinner, skin_pages, skin, channels)
+        let pages = &mut stores.skin_pages;
+        stores
+            .clips
+            .set_channels(&self.skinner, pages, skin, channels)
     }
 
     /// Sets the clock of all clips and fades for the coming frames, in seconds. It may begin
@@ -116,7 +114,7 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Invalid`] if the seconds are negative or not finite. The clock then stays.
     pub fn advance(&mut self, seconds: f64) -> Result<(), GpuError> {
-        while let Some(run) = self.deferred.next() {
+        while let Some(run) = self.deferred.take() {
             run(self);
         }
         if !(seconds.is_finite() && seconds >= 0.0) {
@@ -144,7 +142,7 @@ impl Crowd {
     /// The time of the clock, in seconds; 0 at first.
     #[must_use]
     pub fn clock(&self) -> f64 {
-        self.stores.players.seconds()
+        self.stores.players.seconds
     }
 
     /// Sets what a rig plays, until another call changes it. From then on the GPU computes its
@@ -177,13 +175,9 @@ impl Crowd {
     }
 
     fn play(&mut self, rig: RigId, playing: &Playing) -> Result<(), GpuError> {
-        let Stores {
-            rigs,
-            clips,
-            players,
-            ..
-        } = &mut self.stores;
-        if let Some(player) = players.set(rig, rigs, clips, playing)? {
+        let stores = &mut self.stores;
+        let (rigs, clips) = (&mut stores.rigs, &mut stores.clips);
+        if let Some(player) = stores.players.set(rig, rigs, clips, playing)? {
             rigs.forget_joints(rig);
             self.update_players(&[(rig, player)]);
         }
@@ -214,14 +208,9 @@ impl Crowd {
     /// # Errors
     /// [`GpuError::Foreign`] for a foreign id.
     pub fn played_joints(&self, rig: RigId) -> Result<Option<Vec<JointTransform>>, GpuError> {
-        let Stores {
-            rigs,
-            clips,
-            players,
-            ..
-        } = &self.stores;
+        let Stores { rigs, clips, .. } = &self.stores;
         rigs.get(rig)?;
-        Ok(players.joints_now(rig, rigs, clips))
+        Ok(self.stores.players.joints_now(rig, rigs, clips))
     }
 
     /// The state of a rig as the kernel reads it, for tests.
@@ -252,7 +241,7 @@ impl Crowd {
         let buffers = &self.stores.pose_buffers;
         let find = |rig| {
             let (page, first) = places?.poses.find_joints(rig)?;
-            Some((buffers.page(page).joints.buffer(), first))
+            Some((buffers.buffer(page, JOINTS), first))
         };
         let players = &mut self.stores.players;
         let lost = players.capture(&self.skinner, encoder, find)?;
@@ -303,7 +292,7 @@ impl Crowd {
             let entries = packed.entry_count() as u32 * 3;
             let has_attachments = !packed.attachments().is_empty();
             RigPalette {
-                buffer: self.stores.pose_buffers.page(page).palettes.buffer(),
+                buffer: self.stores.pose_buffers.buffer(page, PALETTES),
                 points,
                 normals: packed.has_normals().then_some(points + entries),
                 motions: packed.motion_row().map(|row| points + row),

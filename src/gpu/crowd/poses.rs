@@ -5,13 +5,22 @@ use std::sync::Arc;
 
 use super::Crowd;
 use crate::gpu::device::error::{GpuError, alive};
+use crate::gpu::pass::frame::PlannedFrame;
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::InstanceId;
 use crate::gpu::store::palettes::PaletteId;
-use crate::gpu::store::poses::{InstancePose, Source};
+use crate::gpu::store::poses::{InstancePose, PoseStore, Source};
 use crate::gpu::store::rigs::RigId;
 use crate::kernel::{JointTransform, PackedRig, Palette, Player};
 use crate::skel::Pose;
+
+/// Brings the pose of an instance in a plan up to date. False if the instance needs other items.
+fn update(frame: &mut Option<PlannedFrame>, poses: &PoseStore, id: InstanceId) -> bool {
+    match (frame, poses.get(id.index())) {
+        (Some(frame), Some((pose, _))) => frame.poses.update(id, pose),
+        _ => true,
+    }
+}
 
 impl Crowd {
     /// Sets the pose of an instance for all coming frames, until another call changes it. The pose
@@ -36,7 +45,7 @@ impl Crowd {
             rigs,
             ..
         } = &mut self.stores;
-        let skin = skins.get(instances.get(instance)?.skin)?.packed();
+        let skin = &skins.get(instances.get(instance)?.skin)?.packed;
         let source = match pose.into() {
             InstancePose::Packed(pose) => {
                 poses.set_packed(instance, skin, pose)?;
@@ -60,12 +69,8 @@ impl Crowd {
                 Source::Rig(rig)
             }
         };
-        let index = instance.index();
-        let mut needs_items = poses.bind(index, source, palettes, rigs);
-        if let (Some(frame), Some((pose, _))) = (&mut self.frame, poses.get(index)) {
-            needs_items |= !frame.poses.update(instance, pose);
-        }
-        if needs_items {
+        let is_bound_elsewhere = poses.bind(instance.index(), source, palettes, rigs);
+        if !update(&mut self.frame, poses, instance) || is_bound_elsewhere {
             instances.edit(instance);
         }
         Ok(())
@@ -105,28 +110,16 @@ impl Crowd {
     ) -> Result<(), GpuError> {
         let frame = &mut self.frame;
         let mut poses = std::mem::take(&mut self.stores.poses);
-        let Stores {
-            skins,
-            instances,
-            palettes,
-            rigs,
-            ..
-        } = &mut self.stores;
+        let stores = &mut self.stores;
+        let (palettes, rigs) = (&mut stores.palettes, &mut stores.rigs);
         let mut edited = Vec::new();
-        let updated = poses.update(instances, skins, pose, |poses, index| {
-            let mut needs_items = poses.bind(index, Source::Own, palettes, rigs);
-            let Some(id) = poses.id(index) else {
-                return;
-            };
-            if let (Some(frame), Some((pose, _))) = (&mut *frame, poses.get(index)) {
-                needs_items |= !frame.poses.update(id, pose);
-            }
-            if needs_items {
-                edited.push(id);
-            }
+        let updated = poses.update(&stores.instances, &stores.skins, pose, |poses, index| {
+            let is_bound_elsewhere = poses.bind(index, Source::Own, palettes, rigs);
+            let id = poses.id(index);
+            edited.extend(id.filter(|id| !update(frame, poses, *id) || is_bound_elsewhere));
         });
-        self.stores.poses = poses;
-        let instances = &mut self.stores.instances;
+        stores.poses = poses;
+        let instances = &mut stores.instances;
         edited.into_iter().for_each(|id| instances.edit(id));
         updated
     }
@@ -152,21 +145,17 @@ impl Crowd {
             ..
         } = &mut self.stores;
         palettes.set(id, palette)?;
+        if let Some(frame) = &mut self.frame {
+            frame.poses.update_palette(id, palette);
+        }
         for index in palettes.users(id) {
             let Some(instance) = poses.id(index) else {
                 continue;
             };
-            let skin = skins.get(instances.get(instance)?.skin)?.packed();
+            let skin = &skins.get(instances.get(instance)?.skin)?.packed;
             poses.replace_palette(index, skin, palette);
-        }
-        if let Some(frame) = &mut self.frame {
-            frame.poses.update_palette(id, palette);
-            for index in palettes.users(id) {
-                if let (Some(id), Some((pose, _))) = (poses.id(index), poses.get(index))
-                    && !frame.poses.update(id, pose)
-                {
-                    instances.edit(id);
-                }
+            if !update(&mut self.frame, poses, instance) {
+                instances.edit(instance);
             }
         }
         Ok(())
@@ -222,12 +211,11 @@ impl Crowd {
     /// [`GpuError::Foreign`] for a foreign id, [`GpuError::InUse`] while instances move with the
     /// rig.
     pub fn remove_rig(&mut self, rig: RigId) -> Result<(), GpuError> {
-        let pages = &mut self.stores.skin_pages;
-        self.stores.rigs.remove(pages, rig)?;
-        let clips = &mut self.stores.clips;
-        if self.stores.players.stop(rig, clips) {
+        let stores = &mut self.stores;
+        stores.rigs.remove(&mut stores.skin_pages, rig)?;
+        if stores.players.stop(rig, &mut stores.clips) {
             // Other rigs share its tables, so the plan goes on posing it.
-            self.update_players(&[(rig, Player::IDLE)]);
+            self.update_players(&[(rig, Player::idle())]);
         }
         Ok(())
     }
@@ -241,18 +229,13 @@ impl Crowd {
     /// [`GpuError::Foreign`] for a foreign id, [`GpuError::Invalid`] for another number of
     /// transforms than the rig has joints, or transforms that are not finite.
     pub fn set_joints(&mut self, rig: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
-        let Stores {
-            rigs,
-            players,
-            clips,
-            ..
-        } = &mut self.stores;
-        rigs.set_joints(rig, joints)?;
-        let played = players.stop(rig, clips);
+        let stores = &mut self.stores;
+        stores.rigs.set_joints(rig, joints)?;
+        let played = stores.players.stop(rig, &mut stores.clips);
         if let Some(frame) = &mut self.frame {
             frame.poses.update_joints(rig, joints, played);
             if played {
-                frame.poses.update_player(rig, &Player::IDLE);
+                frame.poses.update_player(rig, &Player::idle());
             }
         }
         Ok(())

@@ -160,7 +160,7 @@ impl Crowd {
     /// Out of memory.
     pub fn enable_bounds(&mut self, wanted: BoundsUse) -> Result<(), GpuError> {
         match &mut self.stores.bounds {
-            Some(bounds) => bounds.set_wanted(wanted),
+            Some(bounds) => bounds.wanted = wanted,
             none => {
                 *none = Some(BoundsStore::new(&self.skinner, wanted)?);
                 // Or their boxes would be empty until it is their turn.
@@ -186,14 +186,14 @@ impl Crowd {
     /// ([`Crowd::bounds_generation`]). `None` if bounds are not enabled.
     #[must_use]
     pub fn bounds_on_gpu(&self) -> Option<&wgpu::Buffer> {
-        Some(self.stores.bounds.as_ref()?.boxes().buffer())
+        Some(&self.stores.bounds.as_ref()?.boxes.buffer)
     }
 
     /// A number that grows whenever the buffer of [`Crowd::bounds_on_gpu`] was replaced.
     #[must_use]
     pub fn bounds_generation(&self) -> u64 {
         let bounds = self.stores.bounds.as_ref();
-        bounds.map_or(0, |bounds| bounds.boxes().replaced())
+        bounds.map_or(0, |bounds| bounds.boxes.replaced)
     }
 
     /// The newest box of an instance that was read back: minimum and maximum corner, in the space

@@ -69,7 +69,7 @@ impl Crowd {
     /// [`Crowd::encode`] fails with [`GpuError::Invalid`] if the mask is shorter than
     /// [`Crowd::index_count`].
     pub fn set_visibility(&mut self, mask: Option<VisibilityMask>) -> Result<(), GpuError> {
-        if mask.is_none() && self.stores.instances.slowed() == 0 {
+        if mask.is_none() && self.stores.instances.slowed == 0 {
             if self.stores.visibility.take().is_some() {
                 // The last frame of some is older than the last one.
                 self.stores.instances.forget_previous();
@@ -91,7 +91,7 @@ impl Crowd {
     /// The host's mask.
     #[must_use]
     pub fn visibility(&self) -> Option<&VisibilityMask> {
-        self.stores.visibility.as_ref()?.mask()
+        self.stores.visibility.as_ref()?.mask.as_ref()
     }
 
     /// Computes an instance only in some frames, such as every fourth for a distant one

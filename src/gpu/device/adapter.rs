@@ -62,14 +62,24 @@ impl AdapterReport {
     /// The adapter that [`AdapterChoice::Hardware`] takes from a list; `None` if all are software.
     #[must_use]
     pub fn hardware(adapters: &[Self]) -> Option<&Self> {
-        let kinds = ["DiscreteGpu", "IntegratedGpu", "VirtualGpu", "Other"];
-        let rank = |a: &Self| kinds.iter().position(|k| *k == a.device_type);
-        adapters
-            .iter()
-            .filter(|a| !a.software && rank(a).is_some())
-            .min_by_key(|a| rank(a))
+        let rank = |a: &Self| {
+            RANKED
+                .iter()
+                .position(|k| format!("{k:?}") == a.device_type)
+        };
+        let ranked = adapters.iter().filter(|a| !a.software && rank(a).is_some());
+        ranked.min_by_key(|a| rank(a))
     }
 }
+
+/// Kinds of adapters, the preferred one first.
+const RANKED: [wgpu::DeviceType; 5] = [
+    wgpu::DeviceType::DiscreteGpu,
+    wgpu::DeviceType::IntegratedGpu,
+    wgpu::DeviceType::VirtualGpu,
+    wgpu::DeviceType::Other,
+    wgpu::DeviceType::Cpu,
+];
 
 /// Percentage of the driver's memory budget beyond which creating a buffer fails as out of memory,
 /// while the device still works.
@@ -110,13 +120,7 @@ impl GpuDevice {
     /// adapter's driver refuses to open a device.
     pub async fn open(choice: &AdapterChoice) -> Result<Self, GpuError> {
         let adapters = adapters().await;
-        let rank = |kind: wgpu::DeviceType| match kind {
-            wgpu::DeviceType::DiscreteGpu => 0,
-            wgpu::DeviceType::IntegratedGpu => 1,
-            wgpu::DeviceType::VirtualGpu => 2,
-            wgpu::DeviceType::Other => 3,
-            wgpu::DeviceType::Cpu => 4,
-        };
+        let rank = |kind: wgpu::DeviceType| RANKED.iter().position(|other| *other == kind);
         let fits = |info: &wgpu::AdapterInfo| match choice {
             AdapterChoice::Hardware => info.device_type != wgpu::DeviceType::Cpu,
             AdapterChoice::Named(name) => info.name.to_lowercase().contains(&name.to_lowercase()),

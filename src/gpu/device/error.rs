@@ -118,6 +118,11 @@ impl GpuError {
         Self::Foreign { what: what.into() }
     }
 
+    pub(in crate::gpu) fn limit(what: impl Into<String>, asked: u64, limit: u64) -> Self {
+        let what = what.into();
+        Self::Limit { what, asked, limit }
+    }
+
     pub(in crate::gpu) fn invalid(
         what: impl Into<String>,
         expected: impl Into<String>,

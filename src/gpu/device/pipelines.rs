@@ -17,6 +17,11 @@ const NUMBERS: usize = {
     most
 };
 
+/// A bit if it is set, or none.
+pub fn bit_if<T: Default>(is_set: bool, bit: T) -> T {
+    if is_set { bit } else { T::default() }
+}
+
 /// The override constants of a pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Variant {
@@ -164,7 +169,7 @@ impl Pipelines {
                 label: Some(self.kernel.name),
                 layout: Some(&self.pipeline_layout),
                 module: &module,
-                entry_point: Some(self.kernel.entry),
+                entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: &constants,
                     ..Default::default()

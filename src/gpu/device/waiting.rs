@@ -1,8 +1,9 @@
 //! Waits for what a callback of the device reports: by `await`, or by blocking the thread.
 
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use super::error::{GpuError, failure, guarded};
@@ -80,6 +81,36 @@ impl<T: Clone> Drop for Sender<T> {
         let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// What others send, from any thread, to who takes it out later.
+pub struct Mailbox<T> {
+    pub sender: mpsc::Sender<T>,
+    /// A mutex because a receiver is not `Sync`; nothing else locks it.
+    receiver: Mutex<mpsc::Receiver<T>>,
+}
+
+impl<T> fmt::Debug for Mailbox<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sender.fmt(f)
+    }
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        let receiver = Mutex::new(receiver);
+        Self { sender, receiver }
+    }
+}
+
+impl<T> Mailbox<T> {
+    /// What was sent first, of what is there.
+    pub fn take(&mut self) -> Option<T> {
+        let receiver = self.receiver.get_mut();
+        let receiver = receiver.unwrap_or_else(PoisonError::into_inner);
+        receiver.try_recv().ok()
     }
 }
 

@@ -12,13 +12,13 @@ use crate::gpu::device::skinner::Skinner;
 /// A buffer that grows up to a limit, and an allocator for its bytes. Growing keeps the contents.
 #[derive(Debug)]
 pub struct Arena {
-    growable: GrowableBuffer,
+    pub growable: GrowableBuffer,
     ranges: RangeAllocator<u64>,
     /// First bytes of ranges that came back, by their length: in a crowd, most have the size of
     /// another. They join their neighbours before the buffer grows.
     free: BTreeMap<u64, Vec<u64>>,
     /// End of the last byte that was ever allocated.
-    high: u64,
+    pub high: u64,
     /// Ranges appended since [`Arena::take_appended`].
     appended: Vec<Range<u64>>,
 }
@@ -37,24 +37,6 @@ impl Arena {
             high: 0,
             appended: Vec::new(),
         })
-    }
-
-    pub fn buffer(&self) -> &wgpu::Buffer {
-        self.growable.buffer()
-    }
-
-    pub fn whole(&self) -> wgpu::BindingResource<'_> {
-        self.growable.whole()
-    }
-
-    /// How often the buffer was replaced by a larger one.
-    pub fn replaced(&self) -> u64 {
-        self.growable.replaced()
-    }
-
-    /// End of the last byte that was ever allocated.
-    pub fn high(&self) -> u64 {
-        self.high
     }
 
     /// Whether a range of `bytes` bytes is free.
@@ -125,7 +107,7 @@ impl Arena {
 
     /// Grows the buffer to hold `bytes` more than were ever allocated, up to its limit.
     pub fn reserve(&mut self, skinner: &Skinner, bytes: u64) -> Result<(), GpuError> {
-        let wanted = self.high.saturating_add(bytes).min(self.growable.limit());
+        let wanted = self.high.saturating_add(bytes).min(self.growable.limit);
         self.growable.reserve(skinner, wanted, Some(self.high))
     }
 
@@ -139,7 +121,7 @@ impl Arena {
         guarded(&skinner.device, || {
             let mut at = first;
             for part in parts.iter().filter(|p| !p.is_empty()) {
-                skinner.queue.write_buffer(self.growable.buffer(), at, part);
+                skinner.queue.write_buffer(&self.growable.buffer, at, part);
                 at += part.len() as u64;
             }
         })?;

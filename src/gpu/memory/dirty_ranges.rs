@@ -2,62 +2,13 @@
 
 use std::ops::Range;
 
-/// Ranges of elements that changed, joined if they touch.
-#[derive(Debug, Default)]
-pub struct DirtyRanges {
-    ranges: Vec<Range<u32>>,
-}
-
-impl DirtyRanges {
-    /// Adds a range.
-    pub fn mark(&mut self, range: Range<u32>) {
-        if range.is_empty() {
-            return;
-        }
-        match self.ranges.last_mut() {
-            Some(last) if last.start <= range.start && range.start <= last.end => {
-                last.end = last.end.max(range.end);
-            }
-            _ => {
-                // Poses that are set again and again between frames must not make it grow without
-                // end.
-                if self.ranges.len() == self.ranges.capacity() {
-                    self.join(0);
-                }
-                self.ranges.push(range);
-            }
-        }
-    }
-
-    /// Sorts the ranges and joins those with no more than `gap` elements between them.
-    pub fn join(&mut self, gap: u32) {
-        if !self.ranges.is_sorted_by_key(|range| range.start) {
-            self.ranges.sort_unstable_by_key(|range| range.start);
-        }
-        self.ranges.dedup_by(|next, kept| {
-            let joins = next.start <= kept.end.saturating_add(gap);
-            if joins {
-                kept.end = kept.end.max(next.end);
-            }
-            joins
-        });
-    }
-
-    /// The ranges. After [`DirtyRanges::join`] they are in order and do not touch.
-    pub fn ranges(&self) -> &[Range<u32>] {
-        &self.ranges
-    }
-
-    pub fn clear(&mut self) {
-        self.ranges.clear();
-    }
-}
-
 /// A CPU copy of what a buffer holds, or will hold after the next upload.
 #[derive(Debug)]
 pub struct Mirrored<T> {
     values: Vec<T>,
-    dirty: DirtyRanges,
+    /// Ranges of values that changed, joined if they touch. After [`Mirrored::join`] they are in
+    /// order.
+    dirty: Vec<Range<u32>>,
 }
 
 impl<T> Default for Mirrored<T> {
@@ -71,7 +22,7 @@ impl<T> From<Vec<T>> for Mirrored<T> {
     fn from(values: Vec<T>) -> Self {
         let mut out = Self {
             values,
-            dirty: DirtyRanges::default(),
+            dirty: Vec::new(),
         };
         out.mark_all();
         out
@@ -94,9 +45,28 @@ impl<T> Mirrored<T> {
         self.mark_from(0);
     }
 
+    fn mark(&mut self, range: Range<u32>) {
+        if range.is_empty() {
+            return;
+        }
+        match self.dirty.last_mut() {
+            Some(last) if last.start <= range.start && range.start <= last.end => {
+                last.end = last.end.max(range.end);
+            }
+            _ => {
+                // Poses that are set again and again between frames must not make it grow without
+                // end.
+                if self.dirty.len() == self.dirty.capacity() {
+                    self.join(0);
+                }
+                self.dirty.push(range);
+            }
+        }
+    }
+
     /// Marks everything from `first` on.
     pub fn mark_from(&mut self, first: usize) {
-        self.dirty.mark(first as u32..self.values.len() as u32);
+        self.mark(first as u32..self.values.len() as u32);
     }
 
     /// Clears the marks, after everything was uploaded.
@@ -117,7 +87,17 @@ impl<T> Mirrored<T> {
     /// Sorts the changed ranges and joins those with no more than `gap` bytes between them, because
     /// a copy costs more than the bytes of a small gap.
     pub fn join(&mut self, gap: u32) {
-        self.dirty.join(gap / size_of::<T>() as u32);
+        let gap = gap / size_of::<T>() as u32;
+        if !self.dirty.is_sorted_by_key(|range| range.start) {
+            self.dirty.sort_unstable_by_key(|range| range.start);
+        }
+        self.dirty.dedup_by(|next, kept| {
+            let joins = next.start <= kept.end.saturating_add(gap);
+            if joins {
+                kept.end = kept.end.max(next.end);
+            }
+            joins
+        });
     }
 }
 
@@ -137,7 +117,7 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
     pub fn restore(&mut self, first: u32, values: &[T]) {
         let range = first as usize..first as usize + values.len();
         self.values[range].copy_from_slice(values);
-        self.dirty.mark(first..first + values.len() as u32);
+        self.mark(first..first + values.len() as u32);
     }
 
     /// Overwrites values from `first` on, and marks them if any bit changes. Returns whether one
@@ -155,7 +135,7 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
             at += part.len();
         }
         if differs {
-            self.dirty.mark(first..at as u32);
+            self.mark(first..at as u32);
         }
         differs
     }
@@ -163,7 +143,7 @@ impl<T: bytemuck::NoUninit> Mirrored<T> {
     /// The ranges that still have to be uploaded: for each the byte of the buffer where it goes,
     /// and its bytes. The copy begins at byte `first` of the buffer.
     pub fn changes(&self, first: u64) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.dirty.ranges().iter().map(move |range| {
+        self.dirty.iter().map(move |range| {
             let at = first + u64::from(range.start) * size_of::<T>() as u64;
             let values = &self.values[range.start as usize..range.end as usize];
             (at, bytemuck::cast_slice(values))
@@ -181,8 +161,7 @@ impl Mirrored<u32> {
         };
         let end = to.iter().zip(words).rposition(differs).unwrap_or(begin) + 1;
         to[begin..end].copy_from_slice(&words[begin..end]);
-        self.dirty
-            .mark((first + begin) as u32..(first + end) as u32);
+        self.mark((first + begin) as u32..(first + end) as u32);
     }
 }
 
@@ -192,16 +171,14 @@ mod tests {
 
     #[test]
     fn ranges_join_where_they_touch() {
-        let mut dirty = DirtyRanges::default();
+        let mut copy = Mirrored::<u8>::default();
         for range in [4..6, 6..7, 20..22, 0..2, 5..6, 9..9, 40..41] {
-            dirty.mark(range);
+            copy.mark(range);
         }
-        dirty.join(0);
-        assert_eq!(dirty.ranges(), [0..2, 4..7, 20..22, 40..41]);
-        dirty.join(13);
-        assert_eq!(dirty.ranges(), [0..22, 40..41]);
-        dirty.clear();
-        assert!(dirty.ranges().is_empty());
+        copy.join(0);
+        assert_eq!(copy.dirty, [0..2, 4..7, 20..22, 40..41]);
+        copy.join(13);
+        assert_eq!(copy.dirty, [0..22, 40..41]);
     }
 
     #[test]
@@ -235,13 +212,13 @@ mod tests {
 
     #[test]
     fn marks_of_the_same_do_not_pile_up() {
-        let mut dirty = DirtyRanges::default();
+        let mut copy = Mirrored::<u8>::default();
         for i in 0..100_000u32 {
             let at = i * 7 % 50 * 10;
-            dirty.mark(at..at + 3);
+            copy.mark(at..at + 3);
         }
-        assert!(dirty.ranges.capacity() <= 128);
-        dirty.join(0);
-        assert_eq!(dirty.ranges().len(), 50);
+        assert!(copy.dirty.capacity() <= 128);
+        copy.join(0);
+        assert_eq!(copy.dirty.len(), 50);
     }
 }

@@ -7,12 +7,13 @@ use crate::gpu::device::skinner::Skinner;
 /// binding still needs a buffer.
 #[derive(Debug)]
 pub struct GrowableBuffer {
-    buffer: wgpu::Buffer,
+    pub buffer: wgpu::Buffer,
     /// How often the buffer was replaced by a larger one.
-    replaced: u64,
+    pub replaced: u64,
     label: &'static str,
     usage: wgpu::BufferUsages,
-    limit: u64,
+    /// Largest size in bytes that it may grow to.
+    pub limit: u64,
 }
 
 const SMALLEST: u64 = 256;
@@ -37,32 +38,14 @@ impl GrowableBuffer {
         })
     }
 
-    pub fn buffer(&self) -> &wgpu::Buffer {
-        &self.buffer
-    }
-
-    /// How often the buffer was replaced by a larger one.
-    pub fn replaced(&self) -> u64 {
-        self.replaced
-    }
-
     /// Size of the buffer in bytes, used or not.
     pub fn size(&self) -> u64 {
         self.buffer.size()
     }
 
-    /// Largest size in bytes that it may grow to.
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
     /// The error for a request beyond its limit.
     pub fn beyond_limit(&self, asked: u64) -> GpuError {
-        GpuError::Limit {
-            what: self.label.into(),
-            asked,
-            limit: self.limit,
-        }
+        GpuError::limit(self.label, asked, self.limit)
     }
 
     /// Makes room for `bytes` in all. If that replaces the buffer, a separate submit copies the

@@ -75,11 +75,7 @@ impl ReadbackRing {
         let total: u64 = copies.iter().map(|copy| copy.bytes).sum();
         let limit = skinner.limits.buffer_bytes;
         if total > limit {
-            return Err(GpuError::Limit {
-                what: "bytes of one reading".into(),
-                asked: total,
-                limit,
-            });
+            return Err(GpuError::limit("bytes of one reading", total, limit));
         }
         if total == 0 {
             self.under_way.insert(number, None);

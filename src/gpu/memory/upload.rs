@@ -3,20 +3,19 @@
 //! `Queue::write_buffer` takes effect before every encoder of a submit, so two frames in one submit
 //! would both see the last pose. Copies inside the encoder keep their order.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::gpu::device::error::{GpuError, alive, guarded};
 use crate::gpu::device::skinner::Skinner;
+use crate::gpu::device::waiting::Mailbox;
 
 /// Staging buffers for uploads. They are reused once the GPU has read them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Staging {
     free: Vec<wgpu::Buffer>,
-    sender: Sender<wgpu::Buffer>,
-    /// A mutex because a receiver is not `Sync`; nothing else locks it.
-    receiver: Mutex<Receiver<wgpu::Buffer>>,
+    /// Buffers that the GPU has read.
+    back: Mailbox<wgpu::Buffer>,
     /// Whether an encoder with uploads was dropped.
     dropped: Arc<AtomicBool>,
 }
@@ -53,16 +52,6 @@ pub struct Upload<'a> {
 }
 
 impl Staging {
-    pub fn new() -> Self {
-        let (sender, receiver) = channel();
-        Self {
-            free: Vec::new(),
-            sender,
-            receiver: Mutex::new(receiver),
-            dropped: Arc::default(),
-        }
-    }
-
     /// Whether an encoder with uploads was dropped since the last call, so that its uploads never
     /// reached the GPU.
     pub fn take_dropped(&mut self) -> bool {
@@ -77,9 +66,7 @@ impl Staging {
         encoder: &mut wgpu::CommandEncoder,
         uploads: impl Iterator<Item = Upload<'a>> + Clone,
     ) -> Result<u64, GpuError> {
-        let receiver = self.receiver.get_mut();
-        let back = receiver.unwrap_or_else(PoisonError::into_inner).try_iter();
-        self.free.extend(back);
+        self.free.extend(std::iter::from_fn(|| self.back.take()));
         let mut uploads = uploads.filter(|upload| !upload.bytes.is_empty());
         let mut recorded = 0;
         loop {
@@ -153,7 +140,7 @@ impl Staging {
         }
         drop(view);
         staging.unmap();
-        let (sender, back) = (self.sender.clone(), staging.clone());
+        let (sender, back) = (self.back.sender.clone(), staging.clone());
         encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Write, .., move |result| {
             awaited.submitted();
             if result.is_ok() {

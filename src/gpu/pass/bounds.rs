@@ -1,12 +1,11 @@
 //! Reduces the positions of each instance to its bounding box.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Bound, Items, Pass, Wanted, only_variant};
 use crate::gpu::device::error::GpuError;
 use crate::gpu::device::pipelines::Variant;
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::target::POINTS;
 use crate::kernel::registry::WORDS_PER_BOX;
@@ -27,7 +26,7 @@ impl Pass for Bounds {
             return;
         }
         for shown in &scene.shown {
-            for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
+            for (slice, out) in shown.skin.slices.iter().zip(&shown.instance.out) {
                 let Some(place) = out.kinds[POINTS].filter(|_| slice.has_points()) else {
                     continue;
                 };
@@ -49,8 +48,8 @@ impl Pass for Bounds {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items.items)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -58,27 +57,11 @@ impl Pass for Bounds {
         self.plan(scene);
     }
 
-    fn update(
-        &mut self,
-        _: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
-        layout.update(&mut self.items.items, dispatches)
-    }
-
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let points = stores.outputs.binding(skinner, key.out_set, 0);
-        let keys = stores.bounds.iter().map(|bounds| bounds.keys().whole());
-        std::iter::once(points)
-            .chain(keys)
-            .chain([stores.state(skinner)])
-            .collect()
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let keys = to.stores.bounds.iter();
+        let keys = keys.map(|bounds| bounds.keys.whole());
+        let points = std::iter::once(to.out(0));
+        points.chain(keys).chain([to.state()]).collect()
     }
 
     fn reserve(
@@ -101,7 +84,7 @@ impl Pass for Bounds {
             .as_ref()
             .filter(|_| stores.visibility.is_none())
         {
-            encoder.clear_buffer(bounds.keys().buffer(), 0, None);
+            encoder.clear_buffer(&bounds.keys.buffer, 0, None);
         }
     }
 

@@ -1,12 +1,9 @@
 //! Turns the reduced corners of all instances into bounding boxes of floats.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Bound, Items, Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::GroupKey;
 use crate::gpu::plan::tables::{Layout, PlacedDispatch};
-use crate::gpu::store::Stores;
 use crate::kernel::{BOXES, Kernel};
 
 #[derive(Debug, Default)]
@@ -26,19 +23,18 @@ impl Pass for Boxes {
         self.count = if is_enabled { count } else { 0 };
     }
 
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        None
+    }
+
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         layout.lay_invocations(self.count)
     }
 
-    fn bind<'a>(
-        &self,
-        _: &'a Skinner,
-        stores: &'a Stores,
-        _: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let bounds = stores.bounds.iter();
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let bounds = to.stores.bounds.iter();
         bounds
-            .flat_map(|bounds| [bounds.keys().whole(), bounds.boxes().whole()])
+            .flat_map(|bounds| [bounds.keys.whole(), bounds.boxes.whole()])
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! A frame that is planned once and encoded again as long as its plan is valid.
 
-use super::{Pass, all};
+use super::{Bound, Pass, all};
 use crate::gpu::device::error::{GpuError, guarded};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::timing::Timing;
@@ -96,7 +96,7 @@ impl PlannedFrame {
         buffer: &mut Option<GrowableBuffer>,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
-        let pages = self.poses.pages().iter().map(|page| page.bytes());
+        let pages = self.poses.pages.iter().map(|page| page.bytes());
         stores.pose_buffers.reserve(skinner, pages)?;
         for planned in &mut self.passes {
             planned.launches.clear();
@@ -134,7 +134,7 @@ impl PlannedFrame {
     /// # Errors
     /// An instance without a pose.
     pub fn edit(&mut self, skinner: &Skinner, stores: &Stores) -> Result<bool, GpuError> {
-        let edited = stores.instances.edited().iter();
+        let edited = stores.instances.edited.iter();
         let mut indices: Vec<u32> = edited.map(|id| id.index()).collect();
         if indices.is_empty() {
             return Ok(true);
@@ -185,10 +185,10 @@ impl PlannedFrame {
         let mut layout = Layout::new(&skinner.limits, &mut self.tables, skips);
         let mut has_room = true;
         for planned in &mut self.passes {
-            let PlannedPass {
-                pass, dispatches, ..
-            } = planned;
-            has_room &= pass.update(stores, &mut layout, dispatches);
+            planned.pass.refresh(stores);
+            if let Some(items) = planned.pass.items() {
+                has_room &= items.update(&mut layout, &mut planned.dispatches);
+            }
         }
         self.tables.join(GAP);
         self.poses.join();
@@ -239,22 +239,20 @@ impl PlannedFrame {
         stores: &'a Stores,
         tables: &'a wgpu::Buffer,
     ) -> impl Iterator<Item = Upload<'a>> + Clone {
-        let upload = |to| move |(offset, bytes)| Upload { to, offset, bytes };
-        let to_tables = self.tables.changes(0).map(upload(tables));
-        let to_pages = self.poses.pages().iter().enumerate();
-        let to_pages = to_pages.flat_map(move |(number, page)| {
-            let buffers = stores.pose_buffers.page(number);
-            let palettes = page.palette_changes();
-            let channels = page.channel_changes();
-            let joints = page.joint_changes();
-            let players = page.player_changes();
-            palettes
-                .map(upload(buffers.palettes.buffer()))
-                .chain(channels.map(upload(buffers.channels.buffer())))
-                .chain(joints.map(upload(buffers.joints.buffer())))
-                .chain(players.map(upload(buffers.players.buffer())))
+        let to_tables = self.tables.changes(0);
+        let to_tables = to_tables.map(move |(offset, bytes)| Upload {
+            to: tables,
+            offset,
+            bytes,
         });
-        to_tables.chain(to_pages)
+        let to_pages = self.poses.pages.iter().enumerate();
+        to_tables.chain(to_pages.flat_map(move |(number, page)| {
+            page.changes().map(move |(kind, offset, bytes)| Upload {
+                to: stores.pose_buffers.buffer(number, kind),
+                offset,
+                bytes,
+            })
+        }))
     }
 
     /// Clears the marks, after everything was uploaded.
@@ -299,7 +297,7 @@ impl PlannedFrame {
 
 /// Checks that the host's mask has room for all instances.
 fn check_mask(skinner: &Skinner, stores: &Stores) -> Result<(), GpuError> {
-    let count = stores.instances.index_count();
+    let count = stores.instances.index_count;
     let visibility = stores.visibility.as_ref();
     visibility.map_or(Ok(()), |v| v.check_size(&skinner.limits, count))
 }
@@ -312,9 +310,14 @@ fn launch(
     placed: &PlacedDispatch,
     tables: &wgpu::Buffer,
 ) -> Result<Launch, GpuError> {
+    let bound = Bound {
+        skinner,
+        stores,
+        key: placed.key,
+    };
     let resources = std::iter::once(part(tables, placed.record))
         .chain(placed.items.map(|items| part(tables, items)))
-        .chain(pass.bind(skinner, stores, &placed.key));
+        .chain(pass.bind(&bound));
     let entries: Vec<_> = (0..)
         .zip(resources)
         .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })

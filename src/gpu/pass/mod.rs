@@ -17,7 +17,7 @@ use super::device::error::GpuError;
 use super::device::pipelines::{PipelineVariant, Variant};
 use super::device::skinner::Skinner;
 use super::plan::frame::Scene;
-use super::plan::groups::GroupKey;
+use super::plan::groups::{GroupKey, Groups};
 use super::plan::tables::{Layout, PlacedDispatch};
 use super::store::Stores;
 use super::store::target::OutputTarget;
@@ -37,6 +37,58 @@ fn all() -> Vec<Box<dyn Pass>> {
     ]
 }
 
+/// The items of a pass.
+pub trait Items {
+    /// Lays out tables and dispatches.
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch>;
+
+    /// Brings both up to date. False if an edit needs more room than the plan has.
+    fn update(&mut self, layout: &mut Layout<'_>, dispatches: &mut Vec<PlacedDispatch>) -> bool;
+}
+
+impl<T: bytemuck::NoUninit> Items for Groups<T> {
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
+        layout.lay(self)
+    }
+
+    fn update(&mut self, layout: &mut Layout<'_>, dispatches: &mut Vec<PlacedDispatch>) -> bool {
+        layout.update(self, dispatches)
+    }
+}
+
+/// What a dispatch binds.
+pub struct Bound<'a> {
+    pub skinner: &'a Skinner,
+    pub stores: &'a Stores,
+    pub key: GroupKey,
+}
+
+impl<'a> Bound<'a> {
+    fn skins(&self) -> wgpu::BindingResource<'a> {
+        self.stores.skin_pages.whole(self.key.skin_page)
+    }
+
+    /// A buffer of poses, such as `PALETTES`.
+    fn poses(&self, kind: usize) -> wgpu::BindingResource<'a> {
+        let buffers = &self.stores.pose_buffers;
+        buffers.buffer(self.key.pose_page, kind).as_entire_binding()
+    }
+
+    /// One of the two output buffers.
+    fn out(&self, binding: usize) -> wgpu::BindingResource<'a> {
+        let outputs = &self.stores.outputs;
+        outputs.binding(self.skinner, self.key.out_set, binding)
+    }
+
+    /// What frames do with each instance. Kernels read it only in frames that skip some.
+    fn state(&self) -> wgpu::BindingResource<'a> {
+        match &self.stores.visibility {
+            Some(visibility) => visibility.state.whole(),
+            None => self.skinner.unused[0].as_entire_binding(),
+        }
+    }
+}
+
 /// One pass of a frame: all dispatches of one kernel.
 pub trait Pass: Debug + Send + Sync {
     /// Its kernel.
@@ -48,27 +100,20 @@ pub trait Pass: Debug + Send + Sync {
     /// Removes the items of instances, by index, and adds those of the scene.
     fn edit(&mut self, _removed: &[u32], _scene: &Scene<'_>) {}
 
+    /// Its items, if its kernel reads any.
+    fn items(&mut self) -> Option<&mut dyn Items>;
+
     /// Lays out its items and its dispatches.
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch>;
+    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
+        let items = self.items();
+        items.map_or(Vec::new(), |items| items.lay(layout))
+    }
 
     /// The resources that a dispatch binds after its items, in the order of the kernel's bindings.
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>>;
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>>;
 
-    /// Updates the items that depend on more than the plan and edits, and then its tables and
-    /// dispatches. Called before each frame. False if an edit needs more room than the plan has.
-    fn update(
-        &mut self,
-        _stores: &Stores,
-        _layout: &mut Layout<'_>,
-        _dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
-        true
-    }
+    /// Updates the items that depend on more than the plan and edits. Called before each frame.
+    fn refresh(&mut self, _stores: &Stores) {}
 
     /// Reserves the buffers that it writes to. Called before all passes bind, once per plan and when a
     /// buffer that it binds was replaced, with the encoder of the frame.

@@ -1,12 +1,10 @@
 //! Plays clips: computes the local transforms of rigs, and the weights of blend shape channels.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Bound, Items, Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
-use crate::gpu::store::Stores;
+use crate::gpu::store::pose_buffers::{CHANNELS, JOINTS, PLAYERS};
 use crate::kernel::{Kernel, PLAY, PlayItem};
 
 /// Floats of the local transform of a joint.
@@ -27,9 +25,9 @@ impl Pass for Play {
         if !scene.stores.clips.is_used() {
             return;
         }
-        for (number, page) in scene.poses.pages().iter().enumerate() {
-            let rigs = page.rigs();
-            rigs.push_play_items(scene.limits, number, &mut self.items.items);
+        for (number, page) in scene.poses.pages.iter().enumerate() {
+            let items = &mut self.items.items;
+            page.rigs.push_play_items(scene.limits, number, items);
         }
         self.add_driven(scene);
     }
@@ -39,33 +37,19 @@ impl Pass for Play {
         self.add_driven(scene);
     }
 
-    fn update(
-        &mut self,
-        _: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
-        layout.update(&mut self.items.items, dispatches)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items.items)
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items.items)
-    }
-
-    fn bind<'a>(
-        &self,
-        _: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let poses = stores.pose_buffers.page(key.pose_page);
-        let tables = [stores.skin_pages.whole(key.skin_page)].into_iter();
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let (clips, players) = (&to.stores.clips, &to.stores.players);
+        let tables = [to.skins()].into_iter();
         tables
-            .chain(stores.clips.whole())
-            .chain([poses.players.whole()])
-            .chain(stores.players.snapshots())
-            .chain([poses.joints.whole(), poses.channels.whole()])
-            .chain(stores.players.clock())
+            .chain(clips.whole())
+            .chain([to.poses(PLAYERS)])
+            .chain(players.snapshots())
+            .chain([to.poses(JOINTS), to.poses(CHANNELS)])
+            .chain(players.clock())
             .collect()
     }
 
@@ -85,7 +69,7 @@ impl Play {
                 continue;
             };
             let player = scene.poses.find_player(shown.id.index());
-            let (Some((player, rig)), Some(shapes)) = (player, shown.skin.shapes()) else {
+            let (Some((player, rig)), Some(shapes)) = (player, shown.skin.shapes) else {
                 continue;
             };
             let key = GroupKey {

@@ -1,13 +1,11 @@
 //! Computes the palettes of rigs from local transforms.
 
-use super::{Pass, Wanted};
+use super::{Bound, Items, Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
-use crate::gpu::plan::groups::{GroupKey, Groups};
+use crate::gpu::plan::groups::Groups;
 use crate::gpu::plan::rig_palettes::pose_variant;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
-use crate::gpu::store::Stores;
+use crate::gpu::store::pose_buffers::{CACHED, JOINTS, PALETTES};
 use crate::kernel::{Kernel, POSE_RIG, PoseRigItem};
 
 #[derive(Debug, Default)]
@@ -21,31 +19,21 @@ impl Pass for PoseRig {
     }
 
     fn plan(&mut self, scene: &Scene<'_>) {
-        for (number, page) in scene.poses.pages().iter().enumerate() {
+        for (number, page) in scene.poses.pages.iter().enumerate() {
             let first = page.first_of_rigs();
-            page.rigs()
+            page.rigs
                 .push_items(scene.limits, number, first, &mut self.items);
         }
         self.items.sort_by_level();
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items)
     }
 
-    fn bind<'a>(
-        &self,
-        _: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let poses = stores.pose_buffers.page(key.pose_page);
-        vec![
-            stores.skin_pages.whole(key.skin_page),
-            poses.joints.whole(),
-            poses.palettes.whole(),
-            poses.cached.whole(),
-        ]
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let poses = [JOINTS, PALETTES, CACHED].map(|kind| to.poses(kind));
+        std::iter::once(to.skins()).chain(poses).collect()
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -2,9 +2,9 @@
 //! passes read what it decides, and skip the rest.
 
 use super::skin::fresh_flag;
-use super::{Pass, Wanted};
+use super::{Bound, Items, Pass, Wanted};
 use crate::gpu::device::error::GpuError;
-use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::pipelines::{Variant, bit_if};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::Scene;
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
@@ -12,6 +12,7 @@ use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::{Instance, InstanceId};
 use crate::gpu::store::poses::Source;
+use crate::gpu::store::slots::Id;
 use crate::gpu::store::visibility::MaskLayout;
 use crate::kernel::registry::schedule_bits::{MASK_OF_BITS, TICKS, WITH_BOUNDS, WITH_MASK};
 use crate::kernel::{Kernel, SCHEDULE, ScheduleItem};
@@ -25,14 +26,11 @@ pub struct Schedule {
 
 /// The variant that decides.
 fn variant(stores: &Stores) -> Variant {
-    let mask = stores.visibility.as_ref().and_then(|v| v.mask());
-    let bit = |is_set: bool, bit: usize| if is_set { bit } else { 0 };
-    let bits = bit(mask.is_some(), WITH_MASK)
-        | bit(
-            mask.is_some_and(|m| m.layout == MaskLayout::Bits),
-            MASK_OF_BITS,
-        )
-        | bit(stores.bounds.is_some(), WITH_BOUNDS);
+    let mask = stores.visibility.as_ref().and_then(|v| v.mask.as_ref());
+    let is_of_bits = mask.is_some_and(|mask| mask.layout == MaskLayout::Bits);
+    let bits = bit_if(mask.is_some(), WITH_MASK)
+        | bit_if(is_of_bits, MASK_OF_BITS)
+        | bit_if(stores.bounds.is_some(), WITH_BOUNDS);
     Variant::with(bits, [])
 }
 
@@ -101,6 +99,10 @@ impl Pass for Schedule {
         self.set_shown(scene);
     }
 
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items)
+    }
+
     fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
         let mut dispatches = layout.lay(&mut self.items);
         // One workgroup counts the frame. It comes last: an update finds the others from the first
@@ -117,30 +119,20 @@ impl Pass for Schedule {
         dispatches
     }
 
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        _: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let unused = |number: usize| skinner.unused[number].as_entire_binding();
-        let mask = stores.visibility.as_ref().and_then(|v| v.mask());
-        let bounds = stores.bounds.as_ref();
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let unused = |number: usize| to.skinner.unused[number].as_entire_binding();
+        let mask = to.stores.visibility.as_ref().and_then(|v| v.mask.as_ref());
+        let limits = &to.skinner.limits;
+        let mask = mask.map(|mask| limits.window(&mask.buffer, mask.offset));
+        let keys = to.stores.bounds.as_ref().map(|bounds| bounds.keys.whole());
         vec![
-            mask.map_or(unused(0), |mask| {
-                skinner.limits.window(&mask.buffer, mask.offset)
-            }),
-            stores.state(skinner),
-            bounds.map_or(unused(1), |bounds| bounds.keys().whole()),
+            mask.unwrap_or(unused(0)),
+            to.state(),
+            keys.unwrap_or(unused(1)),
         ]
     }
 
-    fn update(
-        &mut self,
-        stores: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
+    fn refresh(&mut self, stores: &Stores) {
         let instances = &stores.instances;
         for (id, instance) in instances.freshness_changed().chain(instances.other_rates()) {
             if !self.places.is_empty() && !instance.hidden {
@@ -148,7 +140,6 @@ impl Pass for Schedule {
                 self.set(item(source.unwrap_or_default(), id, instance));
             }
         }
-        layout.update(&mut self.items, dispatches)
     }
 
     fn reserve(
@@ -166,7 +157,7 @@ impl Pass for Schedule {
         if !wanted.uses.visibility {
             return Vec::new();
         }
-        let bounds = if wanted.uses.bounds { WITH_BOUNDS } else { 0 };
+        let bounds = bit_if(wanted.uses.bounds, WITH_BOUNDS);
         let masks = [0, WITH_MASK, WITH_MASK | MASK_OF_BITS];
         let decide = masks.map(|mask| Variant::with(mask | bounds, []));
         std::iter::once(Variant::with(TICKS, []))

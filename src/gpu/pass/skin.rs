@@ -1,16 +1,15 @@
 //! Blends and skins points, render vertices or faceVarying normals, by linear blend or dual
 //! quaternion skinning.
 
-use super::{Pass, Wanted};
-use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
+use super::{Bound, Items, Pass, Wanted};
+use crate::gpu::device::pipelines::{Variant, bit_if};
 use crate::gpu::plan::frame::{FrameInstance, Scene};
 use crate::gpu::plan::groups::{GroupKey, Groups, ItemPlace};
 use crate::gpu::plan::ranges::Chains;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
 use crate::gpu::store::Stores;
 use crate::gpu::store::instances::Instance;
 use crate::gpu::store::output_bindings::{OutPlace, bindings_of};
+use crate::gpu::store::pose_buffers::PALETTES;
 use crate::gpu::store::skins::Slice;
 use crate::gpu::store::target::{KINDS, NORMALS, NormalFormat, POINTS, PREVIOUS, TANGENTS};
 use crate::kernel::encoded_skin::SliceOffsets;
@@ -51,15 +50,15 @@ impl Pass for SkinPass {
     fn plan(&mut self, scene: &Scene<'_>) {
         for shown in &scene.shown {
             let pose = pose_offsets(shown);
-            let slices = shown.skin.slices().iter().zip(&shown.instance.out);
+            let slices = shown.skin.slices.iter().zip(&shown.instance.out);
             for (number, (slice, out)) in slices.enumerate() {
                 self.add(scene, shown, &pose, (number, slice), out);
             }
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -71,29 +70,12 @@ impl Pass for SkinPass {
         self.plan(scene);
     }
 
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let poses = stores.pose_buffers.page(key.pose_page);
-        let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
-        vec![
-            stores.skin_pages.whole(key.skin_page),
-            poses.palettes.whole(),
-            stores.state(skinner),
-            out(0),
-            out(1),
-        ]
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let palettes = to.poses(PALETTES);
+        vec![to.skins(), palettes, to.state(), to.out(0), to.out(1)]
     }
 
-    fn update(
-        &mut self,
-        stores: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
+    fn refresh(&mut self, stores: &Stores) {
         for (id, instance) in stores.instances.freshness_changed() {
             let fresh = fresh_flag(instance);
             for placed in self.placed.of(id.index()).filter(|placed| placed.previous) {
@@ -101,7 +83,7 @@ impl Pass for SkinPass {
                 *flags = *flags & !FRESH | fresh;
             }
         }
-        for id in stores.blend_lists.changed() {
+        for id in &stores.blend_lists.changed {
             let Some(instance) = stores.instances.find(*id) else {
                 continue;
             };
@@ -110,14 +92,13 @@ impl Pass for SkinPass {
                 let own = stores.blend_lists.first_word(*id, slice);
                 let whole = || {
                     let skin = stores.skins.get(instance.skin).ok()?;
-                    Some(skin.slices().get(slice)?.offsets.blend_list)
+                    Some(skin.slices.get(slice)?.offsets.blend_list)
                 };
                 if let Some(first) = own.or_else(whole) {
                     self.items.item_mut(placed.at).slice.blend_list = first;
                 }
             }
         }
-        layout.update(&mut self.items, dispatches)
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {
@@ -206,14 +187,13 @@ impl Shape {
 
     /// The pipeline for an item that writes the kinds in `with` to these output bindings.
     fn variant(&self, with: &[bool; KINDS], dual: bool, bindings: &[u8; KINDS]) -> Variant {
-        let needs = |wanted: bool, bit: usize| if wanted { bit } else { 0 };
-        let bits = needs(with[NORMALS] && self.has_rest_normals, WITH_NORMALS)
-            | needs(self.blends, WITH_BLEND)
-            | needs(dual, WITH_DUAL_QUATERNIONS)
-            | needs(self.has_sources || !self.has_points, WITH_SOURCES)
-            | needs(with[TANGENTS] && self.has_tangents, WITH_TANGENTS)
-            | needs(with[PREVIOUS], WITH_PREVIOUS)
-            | needs(self.is_small(), SHARED_WORKGROUPS);
+        let bits = bit_if(with[NORMALS] && self.has_rest_normals, WITH_NORMALS)
+            | bit_if(self.blends, WITH_BLEND)
+            | bit_if(dual, WITH_DUAL_QUATERNIONS)
+            | bit_if(self.has_sources || !self.has_points, WITH_SOURCES)
+            | bit_if(with[TANGENTS] && self.has_tangents, WITH_TANGENTS)
+            | bit_if(with[PREVIOUS], WITH_PREVIOUS)
+            | bit_if(self.is_small(), SHARED_WORKGROUPS);
         // Bindings of kinds that are not written do not make another variant.
         let number = |kind: usize, bit: usize| if bits & bit > 0 { bindings[kind] } else { 0 };
         let numbers = [
@@ -232,13 +212,9 @@ fn fixed_influences(count: u32) -> u8 {
     if count == 4 { 4 } else { 0 }
 }
 
-fn flag(is_set: bool, bit: u32) -> u32 {
-    if is_set { bit } else { 0 }
-}
-
 /// [`FRESH`] for a fresh instance, else 0.
 pub fn fresh_flag(instance: &Instance) -> u32 {
-    flag(instance.fresh, FRESH)
+    bit_if(instance.fresh, FRESH)
 }
 
 /// The offsets of an instance's pose, as its items hold them.
@@ -253,24 +229,24 @@ pub fn pose_offsets(shown: &FrameInstance<'_>) -> PoseOffsets {
         ..PoseOffsets::default()
     };
     if pose.is_skinned() {
-        let count = skin.packed().palette_entry_count() as u32;
+        let count = skin.packed.palette_entry_count() as u32;
         (out.palette, out.post) = (place.palette, place.post);
         out.normal_palette = out.palette + count * 3;
-        if let Some(row) = pose.posed_on_gpu().and_then(|palette| palette.motion_row) {
+        if let Some(row) = pose.motion_row {
             out.motions = out.palette + row;
         }
         if let Some(palette) = pose.palette().filter(|palette| palette.rigid().is_some()) {
             out.motions = out.palette + (palette.blocks() as u32 - count) * 3;
             // The last matrix of the palette is geomBindTransform alone.
-            if !pose.scales_points() {
+            if !pose.scales[0] {
                 out.bind = out.normal_palette - 3;
             }
-            if !pose.scales_normals() {
+            if !pose.scales[1] {
                 out.normal_bind = out.normal_palette + (count - 1) * 3;
             }
         }
     }
-    if skin.shapes().is_some() {
+    if skin.shapes.is_some() {
         out.sub_weights = place.sub_weights;
     }
     out
@@ -281,17 +257,11 @@ pub fn item_flags(shown: &FrameInstance<'_>, slice: &Slice) -> u32 {
     let target = &shown.instance.target;
     let octahedral = target.normal_format == NormalFormat::Octahedral;
     fresh_flag(shown.instance)
-        | flag(shown.pose.mirrors(), MIRRORED)
-        | flag(octahedral, OCTAHEDRAL)
-        | flag(has_unknown_residuals(shown), RESIDUALS_UNKNOWN)
+        | bit_if(shown.pose.mirrors, MIRRORED)
+        | bit_if(octahedral, OCTAHEDRAL)
+        // Of joints that the GPU splits, nobody else knows whether they scale.
+        | bit_if(shown.pose.motion_row.is_some(), RESIDUALS_UNKNOWN)
         | slice.flags
-}
-
-/// Whether the GPU computes a palette for dual quaternions, so that only it knows whether joints
-/// scale.
-fn has_unknown_residuals(shown: &FrameInstance<'_>) -> bool {
-    let palette = shown.pose.posed_on_gpu();
-    palette.is_some_and(|palette| palette.motion_row.is_some())
 }
 
 /// The item of a slice of an instance, without the number of its first workgroup.

@@ -1,13 +1,10 @@
 //! Computes smooth normals from skinned points, for skins without rest normals.
 
 use super::skin::{pose_offsets, slice_item};
-use super::{Pass, Wanted};
+use super::{Bound, Items, Pass, Wanted};
 use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
-use crate::gpu::store::Stores;
 use crate::gpu::store::output_bindings::bindings_of;
 use crate::gpu::store::target::{KINDS, NORMALS};
 use crate::kernel::{Kernel, SMOOTH_NORMALS, SkinItem};
@@ -30,7 +27,7 @@ impl Pass for SmoothNormals {
     fn plan(&mut self, scene: &Scene<'_>) {
         for shown in &scene.shown {
             let pose = pose_offsets(shown);
-            for (slice, out) in shown.skin.slices().iter().zip(&shown.instance.out) {
+            for (slice, out) in shown.skin.slices.iter().zip(&shown.instance.out) {
                 if !slice.computes_normals() || out.kinds[NORMALS].is_none() {
                     continue;
                 }
@@ -50,8 +47,8 @@ impl Pass for SmoothNormals {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items.items)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -59,28 +56,8 @@ impl Pass for SmoothNormals {
         self.plan(scene);
     }
 
-    fn update(
-        &mut self,
-        _: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
-        layout.update(&mut self.items.items, dispatches)
-    }
-
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let out = |binding| stores.outputs.binding(skinner, key.out_set, binding);
-        vec![
-            stores.skin_pages.whole(key.skin_page),
-            out(0),
-            out(1),
-            stores.state(skinner),
-        ]
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        vec![to.skins(), to.out(0), to.out(1), to.state()]
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -1,12 +1,10 @@
 //! Computes the weights of sub-shapes from the weights of blend shape channels.
 
-use super::{Pass, Wanted, only_variant};
+use super::{Bound, Items, Pass, Wanted, only_variant};
 use crate::gpu::device::pipelines::Variant;
-use crate::gpu::device::skinner::Skinner;
 use crate::gpu::plan::frame::{InstanceItems, Scene};
 use crate::gpu::plan::groups::GroupKey;
-use crate::gpu::plan::tables::{Layout, PlacedDispatch};
-use crate::gpu::store::Stores;
+use crate::gpu::store::pose_buffers::{CHANNELS, PALETTES};
 use crate::kernel::{Kernel, WEIGHTS, WeightsItem};
 
 #[derive(Debug, Default)]
@@ -21,7 +19,7 @@ impl Pass for Weights {
 
     fn plan(&mut self, scene: &Scene<'_>) {
         for shown in &scene.shown {
-            let Some(shapes) = shown.skin.shapes() else {
+            let Some(shapes) = shown.skin.shapes else {
                 continue;
             };
             let key = GroupKey {
@@ -43,8 +41,8 @@ impl Pass for Weights {
         }
     }
 
-    fn lay(&mut self, layout: &mut Layout<'_>) -> Vec<PlacedDispatch> {
-        layout.lay(&mut self.items.items)
+    fn items(&mut self) -> Option<&mut dyn Items> {
+        Some(&mut self.items.items)
     }
 
     fn edit(&mut self, removed: &[u32], scene: &Scene<'_>) {
@@ -52,28 +50,9 @@ impl Pass for Weights {
         self.plan(scene);
     }
 
-    fn update(
-        &mut self,
-        _: &Stores,
-        layout: &mut Layout<'_>,
-        dispatches: &mut Vec<PlacedDispatch>,
-    ) -> bool {
-        layout.update(&mut self.items.items, dispatches)
-    }
-
-    fn bind<'a>(
-        &self,
-        skinner: &'a Skinner,
-        stores: &'a Stores,
-        key: &GroupKey,
-    ) -> Vec<wgpu::BindingResource<'a>> {
-        let poses = stores.pose_buffers.page(key.pose_page);
-        vec![
-            stores.skin_pages.whole(key.skin_page),
-            poses.channels.whole(),
-            poses.palettes.whole(),
-            stores.state(skinner),
-        ]
+    fn bind<'a>(&self, to: &Bound<'a>) -> Vec<wgpu::BindingResource<'a>> {
+        let (channels, palettes) = (to.poses(CHANNELS), to.poses(PALETTES));
+        vec![to.skins(), channels, palettes, to.state()]
     }
 
     fn variants(&self, wanted: &Wanted<'_>) -> Vec<Variant> {

@@ -128,7 +128,7 @@ pub fn pose_of<'a>(
 ) -> Result<NewPose<'a>, GpuError> {
     let skin = stores.skins.get(instance.skin)?;
     let Some((pose, source)) = stores.poses.get(id.index()) else {
-        let (prim, index) = (skin.packed().prim(), id.index());
+        let (prim, index) = (skin.packed.prim(), id.index());
         return Err(GpuError::NoPose {
             what: format!("{prim}: instance {index}"),
             expected: "a pose",
@@ -138,7 +138,7 @@ pub fn pose_of<'a>(
         id,
         pose,
         source,
-        sub_shapes: skin.shapes().map(|s| s.sub_shape_count),
+        sub_shapes: skin.shapes.map(|s| s.sub_shape_count),
     })
 }
 

@@ -114,7 +114,7 @@ impl<T> Group<T> {
 /// as there is room.
 #[derive(Debug)]
 pub struct Groups<T> {
-    groups: Vec<Group<T>>,
+    pub groups: Vec<Group<T>>,
     /// The newest group of each key.
     open: HashMap<GroupKey, usize>,
     /// The group of the item that was added last.
@@ -141,14 +141,6 @@ impl<T> Default for Groups<T> {
 }
 
 impl<T> Groups<T> {
-    pub fn all(&self) -> &[Group<T>] {
-        &self.groups
-    }
-
-    pub fn all_mut(&mut self) -> &mut [Group<T>] {
-        &mut self.groups
-    }
-
     /// Whether more items were removed than there are.
     pub fn is_sparse(&self) -> bool {
         let live = self.groups.iter().map(|group| group.live).sum();
@@ -354,8 +346,8 @@ pub mod tests {
             }
         }
         let firsts: Vec<u32> = (0..10).chain((0..10).map(|i| 10 + 30 * i)).collect();
-        let [small, large] = groups.all() else {
-            panic!("{} groups", groups.all().len());
+        let [small, large] = &groups.groups[..] else {
+            panic!("{} groups", groups.groups.len());
         };
         assert_eq!(small.items, firsts);
         assert_eq!(small.units, 310);
@@ -381,8 +373,8 @@ pub mod tests {
         for number in 0..9 {
             groups.push(&LIMITS, of(number % 3), 64, |_| number);
         }
-        assert_eq!(groups.all().len(), 3);
-        for group in groups.all() {
+        assert_eq!(groups.groups.len(), 3);
+        for group in &groups.groups {
             let bits = group.key.variant.bits;
             assert!(group.items.iter().all(|number| number % 3 == bits));
         }
@@ -398,11 +390,11 @@ pub mod tests {
         let places: Vec<_> = (0..25)
             .map(|_| groups.push(&limits, GroupKey::default(), 1, |first| first))
             .collect();
-        let counts: Vec<usize> = groups.all().iter().map(|g| g.items.len()).collect();
+        let counts: Vec<usize> = groups.groups.iter().map(|g| g.items.len()).collect();
         assert_eq!(counts, [10, 10, 5]);
         let (group, number) = (2, 4);
         assert_eq!(places[24], Some(ItemPlace { group, number }));
-        assert_eq!(groups.all()[2].items, [0, 1, 2, 3, 4]);
+        assert_eq!(groups.groups[2].items, [0, 1, 2, 3, 4]);
         assert_eq!(groups.push(&limits, GroupKey::default(), 0, |n| n), None);
     }
 }

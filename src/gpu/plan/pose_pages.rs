@@ -10,7 +10,7 @@ use crate::gpu::device::limits::WorkLimits;
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::instances::{InstanceId, note};
 use crate::gpu::store::palettes::PaletteId;
-use crate::gpu::store::pose_buffers::PoseBytes;
+use crate::gpu::store::pose_buffers::{CHANNELS, JOINTS, PALETTES, PLAYERS, PoseBytes};
 use crate::gpu::store::poses::Source;
 use crate::gpu::store::rigs::RigId;
 use crate::kernel::{JointTransform, NONE, PackedPose, PackedRig, Palette, Player};
@@ -73,7 +73,7 @@ pub struct PosePage {
     posts: Region<[Rows; 2]>,
     channels: Region<f32>,
     /// Palettes that the GPU computes. They lie after everything that is uploaded.
-    rigs: RigPalettes,
+    pub rigs: RigPalettes,
     /// Sub-shape weights, which the weights kernel writes. They lie last in the buffer of palettes.
     sub_weights: Ranges,
 }
@@ -87,18 +87,13 @@ impl PosePage {
 
     /// Bytes that it needs of each buffer.
     pub fn bytes(&self) -> PoseBytes {
-        PoseBytes {
-            palettes: self.palette_bytes(),
-            channels: self.channels.bytes(),
-            joints: self.rigs.joint_bytes(),
-            cached: self.rigs.cached_bytes(),
-            players: self.rigs.player_bytes(),
-        }
-    }
-
-    /// The palettes that the GPU computes.
-    pub fn rigs(&self) -> &RigPalettes {
-        &self.rigs
+        [
+            self.palette_bytes(),
+            self.channels.bytes(),
+            self.rigs.joint_bytes(),
+            self.rigs.cached_bytes(),
+            self.rigs.players.bytes(),
+        ]
     }
 
     /// Row of the first `out_from_skel` matrix.
@@ -116,27 +111,16 @@ impl PosePage {
         self.first_of_rigs() * 4 + (self.rigs.palette_bytes() / 4) as u32
     }
 
-    /// The ranges of palettes and `out_from_skel` matrices that still have to be uploaded: byte
-    /// offsets and bytes.
-    pub fn palette_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        let posts = self.palettes.bytes();
-        let palettes = self.palettes.values.changes(0);
-        palettes.chain(self.posts.values.changes(posts))
-    }
-
-    /// The same for channel weights.
-    pub fn channel_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.channels.values.changes(0)
-    }
-
-    /// The same for local transforms.
-    pub fn joint_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.rigs.joint_changes()
-    }
-
-    /// The same for states of rigs that play.
-    pub fn player_changes(&self) -> impl Iterator<Item = (u64, &[u8])> + Clone {
-        self.rigs.player_changes()
+    /// The ranges that still have to be uploaded: the buffer of each, its first byte, and the bytes.
+    pub fn changes(&self) -> impl Iterator<Item = (usize, u64, &[u8])> + Clone {
+        let to = |kind| move |(at, bytes)| (kind, at, bytes);
+        let posts = self.posts.values.changes(self.palettes.bytes());
+        let palettes = self.palettes.values.changes(0).chain(posts);
+        palettes
+            .map(to(PALETTES))
+            .chain(self.channels.values.changes(0).map(to(CHANNELS)))
+            .chain(self.rigs.joint_changes().map(to(JOINTS)))
+            .chain(self.rigs.player_changes().map(to(PLAYERS)))
     }
 
     fn join(&mut self) {
@@ -158,7 +142,6 @@ impl PosePage {
     /// Fixes where everything lies, with room for what edits add.
     fn settle(&mut self, limit: u64) {
         self.rigs.settle();
-        self.rigs.mark_all();
         let mut left = limit.saturating_sub(self.palette_bytes());
         // Palettes are large.
         self.posts.settle(1, &mut left);
@@ -230,8 +213,8 @@ impl Shape {
     fn of(pose: &PackedPose) -> Self {
         Self {
             blocks: pose.palette().map_or(0, |palette| palette.blocks()),
-            scales: [pose.scales_points(), pose.scales_normals()],
-            mirrors: pose.mirrors(),
+            scales: pose.scales,
+            mirrors: pose.mirrors,
         }
     }
 }
@@ -249,34 +232,20 @@ struct SharedPlace {
 /// All pages, and the place of every pose.
 #[derive(Debug, Default)]
 pub struct PosePages {
-    pages: Vec<PosePage>,
+    pub pages: Vec<PosePage>,
     /// By instance index; `None` for instances that are not shown.
     sites: Vec<Option<Site>>,
     /// Where each shared palette lies. It may lie in several pages.
     shared: HashMap<PaletteId, Vec<SharedPlace>>,
     rigs: RigPlaces,
     /// Instances whose channel weights changed since the last frame.
-    reweighted: Vec<InstanceId>,
-    /// Whether the next frame uploads over what clips drive, so that all rigs have to be updated.
-    overwrites_players: bool,
+    pub reweighted: Vec<InstanceId>,
+    /// Whether the next frame uploads over what clips drive, so that it has to update all rigs that
+    /// play, whatever their rate.
+    pub overwrites_players: bool,
 }
 
 impl PosePages {
-    pub fn pages(&self) -> &[PosePage] {
-        &self.pages
-    }
-
-    /// Instances whose channel weights changed since the last frame.
-    pub fn reweighted(&self) -> &[InstanceId] {
-        &self.reweighted
-    }
-
-    /// Whether the next frame uploads over what clips drive, so that it has to update all rigs that
-    /// play, whatever their rate.
-    pub fn overwrites_players(&self) -> bool {
-        self.overwrites_players
-    }
-
     /// Updates the pose of an instance. [`PosePages::update_palette`] updates a shared palette. False
     /// if the pose changed its shape, so that the instance needs other items.
     pub fn update(&mut self, id: InstanceId, new: &PackedPose) -> bool {
@@ -684,11 +653,8 @@ impl<'a> PosePacker<'a> {
         let fresh = PosePage::default();
         let asked = bytes(&fresh, false);
         if asked > limit {
-            return Err(GpuError::Limit {
-                what: "bytes of one palette or one pose's weights".into(),
-                asked,
-                limit,
-            });
+            let what = "bytes of one palette or one pose's weights";
+            return Err(GpuError::limit(what, asked, limit));
         }
         self.poses.pages.push(fresh);
         Ok(number + 1)
@@ -739,11 +705,14 @@ mod tests {
     }
 
     fn changes(poses: &PosePages) -> Vec<(u64, usize)> {
-        let pages = poses.pages().iter();
-        pages
-            .flat_map(PosePage::palette_changes)
-            .map(|(at, bytes)| (at, bytes.len()))
-            .collect()
+        changes_of(poses, PALETTES)
+    }
+
+    /// First byte and number of bytes of each range of a buffer that is uploaded.
+    fn changes_of(poses: &PosePages, kind: usize) -> Vec<(u64, usize)> {
+        let changes = poses.pages.iter().flat_map(PosePage::changes);
+        let changes = changes.filter(|(of, ..)| *of == kind);
+        changes.map(|(_, at, bytes)| (at, bytes.len())).collect()
     }
 
     /// Ids of instances, and of a shared palette.
@@ -787,7 +756,7 @@ mod tests {
         );
         assert!(poses.find(2).is_none());
         let bytes = u64::from(palettes + 2 * posts) * BLOCK + weight_bytes(SPARE);
-        assert_eq!(poses.pages()[0].bytes().palettes, bytes);
+        assert_eq!(poses.pages[0].bytes()[PALETTES], bytes);
         let post_at = |number: u64| (u64::from(palettes) + 2 * number) * BLOCK;
         let used = [(0, 2 * u64::from(BLOCKS) * BLOCK), (post_at(0), 8 * BLOCK)];
         poses.join();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::groups::{GroupKey, Groups};
 use crate::gpu::device::limits::WorkLimits;
-use crate::gpu::device::pipelines::Variant;
+use crate::gpu::device::pipelines::{Variant, bit_if};
 use crate::gpu::memory::dirty_ranges::Mirrored;
 use crate::gpu::store::rigs::{ResidentRig, RigId, RigTables};
 use crate::kernel::registry::pose_bits::WITH_DUAL_QUATERNIONS;
@@ -15,12 +15,7 @@ use crate::math::Rows;
 
 /// The pipeline that computes palettes of a rig.
 pub fn pose_variant(has_motions: bool) -> Variant {
-    let bits = if has_motions {
-        WITH_DUAL_QUATERNIONS
-    } else {
-        0
-    };
-    Variant::with(bits, [])
+    Variant::with(bit_if(has_motions, WITH_DUAL_QUATERNIONS), [])
 }
 
 /// The palettes of one page. Palettes that share a rig's tables lie one after the other.
@@ -34,7 +29,7 @@ pub struct RigPalettes {
     joint_count: u32,
     copies: u32,
     /// The states of rigs that play, batch by batch; empty if none ever played.
-    players: Mirrored<Player>,
+    pub players: Mirrored<Player>,
 }
 
 /// A rig that is placed, and its state if rigs play.
@@ -77,13 +72,11 @@ impl Batch {
             mirrored.write(copy * each as u32, &[joints]);
         }
     }
-}
 
-impl Batch {
     /// The item of some levels of all copies. `levels` is a range of the rig's order of joints.
     fn item(&self, levels: &Range<u32>, first_row: u32, first_workgroup: u32) -> PoseRigItem {
         let (rig, tables) = (&self.rig, &self.tables);
-        let (blocks, cached) = (rig.blocks() as u32, rig.cached() as u32);
+        let (blocks, cached) = (rig.blocks() as u32, rig.hierarchy.cached);
         PoseRigItem {
             first_workgroup,
             copies: self.copies,
@@ -174,7 +167,8 @@ impl RigPalettes {
 
     /// Size of the largest of its other buffers in bytes, if `more` were added.
     pub fn largest_with(&self, more: Option<&PackedRig>) -> u64 {
-        let (joints, cached) = more.map_or((0, 0), |rig| (rig.joint_count(), rig.cached()));
+        let of = |rig: &PackedRig| (rig.joint_count(), rig.hierarchy.cached as usize);
+        let (joints, cached) = more.map_or((0, 0), of);
         let joints = self.joint_bytes() + (joints * size_of::<JointTransform>()) as u64;
         let players = u64::from(self.copies + 1) * size_of::<Player>() as u64;
         joints
@@ -207,12 +201,13 @@ impl RigPalettes {
         batch.players.extend(placed.player);
         self.copies += 1;
         self.blocks += rig.packed.blocks() as u32;
-        self.cached += rig.packed.cached() as u32;
+        self.cached += rig.packed.hierarchy.cached;
         self.joint_count += rig.packed.joint_count() as u32;
         (number, batch.copies - 1)
     }
 
-    /// Lays out the batches one after the other. Nothing may be added afterwards.
+    /// Lays out the batches one after the other, with everything marked for upload. Nothing may be
+    /// added afterwards.
     pub fn settle(&mut self) {
         let (mut block, mut cached, mut joint) = (0, 0, 0);
         let mut players = Vec::new();
@@ -224,8 +219,9 @@ impl RigPalettes {
                 // Copies after the last one that the host poses.
                 batch.write(0, &[], false);
             }
+            batch.joints.iter_mut().for_each(Mirrored::mark_all);
             block += batch.copies * batch.rig.blocks() as u32;
-            cached += batch.copies * batch.rig.cached() as u32;
+            cached += batch.copies * batch.rig.hierarchy.cached;
             joint += batch.copies * batch.rig.joint_count() as u32;
         }
         self.players = players.into();
@@ -311,7 +307,7 @@ impl RigPalettes {
         for batch in &self.batches {
             let rig = &batch.rig;
             let mut first = 0;
-            for (level, end) in rig.ends().iter().enumerate() {
+            for (level, end) in rig.hierarchy.ends.iter().enumerate() {
                 let levels = first..*end;
                 first = *end;
                 let key = GroupKey {
@@ -343,10 +339,6 @@ impl RigPalettes {
         self.players.changes(0)
     }
 
-    pub fn player_bytes(&self) -> u64 {
-        self.players.bytes()
-    }
-
     /// Sorts and joins the changed ranges. What the GPU writes between them is left alone.
     pub fn join(&mut self, gap: u32) {
         let gap = if self.has_players() { 0 } else { gap };
@@ -358,12 +350,6 @@ impl RigPalettes {
     pub fn set_uploaded(&mut self) {
         self.each_joints(Mirrored::set_uploaded);
         self.players.set_uploaded();
-    }
-
-    /// Marks everything for upload again.
-    pub fn mark_all(&mut self) {
-        self.each_joints(Mirrored::mark_all);
-        self.players.mark_all();
     }
 
     fn each_joints(&mut self, each: impl FnMut(&mut Mirrored<JointTransform>)) {

@@ -71,7 +71,7 @@ impl<'a> Layout<'a> {
     /// unit, and their dispatches.
     pub fn lay<T: bytemuck::NoUninit>(&mut self, groups: &mut Groups<T>) -> Vec<PlacedDispatch> {
         let mut out = Vec::new();
-        for group in groups.all_mut() {
+        for group in &mut groups.groups {
             self.lay_group(group, &mut out);
         }
         out
@@ -119,11 +119,11 @@ impl<'a> Layout<'a> {
         if groups.is_full || groups.is_sparse() {
             return false;
         }
-        for group in groups.all_mut().iter_mut().filter(|g| g.room.is_none()) {
+        for group in groups.groups.iter_mut().filter(|g| g.room.is_none()) {
             self.lay_group(group, dispatches);
         }
         for at in changed {
-            let group = &mut groups.all_mut()[at.group];
+            let group = &mut groups.groups[at.group];
             let Some(room) = &mut group.room else {
                 continue;
             };
@@ -141,7 +141,7 @@ impl<'a> Layout<'a> {
         resized.sort_unstable();
         resized.dedup();
         for number in resized {
-            let group = &groups.all()[number];
+            let group = &groups.groups[number];
             let Some(room) = group.room else {
                 continue;
             };

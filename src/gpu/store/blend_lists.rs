@@ -34,10 +34,10 @@ struct SkinLists {
     ranges: OwnedRanges,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct List {
-    /// A bit for each channel.
-    channels: Vec<u64>,
+    /// Whether it has the entries of each channel.
+    channels: Vec<bool>,
     sub_shapes: Vec<u32>,
     /// Number of the skin's entries that it contains.
     entries: usize,
@@ -50,7 +50,7 @@ struct List {
 }
 
 /// Words of a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Room {
     first: u32,
     count: usize,
@@ -87,7 +87,7 @@ pub struct BlendLists {
     /// list.
     wanting: Vec<(InstanceId, usize, Option<u32>)>,
     /// Instances that may walk another list in the coming frame than in the last one.
-    changed: Vec<InstanceId>,
+    pub changed: Vec<InstanceId>,
     pending: Vec<Pending>,
     /// Buffers for the words of lists, for reuse.
     free: Vec<Vec<u32>>,
@@ -118,16 +118,19 @@ impl SkinLists {
     /// Number of entries of the channels that have a weight. It includes sub-shapes without weight,
     /// so that a channel can move through its in-betweens without another list.
     fn needed(&self, weights: &[f32]) -> usize {
-        let active = self
-            .channels
-            .iter()
-            .zip(weights)
-            .filter(|(_, w)| **w != 0.0);
-        active.map(|(entries, _)| *entries as usize).sum()
+        self.entries(weights.iter().map(|w| *w != 0.0))
+    }
+
+    /// Number of entries of some channels.
+    fn entries(&self, has: impl Iterator<Item = bool>) -> usize {
+        let counts = self.channels.iter().zip(has);
+        counts
+            .map(|(n, has)| if has { *n as usize } else { 0 })
+            .sum()
     }
 
     fn all(&self) -> usize {
-        self.channels.iter().map(|n| *n as usize).sum()
+        self.entries(std::iter::repeat(true))
     }
 
     /// Whether a list with this many entries is cheaper than the whole list.
@@ -151,38 +154,22 @@ impl SkinLists {
     }
 
     /// The sub-shapes of channels.
-    fn sub_shapes(&self, channels: &[u64]) -> Vec<u32> {
-        let has = |channel: usize| channels[channel / 64] >> (channel % 64) & 1 == 1;
-        let all = self.sub_shapes.iter().enumerate();
-        all.filter(|(channel, _)| has(*channel))
-            .map(|(_, range)| range)
-            .flat_map(|[first, count]| *first..*first + *count)
+    fn sub_shapes(&self, channels: &[bool]) -> Vec<u32> {
+        let ranges = self
+            .sub_shapes
+            .iter()
+            .zip(channels)
+            .filter(|(_, has)| **has);
+        ranges
+            .flat_map(|([first, count], _)| *first..*first + *count)
             .collect()
     }
 }
 
 impl List {
-    fn new(
-        channels: Vec<u64>,
-        sub_shapes: Vec<u32>,
-        entries: usize,
-        rooms: Vec<Option<Room>>,
-    ) -> Self {
-        Self {
-            channels,
-            sub_shapes,
-            entries,
-            rooms,
-            uploaded: None,
-            users: 0,
-        }
-    }
-
     fn covers(&self, weights: &[f32]) -> bool {
-        let has = |(channel, weight): (usize, &f32)| {
-            *weight == 0.0 || self.channels[channel / 64] >> (channel % 64) & 1 == 1
-        };
-        weights.iter().enumerate().all(has)
+        let mut channels = weights.iter().zip(&self.channels);
+        channels.all(|(weight, has)| *weight == 0.0 || *has)
     }
 }
 
@@ -318,9 +305,9 @@ impl BlendLists {
             let weights = pose.channel_weights();
             let mut number = lists.serving(weights, needed);
             // One word per entry, and one per point for its row.
-            let words = needed + skin.packed().point_count();
+            let words = needed + skin.packed.point_count();
             if number.is_none() && (made == 0 || made + words <= WORDS_PER_FRAME) {
-                number = lists.make(skinner, pages, skin.slices(), weights, needed, before);
+                number = lists.make(skinner, pages, &skin.slices, weights, needed, before);
                 made += number.map_or(0, |_| words);
             } else if number.is_none() {
                 // The next frame builds it.
@@ -346,7 +333,7 @@ impl BlendLists {
                 if list.users == 0 || list.uploaded == Some(version) {
                     continue;
                 }
-                for (slice, room) in skin.slices().iter().zip(&list.rooms) {
+                for (slice, room) in skin.slices.iter().zip(&list.rooms) {
                     let (Some(index), Some(room)) = (&slice.blend, room) else {
                         continue;
                     };
@@ -361,11 +348,6 @@ impl BlendLists {
                 list.uploaded = Some(version);
             }
         }
-    }
-
-    /// Instances that may walk another list in the coming frame than in the last one.
-    pub fn changed(&self) -> &[InstanceId] {
-        &self.changed
     }
 
     /// First word of the list that an instance walks in a slice of its skin; `None` if it walks the
@@ -409,24 +391,13 @@ impl SkinLists {
         needed: usize,
         before: Option<u32>,
     ) -> Option<u32> {
-        let mut channels = vec![0u64; weights.len().div_ceil(64)];
-        for (channel, _) in weights.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-            channels[channel / 64] |= 1 << (channel % 64);
-        }
+        let mut channels: Vec<bool> = weights.iter().map(|w| *w != 0.0).collect();
         let mut entries = needed;
         // Keeps channels that come and go, as long as they are few.
         if let Some(before) = before.and_then(|number| self.lists.get(number as usize)) {
-            let both: Vec<u64> = channels
-                .iter()
-                .zip(&before.channels)
-                .map(|(a, b)| a | b)
-                .collect();
-            let has = |channel: usize| both[channel / 64] >> (channel % 64) & 1 == 1;
-            let counts = self.channels.iter().enumerate();
-            let of_both = counts
-                .filter(|(c, _)| has(*c))
-                .map(|(_, n)| *n as usize)
-                .sum();
+            let both = channels.iter().zip(&before.channels);
+            let both: Vec<bool> = both.map(|(a, b)| a | b).collect();
+            let of_both = self.entries(both.iter().copied());
             if of_both <= needed + needed / 2 && self.pays(of_both) {
                 (channels, entries) = (both, of_both);
             }
@@ -437,25 +408,45 @@ impl SkinLists {
             index.map_or(0, |index| index.list_words(&sub_shapes))
         };
         let wanted: Vec<usize> = slices.iter().map(wanted).collect();
+        let list = List {
+            channels,
+            sub_shapes,
+            entries,
+            ..List::default()
+        };
+        self.place(list, &wanted, |ranges| {
+            take_rooms(skinner, ranges, pages, slices, &wanted)
+        })
+    }
+
+    /// Adds a list that wants these words of each slice. `take` takes new room.
+    fn place(
+        &mut self,
+        list: List,
+        wanted: &[usize],
+        take: impl FnOnce(&mut OwnedRanges) -> Option<Vec<Option<Room>>>,
+    ) -> Option<u32> {
         let fits = |list: &List| {
-            let rooms = list
-                .rooms
-                .iter()
-                .map(|room| room.map_or(0, |room| room.count));
-            list.users == 0 && rooms.zip(&wanted).all(|(room, wanted)| room >= *wanted)
+            let rooms = list.rooms.iter();
+            let mut rooms = rooms
+                .map(|room| room.map_or(0, |room| room.count))
+                .zip(wanted);
+            list.users == 0 && rooms.all(|(room, wanted)| room >= *wanted)
         };
-        let rooms = match self.lists.iter().position(fits) {
-            Some(number) => {
-                let list = &mut self.lists[number];
-                let rooms = std::mem::take(&mut list.rooms);
-                *list = List::new(channels, sub_shapes, entries, rooms);
-                return Some(number as u32);
+        let number = match self.lists.iter().position(fits) {
+            Some(number) => number,
+            None => {
+                let rooms = take(&mut self.ranges)?;
+                self.lists.push(List {
+                    rooms,
+                    ..List::default()
+                });
+                self.lists.len() - 1
             }
-            None => take_rooms(skinner, &mut self.ranges, pages, slices, &wanted)?,
         };
-        self.lists
-            .push(List::new(channels, sub_shapes, entries, rooms));
-        Some(self.lists.len() as u32 - 1)
+        let rooms = std::mem::take(&mut self.lists[number].rooms);
+        self.lists[number] = List { rooms, ..list };
+        Some(number as u32)
     }
 }
 
@@ -467,7 +458,7 @@ fn take_rooms(
     slices: &[Slice],
     wanted: &[usize],
 ) -> Option<Vec<Option<Room>>> {
-    let mut taken = Vec::new();
+    let mut taken = OwnedRanges::default();
     let mut rooms = Vec::with_capacity(slices.len());
     for (slice, wanted) in slices.iter().zip(wanted) {
         if slice.blend.is_none() {
@@ -477,19 +468,15 @@ fn take_rooms(
         let count = wanted.next_power_of_two();
         let bytes = count as u64 * 4;
         let Some(first) = pages.take(skinner, slice.page, bytes) else {
-            for (page, range) in taken {
-                pages.free(page, range);
-            }
+            pages.give_back(taken);
             return None;
         };
-        taken.push((slice.page, first..first + bytes));
+        taken.hold(slice.page, first..first + bytes);
         rooms.push(Some(Room {
             first: (first / 4) as u32,
             count,
         }));
     }
-    for (page, range) in taken {
-        ranges.hold(page, range);
-    }
+    ranges.join(taken);
     Some(rooms)
 }

@@ -33,13 +33,13 @@ const BOX_BYTES: u64 = WORDS_PER_BOX as u64 * 4;
 /// The bounding boxes of a crowd's instances.
 #[derive(Debug)]
 pub struct BoundsStore {
-    /// Distinguishes this store from those created before and after it.
-    number: u64,
+    /// Distinguishes this store from those created before and after it; never 0.
+    pub number: u64,
     /// Corners as integers for atomic maxima, by instance index.
-    keys: GrowableBuffer,
+    pub keys: GrowableBuffer,
     /// The boxes, by instance index.
-    boxes: GrowableBuffer,
-    wanted: BoundsUse,
+    pub boxes: GrowableBuffer,
+    pub wanted: BoundsUse,
     ring: ReadbackRing,
     /// Readings that are under way, the oldest first: number of the reading, and its frame.
     on_their_way: VecDeque<(u64, u64)>,
@@ -64,27 +64,6 @@ impl BoundsStore {
             latest: Vec::new(),
             latest_frame: 0,
         })
-    }
-
-    /// A number that distinguishes this store from those created before and after it; never 0.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub fn wanted(&self) -> BoundsUse {
-        self.wanted
-    }
-
-    pub fn set_wanted(&mut self, wanted: BoundsUse) {
-        self.wanted = wanted;
-    }
-
-    pub fn keys(&self) -> &GrowableBuffer {
-        &self.keys
-    }
-
-    pub fn boxes(&self) -> &GrowableBuffer {
-        &self.boxes
     }
 
     pub fn buffer_bytes(&self) -> u64 {
@@ -120,7 +99,7 @@ impl BoundsStore {
             return Ok(());
         }
         let copy = Copied {
-            from: self.boxes.buffer(),
+            from: &self.boxes.buffer,
             offset: 0,
             bytes: u64::from(count) * BOX_BYTES,
         };

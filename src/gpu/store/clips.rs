@@ -13,7 +13,7 @@ use crate::kernel::{NONE, PackedClip};
 
 new_id! {
     /// Identifies a clip of a [`crate::gpu::Crowd`]. After the clip is removed the id is refused.
-    ClipId
+    ClipId, "a clip"
 }
 
 /// A clip on the device.
@@ -22,8 +22,6 @@ pub struct ResidentClip {
     pub packed: Arc<PackedClip>,
     /// Its first word in the buffer.
     pub first: u32,
-    /// Number of uses by rigs.
-    users: usize,
 }
 
 /// Which channel of clips drives each channel of a skin.
@@ -52,12 +50,7 @@ impl ClipStore {
     /// Uploads a clip.
     pub fn add(&mut self, skinner: &Skinner, packed: Arc<PackedClip>) -> Result<ClipId, GpuError> {
         let first = self.upload(skinner, &packed)?;
-        let users = 0;
-        Ok(self.clips.insert(ResidentClip {
-            packed,
-            first,
-            users,
-        }))
+        Ok(self.clips.insert(ResidentClip { packed, first }))
     }
 
     fn upload(&mut self, skinner: &Skinner, packed: &PackedClip) -> Result<u32, GpuError> {
@@ -73,17 +66,9 @@ impl ClipStore {
 
     /// Removes a clip that no rig plays.
     pub fn remove(&mut self, id: ClipId) -> Result<(), GpuError> {
-        let clip = self.get(id)?;
-        if clip.users > 0 {
-            return Err(GpuError::InUse {
-                what: "a clip".into(),
-                by: "rigs",
-                users: clip.users,
-            });
-        }
+        let clip = self.clips.remove_unused(id, "rigs", |_| "a clip".into())?;
         let bytes = clip.packed.words().len() as u64 * 4;
         let first = u64::from(clip.first) * 4;
-        self.clips.remove(id);
         if let Some(words) = &mut self.words {
             words.give_back(first, bytes);
         }
@@ -91,32 +76,24 @@ impl ClipStore {
     }
 
     pub fn get(&self, id: ClipId) -> Result<&ResidentClip, GpuError> {
-        self.clips
-            .get(id)
-            .ok_or_else(|| GpuError::foreign("a clip"))
+        self.clips.get(id)
     }
 
     /// The clip of an id, if there is one.
     pub fn find(&self, id: Option<ClipId>) -> Option<&ResidentClip> {
-        self.clips.get(id?)
+        self.clips.find(id?)
     }
 
     /// Records that a rig plays these clips.
     pub fn add_users(&mut self, ids: &[Option<ClipId>]) {
-        for id in ids.iter().flatten() {
-            if let Some(clip) = self.clips.get_mut(*id) {
-                clip.users += 1;
-            }
-        }
+        let ids = ids.iter().flatten();
+        ids.for_each(|id| self.clips.add_user(*id));
     }
 
     /// Records that a rig no longer plays these clips.
     pub fn remove_users(&mut self, ids: &[Option<ClipId>]) {
-        for id in ids.iter().flatten() {
-            if let Some(clip) = self.clips.get_mut(*id) {
-                clip.users -= 1;
-            }
-        }
+        let ids = ids.iter().flatten();
+        ids.for_each(|id| self.clips.remove_user(*id));
     }
 
     /// Whether there ever was a clip, so that frames have players.
@@ -156,16 +133,16 @@ impl ClipStore {
     /// Counts what a plan depends on.
     pub fn version(&self) -> u64 {
         let words = self.words.as_ref();
-        self.version + words.map_or(0, |words| words.replaced() + 1)
+        self.version + words.map_or(0, |words| words.growable.replaced + 1)
     }
 
     /// Binds all clips.
     pub fn whole(&self) -> Option<wgpu::BindingResource<'_>> {
-        self.words.as_ref().map(Arena::whole)
+        Some(self.words.as_ref()?.growable.whole())
     }
 
     pub fn buffer_bytes(&self) -> u64 {
-        self.words.as_ref().map_or(0, |words| words.buffer().size())
+        self.words.as_ref().map_or(0, |words| words.growable.size())
     }
 
     /// Creates the same clips on another device. Their users stay.

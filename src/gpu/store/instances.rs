@@ -13,7 +13,7 @@ use crate::gpu::device::error::GpuError;
 new_id! {
     /// Identifies an instance of a [`crate::gpu::Crowd`]. After the instance is removed the id is
     /// refused, whatever is added later. So is an id of another crowd.
-    InstanceId
+    InstanceId, "an instance"
 }
 
 impl InstanceId {
@@ -22,7 +22,7 @@ impl InstanceId {
     /// tables by it.
     #[must_use]
     pub fn index(self) -> u32 {
-        self.slot().index
+        Id::index(self)
     }
 }
 
@@ -56,18 +56,18 @@ pub struct InstanceStore {
     /// Instances in the order in which they were added, including some that were removed.
     order: Vec<InstanceId>,
     /// One more than the largest index that was ever used.
-    index_count: u32,
+    pub index_count: u32,
     /// The default target, which most instances share.
     default_target: Arc<OutputTarget>,
     /// Number of frames that were encoded.
-    frames: u64,
-    /// Instances that were added, removed, hidden, shown, or sent or bound elsewhere since the last
-    /// frame.
-    edited: Vec<InstanceId>,
+    pub frames: u64,
+    /// Instances that need other items, or none, than in the last frame: they were added, removed,
+    /// hidden, shown, or sent or bound elsewhere. Some may be gone.
+    pub edited: Vec<InstanceId>,
     /// Instances whose items may not say yet whether they are fresh.
     freshness_changed: Vec<InstanceId>,
     /// Number of instances that are not computed in every frame.
-    slowed: usize,
+    pub slowed: usize,
     /// Instances whose rate changed since the last frame.
     other_rates: Vec<InstanceId>,
 }
@@ -86,11 +86,14 @@ impl InstanceStore {
         let asked = (self.instances.len() as u64).checked_add(count);
         match asked {
             Some(asked) if asked <= MAX_INSTANCES => Ok(()),
-            asked => Err(GpuError::Limit {
-                what: format!("{prim}: instances of the crowd"),
-                asked: asked.unwrap_or(u64::MAX),
-                limit: MAX_INSTANCES,
-            }),
+            asked => {
+                let what = format!("{prim}: instances of the crowd");
+                Err(GpuError::limit(
+                    what,
+                    asked.unwrap_or(u64::MAX),
+                    MAX_INSTANCES,
+                ))
+            }
         }
     }
 
@@ -123,13 +126,13 @@ impl InstanceStore {
     }
 
     pub fn remove(&mut self, id: InstanceId) -> Result<Instance, GpuError> {
-        let gone = self.instances.remove(id).ok_or_else(foreign)?;
+        let gone = self.instances.remove(id)?;
         self.slowed -= usize::from(gone.rate.every > 1);
         self.edit(id);
         // Removed instances cost a lookup each, so they are dropped once they are half of all.
         if self.order.len() > 2 * self.instances.len() {
             let instances = &self.instances;
-            self.order.retain(|id| instances.get(*id).is_some());
+            self.order.retain(|id| instances.find(*id).is_some());
         }
         Ok(gone)
     }
@@ -145,25 +148,16 @@ impl InstanceStore {
     }
 
     pub fn get(&self, id: InstanceId) -> Result<&Instance, GpuError> {
-        self.instances.get(id).ok_or_else(foreign)
+        self.instances.get(id)
     }
 
     /// The instance of an id, if there is one.
     pub fn find(&self, id: InstanceId) -> Option<&Instance> {
-        self.instances.get(id)
-    }
-
-    fn get_mut(&mut self, id: InstanceId) -> Result<&mut Instance, GpuError> {
-        self.instances.get_mut(id).ok_or_else(foreign)
+        self.instances.find(id)
     }
 
     pub fn len(&self) -> usize {
         self.instances.len()
-    }
-
-    /// One more than the largest index that was ever used.
-    pub fn index_count(&self) -> u32 {
-        self.index_count
     }
 
     /// Number of instance indices that a plan makes room for.
@@ -171,24 +165,14 @@ impl InstanceStore {
         self.index_count.next_power_of_two().max(64)
     }
 
-    /// Number of frames that were encoded.
-    pub fn frames(&self) -> u64 {
-        self.frames
-    }
-
     /// Notes that an instance needs other items, or none.
     pub fn edit(&mut self, id: InstanceId) {
         note(&mut self.edited, id);
     }
 
-    /// Instances that need other items, or none, than in the last frame. Some may have been removed.
-    pub fn edited(&self) -> &[InstanceId] {
-        &self.edited
-    }
-
     /// All instances, in the order in which they were added.
     pub fn in_order(&self) -> impl Iterator<Item = (InstanceId, &Instance)> + Clone + '_ {
-        let found = |id: &InstanceId| self.instances.get(*id).map(|instance| (*id, instance));
+        let found = |id: &InstanceId| self.instances.find(*id).map(|instance| (*id, instance));
         self.order.iter().filter_map(found)
     }
 
@@ -203,7 +187,7 @@ impl InstanceStore {
     }
 
     pub fn set_hidden(&mut self, id: InstanceId, hidden: bool) -> Result<(), GpuError> {
-        let instance = self.get_mut(id)?;
+        let instance = self.instances.get_mut(id)?;
         if instance.hidden != hidden {
             instance.hidden = hidden;
             self.edit(id);
@@ -218,7 +202,7 @@ impl InstanceStore {
         target: Arc<OutputTarget>,
         out: Vec<OutPlace>,
     ) -> Result<(Arc<OutputTarget>, Vec<OutPlace>), GpuError> {
-        let instance = self.get_mut(id)?;
+        let instance = self.instances.get_mut(id)?;
         (instance.fresh, instance.written) = (true, false);
         let old_target = std::mem::replace(&mut instance.target, target);
         let old = std::mem::replace(&mut instance.out, out);
@@ -236,7 +220,7 @@ impl InstanceStore {
                 "every 0 frames",
             ));
         }
-        let instance = self.get_mut(id)?;
+        let instance = self.instances.get_mut(id)?;
         if instance.rate == rate {
             return Ok(());
         }
@@ -245,11 +229,6 @@ impl InstanceStore {
         self.slowed += usize::from(rate.every > 1);
         note(&mut self.other_rates, id);
         Ok(())
-    }
-
-    /// Number of instances that are not computed in every frame.
-    pub fn slowed(&self) -> usize {
-        self.slowed
     }
 
     /// Instances whose rate changed since the last frame.
@@ -268,7 +247,7 @@ impl InstanceStore {
 
     /// Makes an instance fresh.
     pub fn reset_previous(&mut self, id: InstanceId) -> Result<(), GpuError> {
-        self.get_mut(id)?.fresh = true;
+        self.instances.get_mut(id)?.fresh = true;
         note(&mut self.freshness_changed, id);
         Ok(())
     }
@@ -299,7 +278,7 @@ impl InstanceStore {
         self.other_rates.clear();
         let changed = std::mem::take(&mut self.freshness_changed);
         for id in self.edited.drain(..).chain(changed) {
-            let Some(instance) = self.instances.get_mut(id) else {
+            let Ok(instance) = self.instances.get_mut(id) else {
                 continue;
             };
             instance.written |= !instance.hidden;
@@ -339,10 +318,6 @@ pub fn note(list: &mut Vec<InstanceId>, id: InstanceId) {
     list.push(id);
 }
 
-fn foreign() -> GpuError {
-    GpuError::foreign("an instance")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,6 +353,6 @@ mod tests {
         let target = store.shared(OutputTarget::default());
         let id = store.insert(SkinId::default(), target, Vec::new());
         (0..10_000).for_each(|_| store.edit(id));
-        assert!(store.edited().len() <= 4);
+        assert!(store.edited.len() <= 4);
     }
 }

@@ -59,32 +59,17 @@ pub struct Stores {
 
 /// Counters of everything that a plan depends on, apart from instances, which edit it. A plan is
 /// valid as long as they have not changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Versions {
-    bounds: u64,
-    visibility: u64,
-    rigs: u64,
-    clips: u64,
-    players: u64,
-}
+pub type Versions = [u64; 5];
 
 impl Stores {
     pub fn versions(&self) -> Versions {
-        Versions {
-            bounds: self.bounds.as_ref().map_or(0, BoundsStore::number),
-            visibility: (self.visibility.as_ref()).map_or(0, VisibilityStore::number),
-            rigs: self.rigs.version(),
-            clips: self.clips.version(),
-            players: self.players.version(),
-        }
-    }
-
-    /// Binds what frames do with each instance. Kernels read it only in frames that skip some.
-    pub fn state<'a>(&'a self, skinner: &'a Skinner) -> wgpu::BindingResource<'a> {
-        match &self.visibility {
-            Some(visibility) => visibility.state().whole(),
-            None => skinner.unused[0].as_entire_binding(),
-        }
+        [
+            self.bounds.as_ref().map_or(0, |bounds| bounds.number),
+            (self.visibility.as_ref()).map_or(0, |visibility| visibility.number),
+            self.rigs.version,
+            self.clips.version(),
+            self.players.version(),
+        ]
     }
 
     /// How often buffers of the crowd were replaced that a plan binds, but does not reserve itself.
@@ -101,7 +86,7 @@ impl Stores {
             + self.clips.buffer_bytes()
             + self.players.buffer_bytes()
             + self.bounds.as_ref().map_or(0, BoundsStore::buffer_bytes)
-            + (self.visibility.as_ref()).map_or(0, |v| v.state().size())
+            + (self.visibility.as_ref()).map_or(0, |v| v.state.size())
     }
 
     /// Creates the same stores on another device. Results go to the crowd's own buffers.
@@ -114,7 +99,7 @@ impl Stores {
         };
         out.skins = self.skins.rebuild(skinner, &mut out.skin_pages)?;
         for (id, skin) in out.skins.iter() {
-            if let Some(blend) = skin.packed().blend() {
+            if let Some(blend) = skin.packed.blend() {
                 out.blend_lists.add_skin(id, blend);
             }
         }
@@ -130,9 +115,9 @@ impl Stores {
             out.instances.send(id, target, places)?;
         }
         if let Some(bounds) = &self.bounds {
-            out.bounds = Some(BoundsStore::new(skinner, bounds.wanted())?);
+            out.bounds = Some(BoundsStore::new(skinner, bounds.wanted)?);
         }
-        if out.instances.slowed() > 0 {
+        if out.instances.slowed > 0 {
             out.visibility = Some(VisibilityStore::new(skinner)?);
         }
         Ok(out)

@@ -214,11 +214,11 @@ pub fn bindings_of(wanted: &RequestedKinds<'_>) -> [u8; KINDS] {
 
 /// The error for results that do not fit one binding.
 pub fn beyond(prim: &str, what: &str, asked: u64, limit: u64) -> GpuError {
-    GpuError::Limit {
-        what: format!("{prim}: bytes of {what}, in one binding"),
+    GpuError::limit(
+        format!("{prim}: bytes of {what}, in one binding"),
         asked,
         limit,
-    }
+    )
 }
 
 #[cfg(test)]

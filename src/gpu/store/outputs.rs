@@ -44,22 +44,15 @@ struct OutPage {
 }
 
 /// Bytes of each of the crowd's own buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutBytes([u64; BUFFERS]);
+pub type OutBytes = [u64; BUFFERS];
 
-impl OutBytes {
-    /// Bytes that the results of slices take.
-    fn of(slices: &[Slice], wanted: &RequestedKinds<'_>) -> Self {
-        let mut out = Self::default();
-        for (kind, bytes) in own_bytes(slices, wanted).into_iter().enumerate() {
-            out.0[own_buffer(kind)] += bytes;
-        }
-        out
+/// Bytes that the results of slices take of each buffer.
+fn bytes_of(slices: &[Slice], wanted: &RequestedKinds<'_>) -> OutBytes {
+    let mut out = [0; BUFFERS];
+    for (kind, bytes) in own_bytes(slices, wanted).into_iter().enumerate() {
+        out[own_buffer(kind)] += bytes;
     }
-
-    pub fn total(&self) -> u64 {
-        self.0.iter().sum()
-    }
+    out
 }
 
 /// By kind, the bytes that the results of slices take of the crowd's own buffers.
@@ -90,12 +83,12 @@ impl OutPage {
     }
 
     fn has_room(&mut self, bytes: OutBytes) -> bool {
-        let mut buffers = self.buffers.iter_mut().zip(bytes.0);
+        let mut buffers = self.buffers.iter_mut().zip(bytes);
         buffers.all(|(arena, bytes)| arena.has_room(bytes))
     }
 
     /// Makes room for `bytes` more in each buffer, within its limit.
-    pub fn reserve(&mut self, skinner: &Skinner, bytes: [u64; BUFFERS]) -> Result<(), GpuError> {
+    pub fn reserve(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<(), GpuError> {
         let mut all = bytes.into_iter().enumerate();
         all.try_for_each(|(number, bytes)| {
             self.noting(number, |arena| arena.reserve(skinner, bytes))
@@ -109,19 +102,26 @@ impl OutPage {
 
     /// How often any buffer was replaced by a larger one.
     pub fn replaced(&self) -> u64 {
-        self.buffers.iter().map(Arena::replaced).sum()
+        self.buffers
+            .iter()
+            .map(|arena| arena.growable.replaced)
+            .sum()
     }
 
     pub fn buffer_bytes(&self) -> u64 {
-        self.buffers.iter().map(|arena| arena.buffer().size()).sum()
+        self.buffers.iter().map(|arena| arena.growable.size()).sum()
     }
 
     /// Runs `f`, and remembers the old buffer if `f` replaces it.
     fn noting<T>(&mut self, number: usize, f: impl FnOnce(&mut Arena) -> T) -> T {
         let arena = &mut self.buffers[number];
-        let (buffer, high, replaced) = (arena.buffer().clone(), arena.high(), arena.replaced());
+        let (buffer, high, replaced) = (
+            arena.growable.buffer.clone(),
+            arena.high,
+            arena.growable.replaced,
+        );
         let out = f(arena);
-        if self.encoded && high > 0 && arena.replaced() > replaced {
+        if self.encoded && high > 0 && arena.growable.replaced > replaced {
             self.left[number].get_or_insert((buffer, high));
         }
         out
@@ -132,7 +132,7 @@ impl OutPage {
     fn carry_over(&self, encoder: &mut wgpu::CommandEncoder) {
         let left = self.left.iter().zip(&self.buffers);
         for ((from, bytes), arena) in left.filter_map(|(l, a)| Some((l.as_ref()?, a))) {
-            encoder.copy_buffer_to_buffer(from, 0, arena.buffer(), 0, *bytes);
+            encoder.copy_buffer_to_buffer(from, 0, &arena.growable.buffer, 0, *bytes);
         }
     }
 
@@ -142,8 +142,8 @@ impl OutPage {
         self.left = Default::default();
     }
 
-    fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<[u64; BUFFERS], GpuError> {
-        let [positions, others] = bytes.0;
+    fn take(&mut self, skinner: &Skinner, bytes: OutBytes) -> Result<OutBytes, GpuError> {
+        let [positions, others] = bytes;
         let first = self.noting(0, |arena| arena.take(skinner, positions))?;
         match self.noting(1, |arena| arena.take(skinner, others)) {
             Ok(other) => Ok([first, other]),
@@ -176,17 +176,16 @@ impl OutputStore {
         count: u64,
         target: &OutputTarget,
     ) -> Result<OutBytes, GpuError> {
-        let each = OutBytes::of(skin.slices(), &target.kinds(skin.packed()));
-        let bytes = each.total().checked_mul(count);
+        let each = bytes_of(&skin.slices, &target.kinds(&skin.packed));
+        let bytes = each.iter().sum::<u64>().checked_mul(count);
         let bytes = bytes.and_then(|bytes| bytes.checked_add(self.bytes));
         let limit = skinner.limits.output_bytes;
         match bytes {
             Some(bytes) if bytes <= limit => Ok(each),
-            bytes => Err(GpuError::Limit {
-                what: format!("{}: bytes of the crowd's outputs", skin.packed().prim()),
-                asked: bytes.unwrap_or(u64::MAX),
-                limit,
-            }),
+            bytes => {
+                let what = format!("{}: bytes of the crowd's outputs", skin.packed.prim());
+                Err(GpuError::limit(what, bytes.unwrap_or(u64::MAX), limit))
+            }
         }
     }
 
@@ -197,13 +196,12 @@ impl OutputStore {
         each: OutBytes,
         count: u64,
     ) -> Result<(), GpuError> {
-        let all = each.0.map(|bytes| count.saturating_mul(bytes));
+        let all = each.map(|bytes| count.saturating_mul(bytes));
+        if self.pages.is_empty() && count > 0 {
+            self.pages.push(OutPage::new(skinner)?);
+        }
         if let Some(page) = self.pages.last_mut() {
             page.reserve(skinner, all)?;
-        } else if count > 0 {
-            let mut page = OutPage::new(skinner)?;
-            page.reserve(skinner, all)?;
-            self.pages.push(page);
         }
         Ok(())
     }
@@ -215,24 +213,24 @@ impl OutputStore {
         skin: &ResidentSkin,
         target: &OutputTarget,
     ) -> Result<Vec<OutPlace>, GpuError> {
-        let wanted = target.kinds(skin.packed());
+        let wanted = target.kinds(&skin.packed);
         let (pages, sets) = (&mut self.pages, &mut self.sets);
-        let mut out = Vec::with_capacity(skin.slices().len());
+        let mut out = Vec::with_capacity(skin.slices.len());
         for unit in skin.units() {
-            let prim = skin.packed().prim();
+            let prim = skin.packed.prim();
             if let Err(error) = place_unit(skinner, pages, sets, unit, prim, &wanted, &mut out) {
                 give_back(pages, sets, skin, &wanted, &out);
                 return Err(error);
             }
         }
-        self.bytes += OutBytes::of(skin.slices(), &wanted).total();
+        self.bytes += bytes_of(&skin.slices, &wanted).iter().sum::<u64>();
         Ok(out)
     }
 
     /// Frees the room of an instance's results.
     pub fn free(&mut self, skin: &ResidentSkin, target: &OutputTarget, out: &[OutPlace]) {
-        let wanted = target.kinds(skin.packed());
-        self.bytes -= OutBytes::of(skin.slices(), &wanted).total();
+        let wanted = target.kinds(&skin.packed);
+        self.bytes -= bytes_of(&skin.slices, &wanted).iter().sum::<u64>();
         give_back(&mut self.pages, &mut self.sets, skin, &wanted, out);
     }
 
@@ -273,7 +271,7 @@ impl OutputStore {
         binding: usize,
     ) -> wgpu::BindingResource<'a> {
         match &self.sets.get(set).buffers[binding] {
-            OutBuffer::Own(page, number) => self.pages[*page].buffers[*number].whole(),
+            OutBuffer::Own(page, number) => self.pages[*page].buffers[*number].growable.whole(),
             OutBuffer::Of(buffer, first) => skinner.limits.window(buffer, *first),
         }
     }
@@ -295,12 +293,14 @@ impl OutputStore {
         skin: &ResidentSkin,
         kind: usize,
     ) -> Vec<OutputSlice<'_>> {
-        let places = instance.out.iter().zip(skin.slices());
+        let places = instance.out.iter().zip(&skin.slices);
         let found = places.filter_map(|(out, slice)| {
             let place = out.kinds[kind].filter(|_| slice.has(kind))?;
             let set = self.sets.get(out.set);
             let (buffer, window) = match &set.buffers[usize::from(set.bindings[kind])] {
-                OutBuffer::Own(page, number) => (self.pages[*page].buffers[*number].buffer(), 0),
+                OutBuffer::Own(page, number) => {
+                    (&self.pages[*page].buffers[*number].growable.buffer, 0)
+                }
                 OutBuffer::Of(buffer, window) => (buffer, *window),
             };
             Some(OutputSlice {
@@ -324,17 +324,13 @@ fn place_unit(
     wanted: &RequestedKinds<'_>,
     out: &mut Vec<OutPlace>,
 ) -> Result<(), GpuError> {
-    let bytes = OutBytes::of(unit, wanted);
+    let bytes = bytes_of(unit, wanted);
     let limit = skinner.limits.binding_bytes;
     // Each slice fits alone, but computed normals need all slices side by side.
-    let largest = bytes.0.iter().max().copied().unwrap_or(0);
+    let largest = bytes.iter().max().copied().unwrap_or(0);
     if largest > limit {
-        return Err(beyond(
-            prim,
-            "results of a skin whose normals are computed",
-            largest,
-            limit,
-        ));
+        let what = "results of a skin whose normals are computed";
+        return Err(beyond(prim, what, largest, limit));
     }
     let callers = callers_buffers(unit, prim, wanted, limit)?;
     let page = match pages.iter_mut().position(|page| page.has_room(bytes)) {
@@ -395,12 +391,12 @@ fn give_back(
 ) {
     let mut places = places.iter();
     for unit in skin.units() {
-        let bytes = OutBytes::of(unit, wanted);
+        let bytes = bytes_of(unit, wanted);
         for (number, place) in places.by_ref().take(unit.len()).enumerate() {
             sets.give_back(place.set);
             if number == 0 {
                 let buffers = pages[place.page].buffers.iter_mut();
-                for ((arena, first), bytes) in buffers.zip(place.own).zip(bytes.0) {
+                for ((arena, first), bytes) in buffers.zip(place.own).zip(bytes) {
                     arena.give_back(first, bytes);
                 }
             }

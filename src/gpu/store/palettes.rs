@@ -3,21 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::slots::{Id, Slots, new_id};
+use super::slots::{Slots, new_id};
 use crate::gpu::device::error::GpuError;
 use crate::kernel::Palette;
 
 new_id! {
     /// Identifies a palette of a [`crate::gpu::Crowd`]. After the palette is removed the id is
     /// refused.
-    PaletteId
-}
-
-impl PaletteId {
-    /// A small number that no two palettes of a store share at the same time.
-    pub(in crate::gpu) fn index(self) -> u32 {
-        self.slot().index
-    }
+    PaletteId, "a palette"
 }
 
 /// The palettes that instances refer to.
@@ -43,7 +36,7 @@ impl PaletteStore {
 
     /// Removes a palette that no instance refers to.
     pub fn remove(&mut self, id: PaletteId) -> Result<(), GpuError> {
-        let users = self.find(id)?.users.len();
+        let users = self.palettes.get(id)?.users.len();
         if users > 0 {
             return Err(GpuError::InUse {
                 what: "a palette".into(),
@@ -51,17 +44,16 @@ impl PaletteStore {
                 users,
             });
         }
-        self.palettes.remove(id);
-        Ok(())
+        self.palettes.remove(id).map(|_| ())
     }
 
     pub fn get(&self, id: PaletteId) -> Result<&Arc<Palette>, GpuError> {
-        Ok(&self.find(id)?.palette)
+        Ok(&self.palettes.get(id)?.palette)
     }
 
     /// Sets the joints of a palette. The new palette must have the same size, method and normals.
     pub fn set(&mut self, id: PaletteId, palette: &Arc<Palette>) -> Result<(), GpuError> {
-        let shared = self.palettes.get_mut(id).ok_or_else(foreign)?;
+        let shared = self.palettes.get_mut(id)?;
         let kind = |p: &Palette| (p.entry_count(), p.method(), p.normals().is_some());
         let (expected, found) = (kind(&shared.palette), kind(palette));
         if expected != found {
@@ -78,20 +70,20 @@ impl PaletteStore {
 
     /// The indices of the instances that refer to a palette, in any order.
     pub fn users(&self, id: PaletteId) -> impl Iterator<Item = u32> + '_ {
-        let shared = self.palettes.get(id);
+        let shared = self.palettes.find(id);
         shared.into_iter().flat_map(|s| s.users.iter().copied())
     }
 
     /// Records that an instance refers to a palette.
     pub fn add_user(&mut self, id: PaletteId, index: u32) {
-        if let Some(shared) = self.palettes.get_mut(id) {
+        if let Ok(shared) = self.palettes.get_mut(id) {
             shared.users.insert(index);
         }
     }
 
     /// Records that an instance no longer refers to a palette.
     pub fn remove_user(&mut self, id: PaletteId, index: u32) {
-        if let Some(shared) = self.palettes.get_mut(id) {
+        if let Ok(shared) = self.palettes.get_mut(id) {
             shared.users.remove(&index);
         }
     }
@@ -100,12 +92,4 @@ impl PaletteStore {
     pub fn remove_users(&mut self) {
         self.palettes.values_mut().for_each(|s| s.users.clear());
     }
-
-    fn find(&self, id: PaletteId) -> Result<&SharedPalette, GpuError> {
-        self.palettes.get(id).ok_or_else(foreign)
-    }
-}
-
-fn foreign() -> GpuError {
-    GpuError::foreign("a palette")
 }

@@ -34,6 +34,16 @@ struct Entry {
     snapshot: Option<Snapshot>,
 }
 
+impl Entry {
+    /// First float of the pose that it fades from at a tick, or [`NONE`].
+    fn needed_snapshot(&self, ticks: u32) -> u32 {
+        match self.player.needs_snapshot(ticks) {
+            true => self.player.snapshot,
+            false => NONE,
+        }
+    }
+}
+
 /// A pose that a rig fades from.
 #[derive(Clone, Debug)]
 struct Snapshot {
@@ -43,10 +53,12 @@ struct Snapshot {
     weights: Vec<f32>,
 }
 
-/// The poses that rigs fade from, on the device.
+/// What players need of the device.
 #[derive(Debug)]
-struct Snapshots {
-    buffer: GrowableBuffer,
+struct OnDevice {
+    clock: GrowableBuffer,
+    /// The poses that rigs fade from.
+    snapshots: GrowableBuffer,
     free: RangeAllocator<u32>,
     /// One more than the last float that was ever used.
     end: u32,
@@ -64,20 +76,13 @@ struct Capture {
     joints: u32,
 }
 
-/// What players need of the device.
-#[derive(Debug)]
-struct OnDevice {
-    snapshots: Snapshots,
-    clock: GrowableBuffer,
-}
-
 /// The rigs that play.
 #[derive(Debug, Default)]
 pub struct PlayerStore {
     /// By rig index.
     entries: Vec<Option<Entry>>,
     /// The host's clock, in seconds.
-    seconds: f64,
+    pub seconds: f64,
     clock: Clock,
     /// The tick of the last frame that was encoded.
     encoded: u32,
@@ -89,7 +94,7 @@ pub struct PlayerStore {
     /// `None` before the first clip.
     device: Option<OnDevice>,
     /// Counts the rigs that began or ended playing.
-    changes: u64,
+    pub changes: u64,
 }
 
 impl PlayerStore {
@@ -107,11 +112,6 @@ impl PlayerStore {
         self.clock.ticks = tick_of(seconds);
     }
 
-    /// The clock, in seconds.
-    pub fn seconds(&self) -> f64 {
-        self.seconds
-    }
-
     fn entry(&self, rig: RigId) -> Option<&Entry> {
         let entry = self.entries.get(rig.index() as usize)?.as_ref();
         entry.filter(|entry| entry.id == rig)
@@ -124,12 +124,8 @@ impl PlayerStore {
 
     /// The state of a rig as the kernel reads it.
     pub fn player(&self, rig: RigId) -> Player {
-        self.entry(rig).map_or(Player::IDLE, |entry| entry.player)
-    }
-
-    /// Counts the rigs that began or ended playing.
-    pub fn changes(&self) -> u64 {
-        self.changes
+        self.entry(rig)
+            .map_or_else(Player::idle, |entry| entry.player)
     }
 
     /// Sets what a rig plays, which was checked before. Returns its new state if that differs.
@@ -154,63 +150,54 @@ impl PlayerStore {
         let is_posed = before.is_some() || resident.is_posed;
         let fades_from_snapshot = before.is_some_and(|entry| entry.player.needs_snapshot(ticks));
         let state = before.map(|entry| (&entry.state, fades_from_snapshot));
-        let next = PlayState::next(state, is_posed, playing, clips, self.seconds, turn);
-        let mut weights = Vec::new();
-        let mut snapshot = None;
-        if next.takes_snapshot {
-            weights = self.last_weights(before, clips);
-            let joints = resident.packed.joint_count() as u32;
+        let (state, takes_snapshot) =
+            PlayState::next(state, is_posed, playing, clips, self.seconds, turn);
+        let joints = resident.packed.joint_count() as u32;
+        let snapshot = if takes_snapshot {
+            let weights = self.last_weights(before, clips);
             let count = joints * FLOATS + 1 + weights.len() as u32;
-            snapshot = Some((joints, self.snapshot_room(count)?));
-        } else if let Some(entry) = before.filter(|_| fades_from_snapshot)
-            && playing_goes_on(&next.state, &entry.state)
-        {
+            let floats = self.snapshot_room(count)?;
+            Some(Snapshot { floats, weights })
+        } else {
             // The running fade goes on from the same pose.
-            snapshot = entry
-                .snapshot
-                .as_ref()
-                .map(|snapshot| (0, snapshot.floats.clone()));
-            weights = entry
-                .snapshot
-                .as_ref()
-                .map_or(Vec::new(), |h| h.weights.clone());
-        }
-        let first = snapshot.as_ref().map_or(NONE, |(_, floats)| floats.start);
-        let player = next.state.player(first, self.clock.frame.wrapping_add(1));
+            let goes_on =
+                |entry: &&Entry| fades_from_snapshot && playing_goes_on(&state, &entry.state);
+            before
+                .filter(goes_on)
+                .and_then(|entry| entry.snapshot.clone())
+        };
+        let first = snapshot
+            .as_ref()
+            .map_or(NONE, |snapshot| snapshot.floats.start);
+        let player = state.player(first, self.clock.frame.wrapping_add(1));
         let old = self.entries[index].take().filter(|old| old.id == rig);
         if let Some(old) = &old {
-            let updated = player.updated;
-            if (Player {
-                updated,
-                ..old.player
-            }) == player
-            {
+            let mut same = old.player;
+            same.updated = player.updated;
+            if same == player {
                 self.entries[index] = Some(old.clone());
                 return Ok(None);
             }
         }
-        clips.add_users(&next.state.clips());
+        clips.add_users(&state.clips());
         match old {
             Some(old) => {
                 clips.remove_users(&old.state.clips());
-                let is_kept = snapshot.as_ref().is_some_and(|(_, new)| {
-                    old.snapshot.as_ref().is_some_and(|old| old.floats == *new)
-                });
-                if !is_kept {
+                let floats = |of: &Option<Snapshot>| of.as_ref().map(|s| s.floats.clone());
+                if floats(&old.snapshot) != floats(&snapshot) {
                     self.free(old.snapshot);
                 }
             }
             None => self.changes += 1,
         }
-        if let (Some((joints, floats)), true) = (&snapshot, next.takes_snapshot) {
-            let (joints, first) = (*joints, floats.start);
+        if takes_snapshot {
             self.captures.push(Capture { rig, first, joints });
         }
         self.entries[index] = Some(Entry {
             id: rig,
-            state: next.state,
+            state,
             player,
-            snapshot: snapshot.map(|(_, floats)| Snapshot { floats, weights }),
+            snapshot,
         });
         Ok(Some(player))
     }
@@ -240,11 +227,7 @@ impl PlayerStore {
             }
             clips.add_users(&state.clips());
             clips.remove_users(&entry.state.clips());
-            let snapshot = match entry.player.needs_snapshot(ticks) {
-                true => entry.player.snapshot,
-                false => NONE,
-            };
-            entry.player = state.player(snapshot, frame.wrapping_add(1));
+            entry.player = state.player(entry.needed_snapshot(ticks), frame.wrapping_add(1));
             entry.state = state;
             out.push((entry.id, entry.player));
         }
@@ -294,26 +277,22 @@ impl PlayerStore {
         let Some(device) = &mut self.device else {
             return Err(GpuError::invalid("a fade", "clips", "none"));
         };
-        if let Ok(range) = device.snapshots.take(count) {
+        if let Ok(range) = device.take(count) {
             return Ok(range);
         }
         // Fades that have ended need their poses no more.
         let ticks = self.clock.ticks;
-        let mut ended = Vec::new();
-        for entry in self.entries.iter_mut().flatten() {
-            if entry.snapshot.is_some() && !entry.player.needs_snapshot(ticks) {
-                ended.extend(entry.snapshot.take());
-            }
+        let entries = self.entries.iter_mut().flatten();
+        let ended = entries.filter(|entry| !entry.player.needs_snapshot(ticks));
+        for snapshot in ended.filter_map(|entry| entry.snapshot.take()) {
+            device.free.free_range(snapshot.floats);
         }
-        for snapshot in ended {
-            device.snapshots.free.free_range(snapshot.floats);
-        }
-        device.snapshots.take(count)
+        device.take(count)
     }
 
     fn free(&mut self, snapshot: Option<Snapshot>) {
         if let (Some(snapshot), Some(device)) = (snapshot, &mut self.device) {
-            device.snapshots.free.free_range(snapshot.floats);
+            device.free.free_range(snapshot.floats);
         }
     }
 
@@ -328,12 +307,13 @@ impl PlayerStore {
         encoder: &mut wgpu::CommandEncoder,
         find: impl Fn(RigId) -> Option<(&'a wgpu::Buffer, u64)>,
     ) -> Result<Vec<(RigId, Player)>, GpuError> {
-        let Some(OnDevice { snapshots, .. }) = &mut self.device else {
+        let Some(device) = &mut self.device else {
             return Ok(Vec::new());
         };
-        let (bytes, kept) = (u64::from(snapshots.end) * 4, u64::from(snapshots.kept) * 4);
-        snapshots.buffer.reserve_in(skinner, bytes, kept, encoder)?;
-        snapshots.kept = snapshots.end;
+        let (bytes, kept) = (u64::from(device.end) * 4, u64::from(device.kept) * 4);
+        let snapshots = &mut device.snapshots;
+        snapshots.reserve_in(skinner, bytes, kept, encoder)?;
+        device.kept = device.end;
         let mut lost = Vec::new();
         for Capture { rig, first, joints } in self.captures.drain(..) {
             let entry = self.entries.get_mut(rig.index() as usize);
@@ -353,12 +333,12 @@ impl PlayerStore {
             };
             let bytes = u64::from(joints * FLOATS) * 4;
             if bytes > 0 {
-                let to = snapshots.buffer.buffer();
+                let to = &device.snapshots.buffer;
                 encoder.copy_buffer_to_buffer(from, at, to, u64::from(first) * 4, bytes);
             }
             let mut words = vec![snapshot.weights.len() as f32];
             words.extend_from_slice(&snapshot.weights);
-            snapshots.weights.push((first + joints * FLOATS, words));
+            device.weights.push((first + joints * FLOATS, words));
         }
         Ok(lost)
     }
@@ -370,7 +350,7 @@ impl PlayerStore {
         for entry in self.entries.iter_mut().flatten() {
             if let Some(snapshot) = entry.snapshot.take() {
                 if let Some(device) = &mut self.device {
-                    device.snapshots.free.free_range(snapshot.floats);
+                    device.free.free_range(snapshot.floats);
                 }
                 entry.player.snapshot = NONE;
                 lost.push((entry.id, entry.player));
@@ -389,11 +369,7 @@ impl PlayerStore {
                 continue;
             };
             if entry.state.move_starts(ticks) {
-                let snapshot = match entry.player.needs_snapshot(ticks) {
-                    true => entry.player.snapshot,
-                    false => NONE,
-                };
-                let updated = entry.player.updated;
+                let (snapshot, updated) = (entry.needed_snapshot(ticks), entry.player.updated);
                 entry.player = entry.state.player(snapshot, updated);
                 out.push((entry.id, entry.player));
             }
@@ -412,19 +388,15 @@ impl PlayerStore {
     pub fn uploads(&self) -> impl Iterator<Item = Upload<'_>> + Clone {
         self.device.iter().flat_map(|device| {
             let clock = Upload {
-                to: device.clock.buffer(),
+                to: &device.clock.buffer,
                 offset: 0,
                 bytes: bytemuck::bytes_of(&self.clock),
             };
-            let weights = device
-                .snapshots
-                .weights
-                .iter()
-                .map(|(first, words)| Upload {
-                    to: device.snapshots.buffer.buffer(),
-                    offset: u64::from(*first) * 4,
-                    bytes: bytemuck::cast_slice(words),
-                });
+            let weights = device.weights.iter().map(|(first, words)| Upload {
+                to: &device.snapshots.buffer,
+                offset: u64::from(*first) * 4,
+                bytes: bytemuck::cast_slice(words),
+            });
             std::iter::once(clock).chain(weights)
         })
     }
@@ -432,19 +404,19 @@ impl PlayerStore {
     /// Records that everything was uploaded.
     pub fn set_uploaded(&mut self) {
         if let Some(device) = &mut self.device {
-            device.snapshots.weights.clear();
+            device.weights.clear();
         }
     }
 
     /// Counts what bind groups depend on.
     pub fn version(&self) -> u64 {
         let device = self.device.as_ref();
-        device.map_or(0, |device| device.snapshots.buffer.replaced() + 1)
+        device.map_or(0, |device| device.snapshots.replaced + 1)
     }
 
     /// Binds the poses that rigs fade from.
     pub fn snapshots(&self) -> Option<wgpu::BindingResource<'_>> {
-        Some(self.device.as_ref()?.snapshots.buffer.whole())
+        Some(self.device.as_ref()?.snapshots.whole())
     }
 
     /// Binds the clock.
@@ -454,7 +426,7 @@ impl PlayerStore {
 
     pub fn buffer_bytes(&self) -> u64 {
         let device = self.device.as_ref();
-        device.map_or(0, |d| d.snapshots.buffer.size() + d.clock.size())
+        device.map_or(0, |d| d.snapshots.size() + d.clock.size())
     }
 
     /// The same players on another device. Fades from snapshots end at once, because those poses
@@ -481,7 +453,7 @@ impl PlayerStore {
 
 /// Whether a state is the one that a rig had, apart from its rate.
 fn playing_goes_on(next: &PlayState, before: &PlayState) -> bool {
-    next.fade_start() == before.fade_start() && next.clips() == before.clips()
+    next.fade_start == before.fade_start && next.clips() == before.clips()
 }
 
 fn played_clips<'a>(state: &PlayState, clips: &'a ClipStore) -> PlayedClips<'a> {
@@ -494,28 +466,24 @@ impl OnDevice {
         let (storage, limit) = (wgpu::BufferUsages::STORAGE, skinner.limits.binding_bytes);
         let uniform = wgpu::BufferUsages::UNIFORM;
         let most = (limit / 4).min(u64::from(u32::MAX)) as u32;
-        let mut buffer = GrowableBuffer::new(skinner, "play.snapshots", storage, limit)?;
+        let mut snapshots = GrowableBuffer::new(skinner, "play.snapshots", storage, limit)?;
         // Growing needs another plan, so the first fades should not need it.
-        buffer.reserve(skinner, LEAST_BYTES.min(limit), None)?;
+        snapshots.reserve(skinner, LEAST_BYTES.min(limit), None)?;
         Ok(Self {
-            snapshots: Snapshots {
-                buffer,
-                free: RangeAllocator::new(0..most),
-                end: 0,
-                kept: 0,
-                weights: Vec::new(),
-            },
             clock: GrowableBuffer::new(skinner, "play.clock", uniform, limit)?,
+            snapshots,
+            free: RangeAllocator::new(0..most),
+            end: 0,
+            kept: 0,
+            weights: Vec::new(),
         })
     }
-}
 
-impl Snapshots {
     fn take(&mut self, count: u32) -> Result<Range<u32>, GpuError> {
         let range = self.free.allocate_range(count);
         let range = range.map_err(|_| {
             let asked = (u64::from(self.end) + u64::from(count)) * 4;
-            self.buffer.beyond_limit(asked)
+            self.snapshots.beyond_limit(asked)
         })?;
         self.end = self.end.max(range.end);
         Ok(range)

@@ -4,6 +4,7 @@ use glam::BVec3;
 
 use super::clips::{ClipId, ClipStore};
 use crate::gpu::device::error::GpuError;
+use crate::gpu::device::pipelines::bit_if;
 use crate::kernel::registry::{
     PLAYER_ADDITIVE_LOOPS, PLAYER_LOOPS, PLAYER_PLAYS, PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z,
     PLAYER_SECOND_LOOPS,
@@ -192,31 +193,23 @@ impl Playing {
         rig: &crate::kernel::PackedRig,
     ) -> Result<(), GpuError> {
         let wrong = |what: &str, expected: String, found: String| {
-            let path = rig.path();
-            Err(GpuError::invalid(
-                format!("{path}: {what}"),
-                expected,
-                found,
-            ))
+            let what = format!("{}: {what}", rig.path());
+            Err(GpuError::invalid(what, expected, found))
         };
-        let second = self
-            .second
-            .iter()
-            .map(|(clip, weight)| ("blend", clip, *weight));
-        let additive = self
-            .additive
-            .iter()
-            .map(|(clip, weight)| ("add", clip, *weight));
-        let first = std::iter::once(("clip", &self.first, 0.0));
-        for (what, played, weight) in first.chain(second).chain(additive) {
+        let all = [
+            ("clip", Some((self.first, 0.0))),
+            ("blend", self.second),
+            ("add", self.additive),
+        ];
+        for (what, layer) in all {
+            let Some((played, weight)) = layer else {
+                continue;
+            };
             let clip = clips.get(played.clip)?;
             let (joints, found) = (rig.joint_count(), clip.packed.joint_count());
             if joints != found {
-                return wrong(
-                    what,
-                    format!("a clip of {joints} joints"),
-                    found.to_string(),
-                );
+                let expected = format!("a clip of {joints} joints");
+                return wrong(what, expected, found.to_string());
             }
             if !(0.0..=1.0).contains(&weight) {
                 return wrong(what, "a weight from 0 to 1".into(), weight.to_string());
@@ -346,7 +339,7 @@ pub struct PlayState {
     /// Weight of the second clip at the beginning and the end of the fade.
     weights: [f32; 2],
     additive_weights: [f32; 2],
-    fade_start: u32,
+    pub fade_start: u32,
     fade: f32,
     root_motion: BVec3,
     every: u32,
@@ -354,16 +347,9 @@ pub struct PlayState {
     turn: u32,
 }
 
-/// How a rig gets to a new state.
-#[derive(Debug)]
-pub struct Transition {
-    pub state: PlayState,
-    /// Whether it fades from the pose of the last frame.
-    pub takes_snapshot: bool,
-}
-
 impl PlayState {
-    /// The state that a rig is asked to have, and how it gets there.
+    /// The state that a rig is asked to have, and whether it fades there from the pose of the last
+    /// frame.
     ///
     /// - `before`: its last state, if it plays; and whether it is fading from a snapshot.
     /// - `is_posed`: whether it has any pose to fade from.
@@ -375,7 +361,7 @@ impl PlayState {
         clips: &ClipStore,
         clock: f64,
         turn: u32,
-    ) -> Transition {
+    ) -> (Self, bool) {
         let ticks = tick_of(clock);
         let now = before.map_or([None; 3], |(state, _)| state.layers);
         let layer = |played: &PlayedClip| Layer::new(played, clips, clock, &now);
@@ -406,20 +392,16 @@ impl PlayState {
             turn: same_rate.map_or(turn % playing.every, |(state, _)| state.turn),
         };
         if playing.fade <= 0.0 || !is_posed {
-            return Transition {
-                state: Self {
-                    fade: 0.0,
-                    fade_start: 0,
-                    ..wanted
-                },
-                takes_snapshot: false,
+            let (fade, fade_start) = (0.0, 0);
+            let state = Self {
+                fade,
+                fade_start,
+                ..wanted
             };
+            return (state, false);
         }
         let Some((state, fades_from_snapshot)) = before else {
-            return Transition {
-                state: wanted,
-                takes_snapshot: true,
-            };
+            return (wanted, true);
         };
         if state.leads_to(&wanted, ticks) {
             // It is on its way there.
@@ -428,19 +410,14 @@ impl PlayState {
                 turn: wanted.turn,
                 ..state.clone()
             };
-            return Transition {
-                state,
-                takes_snapshot: false,
-            };
+            return (state, false);
         }
         let going_on = match fades_from_snapshot {
             true => None,
             false => state.go_on_to(&wanted, ticks),
         };
-        Transition {
-            takes_snapshot: going_on.is_none(),
-            state: going_on.unwrap_or(wanted),
-        }
+        let takes_snapshot = going_on.is_none();
+        (going_on.unwrap_or(wanted), takes_snapshot)
     }
 
     /// How far its fade has come, from 0 to 1.
@@ -449,7 +426,7 @@ impl PlayState {
         let fade = Player {
             fade_start,
             fade_seconds,
-            ..Player::IDLE
+            ..Player::default()
         };
         fade.faded(ticks)
     }
@@ -558,11 +535,6 @@ impl PlayState {
         changed
     }
 
-    /// The tick at which its fade began; 0 without a fade.
-    pub fn fade_start(&self) -> u32 {
-        self.fade_start
-    }
-
     /// The clips of its layers.
     pub fn clips(&self) -> [Option<ClipId>; 3] {
         self.layers.map(|layer| layer.map(|layer| layer.id))
@@ -573,19 +545,15 @@ impl PlayState {
     /// - `snapshot`: first float of the pose that it fades from, or [`NONE`].
     /// - `frame`: the frame that has to update the rig.
     pub fn player(&self, snapshot: u32, frame: u32) -> Player {
-        let mut out = Player::IDLE;
+        let mut out = Player::idle();
         let bits = [PLAYER_LOOPS, PLAYER_SECOND_LOOPS, PLAYER_ADDITIVE_LOOPS];
         let axes = [PLAYER_ROOT_X, PLAYER_ROOT_Y, PLAYER_ROOT_Z];
         out.flags = PLAYER_PLAYS | self.every << 8 | self.turn << 16;
         for (layer, bit) in self.layers.iter().zip(bits) {
-            out.flags |= if layer.is_some_and(|layer| layer.loops) {
-                bit
-            } else {
-                0
-            };
+            out.flags |= bit_if(layer.is_some_and(|layer| layer.loops), bit);
         }
         for (moves, bit) in <[bool; 3]>::from(self.root_motion).into_iter().zip(axes) {
-            out.flags |= if moves { bit } else { 0 };
+            out.flags |= bit_if(moves, bit);
         }
         if let Some(layer) = self.layers[0] {
             (out.clip, out.start, out.speed) = (layer.first, layer.start, layer.speed);

@@ -134,7 +134,7 @@ impl Scratch {
         };
         self.clear();
         let packed = match pose(posed.id, &mut self.pose) {
-            Ok(true) => self.pack(skin.packed(), posed).map_err(|e| e.to_string()),
+            Ok(true) => self.pack(&skin.packed, posed).map_err(|e| e.to_string()),
             Ok(false) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
@@ -201,7 +201,7 @@ impl PoseStore {
     /// Removes all poses.
     pub fn clear(&mut self, palettes: &mut PaletteStore, rigs: &mut RigStore) {
         palettes.remove_users();
-        rigs.remove_users();
+        rigs.slots.remove_users();
         self.poses.clear();
     }
 
@@ -223,7 +223,7 @@ impl PoseStore {
         skin: &PackedSkin,
         pose: &PackedPose,
     ) -> Result<(), GpuError> {
-        pose.fits(skin).map_err(|misfit| misfit.of(skin))?;
+        pose.fits(skin)?;
         self.poses[id.index() as usize].copy(pose);
         Ok(())
     }
@@ -241,8 +241,7 @@ impl PoseStore {
         pose: &PackedPose,
         palette: &Arc<Palette>,
     ) -> Result<(), GpuError> {
-        pose.fits_with(skin, palette)
-            .map_err(|misfit| misfit.of(skin))?;
+        pose.fits_with(skin, palette)?;
         let posed = &mut self.poses[id.index() as usize];
         posed.copy(pose);
         if let Some(pose) = &mut posed.pose {
@@ -298,12 +297,12 @@ impl PoseStore {
         match *before {
             Source::Own => {}
             Source::Palette(id) => palettes.remove_user(id, index),
-            Source::Rig(id) => rigs.remove_user(id),
+            Source::Rig(id) => rigs.slots.remove_user(id),
         }
         match source {
             Source::Own => {}
             Source::Palette(id) => palettes.add_user(id, index),
-            Source::Rig(id) => rigs.add_user(id),
+            Source::Rig(id) => rigs.slots.add_user(id),
         }
         *before = source;
         true

@@ -312,8 +312,8 @@ fn pieces(
             let instance = id.index();
             return Err(GpuError::NoFrame { instance });
         }
-        let wanted = instance.target.kinds(skin.packed());
-        let counts = counts(skin.packed());
+        let wanted = instance.target.kinds(&skin.packed);
+        let counts = counts(&skin.packed);
         let count = |kind: usize| wanted[kind].and(counts[kind]);
         let zeros = |kind: usize| count(kind).map(|n| vec![Vec3::ZERO; n]);
         out.push(Deformed {
@@ -326,7 +326,7 @@ fn pieces(
         for (kind, width) in widths.into_iter().enumerate() {
             for slice in stores.outputs.slices(instance, skin, kind) {
                 if !slice.buffer.usage().contains(wgpu::BufferUsages::COPY_SRC) {
-                    let what = format!("{}: reading", skin.packed().prim());
+                    let what = format!("{}: reading", skin.packed.prim());
                     let found = format!("usage {:?}", slice.buffer.usage());
                     let expected = "a buffer with usage COPY_SRC";
                     return Err(GpuError::invalid(what, expected, found));

@@ -11,13 +11,13 @@ use crate::kernel::{JointTransform, NONE, PackedRig};
 
 new_id! {
     /// Identifies a rig of a [`crate::gpu::Crowd`]. After the rig is removed the id is refused.
-    RigId
+    RigId, "a rig"
 }
 
 impl RigId {
     /// A small number that no two rigs share at the same time.
     pub fn index(self) -> u32 {
-        self.slot().index
+        Id::index(self)
     }
 }
 
@@ -42,7 +42,7 @@ pub struct RigPalette<'a> {
 }
 
 /// Where the tables of a [`PackedRig`] lie.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RigTables {
     pub page: usize,
     /// First word of each table, as `PoseRigItem` refers to it.
@@ -72,18 +72,17 @@ pub struct ResidentRig {
     pub is_posed: bool,
     /// Whether its palette is computed although no instance may move with it.
     pub keeps_palette: bool,
-    /// Number of instances that move with it.
-    users: usize,
 }
 
 /// The rigs of a crowd.
 #[derive(Debug, Default)]
 pub struct RigStore {
-    rigs: Slots<RigId, ResidentRig>,
+    /// The users of a rig are the instances that move with it.
+    pub slots: Slots<RigId, ResidentRig>,
     /// Tables by the address of the [`PackedRig`] that they were built from. A rig keeps it alive.
     tables: HashMap<usize, SharedTables>,
     /// Counts changes that need another plan.
-    version: u64,
+    pub version: u64,
 }
 
 impl RigStore {
@@ -95,29 +94,21 @@ impl RigStore {
         rig: Arc<PackedRig>,
     ) -> Result<RigId, GpuError> {
         let tables = self.share_tables(skinner, pages, &rig)?;
-        Ok(self.rigs.insert(ResidentRig {
+        Ok(self.slots.insert(ResidentRig {
             joints: Vec::new(),
             packed: rig,
             tables,
             is_posed: false,
             keeps_palette: false,
-            users: 0,
         }))
     }
 
     /// Removes a rig that no instance moves with.
     pub fn remove(&mut self, pages: &mut SkinPages, id: RigId) -> Result<(), GpuError> {
-        let rig = self.get(id)?;
-        if rig.users > 0 {
-            return Err(GpuError::InUse {
-                what: format!("the rig of {}", rig.packed.path()),
-                by: "instances",
-                users: rig.users,
-            });
-        }
+        let name = |rig: &ResidentRig| format!("the rig of {}", rig.packed.path());
+        let rig = self.slots.remove_unused(id, "instances", name)?;
         let address = Arc::as_ptr(&rig.packed) as usize;
         self.version += u64::from(rig.keeps_palette);
-        self.rigs.remove(id);
         if let Some(shared) = self.tables.get_mut(&address) {
             shared.users -= 1;
             if shared.users == 0
@@ -132,12 +123,12 @@ impl RigStore {
     }
 
     pub fn get(&self, id: RigId) -> Result<&ResidentRig, GpuError> {
-        self.rigs.get(id).ok_or_else(foreign)
+        self.slots.get(id)
     }
 
     /// Checks local transforms and copies them.
     pub fn set_joints(&mut self, id: RigId, joints: &[JointTransform]) -> Result<(), GpuError> {
-        let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
+        let rig = self.slots.get_mut(id)?;
         rig.packed.check(joints)?;
         rig.joints.clear();
         rig.joints.extend_from_slice(joints);
@@ -147,7 +138,7 @@ impl RigStore {
 
     /// Forgets the transforms that the host set, because the rig plays.
     pub fn forget_joints(&mut self, id: RigId) {
-        if let Some(rig) = self.rigs.get_mut(id) {
+        if let Ok(rig) = self.slots.get_mut(id) {
             rig.joints = Vec::new();
             rig.is_posed = false;
         }
@@ -155,7 +146,7 @@ impl RigStore {
 
     /// Sets whether the palette of a rig is computed although no instance may move with it.
     pub fn set_keeps_palette(&mut self, id: RigId, keeps: bool) -> Result<(), GpuError> {
-        let rig = self.rigs.get_mut(id).ok_or_else(foreign)?;
+        let rig = self.slots.get_mut(id)?;
         if rig.keeps_palette != keeps {
             rig.keeps_palette = keeps;
             self.version += 1;
@@ -165,41 +156,17 @@ impl RigStore {
 
     /// The rigs whose palettes are computed although no instance may move with them.
     pub fn kept(&self) -> impl Iterator<Item = (RigId, &ResidentRig)> {
-        self.rigs.iter().filter(|(_, rig)| rig.keeps_palette)
-    }
-
-    /// Counts changes that need another plan.
-    pub fn version(&self) -> u64 {
-        self.version
-    }
-
-    /// Records that one more instance moves with a rig.
-    pub fn add_user(&mut self, id: RigId) {
-        if let Some(rig) = self.rigs.get_mut(id) {
-            rig.users += 1;
-        }
-    }
-
-    /// Records that one instance fewer moves with a rig.
-    pub fn remove_user(&mut self, id: RigId) {
-        if let Some(rig) = self.rigs.get_mut(id) {
-            rig.users -= 1;
-        }
-    }
-
-    /// Records that no instance is left.
-    pub fn remove_users(&mut self) {
-        self.rigs.values_mut().for_each(|rig| rig.users = 0);
+        self.slots.iter().filter(|(_, rig)| rig.keeps_palette)
     }
 
     /// Creates the same rigs in other pages.
     pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
         let mut out = Self::default();
-        let mut rigs = self.rigs.clone();
-        for rig in rigs.values_mut() {
+        let mut slots = self.slots.clone();
+        for rig in slots.values_mut() {
             rig.tables = out.share_tables(skinner, pages, &rig.packed)?;
         }
-        out.rigs = rigs;
+        out.slots = slots;
         Ok(out)
     }
 
@@ -231,23 +198,23 @@ fn upload(
     pages: &mut SkinPages,
     rig: &PackedRig,
 ) -> Result<RigTables, GpuError> {
-    let binds = bytemuck::cast_slice::<_, u32>(rig.binds());
-    let normal_binds = rig.normal_binds().map(bytemuck::cast_slice::<_, u32>);
+    let binds = bytemuck::cast_slice::<_, u32>(&rig.binds);
+    let normal_binds = rig
+        .normal_binds
+        .as_deref()
+        .map(bytemuck::cast_slice::<_, u32>);
     let attachments = rig.attachment_places();
     let parts = [
-        rig.order(),
-        rig.parents(),
+        &rig.hierarchy.order[..],
+        &rig.hierarchy.parents,
         binds,
         normal_binds.unwrap_or_default(),
         &attachments,
     ];
     let bytes = parts.iter().map(|part| part.len() as u64).sum::<u64>() * 4;
     if bytes > skinner.limits.binding_bytes {
-        return Err(GpuError::Limit {
-            what: format!("{}: bytes of a rig's tables", rig.path()),
-            asked: bytes,
-            limit: skinner.limits.binding_bytes,
-        });
+        let what = format!("{}: bytes of a rig's tables", rig.path());
+        return Err(GpuError::limit(what, bytes, skinner.limits.binding_bytes));
     }
     let (page, first) = pages.append(skinner, &parts.map(bytemuck::cast_slice))?;
     let mut at = first;
@@ -266,8 +233,4 @@ fn upload(
             false => firsts[4],
         },
     })
-}
-
-fn foreign() -> GpuError {
-    GpuError::foreign("a rig")
 }

@@ -21,6 +21,11 @@ impl OwnedRanges {
     pub fn hold(&mut self, page: usize, bytes: Range<u64>) {
         self.0.push((page, bytes));
     }
+
+    /// Adds the ranges of another.
+    pub fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
 }
 
 impl SkinPages {
@@ -70,33 +75,28 @@ impl SkinPages {
         }
     }
 
-    /// Frees bytes of a page.
-    pub fn free(&mut self, page: usize, bytes: Range<u64>) {
-        self.pages[page].give_back(bytes.start, bytes.end - bytes.start);
-    }
-
     /// Frees everything that an owner holds.
     pub fn give_back(&mut self, ranges: OwnedRanges) {
         for (page, range) in ranges.0 {
-            self.free(page, range);
+            self.pages[page].give_back(range.start, range.end - range.start);
         }
     }
 
     pub fn buffer(&self, page: usize) -> &wgpu::Buffer {
-        self.pages[page].buffer()
+        &self.pages[page].growable.buffer
     }
 
     /// Binds a page.
     pub fn whole(&self, page: usize) -> wgpu::BindingResource<'_> {
-        self.pages[page].whole()
+        self.pages[page].growable.whole()
     }
 
     /// How often any page was replaced by a larger one.
     pub fn replaced(&self) -> u64 {
-        self.pages.iter().map(Arena::replaced).sum()
+        self.pages.iter().map(|page| page.growable.replaced).sum()
     }
 
     pub fn buffer_bytes(&self) -> u64 {
-        self.pages.iter().map(|page| page.buffer().size()).sum()
+        self.pages.iter().map(|page| page.growable.size()).sum()
     }
 }

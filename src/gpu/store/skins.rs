@@ -13,7 +13,7 @@ use crate::kernel::{BlendIndex, NONE, PackedSkin};
 new_id! {
     /// Identifies a skin of a [`crate::gpu::Crowd`]. After the skin is removed the id is refused,
     /// whatever is added later. So is an id of another crowd.
-    SkinId
+    SkinId, "a skin"
 }
 
 /// A run of a skin's results whose static data lies in one page.
@@ -74,28 +74,14 @@ pub struct ShapeTables {
 /// A skin, and where it lies on the GPU.
 #[derive(Clone, Debug)]
 pub struct ResidentSkin {
-    packed: Arc<PackedSkin>,
+    pub packed: Arc<PackedSkin>,
     ranges: OwnedRanges,
-    slices: Vec<Slice>,
-    shapes: Option<ShapeTables>,
-    /// Number of its instances.
-    users: usize,
+    pub slices: Vec<Slice>,
+    /// Tables of its blend shapes, if it has some.
+    pub shapes: Option<ShapeTables>,
 }
 
 impl ResidentSkin {
-    pub fn packed(&self) -> &Arc<PackedSkin> {
-        &self.packed
-    }
-
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
-    }
-
-    /// Tables of its blend shapes, if it has some.
-    pub fn shapes(&self) -> Option<ShapeTables> {
-        self.shapes
-    }
-
     /// Runs of slices whose results lie side by side: all slices together if normals are computed
     /// from the positions of neighbours, else each slice alone.
     pub fn units(&self) -> std::slice::Chunks<'_, Slice> {
@@ -116,16 +102,12 @@ impl ResidentSkin {
             ranges,
             slices,
             shapes,
-            users: 0,
         })
     }
 }
 
 /// The skins of a crowd.
-#[derive(Debug, Default)]
-pub struct SkinStore {
-    skins: Slots<SkinId, ResidentSkin>,
-}
+pub type SkinStore = Slots<SkinId, ResidentSkin>;
 
 impl SkinStore {
     /// Uploads a skin.
@@ -135,67 +117,25 @@ impl SkinStore {
         pages: &mut SkinPages,
         skin: Arc<PackedSkin>,
     ) -> Result<SkinId, GpuError> {
-        let resident = ResidentSkin::upload(skinner, pages, skin)?;
-        Ok(self.skins.insert(resident))
+        Ok(self.insert(ResidentSkin::upload(skinner, pages, skin)?))
     }
 
     /// Removes a skin that no instance uses, and frees its room.
-    pub fn remove(&mut self, pages: &mut SkinPages, id: SkinId) -> Result<(), GpuError> {
-        let skin = self.get(id)?;
-        if skin.users > 0 {
-            return Err(GpuError::InUse {
-                what: format!("the skin of {}", skin.packed.prim()),
-                by: "instances",
-                users: skin.users,
-            });
-        }
-        if let Some(skin) = self.skins.remove(id) {
-            pages.give_back(skin.ranges);
-        }
+    pub fn free(&mut self, pages: &mut SkinPages, id: SkinId) -> Result<(), GpuError> {
+        let name = |skin: &ResidentSkin| format!("the skin of {}", skin.packed.prim());
+        let gone = self.remove_unused(id, "instances", name)?;
+        pages.give_back(gone.ranges);
         Ok(())
-    }
-
-    pub fn get(&self, id: SkinId) -> Result<&ResidentSkin, GpuError> {
-        self.skins.get(id).ok_or_else(foreign)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (SkinId, &ResidentSkin)> {
-        self.skins.iter()
-    }
-
-    /// Records one more instance.
-    pub fn add_user(&mut self, id: SkinId) {
-        if let Some(skin) = self.skins.get_mut(id) {
-            skin.users += 1;
-        }
-    }
-
-    /// Records one instance fewer.
-    pub fn remove_user(&mut self, id: SkinId) {
-        if let Some(skin) = self.skins.get_mut(id) {
-            skin.users -= 1;
-        }
-    }
-
-    /// Notes that no instance is left.
-    pub fn remove_users(&mut self) {
-        self.skins.values_mut().for_each(|skin| skin.users = 0);
     }
 
     /// Uploads the same skins under the same ids, with the same numbers of users.
     pub fn rebuild(&self, skinner: &Skinner, pages: &mut SkinPages) -> Result<Self, GpuError> {
-        let mut skins = self.skins.clone();
-        for skin in skins.values_mut() {
-            let users = skin.users;
+        let mut out = self.clone();
+        for skin in out.values_mut() {
             *skin = ResidentSkin::upload(skinner, pages, Arc::clone(&skin.packed))?;
-            skin.users = users;
         }
-        Ok(Self { skins })
+        Ok(out)
     }
-}
-
-fn foreign() -> GpuError {
-    GpuError::foreign("a skin")
 }
 
 /// Encodes a skin slice by slice and appends each slice to a page.

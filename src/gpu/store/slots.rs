@@ -3,30 +3,41 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::gpu::device::error::GpuError;
+
 /// What an id is made of. Ids of two tables of slots are never equal; the default one is of none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotId {
     /// The table of slots that gave it.
     table: u32,
-    pub(super) index: u32,
+    index: u32,
     /// How often the slot was used before.
     generation: u32,
 }
 
 /// The ids of one kind of thing.
 pub trait Id: Copy {
+    /// The kind of thing, for messages.
+    const WHAT: &'static str;
     fn new(id: SlotId) -> Self;
     fn slot(self) -> SlotId;
+
+    /// A small number that no two things share at the same time.
+    fn index(self) -> u32 {
+        self.slot().index
+    }
 }
 
 /// Defines the id of a kind of thing.
 macro_rules! new_id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name($crate::gpu::store::slots::SlotId);
 
         impl $crate::gpu::store::slots::Id for $name {
+            const WHAT: &'static str = $what;
+
             fn new(id: $crate::gpu::store::slots::SlotId) -> Self {
                 Self(id)
             }
@@ -53,6 +64,8 @@ pub struct Slots<K, T> {
 struct Slot<T> {
     generation: u32,
     thing: Option<T>,
+    /// How many others use the thing.
+    users: usize,
 }
 
 impl<K, T> Default for Slots<K, T> {
@@ -73,11 +86,12 @@ impl<K: Id, T> Slots<K, T> {
             self.slots.push(Slot {
                 generation: 0,
                 thing: None,
+                users: 0,
             });
             self.slots.len() as u32 - 1
         });
         let slot = &mut self.slots[index as usize];
-        slot.thing = Some(thing);
+        (slot.thing, slot.users) = (Some(thing), 0);
         K::new(SlotId {
             table: self.table,
             index,
@@ -86,10 +100,48 @@ impl<K: Id, T> Slots<K, T> {
     }
 
     /// Removes a thing. Its id is refused from now on.
-    pub fn remove(&mut self, id: K) -> Option<T> {
-        let thing = self.slot_mut(id)?.thing.take()?;
-        self.free_slot(id.slot().index);
-        Some(thing)
+    pub fn remove(&mut self, id: K) -> Result<T, GpuError> {
+        let thing = self.slot_mut(id).and_then(|slot| slot.thing.take());
+        let thing = thing.ok_or_else(foreign::<K>)?;
+        self.free_slot(id.index());
+        Ok(thing)
+    }
+
+    /// Removes a thing that nobody uses. For the error: its users' kind, and its name.
+    pub fn remove_unused(
+        &mut self,
+        id: K,
+        by: &'static str,
+        name: impl FnOnce(&T) -> String,
+    ) -> Result<T, GpuError> {
+        let thing = self.get(id)?;
+        match self.slots[id.index() as usize].users {
+            0 => self.remove(id),
+            users => Err(GpuError::InUse {
+                what: name(thing),
+                by,
+                users,
+            }),
+        }
+    }
+
+    /// Records that one more uses a thing.
+    pub fn add_user(&mut self, id: K) {
+        self.slot_mut(id)
+            .into_iter()
+            .for_each(|slot| slot.users += 1);
+    }
+
+    /// Records that one fewer uses a thing.
+    pub fn remove_user(&mut self, id: K) {
+        self.slot_mut(id)
+            .into_iter()
+            .for_each(|slot| slot.users -= 1);
+    }
+
+    /// Records that nothing is used.
+    pub fn remove_users(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.users = 0);
     }
 
     fn free_slot(&mut self, index: u32) {
@@ -106,15 +158,21 @@ impl<K: Id, T> Slots<K, T> {
         }
     }
 
-    pub fn get(&self, id: K) -> Option<&T> {
+    pub fn get(&self, id: K) -> Result<&T, GpuError> {
+        self.find(id).ok_or_else(foreign::<K>)
+    }
+
+    /// The thing of an id, if there is one.
+    pub fn find(&self, id: K) -> Option<&T> {
         let id = id.slot();
         let slot = self.slots.get(id.index as usize)?;
         let is_its = id.table == self.table && id.generation == slot.generation;
         slot.thing.as_ref().filter(|_| is_its)
     }
 
-    pub fn get_mut(&mut self, id: K) -> Option<&mut T> {
-        self.slot_mut(id)?.thing.as_mut()
+    pub fn get_mut(&mut self, id: K) -> Result<&mut T, GpuError> {
+        let found = self.slot_mut(id).and_then(|slot| slot.thing.as_mut());
+        found.ok_or_else(foreign::<K>)
     }
 
     fn slot_mut(&mut self, id: K) -> Option<&mut Slot<T>> {
@@ -147,11 +205,15 @@ impl<K: Id, T> Slots<K, T> {
     }
 }
 
+fn foreign<K: Id>() -> GpuError {
+    GpuError::foreign(K::WHAT)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    new_id!(TestId);
+    new_id!(TestId, "a test");
 
     type Table = Slots<TestId, &'static str>;
 
@@ -159,28 +221,28 @@ mod tests {
     fn a_reused_slot_refuses_its_old_id() {
         let mut table = Table::default();
         let [a, b] = ["a", "b"].map(|thing| table.insert(thing));
-        assert_eq!(table.remove(a), Some("a"));
-        assert_eq!(table.remove(a), None);
+        assert_eq!(table.remove(a), Ok("a"));
+        assert_eq!(table.remove(a), Err(foreign::<TestId>()));
         let c = table.insert("c");
-        assert_eq!(c.slot().index, a.slot().index, "the slot is reused");
-        assert_eq!(table.get(a), None);
-        assert_eq!(table.get_mut(a), None);
-        assert_eq!((table.get(b), table.get(c)), (Some(&"b"), Some(&"c")));
+        assert_eq!(c.index(), a.index(), "the slot is reused");
+        assert_eq!(table.find(a), None);
+        assert!(table.get_mut(a).is_err());
+        assert_eq!((table.find(b), table.get(c)), (Some(&"b"), Ok(&"c")));
         assert_eq!(table.iter().map(|(id, _)| id).collect::<Vec<_>>(), [c, b]);
         table.clear();
         assert_eq!(table.len(), 0);
-        assert_eq!([a, b, c].map(|id| table.get(id)), [None; 3]);
+        assert_eq!([a, b, c].map(|id| table.find(id)), [None; 3]);
         let again = table.insert("again");
-        assert_eq!((again.slot().index, table.len()), (0, 1));
+        assert_eq!((again.index(), table.len()), (0, 1));
     }
 
     #[test]
     fn ids_of_another_table_are_refused_and_a_clone_takes_them() {
         let (mut one, mut two) = (Table::default(), Table::default());
         let (a, b) = (one.insert("a"), two.insert("b"));
-        assert_eq!((one.get(b), two.get(a)), (None, None));
-        assert_eq!((one.remove(b), two.remove(a)), (None, None));
-        assert_eq!(one.get(TestId::default()), None);
-        assert_eq!(one.clone().get(a), Some(&"a"));
+        assert_eq!((one.find(b), two.find(a)), (None, None));
+        assert!(one.remove(b).is_err() && two.remove(a).is_err());
+        assert_eq!(one.find(TestId::default()), None);
+        assert_eq!(one.clone().find(a), Some(&"a"));
     }
 }

@@ -135,13 +135,9 @@ pub fn in_buffers<'a>(wanted: &RequestedKinds<'a>) -> impl Iterator<Item = InBuf
     })
 }
 
-/// The bytes of a buffer that one kind of result may touch.
+/// A place in a caller's buffer, and the end of its bytes.
 struct Span<'a> {
-    kind: usize,
-    width: u64,
-    buffer: &'a wgpu::Buffer,
-    offset: u64,
-    stride: u64,
+    to: InBuffer<'a>,
     end: u64,
 }
 
@@ -192,14 +188,14 @@ impl OutputTarget {
         }
         let wanted = self.kinds(skin);
         let mut spans: Vec<Span<'_>> = Vec::new();
-        for in_buffer in in_buffers(&wanted) {
+        for to in in_buffers(&wanted) {
             let InBuffer {
                 kind,
                 buffer,
                 offset,
                 stride,
                 width,
-            } = in_buffer;
+            } = to;
             if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
                 let found = format!("usage {:?}", buffer.usage());
                 return wrong(kind, "a buffer with usage STORAGE".into(), found);
@@ -224,16 +220,9 @@ impl OutputTarget {
                 let expected = format!("a buffer of {asked} bytes for {count} of them");
                 return wrong(kind, expected, format!("{size} bytes"));
             };
-            let span = Span {
-                kind,
-                width,
-                buffer,
-                offset,
-                stride,
-                end,
-            };
+            let span = Span { to, end };
             if let Some(other) = spans.iter().find(|other| overlap(other, &span)) {
-                let expected = format!("bytes apart from the {}", NAMES[other.kind]);
+                let expected = format!("bytes apart from the {}", NAMES[other.to.kind]);
                 return wrong(kind, expected, "bytes that overlap them".into());
             }
             spans.push(span);
@@ -260,8 +249,8 @@ impl OutputTarget {
 
 /// Whether two kinds of results would write the same bytes. Spans that cross and have different
 /// strides are always counted as overlapping.
-fn overlap(a: &Span<'_>, b: &Span<'_>) -> bool {
-    if a.buffer != b.buffer || a.end <= b.offset || b.end <= a.offset {
+fn overlap(Span { to: a, end: a_end }: &Span<'_>, Span { to: b, end: b_end }: &Span<'_>) -> bool {
+    if a.buffer != b.buffer || *a_end <= b.offset || *b_end <= a.offset {
         return false;
     }
     if a.stride != b.stride {

@@ -112,11 +112,11 @@ impl UpdateRate {
 /// The host's mask, and what the kernel `schedule` writes.
 #[derive(Debug)]
 pub struct VisibilityStore {
-    /// Changes with every mask, because bind groups do.
-    number: u64,
-    mask: Option<VisibilityMask>,
+    /// No other mask or store has it, because bind groups change with every mask; never 0.
+    pub number: u64,
+    pub mask: Option<VisibilityMask>,
     /// The number of frames, and what the last one did with each instance.
-    state: GrowableBuffer,
+    pub state: GrowableBuffer,
 }
 
 fn next_number() -> u64 {
@@ -136,15 +136,6 @@ impl VisibilityStore {
             mask: None,
             state: GrowableBuffer::new(skinner, "visible.state", usage, limit)?,
         })
-    }
-
-    /// A number that no other mask or store has; never 0.
-    pub fn number(&self) -> u64 {
-        self.number
-    }
-
-    pub fn mask(&self) -> Option<&VisibilityMask> {
-        self.mask.as_ref()
     }
 
     /// Takes another mask.
@@ -176,11 +167,8 @@ impl VisibilityStore {
             return Err(GpuError::invalid("visibility mask", expected, found));
         }
         if needed > limits.binding_bytes {
-            return Err(GpuError::Limit {
-                what: "bytes of a visibility mask".into(),
-                asked: needed,
-                limit: limits.binding_bytes,
-            });
+            let what = "bytes of a visibility mask";
+            return Err(GpuError::limit(what, needed, limits.binding_bytes));
         }
         Ok(())
     }
@@ -194,10 +182,6 @@ impl VisibilityStore {
     ) -> Result<(), GpuError> {
         let bytes = (u64::from(room) + 1) * 4;
         self.state.reserve_and_carry(skinner, bytes, encoder)
-    }
-
-    pub fn state(&self) -> &GrowableBuffer {
-        &self.state
     }
 }
 

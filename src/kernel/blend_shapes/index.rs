@@ -28,18 +28,18 @@ pub struct BlendIndex {
     /// Number of points in a block, as a power of two.
     block_bits: u32,
     /// `None` if a word of a list cannot hold a sub-shape and an entry of a single point.
-    bits: Option<Bits>,
+    pub(super) bits: Option<Bits>,
     /// First run of each sub-shape, and one more for the end.
     sub_shapes: Vec<u32>,
     /// By sub-shape, then by block.
     runs: Vec<Run>,
     /// The point of each entry, counted from the first point of its block.
-    places: Vec<u16>,
+    pub(super) places: Vec<u16>,
     stretches: Vec<Stretch>,
     /// First entry of each block, in the order by blocks, and one more for the end.
-    blocks: Vec<u32>,
+    pub(in crate::kernel) blocks: Vec<u32>,
     /// Number of entries of each sub-shape.
-    counts: Vec<u32>,
+    pub(super) counts: Vec<u32>,
 }
 
 /// How to read the words of a list.
@@ -53,11 +53,11 @@ pub(super) struct Bits {
 
 /// The entries of one sub-shape in one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Run {
+pub(in crate::kernel) struct Run {
     block: u32,
     /// Index of its first entry.
     first: u32,
-    count: u32,
+    pub count: u32,
     /// Index of its first entry within the block, in the order by blocks.
     in_block: u32,
     first_stretch: u32,
@@ -73,18 +73,7 @@ pub(super) struct Stretch {
     pub count: u16,
 }
 
-/// A run of a chosen sub-shape, with a value of the caller's.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::kernel) struct Chosen<T> {
-    pub of: T,
-    pub first: u32,
-    pub count: u32,
-    pub in_block: u32,
-    first_stretch: u32,
-    stretches: u32,
-}
-
-impl<T> Chosen<T> {
+impl Run {
     pub fn range(&self) -> Range<usize> {
         self.first as usize..(self.first + self.count) as usize
     }
@@ -93,6 +82,13 @@ impl<T> Chosen<T> {
     pub fn has_stretches(&self) -> bool {
         self.stretches > 0
     }
+}
+
+/// A run of a chosen sub-shape, with a value of the caller's.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::kernel) struct Chosen<T> {
+    pub of: T,
+    pub run: Run,
 }
 
 /// The runs of some sub-shapes, sorted by block and then by sub-shape.
@@ -121,11 +117,11 @@ impl BlendIndex {
         let mut found = Vec::new();
         for sub_shape in 0..self.counts.len() as u32 {
             for run in self.runs_of(sub_shape) {
-                for entry in run.first..run.first + run.count {
-                    let place = places[self.point_of(run, entry as usize)];
+                for entry in run.range() {
+                    let place = places[self.point_of(run, entry)];
                     if place != ABSENT {
                         rows[place as usize] += 1;
-                        found.push((sub_shape, place, entry));
+                        found.push((sub_shape, place, entry as u32));
                     }
                 }
             }
@@ -145,11 +141,6 @@ impl BlendIndex {
         self.point_count
     }
 
-    /// Number of entries of each sub-shape.
-    pub(in crate::kernel) fn counts(&self) -> &[u32] {
-        &self.counts
-    }
-
     pub(in crate::kernel) fn block_count(&self) -> usize {
         self.point_count.div_ceil(self.block_points())
     }
@@ -159,47 +150,31 @@ impl BlendIndex {
         1 << self.block_bits
     }
 
-    /// Index of a block's first entry, in the order by blocks. For the index after the last block
-    /// it is the number of entries.
-    pub(in crate::kernel) fn first_of(&self, block: usize) -> u32 {
-        self.blocks[block]
-    }
-
     /// All entries in the order by blocks.
     pub(in crate::kernel) fn by_blocks(&self) -> Vec<u32> {
         let mut out = vec![0; self.places.len()];
         for run in &self.runs {
             let at = (self.blocks[run.block as usize] + run.in_block) as usize;
-            let entries = run.first..run.first + run.count;
-            for (to, entry) in out[at..].iter_mut().zip(entries) {
-                *to = entry;
+            for (to, entry) in out[at..].iter_mut().zip(run.range()) {
+                *to = entry as u32;
             }
         }
         out
-    }
-
-    pub(super) fn bits(&self) -> Option<Bits> {
-        self.bits
     }
 
     /// Number of entries of each point.
     pub(in crate::kernel) fn entries_of_points(&self) -> Vec<u32> {
         let mut counts = vec![0; self.point_count];
         for run in &self.runs {
-            for entry in run.first..run.first + run.count {
-                counts[self.point_of(run, entry as usize)] += 1;
+            for entry in run.range() {
+                counts[self.point_of(run, entry)] += 1;
             }
         }
         counts
     }
 
-    /// The point of each entry, counted from the first point of its block.
-    pub(super) fn places(&self) -> &[u16] {
-        &self.places
-    }
-
     /// The stretches of a run; empty if it has none.
-    pub(super) fn stretches_of<T>(&self, run: &Chosen<T>) -> &[Stretch] {
+    pub(super) fn stretches_of(&self, run: &Run) -> &[Stretch] {
         let first = run.first_stretch as usize;
         &self.stretches[first..first + run.stretches as usize]
     }
@@ -210,10 +185,9 @@ impl BlendIndex {
         &self,
         sub_shape: u32,
     ) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.runs_of(sub_shape).iter().flat_map(|run| {
-            let entries = run.first as usize..(run.first + run.count) as usize;
-            entries.map(|entry| (self.point_of(run, entry), entry))
-        })
+        self.runs_of(sub_shape)
+            .iter()
+            .flat_map(|run| run.range().map(|entry| (self.point_of(run, entry), entry)))
     }
 
     fn point_of(&self, run: &Run, entry: usize) -> usize {
@@ -244,14 +218,7 @@ impl BlendIndex {
             blocks[block] += blocks[block - 1];
         }
         let count = blocks.last().map_or(0, |n| *n as usize);
-        let chosen = |(of, run): (T, &Run)| Chosen {
-            of,
-            first: run.first,
-            count: run.count,
-            in_block: run.in_block,
-            first_stretch: run.first_stretch,
-            stretches: run.stretches,
-        };
+        let chosen = |(of, run): (T, &Run)| Chosen { of, run: *run };
         let mut out = Vec::new();
         if let Some(any) = first_run {
             out.resize(count, chosen(any));
@@ -319,7 +286,7 @@ impl Sorter {
             let next = &mut next[run.block as usize];
             run.in_block = *next;
             *next += run.count;
-            let entries = run.first as usize..(run.first + run.count) as usize;
+            let entries = run.range();
             run.first_stretch = index.stretches.len() as u32;
             run.stretches = add_stretches(&index.places[entries], &mut index.stretches);
         }
@@ -372,15 +339,13 @@ impl BlendIndex {
     /// number within a block.
     #[must_use]
     pub fn has_lists(&self) -> bool {
-        self.bits().is_some()
+        self.bits.is_some()
     }
 
     /// Number of words of a list of these sub-shapes.
     #[must_use]
     pub fn list_words(&self, sub_shapes: &[u32]) -> usize {
-        let entries = sub_shapes
-            .iter()
-            .map(|s| self.counts()[*s as usize] as usize);
+        let entries = sub_shapes.iter().map(|s| self.counts[*s as usize] as usize);
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
@@ -397,7 +362,7 @@ impl BlendIndex {
     /// # Panics
     /// If [`BlendIndex::has_lists`] is false, or for a sub-shape that the skin does not have.
     pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
-        let bits = self.bits().expect("a skin whose words hold its entries");
+        let bits = self.bits.expect("a skin whose words hold its entries");
         let points = self.point_count();
         // Every word is overwritten, so old contents need not be cleared.
         out.resize(self.list_words(sub_shapes), 0);
@@ -410,7 +375,7 @@ impl BlendIndex {
         let blocks = rows[..points].chunks_mut(self.block_points()).enumerate();
         for (block, rows) in blocks {
             let runs = chosen.of(block);
-            let count: u32 = runs.iter().map(|run| run.count).sum();
+            let count: u32 = runs.iter().map(|chosen| chosen.run.count).sum();
             let (words, others) = std::mem::take(&mut entries).split_at_mut(count as usize);
             entries = others;
             tasks.push((runs, at, rows, words));
@@ -434,14 +399,14 @@ impl BlendIndex {
         // A counting sort by point. A stretch is counted where it begins and where it ends.
         let mut next = [0u32; BLOCK];
         let mut changes = [0i32; BLOCK + 1];
-        for run in runs {
+        for Chosen { run, .. } in runs {
             for stretch in self.stretches_of(run) {
                 let first = usize::from(stretch.place);
                 changes[first] += 1;
                 changes[first + usize::from(stretch.count)] -= 1;
             }
             if !run.has_stretches() {
-                for place in &self.places()[run.range()] {
+                for place in &self.places[run.range()] {
                     next[usize::from(*place) % BLOCK] += 1;
                 }
             }
@@ -456,8 +421,8 @@ impl BlendIndex {
             words[*next as usize] = word;
             *next += 1;
         };
-        for run in runs {
-            let mut word = run.of.unbounded_shl(entry_bits) | run.in_block;
+        for Chosen { of, run } in runs {
+            let mut word = of.unbounded_shl(entry_bits) | run.in_block;
             for stretch in self.stretches_of(run) {
                 let first = usize::from(stretch.place);
                 for next in &mut next[first..first + usize::from(stretch.count)] {
@@ -466,7 +431,7 @@ impl BlendIndex {
                 }
             }
             if !run.has_stretches() {
-                for place in &self.places()[run.range()] {
+                for place in &self.places[run.range()] {
                     put(&mut next[usize::from(*place) % BLOCK], word);
                     word = word.wrapping_add(1);
                 }

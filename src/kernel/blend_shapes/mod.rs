@@ -35,7 +35,7 @@ pub struct PackedBlend {
     positions: Vec<f32>,
     index: Arc<BlendIndex>,
     offsets: Vec<Vec3>,
-    normal_offsets: Option<Vec<Vec3>>,
+    pub(super) normal_offsets: Option<Vec<Vec3>>,
 }
 
 /// The offset of one entry, for a point and for its normal.
@@ -93,11 +93,6 @@ impl PackedBlend {
         Ok(Some(blend))
     }
 
-    /// Drops the offsets of normals.
-    pub(super) fn drop_normals(&mut self) {
-        self.normal_offsets = None;
-    }
-
     /// The entries of only these points, renumbered in this order.
     pub(super) fn of_points(&self, points: &[u32]) -> Cow<'_, Self> {
         let is_all = points.len() == self.index.point_count();
@@ -138,7 +133,7 @@ impl PackedBlend {
     /// The number of entries of each sub-shape.
     #[must_use]
     pub fn entry_counts(&self) -> &[u32] {
-        self.index.counts()
+        &self.index.counts
     }
 
     /// Point offset of each entry, in prim space.

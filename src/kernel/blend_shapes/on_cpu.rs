@@ -89,12 +89,12 @@ impl PackedBlend {
         let size = self.index.block_points();
         let (block, place) = (point / size, (point % size) as u16);
         let mut sum = rest;
-        for run in active.runs.of(block) {
-            let places = &self.index.places()[run.range()];
+        for Chosen { of, run } in active.runs.of(block) {
+            let places = &self.index.places[run.range()];
             let from = places.partition_point(|p| *p < place);
             let mine = places[from..].iter().take_while(|p| **p == place);
             for (_, offset) in mine.zip(&self.offsets[run.range()][from..]) {
-                sum += run.of * *offset;
+                sum += of * *offset;
             }
         }
         sum
@@ -132,10 +132,10 @@ impl Sums<'_> {
 
     #[inline(always)]
     fn of_block_here(self, rest: &[Vec3], out: &mut [Vec3]) {
-        let entries = |run: &Chosen<f32>| run.count;
-        let all: u32 = self.runs.iter().map(entries).sum();
-        let in_stretches = self.runs.iter().filter(|run| run.has_stretches());
-        if in_stretches.map(entries).sum::<u32>() > all / 2 {
+        let runs = self.runs.iter().map(|chosen| chosen.run);
+        let all: u32 = runs.clone().map(|run| run.count).sum();
+        let in_stretches = runs.filter(|run| run.has_stretches());
+        if in_stretches.map(|run| run.count).sum::<u32>() > all / 2 {
             out.copy_from_slice(rest);
             self.add_stretches(bytemuck::cast_slice_mut(out));
         } else {
@@ -146,13 +146,13 @@ impl Sums<'_> {
     /// Adds stretch by stretch: as many floats at once as the machine has lanes.
     #[inline(always)]
     fn add_stretches(self, sums: &mut [f32]) {
-        for run in self.runs {
+        for Chosen { of, run } in self.runs {
             let mut from = &self.offsets[run.range().start * 3..];
             let mut add = |place: u16, count: u16| {
                 let (place, count) = (usize::from(place) * 3, usize::from(count) * 3);
                 let (offsets, others) = from.split_at(count);
                 for (sum, offset) in sums[place..place + count].iter_mut().zip(offsets) {
-                    *sum += run.of * offset;
+                    *sum += of * offset;
                 }
                 from = others;
             };
@@ -161,7 +161,7 @@ impl Sums<'_> {
                     add(stretch.place, stretch.count);
                 }
             } else {
-                for place in &self.index.places()[run.range()] {
+                for place in &self.index.places[run.range()] {
                     add(*place, 1);
                 }
             }
@@ -177,14 +177,14 @@ impl Sums<'_> {
             *sum = first_three(from);
             from = &from[3..];
         }
-        for run in self.runs {
+        for Chosen { of, run } in self.runs {
             let range = run.range();
             let offsets = &self.offsets[range.start * 3..range.end * 3];
             let mut add = |place: u16, offset: Vec4| {
-                sums[usize::from(place)] += run.of * offset;
+                sums[usize::from(place)] += *of * offset;
             };
             // Four entries are three loads of four values and one that overlaps.
-            let (places, last_places) = self.index.places()[range].as_chunks::<4>();
+            let (places, last_places) = self.index.places[range].as_chunks::<4>();
             let (offsets, last_offsets) = offsets.as_chunks::<12>();
             for (places, offsets) in places.iter().zip(offsets) {
                 let at = |first: usize| first_three(&offsets[first..]);

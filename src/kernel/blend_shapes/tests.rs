@@ -7,8 +7,8 @@ use glam::Vec3;
 use super::index::BLOCK;
 use super::*;
 use crate::kernel::PackedSkin;
-use crate::kernel::testing::Rng;
-use crate::skel::{BlendShape, Inbetween, RestNormals};
+use crate::kernel::testing::{Rng, shape};
+use crate::skel::{BlendShape, RestNormals};
 
 /// Random shapes whose point indices are in no order, some twice. Every third shape has an
 /// in-between, and some channels are empty.
@@ -27,44 +27,9 @@ fn skin_of(
 ) -> PackedSkin {
     let rest: Vec<Vec3> = (0..points).map(|_| rng.vector()).collect();
     let shapes = (0..shapes).map(|number| {
-        if number % 7 == 6 {
-            return None;
-        }
         let count = rng.below(points.div_ceil(4)) + 2;
-        let (stretch, mut first) = (stretch(number), 0);
-        let point = |i: usize| {
-            if i.is_multiple_of(stretch) {
-                first = rng.below(points);
-            }
-            ((first + i % stretch) % points) as i64
-        };
-        let mut indices: Vec<i64> = (0..count).map(point).collect();
-        indices[1] = indices[0];
-        let mut offsets = || -> Vec<Vec3> {
-            let some = (0..count).map(|i| rng.vector() * (i % (8 + stretch)).min(1) as f32);
-            some.collect()
-        };
-        let (own, own_normals, between) = (offsets(), offsets(), offsets());
-        let inbetweens = (number % 3 == 0).then(|| Inbetween {
-            name: "half".into(),
-            weight: Some(0.5),
-            offsets: between.clone(),
-            normal_offsets: normals.then_some(between),
-        });
-        let normals = (normals && number % 2 == 0).then_some(own_normals);
-        let path = format!("/S{number}");
-        let warnings = &mut Vec::new();
-        let between = inbetweens.into_iter().collect();
-        let shape = BlendShape::new(
-            path,
-            Some(&indices),
-            own,
-            normals,
-            between,
-            points,
-            warnings,
-        );
-        Some(Arc::new(shape))
+        let is_there = number % 7 != 6;
+        is_there.then(|| shape(rng, points, number, count, stretch(number), normals))
     });
     let shapes = shapes.collect();
     let values = Arc::new(rest.iter().map(|p| p.normalize_or(Vec3::X)).collect());
@@ -96,7 +61,7 @@ fn walk(
     let order = blend.index.by_blocks().into_iter();
     let offsets: Vec<Vec3> = order.map(|e| offsets[e as usize]).collect();
     let walk_point = |(point, value): (usize, &Vec3)| {
-        let first = blend.index.first_of(point >> block_bits) as usize;
+        let first = blend.index.blocks[point >> block_bits] as usize;
         let mut sum = *value;
         for at in list[point]..list[point + 1] {
             let entry = list[at as usize];
@@ -187,6 +152,7 @@ fn patches_of_points_agree_to_the_bit() {
         let all = (0..blend.positions().len() as u32).map(|s| (s, 0.0));
         let chosen = blend.index.choose(all);
         let blocks = || (0..blend.index.block_count()).flat_map(|b| chosen.of(b));
+        let blocks = || blocks().map(|chosen| chosen.run);
         let stretched = blocks().filter(|run| run.has_stretches()).count();
         assert_eq!(stretched * 2 > blocks().count(), mostly, "every {each}");
         assert!((1..blocks().count()).contains(&stretched), "every {each}");

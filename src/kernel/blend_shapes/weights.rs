@@ -36,7 +36,6 @@ pub const WEIGHTS: Kernel = Kernel {
         "common/actions",
         "weights"
     ],
-    entry: "main",
     bindings: &[
         Binding::new(0, "dispatch", Access::Uniform, size_of::<Dispatch>()),
         Binding::new(1, "items", Access::Read, size_of::<WeightsItem>()),

@@ -17,43 +17,39 @@ use super::lanes_avx2::Wide;
 use super::linear_blend::Columns;
 use super::registry::{CANCELLED, SHORTEST};
 
-/// Moves the points of a chunk by their rigid motions, and then by `post`. Scale is applied to them
-/// before. If no joint has scale, they are rest points, and `bind` is applied first.
+/// Moves the points of a chunk by their rigid motions, and then by `post`. `scale` applies scale to
+/// them before. If no joint has scale, `bind` is applied to the points at rest instead.
 pub(super) fn move_points(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
     bind: Option<&Columns>,
     post: &Columns,
+    rest: &[Vec3],
     points: &mut [Vec3],
+    scale: impl FnOnce(&mut [Vec3]),
 ) {
-    let matrices = Matrices {
-        motions,
-        bind,
-        post,
-    };
-    run(&Points(matrices), records, points);
+    match bind {
+        Some(_) => points.copy_from_slice(rest),
+        None => scale(points),
+    }
+    run(&Points(motions, bind, post), records, points);
 }
 
-/// Rotates the scaled normals of a chunk, normalises them, and applies `post`.
+/// The same for normals, which it normalises before it applies `post`.
 pub(super) fn turn_normals(
     records: Records<'_>,
     motions: &[[Vec4; 3]],
     bind: Option<&Columns>,
     post: &Columns,
+    rest: &[Vec3],
     normals: &mut [Vec3],
+    scale: impl FnOnce(&mut [Vec3]),
 ) {
-    let matrices = Matrices {
-        motions,
-        bind,
-        post,
-    };
-    run(&Normals(matrices), records, normals);
-}
-
-struct Matrices<'a> {
-    motions: &'a [[Vec4; 3]],
-    bind: Option<&'a Columns>,
-    post: &'a Columns,
+    match bind {
+        Some(_) => normals.copy_from_slice(rest),
+        None => scale(normals),
+    }
+    run(&Normals(motions, bind, post), records, normals);
 }
 
 /// The work on `N` values and their records. Each record has `K` influences. If `K` is 0, the
@@ -66,8 +62,9 @@ trait Apply {
     ) -> Vectors<L>;
 }
 
-struct Points<'a>(Matrices<'a>);
-struct Normals<'a>(Matrices<'a>);
+/// Motions, a matrix to apply before if no joint has scale, and one to apply afterwards.
+struct Points<'a>(&'a [[Vec4; 3]], Option<&'a Columns>, &'a Columns);
+struct Normals<'a>(&'a [[Vec4; 3]], Option<&'a Columns>, &'a Columns);
 
 impl Apply for Points<'_> {
     #[inline(always)]
@@ -76,11 +73,7 @@ impl Apply for Points<'_> {
         records: &Block<'_, N, K, W, L>,
         mut p: Vectors<L>,
     ) -> Vectors<L> {
-        let Matrices {
-            motions,
-            bind,
-            post,
-        } = self.0;
+        let Self(motions, bind, post) = *self;
         if let Some(bind) = bind {
             p = transformed(bind, p);
         }
@@ -123,11 +116,7 @@ impl Apply for Normals<'_> {
         records: &Block<'_, N, K, W, L>,
         mut n: Vectors<L>,
     ) -> Vectors<L> {
-        let Matrices {
-            motions,
-            bind,
-            post,
-        } = self.0;
+        let Self(motions, bind, post) = *self;
         if let Some(bind) = bind {
             n = transformed(bind, n);
         }

@@ -595,7 +595,7 @@ impl Words {
         self.offsets.blend_bits = index.list(&all, &mut list);
         self.offsets.blend_list = self.put(list.into_iter());
         let blocks = index.block_count() as u32;
-        let first = |block| blocks + index.first_of(block as usize) * 3;
+        let first = |block| blocks + index.blocks[block as usize] * 3;
         self.offsets.blend_offsets = self.put((0..blocks).map(first));
         let order = index.by_blocks();
         let mut put_offsets = |offsets: &[Vec3]| {

@@ -6,11 +6,9 @@ use glam::Vec3;
 
 use super::decode::check_decoded;
 use super::*;
-use crate::kernel::testing::Rng;
+use crate::kernel::testing::{Rng, shape};
 use crate::mesh::RenderVertices;
-use crate::skel::{
-    BlendShape, Inbetween, InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin,
-};
+use crate::skel::{InfluenceInterpolation, JointInfluences, MeshTopology, RestNormals, Skin};
 
 /// The kind of skin that is encoded.
 #[derive(Clone, Copy, Debug)]
@@ -48,34 +46,6 @@ const PLAIN: Kind = Kind {
 fn corners(points: usize) -> Vec<i32> {
     let triangle = |i: usize| [i, i + 1, i * 7 % points].map(|p| p as i32);
     (0..points.saturating_sub(1)).flat_map(triangle).collect()
-}
-
-fn shape(rng: &mut Rng, points: usize, number: usize) -> Option<Arc<BlendShape>> {
-    if number % 5 == 4 {
-        return None;
-    }
-    let count = rng.below(points) + 2;
-    let indices: Vec<i64> = (0..count).map(|_| rng.below(points) as i64).collect();
-    let mut offsets = || -> Vec<Vec3> { (0..count).map(|_| rng.vector()).collect() };
-    let (own, own_normals, between) = (offsets(), offsets(), offsets());
-    let between = Inbetween {
-        name: "half".into(),
-        weight: Some(0.5),
-        offsets: between.clone(),
-        normal_offsets: Some(between),
-    };
-    let normals = number.is_multiple_of(2).then_some(own_normals);
-    let (between, warnings) = (vec![between], &mut Vec::new());
-    let shape = BlendShape::new(
-        "/S",
-        Some(&indices),
-        own,
-        normals,
-        between,
-        points,
-        warnings,
-    );
-    Some(Arc::new(shape))
 }
 
 fn skin(rng: &mut Rng, kind: &Kind) -> PackedSkin {
@@ -119,7 +89,10 @@ fn skin(rng: &mut Rng, kind: &Kind) -> PackedSkin {
         )
         .expect("valid")
     });
-    let shapes = (0..kind.shapes).map(|i| shape(rng, kind.points, i));
+    let shapes = (0..kind.shapes).map(|i| {
+        let count = rng.below(kind.points) + 2;
+        (i % 5 != 4).then(|| shape(rng, kind.points, i, count, 1, true))
+    });
     let shapes = shapes.collect();
     let skin = Skin::new(
         "/P",
@@ -160,86 +133,29 @@ fn check(what: &str, skin: &PackedSkin, binding_bytes: u64) -> usize {
 
 #[test]
 fn the_gpu_reads_what_the_mirror_computes_with() {
-    use Normals::{Corners, Points, Smooth};
+    use Normals::{Corners, Smooth};
     let rng = &mut Rng(7);
-    let kinds = [
-        PLAIN,
-        Kind {
-            joints: 255,
-            influences: 3,
-            ..PLAIN
-        },
-        Kind {
-            joints: 256,
-            influences: 3,
-            ..PLAIN
-        },
-        Kind {
-            influences: 9,
-            normals: Normals::None,
-            ..PLAIN
-        },
-        Kind {
-            is_constant: true,
-            influences: 2,
-            ..PLAIN
-        },
-        Kind {
-            is_constant: true,
-            influences: 2,
-            normals: Corners,
-            ..PLAIN
-        },
-        Kind {
-            influences: 0,
-            shapes: 7,
-            ..PLAIN
-        },
-        Kind {
-            shapes: 9,
-            points: 1500,
-            ..PLAIN
-        },
-        Kind {
-            normals: Corners,
-            shapes: 3,
-            ..PLAIN
-        },
-        Kind {
-            normals: Smooth,
-            shapes: 2,
-            ..PLAIN
-        },
-        Kind {
-            vertices: true,
-            shapes: 4,
-            ..PLAIN
-        },
-        Kind {
-            vertices: true,
-            normals: Corners,
-            ..PLAIN
-        },
-        Kind {
-            vertices: true,
-            normals: Smooth,
-            joints: 300,
-            ..PLAIN
-        },
-        Kind {
-            points: 1,
-            normals: Points,
-            ..PLAIN
-        },
-        Kind {
-            points: 0,
-            influences: 0,
-            normals: Normals::None,
-            ..PLAIN
-        },
+    let kinds: [fn(&mut Kind); 15] = [
+        |_| {},
+        |k| (k.joints, k.influences) = (255, 3),
+        |k| (k.joints, k.influences) = (256, 3),
+        |k| (k.influences, k.normals) = (9, Normals::None),
+        |k| (k.is_constant, k.influences) = (true, 2),
+        |k| (k.is_constant, k.influences, k.normals) = (true, 2, Corners),
+        |k| (k.influences, k.shapes) = (0, 7),
+        |k| (k.shapes, k.points) = (9, 1500),
+        |k| (k.normals, k.shapes) = (Corners, 3),
+        |k| (k.normals, k.shapes) = (Smooth, 2),
+        |k| (k.vertices, k.shapes) = (true, 4),
+        |k| (k.vertices, k.normals) = (true, Corners),
+        |k| (k.vertices, k.normals, k.joints) = (true, Smooth, 300),
+        |k| k.points = 1,
+        |k| (k.points, k.influences, k.normals) = (0, 0, Normals::None),
     ];
     let mut sliced = 0;
-    for kind in kinds {
+    for change in kinds {
+        let mut kind = PLAIN;
+        change(&mut kind);
         let skin = skin(rng, &kind);
         let largest = encode(&skin, u64::MAX)
             .map(|slice| slice.expect("no limit").words.len() as u64 * 4)

@@ -79,7 +79,7 @@ impl SharedPoints {
         let mut first = 0;
         for (count, end) in ends.into_iter().enumerate().filter(|(_, end)| *end > 0) {
             let same = SameLength {
-                words: influences.words(),
+                words: &influences.words,
                 records: &self.records,
                 order: &order[first..end],
             };

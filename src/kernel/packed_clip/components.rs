@@ -91,9 +91,11 @@ impl Components {
                 let still = !source.joints[joint].is_animated();
                 for part in 0..if still { 1 } else { parts } {
                     let now = source.joint(joint, samples.time(part));
+                    let from_first = same[joint].shares(&now, &first);
+                    let from_default = same[joint].shares(&now, &Trs::IDENTITY);
                     for i in 0..3 {
-                        constant[i] &= near(&same[joint], i, &now, &first);
-                        default[i] &= near(&same[joint], i, &now, &Trs::IDENTITY);
+                        constant[i] &= from_first[i] <= 1.0;
+                        default[i] &= from_default[i] <= 1.0;
                     }
                 }
                 (first, constant, default)
@@ -172,28 +174,6 @@ impl Components {
         (out.tables.joint_words, out.tables.words) = (joint_words, words);
         out
     }
-}
-
-/// Whether one component of two transforms is the same but for what is allowed.
-fn near(allowed: &Allowed, part: usize, a: &Trs, b: &Trs) -> bool {
-    let only = |t: &Trs| Trs {
-        rotation: if part == 0 {
-            t.rotation
-        } else {
-            DQuat::IDENTITY
-        },
-        translation: if part == 1 {
-            t.translation
-        } else {
-            Trs::IDENTITY.translation
-        },
-        scale: if part == 2 {
-            t.scale
-        } else {
-            Trs::IDENTITY.scale
-        },
-    };
-    allowed.share(&only(a), &only(b)) <= 1.0
 }
 
 /// The local rotation of a joint that turns it to `wanted` in skeleton space, below a parent at

@@ -109,15 +109,20 @@ impl Allowed {
 
     /// How far apart two local transforms are, as a share of what is allowed.
     pub fn share(&self, a: &Trs, b: &Trs) -> f64 {
+        self.shares(a, b).into_iter().fold(0.0, f64::max)
+    }
+
+    /// The same of their rotations, translations and scales.
+    pub fn shares(&self, a: &Trs, b: &Trs) -> [f64; 3] {
         let near = match a.rotation.dot(b.rotation) < 0.0 {
             true => -b.rotation,
             false => b.rotation,
         };
         let largest = |v: DVec3| v.abs().max_element();
-        let rotation = (a.rotation - near).length() / self.rotation;
-        let translation = largest(a.translation - b.translation) / self.translation;
-        rotation
-            .max(translation)
-            .max(largest(a.scale - b.scale) / self.scale)
+        [
+            (a.rotation - near).length() / self.rotation,
+            largest(a.translation - b.translation) / self.translation,
+            largest(a.scale - b.scale) / self.scale,
+        ]
     }
 }

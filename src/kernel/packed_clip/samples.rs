@@ -44,15 +44,16 @@ impl Samples {
         let parts = if strays > UNSEEN { 4 } else { 2 };
         let count = times.len() - 1;
         let (start, end) = (times[0], times[count]);
+        let mut out = Self {
+            times,
+            rate: None,
+            parts,
+            strays,
+        };
         if count == 0 {
-            return Ok(Self {
-                times,
-                rate: None,
-                parts,
-                strays,
-            });
+            return Ok(out);
         }
-        let gaps = times.windows(2).map(|w| w[1] - w[0]);
+        let gaps = out.times.windows(2).map(|w| w[1] - w[0]);
         let smallest = gaps.fold(f64::INFINITY, f64::min);
         // A regular grid costs no table. It may have more samples than the keys need.
         for finer in 1..=4u32 {
@@ -64,7 +65,7 @@ impl Samples {
             let mut grid: Vec<f64> = (0..=intervals as usize)
                 .map(|i| start + step * i as f64)
                 .collect();
-            let fits = times.iter().all(|time| {
+            let fits = out.times.iter().all(|time| {
                 let nearest = ((time - start) / step).round() as usize;
                 let fits = (grid[nearest] - time).abs() <= OFF_SAMPLE * step;
                 // The sample takes the key's own time.
@@ -72,20 +73,11 @@ impl Samples {
                 fits
             });
             if fits {
-                return Ok(Self {
-                    times: grid,
-                    rate: Some(intervals / (end - start)),
-                    parts,
-                    strays,
-                });
+                (out.times, out.rate) = (grid, Some(intervals / (end - start)));
+                break;
             }
         }
-        Ok(Self {
-            times,
-            rate: None,
-            parts,
-            strays,
-        })
+        Ok(out)
     }
 
     /// The same samples, with more times between them at which errors are measured.

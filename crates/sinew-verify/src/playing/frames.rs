@@ -411,7 +411,7 @@ fn errors(gpu: &Gpu) -> Result<(), Failure> {
     let all = [(rig, Playing::new(clip)), (rig, wrong[0].1.clone())];
     wrong_use("found 2", stage.crowd.set_playing_all(&all))?;
     ensure(
-        stage.crowd.player(rig) == Player::IDLE,
+        stage.crowd.player(rig) == Player::idle(),
         "half of a bulk call",
     )?;
     let skin = stage.uploaded.skins[1];

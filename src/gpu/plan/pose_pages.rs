@@ -669,9 +669,12 @@ mod tests {
 
     use super::super::groups::tests::LIMITS;
     use super::*;
+    use crate::gpu::store::rigs::{ResidentRig, RigTables};
     use crate::gpu::store::slots::Slots;
     use crate::kernel::PackedSkin;
-    use crate::skel::{InfluenceInterpolation, JointInfluences, Skin, SkinningMethod};
+    use crate::skel::{
+        BlendShape, InfluenceInterpolation, JointInfluences, Skeleton, Skin, SkinningMethod,
+    };
 
     const JOINTS: usize = 3;
     /// Blocks of a palette: a matrix for each joint and one for joints that are missing.
@@ -819,6 +822,76 @@ mod tests {
             assert_eq!((first, bytes.sum::<usize>()), (0, uploaded));
             region.values.set_uploaded();
             region.ranges.give_back(first, 2);
+        }
+    }
+
+    #[test]
+    fn weights_that_clips_drive_are_not_uploaded_again() {
+        let (shape, points) = (vec![Vec3::X; 2], Arc::new(vec![Vec3::ZERO; 2]));
+        let shape = BlendShape::new("/S", None, shape, None, Vec::new(), 2, &mut Vec::new());
+        let shapes = vec![Some(Arc::new(shape)); 4];
+        let skin = Skin::new("/Skin", points, None, None, None, 0, shapes).expect("a valid skin");
+        let skin = PackedSkin::pack("/Skin", &skin).expect("a small skin");
+        let pose = |weight| {
+            let weights = vec![weight; 4];
+            PackedPose::with_palette(&skin, None, DMat4::IDENTITY, weights).unwrap()
+        };
+        let (names, bind) = (vec!["root".to_owned()], vec![DMat4::IDENTITY]);
+        let skeleton = Skeleton::from_parents("/Skel", names, &[None], bind, None).unwrap();
+        let rig = ResidentRig {
+            packed: Arc::new(PackedRig::pack(&skeleton, DMat4::IDENTITY, false).unwrap()),
+            tables: RigTables::default(),
+            joints: Vec::new(),
+            is_posed: false,
+            keeps_palette: false,
+        };
+        let (all, _) = ids(3);
+        let id = Slots::<RigId, ()>::default().insert(());
+        // With players, the weights between those that the host sets may be those of a clip.
+        let both = vec![(0, 16), (32, 16)];
+        for (player, uploaded) in [(Some(Player::idle()), both), (None, vec![(0, 48)])] {
+            let rig = PlacedRig {
+                id,
+                rig: &rig,
+                player,
+            };
+            let mut packer = PosePacker::new(&LIMITS, 3);
+            for instance in &all {
+                let pose = pose(0.0);
+                let new = NewPose {
+                    sub_shapes: Some(4),
+                    ..new(*instance, &pose, Source::Rig(id))
+                };
+                packer.place(&new, Some(rig)).expect("room for weights");
+            }
+            let mut poses = packer.finish();
+            poses.set_uploaded();
+            for index in [0, 2] {
+                assert!(poses.update(all[index], &pose(0.5)));
+            }
+            poses.join();
+            assert_eq!(changes_of(&poses, CHANNELS), uploaded);
+        }
+    }
+
+    #[test]
+    fn poses_that_left_are_packed_once_they_are_the_most() {
+        let (skin, shared) = (skin(), palette(1.0));
+        for (count, packed) in [(60, None), (200, Some(101))] {
+            let (all, id) = ids(count);
+            let mut packer = PosePacker::new(&LIMITS, count);
+            for instance in &all {
+                let pose = pose(&skin, &shared, 0.0);
+                let placed = packer.place(&new(*instance, &pose, Source::Palette(id)), None);
+                placed.expect("room for a small pose");
+            }
+            let mut poses = packer.finish();
+            let mut left = 0..count as u32;
+            let sparse = left.position(|index| {
+                poses.remove(index);
+                poses.is_sparse()
+            });
+            assert_eq!(sparse.map(|number| number + 1), packed);
         }
     }
 

@@ -210,6 +210,7 @@ mod tests {
     use super::super::groups::ItemPlace;
     use super::super::groups::tests::LIMITS;
     use super::*;
+    use crate::kernel::SkinItem;
 
     #[test]
     fn tables_are_aligned_and_items_are_found_again() {
@@ -328,6 +329,26 @@ mod tests {
             assert_eq!((0..=room).position(|_| !add()), Some(room), "{count} items");
             assert_eq!(words.bytes(), planned);
         }
+    }
+
+    #[test]
+    fn tables_of_many_host_buffers_take_few_bytes() {
+        let (mut groups, mut words) = (Groups::default(), Mirrored::default());
+        let limits = WorkLimits {
+            workgroups: 65_535,
+            ..LIMITS
+        };
+        for out_set in 0..100 {
+            let key = GroupKey {
+                out_set,
+                ..GroupKey::default()
+            };
+            groups.push(&limits, key, 64, |_| SkinItem::default());
+        }
+        let dispatches = Layout::new(&limits, &mut words, false).lay(&mut groups);
+        assert_eq!(dispatches.len(), 100);
+        let bytes = words.bytes();
+        assert!(bytes < 1 << 19, "{bytes} bytes");
     }
 
     #[test]

@@ -480,3 +480,43 @@ fn take_rooms(
     ranges.join(taken);
     Some(rooms)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_without_walkers_is_used_again() {
+        let mut lists = SkinLists::default();
+        let mut taken = 0;
+        let mut place = |lists: &mut SkinLists, entries, wanted: [usize; 2]| {
+            let list = List {
+                entries,
+                uploaded: Some(1),
+                ..List::default()
+            };
+            let number = lists.place(list, &wanted, |_| {
+                taken += 1;
+                let room = |count| {
+                    Some(Room {
+                        first: taken,
+                        count,
+                    })
+                };
+                Some(wanted.map(room).to_vec())
+            });
+            (number, taken)
+        };
+        assert_eq!(place(&mut lists, 10, [4, 8]), (Some(0), 1));
+        lists.lists[0].users = 1;
+        assert_eq!(place(&mut lists, 20, [4, 8]), (Some(1), 2), "it is walked");
+        lists.lists[0].users = 0;
+        assert_eq!(place(&mut lists, 30, [3, 8]), (Some(0), 2), "it has room");
+        let room = |count| Some(Room { first: 1, count });
+        let list = &lists.lists[0];
+        assert_eq!((list.entries, &list.rooms), (30, &vec![room(4), room(8)]));
+        assert_eq!(place(&mut lists, 40, [4, 9]), (Some(2), 3), "too small");
+        let refused = lists.place(List::default(), &[16, 16], |_| None);
+        assert_eq!((refused, lists.lists.len()), (None, 3));
+    }
+}

@@ -242,7 +242,7 @@ fn is_narrow(page: &mut Page) -> Result<(), Failed> {
         let place = &page.last()["places"][name];
         check(place["cut"] == false, || format!("{name}: {place}"))?;
     }
-    picture(page, "narrow")?;
+    page.shot()?.save(shot("narrow"))?;
     page.resize(1000, 700)?;
     Ok(())
 }
@@ -256,7 +256,7 @@ fn is_framed(page: &mut Page, address: &str) -> Result<(), Failed> {
     ))?;
     page.play("loads 1\nstate\n~ /file puppet.glb\n= /window [900, 600]\n= /error null")?;
     page.play("= /playing true\n> /points 100")?;
-    picture(page, "framed")?;
+    page.shot()?.save(shot("framed"))?;
     page.is_framed = false;
     Ok(())
 }

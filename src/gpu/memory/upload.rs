@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::gpu::device::error::{GpuError, alive, guarded};
+use crate::gpu::device::error::{GpuError, alive, guarded, lost};
 use crate::gpu::device::skinner::Skinner;
 
 /// Staging buffers for uploads. They are reused once the GPU has read them.
@@ -137,7 +137,7 @@ impl Staging {
         let mut view = staging
             .slice(..)
             .get_mapped_range_mut()
-            .map_err(|error| GpuError::Lost(format!("staging: {error}")))?;
+            .map_err(|error| lost(device, format!("staging: {error}")))?;
         let mut at = 0usize;
         for upload in uploads {
             view.slice(at..at + upload.bytes.len())

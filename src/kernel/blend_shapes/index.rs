@@ -379,7 +379,8 @@ fn put_stretches<const N: usize>(
     for stretch in stretches {
         let first = usize::from(stretch.place);
         for next in &mut next[first..first + usize::from(stretch.count)] {
-            words[*next as usize..][..N].copy_from_slice(&of_runs);
+            let at = *next as usize;
+            words[at..at + N].copy_from_slice(&of_runs);
             *next += N as u32;
             of_runs = of_runs.map(|word| word.wrapping_add(1));
         }

@@ -35,8 +35,6 @@ pub struct ArrayInfluences<'a> {
     pub constant: bool,
 }
 
-/// The matrix that sums begin with: there is no `out_from_skel` here.
-const START: Columns = [Vec4::ZERO; 4];
 const UNCHANGED: Columns = [Vec4::X, Vec4::Y, Vec4::Z, Vec4::W];
 
 /// Skins points: from prim space to skeleton space, by the palette's method. `name` is for messages.
@@ -54,17 +52,22 @@ pub fn skin_points_of_arrays(
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
     check_length(name, "output points", rest.len(), out.len())?;
-    let matrices: Vec<Joint<4>> = palette.points().iter().map(|m| Joint(columns(m))).collect();
+    let matrices: Vec<Joint> = palette
+        .points()
+        .iter()
+        .map(columns)
+        .map(Joint::new)
+        .collect();
     let bind = matrices
         .last()
-        .map(|Joint(bind)| bind)
-        .filter(|_| !palette.scales(&OwnIndices::All)[0]);
+        .filter(|_| !palette.scales(&OwnIndices::All)[0])
+        .map(|m| &m.0);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
-        None => skin_points(records, &matrices, START, rest, out),
+        None => skin_points(records, &matrices, Joint::ZERO, rest, out),
         Some(rigid) => {
             match bind {
                 Some(_) => out.copy_from_slice(rest),
-                None => skin_points(records, &matrices, START, rest, out),
+                None => skin_points(records, &matrices, Joint::ZERO, rest, out),
             }
             move_points(records, rigid.motions(), bind, &UNCHANGED, out);
         }
@@ -91,15 +94,11 @@ pub fn skin_normals_of_arrays(
         let expected = "a palette with normal matrices";
         return Err(Invalid::new(name, "normals", expected, "none"));
     };
-    let matrices = normals
-        .iter()
-        .map(columns)
-        .map(|[x, y, z, _]| Joint([x, y, z]));
-    let matrices: Vec<Joint<3>> = matrices.collect();
+    let matrices: Vec<Joint> = normals.iter().map(columns).map(Joint::new).collect();
     let bind = matrices
         .last()
-        .filter(|_| !palette.scales(&OwnIndices::All)[1]);
-    let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
+        .filter(|_| !palette.scales(&OwnIndices::All)[1])
+        .map(|m| &m.0);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => {
             skin_normals(records, &matrices, rest, out);
@@ -110,7 +109,7 @@ pub fn skin_normals_of_arrays(
                 Some(_) => out.copy_from_slice(rest),
                 None => skin_normals(records, &matrices, rest, out),
             }
-            turn_normals(records, rigid.motions(), bind.as_ref(), &UNCHANGED, out);
+            turn_normals(records, rigid.motions(), bind, &UNCHANGED, out);
         }
     };
     let joints = palette.entry_count().saturating_sub(1);
@@ -258,6 +257,7 @@ impl ArrayInfluences<'_> {
                     count,
                     constant,
                     order: &[],
+                    single: &[],
                 },
                 rest,
                 out,

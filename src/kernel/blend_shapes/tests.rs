@@ -10,8 +10,8 @@ use crate::kernel::PackedSkin;
 use crate::kernel::testing::Rng;
 use crate::skel::{BlendShape, Inbetween, RestNormals};
 
-/// Random shapes whose point indices are in no order, some twice. Every third shape has an
-/// in-between, and some channels are empty.
+/// Random shapes whose point indices are in no order, some twice. Every third shape has
+/// three in-betweens, and some channels are empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
     skin_of(rng, points, shapes, normals, |_| 1)
 }
@@ -45,16 +45,21 @@ fn skin_of(
             some.collect()
         };
         let (own, own_normals, between) = (offsets(), offsets(), offsets());
-        let inbetweens = (number % 3 == 0).then(|| Inbetween {
-            name: "half".into(),
-            weight: Some(0.5),
+        let weights: &[f32] = if number % 3 == 0 {
+            &[0.25, 0.5, 0.75]
+        } else {
+            &[]
+        };
+        let inbetweens = weights.iter().map(|weight| Inbetween {
+            name: format!("at{weight}"),
+            weight: Some(*weight),
             offsets: between.clone(),
-            normal_offsets: normals.then_some(between),
+            normal_offsets: normals.then(|| between.clone()),
         });
+        let between = inbetweens.collect();
         let normals = (normals && number % 2 == 0).then_some(own_normals);
         let path = format!("/S{number}");
         let warnings = &mut Vec::new();
-        let between = inbetweens.into_iter().collect();
         let shape = BlendShape::new(
             path,
             Some(&indices),

@@ -345,7 +345,7 @@ impl ApplicationHandler<Wake> for App {
             event_loop.set_control_flow(ControlFlow::WaitUntil(at));
             return;
         }
-        if self.desk.state.clock.playing || script {
+        if self.is_moving() || script {
             self.redraw();
             event_loop.set_control_flow(platform::PLAYING);
             return;
@@ -360,6 +360,11 @@ impl ApplicationHandler<Wake> for App {
 }
 
 impl App {
+    /// Whether each frame differs from the one before, or takes what the device has found since.
+    fn is_moving(&self) -> bool {
+        self.desk.state.clock.playing || self.desk.is_comparing()
+    }
+
     fn window_size(&self) -> [u32; 2] {
         self.screen.as_ref().map_or([0, 0], |screen| screen.size)
     }
@@ -394,7 +399,7 @@ impl App {
                     self.resize_window(size);
                     break;
                 }
-                Next::Rest if !self.desk.state.clock.playing => {
+                Next::Rest if !self.is_moving() => {
                     self.next_step = Some(Instant::now() + LOOK_AGAIN);
                     return Ok(());
                 }

@@ -152,10 +152,20 @@ impl Desk {
         self.state.loading.iter().any(Option::is_some)
     }
 
-    /// Whether nothing is being read, written or checked, and no dialog is open.
+    /// Whether GPU and CPU are being compared for what is shown.
+    pub fn is_comparing(&self) -> bool {
+        let state = &self.state;
+        state.compare && state.model.is_some() && state.difference.is_none()
+    }
+
+    /// Whether nothing is being read, written, compared or checked, and no dialog is open.
     pub fn is_settled(&self) -> bool {
-        let verifies = self.state.verify.as_ref().is_some_and(Verify::is_running);
-        !self.is_reading() && !self.asking && !self.exporting && !verifies
+        let works = self.is_reading() || self.exporting || self.is_comparing();
+        !works && !self.asking && !self.is_verifying()
+    }
+
+    fn is_verifying(&self) -> bool {
+        self.state.verify.as_ref().is_some_and(Verify::is_running)
     }
 
     /// Reads files again that changed and have been quiet since. Gives when to look again, if some have not been.
@@ -278,6 +288,8 @@ impl Desk {
                 self.state.bounds = bounds;
                 self.state.show(model, again);
                 self.state.offer = offer;
+                // As when the checks began.
+                self.state.clock.playing &= !self.is_verifying();
             }
             Place::Beside => {
                 let old = self.state.beside.as_ref().filter(|b| same(&b.model));
@@ -396,7 +408,7 @@ impl Desk {
 
     /// Runs the checks whose names contain one of these texts, or all of them, while the window stays alive.
     pub fn verify(&mut self, names: Vec<String>) {
-        if self.state.verify.as_ref().is_some_and(Verify::is_running) {
+        if self.is_verifying() {
             return;
         }
         // A software adapter is slow enough with the checks alone.

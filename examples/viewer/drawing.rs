@@ -10,8 +10,8 @@ use sinew::gpu::{Skinner, SkinnerOptions};
 use sinew::sampled::Time;
 use sinew::wgpu;
 use sinew_render::{
-    Background, Bounds, Camera, Control, DrawBackend, Fixed, Lens, Look, Offscreen, Renderer,
-    Stage, StageSkeleton, View,
+    Background, Bounds, Camera, Comparison, Control, DrawBackend, Fixed, Lens, Look, Offscreen,
+    Renderer, Stage, StageSkeleton, View,
 };
 
 use super::clock::Clock;
@@ -35,6 +35,10 @@ const SEARCH_EVERY: f64 = 0.2;
 struct Shown {
     stage: Stage,
     posed: Option<(f64, Control)>,
+    /// The comparison of GPU and CPU that is under way.
+    comparison: Option<Comparison>,
+    /// A comparison of this pose was started.
+    is_compared: bool,
 }
 
 pub struct Drawing {
@@ -94,8 +98,12 @@ impl Drawing {
             matched.of_files().for_each(|w| model.messages.add(w));
         }
         let bounds = bounds(&mut stage, &mut model).map_err(|e| e.to_string())?;
-        let posed = None;
-        let shown = Some(Shown { stage, posed });
+        let shown = Some(Shown {
+            stage,
+            posed: None,
+            comparison: None,
+            is_compared: false,
+        });
         match place {
             Place::Main => self.main = shown,
             Place::Beside => self.beside = shown,
@@ -138,17 +146,16 @@ impl Drawing {
             posed = true;
             state.joints = joints(&shown.stage);
             state.weights = shown.stage.channels();
-            state.difference = None;
+            shown.is_compared = false;
+            // While it plays, what was found last stays until the next is there.
+            if !state.clock.playing {
+                state.difference = None;
+            }
         }
-        let stage = &mut shown.stage;
-        if state.compare && state.difference.is_none() {
-            let difference = match platform::NO_COMPARISON {
-                Some(reason) => Err(reason.to_owned()),
-                None => stage.difference().map_err(|e| e.to_string()),
-            };
-            state.difference = Some(difference.map(|d| d.largest));
-            // The comparison left the GPU's pose in place.
-            shown.posed = None;
+        let is_due = shown.comparison.is_some() || !shown.is_compared;
+        if state.compare && (is_due || state.difference.is_none()) {
+            let compared = shown.compare(self.skinner.device());
+            state.difference = compared.transpose().or(state.difference.take());
         }
         Ok(posed)
     }
@@ -379,6 +386,30 @@ fn look_beside(state: &State) -> Look {
 }
 
 impl Shown {
+    /// The largest distance between a point of both backends, once it is there: in a browser some frames later.
+    fn compare(&mut self, device: &wgpu::Device) -> Result<Option<f64>, String> {
+        let text = |e: sinew_render::Error| e.to_string();
+        let comparison = match self.comparison.take() {
+            Some(under_way) => under_way,
+            None => {
+                self.is_compared = true;
+                let started = self.stage.start_difference().map_err(text)?;
+                let arrived = started.arrived();
+                let waiting = async move {
+                    arrived.await;
+                    Ok(())
+                };
+                platform::finish(Some(device), waiting, drop).transpose()?;
+                started
+            }
+        };
+        let Some(difference) = self.stage.take_difference(&comparison) else {
+            self.comparison = Some(comparison);
+            return Ok(None);
+        };
+        Ok(Some(difference.map_err(text)?.largest))
+    }
+
     /// Poses the stage, unless it has this pose; gives whether it was posed.
     fn pose(&mut self, clock: &Clock, control: &Control) -> Result<bool, String> {
         let wanted = (clock.time, control.clone());

@@ -3,6 +3,8 @@
 use egui::{Color32, CornerRadius, FontId, Margin, Shadow, Stroke, TextStyle, Theme, Vec2};
 use sinew_check::Severity;
 
+use super::platform;
+
 pub const PANEL: Color32 = Color32::from_rgb(27, 29, 34);
 pub const BAR: Color32 = Color32::from_rgb(22, 24, 28);
 const FIELD: Color32 = Color32::from_rgb(17, 18, 22);
@@ -28,6 +30,7 @@ pub fn of_severity(severity: Severity) -> Color32 {
 }
 
 pub fn apply(ctx: &egui::Context) {
+    ctx.set_fonts(platform::fonts());
     ctx.set_theme(Theme::Dark);
     // The window's width decides: `layout::fit`.
     ctx.options_mut(|options| {

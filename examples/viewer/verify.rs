@@ -57,6 +57,9 @@ pub fn run(adapter: &str, names: &[String], tell: impl Fn(Verify)) -> Result<Rep
     let machine = machine.map_err(|e| e.to_string())?;
     let gpu = machine.adapter_limits();
     let mut verified = Verified::new(gpu.opened().report());
+    if verified.adapter.name.is_empty() {
+        verified.adapter.name = platform::adapter_name();
+    }
     for (done, check) in checks.iter().enumerate() {
         progress("checks", done, checks.len());
         verified.add(check, check.run(Some(&machine)));

@@ -24,7 +24,9 @@ const SORTING: usize = 2;
 /// them use less.
 ///
 /// The records of 2,048 points that follow each other (a chunk) have the same length, or they are
-/// sorted by length where that saves more than it costs. Sorted records take 6 bytes a point more.
+/// sorted by length where that saves more than it costs. Sorted records take 6 bytes a point more. If
+/// every point follows one joint with weight 1, loops read a list of palette indices in place of the
+/// records, which takes 2 bytes a point more.
 ///
 /// A palette index is the number of a joint of the *skeleton*, also if the prim has a skel:joints
 /// order of its own. A joint that the skeleton lacks has the index after the last joint; its matrix
@@ -42,6 +44,8 @@ pub struct PackedInfluences {
     places: Vec<u32>,
     /// The point of each record, counted from the first of the chunk.
     order: Vec<u16>,
+    /// The palette index of each point, if every point has one influence of weight 1; else empty.
+    single: Vec<u16>,
     /// Influences per point as authored, with those of weight 0.
     count: u32,
     constant: bool,
@@ -65,6 +69,9 @@ pub(super) struct Records<'a> {
     pub constant: bool,
     /// The value of each record. Empty if records have the order of values.
     pub order: &'a [u16],
+    /// The palette index of each value, if every one has one influence of weight 1; else empty.
+    /// Loops read it in place of records, and take its matrix as it is, without `start`.
+    pub single: &'a [u16],
 }
 
 /// Words of one record.
@@ -94,12 +101,18 @@ impl PackedInfluences {
         let indices: Vec<u16> = influences.joints().iter().map(palette_index).collect();
         let weights = influences.weights();
         Ok(Some(match constant {
-            true => Self {
-                constant,
-                ..Self::of_lists(weights.len(), &indices, weights, skin.method())
-            },
+            true => Self::constant(&indices, weights, skin.method()),
             false => Self::of_lists(count, &indices, weights, skin.method()),
         }))
+    }
+
+    /// One record for all points.
+    fn constant(indices: &[u16], weights: &[f32], method: SkinningMethod) -> Self {
+        Self {
+            constant: true,
+            single: Vec::new(),
+            ..Self::of_lists(weights.len(), indices, weights, method)
+        }
     }
 
     /// Packs `count` palette indices and weights of each point.
@@ -124,6 +137,12 @@ impl PackedInfluences {
         out.words.shrink_to_fit();
         if out.groups.len() + 1 == out.chunks.len() {
             (out.places, out.order) = (Vec::new(), Vec::new());
+        }
+        let (records, _) = out.words.as_chunks::<2>();
+        let is_one = |[_, weight]: &[u32; 2]| *weight == 1f32.to_bits();
+        let may_be_single = !method.has_rigid_motions() && out.same_count() == Some(1);
+        if may_be_single && records.iter().all(is_one) {
+            out.single = records.iter().map(|[index, _]| *index as u16).collect();
         }
         out
     }
@@ -184,11 +203,13 @@ impl PackedInfluences {
             [_] => &[][..],
             _ => &self.order[chunk * CHUNK..],
         };
+        let single = self.single.get(chunk * CHUNK..).unwrap_or_default();
         groups.iter().map(move |group| {
             let (own, others) = order.split_at(order.len().min(group.records as usize));
             order = others;
             Records {
                 order: own,
+                single,
                 ..self.records(group)
             }
         })
@@ -212,6 +233,7 @@ impl PackedInfluences {
             count: group.count as usize,
             constant: self.constant,
             order: &[],
+            single: &[],
         }
     }
 
@@ -257,6 +279,11 @@ impl PackedInfluences {
         same
     }
 
+    /// Whether every point has one influence of weight 1.
+    pub(super) fn is_single(&self) -> bool {
+        !self.single.is_empty()
+    }
+
     /// Records of these points one after the other, copied to `buffer`. They are as long as the
     /// longest of them; the others end with influences of weight 0.
     pub(super) fn gathered<'a>(&'a self, points: &[u32], buffer: &'a mut Vec<u32>) -> Records<'a> {
@@ -283,6 +310,7 @@ impl PackedInfluences {
             count,
             constant: false,
             order: &[],
+            single: &[],
         }
     }
 
@@ -387,6 +415,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn single_influences_are_of_weight_one() {
+        let single = |weights: &[f32]| {
+            let indices: Vec<u16> = (0..weights.len() as u16).collect();
+            PackedInfluences::of_lists(2, &indices, weights, LINEAR).single
+        };
+        assert_eq!(single(&[1.0, 0.0, 1.0, 0.0]), [0, 2]);
+        assert!(single(&[1.0, 0.0, 0.5, 0.0]).is_empty());
+        assert!(single(&[1.0, 0.0, 0.5, 0.5]).is_empty());
+        assert!(single(&[0.0, 1.0, 1.0, 0.0]).is_empty());
+        let constant = PackedInfluences::constant(&[7], &[1.0], LINEAR);
+        assert!(constant.single.is_empty());
     }
 
     #[test]

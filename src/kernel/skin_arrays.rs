@@ -35,8 +35,6 @@ pub struct ArrayInfluences<'a> {
     pub constant: bool,
 }
 
-/// The matrix that sums begin with: there is no `out_from_skel` here.
-const START: Columns = [Vec4::ZERO; 4];
 const UNCHANGED: Columns = [Vec4::X, Vec4::Y, Vec4::Z, Vec4::W];
 
 /// Skins points: from prim space to skeleton space, by the palette's method. `name` is for messages.
@@ -54,15 +52,20 @@ pub fn skin_points_of_arrays(
 ) -> Result<(), Invalid> {
     influences.check(name, rest.len())?;
     check_length(name, "output points", rest.len(), out.len())?;
-    let matrices: Vec<Joint<4>> = palette.points().iter().map(|m| Joint(columns(m))).collect();
+    let matrices: Vec<Joint> = palette
+        .points()
+        .iter()
+        .map(columns)
+        .map(Joint::new)
+        .collect();
     let bind = matrices
         .last()
-        .map(|Joint(bind)| bind)
-        .filter(|_| !palette.scales(&OwnIndices::All)[0]);
+        .filter(|_| !palette.scales(&OwnIndices::All)[0])
+        .map(|m| &m.0);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
-        None => skin_points(records, &matrices, START, rest, out),
+        None => skin_points(records, &matrices, Joint::ZERO, rest, out),
         Some(rigid) => {
-            let scale = |out: &mut [Vec3]| skin_points(records, &matrices, START, rest, out);
+            let scale = |out: &mut [Vec3]| skin_points(records, &matrices, Joint::ZERO, rest, out);
             let motions = rigid.motions();
             move_points(records, motions, bind, &UNCHANGED, rest, out, scale);
         }
@@ -89,15 +92,11 @@ pub fn skin_normals_of_arrays(
         let expected = "a palette with normal matrices";
         return Err(Invalid::new(name, "normals", expected, "none"));
     };
-    let matrices = normals
-        .iter()
-        .map(columns)
-        .map(|[x, y, z, _]| Joint([x, y, z]));
-    let matrices: Vec<Joint<3>> = matrices.collect();
+    let matrices: Vec<Joint> = normals.iter().map(columns).map(Joint::new).collect();
     let bind = matrices
         .last()
-        .filter(|_| !palette.scales(&OwnIndices::All)[1]);
-    let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
+        .filter(|_| !palette.scales(&OwnIndices::All)[1])
+        .map(|m| &m.0);
     let skin = |records: Records<'_>, rest: &[Vec3], out: &mut [Vec3]| match palette.rigid() {
         None => {
             skin_normals(records, &matrices, rest, out);
@@ -105,7 +104,7 @@ pub fn skin_normals_of_arrays(
         }
         Some(rigid) => {
             let scale = |out: &mut [Vec3]| skin_normals(records, &matrices, rest, out);
-            let (motions, bind) = (rigid.motions(), bind.as_ref());
+            let motions = rigid.motions();
             turn_normals(records, motions, bind, &UNCHANGED, rest, out, scale);
         }
     };
@@ -254,6 +253,7 @@ impl ArrayInfluences<'_> {
                     count,
                     constant,
                     order: &[],
+                    single: &[],
                 },
                 rest,
                 out,

@@ -157,10 +157,10 @@ struct Plan<'a> {
     active: Option<Active>,
     /// The matrices of the palette. For linear blend skinning they are multiplied by
     /// `out_from_skel` without its translation.
-    points: Vec<Joint<4>>,
+    points: Vec<Joint>,
     /// The matrix that the sum of each point begins with: the translation of `out_from_skel`.
-    start: Columns,
-    normals: Vec<Joint<3>>,
+    start: Joint,
+    normals: Vec<Joint>,
     post_normal: Option<Columns>,
     /// `None` for linear blend skinning.
     rigid: Option<Rigid<'a>>,
@@ -209,7 +209,7 @@ impl<'a> Plan<'a> {
         let as_it_is = rigid.is_some() || is_identity(pose.post());
         let points = palette.map_or(&[][..], |p| p.points()).iter().map(|m| {
             let m = columns(m);
-            Joint(if as_it_is { m } else { product(&outward, &m) })
+            Joint::new(if as_it_is { m } else { product(&outward, &m) })
         });
         let normals = palette
             .and_then(|p| p.normals())
@@ -219,18 +219,26 @@ impl<'a> Plan<'a> {
         let motions = motions.map_or(&[][..], |r| r.motions);
         let translation = match &rigid {
             Some(_) => Vec4::ZERO,
-            None => post[3].truncate().extend(0.0),
+            None => post[3],
         };
+        let start = Joint::new([Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, translation]);
+        let normals = normals.iter().map(columns).map(Joint::new);
+        // Where every point follows one joint, matrices are the sums, and -0 adds nothing to them.
+        let (points, start, normals): (Vec<_>, _, Vec<_>) =
+            match skin.influences().is_some_and(PackedInfluences::is_single) {
+                true => (
+                    points.map(|m| m.after(start)).collect(),
+                    Joint([Vec4::splat(-0.0); 4]),
+                    normals.map(|m| m.after(Joint::ZERO)).collect(),
+                ),
+                false => (points.collect(), start, normals.collect()),
+            };
         Self {
             skin,
             active,
-            points: points.collect(),
-            start: [Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, translation],
-            normals: normals
-                .iter()
-                .map(columns)
-                .map(|[x, y, z, _]| Joint([x, y, z]))
-                .collect(),
+            points,
+            start,
+            normals,
             post_normal: (!is_identity(pose.post_normal())).then(|| columns(pose.post_normal())),
             rigid,
             mirrors: pose.mirrors,
@@ -422,8 +430,7 @@ impl<'a> Plan<'a> {
             return self.finish_normals(out);
         };
         let bind = self.normals.last().filter(|_| !rigid.scales[1]);
-        let bind = bind.map(|Joint([x, y, z])| [*x, *y, *z, Vec4::ZERO]);
-        let (motions, bind, post) = (rigid.motions, bind.as_ref(), &rigid.post_normal);
+        let (motions, bind, post) = (rigid.motions, bind.map(|m| &m.0), &rigid.post_normal);
         turn_normals(records, motions, bind, post, rest, out, skin);
     }
 }
@@ -453,11 +460,6 @@ impl Plan<'_> {
 
     /// Transforms rest tangents by the linear parts of what moves the points.
     fn run_tangents(&self, vertices: &RenderVertices, tangents: &mut [Vec4]) {
-        let matrices: Vec<Joint<3>> = self
-            .points
-            .iter()
-            .map(|Joint([x, y, z, _])| Joint([*x, *y, *z]))
-            .collect();
         let rest = vertices.tangents().unwrap_or_default();
         tangents
             .par_chunks_mut(SHARED)
@@ -471,12 +473,12 @@ impl Plan<'_> {
                 }
                 match (self.influences(), &self.rigid) {
                     (Some(influences), None) => {
-                        shared.skin(influences, points, &matrices, values, out);
+                        shared.skin(influences, points, &self.points, values, out);
                     }
                     (Some(influences), Some(rigid)) => {
                         let mut buffer = Vec::new();
                         let records = influences.gathered(points, &mut buffer);
-                        self.skin_tangents(rigid, records, &matrices, values, out);
+                        self.skin_tangents(rigid, records, values, out);
                     }
                     (None, _) => out.copy_from_slice(values),
                 }
@@ -491,16 +493,14 @@ impl Plan<'_> {
         &self,
         rigid: &Rigid<'_>,
         records: Records<'_>,
-        matrices: &[Joint<3>],
         rest: &[Vec3],
         out: &mut [Vec3],
     ) {
-        let without_translation = |Joint([x, y, z]): Joint<3>| [x, y, z, Vec4::ZERO];
-        let bind = matrices.last().filter(|_| !rigid.scales[0]);
-        let bind = bind.copied().map(without_translation);
-        let [x, y, z, _] = rigid.post;
-        let post = without_translation(Joint([x, y, z]));
-        let skin = |out: &mut [Vec3]| skin_normals(records, matrices, rest, out);
+        let without_translation = |[x, y, z, _]: Columns| [x, y, z, Vec4::ZERO];
+        let bind = self.points.last().filter(|_| !rigid.scales[0]);
+        let bind = bind.map(|m| without_translation(m.0));
+        let post = without_translation(rigid.post);
+        let skin = |out: &mut [Vec3]| skin_normals(records, &self.points, rest, out);
         move_points(records, &self.turns, bind.as_ref(), &post, rest, out, skin);
     }
 }

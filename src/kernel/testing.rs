@@ -27,8 +27,8 @@ impl Rng {
 }
 
 /// A random shape of `count` offsets over stretches of consecutive points, whose indices are in no
-/// order and some twice. Every third one has an in-between, and every second one has normals of its
-/// own if there are any.
+/// order and some twice. Every third one has three in-betweens, and every second one has normals of
+/// its own if there are any.
 pub(super) fn shape(
     rng: &mut Rng,
     points: usize,
@@ -51,14 +51,19 @@ pub(super) fn shape(
         some.collect()
     };
     let (own, own_normals, between) = (offsets(), offsets(), offsets());
-    let between = number.is_multiple_of(3).then(|| Inbetween {
-        name: "half".into(),
-        weight: Some(0.5),
+    let weights: &[f32] = match number % 3 {
+        0 => &[0.25, 0.5, 0.75],
+        _ => &[],
+    };
+    let inbetweens = weights.iter().map(|weight| Inbetween {
+        name: format!("at{weight}"),
+        weight: Some(*weight),
         offsets: between.clone(),
-        normal_offsets: normals.then_some(between),
+        normal_offsets: normals.then(|| between.clone()),
     });
+    let between = inbetweens.collect();
     let normals = (normals && number.is_multiple_of(2)).then_some(own_normals);
-    let (between, path) = (between.into_iter().collect(), format!("/S{number}"));
+    let path = format!("/S{number}");
     let indices = Some(&indices[..]);
     let warnings = &mut Vec::new();
     let shape = BlendShape::new(path, indices, own, normals, between, points, warnings);

@@ -69,4 +69,4 @@ pub use save::{save_png, write_png};
 pub use shaders::{SHADERS, Shader};
 pub use stage::Stage;
 pub use stage_info::MeshInfo;
-pub use stage_measures::Difference;
+pub use stage_measures::{Comparison, Difference};

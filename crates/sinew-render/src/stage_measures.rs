@@ -6,7 +6,9 @@ use std::sync::Arc;
 use glam::{DMat4, DVec3, Vec3};
 
 use super::deform::{self, Results};
-use super::{Bounds, DrawBackend, Result, Stage};
+use super::stage_mesh::StageMesh;
+use super::{Bounds, Control, DrawBackend, Result, Stage};
+use sinew::gpu::{Deformed, ReadTicket};
 
 /// The distances between the GPU's points and those of the CPU mirror, in the stage's units.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,43 +161,90 @@ impl Stage {
             .fold(Bounds::EMPTY, |b, s| b.union(s.bounds()))
     }
 
-    /// Compares the GPU's points with those of the CPU mirror, in the current pose. Waits for the
-    /// device.
+    /// Compares the GPU's points with those of the CPU mirror, in the current pose. The blocking
+    /// form of [`Stage::start_difference`] with [`Stage::take_difference`].
     ///
     /// # Errors
     /// [`super::Error::Gpu`] if the device is lost or has no memory.
     pub fn difference(&mut self) -> Result<Difference> {
-        let backend = std::mem::replace(&mut self.control.backend, DrawBackend::Gpu);
+        let comparison = self.start_difference()?;
+        let read = self.on_gpu.crowd.wait(&comparison.ticket)?;
+        Ok(self.distances(&comparison, &read))
+    }
+
+    /// Starts to compare the GPU's points with those of the CPU mirror, in the current pose.
+    /// Nothing waits: await [`Comparison::arrived`] and call [`Stage::take_difference`]. The stage
+    /// may take other poses meanwhile.
+    ///
+    /// # Errors
+    /// [`super::Error::Gpu`] if the device is lost or has no memory.
+    pub fn start_difference(&mut self) -> Result<Comparison> {
         let control = self.control.clone();
-        self.set_time(self.time, &control)?;
-        let of_gpu = self.meshes.iter().map(|m| m.deform.as_ref()?.instance);
-        let of_gpu: Vec<_> = of_gpu.collect();
-        let ids: Vec<_> = of_gpu.iter().flatten().copied().collect();
-        let read = match ids.is_empty() {
-            true => Vec::new(),
-            false => {
-                self.on_gpu.crowd.submit()?;
-                self.on_gpu.crowd.read(&ids)?
-            }
+        let on_gpu = Control {
+            backend: DrawBackend::Gpu,
+            ..control.clone()
         };
-        self.control.backend = backend;
-        let with_instance = of_gpu.iter().enumerate().filter(|(_, id)| id.is_some());
+        self.set_time(self.time, &on_gpu)?;
+        let instance = |(i, mesh): (usize, &StageMesh)| Some((i, mesh.deform.as_ref()?.instance?));
+        let of_gpu = self.meshes.iter().enumerate().filter_map(instance);
+        let (meshes, ids): (Vec<_>, Vec<_>) = of_gpu.unzip();
+        let ticket = self.on_gpu.crowd.submit_and_read(&ids)?;
+        let mirror = Arc::clone(self.results());
+        self.set_time(self.time, &control)?;
+        Ok(Comparison {
+            ticket,
+            meshes,
+            mirror,
+        })
+    }
+
+    /// Returns the difference that a comparison found; `None` while it is under way. It can be
+    /// taken once: later calls fail.
+    ///
+    /// # Errors
+    /// [`super::Error::Gpu`] if the device is lost.
+    pub fn take_difference(&mut self, comparison: &Comparison) -> Option<Result<Difference>> {
+        let read = self.on_gpu.crowd.take(&comparison.ticket)?;
+        let difference = read.map(|read| self.distances(comparison, &read));
+        Some(difference.map_err(Into::into))
+    }
+
+    /// The distances of points that were read from those of the mirror.
+    fn distances(&self, comparison: &Comparison, read: &[Deformed]) -> Difference {
         let mut out = Difference::default();
         let mut sum = 0.0;
-        for ((i, _), gpu) in with_instance.zip(read) {
-            for (a, b) in gpu.points.iter().zip(&self.results()[i].points) {
+        for (i, gpu) in comparison.meshes.iter().zip(read) {
+            for (a, b) in gpu.points.iter().zip(&comparison.mirror[*i].points) {
                 let distance = a.as_dvec3().distance(b.as_dvec3());
                 sum += distance;
                 out.points += 1;
                 if distance > out.largest {
                     out.largest = distance;
-                    if let Some(mesh) = self.geometry.drawn(self.meshes[i].drawn) {
+                    if let Some(mesh) = self.geometry.drawn(self.meshes[*i].drawn) {
                         out.prim.clone_from(&mesh.path);
                     }
                 }
             }
         }
         out.mean = sum / out.points.max(1) as f64;
-        Ok(out)
+        out
+    }
+}
+
+/// A comparison of the GPU's points with those of the CPU mirror, from [`Stage::start_difference`].
+#[derive(Debug)]
+pub struct Comparison {
+    ticket: ReadTicket,
+    /// Index of the mesh of each result that is read.
+    meshes: Vec<usize>,
+    /// The mirror's results, by index of the mesh.
+    mirror: Arc<Vec<Results>>,
+}
+
+impl Comparison {
+    /// Returns a future that is ready when [`Stage::take_difference`] has an answer, as
+    /// [`ReadTicket::arrived`] says.
+    pub fn arrived(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.ticket.arrived()
     }
 }

@@ -135,7 +135,10 @@ fn difference(ui: &mut Ui, state: &State) {
         (Some(Err(e)), true) => {
             ui.label(RichText::new(e).color(theme::ERROR));
         }
-        _ => {
+        (None, true) => {
+            ui.label(weak("…"));
+        }
+        (_, false) => {
             ui.label(weak("off"));
         }
     }

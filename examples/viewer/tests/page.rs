@@ -41,7 +41,7 @@ const BREAKS: [(&str, &str); 2] = [
     ("createBuffer", "a bug of the viewer at wgpu-"),
 ];
 
-/// What the page's address names, and what the page shows then.
+/// What the page's address names or what is dropped into the page, and what the page reports then.
 const OPENS: &str = include_str!("page/opens.txt");
 
 fn main() {
@@ -104,10 +104,16 @@ fn opens(folder: PathBuf, browser: &str) -> Result<(), Failed> {
     is_narrow(&mut page)?;
     is_framed(&mut page, &server.address)?;
     for part in OPENS.split("\n## ").skip(1) {
-        let (query, script) = part.split_once('\n').ok_or("a query without a script")?;
-        page.open(&format!("{}{query}", server.address))?;
-        page.play(script).map_err(|e| format!("{query}: {e}"))?;
-        page.shot()?.save(shot(query))?;
+        let (what, script) = part.split_once('\n').ok_or("a part without a script")?;
+        if what.starts_with('?') {
+            page.open(&format!("{}{what}", server.address))?;
+        } else {
+            let before = page.step("state")?["loads"].as_u64().unwrap_or_default();
+            page.drop_files(&[what], "Alt")?;
+            page.play(&format!("loads {}\nstate", before + 1))?;
+        }
+        page.play(script).map_err(|e| format!("{what}: {e}"))?;
+        page.shot()?.save(shot(what))?;
     }
     Ok(())
 }
@@ -117,10 +123,14 @@ fn shot(name: &str) -> PathBuf {
     display::shots().join(format!("page-{name}.png"))
 }
 
-/// The sample plays. At a time its surfaces are where the reference's triangles are, at that time and at no other.
+/// The sample plays, on the GPU as on the CPU. At a time its surfaces are where the reference's triangles are, at that time
+/// and at no other.
 fn draws(page: &mut Page) -> Result<(), Failed> {
     page.play("loads 1\nstate\n~ /file hatchling.usda\n= /error null\n= /playing true")?;
-    page.play("time 31\nsettle\n= /time 31\nkey g")?;
+    page.play("time 31\nkey d\nsettle\nstate")?;
+    let most = tolerance::MIRROR_POINTS * 4.0;
+    page.play(&format!("< /difference {most}\n> /difference 0\nkey d"))?;
+    page.play("settle\n= /time 31\nkey g")?;
     let with = picture(page, "with")?;
     page.play("key s")?;
     let without = picture(page, "without")?;
@@ -142,11 +152,11 @@ fn draws(page: &mut Page) -> Result<(), Failed> {
 
 /// Files that are dropped are opened. One that names another finds it among them, and a motion plays on what is shown.
 fn drops(page: &mut Page) -> Result<(), Failed> {
-    page.drop_files(&["hatchling.usda", "made/above.usda"])?;
+    page.drop_files(&["hatchling.usda", "made/above.usda"], "")?;
     page.play("loads 2\nstate\n= /file \"above.usda\"\n= /error null\n> /points 9000")?;
-    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"], "")?;
     page.play("loads 3\nstate\n= /file \"puppet.glb\"\n= /error null")?;
-    page.drop_files(&["repository/examples/assets/walk.bvh"])?;
+    page.drop_files(&["repository/examples/assets/walk.bvh"], "")?;
     page.play(
         "loads 4\nstate\n= /file \"puppet.glb\"\n= /match/source \"walk.bvh\"\n= /error null",
     )?;
@@ -208,7 +218,7 @@ fn goes_on(page: &mut Page, address: &str, function: &str, told: &str) -> Result
     page.evaluate(&format!(
         "GPUDevice.prototype.{function} = () => {{ throw new Error('broken on purpose'); }}"
     ))?;
-    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"], "")?;
     let found = page.wait_for("document.getElementById('told').textContent", |found| {
         let text = found.as_str().unwrap_or_default();
         text.contains("broken on purpose") && text.ends_with("Open the page again")
@@ -219,7 +229,7 @@ fn goes_on(page: &mut Page, address: &str, function: &str, told: &str) -> Result
     page.evaluate("document.querySelector('#told a').click()")?;
     page.opened(&format!("{address}?"))?;
     page.play("loads 1\nstate\n~ /file hatchling.usda\n= /error null")?;
-    page.drop_files(&["repository/examples/assets/puppet.glb"])?;
+    page.drop_files(&["repository/examples/assets/puppet.glb"], "")?;
     page.play("loads 2\nstate\n~ /file puppet.glb\n= /error null")?;
     Ok(())
 }
@@ -232,7 +242,7 @@ fn is_narrow(page: &mut Page) -> Result<(), Failed> {
         let place = &page.last()["places"][name];
         check(place["cut"] == false, || format!("{name}: {place}"))?;
     }
-    picture(page, "narrow")?;
+    page.shot()?.save(shot("narrow"))?;
     page.resize(1000, 700)?;
     Ok(())
 }
@@ -245,7 +255,8 @@ fn is_framed(page: &mut Page, address: &str) -> Result<(), Failed> {
         "{address}?file=repository/examples/assets/puppet.glb"
     ))?;
     page.play("loads 1\nstate\n~ /file puppet.glb\n= /window [900, 600]\n= /error null")?;
-    picture(page, "framed")?;
+    page.play("= /playing true\n> /points 100")?;
+    page.shot()?.save(shot("framed"))?;
     page.is_framed = false;
     Ok(())
 }

@@ -21,6 +21,8 @@ page="${1:-$made/page}"
 mkdir -p "$made" "$page"
 page="$(cd "$page" && pwd)"
 cargo_home="${CARGO_HOME:-$HOME/.cargo}"
+# Every browser that has WebGPU has these instructions.
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128"
 
 # Runs a program where there is a Rust for wasm32: here, or in the chroot, where folders have the same names.
 if [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]; then
@@ -64,6 +66,8 @@ cargo build --locked --manifest-path "$bindgen/Cargo.toml" --target-dir "$made/b
 with_rust cargo build --locked --profile "$profile" --target wasm32-unknown-unknown --target-dir "$made/rust" \
     -p sinew-viewer --no-default-features
 "$made/bindgen/debug/bindgen" "$made/rust/wasm32-unknown-unknown/$profile/sinew-viewer.wasm" "$page"
-cp examples/viewer/web/index.html examples/assets/hatchling.usda "$page"
-bytes() { cat "$page"/{index.html,viewer.js,viewer_bg.wasm} | "$@" | wc -c; }
+# The page has fonts in it, so their licences go with it.
+cp examples/viewer/web/index.html examples/assets/hatchling.usda examples/viewer/fonts/*.txt "$page"
+# A host compresses each file by itself.
+bytes() { for file in "$page"/{index.html,viewer.js,viewer_bg.wasm}; do "$@" <"$file"; done | wc -c; }
 echo "$page: $(bytes cat) bytes, $(bytes gzip -9) with gzip, without the sample"

@@ -250,6 +250,17 @@ pub fn is_lost(device: &wgpu::Device) -> bool {
     lost.contains(&hash(device))
 }
 
+/// The error for a new buffer that cannot be written to, which only a lost device makes. A browser tells of the loss later,
+/// so [`is_lost`] learns of it here.
+pub fn lost(device: &wgpu::Device, text: String) -> GpuError {
+    #[cfg(target_family = "wasm")]
+    LOST.lock()
+        .unwrap_or_else(|e| e.into_inner())
+        .insert(hash(device));
+    let _ = device;
+    GpuError::Lost(text)
+}
+
 /// The error for something that could not be read: [`GpuError::Lost`] if the device is lost.
 pub fn failure(device: &wgpu::Device, text: String) -> GpuError {
     match is_lost(device) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::gpu::device::error::{GpuError, alive, guarded};
+use crate::gpu::device::error::{GpuError, alive, guarded, lost};
 use crate::gpu::device::skinner::Skinner;
 use crate::gpu::device::waiting::Mailbox;
 
@@ -124,7 +124,7 @@ impl Staging {
         let mut view = staging
             .slice(..)
             .get_mapped_range_mut()
-            .map_err(|error| GpuError::Lost(format!("staging: {error}")))?;
+            .map_err(|error| lost(device, format!("staging: {error}")))?;
         let mut at = 0usize;
         for upload in uploads {
             view.slice(at..at + upload.bytes.len())

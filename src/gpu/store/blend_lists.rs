@@ -65,6 +65,8 @@ type Version = u64;
 struct Pending {
     page: usize,
     first: u32,
+    /// Number of words; behind them the buffer has those of older lists.
+    count: usize,
     words: Vec<u32>,
 }
 
@@ -342,6 +344,7 @@ impl BlendLists {
                     self.pending.push(Pending {
                         page: slice.page,
                         first: room.first,
+                        count: index.list_words(&list.sub_shapes),
                         words,
                     });
                 }
@@ -366,7 +369,7 @@ impl BlendLists {
         self.pending.iter().map(|pending| Upload {
             to: pages.buffer(pending.page),
             offset: u64::from(pending.first) * 4,
-            bytes: bytemuck::cast_slice(&pending.words),
+            bytes: bytemuck::cast_slice(&pending.words[..pending.count]),
         })
     }
 
@@ -398,7 +401,7 @@ impl SkinLists {
             let both = channels.iter().zip(&before.channels);
             let both: Vec<bool> = both.map(|(a, b)| a | b).collect();
             let of_both = self.entries(both.iter().copied());
-            if of_both <= needed + needed / 2 && self.pays(of_both) {
+            if of_both <= needed + needed / 4 && self.pays(of_both) {
                 (channels, entries) = (both, of_both);
             }
         }

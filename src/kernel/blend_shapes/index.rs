@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::kernel::parallel::each;
+
 /// Largest number of points in a block, as a power of two. The CPU blends one block at a time. Its
 /// sums are 32 KB, about the size of the first cache; with fewer points, runs would be short, and
 /// the end of each run costs a wrong guess of the processor.
@@ -282,13 +284,25 @@ impl Sorter {
     pub fn finish(self) -> BlendIndex {
         let mut index = self.0;
         let mut next = vec![0; index.block_count()];
+        // First stretch and number of stretches of each block's last run.
+        let mut last = vec![(0, 0); index.block_count()];
         for run in &mut index.runs {
             let next = &mut next[run.block as usize];
             run.in_block = *next;
             *next += run.count;
-            let entries = run.range();
+            let places = &index.places[run.range()];
             run.first_stretch = index.stretches.len() as u32;
-            run.stretches = add_stretches(&index.places[entries], &mut index.stretches);
+            run.stretches = add_stretches(places, &mut index.stretches);
+            // In-betweens mostly have the points of their shape, and then share its stretches; not if
+            // a point occurs twice, since then its words are not next to each other.
+            let last = &mut last[run.block as usize];
+            let (before, own) = index.stretches.split_at(run.first_stretch as usize);
+            let is_last = before[last.0 as usize..][..last.1 as usize] == *own;
+            if is_last && places.is_sorted_by(|a, b| a < b) {
+                index.stretches.truncate(run.first_stretch as usize);
+                run.first_stretch = last.0;
+            }
+            *last = (run.first_stretch, run.stretches);
         }
         index.blocks = sums(next);
         // A sub-shape's runs end with its last entry.
@@ -321,6 +335,25 @@ fn add_stretches(places: &[u16], out: &mut Vec<Stretch>) -> u32 {
     count as u32
 }
 
+/// Puts the words of `N` runs with the same stretches, of which the first are given, at the next place
+/// of each point.
+fn put_stretches<const N: usize>(
+    stretches: &[Stretch],
+    mut of_runs: [u32; N],
+    next: &mut [u32; BLOCK],
+    words: &mut [u32],
+) {
+    for stretch in stretches {
+        let first = usize::from(stretch.place);
+        for next in &mut next[first..first + usize::from(stretch.count)] {
+            let at = *next as usize;
+            words[at..at + N].copy_from_slice(&of_runs);
+            *next += N as u32;
+            of_runs = of_runs.map(|word| word.wrapping_add(1));
+        }
+    }
+}
+
 /// The start of each of several consecutive ranges, and the end of the last one.
 fn sums(counts: Vec<u32>) -> Vec<u32> {
     let mut sum = 0;
@@ -349,7 +382,8 @@ impl BlendIndex {
         self.point_count() + 1 + entries.sum::<usize>()
     }
 
-    /// Writes a list of the entries of some sub-shapes. Their indices must ascend.
+    /// Writes a list of the entries of some sub-shapes. Their indices must ascend. The list is the
+    /// first [`BlendIndex::list_words`] of `out`, which is made longer if it is too short.
     ///
     /// A list begins with a row per point and one more for the end, counted in words from the first
     /// word of the list. A word per entry follows, sorted by point and then by sub-shape, which is
@@ -364,9 +398,10 @@ impl BlendIndex {
     pub fn list(&self, sub_shapes: &[u32], out: &mut Vec<u32>) -> u32 {
         let bits = self.bits.expect("a skin whose words hold its entries");
         let points = self.point_count();
+        let words = self.list_words(sub_shapes);
         // Every word is overwritten, so old contents need not be cleared.
-        out.resize(self.list_words(sub_shapes), 0);
-        let (rows, mut entries) = out.split_at_mut(points + 1);
+        out.resize(out.len().max(words), 0);
+        let (rows, mut entries) = out[..words].split_at_mut(points + 1);
         let mut at = points as u32 + 1;
         rows[points] = at + entries.len() as u32;
 
@@ -381,7 +416,7 @@ impl BlendIndex {
             tasks.push((runs, at, rows, words));
             at += count;
         }
-        tasks.into_par_iter().for_each(|(runs, at, rows, words)| {
+        each(tasks.into_iter(), |(runs, at, rows, words)| {
             self.list_block(runs, bits.entry, at, rows, words);
         });
         bits.entry | bits.block << 8
@@ -417,24 +452,26 @@ impl BlendIndex {
             open += change;
             sum += open as u32 + std::mem::replace(next, sum);
         }
-        let mut put = |next: &mut u32, word: u32| {
-            words[*next as usize] = word;
-            *next += 1;
+        let word = |chosen: &Chosen<u32>| chosen.of.unbounded_shl(entry_bits) | chosen.run.in_block;
+        let alike = |Chosen { run: a, .. }: &Chosen<u32>, Chosen { run: b, .. }: &Chosen<u32>| {
+            a.has_stretches() && (a.first_stretch, a.stretches) == (b.first_stretch, b.stretches)
         };
-        for Chosen { of, run } in runs {
-            let mut word = of.unbounded_shl(entry_bits) | run.in_block;
-            for stretch in self.stretches_of(run) {
-                let first = usize::from(stretch.place);
-                for next in &mut next[first..first + usize::from(stretch.count)] {
-                    put(next, word);
-                    word = word.wrapping_add(1);
+        for runs in runs.chunk_by(alike) {
+            if !runs[0].run.has_stretches() {
+                for (place, i) in self.places[runs[0].run.range()].iter().zip(0..) {
+                    let next = &mut next[usize::from(*place) % BLOCK];
+                    words[*next as usize] = word(&runs[0]).wrapping_add(i);
+                    *next += 1;
                 }
+                continue;
             }
-            if !run.has_stretches() {
-                for place in &self.places[run.range()] {
-                    put(&mut next[usize::from(*place) % BLOCK], word);
-                    word = word.wrapping_add(1);
-                }
+            let stretches = self.stretches_of(&runs[0].run);
+            let (fours, others) = runs.as_chunks::<4>();
+            for four in fours {
+                put_stretches(stretches, four.each_ref().map(word), &mut next, words);
+            }
+            for run in others {
+                put_stretches(stretches, [word(run)], &mut next, words);
             }
         }
     }

@@ -10,8 +10,8 @@ use crate::kernel::PackedSkin;
 use crate::kernel::testing::{Rng, shape};
 use crate::skel::{BlendShape, RestNormals};
 
-/// Random shapes whose point indices are in no order, some twice. Every third shape has an
-/// in-between, and some channels are empty.
+/// Random shapes whose point indices are in no order, some twice. Every third shape has
+/// three in-betweens, and some channels are empty.
 fn skin(rng: &mut Rng, points: usize, shapes: usize, normals: bool) -> PackedSkin {
     skin_of(rng, points, shapes, normals, |_| 1)
 }

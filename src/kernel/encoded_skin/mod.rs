@@ -19,6 +19,7 @@ mod tests;
 mod values;
 
 #[cfg(feature = "check-decoding")]
+#[doc(hidden)]
 pub use decode::check_decoded;
 pub use slices::{EncodedShapes, EncodedSlice, SliceOffsets, TooLarge, encode, encode_shapes};
 pub use values::{PointBytes, unpack_normal};

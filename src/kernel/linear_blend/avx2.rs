@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 use glam::{Vec3, Vec4};
 
 use super::shared::SameLength;
-use super::{Columns, Joint, Order, SQUARES, normalized};
+use super::{Joint, Order, SQUARES, normalized};
 use crate::kernel::influences::{Records, record_words};
 
 #[inline]
@@ -38,37 +38,40 @@ fn for_each_influence(record: &[u32], count: usize, mut add: impl FnMut(usize, f
     }
 }
 
+/// The columns of a sum of matrices, two to a register.
+type Sum = [__m256; 2];
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn wide(Joint([x, y, z, w]): &Joint) -> Sum {
+    [both(*x, *y), both(*z, *w)]
+}
+
+/// Adds a matrix times a weight.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_scaled([xy, zw]: &mut Sum, joint: &Joint, weight: f32) {
+    let (joint, weight) = (wide(joint), _mm256_set1_ps(weight));
+    *xy = _mm256_fmadd_ps(joint[0], weight, *xy);
+    *zw = _mm256_fmadd_ps(joint[1], weight, *zw);
+}
+
 /// The sum of a record's matrices times weights, plus `start`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn sum_of(record: &[u32], count: usize, matrices: &[Joint<4>], start: [__m256; 2]) -> [__m256; 2] {
-    let [mut xy, mut zw] = start;
+fn sum_of(record: &[u32], count: usize, matrices: &[Joint], start: Sum) -> Sum {
+    let mut sum = start;
     for_each_influence(record, count, |index, weight| {
-        let (Joint(joint), weight) = (&matrices[index], _mm256_set1_ps(weight));
-        xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
-        zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
+        add_scaled(&mut sum, &matrices[index], weight);
     });
-    [xy, zw]
-}
-
-/// The same for matrices of normals.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn sum_of_linear(record: &[u32], count: usize, matrices: &[Joint<3>]) -> (__m256, __m128) {
-    let (mut xy, mut z) = (_mm256_setzero_ps(), _mm_setzero_ps());
-    for_each_influence(record, count, |index, weight| {
-        let (Joint(joint), weight) = (&matrices[index], _mm256_set1_ps(weight));
-        xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
-        z = _mm_fmadd_ps(joint[2].into(), _mm256_castps256_ps128(weight), z);
-    });
-    (xy, z)
+    sum
 }
 
 /// A matrix times a point. Its columns are taken apart first: to multiply two at once would take the
 /// coordinates of the point to halves of a register, by shuffles that cost more than they save.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn moved([xy, zw]: [__m256; 2], p: Vec3) -> Vec3 {
+fn moved([xy, zw]: Sum, p: &Vec3) -> Vec3 {
     let ([x, y], [z, w]) = (halves(xy), halves(zw));
     let xz = _mm_fmadd_ps(x, _mm_set1_ps(p.x), _mm_mul_ps(z, _mm_set1_ps(p.z)));
     let yw = _mm_fmadd_ps(y, _mm_set1_ps(p.y), w);
@@ -77,8 +80,8 @@ fn moved([xy, zw]: [__m256; 2], p: Vec3) -> Vec3 {
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn turned((xy, z): (__m256, __m128), n: Vec3) -> Vec3 {
-    let [x, y] = halves(xy);
+fn turned([xy, zw]: Sum, n: &Vec3) -> Vec3 {
+    let ([x, y], z) = (halves(xy), _mm256_castps256_ps128(zw));
     let (x, y) = (
         _mm_mul_ps(x, _mm_set1_ps(n.x)),
         _mm_mul_ps(y, _mm_set1_ps(n.y)),
@@ -86,79 +89,56 @@ fn turned((xy, z): (__m256, __m128), n: Vec3) -> Vec3 {
     Vec4::from(_mm_fmadd_ps(z, _mm_set1_ps(n.z), _mm_add_ps(x, y))).truncate()
 }
 
-#[inline]
+/// [`super::skin_points`] in an order, or [`super::skin_normals`].
 #[target_feature(enable = "avx2,fma")]
-fn pairs(start: &Columns) -> [__m256; 2] {
-    [both(start[0], start[1]), both(start[2], start[3])]
-}
-
-/// [`super::skin_points`] in an order.
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn skin_points(
+pub(super) fn skin<const POINTS: bool>(
     records: Records<'_>,
     order: impl Order,
-    matrices: &[Joint<4>],
-    start: &Columns,
+    matrices: &[Joint],
+    start: &Joint,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
     let Records { words, count, .. } = records;
-    by_count!(count, points(words, order, matrices, start, values, out), {
-        let start = pairs(start);
+    if !records.single.is_empty() {
+        return order.each(records.single.iter(), values, out, |index, value| {
+            applied::<POINTS>(wide(&matrices[usize::from(*index)]), value)
+        });
+    }
+    by_count!(count, unrolled<POINTS>(words, order, matrices, start, values, out), {
+        let start = wide(start);
         let records = words.chunks_exact(record_words(count));
         order.each(records, values, out, |record, value| {
-            moved(sum_of(record, count, matrices, start), value)
+            applied::<POINTS>(sum_of(record, count, matrices, start), value)
         });
     });
 }
 
 /// The loop for `K` influences in records of `W` words.
 #[target_feature(enable = "avx2,fma")]
-fn points<const K: usize, const W: usize>(
+fn unrolled<const K: usize, const W: usize, const POINTS: bool>(
     records: &[u32],
     order: impl Order,
-    matrices: &[Joint<4>],
-    start: &Columns,
+    matrices: &[Joint],
+    start: &Joint,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
-    let start = pairs(start);
+    let start = wide(start);
     let records = records.as_chunks::<W>().0.iter();
     order.each(records, values, out, |record, value| {
-        moved(sum_of(record, K, matrices, start), value)
+        applied::<POINTS>(sum_of(record, K, matrices, start), value)
     });
 }
 
-/// [`super::skin_normals`] in an order.
+#[inline]
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn skin_normals(
-    records: Records<'_>,
-    order: impl Order,
-    matrices: &[Joint<3>],
-    values: &[Vec3],
-    out: &mut [Vec3],
-) {
-    let Records { words, count, .. } = records;
-    by_count!(count, normals(words, order, matrices, values, out), {
-        let records = words.chunks_exact(record_words(count));
-        order.each(records, values, out, |record, value| {
-            turned(sum_of_linear(record, count, matrices), value)
-        });
-    });
-}
-
-#[target_feature(enable = "avx2,fma")]
-fn normals<const K: usize, const W: usize>(
-    records: &[u32],
-    order: impl Order,
-    matrices: &[Joint<3>],
-    values: &[Vec3],
-    out: &mut [Vec3],
-) {
-    let records = records.as_chunks::<W>().0.iter();
-    order.each(records, values, out, |record, value| {
-        turned(sum_of_linear(record, K, matrices), value)
-    });
+fn applied<const POINTS: bool>(sum: Sum, value: &Vec3) -> Vec3 {
+    if POINTS {
+        moved(sum, value)
+    } else {
+        turned(sum, value)
+    }
 }
 
 /// [`super::skin_points_and_normals`] in an order. Records are read once.
@@ -166,17 +146,24 @@ fn normals<const K: usize, const W: usize>(
 pub(super) fn skin_both(
     records: Records<'_>,
     order: impl Order,
-    matrices: (&[Joint<4>], &[Joint<3>]),
-    start: &Columns,
+    matrices: (&[Joint], &[Joint]),
+    start: &Joint,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
+    if !records.single.is_empty() {
+        return order.each_pair(records.single.iter(), values, out, |index, p, n| {
+            let index = usize::from(*index);
+            let [of_point, of_normal] = [matrices.0, matrices.1].map(|m| &m[index]);
+            (moved(wide(of_point), p), turned(wide(of_normal), n))
+        });
+    }
     by_count!(
         records.count,
         points_and_normals(records.words, order, matrices, start, values, out),
         {
-            skin_points(records, order, matrices.0, start, values.0, out.0);
-            skin_normals(records, order, matrices.1, values.1, out.1);
+            skin::<true>(records, order, matrices.0, start, values.0, out.0);
+            skin::<false>(records, order, matrices.1, &Joint::ZERO, values.1, out.1);
         }
     );
 }
@@ -185,25 +172,22 @@ pub(super) fn skin_both(
 fn points_and_normals<const K: usize, const W: usize>(
     records: &[u32],
     order: impl Order,
-    matrices: (&[Joint<4>], &[Joint<3>]),
-    start: &Columns,
+    matrices: (&[Joint], &[Joint]),
+    start: &Joint,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
-    let start = pairs(start);
+    let (start, zero) = (wide(start), wide(&Joint::ZERO));
     let records = records.as_chunks::<W>().0.iter();
+    // Of the same length, so that an index is tested once.
+    let of_normals = &matrices.1[..matrices.0.len()];
     order.each_pair(records, values, out, |record, p, n| {
-        let [mut xy, mut zw] = start;
-        let (mut normal_xy, mut normal_z) = (_mm256_setzero_ps(), _mm_setzero_ps());
+        let (mut of_point, mut of_normal) = (start, zero);
         for_each_influence(record, K, |index, weight| {
-            let (Joint(joint), Joint(normal)) = (&matrices.0[index], &matrices.1[index]);
-            let weight = _mm256_set1_ps(weight);
-            xy = _mm256_fmadd_ps(both(joint[0], joint[1]), weight, xy);
-            zw = _mm256_fmadd_ps(both(joint[2], joint[3]), weight, zw);
-            normal_xy = _mm256_fmadd_ps(both(normal[0], normal[1]), weight, normal_xy);
-            normal_z = _mm_fmadd_ps(normal[2].into(), _mm256_castps256_ps128(weight), normal_z);
+            add_scaled(&mut of_point, &matrices.0[index], weight);
+            add_scaled(&mut of_normal, &of_normals[index], weight);
         });
-        (moved([xy, zw], p), turned((normal_xy, normal_z), n))
+        (moved(of_point, p), turned(of_normal, n))
     });
 }
 
@@ -212,12 +196,13 @@ fn points_and_normals<const K: usize, const W: usize>(
 pub(super) fn blend_normals(
     count: usize,
     points: SameLength<'_>,
-    matrices: &[Joint<3>],
-    out: &mut [Joint<3>],
+    matrices: &[Joint],
+    out: &mut [Joint],
 ) {
+    let zero = wide(&Joint::ZERO);
     by_count!(count, blend_of(points, matrices, out), {
         points.each(|place, count, record| {
-            out[place] = stored(sum_of_linear(record, count, matrices));
+            out[place] = stored(sum_of(record, count, matrices, zero));
         });
     });
 }
@@ -225,27 +210,27 @@ pub(super) fn blend_normals(
 #[target_feature(enable = "avx2,fma")]
 fn blend_of<const K: usize, const W: usize>(
     points: SameLength<'_>,
-    matrices: &[Joint<3>],
-    out: &mut [Joint<3>],
+    matrices: &[Joint],
+    out: &mut [Joint],
 ) {
+    let zero = wide(&Joint::ZERO);
     points.each_of::<W>(|place, record| {
-        out[place] = stored(sum_of_linear(record, K, matrices));
+        out[place] = stored(sum_of(record, K, matrices, zero));
     });
 }
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn stored((xy, z): (__m256, __m128)) -> Joint<3> {
-    let [x, y] = halves(xy);
-    Joint([x, y, z].map(Vec4::from))
+fn stored([xy, zw]: Sum) -> Joint {
+    let ([x, y], [z, w]) = (halves(xy), halves(zw));
+    Joint([x, y, z, w].map(Vec4::from))
 }
 
 /// Multiplies each value by the matrix at its place.
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn turn_each(matrices: &[Joint<3>], places: &[u16], values: &[Vec3], out: &mut [Vec3]) {
+pub(super) fn turn_each(matrices: &[Joint], places: &[u16], values: &[Vec3], out: &mut [Vec3]) {
     for ((to, value), place) in out.iter_mut().zip(values).zip(places) {
-        let Joint([x, y, z]) = matrices[usize::from(*place)];
-        *to = turned((both(x, y), z.into()), *value);
+        *to = turned(wide(&matrices[usize::from(*place)]), value);
     }
 }
 

@@ -44,11 +44,33 @@ pub(super) use shared::{SHARED, SharedPoints};
 /// An affine matrix by columns.
 pub(super) type Columns = [Vec4; 4];
 
-/// The first `N` columns of a matrix of a palette. It begins with a line of the cache, so that no
+/// The columns of a matrix of a palette. The fourth values of the first three are the translation too,
+/// so that a sum of matrices needs no fourth register. It begins with a line of the cache, so that no
 /// load of two columns straddles two lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Joint<const N: usize>(pub [Vec4; N]);
+pub(super) struct Joint(pub Columns);
+
+/// A sum of the matrices of a palette.
+type Sum = [Vec4; 3];
+
+impl Joint {
+    pub const ZERO: Self = Self([Vec4::ZERO; 4]);
+
+    pub fn new([x, y, z, w]: Columns) -> Self {
+        Self([x.with_w(w.x), y.with_w(w.y), z.with_w(w.z), w])
+    }
+
+    /// The sum of this matrix alone, with weight 1.
+    pub fn after(self, start: Self) -> Self {
+        Self(std::array::from_fn(|i| start.0[i] + self.0[i]))
+    }
+
+    fn sum(&self) -> Sum {
+        let [x, y, z, _] = self.0;
+        [x, y, z]
+    }
+}
 
 pub(super) fn columns(m: &Rows) -> Columns {
     let t = glam::Mat4::from_cols(m[0], m[1], m[2], Vec4::W).transpose();
@@ -66,8 +88,10 @@ pub(super) fn product(a: &Columns, b: &Columns) -> Columns {
     ]
 }
 
-pub(super) fn transform_point(m: &Columns, p: Vec3) -> Vec3 {
-    (m[0] * p.x + m[1] * p.y + m[2] * p.z + m[3]).truncate()
+fn transform_point([x, y, z]: &Sum, p: Vec3) -> Vec3 {
+    // By shuffles: read one by one from memory, the fourth values would wait for three stores.
+    let translation = glam::Mat4::from_cols(*x, *y, *z, *z).transpose().w_axis;
+    (*x * p.x + *y * p.y + *z * p.z + translation).truncate()
 }
 
 pub(super) fn transform_vector(m: &[Vec4], v: Vec3) -> Vec3 {
@@ -92,7 +116,8 @@ pub(super) fn normalized(v: Vec3) -> Vec3 {
     }
 }
 
-/// Which value each record belongs to.
+/// Which value each record belongs to. Results get values by reference: a load behind the tests of
+/// palette indices is one instruction with the broadcast of what it loads.
 trait Order: Copy {
     /// Sets the result of each record's value.
     fn each<R>(
@@ -100,7 +125,7 @@ trait Order: Copy {
         records: impl Iterator<Item = R>,
         values: &[Vec3],
         out: &mut [Vec3],
-        result: impl Fn(R, Vec3) -> Vec3,
+        result: impl Fn(R, &Vec3) -> Vec3,
     );
 
     /// The same of two values, a point and a normal.
@@ -109,7 +134,7 @@ trait Order: Copy {
         records: impl Iterator<Item = R>,
         values: (&[Vec3], &[Vec3]),
         out: (&mut [Vec3], &mut [Vec3]),
-        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+        result: impl Fn(R, &Vec3, &Vec3) -> (Vec3, Vec3),
     );
 }
 
@@ -124,10 +149,10 @@ impl Order for SameOrder {
         records: impl Iterator<Item = R>,
         values: &[Vec3],
         out: &mut [Vec3],
-        result: impl Fn(R, Vec3) -> Vec3,
+        result: impl Fn(R, &Vec3) -> Vec3,
     ) {
         for ((record, value), to) in records.zip(values).zip(out) {
-            *to = result(record, *value);
+            *to = result(record, value);
         }
     }
 
@@ -137,12 +162,12 @@ impl Order for SameOrder {
         records: impl Iterator<Item = R>,
         values: (&[Vec3], &[Vec3]),
         out: (&mut [Vec3], &mut [Vec3]),
-        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+        result: impl Fn(R, &Vec3, &Vec3) -> (Vec3, Vec3),
     ) {
         let values = values.0.iter().zip(values.1);
         let out = out.0.iter_mut().zip(out.1);
         for ((record, (p, n)), (to, to_normal)) in records.zip(values).zip(out) {
-            (*to, *to_normal) = result(record, *p, *n);
+            (*to, *to_normal) = result(record, p, n);
         }
     }
 }
@@ -155,11 +180,11 @@ impl Order for &[u16] {
         records: impl Iterator<Item = R>,
         values: &[Vec3],
         out: &mut [Vec3],
-        result: impl Fn(R, Vec3) -> Vec3,
+        result: impl Fn(R, &Vec3) -> Vec3,
     ) {
         for (record, at) in records.zip(self) {
             let at = usize::from(*at);
-            out[at] = result(record, values[at]);
+            out[at] = result(record, &values[at]);
         }
     }
 
@@ -169,24 +194,24 @@ impl Order for &[u16] {
         records: impl Iterator<Item = R>,
         values: (&[Vec3], &[Vec3]),
         out: (&mut [Vec3], &mut [Vec3]),
-        result: impl Fn(R, Vec3, Vec3) -> (Vec3, Vec3),
+        result: impl Fn(R, &Vec3, &Vec3) -> (Vec3, Vec3),
     ) {
         for (record, at) in records.zip(self) {
             let at = usize::from(*at);
-            (out.0[at], out.1[at]) = result(record, values.0[at], values.1[at]);
+            (out.0[at], out.1[at]) = result(record, &values.0[at], &values.1[at]);
         }
     }
 }
 
-/// Skins the values of some records. `matrices` has one matrix of `N` columns per palette index.
+/// Skins the values of some records. `matrices` has one matrix per palette index.
 /// The result of a value is `apply(sum, value)`, where `sum` is `start` plus the weighted matrices.
-fn skin_chunk<const N: usize>(
+fn skin_chunk(
     records: Records<'_>,
-    matrices: &[Joint<N>],
-    start: [Vec4; N],
+    matrices: &[Joint],
+    start: Sum,
     values: &[Vec3],
     out: &mut [Vec3],
-    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+    apply: impl Fn(&Sum, Vec3) -> Vec3,
 ) {
     match records.order {
         [] => skin_in_order(records, SameOrder, matrices, start, values, out, apply),
@@ -194,16 +219,21 @@ fn skin_chunk<const N: usize>(
     }
 }
 
-fn skin_in_order<const N: usize>(
+fn skin_in_order(
     records: Records<'_>,
     order: impl Order,
-    matrices: &[Joint<N>],
-    start: [Vec4; N],
+    matrices: &[Joint],
+    start: Sum,
     values: &[Vec3],
     out: &mut [Vec3],
-    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+    apply: impl Fn(&Sum, Vec3) -> Vec3,
 ) {
     let Records { words, count, .. } = records;
+    if !records.single.is_empty() {
+        return order.each(records.single.iter(), values, out, |index, value| {
+            apply(&matrices[usize::from(*index)].sum(), *value)
+        });
+    }
     if records.constant {
         let m = blend_matrices(words, count, matrices, start);
         for (to, from) in out.iter_mut().zip(values) {
@@ -213,25 +243,25 @@ fn skin_in_order<const N: usize>(
     }
     by_count!(
         count,
-        unrolled<N>(words, order, matrices, start, values, out, apply),
+        unrolled(words, order, matrices, start, values, out, apply),
         {
             let records = words.chunks_exact(record_words(count));
             order.each(records, values, out, |record, value| {
-                apply(&blend_matrices(record, count, matrices, start), value)
+                apply(&blend_matrices(record, count, matrices, start), *value)
             });
         }
     );
 }
 
 /// The loop for `K` influences in records of `W` words.
-fn unrolled<const K: usize, const W: usize, const N: usize>(
+fn unrolled<const K: usize, const W: usize>(
     records: &[u32],
     order: impl Order,
-    matrices: &[Joint<N>],
-    start: [Vec4; N],
+    matrices: &[Joint],
+    start: Sum,
     values: &[Vec3],
     out: &mut [Vec3],
-    apply: impl Fn(&[Vec4; N], Vec3) -> Vec3,
+    apply: impl Fn(&Sum, Vec3) -> Vec3,
 ) {
     let records = records.as_chunks::<W>().0.iter();
     order.each(records, values, out, |record, value| {
@@ -243,7 +273,7 @@ fn unrolled<const K: usize, const W: usize, const N: usize>(
                 f32::from_bits(record[K.div_ceil(2) + k]),
             );
         }
-        apply(&m, value)
+        apply(&m, *value)
     });
 }
 
@@ -251,30 +281,27 @@ fn unrolled<const K: usize, const W: usize, const N: usize>(
 fn unrolled_both<const K: usize, const W: usize>(
     records: &[u32],
     order: impl Order,
-    matrices: (&[Joint<4>], &[Joint<3>]),
-    start: Columns,
+    matrices: (&[Joint], &[Joint]),
+    start: Sum,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
     let records = records.as_chunks::<W>().0.iter();
+    // Of the same length, so that an index is tested once.
+    let of_normals = &matrices.1[..matrices.0.len()];
     order.each_pair(records, values, out, |record, p, n| {
-        let (mut m, mut of_normal) = (start, [Vec4::ZERO; 3]);
+        let (mut m, mut of_normal) = (start, Joint::ZERO.sum());
         for k in 0..K {
             let index = palette_index(record, k);
             let weight = f32::from_bits(record[K.div_ceil(2) + k]);
             add_scaled(&mut m, &matrices.0[index], weight);
-            add_scaled(&mut of_normal, &matrices.1[index], weight);
+            add_scaled(&mut of_normal, &of_normals[index], weight);
         }
-        (transform_point(&m, p), transform_vector(&of_normal, n))
+        (transform_point(&m, *p), transform_vector(&of_normal, *n))
     });
 }
 
-fn blend_matrices<const N: usize>(
-    record: &[u32],
-    count: usize,
-    matrices: &[Joint<N>],
-    start: [Vec4; N],
-) -> [Vec4; N] {
+fn blend_matrices(record: &[u32], count: usize, matrices: &[Joint], start: Sum) -> Sum {
     let mut m = start;
     for k in 0..count {
         add_scaled(
@@ -292,7 +319,7 @@ pub(super) fn palette_index(record: &[u32], k: usize) -> usize {
 }
 
 #[inline(always)]
-fn add_scaled<const N: usize>(m: &mut [Vec4; N], Joint(joint): &Joint<N>, weight: f32) {
+fn add_scaled(m: &mut Sum, Joint(joint): &Joint, weight: f32) {
     for (sum, column) in m.iter_mut().zip(joint) {
         *sum += *column * weight;
     }
@@ -331,8 +358,8 @@ fn normalize_fours(vectors: &mut [Vec3]) {
 /// Skins the points of some records. Each sum of `matrices` begins with `start`.
 pub(super) fn skin_points(
     records: Records<'_>,
-    matrices: &[Joint<4>],
-    start: Columns,
+    matrices: &[Joint],
+    start: Joint,
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
@@ -341,19 +368,19 @@ pub(super) fn skin_points(
         // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
             match records.order {
-                [] => avx2::skin_points(records, SameOrder, matrices, &start, values, out),
-                order => avx2::skin_points(records, order, matrices, &start, values, out),
+                [] => avx2::skin::<true>(records, SameOrder, matrices, &start, values, out),
+                order => avx2::skin::<true>(records, order, matrices, &start, values, out),
             }
         }
         return;
     }
-    skin_chunk(records, matrices, start, values, out, transform_point);
+    skin_chunk(records, matrices, start.sum(), values, out, transform_point);
 }
 
 /// Skins the normals of some records, without normalising them.
 pub(super) fn skin_normals(
     records: Records<'_>,
-    matrices: &[Joint<3>],
+    matrices: &[Joint],
     values: &[Vec3],
     out: &mut [Vec3],
 ) {
@@ -362,21 +389,21 @@ pub(super) fn skin_normals(
         // SAFETY: has_wide_loop says that AVX2 and FMA are there.
         unsafe {
             match records.order {
-                [] => avx2::skin_normals(records, SameOrder, matrices, values, out),
-                order => avx2::skin_normals(records, order, matrices, values, out),
+                [] => avx2::skin::<false>(records, SameOrder, matrices, &Joint::ZERO, values, out),
+                order => avx2::skin::<false>(records, order, matrices, &Joint::ZERO, values, out),
             }
         }
         return;
     }
-    let apply = |m: &[Vec4; 3], n: Vec3| transform_vector(m, n);
-    skin_chunk(records, matrices, [Vec4::ZERO; 3], values, out, apply);
+    let apply = |m: &Sum, n: Vec3| transform_vector(m, n);
+    skin_chunk(records, matrices, Joint::ZERO.sum(), values, out, apply);
 }
 
 /// Does [`skin_points`] and [`skin_normals`] in one loop. In pairs, points come first.
 pub(super) fn skin_points_and_normals(
     records: Records<'_>,
-    matrices: (&[Joint<4>], &[Joint<3>]),
-    start: Columns,
+    matrices: (&[Joint], &[Joint]),
+    start: Joint,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
@@ -400,15 +427,17 @@ pub(super) fn skin_points_and_normals(
 fn skin_both(
     records: Records<'_>,
     order: impl Order,
-    matrices: (&[Joint<4>], &[Joint<3>]),
-    start: Columns,
+    matrices: (&[Joint], &[Joint]),
+    start: Joint,
     values: (&[Vec3], &[Vec3]),
     out: (&mut [Vec3], &mut [Vec3]),
 ) {
-    let Records { words, count, .. } = records;
     by_count!(
-        if records.constant { 0 } else { count },
-        unrolled_both(words, order, matrices, start, values, out),
+        match records.constant || !records.single.is_empty() {
+            true => 0,
+            false => records.count,
+        },
+        unrolled_both(records.words, order, matrices, start.sum(), values, out),
         {
             skin_points(records, matrices.0, start, values.0, out.0);
             skin_normals(records, matrices.1, values.1, out.1);
@@ -437,23 +466,69 @@ mod tests {
         v.iter().map(|v| v.to_array().map(f32::to_bits)).collect()
     }
 
+    /// From -1 to 1.
+    fn vector(i: usize) -> Vec4 {
+        let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
+        Vec4::new(value(i), value(i + 1), value(i + 2), value(i + 3))
+    }
+
+    fn joints(first: usize) -> Vec<Joint> {
+        let joint = |j: usize| Joint::new(std::array::from_fn(|c| vector(first + j * 4 + c)));
+        (0..30).map(joint).collect()
+    }
+
+    fn start() -> Joint {
+        Joint::new([Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, vector(9)])
+    }
+
+    /// Values of one influence of weight 1 are skinned without their records to the same bits.
+    #[test]
+    fn single_influences_have_the_bits_of_records() {
+        let (mut matrices, count) = (joints(0), 99);
+        matrices[3] = Joint([Vec4::splat(-0.0); 4]);
+        let values: Vec<Vec3> = (0..count).map(|i| vector(i * 13).truncate()).collect();
+        let indices: Vec<u16> = (0..count).map(|i| (i * 7 % 30) as u16).collect();
+        let method = crate::skel::SkinningMethod::ClassicLinear;
+        let packed = PackedInfluences::of_lists(1, &indices, &vec![1.0; count], method);
+        let records = packed.chunk(0).next().expect("one group");
+        assert_eq!(records.single, indices);
+        let skinned = |single, matrices: [&[Joint]; 2], start: Joint| {
+            let records = Records { single, ..records };
+            let mut out: [Vec<Vec3>; 6] = std::array::from_fn(|_| vec![Vec3::ZERO; count]);
+            let [a, b, c, d, e, f] = &mut out;
+            let (both, values) = ((matrices[0], matrices[1]), (&*values, &*values));
+            skin_points(records, matrices[0], start, values.0, a);
+            skin_normals(records, matrices[1], values.0, b);
+            skin_points_and_normals(records, both, start, values, (c, d));
+            skin_chunk(
+                records,
+                matrices[0],
+                start.sum(),
+                values.0,
+                e,
+                transform_point,
+            );
+            let turn = |m: &Sum, n: Vec3| transform_vector(m, n);
+            skin_chunk(records, matrices[1], Joint::ZERO.sum(), values.0, f, turn);
+            out.map(|out| bits(&out))
+        };
+        let after = |start| -> Vec<Joint> { matrices.iter().map(|m| m.after(start)).collect() };
+        let (points, normals) = (after(start()), after(Joint::ZERO));
+        let want = skinned(&[], [&matrices, &matrices], start());
+        let nothing = Joint([Vec4::splat(-0.0); 4]);
+        assert_eq!(skinned(records.single, [&points, &normals], nothing), want);
+        // Records of some of the values have the bits too.
+        assert_eq!(skinned(&[], [&points, &normals], nothing), want);
+    }
+
     /// Points and normals in one loop have the bits of a loop for each, on any machine.
     #[test]
     fn loops_of_both_have_the_bits_of_one_for_each() {
-        let value = |i: usize| (i * 37 % 101) as f32 / 50.0 - 1.0;
-        let vector = |i: usize| Vec4::new(value(i), value(i + 1), value(i + 2), value(i + 3));
-        let points: Vec<Joint<4>> = (0..30)
-            .map(|j| Joint(std::array::from_fn(|c| vector(j * 4 + c))))
-            .collect();
-        let normals: Vec<Joint<3>> = (0..30)
-            .map(|j| Joint(std::array::from_fn(|c| vector(j * 5 + c))))
-            .collect();
-        let start = [Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, vector(9)];
-        let count = 99;
+        let (points, normals, start, count) = (joints(0), joints(50), start(), 99);
         let values: Vec<Vec3> = (0..count).map(|i| vector(i * 13).truncate()).collect();
         for size in 1..=12 {
             let indices: Vec<u16> = (0..count * size).map(|i| (i * 7 % 30) as u16).collect();
-            let weights: Vec<f32> = (0..count * size).map(|i| value(i) + 1.5).collect();
+            let weights: Vec<f32> = (0..count * size).map(|i| vector(i).x + 1.5).collect();
             let method = crate::skel::SkinningMethod::ClassicLinear;
             let packed = PackedInfluences::of_lists(size, &indices, &weights, method);
             let reversed: Vec<u16> = (0..count as u16).rev().collect();
@@ -462,9 +537,9 @@ mod tests {
                 let [a, b, c, d] = &mut out;
                 for records in packed.chunk(0) {
                     let records = Records { order, ..records };
-                    skin_chunk(records, &points, start, &values, a, transform_point);
-                    let turn = |m: &[Vec4; 3], n: Vec3| transform_vector(m, n);
-                    skin_chunk(records, &normals, [Vec4::ZERO; 3], &values, b, turn);
+                    skin_chunk(records, &points, start.sum(), &values, a, transform_point);
+                    let turn = |m: &Sum, n: Vec3| transform_vector(m, n);
+                    skin_chunk(records, &normals, Joint::ZERO.sum(), &values, b, turn);
                     let (both, values) = ((&*points, &*normals), (&*values, &*values));
                     match order {
                         [] => skin_both(records, SameOrder, both, start, values, (c, d)),

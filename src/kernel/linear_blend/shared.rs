@@ -31,7 +31,7 @@ pub(in crate::kernel) struct SharedPoints {
     /// The points as they are found.
     in_order: Box<[u16; SHARED]>,
     /// The sum of matrices of each point.
-    blended: Vec<Joint<3>>,
+    blended: Vec<Joint>,
 }
 
 impl SharedPoints {
@@ -43,7 +43,7 @@ impl SharedPoints {
             records: Box::new([(0, 0); SHARED]),
             order: Box::new([0; SHARED]),
             in_order: Box::new(std::array::from_fn(|i| i as u16)),
-            blended: vec![Joint([Vec4::ZERO; 3]); SHARED],
+            blended: vec![Joint::ZERO; SHARED],
         }
     }
 
@@ -54,7 +54,7 @@ impl SharedPoints {
         &mut self,
         influences: &PackedInfluences,
         points: &[u32],
-        matrices: &[Joint<3>],
+        matrices: &[Joint],
         values: &[Vec3],
         out: &mut [Vec3],
     ) {
@@ -92,7 +92,7 @@ impl SharedPoints {
             }
             by_count!(count, blend(same, matrices, blended), {
                 same.each(|place, count, record| {
-                    blended[place].0 = blend_matrices(record, count, matrices, [Vec4::ZERO; 3]);
+                    blended[place] = blended_of(record, count, matrices);
                 });
             });
         }
@@ -185,12 +185,18 @@ impl SameLength<'_> {
 /// The sums of the matrices of some points, for `K` influences in records of `W` words.
 fn blend<const K: usize, const W: usize>(
     points: SameLength<'_>,
-    matrices: &[Joint<3>],
-    out: &mut [Joint<3>],
+    matrices: &[Joint],
+    out: &mut [Joint],
 ) {
     points.each_of::<W>(|place, record| {
-        out[place].0 = blend_matrices(record, K, matrices, [Vec4::ZERO; 3]);
+        out[place] = blended_of(record, K, matrices);
     });
+}
+
+#[inline(always)]
+fn blended_of(record: &[u32], count: usize, matrices: &[Joint]) -> Joint {
+    let [x, y, z] = blend_matrices(record, count, matrices, Joint::ZERO.sum());
+    Joint([x, y, z, Vec4::ZERO])
 }
 
 #[cfg(test)]

@@ -118,6 +118,8 @@ fn main() {
         ),
     ];
     common::trials::run([
+        // It has the longest trials, which begin first so that the others run beside them.
+        ("verify", verify),
         ("completions", completions()),
         ("full_disks", full_disks),
         ("interrupt", interrupt),
@@ -129,6 +131,5 @@ fn main() {
         ("schedulers", schedulers),
         ("start", start),
         ("usd_core", usd_core),
-        ("verify", verify),
     ])
 }

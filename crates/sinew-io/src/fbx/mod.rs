@@ -47,20 +47,33 @@ pub fn read_from(files: &Files, path: &Path) -> Result<Asset> {
     #[cfg(not(feature = "fbx"))]
     {
         let _ = files;
-        let reason = match cfg!(target_family = "wasm") {
-            true => {
-                "FBX is not read in a browser, because its reader is a C library; make a .glb of \
-                 it with `sinew convert`"
-            }
-            false => {
-                "FBX is not in this build of sinew: build with the cargo feature `fbx` (the \
-                 command has it unless it is built with --no-default-features), which needs a C \
-                 compiler"
-            }
-        };
-        Err(crate::Error::Unsupported {
-            file: path.to_owned(),
-            reason: reason.to_owned(),
-        })
+        Err(unsupported(path))
+    }
+}
+
+/// The error of a build without the feature.
+#[cfg(any(test, not(feature = "fbx")))]
+fn unsupported(path: &Path) -> crate::Error {
+    let reason = match cfg!(target_family = "wasm") {
+        true => {
+            "FBX is not read in a browser, because its reader is a C library; make a .glb of it \
+             with `sinew convert`"
+        }
+        false => {
+            "FBX is not in this build of sinew: build with the cargo feature `fbx` (the command \
+             has it unless it is built with --no-default-features), which needs a C compiler"
+        }
+    };
+    crate::Error::Unsupported {
+        file: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+#[test]
+fn without_the_feature_the_error_says_how_to_get_it() {
+    let error = unsupported(Path::new("tube.fbx")).to_string();
+    for word in ["tube.fbx", "`fbx`", "--no-default-features", "C compiler"] {
+        assert!(error.contains(word), "'{error}' should say '{word}'");
     }
 }

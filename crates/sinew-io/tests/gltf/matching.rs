@@ -96,23 +96,35 @@ pub fn match_points(
     let x = |point: usize| want.points[base][point].x;
     let mut along_x: Vec<usize> = used.into_iter().collect();
     along_x.sort_by(|a, b| x(*a).total_cmp(&x(*b)));
+    // Distances at the base from the points that are at most so far from a vertex along x, and maybe some more.
+    let at_base = |vertex: usize, far: f64| {
+        let (place, far) = (got.points[base][vertex].x, (1.001 * far).min(FAR) * full);
+        let first = along_x.partition_point(|p| x(*p) < place - far);
+        let end = along_x.partition_point(|p| x(*p) <= place + far);
+        let near = along_x.get(first..end).unwrap_or_default().iter();
+        near.map(move |p| (off_at(vertex, *p, base), *p))
+    };
     let mut out = Match {
         error: 0.0,
         worst: (0, 0),
         moments: vec![(0.0, 0); sizes.len()],
         points: Vec::new(),
     };
-    for (vertex, place) in got.points[base].iter().enumerate() {
-        let first = along_x.partition_point(|p| x(*p) < place.x - FAR * full);
-        let end = along_x.partition_point(|p| x(*p) <= place.x + FAR * full);
-        let near = along_x.get(first..end).unwrap_or_default().iter();
-        let at_base = near.map(|p| (off_at(vertex, *p, base), *p));
-        let nearest = at_base.clone().min_by(|a, b| a.0.total_cmp(&b.0));
+    for vertex in 0..got.points[base].len() {
+        // Most are together with their points, and a few points are looked at. What is farther away than they is no nearer.
+        let mut far = TOGETHER;
+        let nearest = loop {
+            let nearest = at_base(vertex, far).min_by(|a, b| a.0.total_cmp(&b.0));
+            if far >= FAR || nearest.is_some_and(|n| n.0 <= far) {
+                break nearest;
+            }
+            far *= 10.0;
+        };
         let nearest = nearest.filter(|n| n.0 <= FAR);
         let (_, nearest) = nearest.ok_or("vertices that are far from every point")?;
         // Many points may be together at one moment. Any better one is as near at this moment.
         let most = off(vertex, nearest).0 + TOGETHER;
-        let near = at_base.filter(|(off, _)| !exceeds(*off, most));
+        let near = at_base(vertex, most).filter(|(off, _)| !exceeds(*off, most));
         let off: Vec<_> = near.map(|(_, p)| (off(vertex, p), p)).collect();
         let best = off.iter().min_by(|a, b| a.0.0.total_cmp(&b.0.0));
         let ((error, moment), point) = *best.ok_or("points that are no numbers")?;

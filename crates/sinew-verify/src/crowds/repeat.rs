@@ -229,10 +229,12 @@ fn on_cpu(_: &Gpu) -> Result<(), Failure> {
     };
     let mut found = Vec::new();
     for threads in [1, 2, 3, 7, 2] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()?;
-        found.push(pool.install(run));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        found.push(match pool {
+            // A page has one thread.
+            Err(_) if cfg!(target_family = "wasm") => run(),
+            pool => pool?.install(run),
+        });
     }
     let equal = found.windows(2).all(|pair| pair[0] == pair[1]);
     ensure(equal, "other bits on another number of threads")

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use egui::FontDefinitions;
 use sinew::wgpu;
 use sinew_io::{Files, output};
 use winit::dpi::PhysicalSize;
@@ -27,9 +28,6 @@ pub use watch::FileWatch;
 
 /// How the event loop goes on while something moves: the window's next picture is waited for when it is shown.
 pub const PLAYING: ControlFlow = ControlFlow::Poll;
-
-/// Why GPU and CPU cannot be compared, if they cannot.
-pub const NO_COMPARISON: Option<&str> = None;
 
 /// Why scripts cannot take a picture of the window, if they cannot.
 pub const NO_SHOT: Option<&str> = None;
@@ -119,6 +117,11 @@ pub fn close(event_loop: &ActiveEventLoop, _failed: Option<&str>) {
     event_loop.exit();
 }
 
+/// The fonts of the panels.
+pub fn fonts() -> FontDefinitions {
+    FontDefinitions::default()
+}
+
 /// Where files are.
 pub fn files() -> Files {
     Files::on_disk()
@@ -157,6 +160,11 @@ pub fn turn() {}
 /// The system and the processor.
 pub fn system() -> String {
     format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)
+}
+
+/// The name of an adapter whose driver gives none.
+pub fn adapter_name() -> String {
+    String::new()
 }
 
 /// Writes a file.

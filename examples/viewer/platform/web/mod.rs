@@ -1,6 +1,7 @@
 //! A browser: one thread, files in memory, a canvas in place of a window.
 
 mod files;
+mod fonts;
 mod told;
 mod waiting;
 
@@ -20,14 +21,12 @@ use crate::app::App;
 use crate::desk::Wake;
 use crate::script::Script;
 pub use files::{ask, files, save, without_dialog};
-pub use told::{answer, copy, system};
+pub use fonts::fonts;
+pub use told::{adapter_name, answer, copy, system};
 pub use waiting::{spawn_waiting, turn};
 
 /// How the event loop goes on while something moves: the browser calls when it shows the page's next picture.
 pub const PLAYING: ControlFlow = ControlFlow::Wait;
-
-/// Why GPU and CPU cannot be compared, if they cannot.
-pub const NO_COMPARISON: Option<&str> = Some("a page cannot wait for the GPU");
 
 /// Why scripts cannot take a picture of the window, if they cannot.
 pub const NO_SHOT: Option<&str> =

@@ -73,6 +73,13 @@ pub fn system() -> String {
     BROWSER.with(String::clone)
 }
 
+/// The name of the adapter: its vendor, architecture and the like, which wgpu leaves out
+/// (<https://github.com/gfx-rs/wgpu/issues/8819>). The page's HTML asks for them.
+pub fn adapter_name() -> String {
+    let name = js_sys::Reflect::get(&js_sys::global(), &"adapterName".into());
+    name.ok().and_then(|n| n.as_string()).unwrap_or_default()
+}
+
 /// Puts what egui copies into the browser's clipboard: egui's own is the page's alone.
 pub fn copy(commands: &[egui::OutputCommand]) {
     for command in commands {

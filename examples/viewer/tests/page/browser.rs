@@ -192,9 +192,9 @@ impl Page {
         }
     }
 
-    /// Drops files of the site into the page, all at once.
-    pub fn drop_files(&mut self, addresses: &[&str]) -> Result<(), String> {
-        let addresses = json!(addresses);
+    /// Drops files of the site into the page, all at once, while a key is held: none, or `Alt`.
+    pub fn drop_files(&mut self, addresses: &[&str], key: &str) -> Result<(), String> {
+        let (addresses, alt) = (json!(addresses), key == "Alt");
         let dropped = format!(
             "(async () => {{
                 const dataTransfer = new DataTransfer();
@@ -203,7 +203,7 @@ impl Page {
                     dataTransfer.items.add(new File([bytes], address.split('/').pop()));
                 }}
                 for (const kind of ['dragover', 'drop']) {{
-                    const event = new DragEvent(kind, {{ bubbles: true, cancelable: true, dataTransfer }});
+                    const event = new DragEvent(kind, {{ bubbles: true, cancelable: true, altKey: {alt}, dataTransfer }});
                     document.getElementById('viewer').dispatchEvent(event);
                 }}
             }})()"

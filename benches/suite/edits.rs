@@ -1,6 +1,8 @@
 //! Characters that play, while some of them are hidden, shown, added, removed or changed: what an
 //! edit costs the CPU and uploads, with the frame after it, at two sizes of a crowd.
 
+mod peers;
+
 use std::time::Instant;
 
 use glam::DMat4;
@@ -9,12 +11,11 @@ use sinew::wgpu;
 
 use crate::measure::{Runs, Times};
 use crate::on_gpu::WHO;
-use crate::peers::Result;
-use crate::peers::edits::{Bevy, Godot};
-use crate::peers::{bevy, godot};
+use crate::peers::{Result, bevy, godot};
 use crate::playing::Playground;
 use crate::results::Row;
 use crate::workloads::{Kind, Size, Workload};
+use peers::{Bevy, Godot};
 
 pub const NAME: &str = "edits";
 

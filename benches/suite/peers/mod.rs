@@ -6,7 +6,6 @@
 
 pub mod bevy;
 pub mod csr;
-pub mod edits;
 pub mod godot;
 pub mod gpu;
 pub mod hydra;

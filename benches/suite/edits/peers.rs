@@ -21,9 +21,9 @@ use glam::{Affine3A, Mat4};
 use sinew::gpu::GpuDevice;
 use wgpu::{BindGroup, Buffer, BufferUsages as Usages, CommandEncoder, ComputePipeline};
 
-use super::Result;
-use super::gpu::{Gpu, WORKGROUP, buffer};
-use crate::edits::{Edit, Edited, POINTS};
+use super::{Edit, Edited, POINTS};
+use crate::peers::Result;
+use crate::peers::gpu::{Gpu, WORKGROUP, buffer};
 
 const STORAGE: Usages = Usages::STORAGE.union(Usages::COPY_DST);
 

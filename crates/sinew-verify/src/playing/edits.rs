@@ -469,6 +469,8 @@ impl<'a> Walk<'a> {
                 self.put(at)?;
             }
             Edit::Cut => {
+                // Without another pose there is no motion to forget.
+                self.edit(Edit::Pose, at)?;
                 self.members[at].fresh = true;
                 self.crowd.reset_previous(id)?;
             }

@@ -5,7 +5,7 @@ use sinew::gpu::{Crowd, Deformed, GpuError, InstanceId, ReadTicket, wait_for};
 
 use crate::cases::Spec;
 use crate::crowds::Run;
-use crate::crowds::made::{Made, agrees, bits, crowd_of, made, twenty};
+use crate::crowds::made::{Made, agrees, all_bits, bits, crowd_of, made, twenty};
 use crate::host::{Gpu, posed, wrong_use};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -14,6 +14,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("reading_of_dropped_encoders", dropped),
     ("reading_refuses_what_is_wrong", refused),
     ("reading_nothing", nothing),
+    ("repeats_on_the_gpu", repeats),
 ];
 
 struct One {
@@ -182,4 +183,48 @@ fn nothing(gpu: &Gpu) -> Result<(), Failure> {
         agrees(got, &made.on_cpu(&made.pose(8)))?;
     }
     ensure(got.len() == all.len(), "some are missing")
+}
+
+/// The same bits again: of frames one by one, in flight at once, and on another device.
+fn repeats(gpu: &Gpu) -> Result<(), Failure> {
+    let all = twenty()?;
+    let run = |gpu: &Gpu, in_one_submit: bool, waits: bool| -> Result<_, Failure> {
+        let mut crowd = gpu.crowd()?;
+        let mut ids = Vec::new();
+        for made in &all {
+            let skin = crowd.add_skin(made.packed.clone())?;
+            ids.push(crowd.add_instance(skin)?);
+        }
+        let (mut encoder, mut tickets) = (gpu.encoder(), Vec::new());
+        for time in 0..3 {
+            for (id, made) in ids.iter().zip(&all) {
+                crowd.set_pose(*id, &made.pose(time))?;
+            }
+            crowd.encode(&mut encoder)?;
+            tickets.push(crowd.request_read(&mut encoder, &ids)?);
+            if !in_one_submit {
+                let frame = std::mem::replace(&mut encoder, gpu.encoder());
+                gpu.queue.submit([frame.finish()]);
+            }
+            if waits {
+                gpu.finish()?;
+            }
+        }
+        gpu.queue.submit([encoder.finish()]);
+        // The last one first.
+        let mut take = |ticket| Ok(all_bits(&taken(gpu, &mut crowd, ticket)?));
+        tickets.iter().rev().map(&mut take).collect()
+    };
+    let want: Vec<Vec<Vec<u32>>> = run(gpu, false, true)?;
+    ensure(want[0] != want[1], "frames do not differ")?;
+    let other = gpu.another()?;
+    for (what, found) in [
+        ("again", run(gpu, false, true)?),
+        ("in flight", run(gpu, false, false)?),
+        ("in one submit", run(gpu, true, false)?),
+        ("on another device", run(&other, false, true)?),
+    ] {
+        ensure(found == want, &format!("other bits {what}"))?;
+    }
+    Ok(())
 }

@@ -1,11 +1,11 @@
-//! Visibility masks and update rates that are refused, and what pipelines they need. What frames with
-//! them compute is compared in `playing/edits.rs`.
+//! Visibility masks and update rates that are refused, what pipelines they need, and boxes out of
+//! sight. What frames with them compute is compared in `playing/edits.rs`.
 
 use std::sync::Arc;
 
 use crate::{Failure, ensure};
 use glam::DMat4;
-use sinew::gpu::{BoundsUse, Prewarm, SkinnerOptions, VisibilityMask};
+use sinew::gpu::{BoundsUse, Crowd, Prewarm, SkinnerOptions, VisibilityMask};
 use sinew::skel::SkinningMethod;
 
 use crate::cases::Spec;
@@ -16,9 +16,34 @@ use crate::playing::figure::{CHANNELS, Figure};
 use crate::posing::rigs;
 
 pub const CHECKS: &[(&str, Run)] = &[
+    ("boxes_out_of_sight_outlive_growth", growing),
     ("masks_that_cannot_be_used_are_refused", refused),
     ("masks_need_no_pipeline_that_is_not_listed", prewarmed),
 ];
+
+/// Buffers grow while all that were there are out of sight: their boxes stay.
+fn growing(gpu: &Gpu) -> Result<(), Failure> {
+    let (made, mut crowd, skin) = crowd_of(gpu, &Spec::default().points(20))?;
+    crowd.enable_bounds(BoundsUse::OnGpu)?;
+    let (count, more) = (90, 900);
+    let mask = gpu.filled(count + more, wgpu::BufferUsages::STORAGE, 1);
+    crowd.set_visibility(Some(VisibilityMask::words(mask.clone())))?;
+    for seed in 0..count as u64 {
+        posed(&mut crowd, skin, &made.pose(seed))?;
+    }
+    let frame = |crowd: &mut Crowd| -> Result<Vec<[u32; 8]>, Failure> {
+        crowd.submit()?;
+        gpu.read(crowd.bounds_on_gpu().ok_or("no boxes")?)
+    };
+    let before = frame(&mut crowd)?;
+    gpu.queue.write_buffer(&mask, 0, &vec![0; count * 4]);
+    for id in crowd.add_instances(skin, more)? {
+        crowd.set_pose(id, &made.pose(1))?;
+    }
+    let after = frame(&mut crowd)?;
+    ensure(after.len() > before.len(), "no buffer grew")?;
+    ensure(after[..count] == before[..count], "a box is lost")
+}
 
 fn prewarmed(gpu: &Gpu) -> Result<(), Failure> {
     let skinner = gpu.new_skinner(&SkinnerOptions::default())?;

@@ -491,7 +491,18 @@ impl<'a> Walk<'a> {
             }
             Edit::Rig => self.replace_rig()?,
             Edit::Palette => {
-                let (number, seed) = (self.rng.below(self.palettes.len()), self.seed());
+                let (mut number, seed) = (self.rng.below(self.palettes.len()), self.seed());
+                // One that somebody moves with, if there is one.
+                let sources = self.members.iter().map(|member| &member.source);
+                let used: Vec<usize> = sources
+                    .filter_map(|source| match source {
+                        Source::Shared(number, _) => Some(*number),
+                        _ => None,
+                    })
+                    .collect();
+                if !used.is_empty() {
+                    number = used[number % used.len()];
+                }
                 let (kind, id, palette) = &mut self.palettes[number];
                 let pose = self.made[*kind].pose(seed);
                 *palette = pose.palette().cloned().ok_or("a pose without joints")?;

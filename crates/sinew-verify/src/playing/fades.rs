@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glam::BVec3;
+use sinew::gpu::SkinnerOptions;
 use sinew::skel::SkinningMethod;
 
 use super::Run;
@@ -16,6 +17,7 @@ use crate::{Failure, ensure};
 pub const CHECKS: &[(&str, Run)] = &[
     ("clips_at_any_time", clips_at_any_time),
     ("clips_end_and_loop", clips_end_and_loop),
+    ("a_fade_turns_back", turns_back),
     ("uploads_beside_it_leave_it_alone", between_posed_rigs),
     ("times_stay_exact_for_hours", hours),
     ("fades_in_every_order", every_order),
@@ -70,6 +72,28 @@ fn clips_end_and_loop(gpu: &Gpu) -> Result<(), Failure> {
     [0.0, 1.0, 2.0, 100.0]
         .into_iter()
         .try_for_each(|clock| stage.frame(clock))
+}
+
+/// A clip that is asked for again while it fades out comes back from where it is.
+fn turns_back(gpu: &Gpu) -> Result<(), Failure> {
+    let mut stage = Stage::linear(gpu)?;
+    let rig = stage.actors[0].rig;
+    stage.play(0, &play(clip(0)))?;
+    stage.frame(0.0)?;
+    stage.play(0, &play(clip(1)).fade(1.0))?;
+    stage.crowd.set_clock(0.5);
+    let back = play(clip(0).keeps(true)).fade(1.0);
+    stage.play(0, &back)?;
+    for clock in [0.5, 0.75, 1.25] {
+        stage.frame(clock)?;
+    }
+    // Asking again for what it fades to changes nothing.
+    let player = stage.crowd.player(rig);
+    stage.play(0, &back)?;
+    ensure(stage.crowd.player(rig) == player, "another state")?;
+    stage.frame(2.0)?;
+    stage.play(0, &play(clip(0).keeps(true).speed(3.0)))?;
+    stage.frame(2.25)
 }
 
 /// Host-posed rigs on both sides of one that plays at a low rate: their uploads leave it alone.
@@ -133,10 +157,15 @@ fn some(rng: &mut Rng) -> Ask {
 }
 
 /// Figures that play, are posed, come and go at random, between frames that are dropped or not, and
-/// move to another device: in one binding, in small ones that make many pages, and in small dispatches.
+/// move to another device: in one binding, in small ones, and in small dispatches. With SINEW_ALL there
+/// are more seeds.
 fn every_order(gpu: &Gpu) -> Result<(), Failure> {
     let figure = Figure::new(SkinningMethod::ClassicLinear, 12)?;
     let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
+    let seeds = match std::env::var_os("SINEW_ALL") {
+        Some(_) => 8,
+        None => 1,
+    };
     // All clips lie in one binding.
     let pages = (clips as u64 + 1024).max(65_536);
     for (round, options) in [(None, None), (Some(pages), None), (None, Some(2))]
@@ -144,42 +173,50 @@ fn every_order(gpu: &Gpu) -> Result<(), Failure> {
         .iter()
         .enumerate()
     {
-        let rng = &mut Rng::new(5 + round as u64);
-        let mut stage = Stage::new(gpu.crowd_with(options)?, Arc::clone(&figure), 3)?;
-        for at in 0..3 {
-            stage.play(at, &some(rng))?;
+        for seed in 0..seeds {
+            let crowd = gpu.crowd_with(options)?;
+            let stage = Stage::new(crowd, Arc::clone(&figure), 3)?;
+            let rng = &mut Rng::new(5 + round as u64 + 3 * seed);
+            let walked = walk(gpu, stage, options, rng);
+            walked.map_err(|e| format!("round {round}, seed {seed}, {e}"))?;
         }
-        let mut clock = 0.0;
-        for step in 0..60 {
-            clock += [0.0, 0.03125, 0.125, 0.375][rng.below(4)];
-            stage.crowd.set_clock(clock);
-            let at = rng.below(stage.actors.len());
-            let mut needs_frame = false;
-            match rng.below(16) {
-                0 => stage.pose(at, step)?,
-                1 => stage.drop_frame(gpu)?,
-                2 if stage.actors.len() > 2 => stage.remove(at)?,
-                2 | 3 => {
-                    stage.add()?;
-                    let last = stage.actors.len() - 1;
-                    if rng.below(2) == 0 {
-                        stage.pose(last, step)?;
-                    }
-                    stage.play(last, &some(rng))?;
+    }
+    Ok(())
+}
+
+fn walk(
+    gpu: &Gpu,
+    mut stage: Stage,
+    options: &SkinnerOptions,
+    rng: &mut Rng,
+) -> Result<(), Failure> {
+    for at in 0..3 {
+        stage.play(at, &some(rng))?;
+    }
+    let mut clock = 0.0;
+    for step in 0..60 {
+        clock += [0.0, 0.03125, 0.125, 0.375][rng.below(4)];
+        stage.crowd.set_clock(clock);
+        let at = rng.below(stage.actors.len());
+        match rng.below(16) {
+            0 => stage.pose(at, step)?,
+            1 => stage.drop_frame(gpu)?,
+            2 if stage.actors.len() > 2 => stage.remove(at)?,
+            2 | 3 => {
+                stage.add()?;
+                let last = stage.actors.len() - 1;
+                if rng.below(2) == 0 {
+                    stage.pose(last, step)?;
                 }
-                4 => stage.rebuild(&gpu.skinner(options)?)?,
-                _ => {
-                    let ask = some(rng);
-                    // The weights that a snapshot keeps are those of what was asked for last.
-                    needs_frame = ask.fade == 0.0;
-                    stage.play(at, &ask)?;
-                }
+                stage.play(last, &some(rng))?;
             }
-            if needs_frame || rng.below(4) > 0 {
-                clock += 0.0625;
-                let frame = stage.frame(clock);
-                frame.map_err(|e| format!("round {round}, step {step}: {e}"))?;
-            }
+            4 => stage.rebuild(&gpu.skinner(options)?)?,
+            _ => stage.play(at, &some(rng))?,
+        }
+        if rng.below(4) > 0 {
+            clock += 0.0625;
+            let frame = stage.frame(clock);
+            frame.map_err(|e| format!("step {step}: {e}"))?;
         }
     }
     Ok(())

@@ -14,7 +14,8 @@ use super::Run;
 use super::figure::{CHANNELS, Figure, out_from_skel};
 use super::show::{clip, play};
 use super::stage::Stage;
-use crate::host::{Gpu, by_rig, wrong_use};
+use crate::crowds::made::all_bits;
+use crate::host::{Gpu, by_rig, tight, wrong_use};
 use crate::{Failure, ensure};
 
 pub const CHECKS: &[(&str, Run)] = &[
@@ -26,6 +27,7 @@ pub const CHECKS: &[(&str, Run)] = &[
     ("clips_and_rigs_go_while_they_play", come_and_go),
     ("wrong_use_is_an_error", errors),
     ("played_joints_are_the_gpus", played_joints),
+    ("small_pages_change_nothing", small_pages),
 ];
 
 /// A crowd of `count` figures that play one of the clips each.
@@ -306,4 +308,30 @@ fn played_joints(gpu: &Gpu) -> Result<(), Failure> {
     ensure(joints(&stage)? == last, "other joints")?;
     stage.play(0, &play(clip(3)).fade(1.0))?;
     ensure(joints(&stage)?.is_none(), "joints of a snapshot")
+}
+
+/// Figures of dual quaternions that are spread over many pages and dispatches give the same bits.
+fn small_pages(gpu: &Gpu) -> Result<(), Failure> {
+    let figure = Figure::new(SkinningMethod::DualQuaternion, 12)?;
+    let run = |options: &SkinnerOptions| -> Result<Vec<Vec<u32>>, Failure> {
+        let mut stage = Stage::new(gpu.crowd_with(options)?, Arc::clone(&figure), 60)?;
+        for (number, (clock, count)) in [(0.0, 60), (0.25, 60), (0.375, 30)].iter().enumerate() {
+            stage.crowd.set_clock(*clock);
+            for at in 0..*count {
+                stage.play(at, &play(clip((at + number) % 4)).fade(0.5))?;
+            }
+            stage.crowd.submit()?;
+        }
+        stage.crowd.set_clock(0.5);
+        Ok(all_bits(&stage.crowd.run()?))
+    };
+    let whole = run(&SkinnerOptions::default())?;
+    let clips: usize = figure.clips.iter().map(|clip| clip.words().len() * 4).sum();
+    // All clips lie in one binding.
+    let few = tight(Some((clips as u64 + 1024).max(65_536)), None);
+    for options in [few, tight(None, Some(2))] {
+        let same = run(&options)? == whole;
+        ensure(same, &format!("{options:?} changes results"))?;
+    }
+    Ok(())
 }

@@ -115,8 +115,11 @@ pub struct Show {
     begin: f64,
     fade: f64,
     root_motion: BVec3,
-    pub held: Option<Mirrored>,
+    pub held: Option<Held>,
 }
+
+/// A pose that a rig fades from; none if the next frame is going to find that it is lost.
+type Held = Option<Mirrored>;
 
 impl Show {
     /// What comes of `ask` after what a rig shows `now`. `last` is its pose in the last frame, if it was
@@ -126,7 +129,7 @@ impl Show {
         ask: &Ask,
         clips: &[Arc<PackedClip>],
         clock: f64,
-        last: Option<Option<Mirrored>>,
+        last: Option<Held>,
     ) -> Self {
         let begin = |clip: Clip| {
             let layers = now.iter().flat_map(|now| now.layers.iter().flatten());
@@ -169,7 +172,7 @@ impl Show {
             }
         }
         Self {
-            held: last,
+            held: Some(last),
             ..wanted
         }
     }
@@ -285,8 +288,8 @@ impl Show {
             out = out.plus(&begin, &end, weight(self.added));
         }
         match &self.held {
-            Some(held) => Truth::from(held).to(&out, share),
-            None => out,
+            Some(Some(held)) => Truth::from(held).to(&out, share),
+            _ => out,
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Stage {
     /// By their numbers in [`super::show::Clip`].
     pub clips: Vec<Arc<PackedClip>>,
     pub actors: Vec<Actor>,
+    /// Whether a frame was dropped, so that the next one ends fades from snapshots.
+    has_dropped: bool,
 }
 
 impl Stage {
@@ -55,6 +57,7 @@ impl Stage {
             crowd,
             uploaded,
             actors: Vec::new(),
+            has_dropped: false,
         };
         for _ in 0..count {
             stage.add()?;
@@ -141,17 +144,32 @@ impl Stage {
         Ok(())
     }
 
-    /// Encodes a frame that is never submitted. What it should have kept is lost, and fades from that
-    /// end.
+    /// Encodes a frame that is never submitted. The next one finds that what it should have kept is
+    /// lost, and ends fades from that.
     pub fn drop_frame(&mut self, gpu: &Gpu) -> Result<(), Failure> {
+        self.begin_frame();
         self.crowd.encode(&mut gpu.encoder())?;
-        self.lose_snapshots();
+        self.has_dropped = true;
         Ok(())
+    }
+
+    /// Ends the fades from what a frame finds lost: after a dropped one, from every snapshot; and from
+    /// poses that no frame had.
+    fn begin_frame(&mut self) {
+        if std::mem::take(&mut self.has_dropped) {
+            self.lose_snapshots();
+        }
+        for actor in &mut self.actors {
+            if let Shows::Clips(show) = &mut actor.shows {
+                show.held = show.held.take().filter(Option::is_some);
+            }
+        }
     }
 
     /// Moves the crowd to another skinner's device.
     pub fn rebuild(&mut self, skinner: &Skinner) -> Result<(), Failure> {
         self.crowd = self.crowd.rebuild(skinner)?;
+        self.has_dropped = false;
         self.lose_snapshots();
         Ok(())
     }
@@ -181,7 +199,7 @@ impl Stage {
         }
         let clips = (show.layers).map(|layer| layer.map(|clip| &*self.clips[clip.number]));
         let ticks = (clock * 65536.0).round() as i64 as u32;
-        let (rig, held) = (&actor.figure.rig, show.held.as_ref());
+        let (rig, held) = (&actor.figure.rig, show.held.iter().flatten().next());
         let weight = |channel: usize| {
             let before = held.and_then(|held| held.weights.get(channel));
             play_weight_on_cpu(&player, ticks, &clips, channel, *before.unwrap_or(&0.0))
@@ -206,6 +224,7 @@ impl Stage {
     /// hold what it had.
     pub fn frame(&mut self, clock: f64) -> Result<(), Failure> {
         self.crowd.set_clock(clock);
+        self.begin_frame();
         self.crowd.submit()?;
         for at in 0..self.actors.len() {
             let (mirror, truth) = self.expected(at)?;

@@ -47,7 +47,7 @@ fn check(gpu: &Gpu, crowd: &mut Crowd) -> Result<(), Failure> {
 /// Skins of many sizes, in bindings and dispatches that hold everything, or little.
 fn in_pieces(gpu: &Gpu) -> Result<(), Failure> {
     let base = Spec::default();
-    let of = |points: usize| made(&base.points(points).normals(points % 2 == 0));
+    let of = |points: usize| made(&base.points(points).normals(points.is_multiple_of(2)));
     let made: Vec<Made> = [0, 1, 20, 1023, 1024, 1025, 5000]
         .into_iter()
         .map(of)
